@@ -1,0 +1,297 @@
+"""What every benchmark offers: load samples, ask, judge a reply, sum up, show a table.
+
+A benchmark never waits for a model: `episode` yields messages and is sent what the model said, so
+that whoever drives it can batch, overlap and resume all levels alike.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.matrics import Scores, Verdict
+from utils.contracts import WH, Generation, Line, Message, Prompt, Sizes, UserFunctionError
+from utils.errors import UserError
+from utils.fingerprints import digest
+from utils.images import read_header
+from utils.user_functions import call_user_function, private_copy
+
+ParseFunction = Callable[[str, Mapping[str, Any]], Any]
+"""The parse function in one calling form: (response, meta)."""
+
+PromptOf = Callable[[Line], Prompt]
+"""Prompt of one line: the user's prompt function's, or the benchmark's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One question to ask.
+
+    Attributes:
+        key: hash of data set, picture and question; the same in every mode and every run.
+        line: the row of the annotation file with all its columns.
+        image: the picture's file.
+        file_wh: its width and height in pixels.
+    """
+
+    key: str
+    line: Line
+    image: Path
+    file_wh: WH
+
+
+@dataclass(frozen=True, slots=True)
+class BadSample:
+    """A sample that cannot be asked or scored, and why."""
+
+    where: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The samples of one data set in file order, and those that were left out."""
+
+    samples: list[Sample]
+    bad: list[BadSample]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One sample's result.
+
+    Attributes:
+        verdict: of an answered sample; None for one without an answer (wrong in the score).
+        outcome: what `summarise` needs.
+        columns: the columns of the per-sample file.
+        error: why the parse function gave nothing usable, if it raised or returned nonsense.
+    """
+
+    verdict: Verdict | None
+    outcome: Any
+    columns: Mapping[str, Any]
+    error: UserFunctionError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Scores for people: accuracies in percent, None where nothing was counted."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[float | None]]] = field(default_factory=tuple)
+
+
+class Benchmark(ABC):
+    """One data set of the evaluator.
+
+    Args:
+        annotation_dir: the folder of the annotation files, `<LMUData>/MMBench-GUI`.
+        image_root: the folder that the lines' `image_path` is relative to.
+    """
+
+    name: ClassVar[str]
+    level: ClassVar[str]
+    modes: ClassVar[tuple[str, ...]]
+    text_key: ClassVar[str]  # the column that, with the picture, tells one sample from another
+    result_suffix: ClassVar[str]  # of the per-sample file
+    score_suffix: ClassVar[str]  # of the score file
+    system_prompt: ClassVar[str]
+
+    def __init__(self, annotation_dir: Path, image_root: Path) -> None:
+        self.annotation_dir, self.image_root = annotation_dir, image_root
+
+    @property
+    def annotation_file(self) -> Path:
+        """Where the questions are."""
+        return self.annotation_dir / f"{self.level}_annotations.json"
+
+    def load(self, mode: str) -> Loaded:
+        """The samples of `mode` in file order; bad ones are named and left out.
+
+        Raises:
+            UserError: the file is missing or broken as a whole.
+        """
+        rows = list(self.rows(read_annotations(self.annotation_file), mode))
+        keys = _numbered(self.key_text(row) for row in rows)
+        samples, bad = [], []
+        for row, key in zip(rows, keys, strict=True):
+            if not self.in_mode(row, mode):
+                continue
+            sample = self._sample_or_problem(row, key)
+            (samples if isinstance(sample, Sample) else bad).append(sample)  # type: ignore[arg-type]
+        return Loaded(samples, bad)
+
+    def _sample_or_problem(self, row: Line, key: str) -> Sample | BadSample:
+        where = f"{self.annotation_file.name}, index {row.get('index')}, {row.get('image_path')}"
+        image = self.image_root / str(row.get("image_path"))
+        try:
+            file_wh = read_header(image).wh
+        except FileNotFoundError:
+            return BadSample(where, f"picture missing: {image}")
+        except OSError as error:
+            return BadSample(where, f"picture unreadable: {error}")
+        problem = self.problem_of(row, file_wh)
+        return BadSample(where, problem) if problem else Sample(key, row, image, file_wh)
+
+    def key_text(self, row: Line) -> str:
+        """Hash that names a sample whatever the mode."""
+        return digest([self.name, row.get("image_path"), row.get(self.text_key)])[:16]
+
+    @abstractmethod
+    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> Iterable[Line]:
+        """The annotation file flattened: every question of the file, with the mode's own columns."""
+
+    @abstractmethod
+    def in_mode(self, row: Line, mode: str) -> bool:
+        """Whether a row belongs to `mode`."""
+
+    @abstractmethod
+    def problem_of(self, row: Line, file_wh: WH) -> str | None:
+        """What makes a row unusable, or None."""
+
+    @abstractmethod
+    def user_text(self, line: Line) -> str:
+        """The default prompt's text part."""
+
+    def build_prompt(
+        self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
+    ) -> list[Message]:
+        """The default prompt: system text, picture, question.
+
+        Args:
+            use_system: False leaves the system message out ("model_default").
+            custom_system_prompt: replaces the benchmark's own text; None or "" keeps it.
+        """
+        messages = []
+        if use_system:
+            text = custom_system_prompt or self.system_prompt
+            messages.append({"role": "system", "type": "text", "value": text})
+        picture = str(self.image_root / line["image_path"])
+        messages.append({"role": "user", "type": "image", "value": picture})
+        messages.append({"role": "user", "type": "text", "value": self.user_text(line)})
+        return messages
+
+    def episode(self, sample: Sample, prompt_of: PromptOf) -> Generator[Prompt, Generation, None]:
+        """The questions that one sample asks, one after the other; here a single one."""
+        yield prompt_of(sample.line)
+
+    @abstractmethod
+    def default_parse(self, response: str, meta: Mapping[str, Any]) -> Any:
+        """The benchmark's own parser."""
+
+    @abstractmethod
+    def accept(self, parsed: Any) -> Any:
+        """A parse function's result in one form; None where it found nothing.
+
+        Raises:
+            ValueError: it is neither an answer nor None.
+        """
+
+    @abstractmethod
+    def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
+        """The verdict on what the parse function found; `reply` None: there was no answer."""
+
+    def judge(
+        self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
+    ) -> Judgement:
+        """Parses and judges one reply.
+
+        A parse function that raises, or returns something that is no answer, is a format error of
+        this sample; it is handed on in `Judgement.error`.
+
+        Args:
+            reply: the text after postprocessing; None if the request failed for good.
+            meta_extra: `sent_size`, `seen_size`, `min_pixels`, `max_pixels` where known.
+        """
+        if reply is None:
+            return self.judge_parsed(line, sizes, None, None)
+        error = None
+        try:
+            parsed = self.accept(call_user_function("parse", parse, reply, _meta(line, meta_extra)))
+        except UserFunctionError as raised:
+            parsed, error = None, raised
+        except ValueError as nonsense:
+            parsed, error = None, UserFunctionError("parse", str(nonsense), str(nonsense))
+        judged = self.judge_parsed(line, sizes, parsed, reply)
+        return Judgement(judged.verdict, judged.outcome, judged.columns, error)
+
+    @abstractmethod
+    def summarise(self, judgements: Iterable[Judgement], settings: Mapping[str, str]) -> Scores:
+        """The score object of the score file; `settings` are environment variables."""
+
+    @abstractmethod
+    def table(self, scores: Scores) -> Table:
+        """The score object in the layout that researchers know."""
+
+
+def read_annotations(path: Path) -> list[dict[str, Any]]:
+    """The annotation file as a list of objects.
+
+    Raises:
+        UserError: missing, not JSON (with line and column), or of another shape.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            annotations = json.load(file)
+    except FileNotFoundError:
+        raise UserError(
+            f"{path}: no such annotation file. Set LMUData to the folder that holds MMBench-GUI/, "
+            "or fetch the data set: LMUData=<folder> python utils/download.py"
+        ) from None
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"{path}: broken JSON at line {error.lineno}, column {error.colno}: {error.msg}. "
+            "Fetch it again: python utils/download.py"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(annotations, list) or not annotations:
+        raise UserError(f"{path}: expected a list of annotations, and at least one")
+    for position, item in enumerate(annotations):
+        if not isinstance(item, dict):
+            raise UserError(f"{path}: entry {position} is no object")
+    return annotations
+
+
+def with_all_columns(rows: list[Line]) -> list[Line]:
+    """Every row with the columns of all rows, None where it lacks one."""
+    columns = dict.fromkeys(column for row in rows for column in row)
+    return [{column: row.get(column) for column in columns} for row in rows]
+
+
+def image_path_of(row: Mapping[str, Any]) -> str | None:
+    """`<platform>/<file>`, whether the annotation names the folder already or not."""
+    path, platform = row.get("image_path"), row.get("platform")
+    if not isinstance(path, str) or not isinstance(platform, str):
+        return None
+    return path if path.startswith(f"{platform}/") else f"{platform}/{path}"
+
+
+def _numbered(keys: Iterable[str]) -> list[str]:
+    """Tells equal samples of one file apart: the second gets "-2", in file order, in every mode."""
+    seen: Counter[str] = Counter()
+    numbered = []
+    for key in keys:
+        seen[key] += 1
+        numbered.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
+    return numbered
+
+
+def _meta(line: Line, extra: Line) -> dict[str, Any]:
+    """The line for a parse function: documented ones call `ast.literal_eval(meta["image_size"])`."""
+    meta = private_copy({**line, **extra})
+    for column in ("image_size", "options", "sent_size", "seen_size"):
+        if column in meta and meta[column] is not None:
+            meta[column] = str(
+                list(meta[column]) if isinstance(meta[column], tuple) else meta[column]
+            )
+    return meta

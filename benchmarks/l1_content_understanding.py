@@ -1,0 +1,132 @@
+"""L1, GUIContentUnderstanding: a multiple-choice question about a screenshot."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from benchmarks.base import Benchmark, Judgement, Table, image_path_of, with_all_columns
+from benchmarks.matrics import (
+    DIFFICULTIES,
+    PLATFORMS,
+    OptionOutcome,
+    Scores,
+    Verdict,
+    in_order,
+    score_content_understanding,
+)
+from utils.contracts import WH, Line, Sizes
+from utils.misc import parser_answers_into_option
+
+# parity: protocol text, to the byte.
+L1_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a screenshot of an application, a question and corresponding options. You need to choose one option as your answer for the question. Finally, you are ONLY allowed to return the single letter of your choice."""  # noqa: E501
+
+
+class GUIContentUnderstanding(Benchmark):
+    """Which option is right? Scored by difficulty and platform."""
+
+    name = "GUIContentUnderstanding"
+    level = "L1"
+    modes = ("all", *DIFFICULTIES)
+    text_key = "question"
+    result_suffix = "exact_matching_result"
+    score_suffix = "scores"
+    system_prompt = L1_SYSTEM_PROMPT_DEFAULT
+
+    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> Iterable[Line]:
+        """One row a question.
+
+        parity: mode "all" numbers the questions through and the image's columns win over the
+        question's; a single difficulty keeps the image's index and the question's columns win.
+        """
+        rows: list[Line] = []
+        for item in annotations:
+            image = {key: value for key, value in item.items() if key != "groups"}
+            for group in item.get("groups") or ():
+                row = {**image, **group, **image} if mode == "all" else {**image, **group}
+                if mode == "all":
+                    row["index"] = len(rows)
+                row["image_path"] = image_path_of(row)
+                rows.append(row)
+        return with_all_columns(rows)
+
+    def in_mode(self, row: Line, mode: str) -> bool:
+        """Whether a question is of that difficulty."""
+        return mode in ("all", row.get("difficulty"))
+
+    def problem_of(self, row: Line, file_wh: WH) -> str | None:
+        """A question needs a text, options by letter, and an answer among them."""
+        options, answer = row.get("options"), row.get("answer")
+        if not isinstance(row.get("question"), str):
+            return "the question is missing"
+        if not isinstance(options, dict) or not options:
+            return "the options are missing"
+        unknown = [key for key in options if key not in string.ascii_uppercase or len(key) != 1]
+        if unknown:
+            return f"option keys must be single letters A to Z, found {unknown}"
+        if answer not in options or options[answer] is None:
+            return f"the answer {answer!r} is not among the options {', '.join(options)}"
+        if row.get("difficulty") not in DIFFICULTIES:
+            return f"unknown difficulty {row.get('difficulty')!r}"
+        if row.get("platform") not in PLATFORMS:
+            return f"unknown platform {row.get('platform')!r}"
+        return None
+
+    def user_text(self, line: Line) -> str:
+        """Hint, question, options that have a text, and the request to choose."""
+        options = {
+            letter: line["options"][letter]
+            for letter in string.ascii_uppercase
+            if line["options"].get(letter) is not None
+        }
+        text = f"Hint: {line['hint']}\n" if line.get("hint") is not None else ""
+        text += f"Question: {line['question']}\n"
+        if options:
+            text += "Options:\n"
+            text += "".join(f"{letter}. {option}\n" for letter, option in options.items())
+            text += "Please select the correct answer from the options above. \n"
+        return text
+
+    def default_parse(self, response: str, meta: Mapping[str, Any]) -> str | None:
+        """The protocol's option parser."""
+        return parser_answers_into_option(response, meta)
+
+    def accept(self, parsed: Any) -> str | None:
+        """A letter, or None."""
+        if parsed is None or isinstance(parsed, str):
+            return parsed
+        raise ValueError(f"the parse function returned {parsed!r}; expected a letter or None")
+
+    def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
+        """A hit if the letter is the annotated one."""
+        hit = parsed is not None and parsed == line["answer"]
+        word = "and" if hit else "while"
+        verdict = Verdict.HIT if hit else Verdict.UNPARSED if parsed is None else Verdict.MISS
+        outcome = OptionOutcome(line["difficulty"], line["platform"], hit, len(line["options"]))
+        columns = {
+            "hit": int(hit),
+            "log": f"Match Log: Parsed option is {parsed} {word} groundtruth option is "
+            f"{line['answer']}.",
+            "parsed_prediction": str(parsed),
+            "options_num": outcome.options_num,
+        }
+        return Judgement(None if reply is None else verdict, outcome, columns)
+
+    def summarise(self, judgements: Iterable[Judgement], settings: Mapping[str, str]) -> Scores:
+        """Accuracy by difficulty and platform; `L1_USE_WEIGHTED` weighs by number of options."""
+        weighted = settings.get("L1_USE_WEIGHTED", "").strip().lower() in ("1", "true")
+        return score_content_understanding((j.outcome for j in judgements), weighted=weighted)
+
+    def table(self, scores: Scores) -> Table:
+        """Difficulties × platforms, with the score over all platforms."""
+        levels = {key: value for key, value in scores.items() if isinstance(value, dict)}
+        platforms = in_order(
+            {name for level in levels.values() for name in level if not name.startswith("level_")},
+            PLATFORMS,
+        )
+        rows = []
+        for name, level in levels.items():
+            scored = [level[platform]["score"] for platform in platforms] + [level["level_score"]]
+            rows.append((name, [None if value is None else 100 * value for value in scored]))
+        return Table(f"{self.level} {self.name}", [*platforms, "Overall"], rows)

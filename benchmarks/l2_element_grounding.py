@@ -1,0 +1,143 @@
+"""L2, GUIElementGrounding: where on the screenshot would one click?"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from benchmarks.base import Benchmark, Judgement, Table, image_path_of, with_all_columns
+from benchmarks.matrics import (
+    GROUNDING_TYPES,
+    PLATFORMS,
+    Scores,
+    Verdict,
+    box_as_fractions,
+    in_order,
+    point_as_fractions,
+    score_click,
+    score_element_grounding,
+)
+from utils.contracts import WH, Line, Point, Sizes
+from utils.misc import parser_response_into_coordinates
+
+# parity: protocol texts, to the byte.
+L2_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."""  # noqa: E501
+L2_USER_PROMPT_DEFAULT = """Output only the coordinate (x,y) of one point in your response. What element matches the following task: {instruction}"""  # noqa: E501
+
+OUTCOME_BY_VERDICT = {Verdict.HIT: 1, Verdict.MISS: 0, Verdict.UNPARSED: -1}
+
+
+class GUIElementGrounding(Benchmark):
+    """Is the click inside the target's box? Scored by grounding type and platform."""
+
+    name = "GUIElementGrounding"
+    level = "L2"
+    modes = ("all", *GROUNDING_TYPES)
+    text_key = "instruction"
+    result_suffix = "result"
+    score_suffix = "score"
+    system_prompt = L2_SYSTEM_PROMPT_DEFAULT
+
+    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> Iterable[Line]:
+        """One row an instruction."""
+        return with_all_columns(
+            [{**item, "image_path": image_path_of(item)} for item in annotations]
+        )
+
+    def in_mode(self, row: Line, mode: str) -> bool:
+        """Whether an instruction is of that grounding type."""
+        return mode in ("all", row.get("grounding_type"))
+
+    def problem_of(self, row: Line, file_wh: WH) -> str | None:
+        """An instruction needs a text and a box inside its picture."""
+        if not isinstance(row.get("instruction"), str):
+            return "the instruction is missing"
+        if not isinstance(row.get("bbox"), list):
+            return f"the box is missing or no list: {row.get('bbox')!r}"
+        if row.get("grounding_type") not in GROUNDING_TYPES:
+            return f"unknown grounding type {row.get('grounding_type')!r}"
+        if row.get("platform") not in PLATFORMS:
+            return f"unknown platform {row.get('platform')!r}"
+        try:
+            box_as_fractions(row["bbox"], file_wh)
+        except ValueError as error:
+            return f"box: {error}"
+        return None
+
+    def user_text(self, line: Line) -> str:
+        """`L2_USER_PROMPT` or the protocol's text; only `{instruction}` is replaced."""
+        template = os.environ.get("L2_USER_PROMPT", L2_USER_PROMPT_DEFAULT)
+        return template.replace("{instruction}", line["instruction"])
+
+    def default_parse(self, response: str, meta: Mapping[str, Any]) -> Point | None:
+        """The protocol's point parser."""
+        return parser_response_into_coordinates(response, meta)
+
+    def accept(self, parsed: Any) -> Point | None:
+        """Two numbers, or None."""
+        if parsed is None:
+            return None
+        try:
+            x, y = (float(value) for value in parsed)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"the parse function returned {parsed!r}; expected (x, y) or None"
+            ) from None
+        if math.isnan(x) or math.isnan(y):
+            raise ValueError("the parse function returned a point with NaN in it")
+        return x, y
+
+    def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
+        """A hit if the point lies in the box, both as fractions of the image file."""
+        file_wh = sizes.file_wh or tuple(line["image_size"])
+        box = box_as_fractions(line["bbox"], file_wh)
+        click = None if parsed is None else point_as_fractions(parsed, file_wh)
+        verdict = score_click(box, click)
+        outcome = (
+            line["grounding_type"], line["platform"], line.get("data_type"),
+            OUTCOME_BY_VERDICT[verdict],
+        )  # fmt: skip
+        columns = {
+            "img_path": line["image_path"],
+            "instruction": line["instruction"],
+            "bbox": line["bbox"],
+            "parsed_bbox(format:x1,y1,x2,y2)": [box.x1, box.y1, box.x2, box.y2],
+            "type": line.get("data_type"),
+            "app_name": line.get("app_name"),
+            "platform": line["platform"],
+            "match": int(verdict is Verdict.HIT),
+            "is_wrong_format": verdict is Verdict.UNPARSED,
+            "pred_bbox": None if click is None else list(click),
+            "grounding_type": line["grounding_type"],
+            "index": line.get("index"),
+        }
+        return Judgement(None if reply is None else verdict, outcome, columns)
+
+    def summarise(self, judgements: Iterable[Judgement], settings: Mapping[str, str]) -> Scores:
+        """Accuracy by grounding type and platform; samples without a reply are format errors."""
+        outcomes: dict[str, dict[str, dict[str, list[int]]]] = {}
+        for judgement in judgements:
+            split, platform, kind, value = judgement.outcome
+            kinds = outcomes.setdefault(split, {}).setdefault(platform, {})
+            kinds.setdefault(str(kind), []).append(value)
+        return score_element_grounding(outcomes)
+
+    def table(self, scores: Scores) -> Table:
+        """Grounding types × platforms, with the averages of the score file."""
+        splits = [split for split in GROUNDING_TYPES if split in scores]
+        platforms = in_order({name for split in splits for name in scores[split]}, PLATFORMS)
+        rows: list[tuple[str, list[float | None]]] = []
+        for split in splits:
+            cells = [scores[split].get(name, {}).get("Total accuracy") for name in platforms]
+            rows.append((split, [*cells, scores[f"{split.capitalize()} accuracy"]]))
+        columns = zip(*(cells[:-1] for _, cells in rows), strict=True)
+        means = [_mean_of_known(column) for column in columns]
+        rows.append(("average", [*means, scores["Average accuracy"]]))
+        return Table(f"{self.level} {self.name}", [*platforms, "Overall"], rows)
+
+
+def _mean_of_known(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

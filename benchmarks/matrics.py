@@ -1,0 +1,213 @@
+"""Scores: plain numbers in, score objects out. No files, no environment, no clock.
+
+The name of this module is the user's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from utils.contracts import WH, Point
+
+PLATFORMS = ("os_windows", "os_mac", "os_linux", "os_ios", "os_android", "os_web")
+DIFFICULTIES = ("easy", "medium", "hard")
+GROUNDING_TYPES = ("basic", "advanced")
+
+Scores = dict[str, Any]
+
+
+class Verdict(StrEnum):
+    """What an answered sample came to. `UNPARSED` is a miss that is counted apart."""
+
+    HIT = "hit"
+    MISS = "miss"
+    UNPARSED = "unparsed"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A target as fractions of the picture's width and height; corners as annotated, uncorrected."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+    def contains(self, point_frac: Point) -> bool:
+        """The bounds belong to the box; a crossed box (x1 > x2) contains nothing."""
+        x, y = point_frac
+        return self.x1 <= x <= self.x2 and self.y1 <= y <= self.y2
+
+
+def box_as_fractions(bbox: Sequence[float], file_wh: WH) -> Box:
+    """The annotated box in fractions of the picture.
+
+    Args:
+        bbox: x1, y1, x2, y2; fractions if all four lie in 0..1, else pixels of the image file.
+            A -1 stands for 0.
+        file_wh: width and height of the image file in pixels.
+
+    Raises:
+        ValueError: not four finite numbers, or outside the picture.
+    """
+    if len(bbox) != 4 or not all(_is_finite_number(value) for value in bbox):
+        raise ValueError(f"expected four numbers x1, y1, x2, y2, got {list(bbox)}")
+    values = [0.0 if value == -1 else float(value) for value in bbox]
+    if not _all_fractions(values):
+        width, height = file_wh
+        values = [values[0] / width, values[1] / height, values[2] / width, values[3] / height]
+        if not _all_fractions(values):
+            raise ValueError(f"{list(bbox)} lies outside the picture of {width}x{height} pixels")
+    return Box(*values)
+
+
+def point_as_fractions(point: Point, file_wh: WH) -> Point:
+    """A predicted point in fractions of the picture.
+
+    A coordinate above 1 declares pixels of the image file for both; else both are fractions.
+    """
+    x, y = point
+    if x > 1 or y > 1:
+        return x / file_wh[0], y / file_wh[1]
+    return x, y
+
+
+def score_click(box_frac: Box, click_frac: Point | None) -> Verdict:
+    """Where the click went; None if there was none to read in the reply."""
+    if click_frac is None:
+        return Verdict.UNPARSED
+    return Verdict.HIT if box_frac.contains(click_frac) else Verdict.MISS
+
+
+@dataclass(frozen=True, slots=True)
+class OptionOutcome:
+    """One scored multiple-choice question."""
+
+    difficulty: str
+    platform: str
+    hit: bool
+    options_num: int
+
+
+def score_content_understanding(rows: Iterable[OptionOutcome], *, weighted: bool) -> Scores:
+    """The L1 score object; scores are in 0..1.
+
+    Args:
+        rows: one for each question, failed requests included as misses.
+        weighted: a question with n options weighs (n-1)/n, the chance of a blind guess to miss.
+
+    Returns:
+        `{difficulty: {platform: {score, sample_num}, level_sample_num, level_score},
+        total_sample_num}`. A platform of the set that a difficulty lacks has score None there and
+        stays out of `level_score`.
+    """
+    rows = list(rows)
+    platforms = in_order({row.platform for row in rows}, PLATFORMS)
+    scores: Scores = {}
+    for difficulty in in_order({row.difficulty for row in rows}, DIFFICULTIES):
+        level = [row for row in rows if row.difficulty == difficulty]
+        block: Scores = {}
+        for platform in platforms:
+            group = [row for row in level if row.platform == platform]
+            block[platform] = _option_block(group, weighted=weighted)
+        scores[difficulty] = block | {
+            "level_sample_num": len(level),
+            "level_score": _weighted_mean((b["score"], b["sample_num"]) for b in block.values()),
+        }
+    scores["total_sample_num"] = len(rows)
+    return scores
+
+
+def _option_block(group: Sequence[OptionOutcome], *, weighted: bool) -> Scores:
+    if not weighted:
+        return {"score": _mean([row.hit for row in group]), "sample_num": len(group)}
+    weights = [(row.options_num - 1) / row.options_num for row in group]
+    earned = [weight * row.hit for weight, row in zip(weights, group, strict=True)]
+    base, mean_earned = _mean(weights), _mean(earned)
+    return {
+        "score": mean_earned / base if mean_earned is not None and base else None,
+        "score_weighted": mean_earned,
+        "score_base": base,
+        "sample_num": len(group),
+    }
+
+
+def score_element_grounding(
+    outcomes: Mapping[str, Mapping[str, Mapping[str, Sequence[int]]]],
+) -> Scores:
+    """The L2 score object; accuracies are in percent, None where nothing was counted.
+
+    Args:
+        outcomes: grounding type → platform → kind of element ("icon", "text", other) → outcomes,
+            each 1 (hit), 0 (miss) or -1 (no point in the reply, or no reply).
+    """
+    blocks = {
+        split: {
+            platform: _grounding_block(platforms[platform])
+            for platform in in_order(platforms, PLATFORMS)
+        }
+        for split, platforms in outcomes.items()
+    }
+    by_split = {
+        split: _weighted_mean((b["Total accuracy"], b["Total num"]) for b in blocks.get(split, {}).values())
+        for split in GROUNDING_TYPES
+    }  # fmt: skip
+    return {
+        "Average accuracy": _mean([value for value in by_split.values() if value is not None]),
+        "Basic accuracy": by_split["basic"],
+        "Advanced accuracy": by_split["advanced"],
+        **{split: blocks[split] for split in in_order(blocks, GROUNDING_TYPES)},
+    }
+
+
+def _grounding_block(kinds: Mapping[str, Sequence[int]]) -> Scores:
+    icon, text = kinds.get("icon", ()), kinds.get("text", ())
+    # parity: a kind other than icon and text counts in the divisor and nowhere else.
+    total = sum(len(values) for values in kinds.values())
+    known = [*icon, *text]
+    correct = known.count(1)
+    return {
+        "Total num": total,
+        "Icon num": len(icon),
+        "Text num": len(text),
+        "Total accuracy": 100 * correct / total if total else None,
+        "Icon accuracy": _percent_of_hits(icon),
+        "Text accuracy": _percent_of_hits(text),
+        "Correct num": correct,
+        "Wrong num": known.count(0),
+        "Error format num": known.count(-1),
+    }
+
+
+def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    """Known names in their usual order, then the others by alphabet."""
+    names = set(names)
+    return [name for name in order if name in names] + sorted(names - set(order))
+
+
+def _percent_of_hits(outcomes: Sequence[int]) -> float | None:
+    return (
+        100 * sum(1 for outcome in outcomes if outcome == 1) / len(outcomes) if outcomes else None
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _weighted_mean(pairs: Iterable[tuple[float | None, int]]) -> float | None:
+    counted = [(value, weight) for value, weight in pairs if value is not None]
+    total = sum(weight for _, weight in counted)
+    return sum(value * weight for value, weight in counted) / total if total else None
+
+
+def _all_fractions(values: Iterable[float]) -> bool:
+    return all(0 <= value <= 1 for value in values)
+
+
+def _is_finite_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,63 @@
+"""GPT-4o and kin behind the OpenAI API. Config: `configs/config_api_gpt.json`.
+
+A general chat model: it follows instructions, so the prompt simply says in which form a point is
+wanted, and the parser looks for that form. It answers a grounding task with
+
+    x=0.412, y=0.087
+
+in fractions of the picture, which do not depend on how the service resizes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from utils.contracts import Line, Message, Point
+from utils.data_root import image_path_of
+from utils.misc import parser_answers_into_option, parser_response_into_coordinates
+
+GROUNDING_PROMPT = """\
+Find one element in this screenshot: the one to click for the following task.
+
+Task: {instruction}
+
+Give the centre of the element as fractions of the picture: x from 0 at the left edge to 1 at the \
+right edge, y from 0 at the top edge to 1 at the bottom edge, three decimals each.
+Reply with this one line and nothing else:
+x=<fraction>, y=<fraction>"""
+
+
+def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
+    """The prompt above for L2, None (the benchmark's default prompt) for everything else.
+
+    Args:
+        line: the sample, e.g. `line["instruction"]`, `line["image_path"]`.
+        dataset: "GUIElementGrounding" (L2) or "GUIContentUnderstanding" (L1).
+    """
+    if dataset != "GUIElementGrounding":
+        return None
+    # replace, not format: an instruction or a prompt may contain braces of its own
+    text = GROUNDING_PROMPT.replace("{instruction}", line["instruction"])
+    return [
+        {"role": "user", "type": "image", "value": image_path_of(line)},
+        {"role": "user", "type": "text", "value": text},
+    ]
+
+
+def parse_grounding_response(response: str, meta: Mapping[str, Any] | None = None) -> Point | None:
+    """Reply → point: the form asked for if it is there, else any pair of numbers, else None."""
+    if found := re.search(r"x=([\d.]+), y=([\d.]+)", response):
+        try:
+            return float(found.group(1)), float(found.group(2))
+        except ValueError:  # "x=1.2.3": dots and digits, but no number
+            pass
+    return parser_response_into_coordinates(response, meta)
+
+
+def parse_understanding_response(
+    response: str, meta: Mapping[str, Any] | None = None
+) -> str | None:
+    """Reply → the letter chosen; the default parser will do."""
+    return parser_answers_into_option(response, meta)

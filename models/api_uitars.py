@@ -1,0 +1,70 @@
+"""UI-TARS-1.5 behind an OpenAI-style server (vLLM, say). Config: `configs/config_api_uitars.json`.
+
+Start here when you add a model behind a server: copy this file, rename it, keep what you need.
+The server does the resizing and the decoding, so two things are left to say: the prompt, and how a
+reply is read. The model answers a grounding task with
+
+    Action: click(point='<point>735 512</point>')
+
+in pixels of the picture as the *server* resized it. No server tells us that size; it is worked out
+from the picture that was sent and the limits `min_pixels` and `max_pixels` of the config, which
+must therefore be the ones that the server was started with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from utils.contracts import Line, Message, Point
+from utils.coordinates import model_grid_wh, px_to_frac
+from utils.data_root import image_path_of
+from utils.errors import UserError
+from utils.misc import parser_answers_into_option
+
+
+def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
+    """1. The prompt: the model's own one for L2, None (the benchmark's default) for the rest.
+
+    Args:
+        line: the sample, e.g. `line["instruction"]`, `line["image_path"]`, `line["image_size"]`.
+        dataset: "GUIElementGrounding" (L2) or "GUIContentUnderstanding" (L1).
+
+    Returns:
+        Messages in the order in which the model reads them; the value of an image is its path.
+    """
+    if dataset != "GUIElementGrounding":
+        return None
+    try:
+        from ui_tars.prompt import GROUNDING_DOUBAO  # the text it was trained with
+    except ImportError as error:
+        raise UserError(
+            "the UI-TARS prompt comes from its authors' package: pip install ui-tars"
+        ) from error
+    text = GROUNDING_DOUBAO.replace("{instruction}", line["instruction"])
+    return [
+        {"role": "user", "type": "image", "value": image_path_of(line)},
+        {"role": "user", "type": "text", "value": text},
+    ]
+
+
+def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """2. Reply → the point clicked, as fractions of the picture, or None if there is none.
+
+    Args:
+        response: the text of the server's answer.
+        meta: the line's fields; sizes are texts such as "[2560, 1440]". `sent_size` is the
+            picture that went out, `min_pixels` and `max_pixels` come from the config's `kwargs`.
+    """
+    digits = re.findall(r"\d+", response)
+    if len(digits) != 2:  # a drag has four, a wait() none: no click
+        return None
+    return px_to_frac((int(digits[0]), int(digits[1])), model_grid_wh(meta))
+
+
+def parse_understanding_response(
+    response: str, meta: Mapping[str, Any] | None = None
+) -> str | None:
+    """Reply → the letter chosen; the default parser will do."""
+    return parser_answers_into_option(response, meta)

@@ -1,0 +1,391 @@
+"""A model behind an OpenAI-style server."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models.wire import PictureStyle, chat_messages, encode_body, identified, slots_in
+from utils.contracts import (
+    CallError,
+    Generation,
+    Message,
+    Prepared,
+    Sizes,
+    UserFunctionError,
+)
+from utils.endpoint import OPENAI_HOST, PLACEHOLDER_KEY, parse_endpoint, resolve_api_key
+from utils.errors import UserError
+from utils.fingerprints import digest
+from utils.images import read_header
+from utils.user_functions import SerialUnlessThreadSafe, call_user_function, private_copy
+
+DEFAULT_TIMEOUT_S = 600.0
+# Of generate_cfg: they say how to send a request, not what it asks.
+TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "extra_body"})
+
+Preprocess = Callable[..., Any]
+Postprocess = Callable[..., str]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequest:
+    """What goes over the wire: the body with pictures still in their slots, and the envelope."""
+
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+    query: Mapping[str, Any]
+    timeout_s: float
+
+
+def default_preprocess_function(
+    message: list[Message], model: None, processor: None, **kwargs: Any
+) -> list[dict[str, Any]]:
+    """Messages → chat messages with base64 pictures, for users who want to start from them.
+
+    The wrapper itself builds the same messages without the detour through base64.
+    """
+    chat = chat_messages(message, PictureStyle.from_kwargs(kwargs))
+    decoded: list[dict[str, Any]] = json.loads(encode_body({"messages": chat}))["messages"]
+    return decoded
+
+
+def default_postprocess_function(response: str, model: None, processor: None, **kwargs: Any) -> str:
+    """The reply as it came."""
+    return response
+
+
+class APIModelWrapper:
+    """Asks an OpenAI-style server; knows nothing of benchmarks but the name in `kwargs`.
+
+    Args:
+        name: the model's name in the config.
+        model_path: `base_url?api_key=...&model=...`.
+        generate_cfg: parameters of `chat.completions.create`.
+        preprocess_function: the user's, or None for the documented payload.
+        postprocess_function: the user's, or None for the reply as it came.
+        kwargs: the config's `kwargs` block.
+        model_identity: names the weights in fingerprints instead of base URL and model name.
+        connections: how many requests may be in flight.
+
+    Raises:
+        UserError: `model_path` is no URL.
+    """
+
+    max_concurrency: int | None = None
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        model_path: str,
+        generate_cfg: Mapping[str, Any],
+        kwargs: Mapping[str, Any],
+        preprocess_function: Preprocess | None = None,
+        postprocess_function: Postprocess | None = None,
+        model_identity: str | None = None,
+        connections: int = 4,
+    ) -> None:
+        self.name = name
+        self._endpoint = parse_endpoint(model_path)
+        self._generate_cfg, self._kwargs = generate_cfg, kwargs
+        self._style = PictureStyle.from_kwargs(kwargs)
+        self._timeout_s = float(kwargs.get("timeout_s", DEFAULT_TIMEOUT_S))
+        self._identity = model_identity or [self._endpoint.base_url, self._endpoint.model]
+        self._connections = connections
+        lock = threading.Lock()  # one for both functions: they may share globals
+        self._preprocess = preprocess_function and SerialUnlessThreadSafe(preprocess_function, lock)
+        self._postprocess = postprocess_function and SerialUnlessThreadSafe(
+            postprocess_function, lock
+        )
+        self._client: Any = None
+        self._client_lock = threading.Lock()
+
+    def problems(self) -> list[str]:
+        """An API model has none that can be seen without asking."""
+        return []
+
+    def request(
+        self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
+    ) -> Prepared:
+        """Builds the request and its fingerprint.
+
+        Raises:
+            UserFunctionError: the user's preprocess function raised or returned no payload.
+            UserError: a picture cannot be read.
+        """
+        payload = self._payload(messages, dataset, is_custom_prompt)
+        parameters = {"model": self._endpoint.model, **self._generate_cfg, **payload}
+        extra_body = parameters.get("extra_body") or {}
+        body = {k: v for k, v in parameters.items() if k not in TRANSPORT_PARAMETERS}
+        body = {**body, **extra_body}
+        request = ApiRequest(
+            body=body,
+            headers=dict(parameters.get("extra_headers") or {}),
+            query=dict(parameters.get("extra_query") or {}),
+            timeout_s=float(parameters.get("timeout") or self._timeout_s),
+        )
+        settings = {k: v for k, v in body.items() if k != "messages"}
+        if self._identity and isinstance(self._identity, str):
+            settings.pop("model")  # the same weights under another name
+        parts = {
+            "prompt": digest(_without_pictures(body["messages"])),
+            "picture": digest(list(_pictures(identified(body["messages"])))),
+            "settings": digest([self._identity, identified(settings), request.query]),
+        }
+        whole = digest([self._identity, identified(body["messages"]), parts["settings"]])
+        return Prepared(dataset, whole, parts, request, self._sizes(messages))
+
+    def _payload(
+        self, messages: list[Message], dataset: str, is_custom_prompt: bool
+    ) -> dict[str, Any]:
+        if self._preprocess is None:
+            chat = chat_messages(messages, self._style, is_custom_prompt=is_custom_prompt)
+            return {"messages": chat}
+        kwargs = {**private_copy(dict(self._kwargs)), "dataset_name": dataset}
+        payload = call_user_function(
+            "preprocess", self._preprocess, private_copy(messages), None, None, **kwargs
+        )
+        if isinstance(payload, list):
+            payload = {"messages": payload}
+        if not isinstance(payload, dict) or not isinstance(payload.get("messages"), list):
+            text = (
+                f"returned {type(payload).__name__}; expected a list of chat messages, or a dict "
+                'with "messages"'
+            )
+            raise UserFunctionError("preprocess", text, text)
+        return payload
+
+    def _sizes(self, messages: list[Message]) -> Sizes:
+        paths = [message["value"] for message in messages if message["type"] == "image"]
+        try:
+            return Sizes(file_wh=read_header(Path(paths[0])).wh) if paths else Sizes()
+        except OSError:  # a custom preprocess may read pictures from anywhere, a URL for one
+            return Sizes()
+
+    def wire_size(self, prepared: Prepared) -> int:
+        """Bytes of the request body."""
+        return len(encode_body(prepared.payload.body))
+
+    def generate(self, prepared: Prepared) -> Generation:
+        """Sends the request once.
+
+        Raises:
+            CallError: no usable answer; says what kind of failure it was.
+            UserError: a picture cannot be sent as the settings ask.
+        """
+        request: ApiRequest = prepared.payload
+        body = encode_body(request.body)
+        began_s = time.monotonic()
+        try:
+            response = self._post(request, body)
+        except Exception as error:
+            raise _as_call_error(error, time.monotonic() - began_s, self._has_key()) from error
+        sent_wh = next((slot.encoded().wh for slot in slots_in(request.body)), None)
+        if sent_wh is None:
+            sent_wh = _sent_wh(request.body)
+        sizes = Sizes(file_wh=prepared.sizes.file_wh, sent_wh=sent_wh)
+        return read_reply(response, sizes, time.monotonic() - began_s)
+
+    def _post(self, request: ApiRequest, body: bytes) -> bytes:
+        client = self._connected()
+        import httpx2
+
+        response = client.post(
+            "/chat/completions",
+            content=body,
+            cast_to=httpx2.Response,
+            options={
+                "headers": {"content-type": "application/json", **request.headers},
+                "params": dict(request.query),
+                "timeout": request.timeout_s,
+            },
+        )
+        content: bytes = response.content
+        return content
+
+    def _has_key(self) -> bool:
+        return resolve_api_key(self._endpoint, os.environ) != PLACEHOLDER_KEY
+
+    def _connected(self) -> Any:
+        """The one pooled client, made when the first request is due."""
+        with self._client_lock:
+            if self._client is None:
+                import httpx2
+                import openai
+
+                limits = httpx2.Limits(
+                    max_connections=self._connections + 8,
+                    max_keepalive_connections=self._connections + 8,
+                )
+                client = openai.OpenAI(
+                    base_url=self._endpoint.base_url,
+                    api_key=resolve_api_key(self._endpoint, os.environ),
+                    max_retries=0,  # the engine decides about retries, with the whole run in view
+                    http_client=openai.DefaultHttpxClient(limits=limits),
+                )
+                if self._endpoint.host != OPENAI_HOST:  # the environment's are meant for OpenAI alone
+                    client.organization = client.project = None
+                self._client = client
+            return self._client
+
+    def postprocess(self, text: str, dataset: str) -> str:
+        """The reply as the parse function will see it.
+
+        Raises:
+            UserFunctionError: the user's postprocess function raised or returned no text.
+        """
+        if self._postprocess is None:
+            return text
+        kwargs = {**private_copy(dict(self._kwargs)), "dataset_name": dataset}
+        reply = call_user_function("postprocess", self._postprocess, text, None, None, **kwargs)
+        if not isinstance(reply, str):
+            problem = f"returned {type(reply).__name__}; expected str"
+            raise UserFunctionError("postprocess", problem, problem)
+        return reply
+
+    def close(self) -> None:
+        """Drops the connections."""
+        if self._client is not None:
+            self._client.close()
+
+
+def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
+    """The body of a 200 answer as a `Generation`.
+
+    Raises:
+        CallError: no JSON, no choices, no text, or withheld by a content filter.
+    """
+    try:
+        answer = json.loads(body)
+        choice = answer["choices"][0]
+        message = choice["message"]
+        text = message.get("content")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise CallError(
+            "bad_body",
+            f"the server's answer is no chat completion: {_excerpt(body)}",
+            latency_s=latency_s,
+        ) from None
+    finish_reason = choice.get("finish_reason")
+    if isinstance(text, list):  # some servers send a list of parts
+        text = "".join(part.get("text") or "" for part in text if isinstance(part, Mapping))
+    if not text:
+        kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
+        why = message.get("refusal") or f"finish_reason {finish_reason!r}"
+        raise CallError(kind, f"the answer has no text ({why})", latency_s=latency_s)
+    return Generation(
+        text=str(text),
+        finish_reason=finish_reason,
+        usage=_plain_usage(answer.get("usage")),
+        sizes=sizes,
+        reasoning=message.get("reasoning_content") or message.get("reasoning"),
+    )
+
+
+def _plain_usage(usage: Any) -> dict[str, int]:
+    if not isinstance(usage, Mapping):
+        return {}
+    return {key: value for key, value in usage.items() if isinstance(value, int)}
+
+
+def _as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallError:
+    """The client's exception as plain facts."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        message = f"HTTP {error.status_code}: {_excerpt(error.response.content)}"
+        if error.status_code == 401 and not has_key:
+            message += (
+                " - no API key was given; write it into model_path as ?api_key=${NAME}&model=... "
+                "and set NAME in the environment or in .env"
+            )
+        return CallError(
+            "http",
+            message,
+            status_code=error.status_code,
+            code=error.code if isinstance(error.code, str) else None,
+            retry_after_s=_retry_after_s(error.response.headers),
+            latency_s=latency_s,
+        )
+    if isinstance(error, openai.APITimeoutError):
+        return CallError("timeout", f"no answer within {latency_s:.0f} s", latency_s=latency_s)
+    if isinstance(error, openai.APIConnectionError):
+        causes = list(_causes(error))
+        text = f"connection failed: {causes[-1]}"
+        if any("refused" in str(cause).lower() for cause in causes):
+            return CallError("refused_connection", text, latency_s=latency_s)
+        if any("name or service" in str(cause).lower() for cause in causes):
+            return CallError("dns", text, latency_s=latency_s)
+        return CallError("connection", text, latency_s=latency_s)
+    if isinstance(error, UserError):
+        raise error
+    return CallError("bad_body", f"{type(error).__name__}: {error}", latency_s=latency_s)
+
+
+def _causes(error: BaseException) -> Any:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) * scale)
+        except (KeyError, ValueError):
+            continue
+    return None
+
+
+def _excerpt(body: bytes, limit: int = 500) -> str:
+    text = " ".join(body.decode("utf-8", "replace").split())
+    return text[:limit] + ("…" if len(text) > limit else "") or "(empty)"
+
+
+def _without_pictures(value: Any) -> Any:
+    """The messages with pictures left out: what the model is asked in words."""
+    if isinstance(value, Mapping):
+        return {key: _without_pictures(item) for key, item in value.items() if key != "image_url"}
+    if isinstance(value, (list, tuple)):
+        return [_without_pictures(item) for item in value]
+    return value
+
+
+def _pictures(value: Any) -> Iterator[Any]:
+    """Every `image_url` of the messages, in order."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if key == "image_url":
+                yield item
+            else:
+                yield from _pictures(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _pictures(item)
+
+
+def _sent_wh(body: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Size of the first picture that a user's preprocess function put in as a data URL."""
+    import base64
+    import io
+    import re
+
+    found = re.search(r"data:image/[^;]+;base64,([A-Za-z0-9+/=]+)", json.dumps(body, default=str))
+    if not found:
+        return None
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(base64.b64decode(found.group(1)))) as picture:
+            size: tuple[int, int] = picture.size
+            return size
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,125 @@
+"""A model that is a Python class (`imp_type: "custom"`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from utils.contracts import CallError, Generation, Message, Prepared, Sizes
+from utils.errors import UserError
+from utils.fingerprints import code_digest, digest
+from utils.images import content_digest, read_header
+from utils.import_utils import custom_arguments
+from utils.user_functions import as_user_error, call_user_function, private_copy
+
+
+class CustomModelWrapper:
+    """Runs a class of the user's: `generate(message, *, dataset_name, **generate_cfg) -> str`.
+
+    Args:
+        name: the model's name in the config.
+        model_class: built with the `kwargs` block where it takes that, else without arguments;
+            one call at a time unless it says `max_concurrency = N`.
+        generate_cfg: keyword arguments of each call.
+        kwargs: the config's `kwargs` block.
+        model_identity: names the version of the model in fingerprints, besides its code.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        model_class: Callable[..., Any],
+        generate_cfg: Mapping[str, Any],
+        kwargs: Mapping[str, Any],
+        postprocess_function: Callable[..., str] | None = None,
+        model_identity: str | None = None,
+    ) -> None:
+        self.name = name
+        self._class, self._generate_cfg, self._kwargs = model_class, generate_cfg, kwargs
+        self._postprocess = postprocess_function
+        self.max_concurrency = getattr(model_class, "max_concurrency", 1)
+        self._settings = digest(
+            [code_digest(model_class), dict(generate_cfg), dict(kwargs), model_identity]
+        )
+        self._model: Any = None
+
+    def problems(self) -> list[str]:
+        """Builds the object: a class whose weights are missing says so before anything is asked."""
+        try:
+            self._built()
+        except UserError as error:
+            return [f'model "{self.name}": {problem}' for problem in error.problems]
+        except Exception as error:  # noqa: BLE001 - the user's constructor may raise anything
+            return [f'model "{self.name}": {as_user_error("model", error).summary}']
+        return []
+
+    def _built(self) -> Any:
+        if self._model is None:
+            self._model = self._class(**custom_arguments(self._class, dict(self._kwargs)))
+        return self._model
+
+    def request(
+        self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
+    ) -> Prepared:
+        """The messages with a fingerprint of their words, their pictures and the class's code.
+
+        Raises:
+            UserError: a picture cannot be read.
+        """
+        paths = [Path(message["value"]) for message in messages if message["type"] == "image"]
+        try:
+            pictures = [content_digest(path) for path in paths]
+            sizes = Sizes(file_wh=read_header(paths[0]).wh) if paths else Sizes()
+        except OSError as error:
+            raise UserError(f"the prompt names a picture that cannot be read: {error}") from None
+        words = [{**m, "value": None} if m["type"] == "image" else m for m in messages]
+        parts = {
+            "prompt": digest(words),
+            "picture": digest(pictures),
+            "settings": digest([self._settings, dataset]),
+        }
+        return Prepared(dataset, digest(parts), parts, messages, sizes)
+
+    def wire_size(self, prepared: Prepared) -> int:
+        """Nothing leaves this process."""
+        return 0
+
+    def generate(self, prepared: Prepared) -> Generation:
+        """Calls the user's class once.
+
+        Raises:
+            CallError: it raised, or returned something that is no text.
+        """
+        model = self._built()
+        messages = private_copy(prepared.payload)
+        try:
+            text = model.generate(
+                messages, dataset_name=prepared.dataset, **private_copy(dict(self._generate_cfg))
+            )
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise CallError("model", as_user_error("generate", error).summary) from error
+        if not isinstance(text, str):
+            raise CallError("model", f"generate returned {type(text).__name__}; expected str")
+        return Generation(text, sizes=prepared.sizes)
+
+    def postprocess(self, text: str, dataset: str) -> str:
+        """The reply as the parse function will see it.
+
+        Raises:
+            UserFunctionError: the user's postprocess function raised.
+        """
+        if self._postprocess is None:
+            return text
+        kwargs = {**private_copy(dict(self._kwargs)), "dataset_name": dataset}
+        reply: str = call_user_function(
+            "postprocess", self._postprocess, text, None, None, **kwargs
+        )
+        return reply
+
+    def close(self) -> None:
+        """Lets the object go."""
+        self._model = None

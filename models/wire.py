@@ -1,0 +1,276 @@
+"""From messages to the body of an OpenAI-style chat request.
+
+Pictures stay out of the messages until the last moment: a `PictureSlot` stands where the data URL
+will be, so that the fingerprint needs no base64 and the bytes are copied into the body once.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from utils.contracts import WH, Message
+from utils.errors import UserError
+from utils.images import FileMemo, Header, content_digest, encode, read_header, shrink
+
+JPEG_QUALITY_REFERENCE = 75
+JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
+CACHED_BYTES = 256 * 1024 * 1024
+
+_ENCODED = FileMemo(limit=CACHED_BYTES, weigh=lambda picture: len(picture.base64))
+# A text can hold anything, so what marks a picture's place must be unguessable.
+_SLOT_MARK = secrets.token_hex(16)
+
+
+@dataclass(frozen=True, slots=True)
+class PictureStyle:
+    """How pictures leave this program (the config's `kwargs`).
+
+    Attributes:
+        wire_format: "documented" or "reference".
+        img_size: side of the square that the picture must fit, in pixels; -1 or 0: as it is.
+        image_format: "original", "png" or "jpeg"; the reference format always sends JPEG.
+        img_detail: the API's `detail`, None to leave it out.
+    """
+
+    wire_format: str = "documented"
+    img_size: int = -1
+    image_format: str = "original"
+    img_detail: str | None = None
+
+    @classmethod
+    def from_kwargs(cls, kwargs: Mapping[str, Any]) -> PictureStyle:
+        """Reads the four keys, with their defaults."""
+        return cls(
+            wire_format=kwargs.get("wire_format", "documented"),
+            img_size=kwargs.get("img_size", -1),
+            image_format=kwargs.get("image_format", "original"),
+            img_detail=kwargs.get("img_detail"),
+        )
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether to send what the reference implementation sends."""
+        return self.wire_format == "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPicture:
+    """A picture as it goes out: base64 text, and its size in pixels."""
+
+    base64: bytes
+    wh: WH
+
+
+@dataclass(frozen=True, slots=True)
+class PictureSlot:
+    """A picture in a chat message: which file, sent how."""
+
+    path: Path
+    header: Header
+    style: PictureStyle
+
+    @property
+    def mime(self) -> str:
+        """The MIME type that the request declares."""
+        if self.style.is_reference:  # parity: the file's extension, whatever the bytes are
+            return f"image/{self.path.suffix.lower().lstrip('.')}"
+        return f"image/{self._target_format.lower()}" if self._is_changed else self.header.mime
+
+    @property
+    def _target_format(self) -> str:
+        if self.style.is_reference or self.style.image_format == "jpeg":
+            return "JPEG"
+        return "PNG"
+
+    @property
+    def _is_changed(self) -> bool:
+        """Whether the file's own bytes will not do."""
+        if self.style.is_reference:
+            return True
+        if 0 < self.style.img_size < max(self.header.wh):
+            return True
+        wanted = self.style.image_format
+        return wanted != "original" and wanted.upper() != self.header.format
+
+    def identity(self) -> str:
+        """Stands for the data URL in fingerprints: by content, without encoding anything."""
+        source = content_digest(self.path)
+        if not self._is_changed:
+            return f"data:{self.mime};sha256,{source}"
+        import PIL
+
+        # The bytes of an encoder are a function of its input and its version.
+        how = f"{self._target_format} fit {self.style.img_size} reference {self.style.is_reference}"
+        return f"data:{self.mime};sha256,{source};{how};Pillow {PIL.__version__}"
+
+    def encoded(self) -> EncodedPicture:
+        """The picture as it is sent; read and encoded once for all samples on it.
+
+        Raises:
+            UserError: the format asked for cannot hold this picture.
+        """
+        what = f"{self.style}"
+        try:
+            return _ENCODED.get(self.path, what, self._encode)
+        except (OSError, ValueError) as error:
+            raise UserError(f"{self.path}: cannot be sent as the settings ask: {error}") from None
+
+    def _encode(self, path: Path) -> EncodedPicture:
+        if not self._is_changed:
+            return EncodedPicture(base64.b64encode(path.read_bytes()), self.header.wh)
+        from PIL import Image
+
+        with Image.open(path) as picture:
+            picture.load()
+            if self.style.is_reference:
+                # parity: alpha is dropped, not blended; other modes go as the writer takes them.
+                flat = picture.convert("RGB") if picture.mode in ("RGBA", "P", "LA") else picture
+                small = shrink(flat, self.style.img_size)
+                data = encode(small, "JPEG", quality=JPEG_QUALITY_REFERENCE)
+            else:
+                small = shrink(picture, self.style.img_size)
+                if self._target_format == "JPEG":
+                    data = encode(_on_white(small), "JPEG", quality=JPEG_QUALITY)
+                else:
+                    data = encode(small, "PNG")
+        return EncodedPicture(base64.b64encode(data), small.size)
+
+
+def _on_white(picture: Any) -> Any:
+    """RGB, with what was transparent in white, as a viewer shows it."""
+    from PIL import Image
+
+    if picture.mode in ("RGB", "L"):
+        return picture
+    layer = picture.convert("RGBA")
+    white = Image.new("RGBA", layer.size, "white")
+    return Image.alpha_composite(white, layer).convert("RGB")
+
+
+def slot_for(path: str, style: PictureStyle) -> PictureSlot:
+    """The picture at `path`, to be sent in `style`.
+
+    Raises:
+        UserError: missing or unreadable.
+    """
+    try:
+        return PictureSlot(Path(path), read_header(Path(path)), style)
+    except OSError as error:
+        raise UserError(
+            f"{path}: the prompt names a picture that cannot be read: {error}"
+        ) from None
+
+
+def chat_messages(
+    messages: Sequence[Message], style: PictureStyle, *, is_custom_prompt: bool = False
+) -> list[dict[str, Any]]:
+    """Chat messages in the configured wire format, with `PictureSlot`s in place of data URLs.
+
+    Args:
+        messages: `{"role", "type", "value"}` dicts.
+        is_custom_prompt: a custom prompt made them (the reference treats its system text
+            differently).
+
+    Raises:
+        UserError: an unknown type of message, or a picture that cannot be read.
+    """
+    if style.is_reference:
+        return [_reference_message(message, style, is_custom_prompt) for message in messages]
+    chat: list[dict[str, Any]] = []
+    for message in messages:
+        if not chat or chat[-1]["role"] != message["role"]:
+            chat.append({"role": message["role"], "content": []})
+        chat[-1]["content"].append(_part(message, style))
+    return chat
+
+
+def _reference_message(
+    message: Message, style: PictureStyle, is_custom_prompt: bool
+) -> dict[str, Any]:
+    # parity: every part is a message of its own; the default path's system text is a plain string
+    # with a line feed added, a custom prompt's is a list of parts.
+    if message["role"] == "system" and message["type"] == "text" and not is_custom_prompt:
+        return {"role": "system", "content": f"{message['value']}\n"}
+    return {"role": message["role"], "content": [_part(message, style)]}
+
+
+def _part(message: Message, style: PictureStyle) -> dict[str, Any]:
+    if message["type"] == "text":
+        return {"type": "text", "text": message["value"]}
+    if message["type"] == "image":
+        picture: dict[str, Any] = {"url": slot_for(message["value"], style)}
+        if style.img_detail is not None or style.is_reference:
+            picture["detail"] = style.img_detail or "low"
+        return {"type": "image_url", "image_url": picture}
+    raise UserError(f"a prompt message has type {message['type']!r}; known: text, image")
+
+
+def identified(value: Any) -> Any:
+    """The same structure with every picture replaced by its content hash, for fingerprints.
+
+    Data URLs that a user's preprocess function made count by their bytes as well.
+    """
+    if isinstance(value, PictureSlot):
+        return value.identity()
+    if isinstance(value, str):
+        return _hashed_data_url(value)
+    if isinstance(value, Mapping):
+        return {key: identified(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [identified(item) for item in value]
+    return value
+
+
+def _hashed_data_url(text: str) -> str:
+    head, found, data = text.partition(";base64,")
+    if not found or not head.startswith("data:"):
+        return text
+    import hashlib
+
+    try:
+        content = base64.b64decode(data, validate=True)
+    except ValueError:
+        return text
+    return f"{head};sha256,{hashlib.sha256(content).hexdigest()}"
+
+
+def slots_in(value: Any) -> Iterator[PictureSlot]:
+    """Every picture of a request, in order."""
+    if isinstance(value, PictureSlot):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from slots_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from slots_in(item)
+
+
+def encode_body(request: Mapping[str, Any]) -> bytes:
+    """The request as JSON, pictures put in as base64 without passing through the JSON writer.
+
+    Raises:
+        UserError: a picture cannot be sent as asked, or a value is no JSON.
+    """
+    slots: list[PictureSlot] = []
+
+    def mark(value: Any) -> str:
+        if not isinstance(value, PictureSlot):
+            raise UserError(
+                f"the request holds a {type(value).__name__}, which JSON cannot carry: {value!r:.80}"
+            )
+        slots.append(value)
+        return _SLOT_MARK
+
+    text = json.dumps(request, default=mark, allow_nan=False, separators=(",", ":"))
+    pieces = text.encode("ascii").split(_SLOT_MARK.encode("ascii"))
+    body = [pieces[0]]
+    for slot, piece in zip(slots, pieces[1:], strict=True):
+        body += [f"data:{slot.mime};base64,".encode("ascii"), slot.encoded().base64, piece]
+    return b"".join(body)

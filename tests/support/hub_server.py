@@ -1,0 +1,148 @@
+"""A loopback server that speaks as much of the hub's protocol as fetching a file takes.
+
+Large files (here: the zip) are redirected to a second host, as the real hub does with its storage;
+"localhost" stands for it, so that a token sent there would be seen.
+"""
+
+import hashlib
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urlsplit
+
+
+@dataclass(frozen=True)
+class Seen:
+    method: str
+    name: str
+    headers: dict[str, str]
+    at_storage: bool
+
+
+@dataclass
+class HubServer:
+    """What the hub has, how it misbehaves, and what it was asked."""
+
+    files: dict[str, bytes]
+    commit: str = "c" * 40
+    revisions: tuple[str, ...] = ("main",)
+    refusals: dict[str, tuple[int, dict[str, str]]] = field(default_factory=dict)
+    closes_after: dict[str, list[int]] = field(default_factory=dict)  # bytes of one reply each
+    stalls_after: dict[str, int] = field(default_factory=dict)
+    wrong_bytes: set[str] = field(default_factory=set)
+    opaque_tags: bool = False
+    ignores_ranges: bool = False
+    seen: list[Seen] = field(default_factory=list)
+    port: int = 0
+    released: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def transfers(self, name: str = "") -> list[Seen]:
+        return [s for s in self.seen if s.method == "GET" and name in s.name]
+
+    def etag(self, name: str) -> str:
+        data = self.files[name]
+        if self.opaque_tags:
+            return "v" + hashlib.sha256(data).hexdigest()[:8]
+        if name.endswith(".zip"):
+            return hashlib.sha256(data).hexdigest()
+        return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+
+    def __enter__(self) -> "HubServer":
+        hub = self
+
+        class Handler(_Handler):
+            server_state = hub
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.port = self._server.server_address[1]
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server_state: HubServer
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self._answer(with_body=False)
+
+    def do_GET(self) -> None:
+        self._answer(with_body=True)
+
+    def _answer(self, *, with_body: bool) -> None:
+        hub = self.server_state
+        parts = [unquote(part) for part in urlsplit(self.path).path.split("/")]
+        at_storage = parts[1] == "storage"
+        name = parts[-1]
+        hub.seen.append(Seen(self.command, name, dict(self.headers.items()), at_storage))
+        if name in hub.refusals and not at_storage:
+            status, headers = hub.refusals[name]
+            return self._head(status, {**headers, "Content-Length": "0"})
+        if not at_storage:
+            revision = parts[-2]
+            if revision not in (*hub.revisions, hub.commit):
+                return self._head(404, {"X-Error-Code": "RevisionNotFound", "Content-Length": "0"})
+            if name not in hub.files:
+                return self._head(404, {"X-Error-Code": "EntryNotFound", "Content-Length": "0"})
+            if name.endswith(".zip"):
+                headers = {
+                    "Location": f"http://localhost:{hub.port}/storage/{name}",
+                    "X-Repo-Commit": hub.commit,
+                    "X-Linked-Etag": f'"{hub.etag(name)}"',
+                    "X-Linked-Size": str(len(hub.files[name])),
+                    "Content-Length": "0",
+                }
+                return self._head(302, headers)
+        data = hub.files[name]
+        if name in hub.wrong_bytes:
+            data = bytes(len(data))
+        start = 0
+        if (wanted := self.headers.get("Range")) and not hub.ignores_ranges:
+            start = int(wanted.removeprefix("bytes=").split("-")[0])
+        headers = {
+            "X-Repo-Commit": hub.commit,
+            "ETag": f'"{hub.etag(name)}"',
+            "Content-Length": str(len(data) - start),
+        }
+        if start:
+            headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
+        self._head(206 if start else 200, headers)
+        if with_body:
+            self._send(name, data[start:])
+        return None
+
+    def _send(self, name: str, body: bytes) -> None:
+        hub = self.server_state
+        cuts = hub.closes_after.get(name)
+        if cuts:
+            self.wfile.write(body[: cuts.pop(0)])
+            self.close_connection = True
+        elif name in hub.stalls_after:
+            self.wfile.write(body[: hub.stalls_after[name]])
+            self.wfile.flush()
+            hub.released.wait(30)
+            self.close_connection = True
+        else:
+            self.wfile.write(body)
+
+    def _head(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.end_headers()

@@ -1,0 +1,108 @@
+"""An OpenAI-style server on loopback that records every request and answers from a script."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it arrived."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """All text parts of all messages, joined."""
+        texts = []
+        for message in self.body["messages"]:
+            content = message["content"]
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            texts += [part["text"] for part in parts if part["type"] == "text"]
+        return "\n".join(texts)
+
+    @property
+    def pictures(self) -> list[str]:
+        """The URLs of all pictures, in order."""
+        parts = [part for message in self.body["messages"] if isinstance(message["content"], list)
+                 for part in message["content"]]  # fmt: skip
+        return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server answers: a chat completion with `text`, or any status and body."""
+
+    text: str | None = "B"
+    status: int = 200
+    body: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    finish_reason: str = "stop"
+
+    def encoded(self) -> bytes:
+        """The body to send."""
+        if self.body is not None:
+            return self.body
+        message = {"role": "assistant", "content": self.text}
+        choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
+        usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+        return json.dumps({"id": "x", "object": "chat.completion", "created": 0, "model": "mock",
+                           "choices": [choice], "usage": usage}).encode()  # fmt: skip
+
+
+class MockServer:
+    """Use as a context manager; `requests` holds what arrived, in order of arrival.
+
+    Args:
+        answer: called with each request; returns a `Reply`. It may block to hold a request.
+    """
+
+    def __init__(self, answer: Callable[[Request], Reply] = lambda request: Reply()) -> None:
+        self.requests: list[Request] = []
+        self._lock = threading.Lock()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_: object) -> None:
+                """Keeps test output clean."""
+
+            def do_POST(self) -> None:
+                length = int(self.headers.get("content-length", 0))
+                body = json.loads(self.rfile.read(length))
+                request = Request(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
+                with outer._lock:
+                    outer.requests.append(request)
+                reply = answer(request)
+                data = reply.encoded()
+                self.send_response(reply.status)
+                for name, value in {"content-type": "application/json", **reply.headers}.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The base URL, ending in /v1."""
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> MockServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()

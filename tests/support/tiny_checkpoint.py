@@ -1,0 +1,206 @@
+"""Tiny checkpoints of the Qwen-VL families, built from their config classes without a download.
+
+They are real models: AutoConfig, AutoProcessor and `from_pretrained` load them, they take any picture
+and text, and `teach` makes one say a fixed answer. About 0.4 MB on disk and 2 s to build.
+Nothing heavy is imported before a function is called.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+Family = Literal["qwen2_vl", "qwen2_5_vl", "qwen3_vl"]
+FAMILIES: tuple[Family, ...] = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl")
+
+END_OF_TEXT, END_OF_TURN = "<|endoftext|>", "<|im_end|>"
+SPECIAL_TOKENS = (
+    END_OF_TEXT, "<|im_start|>", END_OF_TURN, "<|vision_start|>", "<|vision_end|>",
+    "<|vision_pad|>", "<|image_pad|>", "<|video_pad|>",
+)  # fmt: skip
+
+# What the families' own templates do: a default system message, ChatML turns, picture tokens.
+CHAT_TEMPLATE = (
+    "{%- for turn in messages -%}"
+    "{%- if loop.first and turn['role'] != 'system' -%}"
+    "{{ '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}"
+    "{%- endif -%}"
+    "{{ '<|im_start|>' + turn['role'] + '\n' }}"
+    "{%- if turn['content'] is string -%}{{ turn['content'] }}"
+    "{%- else -%}{%- for part in turn['content'] -%}"
+    "{%- if part['type'] == 'image' -%}{{ '<|vision_start|><|image_pad|><|vision_end|>' }}"
+    "{%- elif part['type'] == 'text' -%}{{ part['text'] }}{%- endif -%}"
+    "{%- endfor -%}{%- endif -%}"
+    "{{ '<|im_end|>\n' }}"
+    "{%- endfor -%}"
+    "{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\n' }}{%- endif -%}"
+)
+
+
+def build(family: Family, folder: Path, *, seed: int = 0, dtype: str = "bfloat16") -> Path:
+    """Writes a checkpoint with random weights.
+
+    Args:
+        family: which architecture.
+        folder: where to; created.
+        seed: of the weights.
+        dtype: name of a torch dtype.
+
+    Returns:
+        `folder`.
+    """
+    import torch
+    import transformers
+
+    torch.manual_seed(seed)
+    tokenizer = _tokenizer()
+    config, model_class, processor_class, image_processor, video_processor = _classes(
+        family, tokenizer
+    )
+    model = model_class(config).to(getattr(torch, dtype)).eval()
+    end_of_turn, end_of_text = tokenizer.convert_tokens_to_ids([END_OF_TURN, END_OF_TEXT])
+    model.generation_config = transformers.GenerationConfig(
+        eos_token_id=[end_of_turn, end_of_text], pad_token_id=end_of_text, do_sample=False
+    )
+    model.save_pretrained(folder)
+    processor_class(
+        image_processor=image_processor,
+        tokenizer=tokenizer,
+        video_processor=video_processor,
+        chat_template=CHAT_TEMPLATE,
+    ).save_pretrained(folder)
+    return folder
+
+
+def teach(source: Path, folder: Path, answer: str, *, steps: int = 400) -> Path:
+    """Trains a checkpoint until it gives one answer to any picture and text.
+
+    Args:
+        source: a checkpoint that `build` wrote.
+        folder: where the trained copy goes.
+        answer: what it shall say.
+        steps: 400 are enough for some thirty characters; about 12 s on one thread.
+
+    Returns:
+        `folder`.
+    """
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    processor = transformers.AutoProcessor.from_pretrained(source)
+    architecture = transformers.AutoConfig.from_pretrained(source).architectures[0]
+    model = getattr(transformers, architecture).from_pretrained(source, dtype=torch.float32).train()
+    target = answer + END_OF_TURN
+    target_length = len(processor.tokenizer(target)["input_ids"])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    for step in range(steps):
+        turns, picture = _random_question(step)
+        text = processor.apply_chat_template([turns], tokenize=False, add_generation_prompt=True)[0]
+        inputs = processor(text=[text + target], images=[picture], return_tensors="pt")
+        labels = inputs["input_ids"].clone()
+        labels[:, :-target_length] = -100  # the loss looks at the answer alone
+        optimizer.zero_grad()
+        model(**inputs, labels=labels).loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    model.eval().to(torch.bfloat16).save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+def _random_question(seed: int) -> tuple[list[dict[str, Any]], Any]:
+    """One user turn of random characters with a plain picture; every other one has a system turn."""
+    import random
+
+    from PIL import Image
+
+    dice = random.Random(seed)
+    size = (28 * dice.randrange(2, 12), 28 * dice.randrange(2, 12))
+    picture = Image.new("RGB", size, tuple(dice.randrange(255) for _ in range(3)))
+    words = "".join(chr(dice.randrange(32, 127)) for _ in range(dice.randrange(1, 120)))
+    turns: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": words}]}
+    ]
+    if seed % 2:
+        turns.insert(0, {"role": "system", "content": words[::-1]})
+    return turns, picture
+
+
+def _tokenizer() -> Any:
+    """A byte-level tokenizer: 256 bytes and the special tokens, no merges."""
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    inner = Tokenizer(models.BPE(vocab={sign: i for i, sign in enumerate(letters)}, merges=[]))
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = decoders.ByteLevel()
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        eos_token=END_OF_TURN,
+        pad_token=END_OF_TEXT,
+        additional_special_tokens=list(SPECIAL_TOKENS[1:]),
+        padding_side="right",  # as many published checkpoints have it; the wrapper must turn it
+        model_max_length=131072,
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """(config, model class, processor class, image processor, video processor) of a family."""
+    import transformers as t
+
+    ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL_TOKENS}
+    text = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "head_dim": 32,  # vLLM on a CPU takes no 16
+        "max_position_embeddings": 131072,
+        "bos_token_id": ids[END_OF_TEXT],
+        "eos_token_id": ids[END_OF_TURN],
+        "rope_parameters": {
+            "rope_type": "default",
+            "rope_theta": 1e6,
+            "mrope_section": [4, 6, 6],
+        },
+    }
+    tokens = {
+        "image_token_id": ids["<|image_pad|>"],
+        "video_token_id": ids["<|video_pad|>"],
+        "vision_start_token_id": ids["<|vision_start|>"],
+        "vision_end_token_id": ids["<|vision_end|>"],
+    }
+    vision = {"depth": 2, "num_heads": 2}
+    merged = {"hidden_size": 32, "out_hidden_size": 64, "intermediate_size": 64}
+    if family == "qwen2_vl":
+        vision |= {"embed_dim": 32, "hidden_size": 64, "mlp_ratio": 2}
+        return (
+            t.Qwen2VLConfig(text_config=text, vision_config=vision, **tokens),
+            t.Qwen2VLForConditionalGeneration,
+            t.Qwen2VLProcessor,
+            t.Qwen2VLImageProcessor(),
+            t.Qwen2VLVideoProcessor(),
+        )
+    if family == "qwen2_5_vl":
+        vision |= {**merged, "fullatt_block_indexes": [1], "window_size": 112}
+        return (
+            t.Qwen2_5_VLConfig(text_config=text, vision_config=vision, **tokens),
+            t.Qwen2_5_VLForConditionalGeneration,
+            t.Qwen2_5_VLProcessor,
+            t.Qwen2VLImageProcessor(),
+            t.Qwen2VLVideoProcessor(),
+        )
+    vision |= {**merged, "num_position_embeddings": 256, "deepstack_visual_indexes": [0]}
+    halves = [0.5] * 3
+    return (
+        t.Qwen3VLConfig(text_config=text, vision_config=vision, **tokens),
+        t.Qwen3VLForConditionalGeneration,
+        t.Qwen3VLProcessor,
+        t.Qwen2VLImageProcessor(patch_size=16, image_mean=halves, image_std=halves),
+        t.Qwen3VLVideoProcessor(),
+    )

@@ -1,0 +1,1 @@
+"""How a run happens: config, engine, log, pictures, files. Imports neither `benchmarks` nor `models`."""

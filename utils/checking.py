@@ -1,0 +1,113 @@
+"""`--check`: everything short of a model call."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from utils.contracts import Message, ModelWrapper, Prepared, Prompt, UserFunctionError
+from utils.errors import UserError
+from utils.images import decode_fully
+from utils.inference_tools import Questions
+from utils.predictions import Status
+
+THREAD_TRIAL = 4  # samples, and threads
+LONGEST_SHOWN_TEXT = 2000
+
+
+def unreadable_pictures(samples: Sequence[Any]) -> dict[Path, str]:
+    """Pictures whose pixels cannot all be decoded, with the reason."""
+    found = {}
+    for image in dict.fromkeys(sample.image for sample in samples):
+        try:
+            decode_fully(image)
+        except OSError as error:
+            found[image] = str(error)
+    return found
+
+
+def check_questions(
+    model: ModelWrapper, asked: Questions, *, keep_failed: bool
+) -> tuple[list[str], list[str]]:
+    """Builds every request of a data set without sending any.
+
+    Returns:
+        What to tell the user, and the problems found.
+    """
+    report: list[str] = []
+    problems: list[str] = []
+    prompts: list[Prompt] = []
+    counts: Counter[str] = Counter()
+    bytes_out = 0
+    errors: Counter[str] = Counter()
+    for sample in asked.samples:
+        try:
+            prompt = next(asked.episode(sample))
+            prepared = model.request(
+                prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom
+            )
+        except (UserFunctionError, UserError) as error:
+            errors[str(error)] += 1
+            continue
+        prompts.append(prompt)
+        stored = asked.answers.find(sample.key, asked.trial, prepared.fingerprint)
+        if stored is not None and (keep_failed or stored.status is not Status.FAILED):
+            counts["already answered"] += 1
+            continue
+        reason = asked.answers.reason_to_ask(
+            sample.key, asked.trial, prepared.fingerprint, prepared.parts
+        )
+        counts[reason] += 1
+        bytes_out += model.wire_size(prepared)
+    problems += [f"{asked.dataset}: {count} samples: {error}" for error, count in errors.items()]
+    if prompts:
+        report.append(f"{asked.dataset}: the first prompt, pictures elided:")
+        report += [f"  {line}" for line in shown_prompt(prompts[0].messages)]
+        problems += _thread_trial(model, asked, prompts[:THREAD_TRIAL])
+    reused = counts.pop("already answered", 0)
+    to_ask = ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "none"
+    megabytes = f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
+    report.append(
+        f"{asked.dataset}: {counts.total()} requests to send ({to_ask}{megabytes}), "
+        f"{reused} answers there already"
+    )
+    return report, problems
+
+
+def shown_prompt(messages: Sequence[Message]) -> list[str]:
+    """A prompt for people; pictures by their file name only."""
+    lines = []
+    for message in messages:
+        if message["type"] == "image":
+            lines.append(f"[{message['role']}, picture] {Path(message['value']).name}")
+            continue
+        text = message["value"]
+        if len(text) > LONGEST_SHOWN_TEXT:
+            text = text[:LONGEST_SHOWN_TEXT] + f"… ({len(text)} characters)"
+        first, *rest = text.split("\n")
+        lines.append(f"[{message['role']}, {message['type']}] {first}")
+        lines += [f"    {line}" for line in rest]
+    return lines
+
+
+def _thread_trial(model: ModelWrapper, asked: Questions, prompts: Sequence[Prompt]) -> list[str]:
+    """The user's functions one by one and in threads: the requests must be equal."""
+
+    def prepared(prompt: Prompt) -> Prepared:
+        return model.request(prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom)
+
+    try:
+        one_by_one = [prepared(prompt).fingerprint for prompt in prompts]
+        with concurrent.futures.ThreadPoolExecutor(THREAD_TRIAL) as pool:
+            together = [request.fingerprint for request in pool.map(prepared, prompts)]
+    except (UserFunctionError, UserError) as error:
+        return [f"{asked.dataset}: a function that worked once failed the second time: {error}"]
+    if one_by_one == together:
+        return []
+    return [
+        f"{asked.dataset}: the preprocess function builds other requests when it runs in several "
+        "threads; it must not keep state between calls"
+    ]

@@ -1,0 +1,111 @@
+"""The command line: what can be typed, and its help."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_WORK_DIR = "./outputs"
+
+EXAMPLES = """\
+examples:
+  python evaluate.py --config configs/config_demo.json
+      the embedded OCR baseline on the sample data (LMUData=sample_data)
+  python evaluate.py --config configs/config_api_gpt.json --check
+      everything short of a model call: config, functions, data, one prompt, number of requests
+  python evaluate.py --config configs/config_api_gpt.json --limit 20 --api-nproc 16
+      the first 20 samples of each data set; score files end in _partial
+  python evaluate.py --config configs/config_local_uitars.json --data GUIElementGrounding
+      one of the data sets of the config
+  python evaluate.py --config configs/config_api_uitars.json --mode eval
+      scores what is there, without a model
+
+Interrupted or crashed? The same command asks only what is missing.
+exit codes: 0 all done; 1 some sample or combination failed; 2 nothing was run; 130 interrupted
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The command line, typed; see `--help` for what each one does."""
+
+    config: Path
+    data: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    work_dir: Path = Path(DEFAULT_WORK_DIR)
+    mode: str = "all"
+    api_nproc: int = 4
+    retry: int = 5
+    limit: int | None = None
+    fresh: bool = False
+    ignore: bool = False
+    strict: bool = False
+    check: bool = False
+    verbose: bool = False
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+    """Reads the command line; exits with code 2 and one line if it is off."""
+    parser = argparse.ArgumentParser(
+        prog="evaluate.py",
+        description="Measures how well a vision-language model understands graphical user "
+        "interfaces (MMBench-GUI L1 and L2).",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # --mod would silently mean --mode or --model
+    )
+    add = parser.add_argument
+    add("--config", type=Path, required=True, metavar="FILE", help="the run, as JSON with comments")
+    add("--data", nargs="+", default=(), metavar="NAME", help="only these data sets of the config")
+    add("--model", nargs="+", default=(), metavar="NAME", help="only these models of the config")
+    add("--work-dir", type=Path, metavar="DIR",
+        help=f"where results go (default: EVAL_WORK_DIR, else {DEFAULT_WORK_DIR})")  # fmt: skip
+    add("--mode", choices=("all", "infer", "eval"), default="all",
+        help="infer: ask only; eval: score what is there, without a model")  # fmt: skip
+    add("--api-nproc", type=_positive, default=4, metavar="N",
+        help="requests in flight at once (default 4)")  # fmt: skip
+    add("--retry", type=_not_negative, default=5, metavar="N",
+        help="attempts after the first for a request that failed in passing (default 5)")  # fmt: skip
+    add("--limit", type=_positive, metavar="N", help="the first N samples of each data set")
+    add("--fresh", action="store_true", help="ask everything again, whatever is stored")
+    add("--reuse", action="store_true", help="use stored answers that still fit (the default)")
+    add("--ignore", action="store_true", help="do not ask failed samples again")
+    add("--strict", action="store_true", help="a bad sample stops the run before it starts")
+    add("--check", action="store_true", help="everything short of a model call, then stop")
+    add("--verbose", action="store_true", help="tracebacks of user functions, reasons by sample")
+    given = parser.parse_args(arguments)
+    if given.fresh and given.reuse:
+        parser.error("--fresh and --reuse exclude each other")
+    work_dir = given.work_dir or Path(os.environ.get("EVAL_WORK_DIR") or DEFAULT_WORK_DIR)
+    return Options(
+        config=given.config,
+        data=tuple(dict.fromkeys(given.data)),
+        model=tuple(dict.fromkeys(given.model)),
+        work_dir=work_dir.expanduser(),
+        mode=given.mode,
+        api_nproc=given.api_nproc,
+        retry=given.retry,
+        limit=given.limit,
+        fresh=given.fresh,
+        ignore=given.ignore,
+        strict=given.strict,
+        check=given.check,
+        verbose=given.verbose,
+    )
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 up, got {text}")
+    return number
+
+
+def _not_negative(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 up, got {text}")
+    return number

@@ -1,0 +1,120 @@
+"""What the user sees: progress, tables, summaries. Readable on a terminal and in a log file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from utils.scoring import ScoredSet
+
+SECONDS_BETWEEN_LINES = 30.0
+
+
+class TableLike(Protocol):
+    """Rows of percentages with a name each."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def columns(self) -> Sequence[str]: ...
+    @property
+    def rows(self) -> Sequence[tuple[str, Sequence[float | None]]]: ...
+
+
+class ConsoleProgress:
+    """A tqdm bar on a terminal; a plain line now and then where output is piped."""
+
+    def __init__(self, total: int, label: str) -> None:
+        self._total, self._label = total, label
+        self._counts: Counter[str] = Counter()
+        self._done = 0
+        self._next_line_s = time.monotonic() + SECONDS_BETWEEN_LINES
+        self._bar: Any = None
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, desc=label, unit="sample", dynamic_ncols=True)
+
+    def advance(self, status: str, *, reused: bool) -> None:
+        """One sample is finished."""
+        self._done += 1
+        self._counts["reused" if reused else str(status)] += 1
+        if self._bar is not None:
+            self._bar.set_postfix(self._postfix(), refresh=False)
+            self._bar.update()
+        elif self._done == self._total or time.monotonic() >= self._next_line_s:
+            self._next_line_s = time.monotonic() + SECONDS_BETWEEN_LINES
+            parts = ", ".join(f"{count} {name}" for name, count in self._postfix().items())
+            print(
+                f"{self._label}: {self._done}/{self._total} ({parts})", file=sys.stderr, flush=True
+            )
+
+    def _postfix(self) -> dict[str, int]:
+        names = {"ok": "answered"}
+        return {names.get(name, name): count for name, count in sorted(self._counts.items())}
+
+    def close(self) -> None:
+        """Leaves the finished bar on the screen."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+PLATFORM_LABELS = {
+    "os_windows": "Windows", "os_mac": "macOS", "os_linux": "Linux",
+    "os_ios": "iOS", "os_android": "Android", "os_web": "Web",
+}  # fmt: skip
+
+
+def render_table(table: TableLike, model: str, samples: int, *, note: str = "") -> str:
+    """The table as text, accuracies with two decimals as papers print them."""
+    head = [PLATFORM_LABELS.get(column, column) for column in table.columns]
+    widths = [max(8, len(name)) for name in head]
+    first = max([len(name) for name, _ in table.rows] + [10])
+    lines = [f"{table.title} · {model} · accuracy in % · n = {samples}{note}"]
+    cells = "  ".join(f"{name:>{width}}" for name, width in zip(head, widths, strict=True))
+    lines += [f"{'':<{first}}  {cells}", "-" * (first + 2 + len(cells))]
+    for name, values in table.rows:
+        cells = "  ".join(
+            f"{'-' if value is None else format(value, '.2f'):>{width}}"
+            for value, width in zip(values, widths, strict=True)
+        )
+        lines.append(f"{name:<{first}}  {cells}")
+    return "\n".join(lines)
+
+
+def render_summary(scored: ScoredSet, *, verbose: bool) -> list[str]:
+    """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions."""
+    counts = scored.counts
+    total = counts["samples"]
+    lines = []
+    parts = [f"{counts['answered']} of {total} answered"]
+    for name, text in (
+        ("unparsed", "without a readable answer (wrong in the score)"),
+        ("refused", "refused by the server (wrong in the score)"),
+        ("failed", "failed (wrong in the score, asked again by the same command)"),
+        ("cut_off", "cut off at the token limit"),
+    ):
+        if counts[name]:
+            parts.append(f"{counts[name]} {text}")
+    lines.append("; ".join(parts))
+    if scored.missing:
+        lines.append(f"{scored.missing} samples of this run have not been asked yet")
+    if counts["size_differs"]:
+        lines.append(
+            f"{counts['size_differs']} pictures were sent in another size than the file's; pixel "
+            "coordinates in replies are still divided by the size of the file"
+        )
+    for kind, (count, trace) in scored.errors.items():
+        lines.append(f"{count} times: {kind}")
+        if verbose:
+            lines.append(trace.rstrip())
+    return lines
+
+
+def problem_report(problems: Sequence[str], *, ran: bool = False) -> str:
+    """All problems, one a line, and what follows from them."""
+    count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}."
+    return "\n".join([*problems, count if ran else f"{count} Nothing was run."])

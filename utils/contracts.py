@@ -1,0 +1,187 @@
+"""The types that cross module borders: what is asked, what comes back, what a model wrapper must offer.
+
+`benchmarks` and `models` know each other only through this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Line = dict[str, Any]
+"""One row of an annotation file, with the data set's own types."""
+
+Message = dict[str, str]
+"""`{"role": "system" | "user" | "assistant", "type": "text" | "image", "value": text or path}`."""
+
+WH = tuple[int, int]
+"""Width and height in pixels."""
+
+Point = tuple[float, float]
+"""x and y; fractions of the picture if both are in 0..1, else pixels of the image file."""
+
+PromptFunction = Callable[[Line, str], "list[Message] | None"]
+"""A user's prompt function: `f(line, dataset)`; None asks for the benchmark's default prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """One picture at its three stages, each (width, height) in pixels or None where unknown.
+
+    Attributes:
+        file_wh: the image file on disk.
+        sent_wh: the picture as it left this program (after `img_size`).
+        seen_wh: the pixel grid that the vision tower worked on (local models only).
+    """
+
+    file_wh: WH | None = None
+    sent_wh: WH | None = None
+    seen_wh: WH | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a benchmark asks of a model in one turn.
+
+    Attributes:
+        messages: in the order in which the model is to see them.
+        is_custom: a user's prompt function made them, not the benchmark.
+    """
+
+    messages: list[Message]
+    is_custom: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request that could be sent as it stands.
+
+    Attributes:
+        dataset: name of the benchmark, e.g. "GUIElementGrounding".
+        fingerprint: equal for two requests exactly if the stored answer of one answers the other.
+        parts: hash by aspect ("prompt", "picture", "settings"); tells why a fingerprint changed.
+        payload: what the wrapper needs to send it; opaque to everyone else.
+        sizes: of the first picture, as far as known before the model saw it.
+    """
+
+    dataset: str
+    fingerprint: str
+    parts: Mapping[str, str]
+    payload: Any
+    sizes: Sizes = field(default_factory=Sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What a model said, and how.
+
+    Attributes:
+        text: the raw reply. API: the message's text. Local: the completion, decoded without the
+            prompt and without special tokens.
+        reply: the text after the user's postprocess function, where that must run beside the model
+            (local models: it takes token ids); None where it is applied anew at scoring time.
+        finish_reason: "stop", "length", ...; None where unknown.
+        usage: token counts as the server names them (prompt_tokens, completion_tokens, ...).
+        sizes: now with the size that the model saw, where that is known.
+        reasoning: text of a thinking phase that came apart from the reply; stored, never parsed.
+        postprocess_error: traceback of the user's postprocess function, if it raised.
+    """
+
+    text: str
+    reply: str | None = None
+    finish_reason: str | None = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Sizes = field(default_factory=Sizes)
+    reasoning: str | None = None
+    postprocess_error: str | None = None
+
+
+class UserFunctionError(Exception):
+    """One of the user's four functions raised; that sample has failed, the run goes on.
+
+    Attributes:
+        stage: "prompt", "preprocess", "postprocess" or "parse".
+        summary: `KeyError: 'instruction'`.
+        trace: the traceback, from the user's function inwards.
+    """
+
+    def __init__(self, stage: str, summary: str, trace: str) -> None:
+        self.stage, self.summary, self.trace = stage, summary, trace
+        super().__init__(f"{stage} function raised {summary}")
+
+
+class CallError(Exception):
+    """One attempt to get an answer failed; `utils.outcomes` decides what follows from it.
+
+    Attributes:
+        kind: "http" (the server answered with an error status), "timeout", "connection",
+            "dns", "refused_connection", "bad_body" (200, but no usable answer), "content_filter",
+            "model" (a model in this process raised).
+        status_code: the HTTP status, or None.
+        code: the server's own error code, e.g. "insufficient_quota", or None.
+        retry_after_s: what the server asked for, or None.
+        latency_s: how long the attempt took.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        status_code: int | None = None,
+        code: str | None = None,
+        retry_after_s: float | None = None,
+        latency_s: float = 0.0,
+    ) -> None:
+        self.kind, self.status_code, self.code = kind, status_code, code
+        self.retry_after_s, self.latency_s = retry_after_s, latency_s
+        super().__init__(message)
+
+
+class ModelWrapper(Protocol):
+    """What the engine needs of a model. No state may change between calls that alters a request."""
+
+    name: str
+    max_concurrency: int | None
+    """How many `generate` calls may run at once; None: as many as the user asked for."""
+
+    def problems(self) -> list[str]:
+        """What stands in the way of running (missing checkpoint, absent CUDA, ...); cheap."""
+        ...
+
+    def request(
+        self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
+    ) -> Prepared:
+        """Messages → request with its fingerprint; pure but for reading pictures.
+
+        Raises:
+            UserFunctionError: the user's preprocess function raised.
+            UserError: the picture cannot be sent as the settings ask.
+        """
+        ...
+
+    def generate(self, prepared: Prepared) -> Generation:
+        """Asks once.
+
+        Raises:
+            CallError: no answer this time.
+            UserFunctionError: the user's preprocess function raised.
+        """
+        ...
+
+    def wire_size(self, prepared: Prepared) -> int:
+        """Bytes that asking would send; 0 for models in this process."""
+        ...
+
+    def postprocess(self, text: str, dataset: str) -> str:
+        """The stored raw reply → the text that is parsed.
+
+        Raises:
+            UserFunctionError: the user's postprocess function raised.
+        """
+        ...
+
+    def close(self) -> None:
+        """Releases what is held; never blocks."""
+        ...

@@ -1,0 +1,220 @@
+"""Hashes that say whether a stored answer is still the answer.
+
+`digest` hashes plain data. `code_digest` hashes what a user's function does: its syntax tree and
+that of every project function, class and constant it reaches, without comments and docstrings, so
+that reformatting costs nothing and a changed helper is noticed.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import json
+import re
+import sys
+import textwrap
+import types
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+DIGEST_LENGTH = 32  # hex digits: 128 bits, no accidental collisions, short in logs
+
+
+def digest(value: Any) -> str:
+    """Hash of plain data (dicts, lists, texts, numbers, None); the order of keys does not matter."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=_describe)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:DIGEST_LENGTH]
+
+
+def code_digest(function: Callable[..., Any] | None) -> str:
+    """Hash of what `function` does, comments and docstrings aside.
+
+    Follows names into functions, classes, modules and constants of the project (files below the
+    project root or beside the function's own file); what is installed counts by its name only.
+    """
+    if function is None:
+        return "default"
+    walk = _CodeWalk(function)
+    return digest(sorted(walk.parts.items()))
+
+
+def code_text(function: Callable[..., Any]) -> str:
+    """The code that `code_digest` hashes, as one text; for "does it mention this key at all?"."""
+    return "\n".join(_CodeWalk(function).parts.values())
+
+
+def _describe(value: Any) -> Any:
+    """A stable stand-in for what JSON cannot write."""
+    if isinstance(value, (set, frozenset)):
+        return sorted(json.dumps(item, sort_keys=True, default=_describe) for item in value)
+    if isinstance(value, re.Pattern):
+        return [str(value.pattern), value.flags]
+    if isinstance(value, (bytes, bytearray)):
+        return hashlib.sha256(value).hexdigest()
+    if isinstance(value, (Path, complex)):
+        return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    # repr() of arbitrary objects holds addresses; the type is all that is stable about them.
+    return f"<{type(value).__module__}.{type(value).__qualname__}>"
+
+
+class _CodeWalk:
+    """Collects `parts`: "module:qualname" → normalised source or constant, starting at a function."""
+
+    def __init__(self, start: Callable[..., Any]) -> None:
+        self.parts: dict[str, str] = {}
+        target = _unwrap(start)
+        file = _source_file(target)
+        self._roots = {PROJECT_ROOT} | ({file.parent} if file else set())
+        self._visit("start", start)
+
+    def _is_project(self, file: Path | None) -> bool:
+        if file is None or "site-packages" in file.parts or "dist-packages" in file.parts:
+            return False
+        return any(root in file.parents for root in self._roots)
+
+    def _visit(self, name: str, value: Any) -> None:
+        if isinstance(value, functools.partial):
+            self._visit(name, value.func)
+            self.parts[f"{name}(partial)"] = digest([value.args, value.keywords])
+        elif isinstance(value, (types.FunctionType, types.MethodType, type, staticmethod)):
+            self._visit_code(_unwrap(value))
+        elif isinstance(value, types.BuiltinFunctionType):
+            self.parts[name] = f"builtin {value.__module__}.{value.__qualname__}"
+        elif isinstance(value, types.ModuleType):
+            self.parts[name] = f"module {value.__name__}"
+        else:
+            self.parts[name] = digest(value)
+            if self._is_project(_source_file(type(value))):
+                self._visit_code(type(value))
+
+    def _visit_code(self, target: Any) -> None:
+        where = f"{target.__module__}:{target.__qualname__}"
+        if where in self.parts:
+            return
+        file = _source_file(target)
+        if not self._is_project(file):
+            self.parts[where] = "installed"
+            return
+        tree = _tree_of(target)
+        if tree is None:  # typed into a prompt or built at run time: bytecode is all there is
+            code = getattr(target, "__code__", None)
+            self.parts[where] = digest(code.co_code if code else repr(target))
+            return
+        self.parts[where] = ast.unparse(_without_docstrings(tree))
+        self._visit_arguments(where, target)
+        namespace = vars(sys.modules[target.__module__]) if target.__module__ in sys.modules else {}
+        namespace = {**namespace, **_closure_of(target)}
+        for chain in _chains(tree):
+            self._visit_chain(target.__module__, chain, namespace)
+        for module_name, attribute in _local_imports(tree, target):
+            self._visit_import(module_name, attribute)
+
+    def _visit_arguments(self, where: str, target: Any) -> None:
+        """Default values are evaluated once, from names that the tree alone does not resolve."""
+        defaults = [getattr(target, "__defaults__", None), getattr(target, "__kwdefaults__", None)]
+        if any(defaults):
+            self.parts[f"{where}(defaults)"] = digest(defaults)
+
+    def _visit_chain(self, module: str, chain: tuple[str, ...], names: Mapping[str, Any]) -> None:
+        if chain[0] not in names:
+            return
+        value, used = names[chain[0]], [chain[0]]
+        for attribute in chain[1:]:  # `module.helper`: go to the helper, not to the whole module
+            if not isinstance(value, types.ModuleType):
+                break
+            file = _source_file(value)
+            if not self._is_project(file) or not hasattr(value, attribute):
+                break
+            value = getattr(value, attribute)
+            used.append(attribute)
+        self._visit(f"{module}:{'.'.join(used)}", value)
+
+    def _visit_import(self, module_name: str, attribute: str | None) -> None:
+        root = module_name.split(".")[0]
+        if not any(
+            (base / root).exists() or (base / f"{root}.py").exists() for base in self._roots
+        ):
+            return
+        try:
+            module = importlib.import_module(module_name)
+        except Exception:  # the function itself will raise it, with the user's traceback
+            return
+        if attribute and hasattr(module, attribute):
+            self._visit(f"{module_name}:{attribute}", getattr(module, attribute))
+
+
+def _unwrap(value: Any) -> Any:
+    value = getattr(value, "__func__", value)
+    return inspect.unwrap(value) if callable(value) else value
+
+
+def _source_file(value: Any) -> Path | None:
+    try:
+        file = inspect.getsourcefile(value)
+    except TypeError:
+        return None
+    return Path(file).resolve() if file else None
+
+
+def _tree_of(target: Any) -> ast.AST | None:
+    try:
+        source = textwrap.dedent(inspect.getsource(target))
+        return ast.parse(source)
+    except (OSError, TypeError, SyntaxError):  # no file; a lambda cut out of the middle of a call
+        return None
+
+
+def _without_docstrings(tree: ast.AST) -> ast.AST:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            first = node.body[0]
+            is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+            if is_text and isinstance(first.value.value, str):  # type: ignore[attr-defined]
+                node.body = node.body[1:] or [ast.Pass()]
+    return tree
+
+
+def _closure_of(target: Any) -> dict[str, Any]:
+    code, cells = getattr(target, "__code__", None), getattr(target, "__closure__", None)
+    if code is None or not cells:
+        return {}
+    found = {}
+    for name, cell in zip(code.co_freevars, cells, strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not bound yet
+            continue
+    return found
+
+
+def _chains(tree: ast.AST) -> Iterator[tuple[str, ...]]:
+    """Every dotted name that is read: `a`, `a.b`, `a.b.c` (the longest form of each)."""
+    for node in ast.walk(tree):
+        names: list[str] = []
+        inner: ast.AST = node
+        while isinstance(inner, ast.Attribute):
+            names.append(inner.attr)
+            inner = inner.value
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
+            yield (inner.id, *reversed(names))
+
+
+def _local_imports(tree: ast.AST, target: Any) -> Iterator[tuple[str, str | None]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            package = getattr(sys.modules.get(target.__module__), "__package__", None)
+            name = ("." * node.level) + (node.module or "")
+            try:
+                module = importlib.util.resolve_name(name, package) if node.level else name
+            except ImportError:
+                continue
+            for alias in node.names:
+                yield module, alias.name

@@ -1,0 +1,166 @@
+"""Picture files: size, content hash, and the bytes that go to a model.
+
+Headers and hashes are remembered by path, size and time of change, so that a picture that carries
+four samples is read once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from utils.contracts import WH
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+T = TypeVar("T")
+MIME_BY_FORMAT = {
+    "PNG": "image/png", "JPEG": "image/jpeg", "MPO": "image/jpeg", "WEBP": "image/webp",
+    "GIF": "image/gif", "BMP": "image/bmp", "TIFF": "image/tiff",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the first bytes of a picture file tell.
+
+    Attributes:
+        wh: width and height in pixels, as stored (an EXIF rotation is not applied).
+        format: Pillow's name: "PNG", "JPEG", ...
+        mode: Pillow's name: "RGB", "RGBA", "P", ...
+    """
+
+    wh: WH
+    format: str
+    mode: str
+
+    @property
+    def mime(self) -> str:
+        """MIME type by content, not by file name."""
+        return MIME_BY_FORMAT.get(self.format, f"image/{self.format.lower()}")
+
+
+class FileMemo:
+    """Remembers a value per file until the file changes; bounded; usable from many threads.
+
+    Args:
+        limit: sum of weights to keep; the least recently used values go first.
+        weigh: weight of a value; by default each weighs 1.
+    """
+
+    def __init__(self, limit: int, weigh: Callable[[Any], int] = lambda _: 1) -> None:
+        self._limit, self._weigh = limit, weigh
+        self._lock = threading.Lock()
+        self._values: OrderedDict[tuple[Any, ...], Future[Any]] = OrderedDict()
+        self._weight = 0
+
+    def get(self, path: Path, what: str, make: Callable[[Path], T]) -> T:
+        """The value of `make(path)`, computed once for each state of the file.
+
+        Threads that ask for the same value at the same time wait for the one that makes it.
+
+        Raises:
+            OSError: the file cannot be read; nothing is remembered then.
+        """
+        stat = path.stat()
+        key = (str(path), stat.st_size, stat.st_mtime_ns, stat.st_ino, what)
+        with self._lock:
+            known = self._values.get(key)
+            if known is not None:
+                self._values.move_to_end(key)
+            else:
+                made: Future[Any] = Future()
+                self._values[key] = made
+        if known is not None:
+            return known.result()  # type: ignore[no-any-return]
+        try:
+            value = make(path)
+        except BaseException as error:
+            with self._lock:
+                self._values.pop(key, None)
+            made.set_exception(error)
+            raise
+        made.set_result(value)
+        self._trim(self._weigh(value))
+        return value
+
+    def _trim(self, added: int) -> None:
+        with self._lock:
+            self._weight += added
+            for key in list(self._values):
+                if self._weight <= self._limit or len(self._values) == 1:
+                    return
+                if self._values[key].done():  # one that is being made weighs nothing yet
+                    self._weight -= self._weigh(self._values.pop(key).result())
+
+
+_FACTS = FileMemo(limit=20_000)  # headers and hashes: some 200 bytes each
+
+
+def read_header(path: Path) -> Header:
+    """Size, format and mode of a picture without decoding it.
+
+    Raises:
+        OSError: missing, unreadable, or not a picture.
+    """
+    return _FACTS.get(path, "header", _open_header)
+
+
+def content_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, as hex digits."""
+    return _FACTS.get(path, "sha256", _hash_file)
+
+
+def decode_fully(path: Path) -> None:
+    """Decodes every pixel, to find truncated files before a run.
+
+    Raises:
+        OSError: the picture cannot be decoded.
+    """
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        picture.load()
+
+
+def _open_header(path: Path) -> Header:
+    from PIL import Image
+
+    try:
+        with Image.open(path) as picture:
+            return Header(picture.size, picture.format or "", picture.mode)
+    except (SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise OSError(f"not a readable picture: {error}") from error
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def shrink(picture: Picture, img_size: int) -> Picture:
+    """A copy that fits a square of `img_size` pixels; the picture itself if it fits, or for -1 or 0."""
+    if img_size <= 0 or max(picture.size) <= img_size:
+        return picture
+    copy = picture.copy()
+    copy.thumbnail((img_size, img_size))
+    return copy
+
+
+def encode(picture: Picture, image_format: str, **options: Any) -> bytes:
+    """The picture as a file in memory.
+
+    Raises:
+        OSError: the format cannot hold this mode (I;16 as JPEG, say).
+    """
+    buffer = io.BytesIO()
+    picture.save(buffer, format=image_format, **options)
+    return buffer.getvalue()

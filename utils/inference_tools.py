@@ -1,0 +1,452 @@
+"""The engine: drives samples through a model and writes every answer to the log.
+
+The calling thread makes the prompts, in file order, and is the only writer; worker threads prepare
+requests, look them up among the stored answers, and ask. No worker ever holds the exit: they are
+daemon threads, and all that counts is in the log before the next thing happens.
+"""
+
+from __future__ import annotations
+
+import datetime
+import queue
+import signal
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import Any, Protocol
+
+from utils.contracts import (
+    WH,
+    CallError,
+    Generation,
+    Line,
+    ModelWrapper,
+    Prepared,
+    Prompt,
+    Sizes,
+    UserFunctionError,
+)
+from utils.errors import StopRun, UserError
+from utils.outcomes import Action, History, decide, random_jitter
+from utils.predictions import AnswerIndex, Record, RunLog, Status, StoredAnswer
+
+FAILURES_IN_A_ROW = 10  # of the user's functions: after that it is the function, not the sample
+FIRST_REFUSALS = 20  # if these are all refused, it is the request as such
+
+
+class Asked(Protocol):
+    """What the engine needs of a sample."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def line(self) -> Line: ...
+    @property
+    def file_wh(self) -> WH: ...
+
+
+Episode = Generator[Prompt, Generation, None]
+
+
+@dataclass(kw_only=True)
+class Questions:
+    """The samples of one data set, how they are asked, and what was answered before.
+
+    Attributes:
+        episode: sample → generator of prompts that is sent the generations.
+    """
+
+    dataset: str
+    samples: Sequence[Any]  # each an `Asked`
+    episode: Callable[[Any], Episode]
+    answers: AnswerIndex
+    trial: int = 0
+
+
+@dataclass(kw_only=True)
+class Job(Questions):
+    """One data set for one model, with its log and what became of it.
+
+    Attributes:
+        stopped: why the job ended early, if it did.
+        reasons: how many samples were asked, by reason.
+        reused: how many had an answer already.
+    """
+
+    log: RunLog
+    stopped: StopRun | None = None
+    reasons: Counter[str] = field(default_factory=Counter)
+    reused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How to ask.
+
+    Attributes:
+        workers: requests in flight at most.
+        retries: attempts after the first.
+        fresh: ask again what has an answer.
+        keep_failed: do not ask again what failed last time.
+        skip_errors: go on however often a user's function fails.
+        clean: removes secrets from a record.
+        on_reason: told of each sample that is asked, and why.
+    """
+
+    workers: int
+    retries: int
+    fresh: bool = False
+    keep_failed: bool = False
+    skip_errors: bool = False
+    clean: Callable[[Record], Record] = lambda record: record
+    on_reason: Callable[[str, str], None] = lambda key, reason: None
+
+
+class Progress(Protocol):
+    """Is told of every finished sample."""
+
+    def advance(self, status: str, *, reused: bool) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One prompt of one sample on its way."""
+
+    job: Job
+    sample: Asked
+    episode: Episode
+    prompt: Prompt
+    number: int
+
+    @property
+    def key(self) -> str:
+        """The sample's key; later turns of an episode (rotations, steps) have one each."""
+        return self.sample.key if self.number == 0 else f"{self.sample.key}~{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a worker made of a turn: a record to write, or a reason to stop."""
+
+    turn: _Turn
+    record: Record | None = None
+    generation: Generation | None = None
+    reused: bool = False
+    write: bool = True  # False: this log holds the record already
+    reason: str | None = None
+    user_error: UserFunctionError | None = None
+    stop: StopRun | None = None
+
+
+class Interrupted(Exception):
+    """The user pressed Ctrl-C; what was in flight has been finished and logged."""
+
+
+class Engine:
+    """Runs jobs of one model, their samples in one queue, so that data sets overlap."""
+
+    def __init__(self, model: ModelWrapper, settings: EngineSettings, progress: Progress) -> None:
+        self._model, self._settings, self._progress = model, settings, progress
+        limit = model.max_concurrency
+        self._workers = min(settings.workers, limit) if limit else settings.workers
+        self._inbox: queue.SimpleQueue[_Turn | None] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._answered = threading.Event()  # the server has answered something in this run
+        self._user_failures_in_a_row = 0
+        self._refusals_in_a_row: int | None = 0  # None once something was answered
+
+    def run(self, jobs: Sequence[Job]) -> None:
+        """Asks everything that has no answer yet; returns when all of it is in the logs.
+
+        Raises:
+            StopRun: nothing can work any more (wrong key, no server, full disk).
+            Interrupted: after Ctrl-C; a second one raises KeyboardInterrupt at once.
+        """
+        for _ in range(self._workers):
+            threading.Thread(target=self._work, daemon=True).start()
+        turns = self._first_turns(jobs)
+        in_flight = 0
+        draining = False
+        with _two_step_interrupt() as interrupted:
+            try:
+                while True:
+                    while in_flight < 2 * self._workers and not draining and not interrupted:
+                        turn = next(turns, None)
+                        if turn is None:
+                            draining = True
+                            break
+                        self._inbox.put(turn)
+                        in_flight += 1
+                    if in_flight == 0:
+                        break
+                    outcome = self._outbox.get()
+                    in_flight -= 1
+                    following = self._settle(outcome)
+                    if following is not None and not interrupted:
+                        self._inbox.put(following)
+                        in_flight += 1
+            finally:
+                self._stopping.set()
+                for _ in range(self._workers):
+                    self._inbox.put(None)
+            if interrupted:
+                raise Interrupted
+
+    # -- the calling thread: prompts and log ------------------------------------------------------
+
+    def _first_turns(self, jobs: Sequence[Job]) -> Iterator[_Turn]:
+        for job in jobs:
+            for sample in job.samples:
+                if job.stopped:
+                    break
+                turn = self._next_turn(job, sample, job.episode(sample), 0, None)
+                if turn is not None:
+                    yield turn
+
+    def _next_turn(
+        self, job: Job, sample: Asked, episode: Episode, number: int, said: Generation | None
+    ) -> _Turn | None:
+        """The episode's next prompt; None if it has none, or the prompt function failed."""
+        try:
+            prompt = next(episode) if said is None else episode.send(said)
+        except StopIteration:
+            return None
+        except UserFunctionError as error:
+            key = sample.key if number == 0 else f"{sample.key}~{number}"
+            record = _record(job, sample, key, None, Status.FAILED) | {"error": _user_error(error)}
+            self._finish(job, record, reused=False)
+            self._count_user_failure(job, error)
+            return None
+        return _Turn(job, sample, episode, prompt, number)
+
+    def _settle(self, outcome: _Outcome) -> _Turn | None:
+        """Writes one outcome to the log; returns the episode's next turn, if there is one."""
+        turn, job = outcome.turn, outcome.turn.job
+        if outcome.stop is not None:
+            raise outcome.stop
+        if outcome.record is None:  # the run stopped before this turn was asked
+            return None
+        if outcome.reason:
+            job.reasons[outcome.reason] += 1
+            self._settings.on_reason(turn.key, outcome.reason)
+        self._finish(job, outcome.record, reused=outcome.reused, write=outcome.write)
+        if outcome.user_error is not None:
+            self._count_user_failure(job, outcome.user_error)
+        else:
+            self._user_failures_in_a_row = 0
+        self._watch_refusals(outcome)
+        if outcome.generation is None:
+            return None
+        return self._next_turn(job, turn.sample, turn.episode, turn.number + 1, outcome.generation)
+
+    def _finish(self, job: Job, record: Record, *, reused: bool, write: bool = True) -> None:
+        if write:
+            job.log.append(self._settings.clean(record))
+        job.reused += reused
+        self._progress.advance(record["status"], reused=reused)
+
+    def _count_user_failure(self, job: Job, error: UserFunctionError) -> None:
+        self._user_failures_in_a_row += 1
+        if self._settings.skip_errors or self._user_failures_in_a_row < FAILURES_IN_A_ROW:
+            return
+        self._user_failures_in_a_row = 0
+        job.stopped = StopRun(
+            f"{job.dataset}: the {error.stage} function failed {FAILURES_IN_A_ROW} times in a row; "
+            "this data set was stopped (set SKIP_ERR=1 to go on in spite of failures). The last "
+            f"failure:\n{error.trace}"
+        )
+
+    def _watch_refusals(self, outcome: _Outcome) -> None:
+        record = outcome.record
+        if self._refusals_in_a_row is None or outcome.reused or record is None:
+            return
+        if record["status"] != Status.REFUSED:
+            if record["status"] == Status.OK:
+                self._refusals_in_a_row = None
+            return
+        self._refusals_in_a_row += 1
+        if self._refusals_in_a_row >= FIRST_REFUSALS:
+            raise StopRun(
+                f"the first {FIRST_REFUSALS} requests were all refused, so the request itself must "
+                f"be wrong. The server said: {record['error']['message']}"
+            )
+
+    # -- the workers ------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while (turn := self._inbox.get()) is not None:
+            if self._stopping.is_set():
+                self._outbox.put(_Outcome(turn))
+                continue
+            try:
+                outcome = self._answer(turn)
+            except BaseException as error:  # noqa: BLE001 - a worker that dies would hang the run
+                text = "".join(traceback.format_exception(error))
+                outcome = _Outcome(turn, stop=StopRun(f"internal error, please report it:\n{text}"))
+            self._outbox.put(outcome)
+
+    def _answer(self, turn: _Turn) -> _Outcome:
+        job, sample = turn.job, turn.sample
+        try:
+            prepared = self._model.request(
+                turn.prompt.messages, job.dataset, is_custom_prompt=turn.prompt.is_custom
+            )
+        except (UserFunctionError, UserError) as error:
+            return self._failed_before_asking(turn, None, error)
+        stored = job.answers.find(turn.key, job.trial, prepared.fingerprint)
+        if stored is not None and self._may_reuse(stored.status):
+            return self._reused(turn, stored)
+        reason = "--fresh" if self._settings.fresh else job.answers.reason_to_ask(
+            turn.key, job.trial, prepared.fingerprint, prepared.parts
+        )  # fmt: skip
+        record = _record(job, sample, turn.key, prepared, Status.OK)
+        outcome = self._ask(turn, prepared, record)
+        return replace(outcome, reason=reason)
+
+    def _may_reuse(self, status: Status) -> bool:
+        if self._settings.fresh:
+            return False
+        return status is not Status.FAILED or self._settings.keep_failed
+
+    def _reused(self, turn: _Turn, stored: StoredAnswer) -> _Outcome:
+        before = stored.read()
+        # The truth may have been mended since; the answer stands.
+        now = {"line": turn.sample.line,
+               "sizes": {**before["sizes"], "file": list(turn.sample.file_wh)}}  # fmt: skip
+        # Each log is whole by itself, so that it can be copied and scored without the others.
+        is_new_here = stored.path != turn.job.log.path or any(before[k] != now[k] for k in now)
+        generation = None
+        if before["status"] == Status.OK:
+            generation = Generation(before["raw"], reply=before.get("reply"))
+        return _Outcome(turn, before | now, generation, reused=True, write=is_new_here)
+
+    def _ask(self, turn: _Turn, prepared: Prepared, record: Record) -> _Outcome:
+        """Attempts until there is an answer or `utils.outcomes` says that there will be none."""
+        failures, attempts, rate_limited_s = 0, 0, 0.0
+        while True:
+            attempts += 1
+            began_s = time.monotonic()
+            try:
+                generation = self._model.generate(prepared)
+            except (UserFunctionError, UserError) as error:
+                return self._failed_before_asking(turn, prepared, error)
+            except CallError as error:
+                record["attempts"] = attempts
+                history = History(failures, rate_limited_s, self._answered.is_set())
+                decision = decide(
+                    error, history, retries=self._settings.retries, jitter=random_jitter()
+                )
+                if decision.action is Action.STOP:
+                    return _Outcome(turn, stop=StopRun(_stop_text(self._model.name, error)))
+                if decision.action is not Action.AGAIN:
+                    record["status"] = Status(decision.action.value)
+                    record["error"] = {"class": error.kind, "message": str(error),
+                                       "status_code": error.status_code}  # fmt: skip
+                    return _Outcome(turn, record)
+                failures += decision.counts
+                rate_limited_s += 0.0 if decision.counts else decision.wait_s
+                if self._stopping.wait(decision.wait_s):
+                    return _Outcome(turn)
+                continue
+            self._answered.set()
+            record |= _answer_fields(generation, record["sizes"])
+            record |= {"attempts": attempts, "latency_s": round(time.monotonic() - began_s, 4)}
+            if generation.postprocess_error is None:
+                return _Outcome(turn, record, generation)
+            summary = generation.postprocess_error.strip().splitlines()[-1]
+            failure = UserFunctionError("postprocess", summary, generation.postprocess_error)
+            record |= {"status": Status.FAILED, "error": _user_error(failure)}
+            return _Outcome(turn, record, user_error=failure)
+
+    def _failed_before_asking(
+        self, turn: _Turn, prepared: Prepared | None, error: UserFunctionError | UserError
+    ) -> _Outcome:
+        record = _record(turn.job, turn.sample, turn.key, prepared, Status.FAILED)
+        if isinstance(error, UserFunctionError):
+            record["error"] = _user_error(error)
+            return _Outcome(turn, record, user_error=error)
+        record["error"] = {"class": "picture", "message": str(error)}
+        return _Outcome(turn, record)
+
+
+def _record(job: Job, sample: Asked, key: str, prepared: Prepared | None, status: Status) -> Record:
+    """A record as far as it is known before asking."""
+    sizes = prepared.sizes if prepared else Sizes()
+    return {
+        "kind": "answer",
+        "key": key,
+        "trial": job.trial,
+        "fingerprint": prepared.fingerprint if prepared else "",
+        "parts": dict(prepared.parts) if prepared else {},
+        "status": status,
+        "asked_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
+        "raw": None,
+        "reply": None,
+        "line": sample.line,
+        "sizes": _sizes_fields(sizes) | {"file": list(sample.file_wh)},
+    }
+
+
+def _answer_fields(generation: Generation, sizes: Mapping[str, Any]) -> Record:
+    known = {stage: wh for stage, wh in _sizes_fields(generation.sizes).items() if wh}
+    fields: Record = {
+        "raw": generation.text,
+        "reply": generation.reply,
+        "finish_reason": generation.finish_reason,
+        "usage": dict(generation.usage),
+        "sizes": {**sizes, **known, "file": sizes["file"]},
+    }
+    if generation.reasoning:
+        fields["reasoning"] = generation.reasoning
+    return fields
+
+
+def _sizes_fields(sizes: Sizes) -> dict[str, Any]:
+    return {
+        "file": sizes.file_wh and list(sizes.file_wh),
+        "sent": sizes.sent_wh and list(sizes.sent_wh),
+        "seen": sizes.seen_wh and list(sizes.seen_wh),
+    }
+
+
+def _user_error(error: UserFunctionError) -> dict[str, Any]:
+    return {"class": f"{error.stage} function", "message": error.summary, "trace": error.trace}
+
+
+def _stop_text(model: str, error: CallError) -> str:
+    advice = {
+        401: "The server does not accept the API key.",
+        402: "The account has no credit.",
+        403: "The key may not use this model.",
+        404: "No such model or no such path: base URLs usually end in /v1.",
+        429: "The account's quota is used up.",
+    }.get(error.status_code or 0, "Is the server running, and is the base URL right?")
+    return f'model "{model}": {error}. {advice} Answers so far are kept.'
+
+
+@contextmanager
+def _two_step_interrupt() -> Iterator[list[bool]]:
+    """Ctrl-C once fills the list: finish what is in flight. Twice: KeyboardInterrupt, now."""
+    pressed: list[bool] = []
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(True)
+        print("\nStopping after what is in flight; Ctrl-C again stops now.", flush=True)
+
+    try:
+        before = signal.signal(signal.SIGINT, handle)
+    except ValueError:  # not the main thread: the caller has its own way to stop
+        yield pressed
+        return
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

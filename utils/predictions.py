@@ -1,0 +1,222 @@
+"""The run's log: append, look up, resume. The only thing that results are ever read back from.
+
+One file per model, data set and run folder; one line of ASCII JSON per record, newest last:
+
+    {"kind": "run", ...}      a run began: what it covers, its config, versions
+    {"kind": "answer", ...}   one sample: how it was asked, what came back, what scoring needs
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Any
+
+from utils.errors import StopRun, UserError
+
+Record = dict[str, Any]
+
+
+class Status(StrEnum):
+    """How asking a sample ended. A field of the record, never a text to search for."""
+
+    OK = "ok"
+    REFUSED = "refused"  # the server will not answer this one; wrong in the score
+    FAILED = "failed"  # no answer after all tries; wrong, counted apart, asked again
+
+
+class RunLog:
+    """Appends records to one file; whoever opens it second is turned away.
+
+    Args:
+        path: the log's file; created with its folders.
+
+    Raises:
+        UserError: another process is writing this log, or the folder cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        from filelock import FileLock, Timeout
+
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(f"{path}.lock", timeout=0)
+            self._lock.acquire()
+        except Timeout:
+            raise UserError(
+                f"{path}: another process is writing this log. Wait for it, or use another "
+                "--work-dir"
+            ) from None
+        except OSError as error:
+            raise UserError(f"{path.parent}: cannot write results there: {error}") from None
+        _drop_torn_tail(path)
+        self._file: IO[bytes] = path.open("ab")
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Writes one record and hands it to the operating system before returning.
+
+        Raises:
+            StopRun: the disk is full or failed; everything written before is whole.
+        """
+        line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+        try:
+            self._file.write(line)
+            self._file.flush()
+        except OSError as error:
+            raise StopRun(
+                f"{self.path}: cannot write ({error.strerror}). All answers before this one are "
+                "kept; make room and start the same command again"
+            ) from error
+
+    def close(self) -> None:
+        """Brings everything to disk and lets the next process in."""
+        try:
+            os.fsync(self._file.fileno())
+            self._file.close()
+        except OSError:  # a failed disk was reported by `append`; closing adds nothing
+            pass
+        finally:
+            self._lock.release()
+
+
+def read_records(path: Path) -> Iterator[tuple[int, Record]]:
+    """Every whole record of a log with its byte offset; a torn last line is passed over."""
+    with path.open("rb") as file:
+        offset = 0
+        for line in file:  # splits at \n only: U+2028 and the like are escaped in ASCII JSON
+            if line.endswith(b"\n"):
+                record = _parsed(line)
+                if record is not None:
+                    yield offset, record
+            offset += len(line)
+
+
+def _parsed(line: bytes) -> Record | None:
+    try:
+        record = json.loads(line)
+    except ValueError:  # half a line between two crashes; the sample is simply asked again
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _drop_torn_tail(path: Path) -> None:
+    """Cuts off what a kill or a power cut left behind the last whole line."""
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        end = file.seek(0, os.SEEK_END)
+        position = end
+        while position > 0:
+            step = min(65536, position)
+            file.seek(position - step)
+            newline = file.read(step).rfind(b"\n")
+            if newline >= 0:
+                position = position - step + newline + 1
+                break
+            position -= step
+        if position < end:
+            file.truncate(position)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """Where a record lies, and what decides whether it is still the answer."""
+
+    path: Path
+    offset: int
+    fingerprint: str
+    status: Status
+    parts: Mapping[str, str]
+
+    def read(self) -> Record:
+        """The record itself, from its log."""
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            record: Record = json.loads(file.readline())
+        return record
+
+
+@dataclass
+class AnswerIndex:
+    """Everything this model has answered for one data set, in whatever run folder.
+
+    Look-ups go by (sample key, trial, fingerprint); of equal ones the newest counts.
+    """
+
+    _by_fingerprint: dict[tuple[str, int, str], StoredAnswer] = field(default_factory=dict)
+    _newest: dict[tuple[str, int], StoredAnswer] = field(default_factory=dict)
+
+    @classmethod
+    def of_logs(cls, paths: Iterable[Path]) -> AnswerIndex:
+        """Reads logs, oldest first."""
+        index = cls()
+        found = []
+        for path in paths:
+            for offset, record in read_records(path):
+                if record.get("kind") == "answer":
+                    stored = StoredAnswer(
+                        path, offset, record.get("fingerprint", ""), Status(record["status"]),
+                        record.get("parts") or {},
+                    )  # fmt: skip
+                    asked_at = record.get("asked_at", "")
+                    found.append((asked_at, record["key"], record["trial"], stored))
+        # A copy keeps the time of the original, so order of files does not matter.
+        for _, key, trial, stored in sorted(found, key=lambda item: item[0]):
+            index._by_fingerprint[key, trial, stored.fingerprint] = stored
+            index._newest[key, trial] = stored
+        return index
+
+    def find(self, key: str, trial: int, fingerprint: str) -> StoredAnswer | None:
+        """The newest record of exactly this request, whatever its status."""
+        return self._by_fingerprint.get((key, trial, fingerprint))
+
+    def reason_to_ask(
+        self, key: str, trial: int, fingerprint: str, parts: Mapping[str, str]
+    ) -> str:
+        """Why a sample is asked: the nearest earlier answer and what sets it apart."""
+        if self.find(key, trial, fingerprint):
+            return "failed last time"
+        before = self._newest.get((key, trial))
+        if before is None:
+            return "new"
+        if not before.parts:
+            return "failed last time"
+        changed = [part for part in ("prompt", "picture", "settings")
+                   if before.parts.get(part) != parts.get(part)]  # fmt: skip
+        return " and ".join(changed or ["request"]) + " changed"
+
+
+@dataclass(frozen=True, slots=True)
+class LogContent:
+    """One log read for scoring.
+
+    Attributes:
+        run: the newest "run" record; None in a log without any.
+        answers: newest record of each (sample key, trial).
+    """
+
+    run: Record | None
+    answers: Mapping[tuple[str, int], Record]
+
+
+def read_log(path: Path) -> LogContent:
+    """The newest run record and the newest answers of a log.
+
+    Raises:
+        UserError: the log cannot be read.
+    """
+    run, answers = None, {}
+    try:
+        for _, record in read_records(path):
+            if record.get("kind") == "run":
+                run = record
+            elif record.get("kind") == "answer":
+                answers[record["key"], record["trial"]] = record
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    return LogContent(run, answers)

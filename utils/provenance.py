@@ -1,0 +1,61 @@
+"""What a run was made with, for the header of its log."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from typing import Any
+
+PACKAGES = (
+    "openai", "pillow", "pydantic", "torch", "torchvision", "transformers", "qwen-vl-utils",
+    "accelerate", "ui-tars", "rapidocr", "onnxruntime",
+)  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the installed packages that can change an answer."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def run_record(
+    *,
+    model: str,
+    dataset: str,
+    mode: str,
+    limit: int | None,
+    samples: Sequence[str],
+    bad: Sequence[str],
+    config: Mapping[str, Any],
+    commit: str,
+) -> dict[str, Any]:
+    """The record that opens a run in its log.
+
+    Args:
+        samples: keys of all samples that the run covers, in file order.
+        bad: the samples that were left out, one line each.
+        config: the resolved config, without secrets.
+        commit: of the project, or "unknown".
+    """
+    return {
+        "kind": "run",
+        "started_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
+        "model": model,
+        "dataset": dataset,
+        "mode": mode,
+        "limit": limit,
+        "samples": list(samples),
+        "bad": list(bad),
+        "config": dict(config),
+        "versions": versions(),
+        "commit": commit,
+        "arguments": sys.argv[1:],
+    }

@@ -1,0 +1,150 @@
+"""Where the files of a run lie: `<work-dir>/<model>/T<date>_G<commit>/`, and their names."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from utils.errors import UserError
+
+LONGEST_NAME = 80  # file names add a data set and a suffix; most file systems end at 255 bytes
+_RUN_FOLDER = re.compile(r"T\d{8}_G\w+")
+
+
+def safe_name(model: str) -> str:
+    """A folder name for any model name; names that are safe already stay as they are.
+
+    Others keep what can be read of them, plus a hash, so that `a/b` and `a:b` stay apart.
+    """
+    cleaned = re.sub(r"[^\w.+@=-]", "_", model, flags=re.ASCII).lstrip(".")[:LONGEST_NAME]
+    if cleaned == model:
+        return model
+    tail = hashlib.sha256(model.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{cleaned or 'model'}-{tail}"
+
+
+def name_collisions(models: Iterable[str]) -> list[str]:
+    """Pairs of model names that would share a folder, on file systems that ignore case too."""
+    taken: dict[str, str] = {}
+    problems = []
+    for model in models:
+        other = taken.setdefault(safe_name(model).casefold(), model)
+        if other != model:
+            problems.append(f'models "{other}" and "{model}" would share one folder; rename one')
+    return problems
+
+
+def git_commit(project: Path) -> str:
+    """First 8 digits of the project's commit, or "unknown"."""
+    try:
+        result = subprocess.run(
+            ["git", "-C", str(project), "rev-parse", "--short=8", "HEAD"],
+            capture_output=True, text=True, timeout=10, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    commit = result.stdout.strip()[:8]
+    return commit if result.returncode == 0 and commit else "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The folder of one model's run, and the names of the files in it.
+
+    Attributes:
+        model: the model's name in the config.
+        path: the run's own folder, below the model's.
+    """
+
+    model: str
+    path: Path
+
+    @classmethod
+    def for_today(cls, work_dir: Path, model: str, project: Path) -> RunFolder:
+        """The folder of today's run with the project's present commit."""
+        today = datetime.datetime.now().astimezone().strftime("%Y%m%d")
+        name = f"T{today}_G{git_commit(project)}"
+        return cls(model, work_dir / safe_name(model) / name)
+
+    @property
+    def model_folder(self) -> Path:
+        """All runs of this model."""
+        return self.path.parent
+
+    def stem(self, dataset: str) -> str:
+        """How the files of one data set begin."""
+        return f"{safe_name(self.model)}_{dataset}"
+
+    def log(self, dataset: str) -> Path:
+        """The run's log."""
+        return self.path / f"{self.stem(dataset)}.jsonl"
+
+    def file(self, dataset: str, suffix: str, *, partial: bool) -> Path:
+        """A derived file; `suffix` includes the extension, e.g. "_score.json"."""
+        base, extension = suffix.rsplit(".", 1) if "." in suffix else (suffix, "")
+        middle = "_partial" if partial else ""
+        return self.path / f"{self.stem(dataset)}{base}{middle}.{extension}"
+
+    def all_logs(self, dataset: str) -> list[Path]:
+        """The logs of every run of this model, in order of their folders' names."""
+        pattern = f"*/{_glob_quoted(self.stem(dataset))}.jsonl"
+        logs = self.model_folder.glob(pattern)
+        return sorted(path for path in logs if _RUN_FOLDER.fullmatch(path.parent.name))
+
+    def check_owner(self, dataset: str) -> None:
+        """Refuses a folder that belongs to another model's name.
+
+        Raises:
+            UserError: another name was mapped to this folder before.
+        """
+        from utils.predictions import read_records
+
+        for path in self.all_logs(dataset):
+            for _, record in read_records(path):
+                if record.get("kind") == "run" and record.get("model") != self.model:
+                    raise UserError(
+                        f'{self.model_folder}: holds results of model "{record.get("model")}"; '
+                        f'rename "{self.model}" or use another --work-dir'
+                    )
+                break  # the first record of a log is its run record
+
+    def link_newest(self, files: Iterable[Path]) -> None:
+        """Links in the model's folder to this run's files; skipped where links are not allowed."""
+        for file in files:
+            link = self.model_folder / file.name
+            target = os.path.relpath(file, self.model_folder)
+            temporary = link.with_name(f".{link.name}.{os.getpid()}")
+            try:
+                temporary.symlink_to(target)
+                temporary.replace(link)
+            except OSError:  # Windows without the privilege, some network file systems
+                temporary.unlink(missing_ok=True)
+
+
+def newest_log(work_dir: Path, model: str, dataset: str) -> tuple[RunFolder, Path] | None:
+    """The log with the newest run record of a model and data set, for `--mode eval`."""
+    probe = RunFolder(model, work_dir / safe_name(model) / "T00000000_Gnone")
+    logs = probe.all_logs(dataset)
+    if not logs:
+        return None
+    newest = max(logs, key=_last_start)
+    return RunFolder(model, newest.parent), newest
+
+
+def _last_start(log: Path) -> str:
+    """When the newest run of a log began; a file's own times change when it is copied."""
+    from utils.predictions import read_records
+
+    starts = (record.get("started_at", "") for _, record in read_records(log)
+              if record.get("kind") == "run")  # fmt: skip
+    return max(starts, default="")
+
+
+def _glob_quoted(text: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", text)
