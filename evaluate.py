@@ -24,7 +24,7 @@ from utils.config import ConfigReading, ModelEntry, RunConfig, read_config, reda
 from utils.console import ConsoleProgress, problem_report, render_summary, render_table
 from utils.contracts import ModelWrapper
 from utils.data_root import data_root, image_root
-from utils.errors import StopRun, UserError
+from utils.errors import UserError
 from utils.import_utils import check_reference, parse_caller, resolve
 from utils.inference_tools import Engine, EngineSettings, Interrupted, Job, Questions
 from utils.predictions import AnswerIndex, RunLog, read_log
@@ -136,6 +136,9 @@ def prepare(options: Options) -> Plan:
             data[name].loaded = benchmark.load(wanted.mode)
         except UserError as error:
             problems += error.problems
+    template = os.environ.get("L2_USER_PROMPT")
+    if template is not None and "{instruction}" not in template:
+        print("warning: L2_USER_PROMPT has no {instruction}; every sample gets the same text")
     plan = Plan(options, config, redacted_dump(config, secrets), models, data, secrets)
     if options.strict:
         problems += plan.bad_samples
@@ -147,7 +150,7 @@ def prepare(options: Options) -> Plan:
 def _is_selected(
     reading: ConfigReading, options: Options, problems: list[str]
 ) -> Callable[[str], bool]:
-    """Whether a key path belongs to what `--model` and `--data` select; unknown names are errors."""
+    """Whether a key path is selected by `--model` and `--data`; unknown names are problems."""
     if reading.config is not None:
         for option, wanted, known in (
             ("--model", options.model, reading.config.model),

@@ -122,12 +122,16 @@ class Benchmark(ABC):
         """
         rows = list(self.rows(read_annotations(self.annotation_file), mode))
         keys = _numbered(self.key_text(row) for row in rows)
-        samples, bad = [], []
+        samples: list[Sample] = []
+        bad: list[BadSample] = []
         for row, key in zip(rows, keys, strict=True):
             if not self.in_mode(row, mode):
                 continue
-            sample = self._sample_or_problem(row, key)
-            (samples if isinstance(sample, Sample) else bad).append(sample)  # type: ignore[arg-type]
+            found = self._sample_or_problem(row, key)
+            if isinstance(found, Sample):
+                samples.append(found)
+            else:
+                bad.append(found)
         return Loaded(samples, bad)
 
     def _sample_or_problem(self, row: Line, key: str) -> Sample | BadSample:
@@ -148,7 +152,7 @@ class Benchmark(ABC):
 
     @abstractmethod
     def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> Iterable[Line]:
-        """The annotation file flattened: every question of the file, with the mode's own columns."""
+        """The annotation file flattened: all its questions, with the columns of the mode."""
 
     @abstractmethod
     def in_mode(self, row: Line, mode: str) -> bool:
@@ -287,11 +291,10 @@ def _numbered(keys: Iterable[str]) -> list[str]:
 
 
 def _meta(line: Line, extra: Line) -> dict[str, Any]:
-    """The line for a parse function: documented ones call `ast.literal_eval(meta["image_size"])`."""
-    meta = private_copy({**line, **extra})
+    """The line for a parse function; documented ones `literal_eval(meta["image_size"])`."""
+    meta: dict[str, Any] = private_copy({**line, **extra})
     for column in ("image_size", "options", "sent_size", "seen_size"):
-        if column in meta and meta[column] is not None:
-            meta[column] = str(
-                list(meta[column]) if isinstance(meta[column], tuple) else meta[column]
-            )
+        value = meta.get(column)
+        if value is not None:
+            meta[column] = str(list(value) if isinstance(value, tuple) else value)
     return meta

@@ -30,7 +30,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A target as fractions of the picture's width and height; corners as annotated, uncorrected."""
+    """A target as fractions of the picture's width and height; corners as annotated."""
 
     x1: float
     y1: float
@@ -152,10 +152,10 @@ def score_element_grounding(
         }
         for split, platforms in outcomes.items()
     }
-    by_split = {
-        split: _weighted_mean((b["Total accuracy"], b["Total num"]) for b in blocks.get(split, {}).values())
-        for split in GROUNDING_TYPES
-    }  # fmt: skip
+    by_split = {}
+    for split in GROUNDING_TYPES:
+        counted = blocks.get(split, {}).values()
+        by_split[split] = _weighted_mean((b["Total accuracy"], b["Total num"]) for b in counted)
     return {
         "Average accuracy": _mean([value for value in by_split.values() if value is not None]),
         "Basic accuracy": by_split["basic"],

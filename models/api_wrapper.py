@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models.api_replies import as_call_error, read_reply
 from models.wire import PictureStyle, chat_messages, encode_body, identified, slots_in
 from utils.contracts import (
-    CallError,
     Generation,
     Message,
     Prepared,
@@ -21,7 +21,6 @@ from utils.contracts import (
     UserFunctionError,
 )
 from utils.endpoint import OPENAI_HOST, PLACEHOLDER_KEY, parse_endpoint, resolve_api_key
-from utils.errors import UserError
 from utils.fingerprints import digest
 from utils.images import read_header
 from utils.user_functions import SerialUnlessThreadSafe, call_user_function, private_copy
@@ -45,7 +44,10 @@ class ApiRequest:
 
 
 def default_preprocess_function(
-    message: list[Message], model: None, processor: None, **kwargs: Any
+    message: list[Message],
+    model: None,  # noqa: ARG001 - the documented form
+    processor: None,  # noqa: ARG001
+    **kwargs: Any,
 ) -> list[dict[str, Any]]:
     """Messages → chat messages with base64 pictures, for users who want to start from them.
 
@@ -56,7 +58,12 @@ def default_preprocess_function(
     return decoded
 
 
-def default_postprocess_function(response: str, model: None, processor: None, **kwargs: Any) -> str:
+def default_postprocess_function(
+    response: str,
+    model: None,  # noqa: ARG001 - the documented form
+    processor: None,  # noqa: ARG001
+    **kwargs: Any,  # noqa: ARG001
+) -> str:
     """The reply as it came."""
     return response
 
@@ -186,7 +193,7 @@ class APIModelWrapper:
         try:
             response = self._post(request, body)
         except Exception as error:
-            raise _as_call_error(error, time.monotonic() - began_s, self._has_key()) from error
+            raise as_call_error(error, time.monotonic() - began_s, self._has_key()) from error
         sent_wh = next((slot.encoded().wh for slot in slots_in(request.body)), None)
         if sent_wh is None:
             sent_wh = _sent_wh(request.body)
@@ -230,7 +237,8 @@ class APIModelWrapper:
                     max_retries=0,  # the engine decides about retries, with the whole run in view
                     http_client=openai.DefaultHttpxClient(limits=limits),
                 )
-                if self._endpoint.host != OPENAI_HOST:  # the environment's are meant for OpenAI alone
+                if self._endpoint.host != OPENAI_HOST:
+                    # The environment's (OPENAI_ORG_ID, ...) are meant for OpenAI alone.
                     client.organization = client.project = None
                 self._client = client
             return self._client
@@ -254,100 +262,6 @@ class APIModelWrapper:
         """Drops the connections."""
         if self._client is not None:
             self._client.close()
-
-
-def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
-    """The body of a 200 answer as a `Generation`.
-
-    Raises:
-        CallError: no JSON, no choices, no text, or withheld by a content filter.
-    """
-    try:
-        answer = json.loads(body)
-        choice = answer["choices"][0]
-        message = choice["message"]
-        text = message.get("content")
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise CallError(
-            "bad_body",
-            f"the server's answer is no chat completion: {_excerpt(body)}",
-            latency_s=latency_s,
-        ) from None
-    finish_reason = choice.get("finish_reason")
-    if isinstance(text, list):  # some servers send a list of parts
-        text = "".join(part.get("text") or "" for part in text if isinstance(part, Mapping))
-    if not text:
-        kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
-        why = message.get("refusal") or f"finish_reason {finish_reason!r}"
-        raise CallError(kind, f"the answer has no text ({why})", latency_s=latency_s)
-    return Generation(
-        text=str(text),
-        finish_reason=finish_reason,
-        usage=_plain_usage(answer.get("usage")),
-        sizes=sizes,
-        reasoning=message.get("reasoning_content") or message.get("reasoning"),
-    )
-
-
-def _plain_usage(usage: Any) -> dict[str, int]:
-    if not isinstance(usage, Mapping):
-        return {}
-    return {key: value for key, value in usage.items() if isinstance(value, int)}
-
-
-def _as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallError:
-    """The client's exception as plain facts."""
-    import openai
-
-    if isinstance(error, openai.APIStatusError):
-        message = f"HTTP {error.status_code}: {_excerpt(error.response.content)}"
-        if error.status_code == 401 and not has_key:
-            message += (
-                " - no API key was given; write it into model_path as ?api_key=${NAME}&model=... "
-                "and set NAME in the environment or in .env"
-            )
-        return CallError(
-            "http",
-            message,
-            status_code=error.status_code,
-            code=error.code if isinstance(error.code, str) else None,
-            retry_after_s=_retry_after_s(error.response.headers),
-            latency_s=latency_s,
-        )
-    if isinstance(error, openai.APITimeoutError):
-        return CallError("timeout", f"no answer within {latency_s:.0f} s", latency_s=latency_s)
-    if isinstance(error, openai.APIConnectionError):
-        causes = list(_causes(error))
-        text = f"connection failed: {causes[-1]}"
-        if any("refused" in str(cause).lower() for cause in causes):
-            return CallError("refused_connection", text, latency_s=latency_s)
-        if any("name or service" in str(cause).lower() for cause in causes):
-            return CallError("dns", text, latency_s=latency_s)
-        return CallError("connection", text, latency_s=latency_s)
-    if isinstance(error, UserError):
-        raise error
-    return CallError("bad_body", f"{type(error).__name__}: {error}", latency_s=latency_s)
-
-
-def _causes(error: BaseException) -> Any:
-    seen: BaseException | None = error
-    while seen is not None:
-        yield seen
-        seen = seen.__cause__ or seen.__context__
-
-
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[name]) * scale)
-        except (KeyError, ValueError):
-            continue
-    return None
-
-
-def _excerpt(body: bytes, limit: int = 500) -> str:
-    text = " ".join(body.decode("utf-8", "replace").split())
-    return text[:limit] + ("…" if len(text) > limit else "") or "(empty)"
 
 
 def _without_pictures(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """The two model wrappers and their default functions, in one place for people who write models.
 
 `APIModelWrapper` asks an OpenAI-style server, `LocalModelWrapper` a transformers checkpoint in this
-process. To add a model, copy one of the example files beside this one; the wrappers stay as they are.
+process. To add a model, copy one of the example files beside this one; the wrappers stay as they
+are.
 """
 
 from models.api_wrapper import APIModelWrapper

@@ -146,3 +146,8 @@ def _opened(path: str) -> Any:
 
     with Image.open(path.removeprefix("file://")) as picture:
         return picture.convert("RGB")
+
+
+# Neither keeps state, so several threads may run them at once.
+default_preprocess_function.thread_safe = True  # type: ignore[attr-defined]
+default_postprocess_function.thread_safe = True  # type: ignore[attr-defined]

@@ -34,7 +34,7 @@ from models.local_settings import (
 )
 from utils.contracts import CallError, Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.coordinates import seen_wh, thumbnail_wh
-from utils.errors import UserError
+from utils.errors import StopRun, UserError
 from utils.fingerprints import code_digest, code_text, digest
 from utils.images import content_digest, read_header
 from utils.user_functions import SerialUnlessThreadSafe, call_user_function, private_copy
@@ -115,7 +115,7 @@ class LocalModelWrapper:
         self.generate_cfg = dict(generate_cfg or {})
         self.generate_function = generate_function or "generate"
         self.kwargs = dict(kwargs or {})
-        self.device_map = device_map or None
+        self.device_map = None if device_map == "" else device_map
         self.dtype = dtype or None
         self.attn_implementation = attn_implementation or None
         self.batch_size = batch_size
@@ -131,7 +131,7 @@ class LocalModelWrapper:
         )
         self._load_lock = threading.Lock()
         self._loaded: Loaded | None = None
-        self._load_error: UserError | None = None
+        self._load_error: StopRun | None = None
         self._settings_lock = threading.Lock()
         self._settings: dict[str, str] = {}
         self._identity: Any = None
@@ -242,7 +242,7 @@ class LocalModelWrapper:
         Raises:
             CallError: the generate method raised (kind "model").
             UserFunctionError: the preprocess function raised.
-            UserError: the checkpoint cannot be loaded.
+            StopRun: the checkpoint cannot be loaded.
         """
         return self.generate_encoded(self.encode(prepared))
 
@@ -252,7 +252,7 @@ class LocalModelWrapper:
         Raises:
             UserFunctionError: the preprocess function raised, or returned no inputs.
             CallError: a picture that `img_size` shrinks can no longer be read.
-            UserError: the checkpoint cannot be loaded.
+            StopRun: the checkpoint cannot be loaded.
         """
         loaded = self._load()
         messages = private_copy(prepared.payload)
@@ -307,24 +307,35 @@ class LocalModelWrapper:
 
     def _as_generation(self, encoded: Encoded, outputs: Any, loaded: Loaded) -> Generation:
         usage: dict[str, Any] = {"prompt_tokens": encoded.input_length}
-        if isinstance(outputs, str):  # a generate method of the model's own, chat() say
-            text, finish_reason = outputs, None
-        else:
-            completion = sequences_of(outputs)[0][encoded.input_length :].tolist()
-            length, finish_reason = self._completion_end(completion, loaded)
-            usage["completion_tokens"] = length
+        finish_reason: str | None = None
+        ids = sequences_of(outputs)
+        text: str | None = None
+        if isinstance(ids, str):  # a generate method of the model's own, chat() say
+            text = ids
+        elif getattr(ids, "ndim", 0) == 2:
+            encoded = replace(encoded, input_length=_prompt_length(encoded, ids))
+            completion = ids[0][encoded.input_length :].tolist()
+            usage["completion_tokens"], finish_reason = self._completion_end(completion, loaded)
             text = default_postprocess_function(
                 outputs, loaded.model, loaded.processor, input_length=encoded.input_length
             )
-        reply: str | None = text
-        problem: str | None = None
+        elif self._user_postprocess is None:
+            raise CallError(
+                "model",
+                f"{self.generate_function} returned {type(outputs).__name__}; the default "
+                "postprocess function takes token ids of shape (1, n) or a text",
+            )
+        reply, problem = text, None
         if self._user_postprocess is not None:
             try:
                 reply = self._call_postprocess(encoded, outputs, loaded)
             except UserFunctionError as error:
-                reply, problem = None, f"{error.trace}{error.summary}"
+                reply = None
+                problem = (
+                    error.trace if error.summary in error.trace else error.trace + error.summary
+                )
         return Generation(
-            text=text,
+            text=(reply or "") if text is None else text,
             reply=reply,
             finish_reason=finish_reason,
             usage=usage,
@@ -381,8 +392,8 @@ class LocalModelWrapper:
                 try:
                     self._loaded = self._load_now()
                 except UserError as error:
-                    self._load_error = error
-                    raise
+                    self._load_error = StopRun(error.problems)
+                    raise self._load_error from None
             return self._loaded
 
     def _load_now(self) -> Loaded:
@@ -426,6 +437,17 @@ class LocalModelWrapper:
         torch = sys.modules.get("torch")
         if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
             torch.cuda.empty_cache()
+
+
+def _prompt_length(encoded: Encoded, ids: Any) -> int:
+    """Tokens of the prompt in front of the completion; some generate methods leave the prompt out."""
+    prompt = encoded.inputs.get("input_ids")
+    if prompt is None:
+        return 0
+    starts_with_prompt = ids.shape[1] >= prompt.shape[1] and bool(
+        (ids[:1, : prompt.shape[1]] == prompt.to(ids.device)).all()
+    )
+    return int(prompt.shape[1]) if starts_with_prompt else 0
 
 
 def _whole(value: Any) -> int:

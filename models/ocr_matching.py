@@ -60,23 +60,21 @@ class Match:
 def find_target(instruction: str, lines: Sequence[TextLine]) -> Match | None:
     """The text on the screen that an instruction most likely points at.
 
-    A quoted phrase that stands on the screen wins; else the part of a line that shares the most
-    telling words with the instruction. Among nearly equal ones words such as "bottom" or "last"
-    decide; without such words the best match, and of equal ones the first in reading order.
+    The first quoted phrase that stands on the screen wins; else the part of a line that shares the
+    most telling words with the instruction. Among nearly equal ones words such as "bottom" and
+    "last" decide, then nearness to what the rest of the instruction names, then reading order.
 
     Returns:
         None if no text on the screen has anything to do with the instruction.
     """
-    candidates = [
-        m for phrase in quoted_phrases(instruction) for m in phrase_matches(phrase, lines)
-    ]
-    candidates = candidates or content_matches(instruction, lines)
-    if not candidates:
-        return None
-    best = max(map(_score, candidates))
-    return _choose_by_place(
-        instruction, [match for match in candidates if match.score >= best * NEARLY_EQUAL]
-    )
+    for phrase in quoted_phrases(instruction):
+        candidates = _nearly_best(phrase_matches(phrase, lines))
+        if candidates:
+            rest = instruction.replace(phrase, " ")
+            anchor = max(content_matches(rest, lines), key=_score, default=None)
+            return _choose_by_place(rest, candidates, anchor)
+    candidates = _nearly_best(content_matches(instruction, lines))
+    return _choose_by_place(instruction, candidates, None) if candidates else None
 
 
 def phrase_matches(phrase: str, lines: Sequence[TextLine]) -> list[Match]:
@@ -192,8 +190,8 @@ def _distance(a: Point, b: Point) -> float:
 def _query(instruction: str, lines: Sequence[TextLine]) -> dict[str, float]:
     """The instruction's words and their shares of its meaning, which add up to 1.
 
-    Early words (the subject), words capitalised inside a sentence (labels, names) and words that
-    are rare on this screen say more.
+    Early words (the subject), words capitalised inside a sentence (labels, names), words with
+    digits and words that are rare on this screen say more.
     """
     query: dict[str, float] = {}
     for word in split_words(instruction):
@@ -202,7 +200,8 @@ def _query(instruction: str, lines: Sequence[TextLine]) -> dict[str, float]:
         on_lines = sum(any(w.form == word.form for w in line.words) for line in lines)
         before = instruction[: word.start]
         is_name = instruction[word.start].isupper() and not _SENTENCE_START.search(before)
-        weight = word.weight * (2.0 if is_name else 1.0)
+        is_exact = is_name or any(char.isdigit() for char in word.form)
+        weight = word.weight * (2.0 if is_exact else 1.0)
         query[word.form] = weight / (1 + 0.1 * len(query)) / math.sqrt(max(on_lines, 1))
     total = sum(query.values())
     return {form: weight / total for form, weight in query.items()}
@@ -224,8 +223,13 @@ def _parts(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
             yield words[start : start + length]
 
 
-def _choose_by_place(instruction: str, matches: Sequence[Match]) -> Match:
-    """The match whose place the instruction's words ("top", "last") name; else the best one."""
+def _nearly_best(matches: Sequence[Match]) -> list[Match]:
+    best = max(map(_score, matches), default=0.0)
+    return [match for match in matches if match.score >= best * NEARLY_EQUAL]
+
+
+def _choose_by_place(instruction: str, matches: Sequence[Match], anchor: Match | None) -> Match:
+    """The match at the place that words ("top", "last") or the anchor name; else the best one."""
     forms = [word.form for word in split_words(instruction)]
     x_frac = next((_X_OF_WORD[form] for form in forms if form in _X_OF_WORD), None)
     y_frac = next((_Y_OF_WORD[form] for form in forms if form in _Y_OF_WORD), None)
@@ -240,6 +244,9 @@ def _choose_by_place(instruction: str, matches: Sequence[Match]) -> Match:
         return in_reading_order[-1]
     if "first" in forms:
         return in_reading_order[0]
+    if anchor is not None:
+        near = anchor.point_frac
+        return min(in_reading_order, key=lambda m: _distance(m.point_frac, near))
     return max(in_reading_order, key=_score)
 
 

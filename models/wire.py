@@ -263,7 +263,7 @@ def encode_body(request: Mapping[str, Any]) -> bytes:
     def mark(value: Any) -> str:
         if not isinstance(value, PictureSlot):
             raise UserError(
-                f"the request holds a {type(value).__name__}, which JSON cannot carry: {value!r:.80}"
+                f"the request holds a {type(value).__name__}, no JSON can carry that: {value!r:.80}"
             )
         slots.append(value)
         return _SLOT_MARK

@@ -137,6 +137,19 @@ def test_a_point_inside_a_long_line_is_interpolated_at_the_matching_words():
 
 
 @needs_rapidfuzz
+def test_of_several_equal_labels_the_one_is_meant_that_stands_by_what_else_is_named():
+    rows = [("Wool scarf", 0.2), ("Linen apron", 0.4), ("Oak stool", 0.6)]
+    lines = [line(text, 0.1, y, 0.2, y + 0.04) for text, y in rows]
+    lines += [line("Reorder", 0.8, y, 0.9, y + 0.04) for _, y in rows]
+
+    for instruction in (
+        "The 'Reorder' button in the row 'Linen apron'",
+        'Click "Reorder" to get a new apron of linen',
+    ):
+        assert answer_grounding(L2_LEAD + instruction, lines) == "(0.8500, 0.4200)"
+
+
+@needs_rapidfuzz
 def test_similar_numbers_are_not_the_same_number():
     lines = [line("Chapter 15", y1=0.1, y2=0.2), line("Chapter 16", y1=0.3, y2=0.4)]
 

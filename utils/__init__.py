@@ -1,1 +1,4 @@
-"""How a run happens: config, engine, log, pictures, files. Imports neither `benchmarks` nor `models`."""
+"""HOW a run happens: config, engine, log, pictures, files.
+
+Imports neither `benchmarks` nor `models`.
+"""

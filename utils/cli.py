@@ -68,7 +68,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     add("--api-nproc", type=_positive, default=4, metavar="N",
         help="requests in flight at once (default 4)")  # fmt: skip
     add("--retry", type=_not_negative, default=5, metavar="N",
-        help="attempts after the first for a request that failed in passing (default 5)")  # fmt: skip
+        help="attempts after the first for a failure in passing (default 5)")  # fmt: skip
     add("--limit", type=_positive, metavar="N", help="the first N samples of each data set")
     add("--fresh", action="store_true", help="ask everything again, whatever is stored")
     add("--reuse", action="store_true", help="use stored answers that still fit (the default)")

@@ -52,7 +52,7 @@ class ConfigReading:
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     function_refs: list[FunctionRef] = field(default_factory=list)
-    texts: list[tuple[str, str]] = field(default_factory=list)
+    texts: list[tuple[str, str]] = field(default_factory=list, repr=False)
 
 
 def read_config(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from utils.spelling import did_you_mean, edits, listed
@@ -65,38 +65,46 @@ def is_whole(value: object) -> bool:
 # ---- kwargs --------------------------------------------------------------------------------------
 
 
-def _one_of(*choices: str) -> Callable[[Any], str | None]:
-    def check(value: Any) -> str | None:
-        if value in choices and isinstance(value, str):
+def choice_problem(value: object, choices: Sequence[str]) -> str | None:
+    """What to say of a value that is none of the choices; None if it is one."""
+    if isinstance(value, str):
+        if value in choices:
             return None
-        hint = did_you_mean(value, choices) if isinstance(value, str) else ""
-        return f"must be one of {listed(choices)}{hint}"
+        return (
+            f"must be one of {listed(choices)}, not {_shown(value)}{did_you_mean(value, choices)}"
+        )
+    return f"must be one of {listed(choices)}, not {_shown(value)}"
 
-    return check
+
+def _one_of(*choices: str) -> Callable[[Any], str | None]:
+    return lambda value: choice_problem(value, choices)
 
 
 def _img_size(value: Any) -> str | None:
     if is_whole(value) and value >= -1:
         return None
-    return "must be a whole number of pixels for the longer side, or -1 for the original size"
+    expected = "a whole number of pixels for the longer side, or -1 for the original size"
+    return f"must be {expected}, not {_shown(value)}"
 
 
 def _pixels(value: Any) -> str | None:
     if is_whole(value) and value > 0:
         return None
-    return "must be a whole number of pixels (width times height) greater than 0"
+    expected = "a whole number of pixels (width times height) greater than 0"
+    return f"must be {expected}, not {_shown(value)}"
 
 
 def _timeout(value: Any) -> str | None:
     if _is_number(value) and value > 0:
         return None
-    return "must be a number of seconds greater than 0"
+    return f"must be a number of seconds greater than 0, not {_shown(value)}"
 
 
 def _system_prompt(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return None
-    return 'must be "model_default", "benchmark_default" or a text of your own'
+    expected = '"model_default", "benchmark_default" or a text of your own'
+    return f"must be {expected}, not {_shown(value)}"
 
 
 _KWARGS: dict[str, Callable[[Any], str | None]] = {
@@ -120,7 +128,7 @@ def kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
             yield ("kwargs", name), "the program sets this itself; leave it out"
         elif name in _KWARGS:
             if problem := _KWARGS[name](value):
-                yield ("kwargs", name), f"{problem}, not {_shown(value)}"
+                yield ("kwargs", name), problem
         elif meant := _nearly(name):
             yield ("kwargs", name), f'unknown key; did you mean "{meant}"?'
     low, high = kwargs.get("min_pixels"), kwargs.get("max_pixels")

@@ -55,9 +55,9 @@ class PlainConfig:
         unset: key paths of texts in which a name could not be replaced.
     """
 
-    value: Any
+    value: Any = field(repr=False)  # may hold keys
     problems: list[str] = field(default_factory=list)
-    texts: list[tuple[str, str]] = field(default_factory=list)
+    texts: list[tuple[str, str]] = field(default_factory=list, repr=False)
     unset: set[str] = field(default_factory=set)
 
 

@@ -24,10 +24,9 @@ def _wrong(what: str) -> PydanticCustomError:
 
 
 def _imp_type(value: Any) -> str:
-    if value not in IMP_TYPES or not isinstance(value, str):
-        hint = did_you_mean(value, IMP_TYPES) if isinstance(value, str) else ""
-        raise _wrong(f"must be one of {listed(IMP_TYPES)}{hint}")
-    return "openai" if value == "api" else value
+    if problem := rules.choice_problem(value, IMP_TYPES):
+        raise _wrong(problem)
+    return "openai" if value == "api" else str(value)
 
 
 def _batch_size(value: Any) -> int | str:
@@ -38,9 +37,8 @@ def _batch_size(value: Any) -> int | str:
 
 def _dtype(value: Any) -> str:
     name = value.removeprefix("torch.") if isinstance(value, str) else value
-    if name not in _DTYPES:
-        hint = did_you_mean(name, _DTYPES) if isinstance(name, str) else ""
-        raise _wrong(f"must be one of {listed(_DTYPES)}{hint}")
+    if problem := rules.choice_problem(name, _DTYPES):
+        raise _wrong(problem)
     return str(name)
 
 

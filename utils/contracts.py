@@ -1,4 +1,4 @@
-"""The types that cross module borders: what is asked, what comes back, what a model wrapper must offer.
+"""The types that cross module borders: what is asked, what comes back, what a wrapper offers.
 
 `benchmarks` and `models` know each other only through this file.
 """

@@ -1,7 +1,7 @@
 """The errors that a user can cause, and how they read.
 
 UserError                 one or more problems, each with its place; exit code 2, no traceback
-└── StopRun               the run stopped on purpose, everything answered so far is kept; exit code 1
+└── StopRun               the run stopped on purpose, all answers are kept; code 1
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ DIGEST_LENGTH = 32  # hex digits: 128 bits, no accidental collisions, short in l
 
 
 def digest(value: Any) -> str:
-    """Hash of plain data (dicts, lists, texts, numbers, None); the order of keys does not matter."""
+    """Hash of plain data (dicts, lists, texts, numbers, None), whatever the order of keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=_describe)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:DIGEST_LENGTH]
 
@@ -66,7 +66,7 @@ def _describe(value: Any) -> Any:
 
 
 class _CodeWalk:
-    """Collects `parts`: "module:qualname" → normalised source or constant, starting at a function."""
+    """Collects `parts`: "module:qualname" → normalised source or constant, from a function on."""
 
     def __init__(self, start: Callable[..., Any]) -> None:
         self.parts: dict[str, str] = {}
@@ -145,7 +145,7 @@ class _CodeWalk:
             return
         try:
             module = importlib.import_module(module_name)
-        except Exception:  # the function itself will raise it, with the user's traceback
+        except Exception:  # noqa: BLE001 - the function itself will raise it, with the user's traceback
             return
         if attribute and hasattr(module, attribute):
             self._visit(f"{module_name}:{attribute}", getattr(module, attribute))

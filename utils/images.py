@@ -147,7 +147,7 @@ def _hash_file(path: Path) -> str:
 
 
 def shrink(picture: Picture, img_size: int) -> Picture:
-    """A copy that fits a square of `img_size` pixels; the picture itself if it fits, or for -1 or 0."""
+    """A copy that fits a square of `img_size` pixels; the picture itself if it does already."""
     if img_size <= 0 or max(picture.size) <= img_size:
         return picture
     copy = picture.copy()

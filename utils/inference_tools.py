@@ -7,48 +7,31 @@ daemon threads, and all that counts is in the log before the next thing happens.
 
 from __future__ import annotations
 
-import datetime
 import queue
-import signal
 import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from types import FrameType
 from typing import Any, Protocol
 
 from utils.contracts import (
-    WH,
     CallError,
     Generation,
-    Line,
     ModelWrapper,
     Prepared,
     Prompt,
-    Sizes,
     UserFunctionError,
 )
 from utils.errors import StopRun, UserError
+from utils.interrupt import two_step_interrupt
 from utils.outcomes import Action, History, decide, random_jitter
 from utils.predictions import AnswerIndex, Record, RunLog, Status, StoredAnswer
+from utils.records import Asked, answer_fields, new_record, user_error_fields
 
 FAILURES_IN_A_ROW = 10  # of the user's functions: after that it is the function, not the sample
 FIRST_REFUSALS = 20  # if these are all refused, it is the request as such
-
-
-class Asked(Protocol):
-    """What the engine needs of a sample."""
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def line(self) -> Line: ...
-    @property
-    def file_wh(self) -> WH: ...
-
 
 Episode = Generator[Prompt, Generation, None]
 
@@ -62,7 +45,7 @@ class Questions:
     """
 
     dataset: str
-    samples: Sequence[Any]  # each an `Asked`
+    samples: Sequence[Asked]
     episode: Callable[[Any], Episode]
     answers: AnswerIndex
     trial: int = 0
@@ -125,8 +108,8 @@ class _Turn:
 
     @property
     def key(self) -> str:
-        """The sample's key; later turns of an episode (rotations, steps) have one each."""
-        return self.sample.key if self.number == 0 else f"{self.sample.key}~{self.number}"
+        """Of this turn's record."""
+        return _turn_key(self.sample, self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +156,7 @@ class Engine:
         turns = self._first_turns(jobs)
         in_flight = 0
         draining = False
-        with _two_step_interrupt() as interrupted:
+        with two_step_interrupt() as interrupted:
             try:
                 while True:
                     while in_flight < 2 * self._workers and not draining and not interrupted:
@@ -218,8 +201,8 @@ class Engine:
         except StopIteration:
             return None
         except UserFunctionError as error:
-            key = sample.key if number == 0 else f"{sample.key}~{number}"
-            record = _record(job, sample, key, None, Status.FAILED) | {"error": _user_error(error)}
+            record = new_record(sample, _turn_key(sample, number), job.trial, None, Status.FAILED)
+            record["error"] = user_error_fields(error)
             self._finish(job, record, reused=False)
             self._count_user_failure(job, error)
             return None
@@ -305,7 +288,7 @@ class Engine:
         reason = "--fresh" if self._settings.fresh else job.answers.reason_to_ask(
             turn.key, job.trial, prepared.fingerprint, prepared.parts
         )  # fmt: skip
-        record = _record(job, sample, turn.key, prepared, Status.OK)
+        record = new_record(sample, turn.key, job.trial, prepared, Status.OK)
         outcome = self._ask(turn, prepared, record)
         return replace(outcome, reason=reason)
 
@@ -334,6 +317,8 @@ class Engine:
             began_s = time.monotonic()
             try:
                 generation = self._model.generate(prepared)
+            except StopRun as stop:  # the checkpoint cannot be loaded, say
+                return _Outcome(turn, stop=stop)
             except (UserFunctionError, UserError) as error:
                 return self._failed_before_asking(turn, prepared, error)
             except CallError as error:
@@ -355,68 +340,29 @@ class Engine:
                     return _Outcome(turn)
                 continue
             self._answered.set()
-            record |= _answer_fields(generation, record["sizes"])
+            record |= answer_fields(generation, record["sizes"])
             record |= {"attempts": attempts, "latency_s": round(time.monotonic() - began_s, 4)}
             if generation.postprocess_error is None:
                 return _Outcome(turn, record, generation)
             summary = generation.postprocess_error.strip().splitlines()[-1]
             failure = UserFunctionError("postprocess", summary, generation.postprocess_error)
-            record |= {"status": Status.FAILED, "error": _user_error(failure)}
+            record |= {"status": Status.FAILED, "error": user_error_fields(failure)}
             return _Outcome(turn, record, user_error=failure)
 
     def _failed_before_asking(
         self, turn: _Turn, prepared: Prepared | None, error: UserFunctionError | UserError
     ) -> _Outcome:
-        record = _record(turn.job, turn.sample, turn.key, prepared, Status.FAILED)
+        record = new_record(turn.sample, turn.key, turn.job.trial, prepared, Status.FAILED)
         if isinstance(error, UserFunctionError):
-            record["error"] = _user_error(error)
+            record["error"] = user_error_fields(error)
             return _Outcome(turn, record, user_error=error)
         record["error"] = {"class": "picture", "message": str(error)}
         return _Outcome(turn, record)
 
 
-def _record(job: Job, sample: Asked, key: str, prepared: Prepared | None, status: Status) -> Record:
-    """A record as far as it is known before asking."""
-    sizes = prepared.sizes if prepared else Sizes()
-    return {
-        "kind": "answer",
-        "key": key,
-        "trial": job.trial,
-        "fingerprint": prepared.fingerprint if prepared else "",
-        "parts": dict(prepared.parts) if prepared else {},
-        "status": status,
-        "asked_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
-        "raw": None,
-        "reply": None,
-        "line": sample.line,
-        "sizes": _sizes_fields(sizes) | {"file": list(sample.file_wh)},
-    }
-
-
-def _answer_fields(generation: Generation, sizes: Mapping[str, Any]) -> Record:
-    known = {stage: wh for stage, wh in _sizes_fields(generation.sizes).items() if wh}
-    fields: Record = {
-        "raw": generation.text,
-        "reply": generation.reply,
-        "finish_reason": generation.finish_reason,
-        "usage": dict(generation.usage),
-        "sizes": {**sizes, **known, "file": sizes["file"]},
-    }
-    if generation.reasoning:
-        fields["reasoning"] = generation.reasoning
-    return fields
-
-
-def _sizes_fields(sizes: Sizes) -> dict[str, Any]:
-    return {
-        "file": sizes.file_wh and list(sizes.file_wh),
-        "sent": sizes.sent_wh and list(sizes.sent_wh),
-        "seen": sizes.seen_wh and list(sizes.seen_wh),
-    }
-
-
-def _user_error(error: UserFunctionError) -> dict[str, Any]:
-    return {"class": f"{error.stage} function", "message": error.summary, "trace": error.trace}
+def _turn_key(sample: Asked, number: int) -> str:
+    """The sample's key; later turns of an episode (rotations, steps) have one each."""
+    return sample.key if number == 0 else f"{sample.key}~{number}"
 
 
 def _stop_text(model: str, error: CallError) -> str:
@@ -428,25 +374,3 @@ def _stop_text(model: str, error: CallError) -> str:
         429: "The account's quota is used up.",
     }.get(error.status_code or 0, "Is the server running, and is the base URL right?")
     return f'model "{model}": {error}. {advice} Answers so far are kept.'
-
-
-@contextmanager
-def _two_step_interrupt() -> Iterator[list[bool]]:
-    """Ctrl-C once fills the list: finish what is in flight. Twice: KeyboardInterrupt, now."""
-    pressed: list[bool] = []
-
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        if pressed:
-            raise KeyboardInterrupt
-        pressed.append(True)
-        print("\nStopping after what is in flight; Ctrl-C again stops now.", flush=True)
-
-    try:
-        before = signal.signal(signal.SIGINT, handle)
-    except ValueError:  # not the main thread: the caller has its own way to stop
-        yield pressed
-        return
-    try:
-        yield pressed
-    finally:
-        signal.signal(signal.SIGINT, before)

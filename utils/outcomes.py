@@ -90,7 +90,7 @@ def decide(error: CallError, history: History, *, retries: int, jitter: float = 
 def _wait_s(error: CallError, history: History, jitter: float) -> float:
     if error.retry_after_s is not None:
         return error.retry_after_s
-    doubled = min(FIRST_WAIT_S * 2**history.failures, LONGEST_WAIT_S)
+    doubled: float = min(FIRST_WAIT_S * 2.0**history.failures, LONGEST_WAIT_S)
     return doubled * (1 - jitter / 2)
 
 

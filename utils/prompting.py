@@ -1,4 +1,4 @@
-"""Which prompt a sample gets: the user's function, or the benchmark's default and its system text."""
+"""Which prompt a sample gets: the user's function's, or the benchmark's default."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _checked(messages: Any, image_root: Path) -> list[Message]:
 
 
 def _checked_message(message: Any, image_root: Path) -> Message:
-    if not isinstance(message, dict) or not MESSAGE_KEYS <= set(message):
+    if not isinstance(message, dict) or not set(message) >= MESSAGE_KEYS:
         raise _no_prompt(
             f'returned a message {message!r:.200}; expected {{"role", "type", "value"}}'
         )

@@ -181,7 +181,8 @@ def secrets_in(texts: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> 
             found |= {replaced, re.sub(r"^(Bearer|Basic)\s+", "", replaced)}
         if is_url(replaced):
             found |= _url_secrets(replaced)
-    return {secret for secret in found if secret.strip()}
+    # An unset ${NAME} is no secret, and the message that reports it must stay readable.
+    return {secret for secret in found if secret.strip() and not names_in(secret)}
 
 
 def mask_endpoint(model_path: str) -> str:

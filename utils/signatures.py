@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from utils.config_rules import KWARGS_READ
 from utils.errors import UserError
 from utils.spelling import listed
 
@@ -96,16 +97,18 @@ def call_parse(function: Callable[..., Any], response: str, meta: Mapping[str, A
 
 
 def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a custom class is built with: the `kwargs` block where it takes that, or nothing.
+    """What a custom class is built with: the `kwargs` block, or nothing if it takes nothing.
+
+    Keys that the program itself reads (`system_prompt`, ...) are left out where the class does not
+    ask for them; any other key that it does not take is an error.
 
     Raises:
-        UserError: it can be built neither way.
+        UserError: it cannot be built with that.
     """
-    if _takes_init(cls, tuple(kwargs)):
-        return dict(kwargs)
-    if _takes_init(cls, ()):
-        return {}
-    raise UserError(f"{_name_of(cls)} can be built neither as Class() nor as Class(**kwargs)")
+    taken = _init_names(cls, tuple(kwargs))
+    if problem := _init_problem(cls, taken):
+        raise UserError(f"{_name_of(cls)} {problem}")
+    return {name: kwargs[name] for name in taken}
 
 
 def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
@@ -160,12 +163,8 @@ def _class_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
     if inspect.isabstract(target):
         lacking = sorted(getattr(target, "__abstractmethods__", ()))
         return f"{ref.dotted} is abstract; it lacks {listed(lacking)}"
-    if not _takes_init(target, ref.init_keywords) and not _takes_init(target, ()):
-        signature = inspect.signature(target)
-        return (
-            f"{ref.dotted} is built without arguments or with the kwargs block, but takes "
-            f"{_short(signature)}: {_bind_error(signature, (), ref.init_keywords)}"
-        )
+    if problem := _init_problem(target, _init_names(target, ref.init_keywords)):
+        return f"{ref.dotted} {problem}"
     generate = getattr(target, "generate", None)
     if not callable(generate):
         return f"{ref.dotted} has no method generate(message, *, dataset_name, **generate_cfg)"
@@ -187,11 +186,27 @@ def _class_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
     )
 
 
-def _takes_init(cls: Callable[..., Any], keywords: tuple[str, ...]) -> bool:
+def _init_names(cls: Callable[..., Any], keywords: tuple[str, ...]) -> tuple[str, ...]:
+    """The keys of the `kwargs` block that go to the constructor."""
     try:
-        return _binds(inspect.signature(cls), (), keywords)
+        parameters = inspect.signature(cls).parameters
     except (TypeError, ValueError):  # builtins and C classes do not tell
-        return True
+        return keywords
+    if not parameters:
+        return ()
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return keywords
+    return tuple(word for word in keywords if word in parameters or word not in KWARGS_READ)
+
+
+def _init_problem(cls: Callable[..., Any], keywords: tuple[str, ...]) -> str | None:
+    try:
+        signature = inspect.signature(cls)
+    except (TypeError, ValueError):
+        return None
+    if reason := _bind_error(signature, (), keywords):
+        return f"is built with the kwargs block, but takes {_short(signature)}: {reason}"
+    return None
 
 
 def _binds(

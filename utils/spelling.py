@@ -34,8 +34,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     if not scored:
         return None
     distance, best = min(scored, key=lambda pair: pair[0])
-    # A third of the letters: "systemprompt" is meant as "system_prompt", "foo" not as "n".
-    return best if distance <= max(1, min(len(word), len(best)) // 3) else None
+    shorter = min(len(word), len(best))
+    # A third of the letters: "systemprompt" is meant as "system_prompt", "x" not as "n".
+    return best if distance <= max(1, shorter // 3) and distance < shorter else None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

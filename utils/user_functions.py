@@ -22,6 +22,8 @@ _CUDA_HINTS = (
     "cuda driver",
 )
 
+_CUDA_ADVICE = 'write `.to(model.device)` instead of `.to("cuda")`'
+
 
 def call_user_function(
     stage: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any
@@ -51,7 +53,7 @@ def as_user_error(stage: str, error: BaseException) -> UserFunctionError:
     trace = "".join(traceback.format_exception(type(error), error, frames))
     summary = f"{type(error).__name__}: {error}".rstrip(": ")
     if any(hint in summary.lower() for hint in _CUDA_HINTS):
-        summary += ' - this machine has no usable CUDA device; write `.to(model.device)` instead of `.to("cuda")`'
+        summary += " - this machine has no usable CUDA device; " + _CUDA_ADVICE
     return UserFunctionError(stage, summary, trace)
 
 

@@ -1,0 +1,104 @@
+"""What a server sent back, as plain facts: an answer, or what kind of failure it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from utils.contracts import CallError, Generation, Sizes
+from utils.errors import UserError
+
+
+def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
+    """The body of a 200 answer as a `Generation`.
+
+    Raises:
+        CallError: no JSON, no choices, no text, or withheld by a content filter.
+    """
+    try:
+        answer = json.loads(body)
+        choice = answer["choices"][0]
+        message = choice["message"]
+        text = message.get("content")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise CallError(
+            "bad_body",
+            f"the server's answer is no chat completion: {_excerpt(body)}",
+            latency_s=latency_s,
+        ) from None
+    finish_reason = choice.get("finish_reason")
+    if isinstance(text, list):  # some servers send a list of parts
+        text = "".join(part.get("text") or "" for part in text if isinstance(part, Mapping))
+    if not text:
+        kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
+        why = message.get("refusal") or f"finish_reason {finish_reason!r}"
+        raise CallError(kind, f"the answer has no text ({why})", latency_s=latency_s)
+    return Generation(
+        text=str(text),
+        finish_reason=finish_reason,
+        usage=_plain_usage(answer.get("usage")),
+        sizes=sizes,
+        reasoning=message.get("reasoning_content") or message.get("reasoning"),
+    )
+
+
+def _plain_usage(usage: Any) -> dict[str, int]:
+    if not isinstance(usage, Mapping):
+        return {}
+    return {key: value for key, value in usage.items() if isinstance(value, int)}
+
+
+def as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallError:
+    """The client's exception as plain facts."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        message = f"HTTP {error.status_code}: {_excerpt(error.response.content)}"
+        if error.status_code == 401 and not has_key:
+            message += (
+                " - no API key was given; write it into model_path as ?api_key=${NAME}&model=... "
+                "and set NAME in the environment or in .env"
+            )
+        return CallError(
+            "http",
+            message,
+            status_code=error.status_code,
+            code=error.code if isinstance(error.code, str) else None,
+            retry_after_s=_retry_after_s(error.response.headers),
+            latency_s=latency_s,
+        )
+    if isinstance(error, openai.APITimeoutError):
+        return CallError("timeout", f"no answer within {latency_s:.0f} s", latency_s=latency_s)
+    if isinstance(error, openai.APIConnectionError):
+        causes = list(_causes(error))
+        text = f"connection failed: {causes[-1]}"
+        if any("refused" in str(cause).lower() for cause in causes):
+            return CallError("refused_connection", text, latency_s=latency_s)
+        if any("name or service" in str(cause).lower() for cause in causes):
+            return CallError("dns", text, latency_s=latency_s)
+        return CallError("connection", text, latency_s=latency_s)
+    if isinstance(error, UserError):
+        raise error
+    return CallError("bad_body", f"{type(error).__name__}: {error}", latency_s=latency_s)
+
+
+def _causes(error: BaseException) -> Any:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) * scale)
+        except (KeyError, ValueError):
+            continue
+    return None
+
+
+def _excerpt(body: bytes, limit: int = 500) -> str:
+    text = " ".join(body.decode("utf-8", "replace").split())
+    return text[:limit] + ("…" if len(text) > limit else "") or "(empty)"
