@@ -1,0 +1,220 @@
+"""The sample data root: complete, honest about its boxes, and equal to the pages it came from."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from PIL import Image
+
+SAMPLE_DIR = Path(__file__).resolve().parents[2] / "sample_data"
+DATA_DIR = SAMPLE_DIR / "MMBench-GUI"
+SIZE_LIMIT_BYTES = 8_000_000
+
+
+def _load_render() -> ModuleType:
+    # By path: `sample_data` is a folder of data with a script in it, not a package to import.
+    spec = importlib.util.spec_from_file_location("sample_data_render", SAMPLE_DIR / "render.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+render = _load_render()
+L1: list[dict[str, Any]] = json.loads((DATA_DIR / "L1_annotations.json").read_text("utf-8"))
+L2: list[dict[str, Any]] = json.loads((DATA_DIR / "L2_annotations.json").read_text("utf-8"))
+QUESTIONS: list[dict[str, Any]] = [question for image in L1 for question in image["groups"]]
+
+
+def _picture_path(row: dict[str, Any]) -> Path:
+    return DATA_DIR / "offline_images" / str(row["platform"]) / str(row["image_path"])
+
+
+def _box_px(row: dict[str, Any]) -> tuple[float, float, float, float]:
+    width, height = row["image_size"]
+    x1, y1, x2, y2 = row["bbox"]
+    return x1 * width, y1 * height, x2 * width, y2 * height
+
+
+def test_every_platform_has_three_apps() -> None:
+    apps = {platform: set[str]() for platform in render.PLATFORMS}
+    for image in L1:
+        apps[image["platform"]].add(image["app_name"])
+    assert {platform: len(names) for platform, names in apps.items()} == dict.fromkeys(
+        render.PLATFORMS, 3
+    )
+
+
+def test_there_are_enough_questions_and_instructions() -> None:
+    assert len(L1) >= 18
+    assert len(QUESTIONS) >= 54
+    assert len(L2) >= 72
+
+
+def test_indices_run_from_zero() -> None:
+    assert [image["index"] for image in L1] == list(range(len(L1)))
+    assert [row["index"] for row in L2] == list(range(len(L2)))
+
+
+def test_rows_have_the_published_keys_in_the_published_order() -> None:
+    for image in L1:
+        assert list(image) == [
+            "index",
+            "image_path",
+            "image_size",
+            "platform",
+            "app_name",
+            "groups",
+        ]
+    for question in QUESTIONS:
+        assert list(question) == ["question", "options", "answer", "explanation", "difficulty"]
+    for row in L2:
+        assert list(row) == [
+            "index",
+            "image_path",
+            "instruction",
+            "bbox",
+            "image_size",
+            "data_type",
+            "platform",
+            "app_name",
+            "grounding_type",
+        ]
+
+
+def test_every_image_has_one_question_of_each_difficulty_in_order() -> None:
+    for image in L1:
+        found = [question["difficulty"] for question in image["groups"]]
+        assert found == list(render.DIFFICULTIES), image["app_name"]
+
+
+def test_options_are_lettered_from_a_distinct_and_contain_the_answer() -> None:
+    for question in QUESTIONS:
+        options = question["options"]
+        assert "".join(options) == "ABCDEF"[: len(options)], question["question"]
+        assert 4 <= len(options) <= 6
+        assert len(set(options.values())) == len(options), question["question"]
+        assert question["answer"] in options
+        assert question["explanation"].endswith(".")
+
+
+def test_no_letter_is_the_answer_much_more_often_than_chance() -> None:
+    # Counted per number of options: otherwise "six options, so F" could be a shortcut.
+    answers = Counter((len(q["options"]), q["answer"]) for q in QUESTIONS)
+    for count in (4, 5, 6):
+        found = [answers[count, letter] for letter in "ABCDEF"[:count]]
+        assert max(found) - min(found) <= 1, (count, found)
+
+
+def test_every_image_has_all_four_kinds_of_instructions() -> None:
+    wanted = {(data, kind) for data in render.DATA_TYPES for kind in render.GROUNDING_TYPES}
+    for image in L1:
+        rows = [row for row in L2 if row["image_path"] == image["image_path"]]
+        assert {(row["data_type"], row["grounding_type"]) for row in rows} == wanted
+
+
+def test_no_instruction_occurs_twice_on_an_image() -> None:
+    seen = Counter((row["image_path"], row["instruction"]) for row in L2)
+    assert max(seen.values()) == 1
+
+
+def test_advanced_instructions_quote_no_label_of_their_target() -> None:
+    # The basic text of the same element holds its label in quotes; the advanced one must not.
+    for basic, advanced in zip(L2[::2], L2[1::2], strict=True):
+        assert (basic["grounding_type"], advanced["grounding_type"]) == ("basic", "advanced")
+        assert basic["bbox"] == advanced["bbox"]
+        label = basic["instruction"].split("'")[1:2]
+        assert not any(f"'{text}'" in advanced["instruction"] for text in label)
+
+
+def test_boxes_lie_inside_the_picture_and_can_be_hit() -> None:
+    for row in L2:
+        x1, y1, x2, y2 = row["bbox"]
+        assert 0 <= x1 < x2 <= 1 and 0 <= y1 < y2 <= 1, row["instruction"]
+        left, top, right, bottom = _box_px(row)
+        assert right - left >= 12 and bottom - top >= 12, row["instruction"]
+        assert (x2 - x1) * (y2 - y1) < 0.1, row["instruction"]
+
+
+def test_the_pictures_have_the_annotated_size_and_no_other_file_lies_beside_them() -> None:
+    for row in [*L1, *L2]:
+        with Image.open(_picture_path(row)) as picture:
+            assert picture.format == "PNG"
+            assert list(picture.size) == row["image_size"], row["image_path"]
+    annotated = {_picture_path(image) for image in L1}
+    assert set((DATA_DIR / "offline_images").rglob("*.*")) == annotated
+
+
+def test_something_is_drawn_inside_every_box() -> None:
+    pictures = {path: Image.open(path).convert("L") for path in {_picture_path(row) for row in L2}}
+    for row in L2:
+        left, top, right, bottom = _box_px(row)
+        region = pictures[_picture_path(row)].crop(
+            (round(left), round(top), round(right), round(bottom))
+        )
+        levels = region.tobytes()
+        # A symbol or a word stands out from its ground; a misplaced box often shows only ground.
+        assert max(levels) - min(levels) >= 40, (row["app_name"], row["instruction"])
+
+
+def test_the_folder_stays_small() -> None:
+    total = sum(path.stat().st_size for path in SAMPLE_DIR.rglob("*") if path.is_file())
+    assert total < SIZE_LIMIT_BYTES
+
+
+def test_the_annotations_hold_what_the_pages_say() -> None:
+    pages = render.load_pages()
+    assert render.l1_annotations(pages) == L1
+    instructions = [
+        (page.picture_name, target.instructions[kind], target.data_type, kind)
+        for page in pages
+        for target in page.targets
+        for kind in render.GROUNDING_TYPES
+    ]
+    keys = ("image_path", "instruction", "data_type", "grounding_type")
+    assert [tuple(row[key] for key in keys) for row in L2] == instructions
+
+
+@pytest.fixture(scope="module")
+def browser_boxes_px() -> dict[str, dict[str, tuple[float, float, float, float]]]:
+    """Page name -> target name -> box as the browser lays the page out now."""
+    missing = render.missing_for_rendering()
+    if missing is not None:
+        if os.environ.get("REQUIRE_BROWSER") == "1":
+            pytest.fail(f"REQUIRE_BROWSER=1, but {missing}")
+        pytest.skip(missing)
+    with render.open_browser() as browser:
+        return {page.name: render.measure(browser, page) for page in render.load_pages()}
+
+
+def test_every_box_is_where_the_page_draws_its_element(
+    browser_boxes_px: dict[str, dict[str, tuple[float, float, float, float]]],
+) -> None:
+    fresh = render.l2_annotations(render.load_pages(), browser_boxes_px)
+    for row, expected in zip(L2, fresh, strict=True):
+        distance_px = render.box_difference_px(row["bbox"], expected["bbox"], row["image_size"])
+        assert distance_px <= 1, (row["app_name"], row["instruction"], distance_px)
+
+
+def test_a_moved_element_is_reported(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    browser_boxes_px: dict[str, dict[str, tuple[float, float, float, float]]],
+) -> None:
+    page = render.load_pages()[0]
+    rows = render.l2_annotations([page], browser_boxes_px)
+    rows[0]["bbox"] = [rows[0]["bbox"][0] + 0.01, *rows[0]["bbox"][1:]]
+    (tmp_path / "L2_annotations.json").write_text(render.to_json(rows), encoding="utf-8")
+    monkeypatch.setattr(render, "DATA_DIR", tmp_path)
+    expected = render.l2_annotations([page], browser_boxes_px)
+    found = render.row_differences("L2", expected)
+    assert len(found) == 1 and "index 0: box is" in found[0]
