@@ -440,7 +440,7 @@ class LocalModelWrapper:
 
 
 def _prompt_length(encoded: Encoded, ids: Any) -> int:
-    """Tokens of the prompt in front of the completion; some generate methods leave the prompt out."""
+    """Prompt tokens in front of the completion; some generate methods leave the prompt out."""
     prompt = encoded.inputs.get("input_ids")
     if prompt is None:
         return 0

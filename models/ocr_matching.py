@@ -67,11 +67,13 @@ def find_target(instruction: str, lines: Sequence[TextLine]) -> Match | None:
     Returns:
         None if no text on the screen has anything to do with the instruction.
     """
-    for phrase in quoted_phrases(instruction):
+    phrases = quoted_phrases(instruction)
+    for phrase in phrases:
         candidates = _nearly_best(phrase_matches(phrase, lines))
         if candidates:
             rest = instruction.replace(phrase, " ")
-            anchor = max(content_matches(rest, lines), key=_score, default=None)
+            named = [m for p in phrases if p != phrase for m in phrase_matches(p, lines)]
+            anchor = max(named or content_matches(rest, lines), key=_score, default=None)
             return _choose_by_place(rest, candidates, anchor)
     candidates = _nearly_best(content_matches(instruction, lines))
     return _choose_by_place(instruction, candidates, None) if candidates else None

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from utils.scoring import ScoredSet
 
 SECONDS_BETWEEN_LINES = 30.0
+MOST_ERRORS = 10  # kinds shown in a summary
 
 
 class TableLike(Protocol):
@@ -107,10 +108,13 @@ def render_summary(scored: ScoredSet, *, verbose: bool) -> list[str]:
             f"{counts['size_differs']} pictures were sent in another size than the file's; pixel "
             "coordinates in replies are still divided by the size of the file"
         )
-    for kind, (count, trace) in scored.errors.items():
-        lines.append(f"{count} times: {kind}")
-        if verbose:
+    most = sorted(scored.errors.items(), key=lambda item: -item[1][0])
+    for kind, (count, trace) in most[:MOST_ERRORS]:
+        lines.append(f"{count} x {kind}")
+        if verbose and trace:
             lines.append(trace.rstrip())
+    if len(most) > MOST_ERRORS:
+        lines.append(f"and {len(most) - MOST_ERRORS} other kinds of errors; the log has them all")
     return lines
 
 

@@ -60,7 +60,7 @@ class ScoredSet:
     Attributes:
         missing: samples that the run covers and that were not asked yet.
         counts: "answered", "unparsed", "failed", "refused", "cut_off", "size_differs", ...
-        errors: what postprocess and parse functions raised, counted by kind, with one traceback.
+        errors: what went wrong, by kind: how often, and one traceback ("" where there is none).
     """
 
     samples: list[ScoredSample] = field(default_factory=list)
@@ -69,11 +69,10 @@ class ScoredSet:
     counts: Counter[str] = field(default_factory=Counter)
     errors: dict[str, tuple[int, str]] = field(default_factory=dict)
 
-    def note_error(self, error: UserFunctionError) -> None:
-        """Counts an error of a user's function under its kind, keeping the first traceback."""
-        kind = f"{error.stage} function: {error.summary}"
-        count, trace = self.errors.get(kind, (0, error.trace))
-        self.errors[kind] = (count + 1, trace)
+    def note_error(self, kind: str, trace: str = "") -> None:
+        """Counts an error under its kind, keeping the first traceback."""
+        count, first_trace = self.errors.get(kind, (0, trace))
+        self.errors[kind] = (count + 1, first_trace)
 
 
 def score_log(
@@ -110,7 +109,10 @@ def score_log(
         judgement = benchmark.judge(record["line"], sizes, reply, parse, extra)
         error = error or judgement.error
         if error is not None:
-            scored.note_error(error)
+            scored.note_error(f"{error.stage} function: {error.summary}", error.trace)
+        elif record.get("error"):
+            why = record["error"]
+            scored.note_error(f"{why['class']}: {why['message']}", why.get("trace", ""))
         in_a_row = in_a_row + 1 if error is not None else 0
         if in_a_row >= FAILURES_IN_A_ROW and not skip_errors:
             assert error is not None

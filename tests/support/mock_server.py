@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -45,6 +47,7 @@ class Reply:
     body: bytes | None = None
     headers: dict[str, str] = field(default_factory=dict)
     finish_reason: str = "stop"
+    reset: bool = False  # drop the connection instead of answering
 
     def encoded(self) -> bytes:
         """The body to send."""
@@ -57,6 +60,16 @@ class Reply:
                            "choices": [choice], "usage": usage}).encode()  # fmt: skip
 
 
+class _QuietServer(ThreadingHTTPServer):
+    """A client that is killed or has had enough leaves no traceback in the test's output."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Connections of killed clients break; that is what the tests are about."""
+
+
 class MockServer:
     """Use as a context manager; `requests` holds what arrived, in order of arrival.
 
@@ -66,7 +79,7 @@ class MockServer:
 
     def __init__(self, answer: Callable[[Request], Reply] = lambda request: Reply()) -> None:
         self.requests: list[Request] = []
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -81,7 +94,15 @@ class MockServer:
                 request = Request(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
                 with outer._lock:
                     outer.requests.append(request)
+                    outer._lock.notify_all()
                 reply = answer(request)
+                if reply.reset:
+                    # Lingering for 0 seconds closes with a reset, not with an end of stream.
+                    linger = struct.pack("ii", 1, 0)
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                    self.connection.close()
+                    self.close_connection = True
+                    return
                 data = reply.encoded()
                 self.send_response(reply.status)
                 for name, value in {"content-type": "application/json", **reply.headers}.items():
@@ -90,14 +111,21 @@ class MockServer:
                 self.end_headers()
                 self.wfile.write(data)
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._server = _QuietServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
 
     @property
     def url(self) -> str:
         """The base URL, ending in /v1."""
         return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def wait_for(self, count: int, timeout_s: float = 60) -> None:
+        """Blocks until so many requests have arrived."""
+        with self._lock:
+            arrived = self._lock.wait_for(lambda: len(self.requests) >= count, timeout_s)
+        assert arrived, f"{len(self.requests)} of {count} requests arrived in {timeout_s} s"
 
     def __enter__(self) -> MockServer:
         self._thread.start()

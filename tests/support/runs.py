@@ -48,6 +48,17 @@ def evaluate(*arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = 
     return Finished(result.returncode, result.stdout, result.stderr)
 
 
+def start(
+    *arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
+    """Starts `python evaluate.py ...`; for tests that interrupt or kill it."""
+    return subprocess.Popen(
+        [sys.executable, str(PROJECT / "evaluate.py"), *map(str, arguments)],
+        cwd=cwd, env=environment(**(env or {})), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
 def make_data(root: Path, pictures: Sequence[tuple[str, tuple[int, int]]] = PICTURES) -> Path:
     """A data root in the published layout: per picture 3 L1 questions and 2 L2 instructions.
 

@@ -1,0 +1,149 @@
+"""A work-dir, a data root and a config that a test changes between real runs of `evaluate.py`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.mock_server import MockServer, Request
+from tests.support.runs import Finished, evaluate, start
+
+L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
+SCORES = {L1: "scores", L2: "score"}
+RESULTS = {L1: "exact_matching_result", L2: "result"}
+FAILED_TEXT = "Failed to obtain answer via API."
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished run and what it asked the server."""
+
+    finished: Finished
+    requests: list[Request]
+
+    @property
+    def code(self) -> int:
+        return self.finished.code
+
+    @property
+    def output(self) -> str:
+        return self.finished.output
+
+    @property
+    def asked(self) -> dict[str, int]:
+        """Number of requests by data set."""
+        counts = {L1: 0, L2: 0}
+        for request in self.requests:
+            counts[dataset_of(request)] += 1
+        return counts
+
+
+@dataclass
+class Bench:
+    """Everything that one command line of `evaluate.py` sees.
+
+    Attributes:
+        home: holds `data/`, `outputs/`, `code/` (importable) and `config.json`.
+        server: what the models' requests arrive at.
+        model: the config's "model" section.
+        data: the config's "data" section.
+        env: variables of the run besides `LMUData` and `PYTHONPATH`.
+    """
+
+    home: Path
+    server: MockServer
+    model: dict[str, Any]
+    data: dict[str, Any] = field(default_factory=lambda: {L1: {"mode": "all"}, L2: {"mode": "all"}})
+    env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def work_dir(self) -> Path:
+        return self.home / "outputs"
+
+    @property
+    def root(self) -> Path:
+        return self.home / "data"
+
+    @property
+    def code(self) -> Path:
+        return self.home / "code"
+
+    @property
+    def annotations(self) -> Path:
+        return self.root / "MMBench-GUI"
+
+    def run(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Ran:
+        """One run to its end."""
+        before = len(self.server.requests)
+        finished = evaluate(*self._command(arguments), cwd=self.home, env=self._env(env))
+        assert "Traceback" not in finished.output, finished.output
+        return Ran(finished, self.server.requests[before:])
+
+    def start(
+        self, *arguments: str | Path, env: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """A run that the test will interrupt."""
+        return start(*self._command(arguments), cwd=self.home, env=self._env(env))
+
+    def copy_to(self, home: Path) -> Bench:
+        """The same bench in another folder, answers included."""
+        shutil.copytree(self.home, home, symlinks=True, dirs_exist_ok=True)
+        model, data = json.loads(json.dumps([self.model, self.data]))
+        return Bench(home, self.server, model, data, dict(self.env))
+
+    def folder(self, model: str = "m") -> Path:
+        """The newest run folder of a model: the one that the last run worked in."""
+        folders = [path for path in (self.work_dir / model).iterdir() if path.is_dir()]
+        return max(folders, key=lambda path: path.stat().st_mtime_ns)
+
+    def log(self, dataset: str, model: str = "m") -> Path:
+        return self.folder(model) / f"{model}_{dataset}.jsonl"
+
+    def scores(self, dataset: str, model: str = "m") -> bytes:
+        """The score file as bytes."""
+        return (self.folder(model) / f"{model}_{dataset}_{SCORES[dataset]}.json").read_bytes()
+
+    def answers(self, dataset: str, model: str = "m") -> list[dict[str, Any]]:
+        """The answer records of the log, in their order."""
+        return [r for r in read_log_lines(self.log(dataset, model)) if r["kind"] == "answer"]
+
+    def sheet(self, dataset: str, suffix: str = "", model: str = "m") -> list[dict[str, Any]]:
+        """The rows of a spreadsheet."""
+        return read_sheet(self.folder(model) / f"{model}_{dataset}{suffix}.xlsx")
+
+    def _command(self, arguments: tuple[str | Path, ...]) -> list[str | Path]:
+        config = self.home / "config.json"
+        config.write_text(json.dumps({"model": self.model, "data": self.data}))
+        return ["--config", config, "--work-dir", self.work_dir, *arguments]
+
+    def _env(self, extra: Mapping[str, str] | None) -> dict[str, str]:
+        path = os.pathsep.join(filter(None, [str(self.code), os.environ.get("PYTHONPATH", "")]))
+        # Two edits within one second must not meet a stale .pyc of the same size.
+        own = {"LMUData": str(self.root), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        return {**own, **self.env, **(extra or {})}
+
+
+def dataset_of(request: Request) -> str:
+    """Which data set a request of the made data belongs to; by its text."""
+    return L1 if "Question " in request.text else L2
+
+
+def read_log_lines(path: Path) -> list[dict[str, Any]]:
+    """All records of a log."""
+    return [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
+
+
+def read_sheet(path: Path) -> list[dict[str, Any]]:
+    """A spreadsheet as dicts by column; empty cells are None."""
+    import openpyxl
+
+    workbook = openpyxl.load_workbook(path)
+    head, *rows = workbook.active.iter_rows(values_only=True)
+    workbook.close()
+    return [dict(zip(head, row, strict=True)) for row in rows]

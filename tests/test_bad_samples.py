@@ -1,0 +1,276 @@
+"""Samples that cannot be asked are named and left out; `--strict` stops, `--check` looks closer."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import pytest
+from PIL import Image
+
+from tests.support.mock_server import MockServer
+from tests.support.stage import API, L1, L2, Stage, l2_counts, right_answers
+
+
+@pytest.fixture
+def stage(tmp_path):
+    """Three pictures: nine questions of L1, six instructions of L2."""
+    with MockServer(right_answers) as server:
+        yield Stage.make(tmp_path, server)
+
+
+def missing_picture(stage):
+    stage.picture(0).unlink()
+
+
+def truncated_header(stage):
+    path = stage.picture(1)
+    path.write_bytes(path.read_bytes()[:12])
+
+
+def empty_file(stage):
+    stage.picture(1).write_bytes(b"")
+
+
+def text_for_a_picture(stage):
+    stage.picture(1).write_text("<html>404 Not Found</html>")
+
+
+def box_outside(stage):
+    def change(annotations):
+        annotations[4]["bbox"] = [10, 10, 700, 20]  # pixels; the picture is 400 wide
+
+    stage.change_annotations("L2", change)
+
+
+def box_of_three_numbers(stage):
+    stage.change_annotations("L2", lambda annotations: annotations[4].update(bbox=[0.1, 0.2, 0.3]))
+
+
+def answer_not_among_the_options(stage):
+    stage.change_annotations("L1", lambda items: items[2]["groups"][1].update(answer="D"))
+
+
+def answer_that_is_a_list(stage):
+    stage.change_annotations("L1", lambda items: items[2]["groups"][1].update(answer=["B"]))
+
+
+def file_name_with_a_nul(stage):
+    stage.change_annotations("L2", lambda annotations: annotations[4].update(image_path="a\0b.png"))
+
+
+BAD = [
+    (missing_picture, ["index 0, os_windows/pic0.png: picture missing: ", "pic0.png"], 6, 4),
+    (truncated_header, ["index 1, os_ios/pic1.png: picture unreadable: "], 6, 4),
+    (empty_file, ["index 2, os_ios/pic1.png: picture unreadable: "], 6, 4),
+    (text_for_a_picture, ["os_ios/pic1.png: picture unreadable: "], 6, 4),
+    (box_outside, ["index 4, os_web/pic2.png: box: ", "outside the picture of 400x300"], 9, 5),
+    (box_of_three_numbers, ["index 4, os_web/pic2.png: box: ", "expected four numbers"], 9, 5),
+    (
+        answer_not_among_the_options,
+        ["index 7, os_web/pic2.png: the answer 'D' is not among the options A, B, C"],
+        8,
+        6,
+    ),
+    (answer_that_is_a_list, ["index 7, os_web/pic2.png: the answer ['B']"], 8, 6),
+    (file_name_with_a_nul, ["index 4, os_web/a"], 9, 5),
+]
+
+
+@pytest.mark.parametrize(("spoil", "fragments", "l1_left", "l2_left"), BAD)
+def test_a_bad_sample_is_named_and_left_out_and_the_rest_is_scored(
+    spoil, fragments, l1_left, l2_left, stage
+):
+    spoil(stage)
+    result = stage.evaluate({"m": API})
+    assert "Traceback" not in result.output, result.output
+    for fragment in fragments:
+        assert fragment in result.output
+    assert result.output.count("left out: ") == 9 + 6 - l1_left - l2_left
+    assert len(stage.server.requests) == l1_left + l2_left
+    l1 = stage.scores(L1)
+    levels = [l1[difficulty] for difficulty in ("easy", "medium", "hard")]
+    assert l1["total_sample_num"] == sum(level["level_sample_num"] for level in levels) == l1_left
+    assert [level["level_score"] for level in levels] == [1.0, 1.0, 1.0]
+    counts = l2_counts(stage.scores(L2))
+    assert counts["Total num"] == counts["Correct num"] == l2_left
+    assert stage.scores(L2)["Average accuracy"] == 100.0
+    assert result.code == 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "fragments", "l1_left", "l2_left"),
+    [row for row in BAD if row[0] in (missing_picture, truncated_header, box_outside,
+                                      answer_not_among_the_options)],
+)  # fmt: skip
+def test_with_strict_a_bad_sample_stops_the_run_before_it_starts(
+    spoil, fragments, l1_left, l2_left, stage
+):
+    spoil(stage)
+    result = stage.evaluate({"m": API}, "--strict")
+    for fragment in fragments:
+        assert fragment in result.stderr
+    bad = 9 + 6 - l1_left - l2_left
+    count = f"{bad} problem{'' if bad == 1 else 's'}. Nothing was run."
+    assert result.stderr.rstrip().endswith(count)
+    assert (result.code, stage.server.requests, stage.work_dir.exists()) == (2, [], False)
+
+
+def test_all_bad_samples_of_a_run_are_listed_before_the_first_request(stage):
+    for spoil in (missing_picture, truncated_header, box_outside, answer_not_among_the_options):
+        spoil(stage)
+    result = stage.evaluate({"m": API}, "--limit", "2")
+    before_the_run = result.stdout.partition('model "m"')[0]
+    assert before_the_run.count("left out: ") == (3 + 3 + 1) + (2 + 2 + 1)
+    # The limit counts what can be asked: two samples of each data set.
+    assert len(stage.server.requests) == 2 + 1
+    assert result.code == 1
+
+
+def test_a_sample_that_was_mended_is_asked_by_the_next_run(stage):
+    whole = stage.picture(0).read_bytes()
+    path = stage.picture(0)
+    missing_picture(stage)
+    assert stage.evaluate({"m": API}).code == 1
+    asked = len(stage.server.requests)
+    path.write_bytes(whole)
+    assert stage.evaluate({"m": API}).code == 0
+    assert len(stage.server.requests) - asked == 3 + 2
+    assert stage.scores(L1)["total_sample_num"] == 9
+
+
+def test_the_same_bad_samples_leave_the_same_scores_in_eval_mode(stage):
+    truncated_header(stage)
+    stage.evaluate({"m": API})
+    before = stage.scores(L1), stage.scores(L2)
+    result = stage.evaluate({"m": API}, "--mode", "eval", env={"LMUData": "/no/such/folder"})
+    assert "Traceback" not in result.output
+    assert (stage.scores(L1), stage.scores(L2)) == before
+
+
+# -- check ----------------------------------------------------------------------------------------
+
+
+def truncated_pixels(stage):
+    noise = random.Random(1).randbytes(400 * 300 * 3)
+    buffer = io.BytesIO()
+    Image.frombytes("RGB", (400, 300), noise).save(buffer, "PNG")
+    stage.picture(2).write_bytes(buffer.getvalue()[: buffer.tell() // 2])
+
+
+def test_check_finds_a_picture_whose_pixels_are_cut_off(stage):
+    truncated_pixels(stage)
+    result = stage.evaluate({"m": API}, "--check")
+    assert "pic2.png: cannot be decoded: " in result.stderr
+    assert result.stderr.count("pic2.png") == 1
+    assert "pic1.png: cannot" not in result.output
+    assert "1 problem. Nothing was run." in result.stderr
+    assert (result.code, stage.server.requests) == (2, [])
+
+
+def test_check_shows_prompts_and_counts_what_would_be_asked(stage):
+    result = stage.evaluate({"m": API}, "--check")
+    shown = result.stdout.splitlines()
+    assert f"{L1}: 9 samples, mode all" in shown
+    assert f"{L2}: 6 samples, mode all" in shown
+    assert sum("[user, picture] pic0.png" in line for line in shown) == 2
+    assert sum("[system, text] You are a GUI agent." in line for line in shown) == 2
+    assert any("Question: Question 0 easy?" in line for line in shown)
+    assert any("Click basic target 0." in line for line in shown)
+    assert "base64" not in result.output
+    assert len(result.stdout) < 5000
+    l1_line = next(line for line in shown if line.startswith(f"{L1}: 9 requests to send"))
+    assert "9 new" in l1_line
+    assert "MB" in l1_line
+    assert "0 answers there already" in l1_line
+    assert any(line.startswith(f"{L2}: 6 requests to send") for line in shown)
+    assert (result.code, stage.server.requests, stage.work_dir.exists()) == (0, [], False)
+
+
+def test_check_counts_the_answers_that_are_there(stage):
+    stage.evaluate({"m": API}, data={L2: {"mode": "basic"}})
+    before = {path: path.read_bytes() for path in stage.written()}
+    result = stage.evaluate({"m": API}, "--check")
+    assert f"{L1}: 9 requests to send" in result.stdout
+    assert f"{L2}: 3 requests to send (3 new" in result.stdout
+    assert "3 answers there already" in result.stdout
+    assert (result.code, len(stage.server.requests)) == (0, 3)
+    assert {path: path.read_bytes() for path in stage.written()} == before
+
+
+def test_check_says_why_answers_are_asked_again(stage):
+    stage.evaluate({"m": API})
+    changed = {**API, "kwargs": {"system_prompt": "model_default"}}
+    result = stage.evaluate({"m": changed}, "--check")
+    assert f"{L1}: 9 requests to send (9 prompt changed" in result.stdout
+    assert f"{L2}: 6 requests to send (6 prompt changed" in result.stdout
+
+
+def test_check_counts_only_what_the_limit_lets_through(stage):
+    result = stage.evaluate({"m": API}, "--check", "--limit", "2")
+    assert f"{L1}: 2 requests to send" in result.stdout
+    assert f"{L2}: 2 requests to send" in result.stdout
+
+
+def test_check_with_a_bad_sample_names_it_and_finds_no_fault_in_the_rest(stage):
+    box_outside(stage)
+    result = stage.evaluate({"m": API}, "--check")
+    assert "left out: GUIElementGrounding: L2_annotations.json, index 4" in result.stdout
+    assert f"{L2}: 5 requests to send" in result.stdout
+    assert (result.code, stage.server.requests) == (0, [])
+
+
+def test_check_reports_a_function_that_raises_and_how_often(stage):
+    stage.module("""
+        def prompt(line, dataset):
+            if line["platform"] == "os_ios":
+                raise KeyError("instruction")
+            return None
+    """)
+    result = stage.evaluate({"m": {**API, "custom_prompt": {L2: "mymodel.prompt"}}}, "--check")
+    assert f"{L2}: 2 samples: prompt function raised KeyError: 'instruction'" in result.stderr
+    assert f"{L2}: 4 requests to send" in result.stdout
+    assert "Traceback" not in result.output
+    assert (result.code, stage.server.requests) == (2, [])
+
+
+KEEPS_COUNT = """
+    calls = []
+
+    def preprocess(message, model, processor, **kwargs):
+        calls.append(1)
+        text = f"{len(calls)} {message[-1]['value']}"
+        return [{"role": "user", "content": text}]
+"""
+DEPENDS_ON_THE_THREAD = """
+    import threading
+
+    def preprocess(message, model, processor, **kwargs):
+        text = threading.current_thread().name + message[-1]["value"]
+        return [{"role": "user", "content": text}]
+
+    preprocess.thread_safe = True
+"""
+PURE = """
+    def preprocess(message, model, processor, **kwargs):
+        return [{"role": "user", "content": message[-1]["value"]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "is_reported"),
+    [(KEEPS_COUNT, True), (DEPENDS_ON_THE_THREAD, True), (PURE, False)],
+)
+def test_check_reports_a_preprocess_function_that_keeps_state(source, is_reported, stage):
+    stage.module(source)
+    model = {**API, "preprocess_function": "mymodel.preprocess"}
+    result = stage.evaluate({"m": model}, "--check", data={L2: {"mode": "all"}})
+    assert ("must not keep state between calls" in result.stderr) is is_reported, result.output
+    assert (result.code, stage.server.requests) == (2 if is_reported else 0, [])
+
+
+def test_check_finds_what_would_stop_a_run(stage):
+    (stage.home / "data/MMBench-GUI/L1_annotations.json").unlink()
+    result = stage.evaluate({"m": API}, "--check")
+    assert "L1_annotations.json: no such annotation file" in result.stderr
+    assert result.code == 2

@@ -1,0 +1,262 @@
+"""The pure scorer: boxes and points as fractions, clicks, and both score objects."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from benchmarks.matrics import (
+    Box,
+    OptionOutcome,
+    Verdict,
+    box_as_fractions,
+    in_order,
+    point_as_fractions,
+    score_click,
+    score_content_understanding,
+    score_element_grounding,
+)
+
+WH = (1000, 500)
+
+
+def options(difficulty="easy", platform="os_web", hit=True, options_num=4):
+    return OptionOutcome(difficulty, platform, hit, options_num)
+
+
+# -- boxes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("bbox", "expected"), [
+    ([0.1, 0.2, 0.3, 0.4], Box(0.1, 0.2, 0.3, 0.4)),   # fractions stay
+    ([100, 100, 200, 250], Box(0.1, 0.2, 0.2, 0.5)),   # pixels of the image file
+    ([0, 0, 1, 1], Box(0, 0, 1, 1)),                   # the whole picture, not one pixel
+    ([0, 0, 1000, 500], Box(0, 0, 1, 1)),              # to the edge
+    ([0.5, 0.5, 2, 2], Box(0.0005, 0.001, 0.002, 0.004)),  # one value above 1 makes all pixels
+    ([-1, 0.2, 0.3, 0.4], Box(0, 0.2, 0.3, 0.4)),      # -1 is 0, and the rest are fractions
+    ([-1, -1, 200, 250], Box(0, 0, 0.2, 0.5)),
+    ([-1, -1, -1, -1], Box(0, 0, 0, 0)),
+    ([0.3, 0.3, 0.3, 0.3], Box(0.3, 0.3, 0.3, 0.3)),   # zero size
+    ([0.4, 0.4, 0.2, 0.2], Box(0.4, 0.4, 0.2, 0.2)),   # crossed: left as annotated
+])  # fmt: skip
+def test_a_box_becomes_fractions_of_the_picture(bbox, expected):
+    assert box_as_fractions(bbox, WH) == expected
+
+
+@pytest.mark.parametrize("bbox", [
+    [0, 0, 1001, 500],
+    [0, 0, 1000, 501],
+    [-2, 0, 10, 10],
+    [-0.001, 0, 0.5, 0.5],
+    [0.5, 0.5, -0.2, 1],
+])  # fmt: skip
+def test_a_box_outside_the_picture_is_refused_with_its_numbers(bbox):
+    with pytest.raises(ValueError, match="outside the picture of 1000x500 pixels") as refused:
+        box_as_fractions(bbox, WH)
+    assert str(bbox) in str(refused.value)
+
+
+@pytest.mark.parametrize("bbox", [
+    [], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3, 0.4, 0.5], [math.nan, 0, 1, 1], [0, 0, math.inf, 1],
+    ["0", "0", "1", "1"], [None, 0, 1, 1], [True, 0, 1, 1],
+])  # fmt: skip
+def test_a_box_that_is_not_four_finite_numbers_is_refused(bbox):
+    with pytest.raises(ValueError, match="expected four numbers"):
+        box_as_fractions(bbox, WH)
+
+
+# -- clicks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("point", "expected"), [
+    ((0.5, 0.5), (0.5, 0.5)),
+    ((1, 1), (1, 1)),            # the corner, not the first pixel
+    ((500, 250), (0.5, 0.5)),
+    ((500, 0.5), (0.5, 0.001)),  # one pixel value makes both pixels
+    ((0.5, 250), (0.0005, 0.5)),
+    ((-5, 0.5), (-5, 0.5)),      # below 0 says nothing about pixels
+    ((2000, 250), (2, 0.5)),     # outside stays outside
+])  # fmt: skip
+def test_a_point_becomes_fractions_of_the_picture(point, expected):
+    assert point_as_fractions(point, WH) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("point", "verdict"), [
+    ((0.3, 0.3), Verdict.HIT),
+    ((0.2, 0.2), Verdict.HIT),   # the bounds belong to the box
+    ((0.4, 0.4), Verdict.HIT),
+    ((0.2, 0.4), Verdict.HIT),
+    ((0.1999, 0.3), Verdict.MISS),
+    ((0.3, 0.4001), Verdict.MISS),
+    ((math.inf, 0.3), Verdict.MISS),
+    (None, Verdict.UNPARSED),
+])  # fmt: skip
+def test_a_click_hits_a_box_with_its_bounds(point, verdict):
+    assert score_click(Box(0.2, 0.2, 0.4, 0.4), point) is verdict
+
+
+@pytest.mark.parametrize(("point", "verdict"), [
+    ((0.3, 0.3), Verdict.HIT),
+    ((0.3, 0.30001), Verdict.MISS),
+])  # fmt: skip
+def test_a_box_of_size_zero_is_hit_at_its_point_alone(point, verdict):
+    assert score_click(Box(0.3, 0.3, 0.3, 0.3), point) is verdict
+
+
+@pytest.mark.parametrize("point", [(0.3, 0.3), (0.4, 0.4), (0.2, 0.2)])
+def test_a_crossed_box_is_never_hit(point):
+    assert score_click(Box(0.4, 0.4, 0.2, 0.2), point) is Verdict.MISS
+
+
+# -- L1 -------------------------------------------------------------------------------------------
+
+
+def test_a_level_weighs_its_platforms_by_their_samples():
+    rows = [options(platform="os_web", hit=True)] * 3 + [options(platform="os_ios", hit=False)]
+
+    scores = score_content_understanding(rows, weighted=False)
+
+    assert scores == {
+        "easy": {
+            "os_ios": {"score": 0.0, "sample_num": 1},
+            "os_web": {"score": 1.0, "sample_num": 3},
+            "level_sample_num": 4,
+            "level_score": 0.75,
+        },
+        "total_sample_num": 4,
+    }
+
+
+def test_a_weighted_question_counts_as_much_as_a_blind_guess_would_miss():
+    rows = [options(hit=True, options_num=2), options(hit=False, options_num=4)]
+
+    block = score_content_understanding(rows, weighted=True)["easy"]["os_web"]
+
+    assert block == pytest.approx(
+        {"score": 0.5 / 1.25, "score_weighted": 0.25, "score_base": 0.625, "sample_num": 2}
+    )
+
+
+def test_a_platform_that_a_difficulty_lacks_is_null_and_stays_out_of_its_level():
+    rows = [options("easy", "os_web", hit=True), options("hard", "os_ios", hit=False)]
+
+    easy = score_content_understanding(rows, weighted=False)["easy"]
+
+    assert easy == {
+        "os_ios": {"score": None, "sample_num": 0},
+        "os_web": {"score": 1.0, "sample_num": 1},
+        "level_sample_num": 1,
+        "level_score": 1.0,
+    }
+
+
+def test_a_platform_whose_questions_all_have_one_option_has_no_weighted_score():
+    rows = [options(platform="os_mac", options_num=1), options(platform="os_web", options_num=2)]
+
+    level = score_content_understanding(rows, weighted=True)["easy"]
+
+    assert (level["os_mac"]["score"], level["level_score"]) == (None, 1.0)
+
+
+def test_a_level_without_any_score_is_null():
+    rows = [options(options_num=1)]
+
+    level = score_content_understanding(rows, weighted=True)["easy"]
+
+    assert level["level_score"] is None
+
+
+def test_difficulties_and_platforms_come_in_their_usual_order():
+    rows = [options("hard", "os_web"), options("easy", "os_windows"), options("medium", "os_mac")]
+
+    scores = score_content_understanding(rows, weighted=False)
+
+    assert [*scores, *list(scores["easy"])[:3]] == [
+        "easy", "medium", "hard", "total_sample_num", "os_windows", "os_mac", "os_web",
+    ]  # fmt: skip
+
+
+def test_no_questions_give_a_total_of_zero():
+    assert score_content_understanding([], weighted=True) == {"total_sample_num": 0}
+
+
+# -- L2 -------------------------------------------------------------------------------------------
+
+
+def test_a_platform_is_broken_down_by_kind_and_outcome():
+    outcomes = {"basic": {"os_web": {"icon": [1, 0, -1], "text": [1]}}}
+
+    block = score_element_grounding(outcomes)["basic"]["os_web"]
+
+    assert block == pytest.approx({
+        "Total num": 4, "Icon num": 3, "Text num": 1,
+        "Total accuracy": 50.0, "Icon accuracy": 100 / 3, "Text accuracy": 100.0,
+        "Correct num": 2, "Wrong num": 1, "Error format num": 1,
+    })  # fmt: skip
+
+
+def test_the_average_is_of_the_two_grounding_types_and_each_weighs_its_platforms_by_samples():
+    outcomes = {
+        "basic": {"os_web": {"icon": [1, 1, 1]}, "os_mac": {"icon": [0]}},
+        "advanced": {"os_web": {"icon": [0, 1]}},
+    }
+
+    scores = score_element_grounding(outcomes)
+
+    averages = [scores[f"{which} accuracy"] for which in ("Basic", "Advanced", "Average")]
+    assert averages == pytest.approx([75.0, 50.0, 62.5])
+
+
+def test_a_grounding_type_that_was_not_evaluated_is_null_and_the_average_is_of_the_other():
+    outcomes = {"advanced": {"os_web": {"icon": [1, 0]}}}
+
+    scores = score_element_grounding(outcomes)
+
+    averages = [scores[f"{which} accuracy"] for which in ("Basic", "Advanced", "Average")]
+    assert averages == [None, 50.0, 50.0]
+
+
+def test_a_kind_that_a_platform_lacks_is_null():
+    outcomes = {"basic": {"os_web": {"text": [1, 0]}}}
+
+    block = score_element_grounding(outcomes)["basic"]["os_web"]
+
+    assert (block["Icon num"], block["Icon accuracy"], block["Text accuracy"]) == (0, None, 50.0)
+
+
+def test_another_kind_than_icon_and_text_counts_in_the_total_alone():
+    outcomes = {"basic": {"os_web": {"icon": [1], "widget": [1, 1, -1]}}}
+
+    block = score_element_grounding(outcomes)["basic"]["os_web"]
+
+    counts = [block[f"{which} num"] for which in ("Total", "Correct", "Wrong", "Error format")]
+    assert (counts, block["Total accuracy"]) == ([4, 1, 0, 0], 25.0)
+
+
+def test_nothing_evaluated_gives_null_averages():
+    scores = score_element_grounding({})
+
+    assert scores == {"Average accuracy": None, "Basic accuracy": None, "Advanced accuracy": None}
+
+
+# -- both -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scores", [
+    score_content_understanding([], weighted=True),
+    score_content_understanding([options(options_num=1)], weighted=True),
+    score_content_understanding(
+        [options("easy", "os_web"), options("hard", "os_mac")], weighted=True),
+    score_element_grounding({}),
+    score_element_grounding({"basic": {}}),
+    score_element_grounding({"basic": {"os_web": {}}}),
+    score_element_grounding({"basic": {"os_web": {"icon": []}}, "advanced": {"os_mac": {"text": [1]}}}),
+])  # fmt: skip
+def test_scores_can_always_be_written_as_strict_json(scores):
+    json.dumps(scores, allow_nan=False)
+
+
+def test_unknown_names_come_after_the_known_ones_by_alphabet():
+    assert in_order({"b", "known", "a"}, ("known", "absent")) == ["known", "a", "b"]
