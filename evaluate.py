@@ -122,7 +122,8 @@ def prepare(options: Options) -> Plan:
             problems += error.problems
             continue
         if options.mode != "eval":
-            problems += models[name].problems()
+            where = f'{options.config}: model."{name}"'
+            problems += [f"{where}: {problem}" for problem in models[name].problems()]
     data = {}
     for name, wanted in config.data.items():
         if options.data and name not in options.data:

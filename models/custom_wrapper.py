@@ -50,9 +50,9 @@ class CustomModelWrapper:
         try:
             self._built()
         except UserError as error:
-            return [f'model "{self.name}": {problem}' for problem in error.problems]
+            return list(error.problems)
         except Exception as error:  # noqa: BLE001 - the user's constructor may raise anything
-            return [f'model "{self.name}": {as_user_error("model", error).summary}']
+            return [f"cannot be built: {as_user_error('model', error).summary}"]
         return []
 
     def _built(self) -> Any:

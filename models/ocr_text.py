@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
@@ -124,8 +124,9 @@ def closest_word(form: str, known: Collection[str]) -> tuple[str, float]:
     # Digits are not spelling: 15 is not nearly 16. And short words have too many neighbours.
     if len(form) < 4 or not form.isalpha():
         return form, 0.0
+    stem = _stem(form)
     likeness, best = max(
-        ((fuzz.ratio(_stem(form), _stem(other)) / 100, other) for other in known if len(other) > 3),
+        ((fuzz.ratio(stem, _stem(other)) / 100, other) for other in known if len(other) > 3),
         default=(0.0, form),
     )
     return (best, 0.95 * likeness) if likeness >= SAME_WORD else (form, 0.0)
@@ -141,7 +142,6 @@ def numbers(text: str) -> list[str]:
     return re.findall(r"\d+", text)
 
 
-@cache
 def _stem(form: str) -> str:
     """Without the commonest English endings: "searching" and "search", "files" and "file" agree."""
     for ending in ("s", "ing", "ed", "e"):

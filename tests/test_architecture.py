@@ -55,7 +55,11 @@ def imported_packages(path):
         elif isinstance(node, ast.ImportFrom):
             found.add(path.parts[0] if node.level else (node.module or "").partition(".")[0])
         elif isinstance(node, ast.Call) and node.args:
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            called = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
             name = node.args[0]
             if called in ("import_module", "__import__") and isinstance(name, ast.Constant):
                 found.add(str(name.value).partition(".")[0])
@@ -141,7 +145,9 @@ def test_a_config_error_loads_nothing_heavy(tmp_path):
 
 def test_reading_a_config_loads_no_pandas(tmp_path):
     data = runs.make_data(tmp_path / "data")
-    config = runs.write_config(tmp_path / "c.json", model={"m": runs.api_model("http://127.0.0.1:9/v1")})
+    config = runs.write_config(
+        tmp_path / "c.json", model={"m": runs.api_model("http://127.0.0.1:9/v1")}
+    )
 
     result = loaded_by(tmp_path, "--config", config, "--check", env={"LMUData": str(data)})
 
@@ -186,6 +192,18 @@ def test_no_module_is_longer_than_a_reader_bears():
     lengths = {str(path): len((PROJECT / path).read_bytes().splitlines()) for path in modules}
 
     assert {path: lines for path, lines in lengths.items() if lines > LONGEST_MODULE} == {}
+
+
+@pytest.mark.parametrize(("text", "is_one"), [
+    ('root = "/home/jane/data"', True),
+    ('root = "/work/x"', True),
+    ('root = "C:\\\\Users\\\\jane"', True),
+    ('root = "~/LMUData"', False),
+    ('url = "http://host/home/x"', False),
+    ('path = folder / "home/x"', False),
+])  # fmt: skip
+def test_a_path_of_a_machine_is_told_from_others(text, is_one):
+    assert bool(MACHINE_PATH.search(text)) is is_one
 
 
 def test_no_file_names_a_path_of_somebodys_machine():

@@ -61,7 +61,7 @@ def file_name_with_a_nul(stage):
 
 BAD = [
     (missing_picture, ["index 0, os_windows/pic0.png: picture missing: ", "pic0.png"], 6, 4),
-    (truncated_header, ["index 1, os_ios/pic1.png: picture unreadable: "], 6, 4),
+    (truncated_header, ["index 3, os_ios/pic1.png: picture unreadable: "], 6, 4),
     (empty_file, ["index 2, os_ios/pic1.png: picture unreadable: "], 6, 4),
     (text_for_a_picture, ["os_ios/pic1.png: picture unreadable: "], 6, 4),
     (box_outside, ["index 4, os_web/pic2.png: box: ", "outside the picture of 400x300"], 9, 5),

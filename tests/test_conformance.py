@@ -29,7 +29,11 @@ CASES = {
     "l1_eval_sets.json": (3, 3, 0),  # the same
     "l1_score_normal.json": (21, 0, 0),
     "l1_score_weighted.json": (19, 2, 0),  # NaN
-    "l2_eval_samples.json": (236, 28, 0),  # a box with -1, a reply without the form, the spreadsheet
+    "l2_eval_samples.json": (
+        236,
+        28,
+        0,
+    ),  # a box with -1, a reply without the form, the spreadsheet
     "l2_eval_sets.json": (2, 6, 3),  # the same
     "l2_score.json": (23, 0, 8),
     "option_parser.json": (853, 0, 0),

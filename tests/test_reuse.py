@@ -8,14 +8,13 @@ import json
 import os
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from tests.support.bench import FAILED_TEXT, L1, L2, SCORES, Bench, dataset_of, read_log_lines
+from tests.support.bench import FAILED_TEXT, L1, L2, SCORES, Bench, dataset_of
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, evaluate, make_data
+from tests.support.runs import api_model, make_data
 
 ALL = {L1: 9, L2: 6}
 NOTHING = {L1: 0, L2: 0}
@@ -49,22 +48,23 @@ def parse_point(response, meta):
     found = re.findall(r"[0-9.]+", response)
     return (float(found[0]), float(found[1])) if len(found) > 1 else None
 '''
-HELPER_FILE = '''\
+HELPER_FILE = """\
 POLITE = "Please: "
 
 def phrase(line):
     return POLITE + line["instruction"]
-'''
+"""
 
 
 def reply(request):
     """Depends on the request alone, so that equal requests have equal answers.
 
-    L1: right where easy. L2: a hit for basic targets, unless the wording was changed.
+    L1: right where easy. L2: a hit for basic targets, unless wording or temperature was changed.
     """
     if dataset_of(request) == L1:
         return Reply("B #A" if "easy" in request.text else "A #B")
     hit = "basic" in request.text and "Please: " in request.text
+    hit = hit and request.body.get("temperature") != 0.25
     return Reply("0.2, 0.15 # done" if hit else "0.9, 0.9 # done")
 
 
@@ -82,18 +82,17 @@ def model_entry(server, **changes):
 
 @pytest.fixture(scope="module")
 def base(server, tmp_path_factory):
-    """After a first run of two models: one known by its address, one by its `model_identity`."""
+    """After a first run."""
     home = tmp_path_factory.mktemp("base")
     make_data(home / "data")
     (home / "code").mkdir()
     (home / "code" / "model_file.py").write_text(MODEL_FILE)
     (home / "code" / "wording.py").write_text(HELPER_FILE)
-    named = model_entry(server, model_identity="weights-1")
     data = {L1: {"mode": "all"}, L2: {"mode": "all", "parse_function": "model_file.parse_point"}}
-    bench = Bench(home, server, {"m": model_entry(server), "named": named}, data)
+    bench = Bench(home, server, {"m": model_entry(server)}, data)
     ran = bench.run()
     assert ran.code == 0, ran.output
-    assert ran.asked == {L1: 18, L2: 12}
+    assert ran.asked == ALL
     return bench
 
 
@@ -111,6 +110,8 @@ def edit(bench, name, before, after):
     text = file.read_text()
     assert before in text
     file.write_text(text.replace(before, after))
+    # Two edits within a second and of equal length would meet the old byte code.
+    shutil.rmtree(bench.code / "__pycache__", ignore_errors=True)
 
 
 def comments_and_docstrings(bench):
@@ -139,42 +140,6 @@ def generate_cfg(bench):
     bench.model["m"]["generate_cfg"]["temperature"] = 0.25
 
 
-def extra_body(bench):
-    bench.model["m"]["generate_cfg"]["extra_body"] = {"top_k": 3}
-
-
-def timeouts(bench):
-    bench.model["m"]["kwargs"] = {"timeout_s": 17}
-    bench.model["m"]["generate_cfg"]["timeout"] = 18
-
-
-def key(bench):
-    path = bench.model["m"]["model_path"]
-    bench.model["m"]["model_path"] = path.replace("test-key-123456", "another-key-7890")
-
-
-def headers(bench):
-    bench.model["m"]["generate_cfg"]["extra_headers"] = {"X-Team": "gui"}
-
-
-def base_url(bench):
-    path = bench.model["m"]["model_path"]
-    bench.model["m"]["model_path"] = path.replace("127.0.0.1", "localhost")
-
-
-def model_name(bench):
-    path = bench.model["m"]["model_path"]
-    bench.model["m"]["model_path"] = path.replace("model=mock", "model=mock-2")
-
-
-def system_prompt(bench):
-    bench.model["m"]["kwargs"] = {"system_prompt": "You are brief."}
-
-
-def wire_format(bench):
-    bench.model["m"]["kwargs"] = {"wire_format": "reference"}
-
-
 def picture(bench):
     file = bench.annotations / "offline_images" / "os_ios" / "pic1.png"
     with Image.open(file) as old:
@@ -193,13 +158,10 @@ def data_root_moved(bench):
     bench.env["LMUData"] = str(elsewhere)
 
 
-def order_of_annotations(bench):
+def order_of_everything(bench):
+    bench.data = dict(reversed(bench.data.items()))
     file = bench.annotations / "L2_annotations.json"
     file.write_text(json.dumps(json.loads(file.read_text())[::-1]))
-
-
-def order_of_data_sets(bench):
-    bench.data = dict(reversed(bench.data.items()))
 
 
 def nothing(bench):
@@ -208,29 +170,17 @@ def nothing(bench):
 
 CHANGES = [
     # what changes, arguments, what is asked again, the reason printed, scores stay
-    (nothing, [], NOTHING, None, True),
-    (nothing, ["--reuse"], NOTHING, None, True),
-    (nothing, ["--api-nproc", "1", "--retry", "0", "--ignore"], NOTHING, None, True),
+    (nothing, ["--reuse", "--api-nproc", "1", "--retry", "0"], NOTHING, None, True),
     (nothing, ["--fresh"], ALL, "--fresh", True),
     (comments_and_docstrings, [], NOTHING, None, True),
     (parse_function, [], NOTHING, None, False),
     (postprocess_function, [], NOTHING, None, False),
     (helper_of_the_prompt, [], {L1: 0, L2: 3}, "prompt changed", False),
     (prompt, [], {L1: 0, L2: 6}, "prompt changed", False),
-    (generate_cfg, [], ALL, "settings changed", True),
-    (extra_body, [], ALL, "settings changed", True),
-    (timeouts, [], NOTHING, None, True),
-    (key, [], NOTHING, None, True),
-    (headers, [], NOTHING, None, True),
-    (base_url, [], ALL, "settings changed", True),
-    (model_name, [], ALL, "settings changed", True),
-    (system_prompt, [], {L1: 9, L2: 0}, "prompt changed", True),
-    (wire_format, [], ALL, None, True),
     (picture, [], {L1: 3, L2: 2}, "picture changed", True),
     (picture_rewritten_with_the_same_bytes, [], NOTHING, None, True),
     (data_root_moved, [], NOTHING, None, True),
-    (order_of_annotations, [], NOTHING, None, True),
-    (order_of_data_sets, [], NOTHING, None, True),
+    (order_of_everything, [], NOTHING, None, True),
 ]
 
 
@@ -244,45 +194,108 @@ def test_a_change_asks_again_exactly_what_it_touches(
 ):
     before = [bench.scores(dataset) for dataset in (L1, L2)]
     change(bench)
-    ran = bench.run("--model", "m", *arguments)
+    ran = bench.run(*arguments)
     assert (ran.code, ran.asked) == (0, asked), ran.output
     for dataset, count in asked.items():
-        reasons = rf"{count} \({count} {reason or '.*'}\)" if count else "0"
-        line = rf"^{dataset}: asked {reasons}, reused {ALL[dataset] - count}$"
-        assert re.search(line, ran.output, re.MULTILINE), ran.output
+        reasons = f"{count} ({count} {reason})" if count else "0"
+        assert f"{dataset}: asked {reasons}, reused {ALL[dataset] - count}\n" in ran.output
     assert ([bench.scores(dataset) for dataset in (L1, L2)] == before) == scores_stay
 
 
-def test_a_model_with_an_identity_may_move_to_another_server_and_name(bench):
-    path = bench.model["named"]["model_path"].replace("127.0.0.1", "localhost")
-    bench.model["named"]["model_path"] = path.replace("model=mock", "model=other")
-    before = bench.scores(L2, "named")
-    ran = bench.run("--model", "named")
-    assert (ran.code, ran.asked) == (0, NOTHING)
-    assert bench.scores(L2, "named") == before
+# ---- changes of the config: one model for each, all changed at once ------------------------------
+
+CONFIG_CHANGES = {
+    # name: (before, after, what is asked again, the reason printed)
+    "temperature": ({}, {"generate_cfg": {"temperature": 1}}, ALL, "settings changed"),
+    "extra-body": ({}, {"generate_cfg": {"extra_body": {"top_k": 3}}}, ALL, "settings changed"),
+    "timeout": ({}, {"kwargs": {"timeout_s": 17}, "generate_cfg": {"timeout": 18}}, NOTHING, None),
+    "headers": ({}, {"generate_cfg": {"extra_headers": {"X-Team": "gui"}}}, NOTHING, None),
+    "key": ({}, {"key": "another-key-7890"}, NOTHING, None),
+    "base-url": ({}, {"host": "localhost"}, ALL, "settings changed"),
+    "model-name": ({}, {"asked_as": "mock-2"}, ALL, "settings changed"),
+    "moved-with-identity": (
+        {"model_identity": "weights-1"},
+        {"model_identity": "weights-1", "host": "localhost", "asked_as": "mock-2"},
+        NOTHING,
+        None,
+    ),
+    "identity": (
+        {"model_identity": "weights-1"},
+        {"model_identity": "weights-2"},
+        ALL,
+        "settings changed",
+    ),
+    # without effect on L2, which has a prompt function
+    "system-prompt": (
+        {},
+        {"kwargs": {"system_prompt": "You are brief."}},
+        {L1: 9, L2: 0},
+        "prompt changed",
+    ),
+    "same-system-prompt": ({}, {"kwargs": {"system_prompt": "benchmark_default"}}, NOTHING, None),
+    "free-kwargs": ({}, {"kwargs": {"note_of_mine": 3}}, NOTHING, None),
+    "wire-format": ({}, {"kwargs": {"wire_format": "reference"}}, ALL, None),
+}
 
 
-def test_another_identity_is_another_model(bench):
-    bench.model["named"]["model_identity"] = "weights-2"
-    assert bench.run("--model", "named").asked == ALL
+@pytest.fixture(scope="module")
+def config_run(server, tmp_path_factory):
+    """Output of the second run, by model."""
+    home = tmp_path_factory.mktemp("config")
+    make_data(home / "data")
+    (home / "code").mkdir()
+    (home / "code" / "model_file.py").write_text(MODEL_FILE)
+    (home / "code" / "wording.py").write_text(HELPER_FILE)
+
+    def section(which):
+        return {name: with_changes(server, case[which]) for name, case in CONFIG_CHANGES.items()}
+
+    bench = Bench(home, server, section(0))
+    assert bench.run().asked == {L1: 9 * len(CONFIG_CHANGES), L2: 6 * len(CONFIG_CHANGES)}
+    bench.model = section(1)
+    ran = bench.run()
+    blocks = re.split(r'^model "([\w-]+)" → ', ran.output, flags=re.MULTILINE)
+    sent = {dataset: sum(case[2][dataset] for case in CONFIG_CHANGES.values()) for dataset in ALL}
+    assert (ran.code, ran.asked) == (0, sent), ran.output
+    return dict(zip(blocks[1::2], blocks[2::2], strict=True))
 
 
-@pytest.mark.parametrize("change", [prompt, generate_cfg, picture], ids=lambda f: f.__name__)
+def with_changes(server, changes):
+    url = server.url.replace("127.0.0.1", changes.get("host", "127.0.0.1"))
+    entry = {k: v for k, v in changes.items() if k not in ("host", "key", "asked_as")}
+    key, asked_as = changes.get("key", "test-key-123456"), changes.get("asked_as", "mock")
+    parameters = {**api_model(server.url)["generate_cfg"], **entry.pop("generate_cfg", {})}
+    path = f"{url}?api_key={key}&model={asked_as}"
+    return model_entry(server, model_path=path, generate_cfg=parameters, **entry)
+
+
+@pytest.mark.parametrize("case", CONFIG_CHANGES)
+def test_a_change_of_the_config_asks_again_exactly_what_it_touches(case, config_run):
+    _, _, asked, reason = CONFIG_CHANGES[case]
+    for dataset, count in asked.items():
+        reasons = rf"{count} \({count} {reason or '.*'}\)" if count else "0"
+        line = rf"^{dataset}: asked {reasons}, reused {ALL[dataset] - count}$"
+        assert re.search(line, config_run[case], re.MULTILINE), config_run[case]
+
+
+# ---- there and back ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", [prompt, generate_cfg], ids=lambda f: f.__name__)
 def test_a_change_that_is_taken_back_costs_nothing_and_brings_the_old_scores_back(change, bench):
     before = [bench.scores(dataset) for dataset in (L1, L2)]
     unchanged = bench.home / "unchanged"
-    for part in ("code", "data"):
-        shutil.copytree(bench.home / part, unchanged / part)
+    shutil.copytree(bench.code, unchanged)
     model = json.loads(json.dumps(bench.model))
-    # Other replies to the changed requests, whatever they are about.
     change(bench)
-    assert sum(bench.run("--model", "m").asked.values()) > 0
-    for part in ("code", "data"):
-        shutil.rmtree(bench.home / part)
-        shutil.move(unchanged / part, bench.home / part)
+    changed = bench.run()
+    assert sum(changed.asked.values()) > 0
+    assert [bench.scores(dataset) for dataset in (L1, L2)] != before
+    shutil.rmtree(bench.code)
+    unchanged.rename(bench.code)
     bench.model = model
 
-    ran = bench.run("--model", "m")
+    ran = bench.run()
     assert ran.asked == NOTHING, ran.output
     assert [bench.scores(dataset) for dataset in (L1, L2)] == before
 
@@ -303,7 +316,7 @@ def test_mode_all_after_easy_asks_the_rest(server, tmp_path):
 def test_several_reasons_are_counted_apart(bench):
     helper_of_the_prompt(bench)
     picture(bench)
-    ran = bench.run("--model", "m")
+    ran = bench.run()
     assert f"{L1}: asked 3 (3 picture changed), reused 6" in ran.output
     expected = "asked 4 (1 picture changed, 1 prompt and picture changed, 2 prompt changed)"
     assert f"{L2}: {expected}, reused 2" in ran.output
@@ -319,7 +332,7 @@ def next_day(bench):
     old.rename(old.with_name("T20200101_Gdeadbeef"))
     before = {d: (old.with_name("T20200101_Gdeadbeef") / f"m_{d}_{SCORES[d]}.json").read_bytes()
               for d in (L1, L2)}  # fmt: skip
-    return bench, before, bench.run("--model", "m")
+    return bench, before, bench.run()
 
 
 def test_another_date_and_commit_ask_nothing_and_score_the_same(next_day):
@@ -329,9 +342,7 @@ def test_another_date_and_commit_ask_nothing_and_score_the_same(next_day):
     assert {dataset: bench.scores(dataset) for dataset in (L1, L2)} == before
 
 
-def test_the_newest_log_alone_gives_the_same_scores_elsewhere_without_data_or_functions_state(
-    next_day, tmp_path
-):
+def test_the_newest_log_alone_gives_the_same_scores_elsewhere_without_the_data(next_day, tmp_path):
     bench, before, _ = next_day
     newest = bench.folder()
     elsewhere = tmp_path / "elsewhere"
@@ -340,27 +351,23 @@ def test_the_newest_log_alone_gives_the_same_scores_elsewhere_without_data_or_fu
     for dataset in (L1, L2):
         shutil.copy(bench.log(dataset), copied)
     shutil.rmtree(bench.root)
-    ran = bench.run("--model", "m", "--mode", "eval", "--work-dir", elsewhere)
+    ran = bench.run("--mode", "eval", "--work-dir", elsewhere)
     assert (ran.code, ran.asked) == (0, NOTHING), ran.output
     assert {d: (copied / f"m_{d}_{SCORES[d]}.json").read_bytes() for d in (L1, L2)} == before
 
 
 def test_the_newest_of_equal_answers_counts(bench):
+    bench.model["m"]["model_identity"] = "weights-1"  # keeps the address out of the fingerprint
+    assert bench.run("--data", L2).asked[L2] == 6
     old = bench.folder()
     old.rename(old.with_name("T99990101_Gdeadbeef"))  # sorts behind today's; only times count
-    [first, *_] = read_log_lines(old.with_name("T99990101_Gdeadbeef") / f"m_{L2}.jsonl")[1:]
+    path = bench.model["m"]["model_path"]
     with MockServer(lambda request: Reply("0.5, 0.5")) as other:
-        # The identity keeps the address out of the fingerprint.
-        old = bench.folder("named")
-        old.rename(old.with_name("T99990101_Gdeadbeef"))
-        path = bench.model["named"]["model_path"]
-        bench.model["named"]["model_path"] = path.replace(bench.server.url, other.url)
-        fresh = bench.run("--model", "named", "--data", L2, "--fresh")
-        assert (fresh.code, len(other.requests)) == (0, 6)
-        again = bench.run("--model", "named", "--data", L2)
-        assert (again.code, len(other.requests)) == (0, 6)
-    assert {record["raw"] for record in bench.answers(L2, "named")} == {"0.5, 0.5"}
-    assert first["raw"] != "0.5, 0.5"
+        bench.model["m"]["model_path"] = path.replace(bench.server.url, other.url)
+        bench.run("--data", L2, "--fresh")
+        ran = bench.run("--data", L2)
+        assert (ran.code, len(other.requests)) == (0, 6), ran.output
+    assert {record["raw"] for record in bench.answers(L2)} == {"0.5, 0.5"}
 
 
 def test_mended_truth_is_scored_without_asking(bench):
@@ -371,22 +378,18 @@ def test_mended_truth_is_scored_without_asking(bench):
             group["answer"] = "A"  # what the server says to medium and hard questions
     file.write_text(json.dumps(images))
     before = json.loads(bench.scores(L1))
-    ran = bench.run("--model", "m")
+    ran = bench.run()
     after = json.loads(bench.scores(L1))
     assert ran.asked == NOTHING
     assert [(before[d]["level_score"], after[d]["level_score"]) for d in ("easy", "medium", "hard")] \
         == [(1.0, 0.0), (0.0, 1.0), (0.0, 1.0)]  # fmt: skip
-    again = bench.run("--model", "m", "--mode", "eval")
+    again = bench.run("--mode", "eval")
     assert (again.code, json.loads(bench.scores(L1))) == (0, after)
 
 
 def test_models_do_not_share_answers(bench):
     bench.model["other"] = bench.model["m"]
     assert bench.run("--model", "other").asked == ALL
-
-
-def test_another_work_dir_starts_from_nothing(bench, tmp_path):
-    assert bench.run("--model", "m", "--work-dir", tmp_path / "new").asked == ALL
 
 
 # ---- failed and refused --------------------------------------------------------------------------
@@ -430,15 +433,3 @@ def test_with_ignore_a_failed_sample_stays_failed(with_failures):
 def test_fresh_asks_refused_samples_too(with_failures):
     ran = with_failures.run("--fresh")
     assert (ran.code, len(ran.requests)) == (0, 9)
-
-
-def test_a_run_from_another_folder_finds_the_answers(bench, tmp_path):
-    elsewhere = tmp_path / "cwd"
-    elsewhere.mkdir()
-    before = len(bench.server.requests)
-    config = bench.home / "config.json"
-    config.write_text(json.dumps({"model": bench.model, "data": bench.data}))
-    work_dir = Path(os.path.relpath(bench.work_dir, elsewhere))
-    env = {"LMUData": os.path.relpath(bench.root, elsewhere), "PYTHONPATH": str(bench.code)}
-    ran = evaluate("--config", config, "--work-dir", work_dir, cwd=elsewhere, env=env)
-    assert (ran.code, len(bench.server.requests)) == (0, before), ran.output

@@ -81,17 +81,20 @@ class _CodeWalk:
         return any(root in file.parents for root in self._roots)
 
     def _visit(self, name: str, value: Any) -> None:
+        value = _unwrap(value)  # functools.cache and the like: what counts is inside
         if isinstance(value, functools.partial):
             self._visit(name, value.func)
-            self.parts[f"{name}(partial)"] = digest([value.args, value.keywords])
-        elif isinstance(value, (types.FunctionType, types.MethodType, type, staticmethod)):
-            self._visit_code(_unwrap(value))
+            self.parts[f"{name}(partial)"] = digest(_plain([value.args, value.keywords]))
+        elif isinstance(value, (types.FunctionType, types.MethodType, type)):
+            self._visit_code(value)
         elif isinstance(value, types.BuiltinFunctionType):
             self.parts[name] = f"builtin {value.__module__}.{value.__qualname__}"
         elif isinstance(value, types.ModuleType):
             self.parts[name] = f"module {value.__name__}"
-        else:
-            self.parts[name] = digest(value)
+        elif name not in self.parts:
+            self.parts[name] = digest(_plain(value))
+            for place, inner in enumerate(_functions_in(value)):  # a table of parsers, say
+                self._visit(f"{name}[{place}]", inner)
             if self._is_project(_source_file(type(value))):
                 self._visit_code(type(value))
 
@@ -121,7 +124,9 @@ class _CodeWalk:
         """Default values are evaluated once, from names that the tree alone does not resolve."""
         defaults = [getattr(target, "__defaults__", None), getattr(target, "__kwdefaults__", None)]
         if any(defaults):
-            self.parts[f"{where}(defaults)"] = digest(defaults)
+            self.parts[f"{where}(defaults)"] = digest(_plain(defaults))
+            for place, inner in enumerate(_functions_in(defaults)):
+                self._visit(f"{where}(defaults)[{place}]", inner)
 
     def _visit_chain(self, module: str, chain: tuple[str, ...], names: Mapping[str, Any]) -> None:
         if chain[0] not in names:
@@ -145,7 +150,7 @@ class _CodeWalk:
             return
         try:
             module = importlib.import_module(module_name)
-        except Exception:  # noqa: BLE001 - the function itself will raise it, with the user's traceback
+        except Exception:  # noqa: BLE001 - the function itself will raise it
             return
         if attribute and hasattr(module, attribute):
             self._visit(f"{module_name}:{attribute}", getattr(module, attribute))
@@ -154,6 +159,36 @@ class _CodeWalk:
 def _unwrap(value: Any) -> Any:
     value = getattr(value, "__func__", value)
     return inspect.unwrap(value) if callable(value) else value
+
+
+def _plain(value: Any, above: tuple[int, ...] = ()) -> Any:
+    """A constant as plain data, whatever its keys are and whether or not it holds itself."""
+    if id(value) in above:
+        return "<itself>"
+    inside = (*above, id(value))
+    if isinstance(value, Mapping):
+        pairs = [[repr(_plain(key)), _plain(item, inside)] for key, item in value.items()]
+        return ["mapping", *sorted(pairs, key=lambda pair: pair[0])]
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, inside) for item in value]
+    if isinstance(value, (str, int, float, bool, type(None))):
+        return value
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"<{value.__module__}:{value.__qualname__}>"
+    return _describe(value)
+
+
+def _functions_in(value: Any, above: tuple[int, ...] = ()) -> Iterator[Any]:
+    """Functions and classes that a table, or a table in a table, holds."""
+    if id(value) in above:
+        return
+    items = value.values() if isinstance(value, Mapping) else value
+    if isinstance(value, (Mapping, list, tuple)):
+        for item in items:
+            if isinstance(_unwrap(item), (types.FunctionType, type, functools.partial)):
+                yield item
+            else:
+                yield from _functions_in(item, (*above, id(value)))
 
 
 def _source_file(value: Any) -> Path | None:

@@ -124,8 +124,7 @@ class Bench:
 
     def _env(self, extra: Mapping[str, str] | None) -> dict[str, str]:
         path = os.pathsep.join(filter(None, [str(self.code), os.environ.get("PYTHONPATH", "")]))
-        # Two edits within one second must not meet a stale .pyc of the same size.
-        own = {"LMUData": str(self.root), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        own = {"LMUData": str(self.root), "PYTHONPATH": path}
         return {**own, **self.env, **(extra or {})}
 
 

@@ -67,6 +67,7 @@ class Tally:
 
     in_file: int
     run: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=Counter)
     mismatches: list[str] = field(default_factory=list)
 
 
@@ -94,6 +95,7 @@ def replay(name: str, how: Replay, world: World) -> Tally:
         tally.run[kind] += 1
         got = _outcome(how, case, world)
         if not _agrees(how, got, expected):
+            tally.wrong[kind] += 1
             tally.mismatches.append(
                 f"{kind} {case.number}\n   input    {shown(case.input)}"
                 f"\n   expected {shown(expected)}\n   got      {shown(got)}"
@@ -109,9 +111,10 @@ def _outcome(how: Replay, case: Case, world: World) -> Any:
 
 
 def _agrees(how: Replay, got: Any, expected: Any) -> bool:
-    # Only the fact that it fails has to be reproduced, not the type.
+    # Only the fact that it fails has to be reproduced, not the type; a failed assertion is the
+    # replay's own failure.
     if isinstance(expected, Mapping) and set(expected) == {"raises"}:
-        return isinstance(got, Exception)
+        return isinstance(got, Exception) and not isinstance(got, AssertionError)
     return not isinstance(got, Exception) and how.same(got, expected)
 
 
@@ -138,18 +141,21 @@ def shown(value: Any, limit: int = 600) -> str:
 
 def summary_lines() -> Iterator[str]:
     """What the end of a pytest run says about the files that were replayed."""
-    total: Counter[str] = Counter()
+    total_run: Counter[str] = Counter()
+    total_wrong: Counter[str] = Counter()
     for name, tally in sorted(TALLIES.items()):
-        total += tally.run
-        extra = f", {len(tally.mismatches)} MISMATCHES" if tally.mismatches else ""
-        yield f"  {name:28} {_counts(tally.run)}{extra}"
-    yield f"conformance: {_counts(total)}"
+        total_run += tally.run
+        total_wrong += tally.wrong
+        yield f"  {name:28} {_counts(tally.run, tally.wrong)}"
+    yield f"conformance: {_counts(total_run, total_wrong)}"
 
 
-def _counts(run: Mapping[str, int]) -> str:
+def _counts(run: Counter[str], wrong: Counter[str]) -> str:
+    right = run - wrong
     return (
-        f"{run.get(ORDINARY, 0):,} cases reproduced, {run.get(DEPARTURE, 0):,} departures tested, "
-        f"{run.get(CRASH, 0):,} upstream crashes tested"
+        f"{right[ORDINARY]:,} cases reproduced, {right[DEPARTURE]:,} departures tested, "
+        f"{right[CRASH]:,} upstream crashes tested"
+        + (f", {wrong.total():,} OF {run.total():,} DIFFER" if wrong else "")
     )
 
 

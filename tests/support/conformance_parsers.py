@@ -95,7 +95,9 @@ def _gpt_point(case: Case, world: World) -> Any:
 def _uitars_point(case: Case, world: World) -> Any:
     """Both example files hold a copy of this parser; they must agree to be reproduced."""
     meta = {"image_size": case.input["image_size"]}
-    points = [m.parse_grounding_response(case.input["text"], meta) for m in (api_uitars, local_uitars)]
+    points = [
+        m.parse_grounding_response(case.input["text"], meta) for m in (api_uitars, local_uitars)
+    ]
     return points[0] if equal(*points) else points
 
 

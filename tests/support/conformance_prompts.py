@@ -13,6 +13,7 @@ from models import api_uitars, local_uitars
 from tests.support.conformance import Case, Departs, Replay, World, equal
 from tests.support.conformance_scores import data_set
 from utils.config import read_config
+from utils.errors import UserError
 from utils.prompting import prompt_builder
 
 DATASETS = {"L1": "GUIContentUnderstanding", "L2": "GUIElementGrounding"}
@@ -27,7 +28,8 @@ def _rows(case: Case, world: World) -> Any:
     config.write_text(json.dumps({"model": model, "data": {name: {"mode": mode}}}))
     reading = read_config(config, datasets=MODES, planned={}, environ={})
     if reading.problems:
-        raise ValueError(reading.problems)
+        assert all(f"data.{name}.mode" in problem for problem in reading.problems), reading.problems
+        raise UserError(reading.problems)
     benchmark = data_set(world.folder, name, case.input["annotations"])
     for row in case.expected:
         picture = benchmark.image_root / row["image_path"]

@@ -86,7 +86,11 @@ def _config(path: Path, asked: Mapping[str, Any]) -> Path:
 
 def _another(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """A sample of the run's other data set, on the same picture."""
-    asked: dict[str, Any] = {"question": "Which?", "options": {"A": "this", "B": "that"}, "answer": "A"}
+    asked: dict[str, Any] = {
+        "question": "Which?",
+        "options": {"A": "this", "B": "that"},
+        "answer": "A",
+    }
     if name == DATASETS["L2"]:
         asked = {"instruction": "Click it.", "bbox": [0, 0, 1, 1]}
     kept = ("image_path", "image_size", "platform")
@@ -120,7 +124,9 @@ def _same_request(got: Any, expected: Any) -> bool:
 def _comparable(value: Any) -> Any:
     """The expected body: pictures without bytes and hash, in the place where the URL stands."""
     if isinstance(value, dict) and "image" in value:
-        image = {key: item for key, item in value["image"].items() if key not in ("bytes", "sha256")}
+        image = {
+            key: item for key, item in value["image"].items() if key not in ("bytes", "sha256")
+        }
         return {"url": image, **{key: item for key, item in value.items() if key != "image"}}
     if isinstance(value, dict):
         return {key: _comparable(item) for key, item in value.items()}
@@ -144,11 +150,8 @@ def _encoded(case: Case, world: World) -> Any:
     if asked["mode"] == "HSV":
         data = encode(shrink(picture, asked["target_size"]), "JPEG", quality=75)
     else:
-        path = world.folder / f"{case.number}.{FILE_FORMATS[asked['mode']].lower()}"
-        picture.save(path)
-        with Image.open(path) as reopened:
-            assert reopened.mode == asked["mode"], f"{asked['mode']} came back as {reopened.mode}"
         style = PictureStyle(wire_format="reference", img_size=asked["target_size"])
+        path = _saved(picture, world.folder / f"{case.number}")
         data = base64.b64decode(slot_for(str(path), style).encoded().base64)
     with Image.open(io.BytesIO(data)) as sent:
         width, height = sent.size
@@ -159,6 +162,20 @@ def _encoded(case: Case, world: World) -> Any:
             "bytes": len(data), "corner_mid_corner_rgb": [rgb.getpixel(place) for place in places],
             "shrunk": (width, height) != (asked["width"], asked["height"]),
         }  # fmt: skip
+
+
+def _saved(picture: Image.Image, stem: Path) -> Path:
+    """The picture in a file that keeps its mode; whatever fails here is no failure to send it."""
+    path = stem.with_suffix(f".{FILE_FORMATS[picture.mode].lower()}")
+    try:
+        picture.save(path)
+        with Image.open(path) as reopened:
+            reopened.load()
+            kept = reopened.mode
+    except OSError as error:
+        raise AssertionError(f"{picture.mode} cannot be saved as {path.suffix}") from error
+    assert kept == picture.mode, f"{picture.mode} came back as {kept}"
+    return path
 
 
 @cache

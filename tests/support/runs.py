@@ -89,7 +89,9 @@ def make_data(root: Path, pictures: Sequence[tuple[str, tuple[int, int]]] = PICT
     return root
 
 
-def write_config(path: Path, *, model: Mapping[str, Any], data: Mapping[str, Any] | None = None) -> Path:
+def write_config(
+    path: Path, *, model: Mapping[str, Any], data: Mapping[str, Any] | None = None
+) -> Path:
     """A config file; `data` defaults to both data sets in mode all."""
     both = {"GUIContentUnderstanding": {"mode": "all"}, "GUIElementGrounding": {"mode": "all"}}
     path.write_text(json.dumps({"model": model, "data": both if data is None else data}))

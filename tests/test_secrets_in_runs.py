@@ -1,0 +1,323 @@
+"""An API key reaches the server and nothing else: no file of the run, nothing that is printed."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import zipfile
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import PICTURES
+from tests.support.stage import API, L1, L2, Stage, right_answers
+
+PLAIN = "sk-test-0123456789abcdefABCDEF"
+SPECIAL = "a/b+c=%"
+QUOTED = 'q"w\\e<r>t&y/z+1=%20$'
+KEYS = [PLAIN, SPECIAL, QUOTED]
+MARK = "[secret]"
+
+
+def echo(status, *, encoded=lambda key: key):
+    """A server that quotes the key which it was sent."""
+
+    def answer(request):
+        key = request.headers["authorization"].removeprefix("Bearer ")
+        if status == 200:
+            return Reply(f"You are {encoded(key)}: Bearer {key}. B")
+        message = f"Incorrect API key provided: {encoded(key)} ({request.headers['authorization']})"
+        body = {"error": {"message": message, "type": "error", "code": encoded(key)}}
+        return Reply(status=status, body=json.dumps(body).encode())
+
+    return answer
+
+
+@pytest.fixture
+def staged(tmp_path):
+    """Makes a stage with one picture for a server's behaviour."""
+    servers = []
+
+    def make(answer=right_answers):
+        servers.append(MockServer(answer).__enter__())
+        return Stage.make(tmp_path, servers[-1], PICTURES[:1])
+
+    yield make
+    for server in servers:
+        server.__exit__()
+
+
+def forms_of(key):
+    """The key as it may stand in a text, a URL, JSON, XML or a traceback."""
+    plain = {key, quote(key), quote(key, safe=""), quote_plus(key), repr(key)[1:-1]}
+    lower = {quote(key, safe="").replace(code, code.lower()) for code in ("%2F", "%2B", "%3D")}
+    encoded = {html.escape(key), html.escape(key, quote=False), json.dumps(key)[1:-1]}
+    return plain | lower | encoded | {base64.b64encode(key.encode()).decode()}
+
+
+def texts_of(stage):
+    """Every file of the run as text, members of spreadsheets one by one."""
+    for path in stage.written():
+        if path.suffix == ".xlsx":
+            with zipfile.ZipFile(path) as archive:
+                for name in archive.namelist():
+                    yield f"{path.name}/{name}", archive.read(name).decode("utf-8", "replace")
+        else:
+            yield path.name, path.read_bytes().decode("utf-8", "replace")
+
+
+def assert_hidden(key, result, stage):
+    places = {"stdout": result.stdout, "stderr": result.stderr, **dict(texts_of(stage))}
+    for place, text in places.items():
+        for form in forms_of(key):
+            assert form not in text, f"{form!r} in {place}: {text[:3000]}"
+    for path in stage.work_dir.rglob("*"):
+        assert key not in str(path)
+    for dataset in (L1, L2):
+        for log in stage.work_dir.rglob(f"*_{dataset}.jsonl"):
+            values = [json.loads(line) for line in log.read_text("ascii").splitlines()]
+            assert key not in json.dumps(values, ensure_ascii=False).replace('\\"', '"')
+
+
+def assert_sent(key, stage):
+    assert stage.server.requests
+    assert {r.headers["authorization"] for r in stage.server.requests} == {f"Bearer {key}"}
+
+
+def model_of(key, **changes):
+    return {**API, "model_path": f"{{url}}?api_key={quote(key, safe='')}&model=mock", **changes}
+
+
+FROM_ENVIRONMENT = {**API, "model_path": "{url}?api_key=${OPENAI_API_KEY}&model=mock"}
+
+
+# -- where the key comes from ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_percent_encoded_key_of_model_path_is_sent_decoded_and_shown_nowhere(key, staged):
+    stage = staged()
+    result = stage.evaluate({"m": model_of(key)}, "--verbose")
+    assert result.code == 0, result.output
+    assert_sent(key, stage)
+    assert_hidden(key, result, stage)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_of_the_environment_is_sent_as_it_is_and_shown_nowhere(key, staged):
+    stage = staged()
+    result = stage.evaluate({"m": FROM_ENVIRONMENT}, "--verbose", env={"OPENAI_API_KEY": key})
+    assert result.code == 0, result.output
+    assert_sent(key, stage)
+    assert_hidden(key, result, stage)
+
+
+def test_a_key_under_a_name_of_the_users_own_is_hidden_too(staged):
+    stage = staged(echo(200))
+    model = {**API, "model_path": "{url}?api_key=${MY_SERVER}&model=mock"}
+    result = stage.evaluate({"m": model}, env={"MY_SERVER": PLAIN})
+    assert_sent(PLAIN, stage)
+    assert_hidden(PLAIN, result, stage)
+
+
+def test_a_key_of_a_dotenv_file_in_the_current_folder_is_sent_and_shown_nowhere(staged):
+    stage = staged(echo(200))
+    (stage.home / ".env").write_text(f"SERVER_KEY='{SPECIAL}'\n")
+    model = {**API, "model_path": "{url}?api_key=${SERVER_KEY}&model=mock"}
+    result = stage.evaluate({"m": model})
+    assert_sent(SPECIAL, stage)
+    assert_hidden(SPECIAL, result, stage)
+
+
+def test_the_environments_openai_key_goes_to_no_other_host(staged):
+    stage = staged()
+    model = {**API, "model_path": "{url}?model=mock"}
+    env = {"OPENAI_API_KEY": PLAIN, "OPENAI_ORG_ID": "org-1", "OPENAI_PROJECT_ID": "proj-1"}
+    result = stage.evaluate({"m": model}, env=env)
+    assert result.code == 0, result.output
+    assert_sent("api_key_placeholder", stage)
+    for request in stage.server.requests:
+        assert not {"org-1", "proj-1", PLAIN} & set(request.headers.values())
+
+
+def test_a_401_without_a_key_says_how_to_give_one(staged):
+    stage = staged(lambda request: Reply(status=401, body=b'{"error": {"message": "no"}}'))
+    result = stage.evaluate({"m": {**API, "model_path": "{url}?model=mock"}})
+    assert "no API key was given" in result.stderr
+    assert "?api_key=${NAME}&model=..." in result.stderr
+    assert result.code == 1
+
+
+def test_a_secret_header_of_generate_cfg_is_sent_and_shown_nowhere(staged):
+    def answer(request):
+        return Reply(f"B, said {request.headers['x-api-key']}")
+
+    stage = staged(answer)
+    model = {**API, "generate_cfg": {"extra_headers": {"X-Api-Key": QUOTED}}}
+    result = stage.evaluate({"m": model}, "--verbose")
+    assert {request.headers["x-api-key"] for request in stage.server.requests} == {QUOTED}
+    assert_hidden(QUOTED, result, stage)
+
+
+# -- a server that quotes it ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("status", [200, 400, 401, 500])
+def test_a_key_that_the_server_quotes_back_is_masked(key, status, staged):
+    stage = staged(echo(status))
+    result = stage.evaluate({"m": model_of(key)}, "--retry", "0", "--verbose")
+    assert_sent(key, stage)
+    assert_hidden(key, result, stage)
+    everything = result.output + "".join(text for _, text in texts_of(stage))
+    assert MARK in everything  # what the server said is kept, without the key
+    assert result.code == (0 if status == 200 else 1), result.output
+
+
+def test_a_key_that_the_server_quotes_back_in_another_encoding_is_masked(staged):
+    stage = staged(echo(400, encoded=lambda key: quote(key, safe="").lower()))
+    result = stage.evaluate({"m": model_of(SPECIAL)}, "--verbose")
+    assert_hidden(SPECIAL, result, stage)
+    assert quote(SPECIAL, safe="").lower() not in result.output
+
+
+def test_no_piece_of_a_key_is_left_where_a_long_error_text_is_cut(staged):
+    def answer(request):
+        # Error texts are shortened to some hundred characters: the key lies across every length.
+        return Reply(status=400, body=f"{'x' * 50}{PLAIN * 40}".encode())
+
+    stage = staged(answer)
+    result = stage.evaluate({"m": model_of(PLAIN)}, "--verbose")
+    everything = result.output + "".join(text for _, text in texts_of(stage))
+    assert MARK in everything
+    assert PLAIN[:12] not in everything
+    assert PLAIN[-12:] not in everything
+
+
+# -- functions that know it -----------------------------------------------------------------------
+
+RAISES = """
+    import os
+
+    def key():
+        return os.environ["OPENAI_API_KEY"]
+
+    def prompt(line, dataset):
+        raise RuntimeError(f"prompt knows {key()}")
+
+    def preprocess(message, model, processor, **kwargs):
+        raise RuntimeError(f"preprocess knows {key()}")
+
+    def postprocess(response, model, processor, **kwargs):
+        raise RuntimeError(f"postprocess knows {key()}")
+
+    def parse(response, meta):
+        raise RuntimeError(f"parse knows {key()}")
+"""
+RAISING = [
+    pytest.param({"custom_prompt": {L2: "mymodel.prompt"}}, {}, id="prompt"),
+    pytest.param({"preprocess_function": "mymodel.preprocess"}, {}, id="preprocess"),
+    pytest.param({"postprocess_function": "mymodel.postprocess"}, {}, id="postprocess"),
+    pytest.param({}, {"parse_function": "mymodel.parse"}, id="parse"),
+]
+
+
+@pytest.mark.parametrize("check", [[], ["--check"]], ids=["run", "check"])
+@pytest.mark.parametrize(("functions", "data"), RAISING)
+def test_a_key_in_what_a_user_function_raises_is_masked(functions, data, check, staged):
+    stage = staged()
+    stage.module(RAISES)
+    result = stage.evaluate(
+        {"m": {**FROM_ENVIRONMENT, **functions}}, "--verbose", *check,
+        data={L2: {"mode": "all", **data}}, env={"OPENAI_API_KEY": QUOTED},
+    )  # fmt: skip
+    assert_hidden(QUOTED, result, stage)
+    runs_in_check = "custom_prompt" in functions or "preprocess_function" in functions
+    if not check or runs_in_check:
+        assert f"knows {MARK}" in result.output
+
+
+def test_a_key_in_what_a_custom_class_raises_is_masked(staged):
+    stage = staged()
+    stage.module("""
+        import os
+
+        class Model:
+            def generate(self, message, *, dataset_name):
+                raise RuntimeError(os.environ["OPENAI_API_KEY"])
+    """)
+    model = {"imp_type": "custom", "model_path": "mymodel.Model"}
+    result = stage.evaluate({"m": model}, "--verbose", env={"OPENAI_API_KEY": QUOTED})
+    assert_hidden(QUOTED, result, stage)
+    assert result.code == 1
+
+
+def test_a_key_in_what_a_module_raises_on_import_is_masked(staged):
+    stage = staged()
+    stage.module("import os\nraise RuntimeError(os.environ['OPENAI_API_KEY'])", "faulty")
+    data = {L2: {"mode": "all", "parse_function": "faulty.parse"}}
+    result = stage.evaluate({"m": FROM_ENVIRONMENT}, data=data, env={"OPENAI_API_KEY": PLAIN})
+    assert f"faulty cannot be imported: RuntimeError: {MARK}" in result.stderr
+    assert_hidden(PLAIN, result, stage)
+
+
+def test_a_key_that_functions_print_or_return_is_masked(staged):
+    stage = staged()
+    stage.module("""
+        import logging
+        import os
+        import sys
+        import traceback
+
+        KEY = os.environ["OPENAI_API_KEY"]
+
+        def postprocess(response, model, processor, **kwargs):
+            print("key", KEY, {"key": KEY})
+            sys.stderr.write(f"Bearer {KEY}")
+            logging.getLogger("mine").error("key %s", KEY)
+            try:
+                raise ValueError(KEY)
+            except ValueError:
+                traceback.print_exc()
+            return f"{response} {KEY}"
+
+        def parse(response, meta):
+            return KEY
+    """)
+    model = {**FROM_ENVIRONMENT, "postprocess_function": "mymodel.postprocess"}
+    data = {L1: {"mode": "all", "parse_function": "mymodel.parse"}, L2: {"mode": "all"}}
+    result = stage.evaluate({"m": model}, data=data, env={"OPENAI_API_KEY": QUOTED})
+    assert MARK in result.output
+    assert_hidden(QUOTED, result, stage)
+
+
+# -- configs that cannot be run -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"imp_type": "openai", "model_path": f"htps://127.0.0.1/v1?api_key={PLAIN}&model=x"},
+        {"imp_type": "transformers", "model_path": f"htps://127.0.0.1/v1?api_key={PLAIN}&model=x"},
+        {"imp_type": "custom", "model_path": f"htps://127.0.0.1/v1?api_key={PLAIN}&model=x"},
+        {"imp_type": "openai", "model_path": f"http://127.0.0.1:x/v1?api_key={PLAIN}&model=x"},
+        {"imp_type": "openai", "model_path": f"http://127.0.0.1/v1?{PLAIN}&model=x"},
+        {"imp_type": "openai", "model_path": f"http://127.0.0.1/v1?apikey={PLAIN}&model=x"},
+        {**API, "api_key": PLAIN},
+        {**API, "kwargs": {"api_key": PLAIN, "system_propmt": "x"}},
+    ],
+)
+def test_a_key_in_a_config_with_mistakes_is_not_quoted(entry, staged):
+    stage = staged()
+    result = stage.evaluate({"m": entry}, "--check")
+    assert_hidden(PLAIN, result, stage)
+    assert stage.server.requests == []
+
+
+def test_the_clients_own_debug_log_does_not_show_the_key(staged):
+    stage = staged(echo(400))
+    result = stage.evaluate({"m": model_of(PLAIN)}, "--verbose", env={"OPENAI_LOG": "debug"})
+    assert_sent(PLAIN, stage)
+    assert_hidden(PLAIN, result, stage)
