@@ -24,18 +24,18 @@ from utils.config import ConfigReading, ModelEntry, RunConfig, read_config, reda
 from utils.console import ConsoleProgress, problem_report, render_summary, render_table
 from utils.contracts import ModelWrapper
 from utils.data_root import data_root, image_root
+from utils.environment import PROJECT, is_set, load_dotenv_files, odd_settings
 from utils.errors import UserError
 from utils.import_utils import check_reference, parse_caller, resolve
 from utils.inference_tools import Engine, EngineSettings, Interrupted, Job, Questions
 from utils.predictions import AnswerIndex, RunLog, read_log
 from utils.prompting import prompt_builder
-from utils.provenance import run_record
+from utils.provenance import Stopwatch, end_record, run_record
 from utils.run_folder import RunFolder, git_commit, name_collisions, newest_log
 from utils.scoring import ScoredSet, predictions_of, score_log
 from utils.secrets import SecretFilter, secrets_in
 from utils.spelling import did_you_mean
 
-PROJECT = Path(__file__).resolve().parent
 DONE, SOME_FAILED, NOTHING_RUN, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -68,7 +68,7 @@ class Plan:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
-    _load_dotenv()
+    load_dotenv_files()
     options = parse_arguments(arguments)
     try:
         plan = prepare(options)
@@ -102,7 +102,7 @@ def prepare(options: Options) -> Plan:
     reading = read_config(options.config, datasets=modes, planned=PLANNED, environ=os.environ)
     secrets = SecretFilter(secrets_in(reading.texts, os.environ))
     secrets.install()
-    for warning in reading.warnings:
+    for warning in [*reading.warnings, *odd_settings()]:
         print(f"warning: {warning}")
     problems = list(reading.problems)
     selected = _is_selected(reading, options, problems)
@@ -137,9 +137,6 @@ def prepare(options: Options) -> Plan:
             data[name].loaded = benchmark.load(wanted.mode)
         except UserError as error:
             problems += error.problems
-    template = os.environ.get("L2_USER_PROMPT")
-    if template is not None and "{instruction}" not in template:
-        print("warning: L2_USER_PROMPT has no {instruction}; every sample gets the same text")
     plan = Plan(options, config, redacted_dump(config, secrets), models, data, secrets)
     if options.strict:
         problems += plan.bad_samples
@@ -178,14 +175,6 @@ def _parse_function(
     if not dotted:
         return benchmark.default_parse
     return parse_caller(resolve(dotted, role=f"data.{benchmark.name}.parse_function"))
-
-
-def _load_dotenv() -> None:
-    """`.env` beside this file, then in the current folder; what is set already wins."""
-    from dotenv import load_dotenv
-
-    for folder in (PROJECT, Path.cwd()):
-        load_dotenv(folder / ".env", override=False)
 
 
 # -- check ----------------------------------------------------------------------------------------
@@ -306,16 +295,18 @@ def _infer(plan: Plan, model: ModelWrapper, jobs: Sequence[Job]) -> None:
         retries=options.retry,
         fresh=options.fresh,
         keep_failed=options.ignore,
-        skip_errors=_skip_errors(),
+        skip_errors=is_set("SKIP_ERR"),
         clean=plan.secrets.clean_object,
         on_reason=(lambda key, why: print(f"asking {key}: {why}")) if options.verbose else _quiet,
     )
     progress = ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
+    cost = Stopwatch()
     try:
         Engine(model, settings, progress).run(jobs)
     finally:
         progress.close()
     for job in jobs:
+        job.log.append(end_record(cost.wall_s, cost.cpu_s, asked=job.reasons, reused=job.reused))
         asked = ", ".join(f"{count} {reason}" for reason, count in sorted(job.reasons.items()))
         print(f"{job.dataset}: asked {job.reasons.total()}" + (f" ({asked})" if asked else "")
               + f", reused {job.reused}")  # fmt: skip
@@ -357,7 +348,7 @@ def _write(
         parse=data.parse,
         kwargs=plan.config.model[model.name].kwargs,
         settings=os.environ,
-        skip_errors=_skip_errors(),
+        skip_errors=is_set("SKIP_ERR"),
     )
     partial_run = partial_run or scored.missing > 0
     files = _write_files(folder, benchmark, scored, dataset, partial_run=partial_run)
@@ -390,10 +381,6 @@ def _write_files(
     outputs.write_sheet(files[1], outputs.columns_of(results), results)
     outputs.write_json(files[2], scored.scores)
     return files
-
-
-def _skip_errors() -> bool:
-    return os.environ.get("SKIP_ERR", "").strip().lower() in ("1", "true")
 
 
 def _quiet(key: str, reason: str) -> None:

@@ -120,13 +120,13 @@ class Benchmark(ABC):
         Raises:
             UserError: the file is missing or broken as a whole.
         """
-        rows = list(self.rows(read_annotations(self.annotation_file), mode))
-        keys = _numbered(self.key_text(row) for row in rows)
+        rows = self.rows(read_annotations(self.annotation_file), mode)
+        keys = _numbered(self.key_text(row) for row in rows)  # of all rows: the same in any mode
+        asked = [(key, row) for key, row in zip(keys, rows, strict=True) if self.in_mode(row, mode)]
+        whole = with_all_columns([row for _, row in asked])
         samples: list[Sample] = []
         bad: list[BadSample] = []
-        for row, key in zip(rows, keys, strict=True):
-            if not self.in_mode(row, mode):
-                continue
+        for (key, _), row in zip(asked, whole, strict=True):
             found = self._sample_or_problem(row, key)
             if isinstance(found, Sample):
                 samples.append(found)
@@ -151,8 +151,12 @@ class Benchmark(ABC):
         return digest([self.name, row.get("image_path"), row.get(self.text_key)])[:16]
 
     @abstractmethod
-    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> Iterable[Line]:
-        """The annotation file flattened: all its questions, with the columns of the mode."""
+    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> list[Line]:
+        """The annotation file flattened: all its questions, numbered as the mode has it.
+
+        Raises:
+            UserError: an annotation of another shape.
+        """
 
     @abstractmethod
     def in_mode(self, row: Line, mode: str) -> bool:

@@ -6,7 +6,7 @@ import string
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.base import Benchmark, Judgement, Table, image_path_of, with_all_columns
+from benchmarks.base import Benchmark, Judgement, Table, image_path_of
 from benchmarks.matrics import (
     DIFFICULTIES,
     PLATFORMS,
@@ -17,6 +17,7 @@ from benchmarks.matrics import (
     score_content_understanding,
 )
 from utils.contracts import WH, Line, Sizes
+from utils.errors import UserError
 from utils.misc import parser_answers_into_option
 
 # parity: protocol text, to the byte.
@@ -34,22 +35,27 @@ class GUIContentUnderstanding(Benchmark):
     score_suffix = "scores"
     system_prompt = L1_SYSTEM_PROMPT_DEFAULT
 
-    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> Iterable[Line]:
+    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> list[Line]:
         """One row a question.
 
         parity: mode "all" numbers the questions through and the image's columns win over the
         question's; a single difficulty keeps the image's index and the question's columns win.
         """
         rows: list[Line] = []
-        for item in annotations:
+        for position, item in enumerate(annotations):
             image = {key: value for key, value in item.items() if key != "groups"}
-            for group in item.get("groups") or ():
+            groups = item.get("groups")
+            if not isinstance(groups, list) or not all(isinstance(g, dict) for g in groups):
+                raise UserError(
+                    f"{self.annotation_file}: entry {position}: groups must be a list of questions"
+                )
+            for group in groups:
                 row = {**image, **group, **image} if mode == "all" else {**image, **group}
                 if mode == "all":
                     row["index"] = len(rows)
                 row["image_path"] = image_path_of(row)
                 rows.append(row)
-        return with_all_columns(rows)
+        return rows
 
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether a question is of that difficulty."""
@@ -65,7 +71,7 @@ class GUIContentUnderstanding(Benchmark):
         unknown = [key for key in options if key not in string.ascii_uppercase or len(key) != 1]
         if unknown:
             return f"option keys must be single letters A to Z, found {unknown}"
-        if answer not in options or options[answer] is None:
+        if not isinstance(answer, str) or answer not in options or options[answer] is None:
             return f"the answer {answer!r} is not among the options {', '.join(options)}"
         if row.get("difficulty") not in DIFFICULTIES:
             return f"unknown difficulty {row.get('difficulty')!r}"

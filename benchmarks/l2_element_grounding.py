@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from benchmarks.base import Benchmark, Judgement, Table, image_path_of, with_all_columns
+from benchmarks.base import Benchmark, Judgement, Table, image_path_of
 from benchmarks.matrics import (
     GROUNDING_TYPES,
     PLATFORMS,
@@ -40,11 +40,9 @@ class GUIElementGrounding(Benchmark):
     score_suffix = "score"
     system_prompt = L2_SYSTEM_PROMPT_DEFAULT
 
-    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> Iterable[Line]:
+    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> list[Line]:
         """One row an instruction."""
-        return with_all_columns(
-            [{**item, "image_path": image_path_of(item)} for item in annotations]
-        )
+        return [{**item, "image_path": image_path_of(item)} for item in annotations]
 
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether an instruction is of that grounding type."""
@@ -68,7 +66,7 @@ class GUIElementGrounding(Benchmark):
 
     def user_text(self, line: Line) -> str:
         """`L2_USER_PROMPT` or the protocol's text; only `{instruction}` is replaced."""
-        template = os.environ.get("L2_USER_PROMPT", L2_USER_PROMPT_DEFAULT)
+        template = os.environ.get("L2_USER_PROMPT") or L2_USER_PROMPT_DEFAULT
         return template.replace("{instruction}", line["instruction"])
 
     def default_parse(self, response: str, meta: Mapping[str, Any]) -> Point | None:
@@ -79,12 +77,15 @@ class GUIElementGrounding(Benchmark):
         """Two numbers, or None."""
         if parsed is None:
             return None
+        nonsense = ValueError(
+            f"the parse function returned {parsed!r:.200}; expected (x, y) or None"
+        )
+        if isinstance(parsed, (str, bytes, Mapping, Set)):  # two of something, but no point
+            raise nonsense
         try:
             x, y = (float(value) for value in parsed)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"the parse function returned {parsed!r}; expected (x, y) or None"
-            ) from None
+        except (TypeError, ValueError, OverflowError):
+            raise nonsense from None
         if math.isnan(x) or math.isnan(y):
             raise ValueError("the parse function returned a point with NaN in it")
         return x, y

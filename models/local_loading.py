@@ -137,3 +137,25 @@ def _end_ids(model: Any, tokenizer: Any) -> Iterator[int]:
         ids = getattr(holder, "eos_token_id", None)
         if ids is not None:
             yield from [ids] if isinstance(ids, int) else list(ids)
+
+
+def check_default_preprocessing(model_name: str, processor: Any, limits: Mapping[str, int]) -> None:
+    """Whether the default preprocess function can work with a checkpoint's processor.
+
+    Raises:
+        UserError: the checkpoint has no chat template.
+    """
+    has_template = getattr(processor, "chat_template", None) or getattr(
+        getattr(processor, "tokenizer", None), "chat_template", None
+    )
+    if not has_template or not hasattr(processor, "apply_chat_template"):
+        raise UserError(
+            f"model {model_name!r}: the checkpoint's {type(processor).__name__} has no chat "
+            "template, so a preprocess_function of your own must write the prompt"
+        )
+    if limits and not resizes_by_area(getattr(processor, "image_processor", None)):
+        print(
+            f"warning: model {model_name!r}: {', '.join(limits)} in kwargs has no effect, its "
+            "image processor does not resize by area",
+            file=sys.stderr,
+        )

@@ -46,3 +46,9 @@ def generation_problems(
             'for greedy decoding set "do_sample": false'
         )
     return found
+
+
+def whole_pixels(value: Any) -> int:
+    """`img_size` as pixels, 0 for "as it is"; nonsense is for `problems` to report."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return max(value, 0) if is_whole else 0

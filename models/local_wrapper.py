@@ -13,10 +13,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from models import checkpoint
+from models.local_completions import Encoded, completion_end, model_failure, prompt_length
 from models.local_defaults import (
     DEFAULTS_VERSION,
     default_postprocess_function,
@@ -25,12 +26,13 @@ from models.local_defaults import (
     sequences_of,
     turns_of,
 )
-from models.local_loading import Loaded, load
-from models.local_pictures import ShrunkPictures, local_file, resizes_by_area
+from models.local_loading import Loaded, check_default_preprocessing, load
+from models.local_pictures import ShrunkPictures, local_file
 from models.local_settings import (
     PIXEL_LIMITS,
     generation_problems,
     placement_problems,
+    whole_pixels,
 )
 from utils.contracts import CallError, Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.coordinates import seen_wh, thumbnail_wh
@@ -40,35 +42,14 @@ from utils.images import content_digest, read_header
 from utils.user_functions import SerialUnlessThreadSafe, call_user_function, private_copy
 
 __all__ = [
-    "Encoded",
-    "LocalModelWrapper",
-    "default_postprocess_function",
-    "default_preprocess_function",
-    "model_inputs",
-    "turns_of",
-]
+    "Encoded", "LocalModelWrapper", "default_postprocess_function", "default_preprocess_function",
+    "model_inputs", "turns_of",
+]  # fmt: skip
 
 TRANSPORT_KEYS = frozenset({"timeout_s"})
 """Keys of `kwargs` that say how to reach a model, not what it answers."""
 
 _PICTURE = "<picture>"
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """Inputs of one request, ready for the model.
-
-    Attributes:
-        prepared: the request.
-        inputs: arguments of the generate method; tensors with batch size 1 on the model's device.
-        input_length: prompt tokens, 0 where the inputs have no `input_ids`.
-        sizes: of the first picture, now with the grid that the model works on.
-    """
-
-    prepared: Prepared
-    inputs: Mapping[str, Any]
-    input_length: int
-    sizes: Sizes
 
 
 class LocalModelWrapper:
@@ -135,7 +116,7 @@ class LocalModelWrapper:
         self._settings_lock = threading.Lock()
         self._settings: dict[str, str] = {}
         self._identity: Any = None
-        self._img_size = _whole(self.kwargs.get("img_size"))
+        self._img_size = whole_pixels(self.kwargs.get("img_size"))
         self._shrunk_pictures = ShrunkPictures(self._img_size)
 
     # ---------------------------------------------------------------- before the run
@@ -301,7 +282,7 @@ class LocalModelWrapper:
                 outputs = method(**encoded.inputs, **private_copy(self.generate_cfg))
         except Exception as error:
             raise CallError(
-                "model", _model_failure(error), latency_s=time.monotonic() - start
+                "model", model_failure(error), latency_s=time.monotonic() - start
             ) from error
         return self._as_generation(encoded, outputs, loaded)
 
@@ -313,9 +294,11 @@ class LocalModelWrapper:
         if isinstance(ids, str):  # a generate method of the model's own, chat() say
             text = ids
         elif getattr(ids, "ndim", 0) == 2:
-            encoded = replace(encoded, input_length=_prompt_length(encoded, ids))
+            encoded = replace(encoded, input_length=prompt_length(encoded, ids))
             completion = ids[0][encoded.input_length :].tolist()
-            usage["completion_tokens"], finish_reason = self._completion_end(completion, loaded)
+            usage["completion_tokens"], finish_reason = completion_end(
+                completion, loaded.end_ids, self.generate_cfg
+            )
             text = default_postprocess_function(
                 outputs, loaded.model, loaded.processor, input_length=encoded.input_length
             )
@@ -342,20 +325,6 @@ class LocalModelWrapper:
             sizes=encoded.sizes,
             postprocess_error=problem,
         )
-
-    def _completion_end(self, completion: list[int], loaded: Loaded) -> tuple[int, str | None]:
-        """(tokens up to and with the first end token, finish reason) of a completion."""
-        configured = self.generate_cfg.get("eos_token_id")
-        ends = loaded.end_ids
-        if configured is not None:
-            ends = frozenset([configured] if isinstance(configured, int) else configured)
-        for position, token in enumerate(completion):
-            if token in ends:
-                return position + 1, "stop"
-        limit = self.generate_cfg.get("max_new_tokens")
-        if isinstance(limit, int) and len(completion) < limit:
-            return len(completion), "stop"  # a stop string, a stopping criterion
-        return len(completion), "length"
 
     def _call_postprocess(self, encoded: Encoded, outputs: Any, loaded: Loaded) -> str:
         reply = call_user_function(
@@ -411,24 +380,8 @@ class LocalModelWrapper:
                 f'of {type(loaded.model).__name__}; most models have "generate"'
             )
         if self._user_preprocess is None:
-            self._check_default_preprocessing(loaded.processor, limits)
+            check_default_preprocessing(self.name, loaded.processor, limits)
         return loaded
-
-    def _check_default_preprocessing(self, processor: Any, limits: Mapping[str, int]) -> None:
-        has_template = getattr(processor, "chat_template", None) or getattr(
-            getattr(processor, "tokenizer", None), "chat_template", None
-        )
-        if not has_template or not hasattr(processor, "apply_chat_template"):
-            raise UserError(
-                f"model {self.name!r}: the checkpoint's {type(processor).__name__} has no chat "
-                "template, so a preprocess_function of your own must write the prompt"
-            )
-        if limits and not resizes_by_area(getattr(processor, "image_processor", None)):
-            print(
-                f"warning: model {self.name!r}: {', '.join(limits)} in kwargs has no effect, its "
-                "image processor does not resize by area",
-                file=sys.stderr,
-            )
 
     def close(self) -> None:
         """Lets go of the model and the shrunk pictures."""
@@ -439,30 +392,6 @@ class LocalModelWrapper:
             torch.cuda.empty_cache()
 
 
-def _prompt_length(encoded: Encoded, ids: Any) -> int:
-    """Prompt tokens in front of the completion; some generate methods leave the prompt out."""
-    prompt = encoded.inputs.get("input_ids")
-    if prompt is None:
-        return 0
-    starts_with_prompt = ids.shape[1] >= prompt.shape[1] and bool(
-        (ids[:1, : prompt.shape[1]] == prompt.to(ids.device)).all()
-    )
-    return int(prompt.shape[1]) if starts_with_prompt else 0
-
-
-def _whole(value: Any) -> int:
-    """`img_size` as pixels, 0 for "as it is"; nonsense is for `problems` to report."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return max(value, 0) if is_whole else 0
-
-
 def _wrong_return(stage: str, value: Any, expected: str) -> UserFunctionError:
     summary = f"TypeError: it returned {type(value).__name__}; expected {expected}"
     return UserFunctionError(stage, summary, "")
-
-
-def _model_failure(error: BaseException) -> str:
-    text = f"{type(error).__name__}: {error}"
-    if "out of memory" in str(error).lower():
-        text += " - lower kwargs.max_pixels or generate_cfg.max_new_tokens, or use a smaller dtype"
-    return text

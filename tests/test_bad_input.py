@@ -28,7 +28,9 @@ FUNCTIONS = """
     async def awaited(response, meta): return None
 
     class Model:
-        def generate(self, message, *, dataset_name, **generate_cfg): return "B"
+        def generate(self, message, *, dataset_name, **generate_cfg):
+            open("asked", "w").close()
+            return "B"
 
     class Mute:
         pass
@@ -53,7 +55,12 @@ def assert_refused(result, stage, *fragments, problems=1):
         assert result.stderr.rstrip().endswith(count), output
     assert result.code == 2, output
     assert stage.server.requests == []
+    assert not (stage.home / "asked").exists()
     assert not stage.work_dir.exists() or stage.written() == []
+
+
+IN_PROCESS = {"imp_type": "custom", "model_path": "mymodel.Model"}
+"""A model that spares a run the import of the API client; it leaves a file `asked`."""
 
 
 def with_model(**changes):
@@ -65,7 +72,7 @@ def with_data(**data):
 
 
 def parsed_by(dotted):
-    return with_data(**{L1: {"mode": "all", "parse_function": dotted}})
+    return {"model": {"m": IN_PROCESS}, "data": {L1: {"mode": "all", "parse_function": dotted}}}
 
 
 # -- the config file ------------------------------------------------------------------------------
@@ -375,13 +382,13 @@ def test_an_annotation_file_of_a_data_set_that_is_not_selected_may_be_missing(st
 def test_a_broken_annotation_file_is_named_with_the_place(text, fragments, stage):
     path = stage.home / "data/MMBench-GUI/L1_annotations.json"
     path.write_text(text)
-    assert_refused(stage.evaluate({"m": API}), stage, f"{path}: ", *fragments)
+    assert_refused(stage.evaluate({"m": IN_PROCESS}), stage, f"{path}: ", *fragments)
 
 
 def test_the_annotation_file_of_another_level_is_not_an_empty_data_set(stage):
     home = stage.home / "data/MMBench-GUI"
     (home / "L1_annotations.json").write_bytes((home / "L2_annotations.json").read_bytes())
-    result = stage.evaluate({"m": API}, data={L1: {"mode": "all"}})
+    result = stage.evaluate({"m": IN_PROCESS}, data={L1: {"mode": "all"}})
     assert_refused(result, stage, f"{home / 'L1_annotations.json'}: ", "groups")
 
 
@@ -399,7 +406,7 @@ def test_the_annotation_file_of_another_level_is_not_an_empty_data_set(stage):
 def test_a_name_that_the_config_does_not_have_is_answered_with_those_it_has(
     option, name, fragments, stage
 ):
-    result = stage.evaluate({"first": API, "second": API}, option, name)
+    result = stage.evaluate({"first": IN_PROCESS, "second": IN_PROCESS}, option, name)
     assert_refused(result, stage, *fragments)
 
 
@@ -490,12 +497,12 @@ def test_problems_of_what_was_not_selected_do_not_count(stage):
 )
 def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
     before = set(stage.home.iterdir())
-    result = stage.evaluate({name: API}, data={L2: {"mode": "basic"}})
+    result = stage.evaluate({name: IN_PROCESS}, data={L2: {"mode": "basic"}})
     assert result.code == 0, result.output
     [model_folder] = stage.work_dir.iterdir()
     assert re.fullmatch(r"[\w+@=-][\w.+@=-]*", model_folder.name, re.ASCII)
     assert set(stage.home.iterdir()) - before == {
-        stage.work_dir, stage.home / "config.json"}  # fmt: skip
+        stage.work_dir, stage.home / "config.json", stage.home / "asked"}  # fmt: skip
     [log] = [path for path in stage.written() if path.suffix == ".jsonl" and not path.is_symlink()]
     assert json.loads(log.read_text("ascii").splitlines()[0])["model"] == name
 
@@ -504,7 +511,7 @@ def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
     ("first", "second"), [("Acme", "acme"), ("org/name", safe_name("org/name"))]
 )
 def test_two_models_that_would_share_a_folder_are_refused(first, second, stage):
-    result = stage.evaluate({first: API, second: API})
+    result = stage.evaluate({first: IN_PROCESS, second: IN_PROCESS})
     assert_refused(result, stage, f'"{first}"', f'"{second}"', "would share one folder", "rename")
 
 

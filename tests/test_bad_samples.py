@@ -28,10 +28,6 @@ def truncated_header(stage):
     path.write_bytes(path.read_bytes()[:12])
 
 
-def empty_file(stage):
-    stage.picture(1).write_bytes(b"")
-
-
 def text_for_a_picture(stage):
     stage.picture(1).write_text("<html>404 Not Found</html>")
 
@@ -62,7 +58,6 @@ def file_name_with_a_nul(stage):
 BAD = [
     (missing_picture, ["index 0, os_windows/pic0.png: picture missing: ", "pic0.png"], 6, 4),
     (truncated_header, ["index 3, os_ios/pic1.png: picture unreadable: "], 6, 4),
-    (empty_file, ["index 2, os_ios/pic1.png: picture unreadable: "], 6, 4),
     (text_for_a_picture, ["os_ios/pic1.png: picture unreadable: "], 6, 4),
     (box_outside, ["index 4, os_web/pic2.png: box: ", "outside the picture of 400x300"], 9, 5),
     (box_of_three_numbers, ["index 4, os_web/pic2.png: box: ", "expected four numbers"], 9, 5),

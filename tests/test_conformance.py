@@ -61,8 +61,12 @@ def test_every_file_is_replayed():
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_case_comes_out_as_the_reference_or_the_departures_page_says(name, world):
+def test_a_case_comes_out_as_the_reference_or_the_departures_page_says(
+    name, world, record_property
+):
     tally = replay(name, REPLAYS[name], world)
+
+    record_property("replayed", [name, dict(tally.run), dict(tally.wrong)])
 
     first_ten = "\n".join(tally.mismatches[:10])
     assert len(tally.mismatches) == 0, (

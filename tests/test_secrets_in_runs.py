@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import itertools
 import json
 import zipfile
 from urllib.parse import quote, quote_plus
@@ -164,9 +165,11 @@ def test_a_secret_header_of_generate_cfg_is_sent_and_shown_nowhere(staged):
 # -- a server that quotes it ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("status", [200, 400, 401, 500])
-def test_a_key_that_the_server_quotes_back_is_masked(key, status, staged):
+@pytest.mark.parametrize(
+    ("status", "key"),
+    [*((status, QUOTED) for status in (200, 400, 401, 500)), *((401, key) for key in KEYS[:2])],
+)
+def test_a_key_that_the_server_quotes_back_is_masked(status, key, staged):
     stage = staged(echo(status))
     result = stage.evaluate({"m": model_of(key)}, "--retry", "0", "--verbose")
     assert_sent(key, stage)
@@ -184,9 +187,10 @@ def test_a_key_that_the_server_quotes_back_in_another_encoding_is_masked(staged)
 
 
 def test_no_piece_of_a_key_is_left_where_a_long_error_text_is_cut(staged):
+    paddings = itertools.count(50, 6)  # wherever texts are cut, some key lies across the cut
+
     def answer(request):
-        # Error texts are shortened to some hundred characters: the key lies across every length.
-        return Reply(status=400, body=f"{'x' * 50}{PLAIN * 40}".encode())
+        return Reply(status=400, body=f"{'x' * next(paddings)}{PLAIN * 40}".encode())
 
     stage = staged(answer)
     result = stage.evaluate({"m": model_of(PLAIN)}, "--verbose")
@@ -217,15 +221,17 @@ RAISES = """
         raise RuntimeError(f"parse knows {key()}")
 """
 RAISING = [
-    pytest.param({"custom_prompt": {L2: "mymodel.prompt"}}, {}, id="prompt"),
-    pytest.param({"preprocess_function": "mymodel.preprocess"}, {}, id="preprocess"),
-    pytest.param({"postprocess_function": "mymodel.postprocess"}, {}, id="postprocess"),
-    pytest.param({}, {"parse_function": "mymodel.parse"}, id="parse"),
+    ({"custom_prompt": {L2: "mymodel.prompt"}}, {}),
+    ({"preprocess_function": "mymodel.preprocess"}, {}),
+    ({"postprocess_function": "mymodel.postprocess"}, {}),
+    ({}, {"parse_function": "mymodel.parse"}),
 ]
 
 
-@pytest.mark.parametrize("check", [[], ["--check"]], ids=["run", "check"])
-@pytest.mark.parametrize(("functions", "data"), RAISING)
+@pytest.mark.parametrize(
+    ("functions", "data", "check"),
+    [(*row, []) for row in RAISING] + [(*row, ["--check"]) for row in RAISING[:2]],
+)
 def test_a_key_in_what_a_user_function_raises_is_masked(functions, data, check, staged):
     stage = staged()
     stage.module(RAISES)
@@ -234,9 +240,7 @@ def test_a_key_in_what_a_user_function_raises_is_masked(functions, data, check, 
         data={L2: {"mode": "all", **data}}, env={"OPENAI_API_KEY": QUOTED},
     )  # fmt: skip
     assert_hidden(QUOTED, result, stage)
-    runs_in_check = "custom_prompt" in functions or "preprocess_function" in functions
-    if not check or runs_in_check:
-        assert f"knows {MARK}" in result.output
+    assert f"knows {MARK}" in result.output
 
 
 def test_a_key_in_what_a_custom_class_raises_is_masked(staged):
@@ -299,13 +303,11 @@ def test_a_key_that_functions_print_or_return_is_masked(staged):
 @pytest.mark.parametrize(
     "entry",
     [
-        {"imp_type": "openai", "model_path": f"htps://127.0.0.1/v1?api_key={PLAIN}&model=x"},
         {"imp_type": "transformers", "model_path": f"htps://127.0.0.1/v1?api_key={PLAIN}&model=x"},
         {"imp_type": "custom", "model_path": f"htps://127.0.0.1/v1?api_key={PLAIN}&model=x"},
         {"imp_type": "openai", "model_path": f"http://127.0.0.1:x/v1?api_key={PLAIN}&model=x"},
         {"imp_type": "openai", "model_path": f"http://127.0.0.1/v1?{PLAIN}&model=x"},
         {"imp_type": "openai", "model_path": f"http://127.0.0.1/v1?apikey={PLAIN}&model=x"},
-        {**API, "api_key": PLAIN},
         {**API, "kwargs": {"api_key": PLAIN, "system_propmt": "x"}},
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import platform
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
@@ -58,4 +59,35 @@ def run_record(
         "versions": versions(),
         "commit": commit,
         "arguments": sys.argv[1:],
+    }
+
+
+class Stopwatch:
+    """Time since it was made: on the wall, and of all threads of this process on the CPU."""
+
+    def __init__(self) -> None:
+        self._wall_s, self._cpu_s = time.monotonic(), time.process_time()
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds on the wall."""
+        return time.monotonic() - self._wall_s
+
+    @property
+    def cpu_s(self) -> float:
+        """Seconds of CPU."""
+        return time.process_time() - self._cpu_s
+
+
+def end_record(
+    wall_s: float, cpu_s: float, *, asked: Mapping[str, int], reused: int
+) -> dict[str, Any]:
+    """The record that closes a run's inference part; its cost is that of all data sets together."""
+    return {
+        "kind": "end",
+        "ended_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
+        "wall_s": round(wall_s, 4),
+        "cpu_s": round(cpu_s, 4),
+        "asked": dict(asked),
+        "reused": reused,
     }

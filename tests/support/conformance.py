@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,10 +71,6 @@ class Tally:
     mismatches: list[str] = field(default_factory=list)
 
 
-TALLIES: dict[str, Tally] = {}
-"""By file; read at the end of the pytest run."""
-
-
 def read_cases(name: str) -> list[Case]:
     """All cases of a file; those of `upstream_crashes` have `proposed` as their expectation."""
     frame = json.loads((FOLDER / name).read_text(encoding="ascii"), object_hook=_number)
@@ -85,9 +81,9 @@ def read_cases(name: str) -> list[Case]:
 
 
 def replay(name: str, how: Replay, world: World) -> Tally:
-    """Runs every case of a file and keeps the tally for the summary."""
+    """Runs every case of a file."""
     cases = read_cases(name)
-    tally = TALLIES[name] = Tally(len(cases))
+    tally = Tally(len(cases))
     for case in cases:
         departure = how.departs(case)
         expected = case.expected if departure is None else departure.expected
@@ -139,14 +135,14 @@ def shown(value: Any, limit: int = 600) -> str:
     return text if len(text) <= limit else f"{text[: limit // 2]} ... {text[-limit // 2 :]}"
 
 
-def summary_lines() -> Iterator[str]:
+def summary_lines(replayed: Iterable[list[Any]]) -> Iterator[str]:
     """What the end of a pytest run says about the files that were replayed."""
     total_run: Counter[str] = Counter()
     total_wrong: Counter[str] = Counter()
-    for name, tally in sorted(TALLIES.items()):
-        total_run += tally.run
-        total_wrong += tally.wrong
-        yield f"  {name:28} {_counts(tally.run, tally.wrong)}"
+    for name, run, wrong in sorted(replayed):
+        total_run += Counter(run)
+        total_wrong += Counter(wrong)
+        yield f"  {name:28} {_counts(Counter(run), Counter(wrong))}"
     yield f"conformance: {_counts(total_run, total_wrong)}"
 
 

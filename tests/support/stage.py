@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,6 +62,8 @@ class Stage:
 
     def module(self, source: str, name: str = "mymodel") -> None:
         """Writes a module of the user's."""
+        # Rewritten within a second, it would be taken from its old bytecode.
+        shutil.rmtree(self.home / "mine" / "__pycache__", ignore_errors=True)
         (self.home / "mine" / f"{name}.py").write_text(textwrap.dedent(source), encoding="utf-8")
 
     def config(self, config: Mapping[str, Any] | str, name: str = "config.json") -> Path:
@@ -75,8 +78,6 @@ class Stage:
         ours = {
             "LMUData": str(self.home / "data"),
             "PYTHONPATH": str(self.home / "mine"),
-            # A module rewritten within a second must not be taken from its old bytecode.
-            "PYTHONDONTWRITEBYTECODE": "1",
         }
         return evaluate(*arguments, cwd=self.home, env={**ours, **(env or {})})
 

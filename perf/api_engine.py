@@ -1,0 +1,161 @@
+"""The API engine against the yardsticks, in turn, in one run.
+
+python -m perf.api_engine [--samples 400] [--per-picture 1] [--threads 64] [--rounds 5]
+python -m perf.api_engine --latency 1 --samples 640     wall against samples x latency / threads
+
+Prints medians, ratios and the raw numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+DIFFERENT_PICTURES = 16  # drawn; the others are copies with a private chunk, so equal to no other
+DATASET = "GUIElementGrounding"
+
+
+def make_data(root: Path, pictures: int, per_picture: int) -> Path:
+    """1920x1080 screens of 0.3 to 1 MB, with `per_picture` instructions on each."""
+    from PIL import Image
+
+    home = root / "MMBench-GUI"
+    folder = home / "offline_images" / "os_web"
+    folder.mkdir(parents=True)
+    drawn = []
+    for number in range(min(pictures, DIFFERENT_PICTURES)):
+        screen = Image.new("RGB", (1920, 1080), (250, 250, 240))
+        noisy = Image.effect_noise((400, 250 + 50 * number), 60).convert("RGB")
+        screen.paste(noisy, (100, 50))
+        path = folder / f"drawn{number}.png"
+        screen.save(path)
+        drawn.append(path.read_bytes())
+        path.unlink()
+    rows = []
+    for number in range(pictures):
+        name = f"pic{number:05}.png"
+        (folder / name).write_bytes(_with_chunk(drawn[number % len(drawn)], number))
+        for place in range(per_picture):
+            rows.append({
+                "index": len(rows), "image_path": name, "platform": "os_web", "app_name": "perf",
+                "instruction": f"Click on element {place} of screen {number}.",
+                "bbox": [0.4, 0.4, 0.6, 0.6], "image_size": [1920, 1080], "data_type": "icon",
+                "grounding_type": "basic" if place % 2 else "advanced",
+            })  # fmt: skip
+    (home / "L2_annotations.json").write_text(json.dumps(rows))
+    return root
+
+
+def _with_chunk(png: bytes, number: int) -> bytes:
+    """The picture with a text chunk before its end, so that every file has other bytes."""
+    data = b"tEXtnumber\x00" + str(number).encode()
+    chunk = (len(data) - 4).to_bytes(4, "big") + data + zlib.crc32(data).to_bytes(4, "big")
+    return png[:-12] + chunk + png[-12:]
+
+
+@contextmanager
+def server(latency_s: float) -> Iterator[str]:
+    """The mock server's base URL."""
+    command = [sys.executable, "-m", "perf.mock_server", "--latency", str(latency_s)]
+    process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def run_yardstick(kind: str, url: str, jobs: Path, threads: int) -> dict[str, float]:
+    """One yardstick in a process of its own."""
+    command = [sys.executable, "-m", "perf.yardsticks", kind, url, str(jobs), str(threads)]
+    result = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    measured: dict[str, float] = json.loads(result.stdout)
+    return measured
+
+
+def run_ours(url: str, data: Path, threads: int, folder: Path) -> dict[str, float]:
+    """`evaluate.py` as a user runs it; its log's end record has the inference part's cost."""
+    config = folder / "config.json"
+    entry = {"model_path": f"{url}?api_key=none&model=mock",
+             "generate_cfg": {"max_tokens": 16, "temperature": 0}}  # fmt: skip
+    config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
+    work_dir = tempfile.mkdtemp(dir=folder)
+    command = [sys.executable, "evaluate.py", "--config", str(config), "--work-dir", work_dir,
+               "--api-nproc", str(threads), "--mode", "infer"]  # fmt: skip
+    subprocess.run(command, cwd=PROJECT, env={**os.environ, "LMUData": str(data)}, check=True,
+                   capture_output=True)  # fmt: skip
+    [log] = Path(work_dir).glob(f"m/T*/m_{DATASET}.jsonl")
+    end = json.loads(log.read_text().splitlines()[-1])
+    return {"wall_s": end["wall_s"], "cpu_s": end["cpu_s"]}
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--samples", type=int, default=400)
+    parser.add_argument("--per-picture", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--latency", type=float, default=0.0)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        data = make_data(folder / "data", given.samples // given.per_picture, given.per_picture)
+        rows = json.loads((data / "MMBench-GUI" / "L2_annotations.json").read_text())
+        jobs = folder / "jobs.json"
+        images = data / "MMBench-GUI" / "offline_images" / "os_web"
+        jobs.write_text(json.dumps(
+            [{"image": str(images / row["image_path"]), "text": row["instruction"]} for row in rows]
+        ))  # fmt: skip
+        kinds = ["ours"] if given.latency else ["ours", "plain", "text", "bare"]
+        found: dict[str, list[dict[str, float]]] = {kind: [] for kind in kinds}
+        for _ in range(given.rounds):
+            for kind in kinds:
+                with server(given.latency) as url:
+                    measured = (
+                        run_ours(url, data, given.threads, folder)
+                        if kind == "ours"
+                        else run_yardstick(kind, url, jobs, given.threads)
+                    )
+                found[kind].append(measured)
+        report(found, given)
+
+
+def report(found: dict[str, list[dict[str, float]]], given: argparse.Namespace) -> None:
+    """Medians, ratios, raw numbers."""
+    print(f"{given.samples} samples, {given.per_picture} per picture, {given.threads} in flight, "
+          f"{given.rounds} rounds, medians")  # fmt: skip
+    median = {
+        kind: {key: statistics.median(run[key] for run in runs) for key in ("wall_s", "cpu_s")}
+        for kind, runs in found.items()
+    }
+    for kind, values in median.items():
+        print(f"{kind:6} wall {values['wall_s']:.3f} s   CPU {values['cpu_s']:.3f} s")
+    if given.latency:
+        ideal = given.samples * given.latency / given.threads
+        print(f"wall / (samples x latency / threads) = {median['ours']['wall_s'] / ideal:.3f}")
+    else:
+        for key in ("cpu_s", "wall_s"):
+            ratio = statistics.median(
+                ours[key] / plain[key]
+                for ours, plain in zip(found["ours"], found["plain"], strict=True)
+            )
+            floor = median["text"][key] + median["bare"][key]
+            print(f"{key}: ours / plain = {ratio:.3f} (pair by pair), "
+                  f"ours / (text + bare) = {median['ours'][key] / floor:.3f}")  # fmt: skip
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,452 @@
+"""The files of a run: names, columns, contents, links, and what is printed."""
+
+import json
+import math
+import re
+
+import pytest
+
+from tests.support.bench import FAILED_TEXT, L1, L2, Bench, dataset_of, read_log_lines
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import api_model, evaluate, make_data
+
+L1_COLUMNS = [
+    "index", "image_path", "image_size", "platform", "app_name", "question", "options", "answer",
+    "explanation", "difficulty",
+]  # fmt: skip
+L2_COLUMNS = [
+    "index", "image_path", "image_size", "platform", "app_name", "instruction", "bbox",
+    "data_type", "grounding_type",
+]  # fmt: skip
+L1_RESULT = [*L1_COLUMNS, "prediction", "hit", "log", "parsed_prediction", "options_num"]
+L2_RESULT = [
+    "img_path", "instruction", "bbox", "parsed_bbox(format:x1,y1,x2,y2)", "type", "app_name",
+    "platform", "match", "is_wrong_format", "pred_bbox", "grounding_type", "index",
+]  # fmt: skip
+
+FULL = {
+    "m_GUIContentUnderstanding.xlsx",
+    "m_GUIContentUnderstanding_exact_matching_result.xlsx",
+    "m_GUIContentUnderstanding_scores.json",
+    "m_GUIElementGrounding.xlsx",
+    "m_GUIElementGrounding_result.xlsx",
+    "m_GUIElementGrounding_score.json",
+}
+PARTIAL = {
+    "m_GUIContentUnderstanding_partial.xlsx",
+    "m_GUIContentUnderstanding_exact_matching_result_partial.xlsx",
+    "m_GUIContentUnderstanding_scores_partial.json",
+    "m_GUIElementGrounding_partial.xlsx",
+    "m_GUIElementGrounding_result_partial.xlsx",
+    "m_GUIElementGrounding_score_partial.json",
+}
+
+# Three pictures, so three questions of each difficulty and three targets of each grounding type.
+REPLIES = {
+    "Question 0 easy?": "B",
+    "Question 0 medium?": "The answer is C.",
+    "Question 0 hard?": "???",
+    "Question 1": "Answer: B",
+    "Question 2 easy?": "A",
+    "Question 2 medium?": "A",
+    "Question 2 hard?": "A",
+    "basic target 0": "(0.2, 0.15)",
+    "advanced target 0": "(128, 54)",  # pixels of 640 x 360
+    "basic target 1": "x=0.9, y=0.9",
+    "advanced target 1": "I cannot see it",
+    "basic target 2": "[0.1, 0.2]",  # a corner of the box
+    "advanced target 2": "(0.3001, 0.2)",
+}
+
+
+def reply(request):
+    [text] = [text for start, text in REPLIES.items() if start in request.text]
+    return Reply(text)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with MockServer(reply) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def full(server, tmp_path_factory):
+    """After a whole run: (bench, what it printed)."""
+    home = tmp_path_factory.mktemp("full")
+    make_data(home / "data")
+    bench = Bench(home, server, {"m": api_model(server.url)})
+    ran = bench.run()
+    assert ran.code == 0, ran.output
+    return bench, ran.output
+
+
+@pytest.fixture
+def bench(full, tmp_path):
+    """A copy of the whole run that a test may change."""
+    return full[0].copy_to(tmp_path)
+
+
+@pytest.fixture
+def empty(server, tmp_path):
+    """Data and config, nothing run yet."""
+    make_data(tmp_path / "data")
+    return Bench(tmp_path, server, {"m": api_model(server.url)})
+
+
+def derived(folder):
+    """Names of the files for people in a folder."""
+    return {path.name for path in folder.iterdir() if path.suffix in (".xlsx", ".json")}
+
+
+def contents(bench):
+    """Every derived file with its bytes."""
+    return {path.name: path.read_bytes() for path in bench.folder().iterdir()
+            if path.suffix in (".xlsx", ".json")}  # fmt: skip
+
+
+# ---- a whole run ---------------------------------------------------------------------------------
+
+
+def test_the_run_folder_is_named_by_date_and_commit(full):
+    assert re.fullmatch(r"T20\d{6}_G([0-9a-f]{8}|unknown)", full[0].folder().name)
+
+
+def test_the_files_have_the_names_that_researchers_know(full):
+    bench, _ = full
+    assert derived(bench.folder()) == FULL
+    assert {path.name for path in bench.folder().glob("*.jsonl")} == {
+        "m_GUIContentUnderstanding.jsonl", "m_GUIElementGrounding.jsonl",
+    }  # fmt: skip
+    assert not [path for path in bench.work_dir.rglob("*") if "tmp" in path.suffix]
+
+
+def test_the_model_folder_links_to_the_newest_files(full):
+    bench, _ = full
+    links = {path.name: path for path in (bench.work_dir / "m").iterdir() if path.is_symlink()}
+    assert set(links) >= FULL
+    for name, link in links.items():
+        assert not link.readlink().is_absolute()
+        assert link.resolve() == (bench.folder() / name).resolve()
+
+
+def test_the_links_follow_to_a_newer_run(bench):
+    old = bench.folder()
+    old.rename(old.with_name("T20200101_Gdeadbeef"))
+    bench.run()
+    newest = bench.folder()
+    assert newest.name != "T20200101_Gdeadbeef"
+    links = [path for path in (bench.work_dir / "m").iterdir() if path.is_symlink()]
+    assert {link.resolve().parent for link in links} == {newest.resolve()}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "suffix", "columns"),
+    [
+        (L1, "", [*L1_COLUMNS, "prediction"]),
+        (L1, "_exact_matching_result", L1_RESULT),
+        (L2, "", [*L2_COLUMNS, "prediction"]),
+        (L2, "_result", L2_RESULT),
+    ],
+    ids=["L1-predictions", "L1-result", "L2-predictions", "L2-result"],
+)
+def test_the_spreadsheets_have_the_decided_columns(dataset, suffix, columns, full):
+    rows = full[0].sheet(dataset, suffix)
+    assert len(rows) == {L1: 9, L2: 6}[dataset]
+    assert sorted(rows[0]) == sorted(columns)
+
+
+def test_the_l1_sheet_tells_what_was_read_in_each_reply(full):
+    rows = full[0].sheet(L1, "_exact_matching_result")
+    read = [
+        (r["index"], r["prediction"], r["parsed_prediction"], r["hit"], r["log"]) for r in rows[:3]
+    ]
+    assert read == [
+        (0, "B", "B", 1, "Match Log: Parsed option is B and groundtruth option is B."),
+        (1, "The answer is C.", "C", 0, "Match Log: Parsed option is C while groundtruth option is B."),
+        (2, "???", "None", 0, "Match Log: Parsed option is None while groundtruth option is B."),
+    ]  # fmt: skip
+    assert {row["options_num"] for row in rows} == {3}
+
+
+def test_the_l1_sheet_has_the_lines_of_the_annotation_file(full):
+    row = full[0].sheet(L1)[4]
+    assert {key: row[key] for key in L1_COLUMNS if key != "options"} == {
+        "index": 4, "image_path": "os_ios/pic1.png", "image_size": "[295, 639]",
+        "platform": "os_ios", "app_name": "App", "question": "Question 1 medium?", "answer": "B",
+        "explanation": "because", "difficulty": "medium",
+    }  # fmt: skip
+    assert json.loads(row["options"]) == {"A": "no", "B": "yes", "C": "maybe"}
+
+
+def test_the_l2_sheet_tells_where_each_click_went(full):
+    rows = full[0].sheet(L2, "_result")
+    read = [(r["match"], r["is_wrong_format"], r["pred_bbox"]) for r in rows]
+    assert read == [
+        (1, False, "[0.2, 0.15]"),
+        (1, False, "[0.2, 0.15]"),
+        (0, False, "[0.9, 0.9]"),
+        (0, True, None),
+        (1, False, "[0.1, 0.2]"),
+        (0, False, "[0.3001, 0.2]"),
+    ]
+    first = rows[0]
+    assert (first["img_path"], first["index"], first["type"], first["grounding_type"]) == (
+        "os_windows/pic0.png", 0, "text", "basic",
+    )  # fmt: skip
+    assert first["bbox"] == first["parsed_bbox(format:x1,y1,x2,y2)"] == "[0.1, 0.1, 0.3, 0.2]"
+
+
+def l1_level(*scores):
+    platforms = dict(zip(("os_windows", "os_ios", "os_web"), scores, strict=True))
+    blocks = {name: {"score": score, "sample_num": 1} for name, score in platforms.items()}
+    mean = pytest.approx(sum(scores) / 3)
+    return {**blocks, "level_sample_num": 3, "level_score": mean}
+
+
+def test_the_l1_score_file(full):
+    assert json.loads(full[0].scores(L1)) == {
+        "easy": l1_level(1, 1, 0),
+        "medium": l1_level(0, 1, 0),
+        "hard": l1_level(0, 1, 0),
+        "total_sample_num": 9,
+    }
+
+
+def l2_block(kind, accuracy, correct, wrong, misread):
+    other = "Icon" if kind == "Text" else "Text"
+    return {
+        "Total num": 1, f"{kind} num": 1, f"{other} num": 0, "Total accuracy": accuracy,
+        f"{kind} accuracy": accuracy, f"{other} accuracy": None, "Correct num": correct,
+        "Wrong num": wrong, "Error format num": misread,
+    }  # fmt: skip
+
+
+def test_the_l2_score_file(full):
+    assert json.loads(full[0].scores(L2)) == {
+        "Average accuracy": pytest.approx(50),
+        "Basic accuracy": pytest.approx(200 / 3),
+        "Advanced accuracy": pytest.approx(100 / 3),
+        "basic": {
+            "os_windows": l2_block("Text", 100, 1, 0, 0),
+            "os_ios": l2_block("Text", 0, 0, 1, 0),
+            "os_web": l2_block("Text", 100, 1, 0, 0),
+        },
+        "advanced": {
+            "os_windows": l2_block("Icon", 100, 1, 0, 0),
+            "os_ios": l2_block("Icon", 0, 0, 0, 1),
+            "os_web": l2_block("Icon", 0, 0, 1, 0),
+        },
+    }
+
+
+def table_of(output, title):
+    """Rows of a printed table: name → cells as printed."""
+    lines = output.split(title)[1].split("\n")
+    heads = lines[1].split()
+    rows = {}
+    for line in lines[3:]:
+        cells = line.split()
+        if len(cells) != len(heads) + 1:
+            break
+        rows[cells[0]] = cells[1:]
+    return heads, rows
+
+
+def test_the_tables_have_the_layout_of_the_papers(full):
+    _, output = full
+    assert table_of(output, "L1 GUIContentUnderstanding · m · accuracy in % · n = 9") == (
+        ["Windows", "iOS", "Web", "Overall"],
+        {
+            "easy": ["100.00", "100.00", "0.00", "66.67"],
+            "medium": ["0.00", "100.00", "0.00", "33.33"],
+            "hard": ["0.00", "100.00", "0.00", "33.33"],
+        },
+    )
+    assert table_of(output, "L2 GUIElementGrounding · m · accuracy in % · n = 6") == (
+        ["Windows", "iOS", "Web", "Overall"],
+        {
+            "basic": ["100.00", "0.00", "100.00", "66.67"],
+            "advanced": ["100.00", "0.00", "0.00", "33.33"],
+            "average": ["100.00", "0.00", "50.00", "50.00"],
+        },
+    )
+
+
+def test_the_summary_counts_replies_that_could_not_be_read(full):
+    _, output = full
+    assert "9 of 9 answered; 1 without a readable answer" in output
+    assert "6 of 6 answered; 1 without a readable answer" in output
+
+
+def test_the_log_opens_with_what_the_run_covers(full):
+    bench, _ = full
+    header = read_log_lines(bench.log(L2))[0]
+    assert (header["kind"], header["model"], header["dataset"]) == ("run", "m", L2)
+    assert header["samples"] == [
+        record["key"] for record in sorted(bench.answers(L2), key=by_index)
+    ]
+    assert "test-key-123456" not in bench.log(L2).read_text()
+
+
+def by_index(record):
+    return record["line"]["index"]
+
+
+# ---- parts of a data set -------------------------------------------------------------------------
+
+
+def test_a_limited_run_writes_partial_files_of_the_first_samples_alone(empty):
+    ran = empty.run("--limit", "2")
+    assert (ran.code, ran.asked) == (0, {L1: 2, L2: 2})
+    assert derived(empty.folder()) == PARTIAL
+    assert "n = 2 (partial)" in ran.output
+    assert [row["index"] for row in empty.sheet(L2, "_partial")] == [0, 1]
+    full_run = empty.run()
+    assert full_run.asked == {L1: 7, L2: 4}
+    assert derived(empty.folder()) == PARTIAL | FULL
+
+
+def test_a_limited_run_never_replaces_full_files(bench):
+    before = contents(bench)
+    assert bench.run("--limit", "1").code == 0
+    after = contents(bench)
+    assert set(after) == FULL | PARTIAL
+    assert {name: after[name] for name in FULL} == before
+    bench.run("--mode", "eval")
+    scores = {name for name in FULL if name.endswith(".json")}
+    assert {n: contents(bench)[n] for n in scores} == {n: before[n] for n in scores}
+
+
+def test_a_rescored_limited_run_is_still_partial(empty):
+    empty.run("--limit", "2")
+    assert empty.run("--mode", "eval").code == 0
+    assert derived(empty.folder()) == PARTIAL
+
+
+def test_one_grounding_type_has_null_for_the_other_and_an_average_over_what_is_there(empty):
+    empty.data = {L2: {"mode": "advanced"}}
+    ran = empty.run()
+    scores = json.loads(empty.scores(L2))
+    assert (scores["Basic accuracy"], scores["Average accuracy"]) == (None, pytest.approx(100 / 3))
+    assert set(scores) == {"Average accuracy", "Basic accuracy", "Advanced accuracy", "advanced"}
+    heads, rows = table_of(ran.output, "accuracy in % · n = 3")
+    assert set(rows) == {"advanced", "average"}
+    assert len(heads) == 4
+
+
+def test_score_files_are_json_without_nan(empty):
+    empty.data = {L1: {"mode": "hard"}, L2: {"mode": "basic"}}
+    empty.run("--limit", "2", env={"L1_USE_WEIGHTED": "1"})
+
+    def refuse(constant):
+        pytest.fail(f"{constant} is no JSON")
+
+    for file in empty.folder().glob("*.json"):
+        for value in json.loads(file.read_text(), parse_constant=refuse).values():
+            assert value is None or not isinstance(value, float) or math.isfinite(value)
+
+
+# ---- infer and eval ------------------------------------------------------------------------------
+
+
+def test_infer_writes_predictions_and_eval_the_scores_without_a_model(empty, full):
+    inferred = empty.run("--mode", "infer")
+    assert (inferred.code, inferred.asked) == (0, {L1: 9, L2: 6})
+    assert derived(empty.folder()) == {f"m_{L1}.xlsx", f"m_{L2}.xlsx"}
+    assert "accuracy in %" not in inferred.output
+
+    scored = empty.run("--mode", "eval")
+    assert (scored.code, scored.requests) == (0, [])
+    assert derived(empty.folder()) == FULL
+    assert [empty.scores(d) for d in (L1, L2)] == [full[0].scores(d) for d in (L1, L2)]
+    assert "accuracy in %" in scored.output
+
+
+def test_eval_needs_no_data_root(bench):
+    before = [bench.scores(dataset) for dataset in (L1, L2)]
+    bench.root.rename(bench.home / "gone")
+    assert bench.run("--mode", "eval").code == 0
+    assert [bench.scores(dataset) for dataset in (L1, L2)] == before
+
+
+def test_eval_without_a_log_says_what_to_run(empty):
+    ran = empty.run("--mode", "eval")
+    assert ran.code in (1, 2)
+    assert "run --mode infer" in ran.output
+
+
+@pytest.mark.parametrize("value", ["1", "true"])
+def test_weighted_l1_scores_count_a_hit_by_the_chance_of_a_blind_guess(value, bench):
+    assert bench.run("--mode", "eval", env={"L1_USE_WEIGHTED": value}).code == 0
+    easy = json.loads(bench.scores(L1))["easy"]
+    assert easy["os_windows"] == {
+        "score": pytest.approx(1), "score_weighted": pytest.approx(2 / 3),
+        "score_base": pytest.approx(2 / 3), "sample_num": 1,
+    }  # fmt: skip
+    assert easy["level_score"] == pytest.approx(2 / 3)
+
+
+# ---- where files go ------------------------------------------------------------------------------
+
+
+def test_eval_work_dir_is_the_default_of_work_dir(empty, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"model": empty.model, "data": empty.data}))
+    env = {"LMUData": str(empty.root), "EVAL_WORK_DIR": str(tmp_path / "results")}
+    ran = evaluate("--config", config, cwd=tmp_path, env=env)
+    assert ran.code == 0, ran.output
+    [folder] = [path for path in (tmp_path / "results" / "m").iterdir() if path.is_dir()]
+    assert derived(folder) == FULL
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_without_either_results_go_below_the_current_folder(empty, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"model": empty.model, "data": empty.data}))
+    env = {"LMUData": str(empty.root)}
+    assert evaluate("--config", config, cwd=tmp_path, env=env).code == 0
+    assert derived(empty.folder()) == FULL
+
+
+# ---- failures ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory):
+    """One L1 question and one L2 target are not answered: (bench, the run)."""
+    home = tmp_path_factory.mktemp("failing")
+    make_data(home / "data")
+
+    def answer(request):
+        if "Question 1 easy?" in request.text or "basic target 1" in request.text:
+            return Reply(status=500)
+        return Reply("B" if dataset_of(request) == L1 else "(0.2, 0.15)")
+
+    with MockServer(answer) as server:
+        bench = Bench(home, server, {"m": api_model(server.url)})
+        infer = bench.run("--mode", "infer", "--retry", "0")
+        yield bench, infer, bench.run("--ignore")
+
+
+def test_a_failed_sample_shows_the_failure_text_and_is_wrong_in_the_score(failing):
+    bench, _, ran = failing
+    assert ran.code == 1
+    row = bench.sheet(L1, "_exact_matching_result")[3]
+    assert (row["prediction"], row["parsed_prediction"], row["hit"]) == (FAILED_TEXT, "None", 0)
+    assert bench.sheet(L2)[2]["prediction"] == FAILED_TEXT
+    click = bench.sheet(L2, "_result")[2]
+    assert (click["match"], click["is_wrong_format"], click["pred_bbox"]) == (0, True, None)
+    ios = json.loads(bench.scores(L2))["basic"]["os_ios"]
+    assert (ios["Total num"], ios["Error format num"], ios["Correct num"]) == (1, 1, 0)
+    assert "8 of 9 answered; 1 failed" in ran.output
+
+
+def test_the_failure_text_stands_in_no_log(failing):
+    bench, _, _ = failing
+    assert not [log for log in bench.folder().glob("*.jsonl") if FAILED_TEXT in log.read_text()]
+
+
+def test_infer_with_a_failed_sample_ends_with_code_1(failing):
+    _, infer, _ = failing
+    assert infer.code == 1, infer.output

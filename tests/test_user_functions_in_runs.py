@@ -1,0 +1,735 @@
+"""The user's own functions in real runs: how they are called, and what happens when they fail."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import PICTURES
+from tests.support.stage import API, L1, L2, TWELVE_L2_SAMPLES, Stage, l2_counts, right_answers
+
+ONLY_L2 = {L2: {"mode": "all"}}
+FAILED_TEXT = "Failed to obtain answer via API."
+
+
+@pytest.fixture
+def staged(tmp_path):
+    """Makes a stage: three pictures, so nine questions of L1 and six instructions of L2."""
+    servers = []
+
+    def make(answer=right_answers, pictures=PICTURES):
+        servers.append(MockServer(answer).__enter__())
+        return Stage.make(tmp_path, servers[-1], pictures)
+
+    yield make
+    for server in servers:
+        server.__exit__()
+
+
+@pytest.fixture
+def stage(staged):
+    return staged()
+
+
+def right_after(texts):
+    """Answers by what the request says: `texts` maps a part of it to a reply."""
+
+    def answer(request):
+        for part, reply in texts.items():
+            if part in request.text:
+                return Reply(reply)
+        return right_answers(request)
+
+    return answer
+
+
+def seen_by(stage):
+    """What a function wrote down with `note`."""
+    lines = (stage.home / "seen.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+NOTE = """
+    import json, os
+
+    def note(value):
+        with open("seen.jsonl", "a") as file:
+            file.write(json.dumps(value, default=repr) + "\\n")
+"""
+
+# -- careless functions ---------------------------------------------------------------------------
+
+
+def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(staged):
+    stage = staged()
+    stage.module("""
+        def prompt(line, dataset):
+            picture, instruction = line["image_path"], line["instruction"]
+            line["image_size"].append("scribble")
+            line["bbox"].clear()
+            line.clear()
+            return [{"role": "user", "type": "image", "value": picture},
+                    {"role": "user", "type": "text", "value": instruction}]
+
+        def preprocess(message, model, processor, **kwargs):
+            words = kwargs["words"]
+            text = f"{message[-1]['value']} {words} {len(message)}"
+            words.append("scribble")
+            message.clear()
+            kwargs.clear()
+            return [{"role": "user", "content": text}]
+
+        def postprocess(response, model, processor, **kwargs):
+            kwargs["words"].append("scribble")
+            return f"{response} {len(kwargs['words'])}"
+
+        def parse(response, meta):
+            size = meta["image_size"]
+            meta.clear()
+            return (0.2, 0.15) if size.startswith("[") and response.endswith(" 2") else None
+    """)
+    model = {**API, "custom_prompt": {L2: "mymodel.prompt"}, "kwargs": {"words": ["one"]},
+             "preprocess_function": "mymodel.preprocess",
+             "postprocess_function": "mymodel.postprocess"}  # fmt: skip
+    data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
+    result = stage.evaluate({"m": model}, data=data)
+    assert result.code == 0, result.output
+    texts = sorted(request.text for request in stage.server.requests)
+    assert texts == sorted(
+        f"Click {kind} target {number}. ['one'] 2"
+        for kind in ("basic", "advanced") for number in range(3)
+    )  # fmt: skip
+    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+    assert [record["line"]["bbox"] for record in stage.answers(L2)] == [[0.1, 0.1, 0.3, 0.2]] * 6
+
+
+def test_a_preprocess_function_that_returns_the_same_list_each_time_asks_each_its_own(staged):
+    others_asked = threading.Event()
+    first_sample = []
+
+    def answer(request):
+        if "target 0." in request.text and "basic" in request.text:
+            first_sample.append(request.text)
+            if len(first_sample) == 1:
+                others_asked.wait(20)
+                return Reply(status=500, body=b"{}", headers={"retry-after-ms": "0"})
+        elif "advanced target 2." in request.text:
+            others_asked.set()
+        return Reply("(0.2, 0.15)")
+
+    stage = staged(answer)
+    stage.module("""
+        MESSAGES = []
+
+        def preprocess(message, model, processor, **kwargs):
+            MESSAGES.clear()
+            MESSAGES.append({"role": "user", "content": message[-1]["value"]})
+            return MESSAGES
+    """)
+    model = {**API, "preprocess_function": "mymodel.preprocess"}
+    result = stage.evaluate({"m": model}, "--api-nproc", "2", data=ONLY_L2)
+    assert result.code == 0, result.output
+    assert len(first_sample) == 2, [request.text for request in stage.server.requests]
+
+
+# -- functions that raise -------------------------------------------------------------------------
+
+RAISING = """
+    import sys
+
+    def fail(kind):
+        if kind == "exit":
+            sys.exit("enough")
+        raise ValueError("cannot do this one")
+
+    def prompt_raise(line, dataset):
+        return fail("raise") if line["platform"] == "os_ios" else None
+
+    def prompt_exit(line, dataset):
+        return fail("exit") if line["platform"] == "os_ios" else None
+
+    def preprocess_raise(message, model, processor, **kwargs):
+        text = message[-1]["value"]
+        return fail("raise") if "target 1." in text else [{"role": "user", "content": text}]
+
+    def preprocess_exit(message, model, processor, **kwargs):
+        text = message[-1]["value"]
+        return fail("exit") if "target 1." in text else [{"role": "user", "content": text}]
+
+    def postprocess_raise(response, model, processor, **kwargs):
+        return fail("raise") if "special" in response else response
+
+    def postprocess_exit(response, model, processor, **kwargs):
+        return fail("exit") if "special" in response else response
+
+    def parse_raise(response, meta):
+        return fail("raise") if meta["platform"] == "os_ios" else (0.2, 0.15)
+
+    def parse_exit(response, meta):
+        return fail("exit") if meta["platform"] == "os_ios" else (0.2, 0.15)
+"""
+STAGES = ["prompt", "preprocess", "postprocess", "parse"]
+
+
+def config_with(stage_name, function):
+    """Model entry and data section with one user function for L2."""
+    model, data = dict(API), {L2: {"mode": "all"}}
+    if stage_name == "prompt":
+        model["custom_prompt"] = {L2: function}
+    elif stage_name == "parse":
+        data[L2]["parse_function"] = function
+    else:
+        model[f"{stage_name}_function"] = function
+    return {"m": model}, data
+
+
+@pytest.mark.parametrize(
+    ("how", "summary"),
+    [("raise", "ValueError: cannot do this one"), ("exit", "SystemExit: enough")],
+)
+@pytest.mark.parametrize("where", STAGES)
+def test_a_function_that_raises_costs_its_samples_and_no_others(where, how, summary, staged):
+    stage = staged(right_after({"target 1.": "(0.2, 0.15) special"}))
+    stage.module(RAISING)
+    model, data = config_with(where, f"mymodel.{where}_{how}")
+    result = stage.evaluate(model, data=data)
+    assert "Traceback" not in result.output
+    assert "6 of" in result.output if where == "parse" else "4 of 6 answered" in result.output
+    assert f"2 times: {where} function: {summary}" in result.output
+    counts = l2_counts(stage.scores(L2))
+    assert counts == {
+        "Total num": 6, "Correct num": 4, "Wrong num": 2, "Error format num": 2}  # fmt: skip
+    assert len(stage.server.requests) == (4 if where in ("prompt", "preprocess") else 6)
+    assert result.code == 1, result.output
+
+
+@pytest.mark.parametrize("where", STAGES)
+def test_the_traceback_of_a_function_is_shown_at_verbose_once_for_a_kind(where, staged):
+    stage = staged(right_after({"target 1.": "(0.2, 0.15) special"}))
+    stage.module(RAISING)
+    model, data = config_with(where, f"mymodel.{where}_raise")
+    result = stage.evaluate(model, "--verbose", data=data)
+    assert result.output.count("Traceback (most recent call last)") == 1, result.output
+    assert f"in {where}_raise" in result.output
+    assert "mymodel.py" in result.output
+
+
+def test_the_raw_reply_is_in_the_log_although_postprocess_raises(staged):
+    stage = staged(right_after({"target 1.": "(0.2, 0.15) special"}))
+    stage.module(RAISING)
+    model, data = config_with("postprocess", "mymodel.postprocess_raise")
+    stage.evaluate(model, data=data)
+    raw = [record["raw"] for record in stage.answers(L2)]
+    assert raw == ["(0.2, 0.15)"] * 2 + ["(0.2, 0.15) special"] * 2 + ["(0.2, 0.15)"] * 2
+
+
+def test_a_mended_postprocess_function_asks_nothing_again_and_scores_all(staged):
+    stage = staged(right_after({"target 1.": "(0.2, 0.15) special"}))
+    stage.module(RAISING)
+    model, data = config_with("postprocess", "mymodel.postprocess_raise")
+    result = stage.evaluate(model, data=data)
+    assert "asked again" not in result.output  # the answers are there
+    stage.module("def postprocess_raise(response, model, processor, **kwargs): return response")
+    result = stage.evaluate(model, data=data)
+    assert (result.code, len(stage.server.requests)) == (0, 6), result.output
+    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+
+
+@pytest.mark.parametrize("where", ["prompt", "preprocess"])
+def test_a_mended_function_before_the_model_asks_what_failed(where, stage):
+    stage.module(RAISING)
+    model, data = config_with(where, f"mymodel.{where}_raise")
+    stage.evaluate(model, data=data)
+    stage.module("""
+        def prompt_raise(line, dataset):
+            return None
+
+        def preprocess_raise(message, model, processor, **kwargs):
+            return [{"role": "user", "content": message[-1]["value"]}]
+    """)
+    result = stage.evaluate(model, data=data)
+    assert (result.code, len(stage.server.requests)) == (0, 6), result.output
+    assert "2 failed last time" in result.output
+    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+
+
+@pytest.mark.parametrize(
+    ("source", "fragment"),
+    [
+        ("def postprocess(response, model, processor, **kwargs): return None", "NoneType"),
+        ("def postprocess(response, model, processor, **kwargs): return (0.2, 0.15)", "tuple"),
+    ],
+)
+@pytest.mark.parametrize("imp_type", ["openai", "custom"])
+def test_a_postprocess_function_that_returns_no_text_is_reported(imp_type, source, fragment, stage):
+    stage.module(source)
+    stage.module(CALM, "calm")
+    custom = {"imp_type": "custom", "model_path": "calm.Model"}
+    model = {
+        **(API if imp_type == "openai" else custom),
+        "postprocess_function": "mymodel.postprocess",
+    }
+    result = stage.evaluate({"m": model}, data=ONLY_L2)
+    assert f"6 times: postprocess function: returned {fragment}; expected str" in result.output
+    assert "Traceback" not in result.output
+    assert result.code == 1
+
+
+# -- ten in a row ---------------------------------------------------------------------------------
+
+ALWAYS = """
+    def prompt(line, dataset): raise ValueError("never works")
+    def preprocess(message, model, processor, **kwargs):
+        if kwargs["dataset_name"] == "GUIElementGrounding":
+            raise ValueError("never works")
+        return [{"role": "user", "content": message[-1]["value"]}]
+    def postprocess(response, model, processor, **kwargs):
+        if kwargs["dataset_name"] == "GUIElementGrounding":
+            raise ValueError("never works")
+        return response
+    def parse(response, meta): raise ValueError("never works")
+"""
+
+
+@pytest.mark.parametrize("l2_comes", ["first", "last"])
+@pytest.mark.parametrize("where", STAGES)
+def test_ten_failures_in_a_row_stop_that_data_set_and_the_other_one_is_scored(
+    where, l2_comes, staged
+):
+    stage = staged(pictures=TWELVE_L2_SAMPLES)
+    stage.module(ALWAYS)
+    model, data = config_with(where, f"mymodel.{where}")
+    both = {L1: {"mode": "easy"}, **data} if l2_comes == "last" else {**data, L1: {"mode": "easy"}}
+    result = stage.evaluate(model, data=both)
+    assert f"{L2}: the {where} function failed 10 times in a row" in result.stderr, result.output
+    assert "Traceback (most recent call last)" in result.stderr
+    assert f"in {where}\n" in result.stderr
+    assert "SKIP_ERR=1" in result.stderr
+    assert stage.scores(L1)["easy"]["level_score"] == 1.0
+    # Requests that were on their way when the tenth one failed may still be made.
+    assert not list(stage.work_dir.rglob(f"*{L2}_score.json"))
+    assert result.code == 1
+
+
+@pytest.mark.parametrize("where", STAGES)
+def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, staged):
+    stage = staged(pictures=TWELVE_L2_SAMPLES)
+    stage.module(ALWAYS)
+    model, data = config_with(where, f"mymodel.{where}")
+    result = stage.evaluate(model, data=data, env={"SKIP_ERR": "1"})
+    assert f"12 times: {where} function: ValueError: never works" in result.output
+    counts = l2_counts(stage.scores(L2))
+    assert (counts["Total num"], counts["Error format num"]) == (12, 12)
+    assert result.code == 1
+
+
+def test_nine_failures_in_a_row_do_not_stop_a_run(staged):
+    stage = staged(pictures=TWELVE_L2_SAMPLES)
+    stage.module("""
+        def prompt(line, dataset):
+            if line["index"] not in (9, 11):
+                raise ValueError("this one not")
+    """)
+    model, data = config_with("prompt", "mymodel.prompt")
+    result = stage.evaluate(model, "--api-nproc", "1", data=data)
+    assert "in a row" not in result.output
+    assert l2_counts(stage.scores(L2))["Correct num"] == 2
+
+
+# -- prompts --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("setting", "system"),
+    [
+        ({}, "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."),
+        ({"system_prompt": "benchmark_default"}, "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."),
+        ({"system_prompt": "model_default"}, None),
+        ({"system_prompt": "Be brief."}, "Be brief."),
+    ],
+)  # fmt: skip
+def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_prompt(
+    setting, system, stage
+):
+    stage.module("""
+        def prompt(line, dataset):
+            if line["platform"] != "os_web":
+                return None
+            return [{"role": "user", "type": "text", "value": "own words"}]
+    """)
+    model = {**API, "kwargs": setting, "custom_prompt": {L2: "mymodel.prompt"}}
+    result = stage.evaluate({"m": model}, data=ONLY_L2)
+    assert result.code == 0, result.output
+    own = [request for request in stage.server.requests if request.text == "own words"]
+    default = [request for request in stage.server.requests if "Output only" in request.text]
+    assert (len(own), len(default)) == (2, 4)
+    assert all(len(request.pictures) == 1 for request in default)
+    roles = [[message["role"] for message in request.body["messages"]] for request in default]
+    if system is None:
+        assert roles == [["user"]] * 4
+    else:
+        assert roles == [["system", "user"]] * 4
+        assert {r.body["messages"][0]["content"][0]["text"] for r in default} == {system}
+    assert all(len(request.body["messages"]) == 1 for request in own)
+
+
+@pytest.mark.parametrize(
+    ("returned", "fragment"),
+    [
+        ("'just a text'", "returned 'just a text'; expected a list of messages"),
+        ("[]", "returned []; expected a list of messages"),
+        ("['text']", "returned a message 'text'"),
+        ("[{'role': 'user', 'content': 'hi'}]", '{"role", "type", "value"}'),
+        ("[{'role': 'user', 'type': 'text', 'value': None}]", "value"),
+        ("[{'role': 'user', 'type': 'video', 'value': 'a.mp4'}]", "video"),
+        ("[{'role': 'user', 'type': 'image', 'value': 'nowhere.png'}]", "nowhere.png"),
+    ],
+)
+def test_a_prompt_function_that_returns_no_prompt_is_reported(returned, fragment, stage):
+    stage.module(f"def prompt(line, dataset): return {returned}")
+    model, data = config_with("prompt", "mymodel.prompt")
+    result = stage.evaluate(model, data=data)
+    assert fragment in result.output, result.output
+    assert "Traceback" not in result.output
+    assert (result.code, stage.server.requests) == (1, [])
+
+
+def test_a_prompt_function_gets_the_line_in_its_own_types_and_the_name_of_the_data_set(stage):
+    stage.module(NOTE + "    def prompt(line, dataset): note([dataset, line])\n")
+    model = {**API, "custom_prompt": {L1: "mymodel.prompt", L2: "mymodel.prompt"}}
+    stage.evaluate({"m": model}, "--limit", "1")
+    (first, l1), (second, l2) = seen_by(stage)
+    assert (first, second) == (L1, L2)
+    assert l1 == {
+        "index": 0, "image_path": "os_windows/pic0.png", "image_size": [640, 360],
+        "platform": "os_windows", "app_name": "App", "question": "Question 0 easy?",
+        "options": {"A": "no", "B": "yes", "C": "maybe"}, "answer": "B",
+        "explanation": "because", "difficulty": "easy",
+    }  # fmt: skip
+    assert (l2["image_size"], l2["bbox"]) == ([640, 360], [0.1, 0.1, 0.3, 0.2])
+
+
+# -- preprocess -----------------------------------------------------------------------------------
+
+
+def test_what_preprocess_returns_beside_messages_wins_over_generate_cfg(stage):
+    stage.module("""
+        def preprocess(message, model, processor, **kwargs):
+            assert (model, processor) == (None, None)
+            return {"messages": [{"role": "user", "content": message[-1]["value"]}],
+                    "max_tokens": kwargs["tokens"], "top_p": 0.5}
+    """)
+    model = {**API, "kwargs": {"tokens": 99}, "preprocess_function": "mymodel.preprocess"}
+    result = stage.evaluate({"m": model}, data=ONLY_L2)
+    assert result.code == 0, result.output
+    for request in stage.server.requests:
+        assert set(request.body) == {"model", "messages", "max_tokens", "temperature", "top_p"}
+        assert [request.body[k] for k in ("max_tokens", "temperature", "top_p")] == [99, 0, 0.5]
+
+
+@pytest.mark.parametrize(
+    "returned", ["None", "'text'", "{'prompt': 'hi'}", "{'messages': 'hi'}", "[]", "['hi']"]
+)
+def test_a_preprocess_function_that_returns_no_payload_is_reported(returned, stage):
+    stage.module(f"def preprocess(message, model, processor, **kwargs): return {returned}")
+    model, data = config_with("preprocess", "mymodel.preprocess")
+    result = stage.evaluate(model, data=data)
+    assert "expected a list of chat messages" in result.output, result.output
+    assert "Traceback" not in result.output
+    assert (result.code, stage.server.requests) == (1, [])
+
+
+def test_preprocess_runs_once_for_a_sample_however_often_it_is_asked(staged):
+    asked = []
+
+    def answer(request):
+        asked.append(request.text)
+        if asked.count(request.text) < 3:
+            return Reply(status=500, body=b"{}", headers={"retry-after-ms": "0"})
+        return Reply("(0.2, 0.15)")
+
+    stage = staged(answer)
+    stage.module(
+        NOTE
+        + """
+    def preprocess(message, model, processor, **kwargs):
+        note(message[-1]["value"])
+        return [{"role": "user", "content": message[-1]["value"]}]
+"""
+    )
+    model, data = config_with("preprocess", "mymodel.preprocess")
+    result = stage.evaluate(model, data=data)
+    assert (result.code, len(asked)) == (0, 18), result.output
+    assert len(seen_by(stage)) == len(set(seen_by(stage))) == 6
+
+
+# -- postprocess and parse ------------------------------------------------------------------------
+
+
+def test_a_changed_postprocess_function_asks_nothing_and_is_applied_anew(stage):
+    model, data = config_with("postprocess", "mymodel.postprocess")
+    stage.module("def postprocess(response, model, processor, **kwargs): return 'nothing'")
+    stage.evaluate(model, data=data)
+    assert l2_counts(stage.scores(L2))["Error format num"] == 6
+    stage.module("def postprocess(response, model, processor, **kwargs): return '(0.25, 0.12)'")
+    result = stage.evaluate(model, data=data)
+    assert (result.code, len(stage.server.requests)) == (0, 6), result.output
+    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+    assert {record["raw"] for record in stage.answers(L2)} == {"(0.2, 0.15)"}
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "parse(response)",
+        "parse(response, meta)",
+        "parse(response, meta=None)",
+        "parse(response, *, meta)",
+        "parse(response, line)",
+        "parse(response, line=None, strict=True)",
+        "parse(text, **kwargs)",
+        "parse(*everything)",
+        "parse(response, strict=True, meta=None)",
+    ],
+)
+def test_a_parse_function_gets_meta_by_keyword_or_position_or_not_at_all(signature, stage):
+    name = next((n for n in ("meta", "line", "kwargs", "everything") if n in signature), "None")
+    stage.module(NOTE + f"    def {signature}:\n        note({name})\n        return 0.2, 0.15\n")
+    model, data = config_with("parse", "mymodel.parse")
+    result = stage.evaluate(model, "--limit", "1", data=data)
+    assert result.code == 0, result.output
+    [seen] = seen_by(stage)
+    meta = {
+        "kwargs": lambda: seen["meta"],
+        "everything": lambda: seen[1],
+        "None": lambda: None,
+    }.get(name, lambda: seen)()
+    assert meta is None if name == "None" else meta["instruction"] == "Click basic target 0."
+
+
+def test_meta_has_sizes_and_options_as_texts_that_literal_eval_reads(stage):
+    stage.module(NOTE + "    def parse(response, meta): note(dict(meta))\n")
+    model = {**API, "kwargs": {"img_size": 320, "min_pixels": 3136, "max_pixels": 2116800}}
+    data = {name: {"mode": "all", "parse_function": "mymodel.parse"} for name in (L1, L2)}
+    stage.evaluate({"m": model}, "--limit", "1", data=data)
+    l1, l2 = seen_by(stage)
+    assert l1["options"] == "{'A': 'no', 'B': 'yes', 'C': 'maybe'}"
+    for meta in (l1, l2):
+        assert (meta["image_size"], meta["sent_size"]) == ("[640, 360]", "[320, 180]")
+        assert (meta["min_pixels"], meta["max_pixels"]) == (3136, 2116800)
+        assert meta["image_path"] == "os_windows/pic0.png"
+    assert l2["bbox"] == [0.1, 0.1, 0.3, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "returned"),
+    [(L2, "'somewhere'"), (L2, "(1, 2, 3)"), (L2, "{}"), (L2, "(float('nan'), 0.1)"), (L1, "2")],
+)
+def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(
+    dataset, returned, stage
+):
+    stage.module(f"def parse(response, meta): return {returned}")
+    data = {dataset: {"mode": "all", "parse_function": "mymodel.parse"}}
+    result = stage.evaluate({"m": API}, data=data)
+    count = 6 if dataset == L2 else 9
+    assert f"{count} times: parse function: the parse function returned" in result.output
+    assert f"{count} without a readable answer" in result.output
+    assert "Traceback" not in result.output
+    if dataset == L2:
+        assert l2_counts(stage.scores(L2))["Error format num"] == 6
+
+
+def test_a_parse_function_that_finds_nothing_is_a_format_error_but_no_failure(stage):
+    stage.module("def parse(response, meta): return None")
+    model, data = config_with("parse", "mymodel.parse")
+    result = stage.evaluate(model, data=data)
+    assert "6 without a readable answer" in result.output
+    assert "times: parse function" not in result.output
+    assert l2_counts(stage.scores(L2))["Error format num"] == 6
+    assert result.code == 0
+
+
+# -- custom classes -------------------------------------------------------------------------------
+
+CALM = """
+    class Model:
+        def generate(self, message, *, dataset_name, **generate_cfg):
+            return "(0.2, 0.15)" if dataset_name == "GUIElementGrounding" else "B"
+"""
+
+
+def custom(**changes):
+    return {"m": {"imp_type": "custom", "model_path": "mymodel.Model", **changes}}
+
+
+def test_a_custom_class_is_asked_with_messages_data_set_and_generate_cfg(stage):
+    stage.module(
+        NOTE
+        + """
+    class Model:
+        def generate(self, message, *, dataset_name, **generate_cfg):
+            note([message, dataset_name, generate_cfg])
+            message.clear()
+            generate_cfg["stop"].append("x")
+            return "(0.2, 0.15)"
+"""
+    )
+    result = stage.evaluate(custom(generate_cfg={"stop": ["a"]}), data=ONLY_L2)
+    assert result.code == 0, result.output
+    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+    calls = seen_by(stage)
+    assert len(calls) == 6
+    for message, dataset, generate_cfg in calls:
+        assert [part["type"] for part in message] == ["text", "image", "text"]
+        assert (dataset, generate_cfg) == (L2, {"stop": ["a"]})
+    assert stage.server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("constructor", "expected"),
+    [
+        ("def __init__(self): self.given = {}", {}),
+        ("def __init__(self, size): self.given = {'size': size}", {"size": 3}),
+        ("def __init__(self, **kwargs): self.given = kwargs", {"size": 3}),
+    ],
+)
+def test_a_custom_class_is_built_once_with_or_without_the_kwargs_block(
+    constructor, expected, stage
+):
+    stage.module(
+        NOTE
+        + f"""
+    class Model:
+        {constructor}; note(self.given)
+        def generate(self, message, *, dataset_name):
+            return "B"
+"""
+    )
+    result = stage.evaluate(custom(kwargs={"size": 3}))
+    assert result.code == 0, result.output
+    assert seen_by(stage) == [expected]
+
+
+def test_a_custom_class_is_called_one_at_a_time_unless_it_says_otherwise(stage):
+    stage.module("""
+        import threading
+
+        busy = threading.Lock()
+
+        class Model:
+            def generate(self, message, *, dataset_name):
+                assert busy.acquire(blocking=False), "two calls at once"
+                try:
+                    return "(0.2, 0.15)"
+                finally:
+                    busy.release()
+    """)
+    result = stage.evaluate(custom(), "--api-nproc", "6", data=ONLY_L2)
+    assert result.code == 0, result.output
+
+
+def test_max_concurrency_lets_that_many_calls_run_together(stage):
+    stage.module("""
+        import threading
+
+        together = threading.Barrier(3, timeout=60)
+
+        class Model:
+            max_concurrency = 3
+            def generate(self, message, *, dataset_name):
+                together.wait()  # returns only when three calls are here
+                return "(0.2, 0.15)"
+    """)
+    result = stage.evaluate(custom(), "--api-nproc", "6", data=ONLY_L2)
+    assert result.code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("body", "summary"),
+    [
+        ("raise ValueError('odd picture')", "ValueError: odd picture"),
+        ("import sys; sys.exit('enough')", "SystemExit: enough"),
+        ("return None", "generate returned NoneType; expected str"),
+        ("return ('B', 0.9)", "generate returned tuple; expected str"),
+    ],
+)
+def test_a_custom_class_that_fails_on_a_sample_fails_that_sample(body, summary, stage):
+    stage.module(f"""
+        class Model:
+            def generate(self, message, *, dataset_name):
+                if "target 1." in message[-1]["value"]:
+                    {body}
+                return "(0.2, 0.15)"
+    """)
+    result = stage.evaluate(custom(), data=ONLY_L2)
+    assert "4 of 6 answered; 2 failed" in result.output
+    assert summary in result.output, result.output
+    assert "Traceback" not in result.output
+    assert l2_counts(stage.scores(L2))["Correct num"] == 4
+    assert result.code == 1
+
+
+def test_the_traceback_of_a_custom_class_is_shown_at_verbose(stage):
+    stage.module("""
+        class Model:
+            def generate(self, message, *, dataset_name):
+                raise ValueError("odd picture")
+    """)
+    result = stage.evaluate(custom(), "--verbose", "--limit", "1", data=ONLY_L2)
+    assert "in generate" in result.output, result.output
+    assert "ValueError: odd picture" in result.output
+
+
+# -- several models and data sets -----------------------------------------------------------------
+
+
+def test_one_combination_that_fails_leaves_the_others_scored(staged):
+    stage = staged(pictures=TWELVE_L2_SAMPLES)
+    stage.module(ALWAYS)
+    stage.module(CALM, "calm")
+    models = {
+        "broken": {**API, "custom_prompt": {L2: "mymodel.prompt"}},
+        "whole": API,
+        "own": {"imp_type": "custom", "model_path": "calm.Model"},
+    }
+    result = stage.evaluate(models)
+    assert f"{L2}: the prompt function failed 10 times in a row" in result.stderr
+    assert not list(stage.work_dir.rglob(f"broken_{L2}_score.json"))
+    for model in models:
+        assert stage.scores(L1, model)["total_sample_num"] == 18
+        assert stage.scores(L1, model)["easy"]["level_score"] == 1.0
+    for model in ("whole", "own"):
+        assert stage.scores(L2, model)["Average accuracy"] == 100.0
+    assert result.code == 1
+
+
+def test_a_model_whose_key_is_refused_leaves_the_next_model_scored(staged):
+    def answer(request):
+        if request.headers["authorization"] == "Bearer wrong-key-1234":
+            return Reply(status=401, body=b'{"error": {"message": "no"}}')
+        return right_answers(request)
+
+    stage = staged(answer)
+    refused = {**API, "model_path": "{url}?api_key=wrong-key-1234&model=mock"}
+    result = stage.evaluate({"refused": refused, "whole": API})
+    assert 'model "refused": HTTP 401' in result.stderr
+    assert stage.scores(L1, "whole")["total_sample_num"] == 9
+    assert stage.scores(L2, "whole")["Average accuracy"] == 100.0
+    assert result.code == 1
+
+
+def test_a_failed_request_is_shown_as_failed_and_its_reason_is_said(staged):
+    def answer(request):
+        if "target 1." in request.text:
+            return Reply(status=500, body=b'{"error": {"message": "out of memory"}}')
+        return right_answers(request)
+
+    stage = staged(answer)
+    result = stage.evaluate({"m": API}, "--retry", "0", data=ONLY_L2)
+    assert "4 of 6 answered; 2 failed" in result.output
+    assert "HTTP 500" in result.output, result.output
+    assert "out of memory" in result.output
+    assert result.code == 1
