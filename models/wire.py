@@ -6,7 +6,6 @@ will be, so that the fingerprint needs no base64 and the bytes are copied into t
 
 from __future__ import annotations
 
-import base64
 import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pybase64
+
 from utils.contracts import WH, Message
 from utils.errors import UserError
-from utils.images import FileMemo, Header, content_digest, encode, read_header, shrink
+from utils.images import FileMemo, Header, bytes_digest, content_digest, encode, read_header, shrink
 
 JPEG_QUALITY_REFERENCE = 75
 JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
@@ -102,12 +103,12 @@ class PictureSlot:
         """Stands for the data URL in fingerprints: by content, without encoding anything."""
         source = content_digest(self.path)
         if not self._is_changed:
-            return f"data:{self.mime};sha256,{source}"
+            return f"data:{self.mime};{source}"
         import PIL
 
         # The bytes of an encoder are a function of its input and its version.
         how = f"{self._target_format} fit {self.style.img_size} reference {self.style.is_reference}"
-        return f"data:{self.mime};sha256,{source};{how};Pillow {PIL.__version__}"
+        return f"data:{self.mime};{source};{how};Pillow {PIL.__version__}"
 
     def encoded(self) -> EncodedPicture:
         """The picture as it is sent; read and encoded once for all samples on it.
@@ -123,7 +124,7 @@ class PictureSlot:
 
     def _encode(self, path: Path) -> EncodedPicture:
         if not self._is_changed:
-            return EncodedPicture(base64.b64encode(path.read_bytes()), self.header.wh)
+            return EncodedPicture(pybase64.b64encode(path.read_bytes()), self.header.wh)
         from PIL import Image
 
         with Image.open(path) as picture:
@@ -139,7 +140,7 @@ class PictureSlot:
                     data = encode(_on_white(small), "JPEG", quality=JPEG_QUALITY)
                 else:
                     data = encode(small, "PNG")
-        return EncodedPicture(base64.b64encode(data), small.size)
+        return EncodedPicture(pybase64.b64encode(data), small.size)
 
 
 def _on_white(picture: Any) -> Any:
@@ -231,13 +232,11 @@ def _hashed_data_url(text: str) -> str:
     head, found, data = text.partition(";base64,")
     if not found or not head.startswith("data:"):
         return text
-    import hashlib
-
     try:
-        content = base64.b64decode(data, validate=True)
+        content = pybase64.b64decode(data, validate=True)
     except ValueError:
         return text
-    return f"{head};sha256,{hashlib.sha256(content).hexdigest()}"
+    return f"{head};{bytes_digest(content)}"
 
 
 def slots_in(value: Any) -> Iterator[PictureSlot]:

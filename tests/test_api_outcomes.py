@@ -59,7 +59,6 @@ TRANSIENT = {
     "empty-body": Reply(body=b""),
     "broken-json": Reply(body=b'{"choices": [{"message": {"content": "B'),
     "cut-in-a-sign": Reply(body='{"choices": "é'.encode()[:-1]),
-    "deep-json": Reply(body=b"[" * 200_000),
     "json-text": Reply(body=b'"B"'),
     "json-null": Reply(body=b"null"),
     "no-choices": Reply(body=b'{"object": "chat.completion"}'),
@@ -72,7 +71,6 @@ TRANSIENT = {
     "content-absent": Reply(body=completion({"role": "assistant"})),
     "content-object": Reply(body=completion({"content": {"text": "B"}})),
     "content-number": Reply(body=completion({"content": 5})),
-    "parts-without-text": Reply(body=completion({"content": [{"type": "text", "text": 5}]})),
     "reasoning-alone": Reply(body=completion({"content": None, "reasoning_content": "B."})),
     "error-in-a-200": Reply(body=b'{"error": {"message": "overloaded"}}'),
 }  # fmt: skip
@@ -155,11 +153,23 @@ def test_no_failure_is_stored_as_an_answer_or_read_as_one(hopeless):
 
 def test_a_failure_is_described_in_its_record(hopeless):
     bench, _, failures = hopeless
-    errors = {name: by_number(bench)[n]["error"] for n, name in enumerate(failures, 1)}
+    errors = {name: by_number(bench)[n].get("error") for n, name in enumerate(failures, 1)}
     assert (errors["500"]["status_code"], errors["500"]["class"]) == (500, "http")
     assert errors["reset"]["class"] == "connection"
     assert errors["html"]["class"] == "bad_body"
     assert "<html>" in errors["html"]["message"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[" * 200_000, completion({"content": [{"type": "text", "text": 5}]})],
+    ids=["deep-json", "parts-without-text"],
+)
+def test_no_body_whatever_it_is_ends_the_run(body, tmp_path):
+    replies = [Reply(body=body), Reply("B"), Reply("B"), Reply("B")]
+    with MockServer(lambda request: replies.pop(0)) as server:
+        ran = bench_for(tmp_path, server, pictures=1).run("--api-nproc", "1", "--retry", "1")
+    assert (ran.code, len(ran.requests)) == (0, 4), ran.output
 
 
 def test_rate_limits_use_up_no_retries(tmp_path):
@@ -285,8 +295,13 @@ def test_a_run_that_cannot_work_stops_at_once_and_says_what_to_do(reply, said, t
         assert [text for text in said if text not in message] == []
         assert 'model "m"' in message
         assert 1 <= len(ran.requests) <= 3
-        again = bench.run("--api-nproc", "1")
-        assert len(again.requests) == 1  # nothing of it was taken for an answer
+
+
+def test_a_wrong_key_costs_one_request_for_each_in_flight(tmp_path):
+    with MockServer(lambda request: error(401)) as server:
+        bench = bench_for(tmp_path, server)
+        assert len(bench.run("--api-nproc", "1").requests) == 1
+        assert len(bench.run("--api-nproc", "1").requests) == 1  # nothing counts as answered
 
 
 def test_a_401_in_the_middle_keeps_what_was_answered(tmp_path):
@@ -358,22 +373,48 @@ def unused_port():
         return probe.getsockname()[1]
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "no-such-host.invalid"])
-def test_a_server_that_is_not_there_stops_the_run_at_once(host, tmp_path):
+# What resolvers say differs from machine to machine, so the process is given one of ours.
+RESOLVER = """
+import socket
+
+known = socket.getaddrinfo
+
+
+def getaddrinfo(host, *args, **kwargs):
+    if host in ("no-such-host.invalid", b"no-such-host.invalid"):
+        raise socket.gaierror({code}, {text!r})
+    return known(host, *args, **kwargs)
+
+
+socket.getaddrinfo = getaddrinfo
+"""
+
+
+@pytest.mark.parametrize(
+    ("host", "code", "text"),
+    [
+        ("127.0.0.1", 0, ""),
+        ("no-such-host.invalid", socket.EAI_NONAME, "Name or service not known"),
+        ("no-such-host.invalid", socket.EAI_AGAIN, "Temporary failure in name resolution"),
+        ("no-such-host.invalid", socket.EAI_NONAME, "nodename nor servname provided, or not known"),
+    ],
+    ids=["nobody-listens", "unknown-host", "no-name-server", "unknown-host-on-a-mac"],
+)
+def test_a_server_that_is_not_there_stops_its_model_at_once(host, code, text, tmp_path):
     with MockServer() as server:
         bench = bench_for(tmp_path, server)
-        url = f"http://{host}:{unused_port()}/v1"
-        bench.model["m"] = api_model(url)
-        # A second combination of the config goes on.
+        bench.code.mkdir()
+        (bench.code / "sitecustomize.py").write_text(RESOLVER.format(code=int(code), text=text))
+        bench.model["m"] = api_model(f"http://{host}:{unused_port()}/v1")
         bench.model["there"] = api_model(server.url)
         ran = bench.run("--retry", "0")
     assert ran.code == 1
     message = problem_of(ran)
-    assert 'model "m"' in message
+    assert 'model "m"' in message, ran.output
     assert "Is the server running, and is the base URL right?" in message
-    assert "test-key-123456" not in ran.output
-    assert len(ran.requests) == 9
     assert not [r for r in read_log_lines(bench.log(L1)) if r["kind"] == "answer"]
+    # The other model of the config is asked all the same.
+    assert len(ran.requests) == 9
     assert json.loads(bench.scores(L1, "there"))["total_sample_num"] == 9
 
 
