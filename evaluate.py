@@ -20,6 +20,7 @@ from benchmarks.base import Benchmark, Loaded
 from models import build_model
 from utils import checking, outputs
 from utils.cli import Options, parse_arguments
+from utils.concurrency import MOST_IN_FLIGHT
 from utils.config import ConfigReading, ModelEntry, RunConfig, read_config, redacted_dump
 from utils.console import ConsoleProgress, problem_report, render_summary, render_table
 from utils.contracts import ModelWrapper
@@ -28,6 +29,7 @@ from utils.environment import PROJECT, is_set, load_dotenv_files, odd_settings
 from utils.errors import UserError
 from utils.import_utils import check_reference, parse_caller, resolve
 from utils.inference_tools import Engine, EngineSettings, Interrupted, Job, Questions
+from utils.outcomes import Policy
 from utils.predictions import AnswerIndex, RunLog, read_log
 from utils.prompting import prompt_builder
 from utils.provenance import Stopwatch, end_record, run_record
@@ -117,7 +119,7 @@ def prepare(options: Options) -> Plan:
     models: dict[str, ModelWrapper] = {}
     for name, entry in entries.items():
         try:
-            models[name] = build_model(name, entry, connections=options.api_nproc)
+            models[name] = build_model(name, entry, connections=options.api_nproc or MOST_IN_FLIGHT)
         except UserError as error:
             problems += error.problems
             continue
@@ -291,8 +293,8 @@ def _prompt_function(entry: ModelEntry, name: str, dataset: str) -> Callable[...
 def _infer(plan: Plan, model: ModelWrapper, jobs: Sequence[Job]) -> None:
     options = plan.options
     settings = EngineSettings(
-        workers=options.api_nproc,
-        retries=options.retry,
+        in_flight=options.api_nproc,
+        policy=Policy(options.retry, options.outage_s, options.wait_for_server_s),
         fresh=options.fresh,
         keep_failed=options.ignore,
         skip_errors=is_set("SKIP_ERR"),

@@ -37,8 +37,10 @@ class Options:
     model: tuple[str, ...] = ()
     work_dir: Path = Path(DEFAULT_WORK_DIR)
     mode: str = "all"
-    api_nproc: int = 4
+    api_nproc: int | None = 4  # None: as many as the server takes
     retry: int = 5
+    outage_s: float = 900.0
+    wait_for_server_s: float = 0.0
     limit: int | None = None
     fresh: bool = False
     ignore: bool = False
@@ -65,10 +67,14 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         help=f"where results go (default: EVAL_WORK_DIR, else {DEFAULT_WORK_DIR})")  # fmt: skip
     add("--mode", choices=("all", "infer", "eval"), default="all",
         help="infer: ask only; eval: score what is there, without a model")  # fmt: skip
-    add("--api-nproc", type=_positive, default=4, metavar="N",
-        help="requests in flight at once (default 4)")  # fmt: skip
+    add("--api-nproc", type=_nproc, default=4, metavar="N",
+        help="requests in flight at once (default 4), or auto")  # fmt: skip
     add("--retry", type=_not_negative, default=5, metavar="N",
         help="attempts after the first for a failure in passing (default 5)")  # fmt: skip
+    add("--outage", type=_seconds, default=900.0, metavar="S",
+        help="how long a server may be away in the middle of a run (default 900)")  # fmt: skip
+    add("--wait-for-server", type=_seconds, default=0.0, metavar="S",
+        help="how long to wait for a server that is still loading (default 0)")  # fmt: skip
     add("--limit", type=_positive, metavar="N", help="the first N samples of each data set")
     add("--fresh", action="store_true", help="ask everything again, whatever is stored")
     add("--reuse", action="store_true", help="use stored answers that still fit (the default)")
@@ -88,6 +94,8 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         mode=given.mode,
         api_nproc=given.api_nproc,
         retry=given.retry,
+        outage_s=given.outage,
+        wait_for_server_s=given.wait_for_server,
         limit=given.limit,
         fresh=given.fresh,
         ignore=given.ignore,
@@ -102,6 +110,17 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a number from 1 up, got {text}")
     return number
+
+
+def _nproc(text: str) -> int | None:
+    return None if text == "auto" else _positive(text)
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected seconds from 0 up, got {text}")
+    return seconds
 
 
 def _not_negative(text: str) -> int:

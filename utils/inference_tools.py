@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from utils.asking import Asker, Unanswered
+from utils.concurrency import Gate, Limit
 from utils.contracts import (
-    CallError,
     Generation,
     ModelWrapper,
     Prepared,
@@ -26,7 +26,7 @@ from utils.contracts import (
 )
 from utils.errors import StopRun, UserError
 from utils.interrupt import two_step_interrupt
-from utils.outcomes import Action, History, decide, random_jitter
+from utils.outcomes import Policy
 from utils.predictions import AnswerIndex, Record, RunLog, Status, StoredAnswer
 from utils.records import Asked, answer_fields, new_record, user_error_fields
 
@@ -72,8 +72,8 @@ class EngineSettings:
     """How to ask.
 
     Attributes:
-        workers: requests in flight at most.
-        retries: attempts after the first.
+        in_flight: how many requests at once; None: as many as the server takes.
+        policy: how patient to be with the server.
         fresh: ask again what has an answer.
         keep_failed: do not ask again what failed last time.
         skip_errors: go on however often a user's function fails.
@@ -81,8 +81,8 @@ class EngineSettings:
         on_reason: told of each sample that is asked, and why.
     """
 
-    workers: int
-    retries: int
+    in_flight: int | None
+    policy: Policy
     fresh: bool = False
     keep_failed: bool = False
     skip_errors: bool = False
@@ -135,12 +135,13 @@ class Engine:
 
     def __init__(self, model: ModelWrapper, settings: EngineSettings, progress: Progress) -> None:
         self._model, self._settings, self._progress = model, settings, progress
-        limit = model.max_concurrency
-        self._workers = min(settings.workers, limit) if limit else settings.workers
+        limit = Limit.of(_at_most(settings.in_flight, model.max_concurrency))
+        self._workers = limit.most
         self._inbox: queue.SimpleQueue[_Turn | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
         self._stopping = threading.Event()
-        self._answered = threading.Event()  # the server has answered something in this run
+        self._gate = Gate(limit, self._stopping)
+        self._asker = Asker(model, settings.policy, self._gate, self._stopping)
         self._user_failures_in_a_row = 0
         self._refusals_in_a_row: int | None = 0  # None once something was answered
 
@@ -156,7 +157,7 @@ class Engine:
         turns = self._first_turns(jobs)
         in_flight = 0
         draining = False
-        with two_step_interrupt() as interrupted:
+        with two_step_interrupt(self._stop) as interrupted:
             try:
                 while True:
                     while in_flight < 2 * self._workers and not draining and not interrupted:
@@ -175,11 +176,16 @@ class Engine:
                         self._inbox.put(following)
                         in_flight += 1
             finally:
-                self._stopping.set()
+                self._stop()
                 for _ in range(self._workers):
                     self._inbox.put(None)
             if interrupted:
                 raise Interrupted
+
+    def _stop(self) -> None:
+        """Nothing more is sent; what is under way comes back."""
+        self._stopping.set()
+        self._gate.wake()
 
     # -- the calling thread: prompts and log ------------------------------------------------------
 
@@ -310,44 +316,29 @@ class Engine:
         return _Outcome(turn, before | now, generation, reused=True, write=is_new_here)
 
     def _ask(self, turn: _Turn, prepared: Prepared, record: Record) -> _Outcome:
-        """Attempts until there is an answer or `utils.outcomes` says that there will be none."""
-        failures, attempts, rate_limited_s = 0, 0, 0.0
-        while True:
-            attempts += 1
-            began_s = time.monotonic()
-            try:
-                generation = self._model.generate(prepared)
-            except StopRun as stop:  # the checkpoint cannot be loaded, say
-                return _Outcome(turn, stop=stop)
-            except (UserFunctionError, UserError) as error:
-                return self._failed_before_asking(turn, prepared, error)
-            except CallError as error:
-                record["attempts"] = attempts
-                history = History(failures, rate_limited_s, self._answered.is_set())
-                decision = decide(
-                    error, history, retries=self._settings.retries, jitter=random_jitter()
-                )
-                if decision.action is Action.STOP:
-                    return _Outcome(turn, stop=StopRun(_stop_text(self._model.name, error)))
-                if decision.action is not Action.AGAIN:
-                    record["status"] = Status(decision.action.value)
-                    record["error"] = {"class": error.kind, "message": str(error),
-                                       "status_code": error.status_code}  # fmt: skip
-                    return _Outcome(turn, record)
-                failures += decision.counts
-                rate_limited_s += 0.0 if decision.counts else decision.wait_s
-                if self._stopping.wait(decision.wait_s):
-                    return _Outcome(turn)
-                continue
-            self._answered.set()
-            record |= answer_fields(generation, record["sizes"])
-            record |= {"attempts": attempts, "latency_s": round(time.monotonic() - began_s, 4)}
-            if generation.postprocess_error is None:
-                return _Outcome(turn, record, generation)
-            summary = generation.postprocess_error.strip().splitlines()[-1]
-            failure = UserFunctionError("postprocess", summary, generation.postprocess_error)
-            record |= {"status": Status.FAILED, "error": user_error_fields(failure)}
-            return _Outcome(turn, record, user_error=failure)
+        try:
+            came = self._asker.ask(prepared)
+        except StopRun as stop:
+            return _Outcome(turn, stop=stop)
+        except (UserFunctionError, UserError) as error:
+            return self._failed_before_asking(turn, prepared, error)
+        if came is None:
+            return _Outcome(turn)
+        record["attempts"] = came.attempts
+        if isinstance(came, Unanswered):
+            record["status"] = came.status
+            record["error"] = {"class": came.error.kind, "message": str(came.error),
+                               "status_code": came.error.status_code}  # fmt: skip
+            return _Outcome(turn, record)
+        generation = came.generation
+        record |= answer_fields(generation, record["sizes"])
+        record["latency_s"] = round(came.latency_s, 4)
+        if generation.postprocess_error is None:
+            return _Outcome(turn, record, generation)
+        summary = generation.postprocess_error.strip().splitlines()[-1]
+        failure = UserFunctionError("postprocess", summary, generation.postprocess_error)
+        record |= {"status": Status.FAILED, "error": user_error_fields(failure)}
+        return _Outcome(turn, record, user_error=failure)
 
     def _failed_before_asking(
         self, turn: _Turn, prepared: Prepared | None, error: UserFunctionError | UserError
@@ -360,17 +351,12 @@ class Engine:
         return _Outcome(turn, record)
 
 
+def _at_most(wanted: int | None, most: int | None) -> int | None:
+    """The smaller of two numbers of which either may be missing."""
+    known = [number for number in (wanted, most) if number is not None]
+    return min(known) if known else None
+
+
 def _turn_key(sample: Asked, number: int) -> str:
     """The sample's key; later turns of an episode (rotations, steps) have one each."""
     return sample.key if number == 0 else f"{sample.key}~{number}"
-
-
-def _stop_text(model: str, error: CallError) -> str:
-    advice = {
-        401: "The server does not accept the API key.",
-        402: "The account has no credit.",
-        403: "The key may not use this model.",
-        404: "No such model or no such path: base URLs usually end in /v1.",
-        429: "The account's quota is used up.",
-    }.get(error.status_code or 0, "Is the server running, and is the base URL right?")
-    return f'model "{model}": {error}. {advice} Answers so far are kept.'
