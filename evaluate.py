@@ -9,32 +9,46 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from benchmarks import BENCHMARK, PLANNED
-from benchmarks.base import Benchmark, Loaded
+from benchmarks.base import Benchmark, Loaded, ParseFunction, grouped
 from models import build_model
-from utils import checking, outputs
+from utils import checking
 from utils.cli import Options, parse_arguments
 from utils.concurrency import MOST_IN_FLIGHT
-from utils.config import ConfigReading, ModelEntry, RunConfig, read_config, redacted_dump
+from utils.config import (
+    ConfigReading,
+    DataEntry,
+    ModelEntry,
+    RunConfig,
+    read_config,
+    redacted_dump,
+)
+from utils.config_text import key_path
 from utils.console import ConsoleProgress, problem_report, render_summary, render_table
 from utils.contracts import ModelWrapper
 from utils.data_root import data_root, image_root
 from utils.environment import PROJECT, is_set, load_dotenv_files, odd_settings
-from utils.errors import UserError
+from utils.errors import StopRun, UserError
 from utils.import_utils import check_reference, parse_caller, resolve
 from utils.inference_tools import Engine, EngineSettings, Interrupted, Job, Questions
 from utils.outcomes import Policy
 from utils.predictions import AnswerIndex, RunLog, read_log
 from utils.prompting import prompt_builder
 from utils.provenance import Stopwatch, end_record, run_record
-from utils.run_folder import RunFolder, git_commit, name_collisions, newest_log
-from utils.scoring import ScoredSet, predictions_of, score_log
+from utils.results import write_predictions, write_results
+from utils.run_folder import (
+    RunFolder,
+    git_commit,
+    name_collisions,
+    newest_log,
+    work_dir_problems,
+)
+from utils.scoring import score_log
 from utils.secrets import SecretFilter, secrets_in
 from utils.spelling import did_you_mean
 
@@ -47,8 +61,13 @@ class DataSet:
 
     benchmark: Benchmark
     mode: str
-    parse: Callable[[str, Mapping[str, Any]], Any]
+    parse: ParseFunction
     loaded: Loaded = field(default_factory=lambda: Loaded([], []))
+
+    @property
+    def bad_samples(self) -> list[str]:
+        """The samples that are left out, one line for each picture or sample."""
+        return [f"{self.benchmark.name}: {line}" for line in grouped(self.loaded.bad)]
 
 
 @dataclass
@@ -64,8 +83,8 @@ class Plan:
 
     @property
     def bad_samples(self) -> list[str]:
-        """All samples that are left out, one line each."""
-        return [f"{name}: {bad}" for name, data in self.data.items() for bad in data.loaded.bad]
+        """All samples that are left out."""
+        return [line for data in self.data.values() for line in data.bad_samples]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -106,77 +125,76 @@ def prepare(options: Options) -> Plan:
     secrets.install()
     for warning in [*reading.warnings, *odd_settings()]:
         print(f"warning: {warning}")
+    entries = {n: e for n, e in reading.models.items() if not options.model or n in options.model}
+    wanted = {n: e for n, e in reading.data.items() if not options.data or n in options.data}
     problems = list(reading.problems)
-    selected = _is_selected(reading, options, problems)
+    problems += _unknown_names("--model", options.model, reading.models)
+    problems += _unknown_names("--data", options.data, reading.data)
+    broken = set()
     for reference in reading.function_refs:
-        if selected(reference.key_path):
-            problems += check_reference(reference)
-    if reading.config is None or problems:
-        raise UserError(problems)
-    config = reading.config
-    entries = {n: e for n, e in config.model.items() if not options.model or n in options.model}
+        if _is_left_out(reference.key_path, reading, entries, wanted):
+            continue
+        found = check_reference(reference)
+        problems += found
+        broken |= {reference.key_path} if found else set()
     problems += name_collisions(entries)
+    problems += work_dir_problems(options.work_dir)
     models: dict[str, ModelWrapper] = {}
     for name, entry in entries.items():
-        try:
-            models[name] = build_model(name, entry, connections=options.api_nproc or MOST_IN_FLIGHT)
-        except UserError as error:
-            problems += error.problems
-            continue
-        if options.mode != "eval":
-            where = f'{options.config}: model."{name}"'
-            problems += [f"{where}: {problem}" for problem in models[name].problems()]
-    data = {}
-    for name, wanted in config.data.items():
-        if options.data and name not in options.data:
+        if entry is not None and not _has_any(broken, f'model."{name}".', f"model.{name}."):
+            model = build_model(name, entry, connections=options.api_nproc or MOST_IN_FLIGHT)
+            models[name] = model
+            if options.mode != "eval":
+                where = f"{options.config}: {key_path('model', name)}"
+                problems += [f"{where}: {problem}" for problem in model.problems()]
+    data: dict[str, DataSet] = {}
+    for name, asked in wanted.items():
+        if asked is None or _has_any(broken, f"data.{name}."):
             continue
         benchmark = BENCHMARK[name](data_root() / "MMBench-GUI", image_root())
-        parse = _parse_function(benchmark, wanted.parse_function)
-        data[name] = DataSet(benchmark, wanted.mode, parse)
-        if options.mode == "eval":
-            continue
-        try:
-            data[name].loaded = benchmark.load(wanted.mode)
-        except UserError as error:
-            problems += error.problems
-    plan = Plan(options, config, redacted_dump(config, secrets), models, data, secrets)
+        data[name] = DataSet(benchmark, asked.mode, _parse_function(benchmark, asked))
+        if options.mode != "eval":
+            try:
+                data[name].loaded = benchmark.load(asked.mode)
+            except UserError as error:
+                problems += error.problems
+    for name in models:
+        problems += RunFolder.for_today(options.work_dir, name, PROJECT).owner_problems(data)
     if options.strict:
-        problems += plan.bad_samples
-    if problems:
+        problems += [bad for name in data for bad in data[name].bad_samples]
+    if problems or reading.config is None:
         raise UserError(list(dict.fromkeys(problems)))
-    return plan
+    dump = redacted_dump(reading.config, secrets)
+    return Plan(options, reading.config, dump, models, data, secrets)
 
 
-def _is_selected(
-    reading: ConfigReading, options: Options, problems: list[str]
-) -> Callable[[str], bool]:
-    """Whether a key path is selected by `--model` and `--data`; unknown names are problems."""
-    if reading.config is not None:
-        for option, wanted, known in (
-            ("--model", options.model, reading.config.model),
-            ("--data", options.data, reading.config.data),
-        ):
-            for name in wanted:
-                if name not in known:
-                    hint = did_you_mean(name, list(known))
-                    names = ", ".join(known)
-                    problems.append(f"{option} {name}: not in the config{hint}; it has {names}")
-    left_out = [f'model."{n}".' for n in _others(reading.config, "model", options.model)]
-    left_out += [f"data.{n}." for n in _others(reading.config, "data", options.data)]
-    return lambda key_path: not key_path.startswith(tuple(left_out))
+def _unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object]) -> list[str]:
+    return [
+        f"{option} {name}: not in the config{did_you_mean(name, list(known))}; "
+        f"it has {', '.join(known) or 'none'}"
+        for name in wanted
+        if name not in known
+    ]
 
 
-def _others(config: RunConfig | None, section: str, wanted: Sequence[str]) -> list[str]:
-    names = getattr(config, section, {})
-    return [name for name in names if wanted and name not in wanted]
+def _is_left_out(
+    place: str, reading: ConfigReading, models: Mapping[str, object], data: Mapping[str, object]
+) -> bool:
+    """Whether `--model` or `--data` leaves out what a key path belongs to."""
+    others = [key_path("model", name) for name in reading.models if name not in models]
+    others += [key_path("data", name) for name in reading.data if name not in data]
+    return place.startswith(tuple(f"{other}." for other in others))
 
 
-def _parse_function(
-    benchmark: Benchmark, dotted: str | None
-) -> Callable[[str, Mapping[str, Any]], Any]:
-    if not dotted:
+def _has_any(places: Collection[str], *starts: str) -> bool:
+    return any(place.startswith(starts) for place in places)
+
+
+def _parse_function(benchmark: Benchmark, entry: DataEntry) -> ParseFunction:
+    if not entry.parse_function:
         return benchmark.default_parse
-    return parse_caller(resolve(dotted, role=f"data.{benchmark.name}.parse_function"))
+    role = f"data.{benchmark.name}.parse_function"
+    return parse_caller(resolve(entry.parse_function, role=role))
 
 
 # -- check ----------------------------------------------------------------------------------------
@@ -184,11 +202,11 @@ def _parse_function(
 
 def check(plan: Plan) -> int:
     """`--check`: reports what a run would do and everything that would go wrong."""
-    problems: list[str] = []
     for data in plan.data.values():
         print(f"{data.benchmark.name}: {len(data.loaded.samples)} samples, mode {data.mode}")
-        unreadable = checking.unreadable_pictures(data.loaded.samples)
-        problems += [f"{image}: cannot be decoded: {why}" for image, why in unreadable.items()]
+    samples = [sample for data in plan.data.values() for sample in data.loaded.samples]
+    unreadable = checking.unreadable_pictures(samples)
+    problems = [f"{image}: cannot be decoded: {why}" for image, why in unreadable.items()]
     for name, model in plan.models.items():
         print(f'\nmodel "{name}"')
         folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
@@ -235,7 +253,6 @@ def _evaluate_model(plan: Plan, name: str, model: ModelWrapper) -> int:
     try:
         jobs = []
         for dataset in plan.data:
-            folder.check_owner(dataset)
             logs.append(RunLog(folder.log(dataset)))
             jobs.append(_open_job(plan, name, dataset, folder, logs[-1]))
         _infer(plan, model, jobs)
@@ -299,6 +316,7 @@ def _infer(plan: Plan, model: ModelWrapper, jobs: Sequence[Job]) -> None:
         keep_failed=options.ignore,
         skip_errors=is_set("SKIP_ERR"),
         clean=plan.secrets.clean_object,
+        clean_text=plan.secrets.clean,
         on_reason=(lambda key, why: print(f"asking {key}: {why}")) if options.verbose else _quiet,
     )
     progress = ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
@@ -331,58 +349,35 @@ def _write(
     plan: Plan, model: ModelWrapper, folder: RunFolder, dataset: str, *, partial_run: bool
 ) -> int:
     """Scores a log and writes the files derived from it."""
-    options, data = plan.options, plan.data[dataset]
-    benchmark = data.benchmark
+    options, data, clean = plan.options, plan.data[dataset], plan.secrets.clean_object
     content = read_log(folder.log(dataset))
     postprocess = partial(model.postprocess, dataset=dataset)
     if options.mode == "infer":
-        rows = predictions_of(content, postprocess)
-        sheet = folder.file(dataset, ".xlsx", partial=partial_run)
-        outputs.write_sheet(sheet, outputs.columns_of(rows), rows)
-        folder.link_newest([sheet, folder.log(dataset)])
+        write_predictions(folder, dataset, content, postprocess, clean, partial_run=partial_run)
         return DONE
-    scored = score_log(
-        content,
-        benchmark,
-        mode=data.mode,
-        limit=options.limit,
-        postprocess=postprocess,
-        parse=data.parse,
-        kwargs=plan.config.model[model.name].kwargs,
-        settings=os.environ,
-        skip_errors=is_set("SKIP_ERR"),
-    )
+    try:
+        scored = score_log(
+            content,
+            data.benchmark,
+            mode=data.mode,
+            limit=options.limit,
+            postprocess=postprocess,
+            parse=data.parse,
+            kwargs=plan.config.model[model.name].kwargs,
+            settings=os.environ,
+            skip_errors=is_set("SKIP_ERR"),
+        )
+    except StopRun as stop:  # this data set's functions; the others are scored all the same
+        print(problem_report([f"{dataset}: {stop}"], ran=True), file=sys.stderr)
+        return SOME_FAILED
     partial_run = partial_run or scored.missing > 0
-    files = _write_files(folder, benchmark, scored, dataset, partial_run=partial_run)
-    folder.link_newest([*files, folder.log(dataset)])
+    files = write_results(folder, data.benchmark, scored, clean, partial_run=partial_run)
     note = " (partial)" if partial_run else ""
-    print()
-    print(render_table(benchmark.table(scored.scores), model.name, len(scored.samples), note=note))
+    table = data.benchmark.table(scored.scores)
+    print("\n" + render_table(table, model.name, len(scored.samples), note=note))
     print("\n".join(render_summary(scored, verbose=options.verbose)))
-    print(f"Files: {files[-1]}" + (f" and {len(files) - 1} more beside it" if files[1:] else ""))
-    bad = scored.counts["failed"] + scored.counts["refused"] + scored.missing
-    return SOME_FAILED if bad else DONE
-
-
-def _write_files(
-    folder: RunFolder, benchmark: Benchmark, scored: ScoredSet, dataset: str, *, partial_run: bool
-) -> list[Path]:
-    name = partial(folder.file, dataset, partial=partial_run)
-    predictions = [{**s.line, "prediction": s.prediction} for s in scored.samples]
-    if benchmark.level == "L1":
-        results = [{**row, **s.judgement.columns}
-                   for row, s in zip(predictions, scored.samples, strict=True)]  # fmt: skip
-    else:
-        results = [dict(s.judgement.columns) for s in scored.samples]
-    files = [
-        name(".xlsx"),
-        name(f"_{benchmark.result_suffix}.xlsx"),
-        name(f"_{benchmark.score_suffix}.json"),
-    ]
-    outputs.write_sheet(files[0], outputs.columns_of(predictions), predictions)
-    outputs.write_sheet(files[1], outputs.columns_of(results), results)
-    outputs.write_json(files[2], scored.scores)
-    return files
+    print(f"Files: {files[-1]} and {len(files) - 1} more beside it")
+    return SOME_FAILED if scored.has_failures else DONE
 
 
 def _quiet(key: str, reason: str) -> None:

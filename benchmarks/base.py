@@ -47,13 +47,21 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class BadSample:
-    """A sample that cannot be asked or scored, and why."""
+    """A sample that cannot be asked or scored, and why.
+
+    Attributes:
+        where: the place in the annotation file.
+        picture: as the annotation names it.
+        is_picture: the picture is to blame, so that all samples on it share the problem.
+    """
 
     where: str
+    picture: str
     problem: str
+    is_picture: bool = False
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.problem}"
+        return f"{self.where}, {self.picture}: {self.problem}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,24 +135,29 @@ class Benchmark(ABC):
         samples: list[Sample] = []
         bad: list[BadSample] = []
         for (key, _), row in zip(asked, whole, strict=True):
-            found = self._sample_or_problem(row, key)
+            found = self._sample_or_problem(row, key, mode)
             if isinstance(found, Sample):
                 samples.append(found)
             else:
                 bad.append(found)
         return Loaded(samples, bad)
 
-    def _sample_or_problem(self, row: Line, key: str) -> Sample | BadSample:
-        where = f"{self.annotation_file.name}, index {row.get('index')}, {row.get('image_path')}"
-        image = self.image_root / str(row.get("image_path"))
+    def _sample_or_problem(self, row: Line, key: str, mode: str) -> Sample | BadSample:
+        where = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
+        picture = str(row.get("image_path"))
+        image = self.image_root / picture
         try:
             file_wh = read_header(image).wh
         except FileNotFoundError:
-            return BadSample(where, f"picture missing: {image}")
-        except OSError as error:
-            return BadSample(where, f"picture unreadable: {error}")
+            return BadSample(where, picture, f"picture missing: {image}", is_picture=True)
+        except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+            return BadSample(where, picture, f"picture unreadable: {error}", is_picture=True)
         problem = self.problem_of(row, file_wh)
-        return BadSample(where, problem) if problem else Sample(key, row, image, file_wh)
+        return BadSample(where, picture, problem) if problem else Sample(key, row, image, file_wh)
+
+    def place_of(self, row: Line, mode: str) -> str:
+        """Where a row stands in the annotation file, for people."""
+        return f"index {row.get('index')}"
 
     def key_text(self, row: Line) -> str:
         """Hash that names a sample whatever the mode."""
@@ -274,6 +287,13 @@ def with_all_columns(rows: list[Line]) -> list[Line]:
     """Every row with the columns of all rows, None where it lacks one."""
     columns = dict.fromkeys(column for row in rows for column in row)
     return [{column: row.get(column) for column in columns} for row in rows]
+
+
+def grouped(bad: Iterable[BadSample]) -> list[str]:
+    """One line for each bad sample; one for all samples on a picture that is to blame."""
+    counts = Counter((b.picture, b.problem) for b in bad if b.is_picture)
+    lines = [str(b) for b in bad if not b.is_picture]
+    return [f"{picture} ({n} samples): {why}" for (picture, why), n in counts.items()] + lines
 
 
 def image_path_of(row: Mapping[str, Any]) -> str | None:

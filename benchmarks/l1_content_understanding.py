@@ -57,6 +57,11 @@ class GUIContentUnderstanding(Benchmark):
                 rows.append(row)
         return rows
 
+    def place_of(self, row: Line, mode: str) -> str:
+        """By its number among all questions, or by the index of its image."""
+        name = "question" if mode == "all" else "index"
+        return f"{name} {row.get('index')}"
+
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether a question is of that difficulty."""
         return mode in ("all", row.get("difficulty"))

@@ -9,6 +9,8 @@ from typing import Any
 from utils.contracts import CallError, Generation, Sizes
 from utils.errors import UserError
 
+LONGEST_ERROR_BODY = 64 * 1024
+
 
 def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
     """The body of a 200 answer as a `Generation`.
@@ -99,6 +101,6 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def _excerpt(body: bytes, limit: int = 500) -> str:
-    text = " ".join(body.decode("utf-8", "replace").split())
-    return text[:limit] + ("…" if len(text) > limit else "") or "(empty)"
+def _excerpt(body: bytes) -> str:
+    """The body on one line; whoever shows it shortens it, after secrets have been removed."""
+    return " ".join(body[:LONGEST_ERROR_BODY].decode("utf-8", "replace").split()) or "(empty)"

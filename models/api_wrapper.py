@@ -23,7 +23,12 @@ from utils.contracts import (
 from utils.endpoint import OPENAI_HOST, PLACEHOLDER_KEY, parse_endpoint, resolve_api_key
 from utils.fingerprints import digest
 from utils.images import read_header
-from utils.user_functions import SerialUnlessThreadSafe, call_user_function, private_copy
+from utils.user_functions import (
+    SerialUnlessThreadSafe,
+    call_postprocess,
+    call_user_function,
+    private_copy,
+)
 
 DEFAULT_TIMEOUT_S = 600.0
 # Of generate_cfg: they say how to send a request, not what it asks.
@@ -107,7 +112,9 @@ class APIModelWrapper:
         self._identity = model_identity or [self._endpoint.base_url, self._endpoint.model]
         self._connections = connections
         lock = threading.Lock()  # one for both functions: they may share globals
-        self._preprocess = preprocess_function and SerialUnlessThreadSafe(preprocess_function, lock)
+        self._preprocess = preprocess_function and SerialUnlessThreadSafe(
+            preprocess_function, lock, copy_result=True
+        )
         self._postprocess = postprocess_function and SerialUnlessThreadSafe(
             postprocess_function, lock
         )
@@ -161,13 +168,14 @@ class APIModelWrapper:
         )
         if isinstance(payload, list):
             payload = {"messages": payload}
-        if not isinstance(payload, dict) or not isinstance(payload.get("messages"), list):
+        made = payload.get("messages") if isinstance(payload, dict) else None
+        if not isinstance(made, list) or not made or not all(map(_is_chat_message, made)):
             text = (
-                f"returned {type(payload).__name__}; expected a list of chat messages, or a dict "
-                'with "messages"'
+                f"returned {payload!r:.200}; expected a list of chat messages "
+                '({"role", "content"}), or a dict with "messages"'
             )
             raise UserFunctionError("preprocess", text, text)
-        return payload
+        return dict(payload)
 
     def _sizes(self, messages: list[Message]) -> Sizes:
         paths = [message["value"] for message in messages if message["type"] == "image"]
@@ -251,17 +259,16 @@ class APIModelWrapper:
         """
         if self._postprocess is None:
             return text
-        kwargs = {**private_copy(dict(self._kwargs)), "dataset_name": dataset}
-        reply = call_user_function("postprocess", self._postprocess, text, None, None, **kwargs)
-        if not isinstance(reply, str):
-            problem = f"returned {type(reply).__name__}; expected str"
-            raise UserFunctionError("postprocess", problem, problem)
-        return reply
+        return call_postprocess(self._postprocess, text, self._kwargs, dataset)
 
     def close(self) -> None:
         """Drops the connections."""
         if self._client is not None:
             self._client.close()
+
+
+def _is_chat_message(message: Any) -> bool:
+    return isinstance(message, Mapping) and "role" in message
 
 
 def _without_pictures(value: Any) -> Any:

@@ -11,7 +11,7 @@ from utils.errors import UserError
 from utils.fingerprints import code_digest, digest
 from utils.images import content_digest, read_header
 from utils.import_utils import custom_arguments
-from utils.user_functions import as_user_error, call_user_function, private_copy
+from utils.user_functions import as_user_error, call_postprocess, private_copy
 
 
 class CustomModelWrapper:
@@ -47,11 +47,17 @@ class CustomModelWrapper:
 
     def problems(self) -> list[str]:
         """Builds the object: a class whose weights are missing says so before anything is asked."""
+        wanted = self.max_concurrency
+        if wanted is not None and (type(wanted) is not int or wanted < 1):
+            name = getattr(self._class, "__qualname__", "the class")
+            return [f"{name}.max_concurrency must be a whole number from 1 up, not {wanted!r}"]
         try:
             self._built()
         except UserError as error:
             return list(error.problems)
-        except Exception as error:  # noqa: BLE001 - the user's constructor may raise anything
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a constructor may raise anything, and exit
             return [f"cannot be built: {as_user_error('model', error).summary}"]
         return []
 
@@ -101,7 +107,8 @@ class CustomModelWrapper:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            raise CallError("model", as_user_error("generate", error).summary) from error
+            told = as_user_error("generate", error)
+            raise CallError("model", told.summary, trace=told.trace) from error
         if not isinstance(text, str):
             raise CallError("model", f"generate returned {type(text).__name__}; expected str")
         return Generation(text, sizes=prepared.sizes)
@@ -114,11 +121,7 @@ class CustomModelWrapper:
         """
         if self._postprocess is None:
             return text
-        kwargs = {**private_copy(dict(self._kwargs)), "dataset_name": dataset}
-        reply: str = call_user_function(
-            "postprocess", self._postprocess, text, None, None, **kwargs
-        )
-        return reply
+        return call_postprocess(self._postprocess, text, self._kwargs, dataset)
 
     def close(self) -> None:
         """Lets the object go."""

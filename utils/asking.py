@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from utils.concurrency import Gate
@@ -20,6 +21,7 @@ from utils.outcomes import (
 )
 from utils.predictions import Status
 
+LONGEST_ERROR_TEXT = 600  # characters of what a server said
 MISPLACED_IN_A_ROW = 10  # 403 and 404 after answers: then it is not the sample
 
 
@@ -52,12 +54,19 @@ class Asker:
     Args:
         gate: how many may ask at once.
         stopping: when set, nothing is asked any more.
+        clean: removes secrets from a text.
     """
 
     def __init__(
-        self, model: ModelWrapper, policy: Policy, gate: Gate, stopping: threading.Event
+        self,
+        model: ModelWrapper,
+        policy: Policy,
+        gate: Gate,
+        stopping: threading.Event,
+        clean: Callable[[str], str],
     ) -> None:
         self._model, self._policy, self._gate, self._stopping = model, policy, gate, stopping
+        self._clean = clean
         self._lock = threading.Lock()
         self._began_s: float | None = None
         self._has_answers = False
@@ -81,7 +90,7 @@ class Asker:
                 try:
                     generation = self._model.generate(prepared)
                 except CallError as error:
-                    failure = error
+                    failure = self._presentable(error)
                 else:
                     self._note_answer()
                     return Answered(generation, attempts, time.monotonic() - began_s)
@@ -101,6 +110,14 @@ class Asker:
                 rate_limited_s += decision.wait_s
             if self._stopping.wait(decision.wait_s):
                 return None
+
+    def _presentable(self, error: CallError) -> CallError:
+        """The error with its text cleaned first and then shortened, so that no half key is left."""
+        text = self._clean(str(error))
+        if len(text) > LONGEST_ERROR_TEXT:
+            text = text[:LONGEST_ERROR_TEXT] + "…"
+        error.args = (text,)
+        return error
 
     def _note_start(self) -> float:
         now_s = time.monotonic()

@@ -106,25 +106,27 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 up, got {text}")
-    return number
+    return int(_number(text, 1, whole=True))
+
+
+def _not_negative(text: str) -> int:
+    return int(_number(text, 0, whole=True))
+
+
+def _seconds(text: str) -> float:
+    return _number(text, 0, whole=False)
 
 
 def _nproc(text: str) -> int | None:
     return None if text == "auto" else _positive(text)
 
 
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected seconds from 0 up, got {text}")
-    return seconds
-
-
-def _not_negative(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 up, got {text}")
+def _number(text: str, least: int, *, whole: bool) -> float:
+    wanted = f"a {'whole ' if whole else ''}number from {least} up"
+    try:
+        number = int(text) if whole else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected {wanted}, got {text!r}") from None
+    if not least <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected {wanted}, got {text}")
     return number

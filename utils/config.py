@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from utils import config_rules as rules
 from utils.config_rules import Finding, kind_of
@@ -26,6 +27,7 @@ __all__ = [
     "redacted_dump",
 ]  # fmt: skip
 
+T = TypeVar("T")
 L1_NAME = "GUIContentUnderstanding"
 PLANNED_IMP_TYPES = {
     "vllm": "is not available yet, it comes with a later version; until then start the server "
@@ -42,6 +44,7 @@ class ConfigReading:
 
     Attributes:
         config: the typed config; None if there are problems.
+        models, data: every entry that the file names; None for one with problems of its own.
         problems: one line each, in file order.
         warnings: one line each.
         function_refs: the functions it names, also where other parts have problems.
@@ -49,6 +52,8 @@ class ConfigReading:
     """
 
     config: RunConfig | None = None
+    models: dict[str, ModelEntry | None] = field(default_factory=dict)
+    data: dict[str, DataEntry | None] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     function_refs: list[FunctionRef] = field(default_factory=list)
@@ -155,19 +160,23 @@ class _Reader:
             if name not in ("model", "data"):
                 hint = did_you_mean(name, ("model", "data")) or "; known are model and data"
                 self._problem((name,), f"unknown key{hint}")
-        models = {
-            name: self._model(name, raw) for name, raw in self._section(whole, "model", "model")
-        }
-        data = {
-            name: self._dataset(name, raw) for name, raw in self._section(whole, "data", "data set")
-        }
+        for name, raw in self._section(whole, "model", "model"):
+            self._out.models[name] = self._if_sound(self._model, name, raw)
+        for name, raw in self._section(whole, "data", "data set"):
+            self._out.data[name] = self._if_sound(self._dataset, name, raw)
         if not self._out.problems:
             self._out.config = RunConfig(
                 path=self._path,
-                model={name: entry for name, entry in models.items() if entry is not None},
-                data={name: entry for name, entry in data.items() if entry is not None},
+                model={n: entry for n, entry in self._out.models.items() if entry is not None},
+                data={n: entry for n, entry in self._out.data.items() if entry is not None},
                 warnings=tuple(self._out.warnings),
             )
+
+    def _if_sound(self, read: Callable[[str, Any], T | None], name: str, raw: Any) -> T | None:
+        """An entry, or None if reading it added to the problems."""
+        before = len(self._out.problems)
+        entry = read(name, raw)
+        return entry if len(self._out.problems) == before else None
 
     def _problem(self, place: tuple[str | int, ...], what: str) -> None:
         at = f"{key_path(*place)}: " if place else ""
@@ -231,7 +240,7 @@ class _Reader:
 
     def _generate_findings(self, entry: Mapping[str, Any], imp_type: str) -> list[Finding]:
         findings: list[Finding] = []
-        if imp_type == "openai" and rules.api_parameters() is None:
+        if imp_type == "openai" and find_spec("openai") is None:
             findings.append(
                 (("imp_type",), "API models need the package openai: pip install openai")
             )

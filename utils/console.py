@@ -91,16 +91,22 @@ def render_summary(scored: ScoredSet, *, verbose: bool) -> list[str]:
     counts = scored.counts
     total = counts["samples"]
     lines = []
-    parts = [f"{counts['answered']} of {total} answered"]
+    lines.append(f"{counts['answered']} of {total} answered")
     for name, text in (
-        ("unparsed", "without a readable answer (wrong in the score)"),
-        ("refused", "refused by the server (wrong in the score)"),
-        ("failed", "failed (wrong in the score, asked again by the same command)"),
+        ("unparsed", "without a readable answer: wrong in the score"),
+        ("refused", "refused by the server: wrong in the score"),
+        ("failed", "failed: wrong in the score, asked again by the same command"),
+        ("spoilt", "spoilt by the postprocess function: wrong in the score; mend it, nothing is "
+                   "asked anew"),
         ("cut_off", "cut off at the token limit"),
-    ):
+        ("retried", "needed more than one attempt"),
+    ):  # fmt: skip
         if counts[name]:
-            parts.append(f"{counts[name]} {text}")
-    lines.append("; ".join(parts))
+            share = 100 * counts[name] / total
+            lines.append(f"  {counts[name]} ({share:.1f} %) {text}")
+    if counts["completion_tokens"]:
+        tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
+        lines.append(f"  tokens: {tokens} (prompt + completion)")
     if scored.missing:
         lines.append(f"{scored.missing} samples of this run have not been asked yet")
     if counts["size_differs"]:

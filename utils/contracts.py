@@ -122,6 +122,7 @@ class CallError(Exception):
         code: the server's own error code, e.g. "insufficient_quota", or None.
         retry_after_s: what the server asked for, or None.
         latency_s: how long the attempt took.
+        trace: traceback of a model in this process; empty for servers.
     """
 
     def __init__(
@@ -133,9 +134,10 @@ class CallError(Exception):
         code: str | None = None,
         retry_after_s: float | None = None,
         latency_s: float = 0.0,
+        trace: str = "",
     ) -> None:
         self.kind, self.status_code, self.code = kind, status_code, code
-        self.retry_after_s, self.latency_s = retry_after_s, latency_s
+        self.retry_after_s, self.latency_s, self.trace = retry_after_s, latency_s, trace
         super().__init__(message)
 
 

@@ -28,7 +28,13 @@ from utils.errors import StopRun, UserError
 from utils.interrupt import two_step_interrupt
 from utils.outcomes import Policy
 from utils.predictions import AnswerIndex, Record, RunLog, Status, StoredAnswer
-from utils.records import Asked, answer_fields, new_record, user_error_fields
+from utils.records import (
+    Asked,
+    answer_fields,
+    call_error_fields,
+    new_record,
+    user_error_fields,
+)
 
 FAILURES_IN_A_ROW = 10  # of the user's functions: after that it is the function, not the sample
 FIRST_REFUSALS = 20  # if these are all refused, it is the request as such
@@ -59,12 +65,14 @@ class Job(Questions):
         stopped: why the job ended early, if it did.
         reasons: how many samples were asked, by reason.
         reused: how many had an answer already.
+        failures_in_a_row: of the user's functions, by stage.
     """
 
     log: RunLog
     stopped: StopRun | None = None
     reasons: Counter[str] = field(default_factory=Counter)
     reused: int = 0
+    failures_in_a_row: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +85,7 @@ class EngineSettings:
         fresh: ask again what has an answer.
         keep_failed: do not ask again what failed last time.
         skip_errors: go on however often a user's function fails.
-        clean: removes secrets from a record.
+        clean, clean_text: remove secrets from a record, from a text.
         on_reason: told of each sample that is asked, and why.
     """
 
@@ -87,6 +95,7 @@ class EngineSettings:
     keep_failed: bool = False
     skip_errors: bool = False
     clean: Callable[[Record], Record] = lambda record: record
+    clean_text: Callable[[str], str] = lambda text: text
     on_reason: Callable[[str, str], None] = lambda key, reason: None
 
 
@@ -141,8 +150,7 @@ class Engine:
         self._outbox: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._gate = Gate(limit, self._stopping)
-        self._asker = Asker(model, settings.policy, self._gate, self._stopping)
-        self._user_failures_in_a_row = 0
+        self._asker = Asker(model, settings.policy, self._gate, self._stopping, settings.clean_text)
         self._refusals_in_a_row: int | None = 0  # None once something was answered
 
     def run(self, jobs: Sequence[Job]) -> None:
@@ -212,6 +220,7 @@ class Engine:
             self._finish(job, record, reused=False)
             self._count_user_failure(job, error)
             return None
+        job.failures_in_a_row["prompt"] = 0
         return _Turn(job, sample, episode, prompt, number)
 
     def _settle(self, outcome: _Outcome) -> _Turn | None:
@@ -228,7 +237,7 @@ class Engine:
         if outcome.user_error is not None:
             self._count_user_failure(job, outcome.user_error)
         else:
-            self._user_failures_in_a_row = 0
+            job.failures_in_a_row["preprocess"] = job.failures_in_a_row["postprocess"] = 0
         self._watch_refusals(outcome)
         if outcome.generation is None:
             return None
@@ -241,10 +250,9 @@ class Engine:
         self._progress.advance(record["status"], reused=reused)
 
     def _count_user_failure(self, job: Job, error: UserFunctionError) -> None:
-        self._user_failures_in_a_row += 1
-        if self._settings.skip_errors or self._user_failures_in_a_row < FAILURES_IN_A_ROW:
+        job.failures_in_a_row[error.stage] += 1
+        if self._settings.skip_errors or job.failures_in_a_row[error.stage] < FAILURES_IN_A_ROW:
             return
-        self._user_failures_in_a_row = 0
         job.stopped = StopRun(
             f"{job.dataset}: the {error.stage} function failed {FAILURES_IN_A_ROW} times in a row; "
             "this data set was stopped (set SKIP_ERR=1 to go on in spite of failures). The last "
@@ -327,8 +335,7 @@ class Engine:
         record["attempts"] = came.attempts
         if isinstance(came, Unanswered):
             record["status"] = came.status
-            record["error"] = {"class": came.error.kind, "message": str(came.error),
-                               "status_code": came.error.status_code}  # fmt: skip
+            record["error"] = call_error_fields(came.error)
             return _Outcome(turn, record)
         generation = came.generation
         record |= answer_fields(generation, record["sizes"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -62,7 +63,9 @@ def _checked_message(message: Any, image_root: Path) -> Message:
         raise _no_prompt(
             f'returned a message {message!r:.200}; expected {{"role", "type", "value"}}'
         )
-    checked = {key: str(message[key]) for key in ("role", "type", "value")}
+    if not all(isinstance(message[key], (str, os.PathLike)) for key in MESSAGE_KEYS):
+        raise _no_prompt(f"returned a message {message!r:.200}; role, type and value must be texts")
+    checked = {key: os.fspath(message[key]) for key in ("role", "type", "value")}
     if checked["type"] == "image" and "://" not in checked["value"]:
         # A relative path is meant as the line has it: below the image root.
         path = Path(checked["value"])

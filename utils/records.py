@@ -13,7 +13,7 @@ import datetime
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from utils.contracts import WH, Generation, Line, Prepared, Sizes, UserFunctionError
+from utils.contracts import WH, CallError, Generation, Line, Prepared, Sizes, UserFunctionError
 from utils.predictions import Record, Status
 
 
@@ -66,6 +66,12 @@ def answer_fields(generation: Generation, sizes: Mapping[str, Any]) -> Record:
 def user_error_fields(error: UserFunctionError) -> dict[str, Any]:
     """The `error` of a sample on which one of the user's functions raised."""
     return {"class": f"{error.stage} function", "message": error.summary, "trace": error.trace}
+
+
+def call_error_fields(error: CallError) -> dict[str, Any]:
+    """The `error` of a sample that a server refused, or a model could not answer."""
+    fields = {"class": error.kind, "message": str(error), "status_code": error.status_code}
+    return fields | ({"trace": error.trace} if error.trace else {})
 
 
 def _sizes_fields(sizes: Sizes) -> dict[str, Any]:

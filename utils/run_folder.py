@@ -11,8 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from utils.errors import UserError
-
 LONGEST_NAME = 80  # file names add a data set and a suffix; most file systems end at 255 bytes
 _RUN_FOLDER = re.compile(r"T\d{8}_G\w+")
 
@@ -38,6 +36,16 @@ def name_collisions(models: Iterable[str]) -> list[str]:
         if other != model:
             problems.append(f'models "{other}" and "{model}" would share one folder; rename one')
     return problems
+
+
+def work_dir_problems(work_dir: Path) -> list[str]:
+    """Why nothing could be written below `work_dir`; creates nothing."""
+    existing = next(path for path in (work_dir, *work_dir.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        return [f"--work-dir {work_dir}: {existing} is a file; results need a folder"]
+    if not os.access(existing, os.W_OK | os.X_OK):
+        return [f"--work-dir {work_dir}: {existing} cannot be written; name another folder"]
+    return []
 
 
 def git_commit(project: Path) -> str:
@@ -97,22 +105,18 @@ class RunFolder:
         logs = self.model_folder.glob(pattern)
         return sorted(path for path in logs if _RUN_FOLDER.fullmatch(path.parent.name))
 
-    def check_owner(self, dataset: str) -> None:
-        """Refuses a folder that belongs to another model's name.
-
-        Raises:
-            UserError: another name was mapped to this folder before.
-        """
+    def owner_problems(self, datasets: Iterable[str]) -> list[str]:
+        """Whether the folder belongs to another model, whose name was mapped to it before."""
         from utils.predictions import read_records
 
-        for path in self.all_logs(dataset):
-            for _, record in read_records(path):
-                if record.get("kind") == "run" and record.get("model") != self.model:
-                    raise UserError(
-                        f'{self.model_folder}: holds results of model "{record.get("model")}"; '
-                        f'rename "{self.model}" or use another --work-dir'
-                    )
-                break  # the first record of a log is its run record
+        for path in (path for dataset in datasets for path in self.all_logs(dataset)):
+            _, first = next(read_records(path), (0, {}))
+            if first.get("kind") == "run" and first.get("model") != self.model:
+                return [
+                    f'{self.model_folder}: holds results of model "{first.get("model")}"; '
+                    f'rename "{self.model}" or use another --work-dir'
+                ]
+        return []
 
     def link_newest(self, files: Iterable[Path]) -> None:
         """Links in the model's folder to this run's files; skipped where links are not allowed."""

@@ -69,6 +69,12 @@ class ScoredSet:
     counts: Counter[str] = field(default_factory=Counter)
     errors: dict[str, tuple[int, str]] = field(default_factory=dict)
 
+    @property
+    def has_failures(self) -> bool:
+        """Whether a sample failed in whatever way, or was not asked."""
+        kinds = ("failed", "refused", "spoilt", "parse_errors")
+        return self.missing > 0 or any(self.counts[kind] for kind in kinds)
+
     def note_error(self, kind: str, trace: str = "") -> None:
         """Counts an error under its kind, keeping the first traceback."""
         count, first_trace = self.errors.get(kind, (0, trace))
@@ -102,7 +108,7 @@ def score_log(
     limits = {key: kwargs[key] for key in ("min_pixels", "max_pixels") if key in kwargs}
     in_a_row = 0
     for record in _covered(content, benchmark, mode, limit, scored):
-        reply, error = _reply_of(record, postprocess)
+        reply, error = reply_of(record, postprocess)
         sizes = _sizes_of(record)
         extra = limits | {f"{stage}_size": record["sizes"][stage]
                           for stage in ("sent", "seen") if record["sizes"].get(stage)}  # fmt: skip
@@ -121,8 +127,8 @@ def score_log(
                 "answers are kept (set SKIP_ERR=1 to score in spite of failures). The last "
                 f"failure:\n{error.trace}"
             )
-        _count(scored.counts, record, reply, judgement)
-        text = FAILED_TEXT if reply is None else reply
+        _count(scored.counts, record, reply, judgement, error)
+        text = shown_reply(record, reply, error)
         scored.samples.append(ScoredSample(record, text, judgement))
     scored.scores = benchmark.summarise((s.judgement for s in scored.samples), settings)
     return scored
@@ -134,8 +140,8 @@ def predictions_of(content: LogContent, postprocess: Callable[[str], str]) -> li
     for key in content.run["samples"] if content.run else ():
         record = content.answers.get((key, 0))
         if record is not None:
-            reply, _ = _reply_of(record, postprocess)
-            rows.append({**record["line"], "prediction": FAILED_TEXT if reply is None else reply})
+            reply, error = reply_of(record, postprocess)
+            rows.append({**record["line"], "prediction": shown_reply(record, reply, error)})
     return rows
 
 
@@ -154,9 +160,17 @@ def _covered(
             yield record
 
 
-def _reply_of(
+def shown_reply(record: Record, reply: str | None, error: UserFunctionError | None) -> str:
+    """What the spreadsheets show: the reply, the raw one where postprocessing it failed."""
+    if reply is not None:
+        return reply
+    return str(record["raw"]) if error is not None else FAILED_TEXT
+
+
+def reply_of(
     record: Record, postprocess: Callable[[str], str]
 ) -> tuple[str | None, UserFunctionError | None]:
+    """The text to parse; None if there is no answer, with the postprocess function's error."""
     if record["status"] != Status.OK:
         return None, None
     if record.get("reply") is not None:
@@ -175,11 +189,22 @@ def _sizes_of(record: Record) -> Sizes:
     return Sizes(wh("file"), wh("sent"), wh("seen"))
 
 
-def _count(counts: Counter[str], record: Record, reply: str | None, judgement: Judged) -> None:
+def _count(
+    counts: Counter[str],
+    record: Record,
+    reply: str | None,
+    judgement: Judged,
+    error: UserFunctionError | None,
+) -> None:
     counts["samples"] += 1
+    counts["retried"] += record.get("attempts", 1) > 1
+    for kind in ("prompt_tokens", "completion_tokens"):
+        counts[kind] += (record.get("usage") or {}).get(kind) or 0
     if reply is None:
-        counts["refused" if record["status"] == Status.REFUSED else "failed"] += 1
+        was_refused = record["status"] == Status.REFUSED
+        counts["spoilt" if error else "refused" if was_refused else "failed"] += 1
         return
+    counts["parse_errors"] += error is not None
     counts["answered"] += 1
     counts[str(judgement.verdict)] += 1
     counts["cut_off"] += record.get("finish_reason") == "length"

@@ -18,7 +18,7 @@ from typing import Any, TextIO
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from utils.config_text import names_in, substitute
-from utils.endpoint import PLACEHOLDER_KEY, is_url
+from utils.endpoint import PLACEHOLDER_KEY
 
 MASK = "[secret]"
 SHORTEST = 4
@@ -179,16 +179,13 @@ def secrets_in(texts: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> 
         replaced, _ = substitute(text, environ)
         if _SECRET_CONFIG_KEY.search(place):
             found |= {replaced, re.sub(r"^(Bearer|Basic)\s+", "", replaced)}
-        if is_url(replaced):
-            found |= _url_secrets(replaced)
+        found |= _url_secrets(replaced)  # a mistyped scheme hides no key either
     # An unset ${NAME} is no secret, and the message that reports it must stay readable.
     return {secret for secret in found if secret.strip() and not names_in(secret)}
 
 
 def mask_endpoint(model_path: str) -> str:
     """An endpoint text with its keys and password masked, whatever they are."""
-    if not is_url(model_path):
-        return model_path
     masked = _QUERY_SECRET.sub(lambda m: m[0][: m.start(1) - m.start()] + MASK, model_path)
     return re.sub(r"(?<=//)([^/?@]*):[^/?@]*@", rf"\1:{MASK}@", masked)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from utils.contracts import UserFunctionError
@@ -46,6 +46,22 @@ def call_user_function(
         raise as_user_error(stage, error) from error
 
 
+def call_postprocess(
+    function: Callable[..., Any], text: str, config_kwargs: Mapping[str, Any], dataset: str
+) -> str:
+    """A postprocess function for a reply that came as text.
+
+    Raises:
+        UserFunctionError: it raised, or returned something that is no text.
+    """
+    kwargs = {**private_copy(dict(config_kwargs)), "dataset_name": dataset}
+    reply = call_user_function("postprocess", function, text, None, None, **kwargs)
+    if isinstance(reply, str):
+        return reply
+    problem = f"returned {type(reply).__name__}; expected str"
+    raise UserFunctionError("postprocess", problem, problem)
+
+
 def as_user_error(stage: str, error: BaseException) -> UserFunctionError:
     """Describes an exception out of a user's function, with a hint where CUDA is missing."""
     # The first frame is this module's own; users look for theirs.
@@ -63,14 +79,25 @@ def private_copy(value: Any) -> Any:
 
 
 class SerialUnlessThreadSafe:
-    """Runs a user's function under a lock, unless the function carries `thread_safe = True`."""
+    """Runs a user's function under a lock, unless the function carries `thread_safe = True`.
 
-    def __init__(self, function: Callable[..., Any], lock: threading.Lock) -> None:
-        self._function = function
+    Args:
+        copy_result: hand out copies, made under the lock: a function may return the same list each
+            time and fill it anew.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], lock: threading.Lock, *, copy_result: bool = False
+    ) -> None:
+        self._function, self._copy_result = function, copy_result
         self._lock = None if getattr(function, "thread_safe", False) else lock
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._lock is None:
-            return self._function(*args, **kwargs)
+            return self._call(*args, **kwargs)
         with self._lock:
-            return self._function(*args, **kwargs)
+            return self._call(*args, **kwargs)
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        result = self._function(*args, **kwargs)
+        return private_copy(result) if self._copy_result else result
