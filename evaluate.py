@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks import BENCHMARK, PLANNED
 from benchmarks.base import Benchmark, Loaded, ParseFunction, grouped
 from models import build_model
-from utils import checking
+from utils import checking, console
 from utils.cli import Options, parse_arguments
 from utils.concurrency import MOST_IN_FLIGHT
 from utils.config import (
@@ -29,11 +29,11 @@ from utils.config import (
     redacted_dump,
 )
 from utils.config_text import key_path
-from utils.console import ConsoleProgress, problem_report, render_summary, render_table
 from utils.contracts import ModelWrapper
 from utils.data_root import data_root, image_root
 from utils.environment import PROJECT, is_set, load_dotenv_files, odd_settings
 from utils.errors import StopRun, UserError
+from utils.first_look import FirstLook
 from utils.import_utils import check_reference, parse_caller, resolve
 from utils.inference_tools import Engine, EngineSettings, Interrupted, Job, Questions
 from utils.outcomes import Policy
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         plan = prepare(options)
     except UserError as error:
-        print(problem_report(error.problems), file=sys.stderr)
+        print(console.problem_report(error.problems), file=sys.stderr)
         return NOTHING_RUN
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("Interrupted. Nothing that was answered is lost; the same command goes on from here.")
         return INTERRUPTED
     except UserError as error:
-        print(problem_report(error.problems, ran=True), file=sys.stderr)
+        print(console.problem_report(error.problems, ran=True), file=sys.stderr)
         return SOME_FAILED
 
 
@@ -213,14 +213,18 @@ def check(plan: Plan) -> int:
         for dataset in plan.data:
             asked = _questions(plan, name, dataset, folder)
             report, found = checking.check_questions(model, asked, keep_failed=plan.options.ignore)
+            if plan.options.ping and not found:
+                told, found = checking.ping(model, asked, plan.data[dataset].benchmark,
+                                            plan.data[dataset].parse)  # fmt: skip
+                report += told
             print("\n".join(report))
             problems += [f'model "{name}": {problem}' for problem in found]
     for bad in plan.bad_samples:
         print(f"left out: {bad}")
     if problems:
-        print(problem_report(problems), file=sys.stderr)
+        print(console.problem_report(problems), file=sys.stderr)
         return NOTHING_RUN
-    print("\nNo problems. Nothing was asked.")
+    print("\nNo problems." + ("" if plan.options.ping else " Nothing was asked."))
     return DONE
 
 
@@ -236,7 +240,7 @@ def evaluate(plan: Plan) -> int:
         try:
             codes.append(_evaluate_model(plan, name, model))
         except UserError as error:
-            print(problem_report(error.problems, ran=True), file=sys.stderr)
+            print(console.problem_report(error.problems, ran=True), file=sys.stderr)
             codes.append(SOME_FAILED)
         finally:
             model.close()
@@ -258,7 +262,7 @@ def _evaluate_model(plan: Plan, name: str, model: ModelWrapper) -> int:
         _infer(plan, model, jobs)
         for job in jobs:
             if job.stopped is not None:
-                print(problem_report(job.stopped.problems, ran=True), file=sys.stderr)
+                print(console.problem_report(job.stopped.problems, ran=True), file=sys.stderr)
                 code = SOME_FAILED
                 continue
             partial_run = plan.options.limit is not None
@@ -309,6 +313,7 @@ def _prompt_function(entry: ModelEntry, name: str, dataset: str) -> Callable[...
 
 def _infer(plan: Plan, model: ModelWrapper, jobs: Sequence[Job]) -> None:
     options = plan.options
+    looks = {job.dataset: _first_look(plan, model, job) for job in jobs}
     settings = EngineSettings(
         in_flight=options.api_nproc,
         policy=Policy(options.retry, options.outage_s, options.wait_for_server_s),
@@ -317,9 +322,10 @@ def _infer(plan: Plan, model: ModelWrapper, jobs: Sequence[Job]) -> None:
         skip_errors=is_set("SKIP_ERR"),
         clean=plan.secrets.clean_object,
         clean_text=plan.secrets.clean,
-        on_reason=(lambda key, why: print(f"asking {key}: {why}")) if options.verbose else _quiet,
+        on_answer=lambda dataset, record: looks[dataset].see(record),
+        on_reason=console.show_reason if options.verbose else console.hide_reason,
     )
-    progress = ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
+    progress = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
     cost = Stopwatch()
     try:
         Engine(model, settings, progress).run(jobs)
@@ -327,9 +333,20 @@ def _infer(plan: Plan, model: ModelWrapper, jobs: Sequence[Job]) -> None:
         progress.close()
     for job in jobs:
         job.log.append(end_record(cost.wall_s, cost.cpu_s, asked=job.reasons, reused=job.reused))
-        asked = ", ".join(f"{count} {reason}" for reason, count in sorted(job.reasons.items()))
-        print(f"{job.dataset}: asked {job.reasons.total()}" + (f" ({asked})" if asked else "")
-              + f", reused {job.reused}")  # fmt: skip
+        asked = ", ".join(f"{n} {why}" for why, n in sorted(job.reasons.items())) or "-"
+        print(f"{job.dataset}: asked {job.reasons.total()} ({asked}), reused {job.reused}")
+
+
+def _first_look(plan: Plan, model: ModelWrapper, job: Job) -> FirstLook:
+    data = plan.data[job.dataset]
+    return FirstLook(
+        data.benchmark,
+        [sample.key for sample in job.samples],
+        postprocess=partial(model.postprocess, dataset=job.dataset),
+        parse=data.parse,
+        kwargs=plan.config.model[model.name].kwargs,
+        warn=lambda text: print(f"warning: {model.name}, {job.dataset}: {text}", flush=True),
+    )
 
 
 def _rescore(plan: Plan, name: str, model: ModelWrapper, dataset: str) -> int:
@@ -368,20 +385,16 @@ def _write(
             skip_errors=is_set("SKIP_ERR"),
         )
     except StopRun as stop:  # this data set's functions; the others are scored all the same
-        print(problem_report([f"{dataset}: {stop}"], ran=True), file=sys.stderr)
+        print(console.problem_report([f"{dataset}: {stop}"], ran=True), file=sys.stderr)
         return SOME_FAILED
     partial_run = partial_run or scored.missing > 0
     files = write_results(folder, data.benchmark, scored, clean, partial_run=partial_run)
     note = " (partial)" if partial_run else ""
     table = data.benchmark.table(scored.scores)
-    print("\n" + render_table(table, model.name, len(scored.samples), note=note))
-    print("\n".join(render_summary(scored, verbose=options.verbose)))
+    print("\n" + console.render_table(table, model.name, len(scored.samples), note=note))
+    print("\n".join(console.render_summary(scored, verbose=options.verbose)))
     print(f"Files: {files[-1]} and {len(files) - 1} more beside it")
     return SOME_FAILED if scored.has_failures else DONE
-
-
-def _quiet(key: str, reason: str) -> None:
-    """Reasons are printed as counts only, unless `--verbose`."""
 
 
 if __name__ == "__main__":

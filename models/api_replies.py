@@ -71,7 +71,7 @@ def as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallErro
             latency_s=latency_s,
         )
     if isinstance(error, openai.APITimeoutError):
-        return CallError("timeout", f"no answer within {latency_s:.0f} s", latency_s=latency_s)
+        return CallError("timeout", f"no answer within {latency_s:.1f} s", latency_s=latency_s)
     if isinstance(error, openai.APIConnectionError):
         causes = list(_causes(error))
         text = f"connection failed: {causes[-1]}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from models.api_replies import as_call_error, read_reply
+from models.deadline import deadline, keep_deadlines
 from models.wire import PictureStyle, chat_messages, encode_body, identified, slots_in
 from utils.contracts import (
     Generation,
@@ -199,7 +200,8 @@ class APIModelWrapper:
         body = encode_body(request.body)
         began_s = time.monotonic()
         try:
-            response = self._post(request, body)
+            with deadline(request.timeout_s):
+                response = self._post(request, body)
         except Exception as error:
             raise as_call_error(error, time.monotonic() - began_s, self._has_key()) from error
         sent_wh = next((slot.encoded().wh for slot in slots_in(request.body)), None)
@@ -239,11 +241,13 @@ class APIModelWrapper:
                     max_connections=self._connections + 8,
                     max_keepalive_connections=self._connections + 8,
                 )
+                http_client = openai.DefaultHttpxClient(limits=limits)
+                keep_deadlines(http_client)
                 client = openai.OpenAI(
                     base_url=self._endpoint.base_url,
                     api_key=resolve_api_key(self._endpoint, os.environ),
                     max_retries=0,  # the engine decides about retries, with the whole run in view
-                    http_client=openai.DefaultHttpxClient(limits=limits),
+                    http_client=http_client,
                 )
                 if self._endpoint.host != OPENAI_HOST:
                     # The environment's (OPENAI_ORG_ID, ...) are meant for OpenAI alone.

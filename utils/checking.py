@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import concurrent.futures
+import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from utils.contracts import Message, ModelWrapper, Prepared, Prompt, UserFunctionError
+from utils.contracts import (
+    WH,
+    CallError,
+    Message,
+    ModelWrapper,
+    Prepared,
+    Prompt,
+    UserFunctionError,
+)
 from utils.errors import UserError
 from utils.images import decode_fully
 from utils.inference_tools import Questions
 from utils.predictions import Status
+from utils.scoring import Judge
 
 THREAD_TRIAL = 4  # samples, and threads
 LONGEST_SHOWN_TEXT = 2000
@@ -75,6 +86,43 @@ def check_questions(
         f"{reused} answers there already"
     )
     return report, problems
+
+
+def ping(
+    model: ModelWrapper, asked: Questions, benchmark: Judge, parse: Any
+) -> tuple[list[str], list[str]]:
+    """Asks the first sample, once, and shows what went out, what came back and how it is read.
+
+    Returns:
+        What to tell the user, and the problems found.
+    """
+    sample = asked.samples[0]
+    prompt = next(asked.episode(sample))
+    prepared = model.request(prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom)
+    began_s = time.monotonic()
+    try:
+        generation = model.generate(prepared)
+        reply = generation.reply
+        if reply is None:
+            reply = model.postprocess(generation.text, asked.dataset)
+    except (CallError, UserFunctionError, UserError) as error:
+        return [], [f"{asked.dataset}: ping: {error}"]
+    sizes = replace(generation.sizes, file_wh=sample.file_wh)
+    judged = benchmark.judge(sample.line, sizes, reply, parse, {})
+    took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
+    report = [
+        f"{asked.dataset}: asked {model.name} one question ({took})",
+        f"  picture: file {_wh(sizes.file_wh)}, sent {_wh(sizes.sent_wh)}, "
+        f"seen by the model {_wh(sizes.seen_wh)}",
+        f"  tokens: {dict(generation.usage) or 'unknown'}",
+        f"  reply: {generation.text[:LONGEST_SHOWN_TEXT]!r}",
+        f"  verdict: {judged.verdict}" + (f" ({judged.error.summary})" if judged.error else ""),
+    ]
+    return report, []
+
+
+def _wh(size: WH | None) -> str:
+    return f"{size[0]}x{size[1]}" if size else "unknown"
 
 
 def shown_prompt(messages: Sequence[Message]) -> list[str]:

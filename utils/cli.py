@@ -46,6 +46,7 @@ class Options:
     ignore: bool = False
     strict: bool = False
     check: bool = False
+    ping: bool = False
     verbose: bool = False
 
 
@@ -81,8 +82,11 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     add("--ignore", action="store_true", help="do not ask failed samples again")
     add("--strict", action="store_true", help="a bad sample stops the run before it starts")
     add("--check", action="store_true", help="everything short of a model call, then stop")
+    add("--ping", action="store_true", help="with --check: also ask each model one question")
     add("--verbose", action="store_true", help="tracebacks of user functions, reasons by sample")
     given = parser.parse_args(arguments)
+    if given.ping and not given.check:
+        parser.error("--ping goes with --check")
     if given.fresh and given.reuse:
         parser.error("--fresh and --reuse exclude each other")
     work_dir = given.work_dir or Path(os.environ.get("EVAL_WORK_DIR") or DEFAULT_WORK_DIR)
@@ -101,6 +105,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         ignore=given.ignore,
         strict=given.strict,
         check=given.check,
+        ping=given.ping,
         verbose=given.verbose,
     )
 

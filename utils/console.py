@@ -63,6 +63,15 @@ class ConsoleProgress:
             self._bar.close()
 
 
+def show_reason(key: str, reason: str) -> None:
+    """Says why one sample is asked (`--verbose`)."""
+    print(f"asking {key}: {reason}")
+
+
+def hide_reason(key: str, reason: str) -> None:
+    """Reasons are printed as counts only, once all is asked."""
+
+
 PLATFORM_LABELS = {
     "os_windows": "Windows", "os_mac": "macOS", "os_linux": "Linux",
     "os_ios": "iOS", "os_android": "Android", "os_web": "Web",

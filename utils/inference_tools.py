@@ -87,6 +87,7 @@ class EngineSettings:
         skip_errors: go on however often a user's function fails.
         clean, clean_text: remove secrets from a record, from a text.
         on_reason: told of each sample that is asked, and why.
+        on_answer: told of each new answer's data set and record, in the calling thread.
     """
 
     in_flight: int | None
@@ -97,6 +98,7 @@ class EngineSettings:
     clean: Callable[[Record], Record] = lambda record: record
     clean_text: Callable[[str], str] = lambda text: text
     on_reason: Callable[[str, str], None] = lambda key, reason: None
+    on_answer: Callable[[str, Record], None] = lambda dataset, record: None
 
 
 class Progress(Protocol):
@@ -241,6 +243,8 @@ class Engine:
         self._watch_refusals(outcome)
         if outcome.generation is None:
             return None
+        if not outcome.reused:
+            self._settings.on_answer(job.dataset, outcome.record)
         return self._next_turn(job, turn.sample, turn.episode, turn.number + 1, outcome.generation)
 
     def _finish(self, job: Job, record: Record, *, reused: bool, write: bool = True) -> None:

@@ -8,8 +8,10 @@ One file per model, data set and run folder; one line of ASCII JSON per record, 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,8 +19,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from utils.errors import StopRun, UserError
+from utils.locking import lock_or_refuse
 
 Record = dict[str, Any]
+SECONDS_BETWEEN_SYNCS = 1.0  # what a power cut may cost
 
 
 class Status(StrEnum):
@@ -40,22 +44,16 @@ class RunLog:
     """
 
     def __init__(self, path: Path) -> None:
-        from filelock import FileLock, Timeout
-
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = FileLock(f"{path}.lock", timeout=0)
-            self._lock.acquire()
-        except Timeout:
-            raise UserError(
-                f"{path}: another process is writing this log. Wait for it, or use another "
-                "--work-dir"
-            ) from None
+            self._lock = lock_or_refuse(path)
+            _drop_torn_tail(path)
+            self._file: IO[bytes] = path.open("ab", buffering=0)
         except OSError as error:
             raise UserError(f"{path.parent}: cannot write results there: {error}") from None
-        _drop_torn_tail(path)
-        self._file: IO[bytes] = path.open("ab")
+        self._whole_bytes = self._file.seek(0, os.SEEK_END)
+        self._synced_s = time.monotonic()
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Writes one record and hands it to the operating system before returning.
@@ -65,21 +63,31 @@ class RunLog:
         """
         line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
         try:
-            self._file.write(line)
-            self._file.flush()
+            self._write_whole(line)
+            if time.monotonic() - self._synced_s >= SECONDS_BETWEEN_SYNCS:
+                os.fsync(self._file.fileno())
+                self._synced_s = time.monotonic()
         except OSError as error:
+            with contextlib.suppress(OSError):  # half a record at the end would be repaired anyway
+                self._file.truncate(self._whole_bytes)
             raise StopRun(
                 f"{self.path}: cannot write ({error.strerror}). All answers before this one are "
                 "kept; make room and start the same command again"
             ) from error
+        self._whole_bytes += len(line)
+
+    def _write_whole(self, line: bytes) -> None:
+        """Unbuffered: after a failure nothing waits in memory to be written by a later close."""
+        rest = memoryview(line)
+        while rest:
+            rest = rest[self._file.write(rest) :]
 
     def close(self) -> None:
         """Brings everything to disk and lets the next process in."""
         try:
-            os.fsync(self._file.fileno())
-            self._file.close()
-        except OSError:  # a failed disk was reported by `append`; closing adds nothing
-            pass
+            with contextlib.suppress(OSError):  # a failed disk was reported by `append`
+                os.fsync(self._file.fileno())
+                self._file.close()
         finally:
             self._lock.release()
 
