@@ -333,8 +333,7 @@ def _infer(plan: Plan, model: ModelWrapper, jobs: Sequence[Job]) -> None:
         progress.close()
     for job in jobs:
         job.log.append(end_record(cost.wall_s, cost.cpu_s, asked=job.reasons, reused=job.reused))
-        asked = ", ".join(f"{n} {why}" for why, n in sorted(job.reasons.items())) or "-"
-        print(f"{job.dataset}: asked {job.reasons.total()} ({asked}), reused {job.reused}")
+        print(console.render_asked(job.dataset, job.reasons, job.reused))
 
 
 def _first_look(plan: Plan, model: ModelWrapper, job: Job) -> FirstLook:

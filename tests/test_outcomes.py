@@ -5,10 +5,12 @@ import math
 import pytest
 
 from utils.contracts import CallError
-from utils.outcomes import Action, History, decide
+from utils.outcomes import Action, History, Policy, decide
 
 NEW, ANSWERED = History(), History(run_has_answers=True)
-AGAIN, REFUSED, FAILED, STOP = Action.AGAIN, Action.REFUSED, Action.FAILED, Action.STOP
+AGAIN, PAUSE, STOP = Action.AGAIN, Action.PAUSE, Action.STOP
+REFUSED, FAILED = Action.REFUSED, Action.FAILED
+USUAL = Policy(retries=5)
 
 
 def http(status, **facts):
@@ -30,8 +32,11 @@ def other(kind, **facts):
         # wrong address or model at first, one sample's matter later
         (http(403), STOP, FAILED),
         (http(404), STOP, FAILED),
-        (other("dns"), STOP, AGAIN),
-        (other("refused_connection"), STOP, AGAIN),
+        (other("dns"), STOP, PAUSE),
+        (other("refused_connection"), STOP, PAUSE),
+        # away: a matter of the whole run, once it has begun
+        (http(502), AGAIN, PAUSE),
+        (http(503), AGAIN, PAUSE),
         # the server will not answer this one
         (http(400), REFUSED, REFUSED),
         (http(413), REFUSED, REFUSED),
@@ -43,8 +48,6 @@ def other(kind, **facts):
         (http(409), AGAIN, AGAIN),
         (http(429), AGAIN, AGAIN),
         (http(500), AGAIN, AGAIN),
-        (http(502), AGAIN, AGAIN),
-        (http(503), AGAIN, AGAIN),
         (http(504), AGAIN, AGAIN),
         (http(529), AGAIN, AGAIN),
         (other("timeout"), AGAIN, AGAIN),
@@ -60,37 +63,37 @@ def other(kind, **facts):
     ids=lambda value: str(value) if isinstance(value, CallError) else "",
 )
 def test_every_way_to_fail_has_one_outcome(error, before_any_answer, after_an_answer):
-    assert decide(error, NEW, retries=5).action is before_any_answer
-    assert decide(error, ANSWERED, retries=5).action is after_an_answer
+    assert decide(error, NEW, USUAL).action is before_any_answer
+    assert decide(error, ANSWERED, USUAL).action is after_an_answer
 
 
 @pytest.mark.parametrize("error", [http(500), other("timeout"), other("bad_body")], ids=str)
 @pytest.mark.parametrize("retries", [0, 1, 5])
 def test_retries_count_the_attempts_after_the_first(error, retries):
     actions = [
-        decide(error, History(failures=n), retries=retries).action for n in range(retries + 1)
+        decide(error, History(failures=n), Policy(retries=retries)).action for n in range(retries + 1)
     ]
     assert actions == [AGAIN] * retries + [FAILED]
 
 
 def test_a_rate_limit_uses_up_no_retry():
-    decision = decide(http(429), NEW, retries=0)
+    decision = decide(http(429), NEW, Policy(retries=0))
     assert (decision.action, decision.counts) == (AGAIN, False)
 
 
 @pytest.mark.parametrize("error", [http(500), http(408), other("connection")], ids=str)
 def test_other_failures_use_up_a_retry(error):
-    assert decide(error, NEW, retries=1).counts
+    assert decide(error, NEW, Policy(retries=1)).counts
 
 
 def test_a_rate_limit_is_not_waited_for_without_end():
     patient = History(rate_limited_s=1e6)
-    assert decide(http(429), patient, retries=0).action is FAILED
-    assert decide(http(429), patient, retries=1).counts
+    assert decide(http(429), patient, Policy(retries=0)).action is FAILED
+    assert decide(http(429), patient, Policy(retries=1)).counts
 
 
 def waits(error, jitter=0.0):
-    return [decide(error, History(failures=n), retries=99, jitter=jitter).wait_s for n in range(12)]
+    return [decide(error, History(failures=n), Policy(retries=99), jitter=jitter).wait_s for n in range(12)]
 
 
 def test_waits_double_up_to_a_limit():
@@ -112,32 +115,32 @@ def test_jitter_shortens_a_wait_by_up_to_half(jitter):
 )
 @pytest.mark.parametrize("failures", [0, 3])
 def test_retry_after_is_waited_for_as_it_stands(error, failures):
-    decision = decide(error, History(failures=failures), retries=9, jitter=0.7)
+    decision = decide(error, History(failures=failures), Policy(retries=9), jitter=0.7)
     assert (decision.action, decision.wait_s) == (AGAIN, 7.5)
 
 
 def test_a_retry_after_of_zero_means_at_once():
-    assert decide(http(429, retry_after_s=0.0), NEW, retries=0).wait_s == 0
+    assert decide(http(429, retry_after_s=0.0), NEW, Policy(retries=0)).wait_s == 0
 
 
 def test_a_rate_limit_without_retry_after_is_backed_off_from():
-    first = decide(http(429), NEW, retries=5).wait_s
-    later = decide(http(429), History(rate_limited_s=20.0), retries=5).wait_s
+    first = decide(http(429), NEW, USUAL).wait_s
+    later = decide(http(429), History(rate_limited_s=20.0), USUAL).wait_s
     assert later > first
 
 
 @pytest.mark.parametrize("failures", [64, 1024, 10_000])
 def test_a_very_patient_user_gets_a_wait_and_no_overflow(failures):
-    decision = decide(http(500), History(failures=failures), retries=10**6)
+    decision = decide(http(500), History(failures=failures), Policy(retries=10**6))
     assert decision.action is AGAIN
     assert 0 < decision.wait_s <= 60
 
 
 def test_a_server_that_asks_for_an_endless_wait_does_not_get_it():
-    decision = decide(http(429, retry_after_s=math.inf), NEW, retries=5)
+    decision = decide(http(429, retry_after_s=math.inf), NEW, USUAL)
     assert decision.action is not AGAIN or math.isfinite(decision.wait_s)
 
 
 def test_a_decision_depends_on_its_arguments_alone():
-    decisions = {decide(http(500), History(failures=2), retries=5, jitter=0.3) for _ in range(20)}
+    decisions = {decide(http(500), History(failures=2), Policy(retries=5), jitter=0.3) for _ in range(20)}
     assert len(decisions) == 1

@@ -63,6 +63,12 @@ class ConsoleProgress:
             self._bar.close()
 
 
+def render_asked(dataset: str, reasons: Counter[str], reused: int) -> str:
+    """How many samples were asked, and why."""
+    why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    return f"{dataset}: asked {reasons.total()}{f' ({why})' if why else ''}, reused {reused}"
+
+
 def show_reason(key: str, reason: str) -> None:
     """Says why one sample is asked (`--verbose`)."""
     print(f"asking {key}: {reason}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -131,6 +132,12 @@ class Bench:
 def dataset_of(request: Request) -> str:
     """Which data set a request of the made data belongs to; by its text."""
     return L1 if "Question " in request.text else L2
+
+
+def told(output: str, what: str) -> list[int]:
+    """What the summaries of a run say about a count, e.g. `8 of 9 answered` or `1 (11.1 %) failed`."""
+    found = re.findall(rf"^ *(\d+) (?:of \d+ |\([\d.]+ %\) )?{what}", output, re.MULTILINE)
+    return [int(count) for count in found]
 
 
 def read_log_lines(path: Path) -> list[dict[str, Any]]:
