@@ -71,7 +71,8 @@ def test_every_way_to_fail_has_one_outcome(error, before_any_answer, after_an_an
 @pytest.mark.parametrize("retries", [0, 1, 5])
 def test_retries_count_the_attempts_after_the_first(error, retries):
     actions = [
-        decide(error, History(failures=n), Policy(retries=retries)).action for n in range(retries + 1)
+        decide(error, History(failures=n), Policy(retries=retries)).action
+        for n in range(retries + 1)
     ]
     assert actions == [AGAIN] * retries + [FAILED]
 
@@ -93,7 +94,10 @@ def test_a_rate_limit_is_not_waited_for_without_end():
 
 
 def waits(error, jitter=0.0):
-    return [decide(error, History(failures=n), Policy(retries=99), jitter=jitter).wait_s for n in range(12)]
+    return [
+        decide(error, History(failures=n), Policy(retries=99), jitter=jitter).wait_s
+        for n in range(12)
+    ]
 
 
 def test_waits_double_up_to_a_limit():
@@ -142,5 +146,34 @@ def test_a_server_that_asks_for_an_endless_wait_does_not_get_it():
 
 
 def test_a_decision_depends_on_its_arguments_alone():
-    decisions = {decide(http(500), History(failures=2), Policy(retries=5), jitter=0.3) for _ in range(20)}
+    decisions = {
+        decide(http(500), History(failures=2), Policy(retries=5), jitter=0.3) for _ in range(20)
+    }
     assert len(decisions) == 1
+
+
+@pytest.mark.parametrize("error", [other("refused_connection"), other("dns"), http(503)], ids=str)
+@pytest.mark.parametrize(
+    ("history", "action"),
+    [
+        (History(run_has_answers=True, away_s=0), PAUSE),
+        (History(run_has_answers=True, away_s=599), PAUSE),
+        (History(run_has_answers=True, away_s=601), STOP),
+        (History(run_s=29), PAUSE),  # a server that is still loading
+    ],
+    ids=["just-gone", "still-gone", "gone-for-good", "loading"],
+)
+def test_a_server_that_is_away_is_waited_for_as_long_as_the_user_says(error, history, action):
+    decision = decide(error, history, Policy(retries=0, outage_s=600, wait_for_server_s=30))
+    assert decision.action is action
+    assert (decision.wait_s > 0) == (action is PAUSE)
+
+
+def test_a_server_that_never_came_stops_the_run_when_the_user_has_waited_enough():
+    late = History(run_s=31)
+    policy = Policy(wait_for_server_s=30)
+    assert decide(other("refused_connection"), late, policy).action is STOP
+
+
+def test_a_pause_uses_up_no_retry():
+    assert not decide(other("refused_connection"), ANSWERED, Policy(retries=0)).counts

@@ -1,0 +1,91 @@
+"""Cost and memory by number of samples.
+
+python -m perf.scale [--samples 1000 16000 50000] [--rounds 3]
+
+Tiny pictures and a server without latency, so that what is left is this program's own work: prompts,
+requests, log, scores, spreadsheets. Prints seconds a sample and peak memory for each number.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from perf.api_engine import DATASET, PROJECT, server
+
+PICTURES = 500
+
+
+def make_data(root: Path, samples: int) -> Path:
+    """`samples` instructions on a few hundred small pictures."""
+    from PIL import Image
+
+    home = root / "MMBench-GUI"
+    folder = home / "offline_images" / "os_web"
+    folder.mkdir(parents=True)
+    rows = []
+    for number in range(samples):
+        name = f"pic{number % PICTURES:05}.png"
+        if number < PICTURES:
+            Image.new("RGB", (32, 32), (number % 256, number // 256, 7)).save(folder / name)
+        rows.append({
+            "index": number, "image_path": name, "platform": "os_web", "app_name": "perf",
+            "instruction": f"Click on element {number}.", "bbox": [0.4, 0.4, 0.6, 0.6],
+            "image_size": [32, 32], "data_type": "icon", "grounding_type": "basic",
+        })  # fmt: skip
+    (home / "L2_annotations.json").write_text(json.dumps(rows))
+    return root
+
+
+def run(url: str, data: Path, folder: Path) -> dict[str, float]:
+    """One whole run of `evaluate.py`, scores and files included."""
+    config = folder / "config.json"
+    entry = {"model_path": f"{url}?api_key=none&model=mock", "generate_cfg": {"max_tokens": 16}}
+    config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
+    work_dir = tempfile.mkdtemp(dir=folder)
+    command = [sys.executable, "evaluate.py", "--config", str(config), "--work-dir", work_dir,
+               "--api-nproc", "32"]  # fmt: skip
+    began_s = time.monotonic()
+    with subprocess.Popen(
+        command, cwd=PROJECT, env={**os.environ, "LMUData": str(data)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, status
+    return {
+        "wall_s": time.monotonic() - began_s,
+        "cpu_s": usage.ru_utime + usage.ru_stime,
+        "peak_mb": usage.ru_maxrss / 1024,
+    }
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--samples", type=int, nargs="+", default=[1000, 16000, 50000])
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        data = {n: make_data(folder / str(n), n) for n in given.samples}
+        for samples in given.samples:
+            runs = []
+            for _ in range(given.rounds):
+                with server(0) as url:
+                    runs.append(run(url, data[samples], folder))
+            middle = {key: statistics.median(r[key] for r in runs) for key in runs[0]}
+            print(f"{samples:6} samples: wall {1000 * middle['wall_s'] / samples:.3f} ms, CPU "
+                  f"{1000 * middle['cpu_s'] / samples:.3f} ms a sample, peak "
+                  f"{middle['peak_mb']:.0f} MB", flush=True)  # fmt: skip
+            print(json.dumps(runs))
+
+
+if __name__ == "__main__":
+    main()
