@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,7 +19,7 @@ from benchmarks import BENCHMARK, PLANNED
 from benchmarks.base import Benchmark, Loaded, ParseFunction, grouped
 from models import build_model
 from utils import checking, console
-from utils.cli import Options, parse_arguments
+from utils.cli import Options, parse_arguments, unknown_names
 from utils.concurrency import MOST_IN_FLIGHT
 from utils.config import (
     ConfigReading,
@@ -37,7 +38,7 @@ from utils.first_look import FirstLook
 from utils.import_utils import check_reference, parse_caller, resolve
 from utils.inference_tools import Engine, EngineSettings, Interrupted, Job, Questions
 from utils.outcomes import Policy
-from utils.predictions import AnswerIndex, RunLog, read_log
+from utils.predictions import AnswerIndex, LogView, RunLog
 from utils.prompting import prompt_builder
 from utils.provenance import Stopwatch, end_record, run_record
 from utils.results import write_predictions, write_results
@@ -48,9 +49,8 @@ from utils.run_folder import (
     newest_log,
     work_dir_problems,
 )
-from utils.scoring import score_log
+from utils.scoring import Scorer, records_to_score
 from utils.secrets import SecretFilter, secrets_in
-from utils.spelling import did_you_mean
 
 DONE, SOME_FAILED, NOTHING_RUN, INTERRUPTED = 0, 1, 2, 130
 
@@ -128,8 +128,8 @@ def prepare(options: Options) -> Plan:
     entries = {n: e for n, e in reading.models.items() if not options.model or n in options.model}
     wanted = {n: e for n, e in reading.data.items() if not options.data or n in options.data}
     problems = list(reading.problems)
-    problems += _unknown_names("--model", options.model, reading.models)
-    problems += _unknown_names("--data", options.data, reading.data)
+    problems += unknown_names("--model", options.model, reading.models)
+    problems += unknown_names("--data", options.data, reading.data)
     broken = set()
     for reference in reading.function_refs:
         if _is_left_out(reference.key_path, reading, entries, wanted):
@@ -166,15 +166,6 @@ def prepare(options: Options) -> Plan:
         raise UserError(list(dict.fromkeys(problems)))
     dump = redacted_dump(reading.config, secrets)
     return Plan(options, reading.config, dump, models, data, secrets)
-
-
-def _unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object]) -> list[str]:
-    return [
-        f"{option} {name}: not in the config{did_you_mean(name, list(known))}; "
-        f"it has {', '.join(known) or 'none'}"
-        for name in wanted
-        if name not in known
-    ]
 
 
 def _is_left_out(
@@ -336,15 +327,22 @@ def _infer(plan: Plan, model: ModelWrapper, jobs: Sequence[Job]) -> None:
         print(console.render_asked(job.dataset, job.reasons, job.reused))
 
 
-def _first_look(plan: Plan, model: ModelWrapper, job: Job) -> FirstLook:
-    data = plan.data[job.dataset]
-    return FirstLook(
+def _scorer(plan: Plan, model: ModelWrapper, dataset: str, *, skip_errors: bool) -> Scorer:
+    data = plan.data[dataset]
+    return Scorer(
         data.benchmark,
-        [sample.key for sample in job.samples],
-        postprocess=partial(model.postprocess, dataset=job.dataset),
+        postprocess=partial(model.postprocess, dataset=dataset),
         parse=data.parse,
         kwargs=plan.config.model[model.name].kwargs,
-        warn=lambda text: print(f"warning: {model.name}, {job.dataset}: {text}", flush=True),
+        skip_errors=skip_errors,
+    )
+
+
+def _first_look(plan: Plan, model: ModelWrapper, job: Job) -> FirstLook:
+    return FirstLook(
+        [sample.key for sample in job.samples],
+        _scorer(plan, model, job.dataset, skip_errors=True),
+        lambda text: print(f"warning: {model.name}, {job.dataset}: {text}", flush=True),
     )
 
 
@@ -366,34 +364,30 @@ def _write(
 ) -> int:
     """Scores a log and writes the files derived from it."""
     options, data, clean = plan.options, plan.data[dataset], plan.secrets.clean_object
-    content = read_log(folder.log(dataset))
-    postprocess = partial(model.postprocess, dataset=dataset)
-    if options.mode == "infer":
-        write_predictions(folder, dataset, content, postprocess, clean, partial_run=partial_run)
-        return DONE
-    try:
-        scored = score_log(
-            content,
-            data.benchmark,
-            mode=data.mode,
-            limit=options.limit,
-            postprocess=postprocess,
-            parse=data.parse,
-            kwargs=plan.config.model[model.name].kwargs,
-            settings=os.environ,
-            skip_errors=is_set("SKIP_ERR"),
-        )
-    except StopRun as stop:  # this data set's functions; the others are scored all the same
-        print(console.problem_report([f"{dataset}: {stop}"], ran=True), file=sys.stderr)
-        return SOME_FAILED
-    partial_run = partial_run or scored.missing > 0
-    files = write_results(folder, data.benchmark, scored, clean, partial_run=partial_run)
+    with closing(LogView(folder.log(dataset))) as log:
+        if options.mode == "infer":
+            postprocess = partial(model.postprocess, dataset=dataset)
+            whole = write_predictions(
+                folder, dataset, log, postprocess, clean, partial_run=partial_run
+            )
+            return DONE if whole else SOME_FAILED
+        partial_run = partial_run or log.is_limited or log.missing > 0
+        scorer = _scorer(plan, model, dataset, skip_errors=is_set("SKIP_ERR"))
+        records = records_to_score(log, data.benchmark, data.mode, options.limit)
+        try:
+            files, scores = write_results(
+                folder, data.benchmark, log, records, scorer, os.environ, clean,
+                partial_run=partial_run,
+            )  # fmt: skip
+        except StopRun as stop:  # this data set's functions; the others are scored all the same
+            print(console.problem_report([f"{dataset}: {stop}"], ran=True), file=sys.stderr)
+            return SOME_FAILED
     note = " (partial)" if partial_run else ""
-    table = data.benchmark.table(scored.scores)
-    print("\n" + console.render_table(table, model.name, len(scored.samples), note=note))
-    print("\n".join(console.render_summary(scored, verbose=options.verbose)))
+    table = data.benchmark.table(scores)
+    print("\n" + console.render_table(table, model.name, scorer.counts["samples"], note=note))
+    print("\n".join(console.render_summary(scorer, log.missing, verbose=options.verbose)))
     print(f"Files: {files[-1]} and {len(files) - 1} more beside it")
-    return SOME_FAILED if scored.has_failures else DONE
+    return SOME_FAILED if scorer.has_failures or log.missing else DONE
 
 
 if __name__ == "__main__":

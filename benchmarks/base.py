@@ -7,10 +7,11 @@ that whoever drives it can batch, overlap and resume all levels alike.
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,19 +31,32 @@ PromptOf = Callable[[Line], Prompt]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One question to ask.
+    """One question to ask; small, because all samples of a run are held at once.
 
     Attributes:
         key: hash of data set, picture and question; the same in every mode and every run.
-        line: the row of the annotation file with all its columns.
-        image: the picture's file.
-        file_wh: its width and height in pixels.
+        packed: the row of the annotation file as JSON, a quarter of its size as an object.
+        columns: of all rows, shared by all samples.
+        image_root: what the row's `image_path` is relative to.
+        file_wh: width and height of the picture in pixels.
     """
 
     key: str
-    line: Line
-    image: Path
+    packed: bytes
+    columns: tuple[str, ...]
+    image_root: Path
     file_wh: WH
+
+    @property
+    def line(self) -> Line:
+        """The row with all columns of the data set, None where it lacks one; a new object."""
+        row = json.loads(self.packed)
+        return {column: row.get(column) for column in self.columns}
+
+    @property
+    def image(self) -> Path:
+        """The picture's file."""
+        return self.image_root / str(json.loads(self.packed)["image_path"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +126,8 @@ class Benchmark(ABC):
     text_key: ClassVar[str]  # the column that, with the picture, tells one sample from another
     result_suffix: ClassVar[str]  # of the per-sample file
     score_suffix: ClassVar[str]  # of the score file
+    result_columns: ClassVar[tuple[str, ...]]  # of the per-sample file
+    result_has_line: ClassVar[bool]  # whether it has the line's own columns in front of them
     system_prompt: ClassVar[str]
 
     def __init__(self, annotation_dir: Path, image_root: Path) -> None:
@@ -128,21 +144,28 @@ class Benchmark(ABC):
         Raises:
             UserError: the file is missing or broken as a whole.
         """
-        rows = self.rows(read_annotations(self.annotation_file), mode)
-        keys = _numbered(self.key_text(row) for row in rows)  # of all rows: the same in any mode
-        asked = [(key, row) for key, row in zip(keys, rows, strict=True) if self.in_mode(row, mode)]
-        whole = with_all_columns([row for _, row in asked])
+        numbers: Counter[str] = Counter()
+        asked: list[tuple[str, bytes]] = []
+        columns: dict[str, None] = {}
+        for row in self.rows(read_annotations(self.annotation_file), mode):
+            key = _numbered(self.key_text(row), numbers)  # of all rows: the same in any mode
+            if self.in_mode(row, mode):
+                columns.update(dict.fromkeys(row))
+                asked.append((key, json.dumps(row, separators=(",", ":")).encode("ascii")))
         samples: list[Sample] = []
         bad: list[BadSample] = []
-        for (key, _), row in zip(asked, whole, strict=True):
-            found = self._sample_or_problem(row, key, mode)
+        for key, packed in asked:
+            sample = Sample(key, packed, tuple(columns), self.image_root, (0, 0))
+            found = self._measured(sample, mode)
             if isinstance(found, Sample):
                 samples.append(found)
             else:
                 bad.append(found)
         return Loaded(samples, bad)
 
-    def _sample_or_problem(self, row: Line, key: str, mode: str) -> Sample | BadSample:
+    def _measured(self, sample: Sample, mode: str) -> Sample | BadSample:
+        """The sample with the size of its picture, or what is wrong with it."""
+        row = sample.line
         where = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
         picture = str(row.get("image_path"))
         image = self.image_root / picture
@@ -153,7 +176,7 @@ class Benchmark(ABC):
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             return BadSample(where, picture, f"picture unreadable: {error}", is_picture=True)
         problem = self.problem_of(row, file_wh)
-        return BadSample(where, picture, problem) if problem else Sample(key, row, image, file_wh)
+        return BadSample(where, picture, problem) if problem else replace(sample, file_wh=file_wh)
 
     def place_of(self, row: Line, mode: str) -> str:
         """Where a row stands in the annotation file, for people."""
@@ -164,7 +187,7 @@ class Benchmark(ABC):
         return digest([self.name, row.get("image_path"), row.get(self.text_key)])[:16]
 
     @abstractmethod
-    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> list[Line]:
+    def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
         """The annotation file flattened: all its questions, numbered as the mode has it.
 
         Raises:
@@ -246,47 +269,73 @@ class Benchmark(ABC):
         return Judgement(judged.verdict, judged.outcome, judged.columns, error)
 
     @abstractmethod
-    def summarise(self, judgements: Iterable[Judgement], settings: Mapping[str, str]) -> Scores:
-        """The score object of the score file; `settings` are environment variables."""
+    def summarise(self, outcomes: Iterable[Any], settings: Mapping[str, str]) -> Scores:
+        """The score object of the score file.
+
+        Args:
+            outcomes: `Judgement.outcome` of every sample.
+            settings: environment variables.
+        """
 
     @abstractmethod
     def table(self, scores: Scores) -> Table:
         """The score object in the layout that researchers know."""
 
 
-def read_annotations(path: Path) -> list[dict[str, Any]]:
-    """The annotation file as a list of objects.
+def read_annotations(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of an annotation file, one after the other; they are never all in memory.
 
     Raises:
         UserError: missing, not JSON (with line and column), or of another shape.
     """
     try:
-        with path.open(encoding="utf-8") as file:
-            annotations = json.load(file)
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(
             f"{path}: no such annotation file. Set LMUData to the folder that holds MMBench-GUI/, "
             "or fetch the data set: LMUData=<folder> python utils/download.py"
         ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    try:
+        position = -1
+        for position, item in enumerate(_items_of_list(text)):
+            if not isinstance(item, dict):
+                raise UserError(f"{path}: entry {position} is no object")
+            yield item
     except json.JSONDecodeError as error:
         raise UserError(
             f"{path}: broken JSON at line {error.lineno}, column {error.colno}: {error.msg}. "
             "Fetch it again: python utils/download.py"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(annotations, list) or not annotations:
+    if position < 0:
         raise UserError(f"{path}: expected a list of annotations, and at least one")
-    for position, item in enumerate(annotations):
-        if not isinstance(item, dict):
-            raise UserError(f"{path}: entry {position} is no object")
-    return annotations
 
 
-def with_all_columns(rows: list[Line]) -> list[Line]:
-    """Every row with the columns of all rows, None where it lacks one."""
-    columns = dict.fromkeys(column for row in rows for column in row)
-    return [{column: row.get(column) for column in columns} for row in rows]
+def _items_of_list(text: str) -> Iterator[Any]:
+    """The items of a JSON list, decoded one by one; errors tell the place in the whole text."""
+    decoder, blank = json.JSONDecoder(), re.compile(r"[ \t\n\r]*")
+
+    def after_blank(place: int) -> int:
+        found = blank.match(text, place)
+        return found.end() if found else place
+
+    place = after_blank(0)
+    if text[place : place + 1] != "[":
+        decoder.decode(text)  # broken, or sound and no list
+        return
+    place = after_blank(place + 1)
+    while text[place : place + 1] != "]":
+        item, place = decoder.raw_decode(text, place)
+        yield item
+        place = after_blank(place)
+        if text[place : place + 1] == ",":
+            place = after_blank(place + 1)
+        elif text[place : place + 1] != "]":
+            raise json.JSONDecodeError("Expecting ',' delimiter", text, place)
+    place = after_blank(place + 1)
+    if place != len(text):
+        raise json.JSONDecodeError("Extra data", text, place)
 
 
 def grouped(bad: Iterable[BadSample]) -> list[str]:
@@ -304,14 +353,10 @@ def image_path_of(row: Mapping[str, Any]) -> str | None:
     return path if path.startswith(f"{platform}/") else f"{platform}/{path}"
 
 
-def _numbered(keys: Iterable[str]) -> list[str]:
+def _numbered(key: str, seen: Counter[str]) -> str:
     """Tells equal samples of one file apart: the second gets "-2", in file order, in every mode."""
-    seen: Counter[str] = Counter()
-    numbered = []
-    for key in keys:
-        seen[key] += 1
-        numbered.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
-    return numbered
+    seen[key] += 1
+    return key if seen[key] == 1 else f"{key}-{seen[key]}"
 
 
 def _meta(line: Line, extra: Line) -> dict[str, Any]:

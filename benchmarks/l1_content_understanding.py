@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from benchmarks.base import Benchmark, Judgement, Table, image_path_of
@@ -33,15 +33,17 @@ class GUIContentUnderstanding(Benchmark):
     text_key = "question"
     result_suffix = "exact_matching_result"
     score_suffix = "scores"
+    result_columns = ("hit", "log", "parsed_prediction", "options_num")
+    result_has_line = True
     system_prompt = L1_SYSTEM_PROMPT_DEFAULT
 
-    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> list[Line]:
+    def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
         """One row a question.
 
         parity: mode "all" numbers the questions through and the image's columns win over the
         question's; a single difficulty keeps the image's index and the question's columns win.
         """
-        rows: list[Line] = []
+        number = 0
         for position, item in enumerate(annotations):
             image = {key: value for key, value in item.items() if key != "groups"}
             groups = item.get("groups")
@@ -52,10 +54,10 @@ class GUIContentUnderstanding(Benchmark):
             for group in groups:
                 row = {**image, **group, **image} if mode == "all" else {**image, **group}
                 if mode == "all":
-                    row["index"] = len(rows)
+                    row["index"] = number
+                number += 1
                 row["image_path"] = image_path_of(row)
-                rows.append(row)
-        return rows
+                yield row
 
     def place_of(self, row: Line, mode: str) -> str:
         """By its number among all questions, or by the index of its image."""
@@ -124,10 +126,10 @@ class GUIContentUnderstanding(Benchmark):
         }
         return Judgement(None if reply is None else verdict, outcome, columns)
 
-    def summarise(self, judgements: Iterable[Judgement], settings: Mapping[str, str]) -> Scores:
+    def summarise(self, outcomes: Iterable[OptionOutcome], settings: Mapping[str, str]) -> Scores:
         """Accuracy by difficulty and platform; `L1_USE_WEIGHTED` weighs by number of options."""
         weighted = settings.get("L1_USE_WEIGHTED", "").strip().lower() in ("1", "true")
-        return score_content_understanding((j.outcome for j in judgements), weighted=weighted)
+        return score_content_understanding(outcomes, weighted=weighted)
 
     def table(self, scores: Scores) -> Table:
         """Difficulties × platforms, with the score over all platforms."""

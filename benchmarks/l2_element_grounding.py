@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from benchmarks.base import Benchmark, Judgement, Table, image_path_of
@@ -38,11 +38,17 @@ class GUIElementGrounding(Benchmark):
     text_key = "instruction"
     result_suffix = "result"
     score_suffix = "score"
+    result_columns = (
+        "img_path", "instruction", "bbox", "parsed_bbox(format:x1,y1,x2,y2)", "type", "app_name",
+        "platform", "match", "is_wrong_format", "pred_bbox", "grounding_type", "index",
+    )  # fmt: skip
+    result_has_line = False
     system_prompt = L2_SYSTEM_PROMPT_DEFAULT
 
-    def rows(self, annotations: Sequence[Mapping[str, Any]], mode: str) -> list[Line]:
+    def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
         """One row an instruction."""
-        return [{**item, "image_path": image_path_of(item)} for item in annotations]
+        for item in annotations:
+            yield {**item, "image_path": image_path_of(item)}
 
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether an instruction is of that grounding type."""
@@ -116,14 +122,13 @@ class GUIElementGrounding(Benchmark):
         }
         return Judgement(None if reply is None else verdict, outcome, columns)
 
-    def summarise(self, judgements: Iterable[Judgement], settings: Mapping[str, str]) -> Scores:
+    def summarise(self, outcomes: Iterable[Any], settings: Mapping[str, str]) -> Scores:
         """Accuracy by grounding type and platform; samples without a reply are format errors."""
-        outcomes: dict[str, dict[str, dict[str, list[int]]]] = {}
-        for judgement in judgements:
-            split, platform, kind, value = judgement.outcome
-            kinds = outcomes.setdefault(split, {}).setdefault(platform, {})
+        counted: dict[str, dict[str, dict[str, list[int]]]] = {}
+        for split, platform, kind, value in outcomes:
+            kinds = counted.setdefault(split, {}).setdefault(platform, {})
             kinds.setdefault(str(kind), []).append(value)
-        return score_element_grounding(outcomes)
+        return score_element_grounding(counted)
 
     def table(self, scores: Scores) -> Table:
         """Grounding types × platforms, with the averages of the score file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,27 +23,34 @@ def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
         answer = json.loads(body)
         choice = answer["choices"][0]
         message = choice["message"]
-        text = message.get("content")
-    except (ValueError, LookupError, TypeError, AttributeError):
+        text = _text_of(message.get("content"))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise CallError(
             "bad_body",
             f"the server's answer is no chat completion: {_excerpt(body)}",
             latency_s=latency_s,
         ) from None
     finish_reason = choice.get("finish_reason")
-    if isinstance(text, list):  # some servers send a list of parts
-        text = "".join(part.get("text") or "" for part in text if isinstance(part, Mapping))
     if not text:
         kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
         why = message.get("refusal") or f"finish_reason {finish_reason!r}"
         raise CallError(kind, f"the answer has no text ({why})", latency_s=latency_s)
     return Generation(
-        text=str(text),
+        text=text,
         finish_reason=finish_reason,
         usage=_plain_usage(answer.get("usage")),
         sizes=sizes,
         reasoning=message.get("reasoning_content") or message.get("reasoning"),
     )
+
+
+def _text_of(content: Any) -> str | None:
+    """The message's text; some servers send a list of parts. Anything else is no answer."""
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if part.get("type") == "text")
+    if content is None or isinstance(content, str):
+        return content
+    raise TypeError(f"content is a {type(content).__name__}")
 
 
 def _plain_usage(usage: Any) -> dict[str, int]:
@@ -77,7 +85,7 @@ def as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallErro
         text = f"connection failed: {causes[-1]}"
         if any("refused" in str(cause).lower() for cause in causes):
             return CallError("refused_connection", text, latency_s=latency_s)
-        if any("name or service" in str(cause).lower() for cause in causes):
+        if any(isinstance(cause, socket.gaierror) for cause in causes):
             return CallError("dns", text, latency_s=latency_s)
         return CallError("connection", text, latency_s=latency_s)
     if isinstance(error, UserError):

@@ -2,8 +2,8 @@
 
 python -m perf.scale [--samples 1000 16000 50000] [--rounds 3]
 
-Tiny pictures and a server without latency, so that what is left is this program's own work: prompts,
-requests, log, scores, spreadsheets. Prints seconds a sample and peak memory for each number.
+Tiny pictures, no latency: what is left is this program's own work (prompts, requests, log,
+scores, spreadsheets). Prints seconds a sample and peak memory for each number.
 """
 
 from __future__ import annotations

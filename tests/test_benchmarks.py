@@ -429,6 +429,10 @@ def test_an_episode_of_l1_and_l2_asks_once(data_set):
 # -- judging --------------------------------------------------------------------------------------
 
 
+def outcomes(judgements):
+    return [judgement.outcome for judgement in judgements]
+
+
 def judge(benchmark, reply, parse=None, *, sizes=None, extra=None, **changed):
     line = {**(instruction(image_path=f"os_web/{PICTURE}") if benchmark.level == "L2" else
                {**image(), **question(), "image_path": f"os_web/{PICTURE}"}), **changed}  # fmt: skip
@@ -616,14 +620,14 @@ def test_a_point_beyond_all_pictures_is_a_miss(l2, point):
 
 
 def test_a_failed_request_counts_as_a_format_error_of_l2(l2):
-    scores = l2.summarise([judge(l2, None), judge(l2, "(0.3, 0.3)")], {})
+    scores = l2.summarise(outcomes([judge(l2, None), judge(l2, "(0.3, 0.3)")]), {})
 
     block = scores["basic"]["os_web"]
     assert (block["Total num"], block["Error format num"], block["Total accuracy"]) == (2, 1, 50.0)
 
 
 def test_a_failed_request_counts_as_a_miss_of_l1(l1):
-    scores = l1.summarise([judge(l1, None), judge(l1, "B")], {})
+    scores = l1.summarise(outcomes([judge(l1, None), judge(l1, "B")]), {})
 
     assert scores["easy"]["os_web"] == {"score": 0.5, "sample_num": 2}
 
@@ -633,7 +637,7 @@ def test_a_failed_request_counts_as_a_miss_of_l1(l1):
     ("", False), ("0", False), ("false", False), ("no", False),
 ])  # fmt: skip
 def test_l1_is_weighted_only_where_the_setting_says_so(l1, setting, weighted):
-    scores = l1.summarise([judge(l1, "B")], {"L1_USE_WEIGHTED": setting})
+    scores = l1.summarise(outcomes([judge(l1, "B")]), {"L1_USE_WEIGHTED": setting})
 
     assert ("score_weighted" in scores["easy"]["os_web"]) is weighted
 
@@ -641,13 +645,13 @@ def test_l1_is_weighted_only_where_the_setting_says_so(l1, setting, weighted):
 def test_the_weighting_is_not_read_from_the_process_environment(l1, monkeypatch):
     monkeypatch.setitem(os.environ, "L1_USE_WEIGHTED", "1")
 
-    scores = l1.summarise([judge(l1, "B")], {})
+    scores = l1.summarise(outcomes([judge(l1, "B")]), {})
 
     assert "score_weighted" not in scores["easy"]["os_web"]
 
 
 def test_one_mode_of_l2_leaves_the_other_accuracy_null(l2):
-    scores = l2.summarise([judge(l2, "(0.3, 0.3)", grounding_type="advanced")], {})
+    scores = l2.summarise(outcomes([judge(l2, "(0.3, 0.3)", grounding_type="advanced")]), {})
 
     assert [scores["Basic accuracy"], scores["Average accuracy"]] == [None, 100.0]
 
@@ -659,7 +663,7 @@ def test_a_table_of_l2_has_grounding_types_by_platforms_and_the_average(l2):
         judge(l2, "(0.3, 0.3)", grounding_type="advanced", platform="os_ios"),
     ]
 
-    table = l2.table(l2.summarise(judged, {}))
+    table = l2.table(l2.summarise(outcomes(judged), {}))
 
     assert (list(table.columns), [(name, list(cells)) for name, cells in table.rows]) == (
         ["os_ios", "os_web", "Overall"],
@@ -674,7 +678,7 @@ def test_a_table_of_l2_has_grounding_types_by_platforms_and_the_average(l2):
 def test_a_table_of_l1_has_difficulties_by_platforms_and_overall(l1):
     judged = [judge(l1, "B"), judge(l1, "A", platform="os_mac", difficulty="hard")]
 
-    table = l1.table(l1.summarise(judged, {}))
+    table = l1.table(l1.summarise(outcomes(judged), {}))
 
     assert (list(table.columns), [(name, list(cells)) for name, cells in table.rows]) == (
         ["os_mac", "os_web", "Overall"],

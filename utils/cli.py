@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from utils.spelling import did_you_mean
 
 DEFAULT_WORK_DIR = "./outputs"
 
@@ -108,6 +110,16 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         ping=given.ping,
         verbose=given.verbose,
     )
+
+
+def unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object]) -> list[str]:
+    """Problems with names that `--model` or `--data` selects."""
+    return [
+        f"{option} {name}: not in the config{did_you_mean(name, list(known))}; "
+        f"it has {', '.join(known) or 'none'}"
+        for name in wanted
+        if name not in known
+    ]
 
 
 def _positive(text: str) -> int:

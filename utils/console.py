@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from utils.scoring import ScoredSet
+from utils.scoring import Scorer
 
 SECONDS_BETWEEN_LINES = 30.0
 MOST_ERRORS = 10  # kinds shown in a summary
@@ -101,7 +101,7 @@ def render_table(table: TableLike, model: str, samples: int, *, note: str = "") 
     return "\n".join(lines)
 
 
-def render_summary(scored: ScoredSet, *, verbose: bool) -> list[str]:
+def render_summary(scored: Scorer, missing: int, *, verbose: bool) -> list[str]:
     """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions."""
     counts = scored.counts
     total = counts["samples"]
@@ -122,8 +122,8 @@ def render_summary(scored: ScoredSet, *, verbose: bool) -> list[str]:
     if counts["completion_tokens"]:
         tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
         lines.append(f"  tokens: {tokens} (prompt + completion)")
-    if scored.missing:
-        lines.append(f"{scored.missing} samples of this run have not been asked yet")
+    if missing:
+        lines.append(f"{missing} samples of this run have not been asked yet")
     if counts["size_differs"]:
         lines.append(
             f"{counts['size_differs']} pictures were sent in another size than the file's; pixel "

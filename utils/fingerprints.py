@@ -8,6 +8,7 @@ that reformatting costs nothing and a changed helper is noticed.
 from __future__ import annotations
 
 import ast
+import enum
 import functools
 import hashlib
 import importlib
@@ -28,7 +29,10 @@ DIGEST_LENGTH = 32  # hex digits: 128 bits, no accidental collisions, short in l
 
 def digest(value: Any) -> str:
     """Hash of plain data (dicts, lists, texts, numbers, None), whatever the order of keys."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=_describe)
+    try:
+        text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=_describe)
+    except TypeError:  # keys that JSON has no order or no form for
+        text = json.dumps(_plain(value), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:DIGEST_LENGTH]
 
 
@@ -71,7 +75,7 @@ class _CodeWalk:
     def __init__(self, start: Callable[..., Any]) -> None:
         self.parts: dict[str, str] = {}
         target = _unwrap(start)
-        file = _source_file(target)
+        file = _source_file(target) or _source_file(type(target))  # a callable object
         self._roots = {PROJECT_ROOT} | ({file.parent} if file else set())
         self._visit("start", start)
 
@@ -87,6 +91,9 @@ class _CodeWalk:
             self.parts[f"{name}(partial)"] = digest(_plain([value.args, value.keywords]))
         elif isinstance(value, (types.FunctionType, types.MethodType, type)):
             self._visit_code(value)
+            owner = _owner_of(value)
+            if owner is not None:  # `cls.helper()` names the class only at run time
+                self._visit_code(owner)
         elif isinstance(value, types.BuiltinFunctionType):
             self.parts[name] = f"builtin {value.__module__}.{value.__qualname__}"
         elif isinstance(value, types.ModuleType):
@@ -97,9 +104,13 @@ class _CodeWalk:
                 self._visit(f"{name}[{place}]", inner)
             if self._is_project(_source_file(type(value))):
                 self._visit_code(type(value))
+                self._visit(f"{name}(state)", _state_of(value))
 
     def _visit_code(self, target: Any) -> None:
         where = f"{target.__module__}:{target.__qualname__}"
+        closure = _closure_of(target)
+        if closure:  # one maker, several functions
+            where += f"(closure {digest(_plain(closure))})"
         if where in self.parts:
             return
         file = _source_file(target)
@@ -109,16 +120,14 @@ class _CodeWalk:
         tree = _tree_of(target)
         if tree is None:  # typed into a prompt or built at run time: bytecode is all there is
             code = getattr(target, "__code__", None)
-            self.parts[where] = digest(code.co_code if code else repr(target))
+            self.parts[where] = _bytecode(code) if code else digest(repr(target))
             return
         self.parts[where] = ast.unparse(_without_docstrings(tree))
         self._visit_arguments(where, target)
         namespace = vars(sys.modules[target.__module__]) if target.__module__ in sys.modules else {}
-        namespace = {**namespace, **_closure_of(target)}
+        namespace = {**namespace, **closure, **self._imported_inside(tree, target)}
         for chain in _chains(tree):
-            self._visit_chain(target.__module__, chain, namespace)
-        for module_name, attribute in _local_imports(tree, target):
-            self._visit_import(module_name, attribute)
+            self._visit_chain(where if chain[0] in closure else target.__module__, chain, namespace)
 
     def _visit_arguments(self, where: str, target: Any) -> None:
         """Default values are evaluated once, from names that the tree alone does not resolve."""
@@ -142,18 +151,24 @@ class _CodeWalk:
             used.append(attribute)
         self._visit(f"{module}:{'.'.join(used)}", value)
 
-    def _visit_import(self, module_name: str, attribute: str | None) -> None:
-        root = module_name.split(".")[0]
-        if not any(
-            (base / root).exists() or (base / f"{root}.py").exists() for base in self._roots
-        ):
-            return
-        try:
-            module = importlib.import_module(module_name)
-        except Exception:  # noqa: BLE001 - the function itself will raise it
-            return
-        if attribute and hasattr(module, attribute):
-            self._visit(f"{module_name}:{attribute}", getattr(module, attribute))
+    def _imported_inside(self, tree: ast.AST, target: Any) -> dict[str, Any]:
+        """What import statements inside a function bind, by name; project modules only."""
+        found: dict[str, Any] = {}
+        for bound, module_name, attribute in _local_imports(tree, target):
+            root = module_name.split(".")[0]
+            if not any(
+                (base / root).exists() or (base / f"{root}.py").exists() for base in self._roots
+            ):
+                continue
+            try:
+                found[bound] = importlib.import_module(module_name)
+                if attribute and not hasattr(found[bound], attribute):
+                    importlib.import_module(f"{module_name}.{attribute}")  # a submodule
+                if attribute:
+                    found[bound] = getattr(found[bound], attribute)
+            except Exception:  # noqa: BLE001 - the function itself will raise it
+                found.pop(bound, None)
+        return found
 
 
 def _unwrap(value: Any) -> Any:
@@ -242,9 +257,18 @@ def _chains(tree: ast.AST) -> Iterator[tuple[str, ...]]:
             yield (inner.id, *reversed(names))
 
 
-def _local_imports(tree: ast.AST, target: Any) -> Iterator[tuple[str, str | None]]:
+def _local_imports(tree: ast.AST, target: Any) -> Iterator[tuple[str, str, str | None]]:
+    """(name bound, module, attribute or None) of every import statement inside."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
+        if isinstance(node, ast.Import):
+            for alias in node.names:  # `import a.b` binds a, and makes b an attribute of it
+                first, *rest = alias.name.split(".", 1)
+                if alias.asname or not rest:
+                    yield alias.asname or first, alias.name, None
+                else:
+                    yield first, first, None
+                    yield f"{first}.", first, rest[0]
+        elif isinstance(node, ast.ImportFrom):
             package = getattr(sys.modules.get(target.__module__), "__package__", None)
             name = ("." * node.level) + (node.module or "")
             try:
@@ -252,4 +276,27 @@ def _local_imports(tree: ast.AST, target: Any) -> Iterator[tuple[str, str | None
             except ImportError:
                 continue
             for alias in node.names:
-                yield module, alias.name
+                yield alias.asname or alias.name, module, alias.name
+
+
+def _state_of(value: Any) -> Any:
+    """What tells one object of a project's class from another: enum member, attributes, slots."""
+    if isinstance(value, enum.Enum):
+        return [value.name, value.value]
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    own = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return {**own, **getattr(value, "__dict__", {})}
+
+
+def _owner_of(value: Any) -> Any:
+    """The class that a static or class method stands in."""
+    path = getattr(value, "__qualname__", "").split(".")[:-1]
+    owner: Any = sys.modules.get(value.__module__)
+    for name in path:
+        owner = getattr(owner, name, None)
+    return owner if path and isinstance(owner, type) else None
+
+
+def _bytecode(code: types.CodeType) -> str:
+    consts = [_bytecode(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    return digest([code.co_code, consts, list(code.co_names)])

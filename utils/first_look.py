@@ -7,10 +7,9 @@ after eight thousand.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-from utils.predictions import LogContent, Record
-from utils.scoring import Judge, score_log
+from utils.predictions import Record
+from utils.scoring import Scorer
 
 ENOUGH = 20
 
@@ -20,23 +19,12 @@ class FirstLook:
 
     Args:
         keys: of all samples, in file order; parse functions see samples in that order.
-        postprocess, parse, kwargs: as for `score_log`.
+        scorer: one of its own, with `skip_errors`.
         warn: told what looks wrong.
     """
 
-    def __init__(
-        self,
-        benchmark: Judge,
-        keys: Sequence[str],
-        *,
-        postprocess: Callable[[str], str],
-        parse: Callable[[str, Mapping[str, Any]], Any],
-        kwargs: Mapping[str, Any],
-        warn: Callable[[str], None],
-    ) -> None:
-        self._benchmark, self._keys = benchmark, keys
-        self._postprocess, self._parse, self._kwargs = postprocess, parse, kwargs
-        self._warn = warn
+    def __init__(self, keys: Sequence[str], scorer: Scorer, warn: Callable[[str], None]) -> None:
+        self._keys, self._scorer, self._warn = keys, scorer, warn
         self._records: dict[str, Record] | None = {}
 
     def see(self, record: Record) -> None:
@@ -51,19 +39,13 @@ class FirstLook:
     def _look(self, records: Mapping[str, Record]) -> None:
         if len(records) < ENOUGH:  # a data set this small is finished before anyone could stop it
             return
-        run = {"samples": [key for key in self._keys if key in records]}
-        content = LogContent(run, {(key, 0): record for key, record in records.items()})
-        scored = score_log(
-            content, self._benchmark, mode="all", limit=None, postprocess=self._postprocess,
-            parse=self._parse, kwargs=self._kwargs, settings={}, skip_errors=True,
-        )  # fmt: skip
-        counts = scored.counts
+        samples = [self._scorer.judge(records[key]) for key in self._keys if key in records]
+        counts = self._scorer.counts
         if counts["cut_off"] == len(records):
             self._warn(f"all of the first {ENOUGH} answers were cut off at the token limit")
         unreadable = counts["unparsed"] + counts["spoilt"]
         if unreadable > ENOUGH / 2:
-            sample = scored.samples[0].prediction
             self._warn(
                 f"{unreadable} of the first {ENOUGH} answers could not be read by the parse "
-                f"function; one of them: {sample[:200]!r}"
+                f"function; one of them: {samples[0].prediction[:200]!r}"
             )

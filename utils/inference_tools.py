@@ -131,7 +131,7 @@ class _Outcome:
     record: Record | None = None
     generation: Generation | None = None
     reused: bool = False
-    write: bool = True  # False: this log holds the record already
+    write: bool = True  # False: this log holds the record already, and need only say so
     reason: str | None = None
     user_error: UserFunctionError | None = None
     stop: StopRun | None = None
@@ -250,6 +250,9 @@ class Engine:
     def _finish(self, job: Job, record: Record, *, reused: bool, write: bool = True) -> None:
         if write:
             job.log.append(self._settings.clean(record))
+        else:
+            named = {name: record[name] for name in ("key", "trial", "fingerprint")}
+            job.log.append({"kind": "reuse", **named})
         job.reused += reused
         self._progress.advance(record["status"], reused=reused)
 
@@ -290,6 +293,8 @@ class Engine:
             except BaseException as error:  # noqa: BLE001 - a worker that dies would hang the run
                 text = "".join(traceback.format_exception(error))
                 outcome = _Outcome(turn, stop=StopRun(f"internal error, please report it:\n{text}"))
+            if outcome.stop is not None:  # at once: the others must not start another request
+                self._stop()
             self._outbox.put(outcome)
 
     def _answer(self, turn: _Turn) -> _Outcome:

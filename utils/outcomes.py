@@ -9,6 +9,7 @@ stop      nothing will work (wrong key, no credit, no server): the run ends, all
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from enum import StrEnum
@@ -118,19 +119,28 @@ def _while_away(error: CallError, history: History, policy: Policy) -> Decision 
     """Waits for the server, or gives it up; None: treat it as any other failure."""
     if not history.run_has_answers:
         if history.run_s < policy.wait_for_server_s:
-            return Decision(Action.PAUSE, error.retry_after_s or 2.0, counts=False)
+            return Decision(Action.PAUSE, _asked_for(error.retry_after_s) or 2.0, counts=False)
         return Decision(Action.STOP) if error.kind in AWAY_KINDS else None
     if history.away_s >= policy.outage_s:
         return Decision(Action.STOP)
     patience_s = min(max(history.away_s / 2, 1.0), LONGEST_WAIT_S)
-    return Decision(Action.PAUSE, error.retry_after_s or patience_s, counts=False)
+    return Decision(Action.PAUSE, _asked_for(error.retry_after_s) or patience_s, counts=False)
+
+
+def _asked_for(retry_after_s: float | None) -> float:
+    """What the server asked for, as far as one can believe it; 0 for nothing."""
+    if retry_after_s is None or math.isnan(retry_after_s):
+        return 0.0
+    return min(max(retry_after_s, 0.0), LONGEST_RATE_LIMITED_S)
 
 
 def _wait_s(error: CallError, history: History, jitter: float) -> float:
     if error.retry_after_s is not None:
-        return min(error.retry_after_s, LONGEST_RATE_LIMITED_S)
-    doubled: float = min(FIRST_WAIT_S * 2.0**history.failures, LONGEST_WAIT_S)
-    return doubled * (1 - jitter / 2)
+        return _asked_for(error.retry_after_s)
+    doubled = FIRST_WAIT_S * 2.0 ** min(history.failures, 16)
+    # Rate limits use up no retry, so what doubles is the time already waited for them.
+    patience_s: float = min(max(doubled, history.rate_limited_s), LONGEST_WAIT_S)
+    return patience_s * (1 - jitter / 2)
 
 
 def random_jitter() -> float:

@@ -5,11 +5,12 @@ Each is written under a temporary name and renamed, so that a file is whole or n
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,29 +50,38 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """A spreadsheet with one row each; every text stays text (no formulas, no links)."""
+@contextmanager
+def open_sheet(path: Path, columns: Sequence[str]) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """A spreadsheet that is written row by row; yields the function that takes a row.
+
+    Every text stays text (no formulas, no links); rows go to disk as they come.
+
+    Raises:
+        StopRun: the folder cannot be written; there is no file then, or the one from before.
+    """
     import xlsxwriter
 
     with whole_or_nothing(path) as temporary:
-        options = {"constant_memory": True, "in_memory": False}
-        workbook = xlsxwriter.Workbook(temporary, options)
-        try:
-            sheet = workbook.add_worksheet()
-            bold = workbook.add_format({"bold": True})
+        workbook = xlsxwriter.Workbook(temporary, {"constant_memory": True})
+        sheet = workbook.add_worksheet()
+        bold = workbook.add_format({"bold": True})
+        for position, column in enumerate(columns):
+            sheet.write_string(0, position, column, bold)
+        sheet.freeze_panes(1, 0)
+        rows = itertools.count(1)
+
+        def add(row: Mapping[str, Any]) -> None:
+            number = next(rows)
             for position, column in enumerate(columns):
-                sheet.write_string(0, position, column, bold)
-            for number, row in enumerate(rows, start=1):
-                for position, column in enumerate(columns):
-                    _write_cell(sheet, number, position, row.get(column))
-            sheet.freeze_panes(1, 0)
+                _write_cell(sheet, number, position, row.get(column))
+
+        try:
+            yield add
         finally:
-            workbook.close()
-
-
-def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The columns of all rows, in order of first appearance."""
-    return list(dict.fromkeys(column for row in rows for column in row))
+            try:
+                workbook.close()
+            except xlsxwriter.exceptions.FileCreateError as error:
+                raise OSError(str(error)) from error
 
 
 def _write_cell(sheet: Any, row: int, column: int, value: Any) -> None:

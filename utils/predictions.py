@@ -4,6 +4,8 @@ One file per model, data set and run folder; one line of ASCII JSON per record, 
 
     {"kind": "run", ...}      a run began: what it covers, its config, versions
     {"kind": "answer", ...}   one sample: how it was asked, what came back, what scoring needs
+    {"kind": "reuse", ...}    an answer further up in this log answers this run's request too
+    {"kind": "end", ...}      the run has asked everything: cost, counts
 """
 
 from __future__ import annotations
@@ -199,32 +201,72 @@ class AnswerIndex:
         return " and ".join(changed or ["request"]) + " changed"
 
 
-@dataclass(frozen=True, slots=True)
-class LogContent:
-    """One log read for scoring.
+class LogView:
+    """One log opened for scoring: which samples it covers, and each one's newest record.
+
+    Records stay in the file until they are asked for; a log may hold more than memory does.
+
+    Args:
+        path: the log.
 
     Attributes:
         run: the newest "run" record; None in a log without any.
-        answers: newest record of each (sample key, trial).
-    """
-
-    run: Record | None
-    answers: Mapping[tuple[str, int], Record]
-
-
-def read_log(path: Path) -> LogContent:
-    """The newest run record and the newest answers of a log.
+        columns: of the lines of all records, in order of first appearance.
 
     Raises:
         UserError: the log cannot be read.
     """
-    run, answers = None, {}
-    try:
-        for _, record in read_records(path):
-            if record.get("kind") == "run":
-                run = record
-            elif record.get("kind") == "answer":
-                answers[record["key"], record["trial"]] = record
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
-    return LogContent(run, answers)
+
+    def __init__(self, path: Path) -> None:
+        self.run: Record | None = None
+        self._offsets: dict[str, int] = {}
+        columns: dict[str, None] = {}
+        reused: dict[tuple[str, str], None] = {}
+        try:
+            for offset, record in read_records(path):
+                kind = record.get("kind")
+                if kind == "run":  # what other runs asked, with other prompts say, is not its own
+                    self.run = record
+                    self._offsets.clear()
+                    reused.clear()
+                elif kind == "answer" and record["trial"] == 0:
+                    self._offsets[record["key"]] = offset
+                    columns.update(dict.fromkeys(record["line"]))
+                elif kind == "reuse" and record["trial"] == 0:
+                    reused[record["key"], record["fingerprint"]] = None
+            if reused:  # answers of earlier runs in this log that this run found to be its own
+                for offset, record in read_records(path):
+                    if (record.get("key"), record.get("fingerprint")) not in reused:
+                        continue
+                    if record["kind"] == "answer":
+                        self._offsets[record["key"]] = offset
+            self._file = path.open("rb")
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read: {error}") from None
+        self.columns = list(columns)
+
+    @property
+    def covered(self) -> list[str]:
+        """Keys of the samples that the newest run covers, in file order."""
+        return self.run["samples"] if self.run else list(self._offsets)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the newest run covered only the first samples of its data set."""
+        return self.run is not None and self.run.get("limit") is not None
+
+    @property
+    def missing(self) -> int:
+        """How many of them have no record yet."""
+        return sum(key not in self._offsets for key in self.covered)
+
+    def records(self) -> Iterator[Record]:
+        """The newest record of each covered sample that has one, in file order."""
+        for key in self.covered:
+            if key in self._offsets:
+                self._file.seek(self._offsets[key])
+                yield json.loads(self._file.readline())
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()

@@ -1,70 +1,98 @@
-"""The files derived from a scored log, and the newest of each linked."""
+"""The files derived from a log, and the newest of each linked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from utils import outputs
-from utils.predictions import LogContent
+from utils.predictions import LogView, Record
 from utils.run_folder import RunFolder
-from utils.scoring import ScoredSet, predictions_of
+from utils.scoring import Scorer, reply_of, shown_reply
 
-Row = Mapping[str, Any]
+Clean = Callable[[Any], Any]
+"""Removes secrets: a user's function may have put one into a reply."""
 
 
 class Naming(Protocol):
     """What the names and columns of the files depend on."""
 
     name: ClassVar[str]
-    level: ClassVar[str]
     result_suffix: ClassVar[str]
     score_suffix: ClassVar[str]
+    result_columns: ClassVar[tuple[str, ...]]
+    result_has_line: ClassVar[bool]
 
 
 def write_predictions(
     folder: RunFolder,
     dataset: str,
-    content: LogContent,
+    log: LogView,
     postprocess: Callable[[str], str],
-    clean: Callable[[Any], Any],
+    clean: Clean,
     *,
     partial_run: bool,
-) -> None:
-    """The predictions alone, for `--mode infer`."""
-    rows = clean(predictions_of(content, postprocess))
-    sheet = folder.file(dataset, ".xlsx", partial=partial_run)
-    outputs.write_sheet(sheet, outputs.columns_of(rows), rows)
-    folder.link_newest([sheet, folder.log(dataset)])
+) -> bool:
+    """The predictions alone, for `--mode infer`; whether every sample has one."""
+    is_whole = log.missing == 0
+    path = folder.file(dataset, ".xlsx", partial=partial_run)
+    with outputs.open_sheet(path, [*log.columns, "prediction"]) as add:
+        for record in log.records():
+            reply, error = reply_of(record, postprocess)
+            shown = shown_reply(record, reply, error)
+            is_whole = is_whole and reply is not None
+            add(clean({**record["line"], "prediction": shown}))
+    folder.link_newest([path, folder.log(dataset)])
+    return is_whole
 
 
 def write_results(
     folder: RunFolder,
     benchmark: Naming,
-    scored: ScoredSet,
-    clean: Callable[[Any], Any],
+    log: LogView,
+    records: Iterable[Record],
+    scorer: Scorer,
+    settings: Mapping[str, str],
+    clean: Clean,
     *,
     partial_run: bool,
-) -> list[Path]:
-    """Predictions, per-sample results and scores; returns their paths, scores last.
+) -> tuple[list[Path], dict[str, Any]]:
+    """Judges the records and writes predictions, per-sample results and scores on the way.
 
     Args:
-        clean: removes secrets: a user's function may have put one into a reply.
+        records: of `log`, those that are scored.
+        settings: environment variables that a score depends on.
+
+    Returns:
+        The paths, scores last, and the score object.
+
+    Raises:
+        StopRun: a user's function failed ten times in a row, or the disk is full; files from
+            before stay as they were.
     """
     name = partial(folder.file, benchmark.name, partial=partial_run)
-    predictions = clean([{**s.line, "prediction": s.prediction} for s in scored.samples])
-    columns = clean([dict(s.judgement.columns) for s in scored.samples])
-    if benchmark.level == "L1":  # L2's file has columns of its own
-        columns = [{**row, **more} for row, more in zip(predictions, columns, strict=True)]
     files = [
         name(".xlsx"),
         name(f"_{benchmark.result_suffix}.xlsx"),
         name(f"_{benchmark.score_suffix}.json"),
     ]
-    outputs.write_sheet(files[0], outputs.columns_of(predictions), predictions)
-    outputs.write_sheet(files[1], outputs.columns_of(columns), columns)
-    outputs.write_json(files[2], scored.scores)
+    columns = [*log.columns, "prediction"]
+    kept = columns if benchmark.result_has_line else []
+    with ExitStack() as sheets:
+        add_prediction = sheets.enter_context(outputs.open_sheet(files[0], columns))
+        add_result = sheets.enter_context(
+            outputs.open_sheet(files[1], [*kept, *benchmark.result_columns])
+        )
+        for record in records:
+            scored = scorer.judge(record)
+            row = clean({**scored.line, "prediction": scored.prediction})
+            add_prediction(row)
+            more = clean(dict(scored.judgement.columns))
+            add_result({**row, **more} if benchmark.result_has_line else more)
+    scores = scorer.scores(settings)
+    outputs.write_json(files[2], scores)
     folder.link_newest([*files, folder.log(benchmark.name)])
-    return files
+    return files, scores

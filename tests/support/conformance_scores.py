@@ -70,8 +70,10 @@ def _l1_set(case: Case, world: World) -> Any:
     here = [_judged_l1(row, row["prediction"]) for row in rows]
     there = [_judged_l1(row, row.get("prediction_as_stored", row["prediction"])) for row in rows]
     return {
-        "score": L1.summarise(there, {}),
-        "score_weighted": L1.summarise(there, {"L1_USE_WEIGHTED": "1"}),
+        "score": L1.summarise([judged.outcome for judged in there], {}),
+        "score_weighted": L1.summarise(
+            [judged.outcome for judged in there], {"L1_USE_WEIGHTED": "1"}
+        ),
         "hits": [judgement.columns["hit"] for judgement in here],
     }
 
@@ -194,7 +196,7 @@ def _l2_set(case: Case, world: World) -> Any:
         for row, judgement, (match, wrong) in zip(rows, judged, outcomes, strict=True)
     ]
     return {
-        "score": L2.summarise(there, {}),
+        "score": L2.summarise([judged.outcome for judged in there], {}),
         "matches": [judgement.columns["match"] for judgement in judged],
         "wrong_format": [judgement.columns["is_wrong_format"] for judgement in judged],
     }

@@ -21,10 +21,10 @@ from utils.config import read_config
 from utils.contracts import ModelWrapper
 from utils.images import encode, shrink
 from utils.import_utils import resolve
-from utils.outputs import cell_text, write_sheet
-from utils.predictions import RunLog, read_log
+from utils.outputs import cell_text, open_sheet
+from utils.predictions import LogView, RunLog
 from utils.prompting import prompt_builder
-from utils.scoring import FAILED_TEXT, score_log
+from utils.scoring import FAILED_TEXT, Scorer
 
 BUILDERS = {"uitars": "models.api_uitars.build_custom_prompt"}
 FILE_FORMATS = {  # a file format that keeps the mode; none keeps HSV
@@ -232,11 +232,11 @@ def _stored(case: Case, world: World) -> Any:
         log.close()
     parsed: list[str] = []
     benchmark = BENCHMARK["GUIElementGrounding"](world.folder, world.folder)
-    scored = score_log(
-        read_log(log.path), benchmark, mode="all", limit=None, postprocess=lambda text: text,
-        parse=lambda text, meta: parsed.append(text), kwargs={}, settings={}, skip_errors=True,
+    scorer = Scorer(
+        benchmark, postprocess=lambda text: text, parse=lambda text, meta: parsed.append(text),
+        kwargs={}, skip_errors=True,
     )  # fmt: skip
-    shown = [sample.prediction for sample in scored.samples]
+    shown = [scorer.judge(record).prediction for record in LogView(log.path).records()]
     return {
         "scored": parsed[0] if parsed else None,
         "shown": shown[0],
@@ -259,7 +259,9 @@ def _cell(path: Path, texts: Sequence[str]) -> str | None:
     from openpyxl import load_workbook
     from openpyxl.utils.escape import unescape
 
-    write_sheet(path, ["prediction"], [{"prediction": text} for text in texts])
+    with open_sheet(path, ["prediction"]) as add:
+        for text in texts:
+            add({"prediction": text})
     cell = load_workbook(path).active.cell(row=2, column=1)
     assert cell.data_type in ("s", "n"), f"a cell of type {cell.data_type}"
     return unescape(cell.value) if cell.value else None
