@@ -65,7 +65,7 @@ class BadSample:
 
     Attributes:
         where: the place in the annotation file.
-        picture: as the annotation names it.
+        picture: as the annotation names it; "" if it names none.
         is_picture: the picture is to blame, so that all samples on it share the problem.
     """
 
@@ -75,7 +75,8 @@ class BadSample:
     is_picture: bool = False
 
     def __str__(self) -> str:
-        return f"{self.where}, {self.picture}: {self.problem}"
+        place = f"{self.where}, {self.picture}" if self.picture else self.where
+        return f"{place}: {self.problem}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +168,14 @@ class Benchmark(ABC):
         """The sample with the size of its picture, or what is wrong with it."""
         row = sample.line
         where = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
-        picture = str(row.get("image_path"))
-        image = self.image_root / picture
+        if row["image_path"] is None:
+            return BadSample(where, "", "picture missing: image_path and platform must be texts")
+        picture, image = _printable(row["image_path"]), sample.image
         try:
             file_wh = read_header(image).wh
         except FileNotFoundError:
-            return BadSample(where, picture, f"picture missing: {image}", is_picture=True)
+            missing = f"picture missing: {_printable(str(image))}"
+            return BadSample(where, picture, missing, is_picture=True)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             return BadSample(where, picture, f"picture unreadable: {error}", is_picture=True)
         problem = self.problem_of(row, file_wh)
@@ -325,11 +328,13 @@ def _items_of_list(text: str) -> Iterator[Any]:
         decoder.decode(text)  # broken, or sound and no list
         return
     place = after_blank(place + 1)
-    while text[place : place + 1] != "]":
+    is_open = text[place : place + 1] != "]"
+    while is_open:
         item, place = decoder.raw_decode(text, place)
         yield item
         place = after_blank(place)
-        if text[place : place + 1] == ",":
+        is_open = text[place : place + 1] == ","
+        if is_open:
             place = after_blank(place + 1)
         elif text[place : place + 1] != "]":
             raise json.JSONDecodeError("Expecting ',' delimiter", text, place)
@@ -338,11 +343,19 @@ def _items_of_list(text: str) -> Iterator[Any]:
         raise json.JSONDecodeError("Extra data", text, place)
 
 
-def grouped(bad: Iterable[BadSample]) -> list[str]:
+def grouped(bad: Sequence[BadSample]) -> list[str]:
     """One line for each bad sample; one for all samples on a picture that is to blame."""
-    counts = Counter((b.picture, b.problem) for b in bad if b.is_picture)
-    lines = [str(b) for b in bad if not b.is_picture]
-    return [f"{picture} ({n} samples): {why}" for (picture, why), n in counts.items()] + lines
+    sharing = Counter((b.picture, b.problem) for b in bad if b.is_picture)
+    lines: list[str] = []
+    told: set[tuple[str, str]] = set()
+    for sample in bad:
+        blamed = (sample.picture, sample.problem)
+        if not sample.is_picture or sharing[blamed] == 1:
+            lines.append(str(sample))
+        elif blamed not in told:
+            told.add(blamed)
+            lines.append(f"{sample.picture} ({sharing[blamed]} samples): {sample.problem}")
+    return lines
 
 
 def image_path_of(row: Mapping[str, Any]) -> str | None:
@@ -351,6 +364,11 @@ def image_path_of(row: Mapping[str, Any]) -> str | None:
     if not isinstance(path, str) or not isinstance(platform, str):
         return None
     return path if path.startswith(f"{platform}/") else f"{platform}/{path}"
+
+
+def _printable(text: str) -> str:
+    """A text from a file, fit for a terminal: control characters escaped, so one line."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def _numbered(key: str, seen: Counter[str]) -> str:

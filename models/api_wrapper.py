@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -147,12 +147,15 @@ class APIModelWrapper:
             timeout_s=float(parameters.get("timeout") or self._timeout_s),
         )
         settings = {k: v for k, v in body.items() if k != "messages"}
+        slots = list(slots_in(body))
+        style = asdict(self._style) if slots else None  # how the pictures are sent
+        shown = [slot.source() for slot in slots] or list(_pictures(identified(body["messages"])))
         if self._identity and isinstance(self._identity, str):
             settings.pop("model")  # the same weights under another name
         parts = {
             "prompt": digest(_without_pictures(body["messages"])),
-            "picture": digest(list(_pictures(identified(body["messages"])))),
-            "settings": digest([self._identity, identified(settings), request.query]),
+            "picture": digest(shown),
+            "settings": digest([self._identity, identified(settings), request.query, style]),
         }
         whole = digest([self._identity, identified(body["messages"]), parts["settings"]])
         return Prepared(dataset, whole, parts, request, self._sizes(messages))

@@ -99,9 +99,13 @@ class PictureSlot:
         wanted = self.style.image_format
         return wanted != "original" and wanted.upper() != self.header.format
 
+    def source(self) -> str:
+        """Hash of the picture's file."""
+        return content_digest(self.path)
+
     def identity(self) -> str:
         """Stands for the data URL in fingerprints: by content, without encoding anything."""
-        source = content_digest(self.path)
+        source = self.source()
         if not self._is_changed:
             return f"data:{self.mime};{source}"
         import PIL

@@ -317,7 +317,7 @@ def test_a_custom_class_that_cannot_be_built_is_reported_before_the_run(
                 return "B"
     """)
     result = stage.evaluate({"m": {"imp_type": "custom", "model_path": "mymodel.Model"}})
-    assert_refused(result, stage, '"m"', fragment)
+    assert_refused(result, stage, f'config.json: model."m": cannot be built: {fragment}')
 
 
 @pytest.mark.parametrize("limit", ['"3"', "0"])
@@ -329,7 +329,8 @@ def test_a_max_concurrency_that_is_no_number_of_calls_is_refused(limit, stage):
                 return "B"
     """)
     result = stage.evaluate({"m": {"imp_type": "custom", "model_path": "mymodel.Model"}})
-    assert_refused(result, stage, '"m"', "max_concurrency")
+    place = 'config.json: model."m": Model.max_concurrency'
+    assert_refused(result, stage, place, "must be a whole number from 1 up")
 
 
 # -- checkpoints and devices ----------------------------------------------------------------------
@@ -337,7 +338,8 @@ def test_a_max_concurrency_that_is_no_number_of_calls_is_refused(limit, stage):
 
 def test_a_missing_checkpoint_is_named_with_its_model(stage):
     result = stage.evaluate({"m": {"model_path": NOWHERE, "imp_type": "transformers"}})
-    assert_refused(result, stage, f"{NOWHERE}: no such folder", '"m"', "config.json and weights")
+    place = f'config.json: model."m": {NOWHERE}: no such folder'
+    assert_refused(result, stage, place, "config.json and weights")
 
 
 def test_cuda_that_is_asked_for_and_absent_is_said_before_anything_is_loaded(stage):
@@ -349,7 +351,12 @@ def test_cuda_that_is_asked_for_and_absent_is_said_before_anything_is_loaded(sta
     # On a machine that has CUDA devices, none of them is visible.
     result = stage.evaluate({"m": entry}, env={"CUDA_VISIBLE_DEVICES": ""})
     assert_refused(
-        result, stage, '"m"', "device_map 'cuda'", "no usable CUDA device", "leave device_map out"
+        result,
+        stage,
+        'config.json: model."m": ',
+        "device_map 'cuda'",
+        "no usable CUDA device",
+        "leave device_map out",
     )
 
 
@@ -416,9 +423,19 @@ def test_a_name_that_the_config_does_not_have_is_answered_with_those_it_has(
         (["--nonsense"], ["--nonsense"]),
         (["--limt", "3"], ["--limt"]),
         (["--mode", "inferr"], ["--mode", "'inferr'", "infer", "eval"]),
-        (["--limit", "many"], ["--limit", "expected a number from 1 up", "many"]),
-        (["--retry", "often"], ["--retry", "expected a number from 0 up", "often"]),
-        (["--api-nproc", "2.5"], ["--api-nproc", "expected a number from 1 up", "2.5"]),
+        (["--limit", "many"], ["--limit: expected a whole number from 1 up, got 'many'"]),
+        (["--limit", "0"], ["--limit: expected a whole number from 1 up, got 0"]),
+        (["--retry", "often"], ["--retry: expected a whole number from 0 up, got 'often'"]),
+        (
+            ["--api-nproc", "2.5"],
+            ["--api-nproc: expected a whole number from 1 up or auto, got '2.5'"],
+        ),
+        (["--outage", "-1"], ["--outage: expected a number from 0 up, got -1"]),
+        (
+            ["--wait-for-server", "long"],
+            ["--wait-for-server: expected a number from 0 up, got 'long'"],
+        ),
+        (["--ping"], ["--ping goes with --check"]),
         (["--fresh", "--reuse"], ["--fresh and --reuse"]),
     ],
 )
@@ -427,6 +444,17 @@ def test_a_command_line_that_is_off_gets_one_line_that_names_the_option(
 ):
     result = stage.evaluate({"m": API}, *arguments)
     assert_refused(result, stage, *fragments, problems=None)
+    assert result.stderr.count("\n") == 1, result.stderr
+    assert result.stderr.endswith("see --help. Nothing was run.\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--api-nproc", "auto"], ["--outage", "0.5", "--wait-for-server", "0", "--retry", "0"]],
+)
+def test_a_command_line_that_is_in_order_runs(arguments, stage):
+    result = stage.evaluate({"m": API}, *arguments, data={L2: {"mode": "basic"}})
+    assert (result.code, len(stage.server.requests)) == (0, 1), result.output
 
 
 def test_a_command_line_without_config_names_the_option_that_is_missing(stage):
@@ -442,7 +470,8 @@ def blocked_folder(home: Path) -> Path:
 
 @pytest.mark.parametrize("kind", ["a file", "below a file", "not writable"])
 def test_a_work_dir_that_cannot_be_written_is_refused_before_anything_is_asked(kind, stage):
-    (stage.home / "taken").write_text("not a folder")
+    taken = stage.home / "taken"
+    taken.write_text("not a folder")
     work_dir = {
         "a file": stage.home / "taken",
         "below a file": stage.home / "taken" / "out",
@@ -450,8 +479,13 @@ def test_a_work_dir_that_cannot_be_written_is_refused_before_anything_is_asked(k
     }[kind]
     stage.config({"model": {"m": API}, "data": BOTH})
     result = stage.run("--config", "config.json", "--work-dir", work_dir)
-    assert_refused(result, stage, str(work_dir), "cannot write")
-    assert (stage.home / "taken").read_text() == "not a folder"
+    why = {
+        "a file": f"{taken} is a file; results need a folder",
+        "below a file": f"{taken} is a file; results need a folder",
+        "not writable": f"{work_dir.parent} cannot be written",
+    }[kind]
+    assert_refused(result, stage, f"--work-dir {work_dir}: {why}", "name another")
+    assert taken.read_text() == "not a folder"
 
 
 # -- several at once ------------------------------------------------------------------------------
@@ -470,15 +504,20 @@ def test_all_problems_of_a_config_are_reported_at_once_with_their_number(stage):
     assert_refused(result, stage, *places, problems=7)
 
 
-def test_problems_of_config_functions_checkpoint_and_data_are_reported_together(stage):
+def test_problems_of_config_functions_checkpoint_options_and_data_are_reported_together(stage):
     models = {
         "m": {**API, "kwargs": {"system_propmt": "x"}, "postprocess_function": "mymodel.x"},
         "n": {"model_path": NOWHERE, "imp_type": "transformers"},
     }
     (stage.home / "data/MMBench-GUI/L1_annotations.json").unlink()
-    result = stage.evaluate(models, data={L1: {"mode": "all"}})
-    everything = ["system_propmt", 'mymodel has no "x"', NOWHERE, "L1_annotations.json"]
-    assert_refused(result, stage, *everything, problems=4)
+    (stage.home / "taken").write_text("not a folder")
+    result = stage.evaluate(
+        models, "--data", L1, "ScreenSpot", "--work-dir", stage.home / "taken",
+        data={L1: {"mode": "all"}},
+    )  # fmt: skip
+    everything = ["system_propmt", 'mymodel has no "x"', f'model."n": {NOWHERE}: no such folder',
+                  "--data ScreenSpot: ", "--work-dir ", "L1_annotations.json"]  # fmt: skip
+    assert_refused(result, stage, *everything, problems=6)
 
 
 def test_problems_of_what_was_not_selected_do_not_count(stage):

@@ -55,21 +55,79 @@ def file_name_with_a_nul(stage):
     stage.change_annotations("L2", lambda annotations: annotations[4].update(image_path="a\0b.png"))
 
 
+FILES = "/offline_images"
 BAD = [
-    (missing_picture, ["index 0, os_windows/pic0.png: picture missing: ", "pic0.png"], 6, 4),
-    (truncated_header, ["index 3, os_ios/pic1.png: picture unreadable: "], 6, 4),
-    (text_for_a_picture, ["os_ios/pic1.png: picture unreadable: "], 6, 4),
-    (box_outside, ["index 4, os_web/pic2.png: box: ", "outside the picture of 400x300"], 9, 5),
-    (box_of_three_numbers, ["index 4, os_web/pic2.png: box: ", "expected four numbers"], 9, 5),
+    (
+        missing_picture,
+        [
+            f"{L1}: os_windows/pic0.png (3 samples): picture missing: ",
+            f"{L2}: os_windows/pic0.png (2 samples): picture missing: ",
+            f"{FILES}/os_windows/pic0.png\n",
+        ],
+        6,
+        4,
+    ),
+    (
+        truncated_header,
+        [
+            f"{L1}: os_ios/pic1.png (3 samples): picture unreadable: ",
+            f"{L2}: os_ios/pic1.png (2 samples): picture unreadable: ",
+            f"{FILES}/os_ios/pic1.png",
+        ],
+        6,
+        4,
+    ),
+    (
+        text_for_a_picture,
+        [
+            f"{L1}: os_ios/pic1.png (3 samples): picture unreadable: ",
+            f"{L2}: os_ios/pic1.png (2 samples): picture unreadable: ",
+        ],
+        6,
+        4,
+    ),
+    (
+        box_outside,
+        [
+            f"{L2}: L2_annotations.json, index 4, os_web/pic2.png: box: ",
+            "outside the picture of 400x300",
+        ],
+        9,
+        5,
+    ),
+    (
+        box_of_three_numbers,
+        [
+            f"{L2}: L2_annotations.json, index 4, os_web/pic2.png: box: ",
+            "expected four numbers",
+        ],
+        9,
+        5,
+    ),
     (
         answer_not_among_the_options,
-        ["index 7, os_web/pic2.png: the answer 'D' is not among the options A, B, C"],
+        [
+            f"{L1}: L1_annotations.json, question 7, os_web/pic2.png: "
+            "the answer 'D' is not among the options A, B, C"
+        ],
         8,
         6,
     ),
-    (answer_that_is_a_list, ["index 7, os_web/pic2.png: the answer ['B']"], 8, 6),
-    (file_name_with_a_nul, ["index 4, os_web/a"], 9, 5),
+    (
+        answer_that_is_a_list,
+        [f"{L1}: L1_annotations.json, question 7, os_web/pic2.png: the answer ['B'] is not among"],
+        8,
+        6,
+    ),
+    (
+        file_name_with_a_nul,
+        [f"{L2}: L2_annotations.json, index 4, os_web/a\\x00b.png: picture unreadable: "],
+        9,
+        5,
+    ),
 ]
+LINES = {missing_picture: 2, truncated_header: 2, text_for_a_picture: 2}
+"""Lines that name what is left out: a picture that is to blame has one for each data set."""
 
 
 @pytest.mark.parametrize(("spoil", "fragments", "l1_left", "l2_left"), BAD)
@@ -81,7 +139,9 @@ def test_a_bad_sample_is_named_and_left_out_and_the_rest_is_scored(
     assert "Traceback" not in result.output, result.output
     for fragment in fragments:
         assert fragment in result.output
-    assert result.output.count("left out: ") == 9 + 6 - l1_left - l2_left
+    told = [line for line in result.stdout.splitlines() if line.startswith("left out: ")]
+    assert len(told) == LINES.get(spoil, 1)
+    assert all(line.isprintable() for line in told)
     assert len(stage.server.requests) == l1_left + l2_left
     l1 = stage.scores(L1)
     levels = [l1[difficulty] for difficulty in ("easy", "medium", "hard")]
@@ -105,7 +165,7 @@ def test_with_strict_a_bad_sample_stops_the_run_before_it_starts(
     result = stage.evaluate({"m": API}, "--strict")
     for fragment in fragments:
         assert fragment in result.stderr
-    bad = 9 + 6 - l1_left - l2_left
+    bad = LINES.get(spoil, 1)
     count = f"{bad} problem{'' if bad == 1 else 's'}. Nothing was run."
     assert result.stderr.rstrip().endswith(count)
     assert (result.code, stage.server.requests, stage.work_dir.exists()) == (2, [], False)
@@ -116,9 +176,19 @@ def test_all_bad_samples_of_a_run_are_listed_before_the_first_request(stage):
         spoil(stage)
     result = stage.evaluate({"m": API}, "--limit", "2")
     before_the_run = result.stdout.partition('model "m"')[0]
-    assert before_the_run.count("left out: ") == (3 + 3 + 1) + (2 + 2 + 1)
+    assert before_the_run.count("left out: ") == 2 * (1 + 1) + 1 + 1
+    assert before_the_run.count("(3 samples)") == before_the_run.count("(2 samples)") == 2
     # The limit counts what can be asked: two samples of each data set.
     assert len(stage.server.requests) == 2 + 1
+    assert result.code == 1
+
+
+def test_in_a_single_difficulty_a_bad_question_is_named_by_the_index_of_its_picture(stage):
+    answer_not_among_the_options(stage)
+    result = stage.evaluate({"m": API}, data={L1: {"mode": "medium"}})
+    place = f"left out: {L1}: L1_annotations.json, index 2, os_web/pic2.png: the answer 'D' is not"
+    assert place in result.stdout
+    assert len(stage.server.requests) == 2
     assert result.code == 1
 
 

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from benchmarks import BENCHMARK, PLANNED
+from benchmarks.base import grouped
 from benchmarks.matrics import Verdict
 from tests.support import runs
 from utils.contracts import Generation, Prompt, Sizes
@@ -262,8 +263,45 @@ def test_a_bad_question_is_named_and_left_out(data_set, changed, problem):
 
     loaded = benchmark.load("all")
 
-    assert [(bad.where.startswith("L1_annotations.json, index 1, "), problem in bad.problem)
-            for bad in loaded.bad] == [(True, True)]  # fmt: skip
+    assert [(bad.where, problem in bad.problem) for bad in loaded.bad] == [
+        ("L1_annotations.json, question 1", True)
+    ]
+
+
+def test_in_a_single_difficulty_a_bad_question_is_named_by_the_index_of_its_image(data_set):
+    first, second = image(question("easy")), image(question("easy", answer="D"), index=7)
+
+    [bad] = data_set(L1, first, second).load("easy").bad
+
+    assert str(bad).startswith(f"L1_annotations.json, index 7, os_web/{PICTURE}: the answer 'D'")
+
+
+def test_samples_on_a_picture_that_is_to_blame_share_one_line_and_others_have_their_own(data_set):
+    gone = [instruction(index=n, image_path="gone.png") for n in (1, 4)]
+    benchmark = data_set(
+        L2, instruction(index=0, bbox=None), gone[0], instruction(index=2, image_path="lost.png"),
+        instruction(index=3, platform=None), gone[1], instruction(index=5, bbox=None),
+    )  # fmt: skip
+
+    lines = grouped(benchmark.load("all").bad)
+
+    folder = benchmark.image_root / "os_web"
+    name = "L2_annotations.json"
+    assert lines == [
+        f"{name}, index 0, os_web/{PICTURE}: the box is missing or no list: None",
+        f"os_web/gone.png (2 samples): picture missing: {folder / 'gone.png'}",
+        f"{name}, index 2, os_web/lost.png: picture missing: {folder / 'lost.png'}",
+        f"{name}, index 3: picture missing: image_path and platform must be texts",
+        f"{name}, index 5, os_web/{PICTURE}: the box is missing or no list: None",
+    ]
+
+
+@pytest.mark.parametrize("name", ["a\0b.png", "a\nb.png", "a\x1b[31mb.png"])
+def test_a_picture_name_with_control_characters_is_shown_in_one_harmless_line(data_set, name):
+    [line] = grouped(data_set(L2, instruction(image_path=name)).load("all").bad)
+
+    assert line.isprintable()
+    assert repr(name)[1:-1] in line
 
 
 def test_an_unreadable_picture_makes_its_samples_bad(data_set):
@@ -324,7 +362,11 @@ def test_an_option_without_text_is_legal_if_it_is_not_the_answer(data_set):
 @pytest.mark.parametrize(("content", "message"), [
     (None, "no such annotation file.*python utils/download.py"),
     (b"[{]", "broken JSON at line 1, column 3"),
-    (b"[\n1,\n,", "line 3, column 1"),
+    (b"[\n{},\n,", "broken JSON at line 3, column 1"),
+    (b"[{},\n]", "broken JSON at line 2"),
+    (b"[{}\n{}]", "broken JSON at line 2, column 1"),
+    (b"[{},\n{}", "broken JSON at line 2"),
+    (b"[{}]\n]", "broken JSON at line 2, column 1"),
     (b"{}", "expected a list"),
     (b"[]", "at least one"),
     (b"[{}, 5]", "entry 1 is no object"),

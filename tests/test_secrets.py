@@ -124,6 +124,9 @@ def test_secrets_of_the_environment() -> None:
         ("a", "http://h/v1?api_key=${KEY}", {"a+b/", "a%2Bb%2F"}),
         ("a", "http://user:pa%21ss@h/v1?model=m", {"pa%21ss", "pa!ss"}),
         ("a", "http://[broken/v1?api_key=still", {"still"}),
+        ("a", "htps://h/v1?api_key=mistyped&model=m", {"mistyped"}),
+        ("a", "/ckpt?api_key=still", {"still"}),
+        ("kwargs.judge", "h:8000/v1?token=other", {"other"}),
         ("kwargs.note", "with ${KEY} and ${ROOT}", {"a+b/"}),
         ("generate_cfg.extra_headers.Authorization", "Bearer tok", {"Bearer tok", "tok"}),
         ('kwargs."x-api-key"', "lit-key", {"lit-key"}),
@@ -141,7 +144,9 @@ def test_an_endpoint_is_masked_by_place() -> None:
     assert mask_endpoint("http://u:p@h/v1?api_key=k&model=m") == (
         f"http://u:{MASK}@h/v1?api_key={MASK}&model=m"
     )
-    assert mask_endpoint("/ckpt?api_key=k") == "/ckpt?api_key=k"
+    for start in ("/ckpt", "htps://h/v1", "h:8000/v1"):  # a mistyped scheme hides no key either
+        assert mask_endpoint(f"{start}?api_key=k&model=m") == f"{start}?api_key={MASK}&model=m"
+    assert mask_endpoint("/ckpt/keys=1/model") == "/ckpt/keys=1/model"
 
 
 # ---- streams and hooks ---------------------------------------------------------------------------

@@ -7,12 +7,21 @@ import threading
 
 import pytest
 
+from tests.support.bench import read_sheet
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import PICTURES
+from tests.support.runs import PICTURES, run_folder
 from tests.support.stage import API, L1, L2, TWELVE_L2_SAMPLES, Stage, l2_counts, right_answers
 
 ONLY_L2 = {L2: {"mode": "all"}}
-FAILED_TEXT = "Failed to obtain answer via API."
+UNPARSED = "without a readable answer: wrong in the score"
+FAILED = "failed: wrong in the score, asked again by the same command"
+SPOILT = "spoilt by the postprocess function: wrong in the score; mend it, nothing is asked anew"
+
+
+def summary(answered, total, *what_went_wrong):
+    """The summary of a data set up to what went wrong; `(count, what)` has a line each."""
+    lines = [f"  {count} ({100 * count / total:.1f} %) {what}" for count, what in what_went_wrong]
+    return "\n".join(["", f"{answered} of {total} answered", *lines, ""])
 
 
 @pytest.fixture
@@ -206,15 +215,20 @@ def raised(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("how", "summary"),
+    ("how", "error"),
     [("raise", "ValueError: cannot do this one"), ("exit", "SystemExit: enough")],
 )
 @pytest.mark.parametrize("where", STAGES)
-def test_a_function_that_fails_costs_its_samples_and_no_others(where, how, summary, raised):
+def test_a_function_that_fails_costs_its_samples_and_no_others(where, how, error, raised):
     stage, result = raised(where, how)
-    answered = "6 of 6 answered" if where == "parse" else "4 of 6 answered; 2 failed"
-    assert answered in result.output
-    assert f"2 x {where} function: {summary}" in result.output
+    told = {
+        "prompt": summary(4, 6, (2, FAILED)),
+        "preprocess": summary(4, 6, (2, FAILED)),
+        "postprocess": summary(4, 6, (2, SPOILT)),
+        "parse": summary(6, 6, (2, UNPARSED)),
+    }[where]
+    assert told in result.output
+    assert f"\n2 x {where} function: {error}\n" in result.output
     counts = l2_counts(stage.scores(L2))
     assert counts == {
         "Total num": 6, "Correct num": 4, "Wrong num": 0, "Error format num": 2}  # fmt: skip
@@ -241,6 +255,13 @@ def test_the_raw_reply_is_in_the_log_although_postprocess_raises(raised):
     stage, _ = raised("postprocess", "raise")
     raw = [record["raw"] for record in stage.answers(L2)]
     assert raw == ["(0.2, 0.15)"] * 2 + ["(0.2, 0.15) special"] * 2 + ["(0.2, 0.15)"] * 2
+
+
+def test_the_spreadsheets_show_the_raw_reply_that_postprocess_spoilt(raised):
+    stage, _ = raised("postprocess", "raise")
+    path = run_folder(stage.work_dir, "m") / f"m_{L2}.xlsx"
+    shown = sorted((row["index"], row["prediction"]) for row in read_sheet(path))
+    assert [text for _, text in shown] == [record["raw"] for record in stage.answers(L2)]
 
 
 def test_the_summary_does_not_promise_to_ask_again_what_postprocess_spoilt(raised):
@@ -356,6 +377,21 @@ def test_nine_failures_in_a_row_do_not_stop_a_run(staged):
     assert l2_counts(stage.scores(L2))["Correct num"] == 2
 
 
+def test_failures_in_a_row_are_counted_for_each_data_set_by_itself(staged):
+    stage = staged(pictures=TWELVE_L2_SAMPLES)
+    stage.module("""
+        def prompt(line, dataset):  # fails for the last six of L1 and the first six of L2
+            if 12 <= line["index"] if dataset == "GUIContentUnderstanding" else line["index"] < 6:
+                raise ValueError("this one not")
+    """)
+    model = {**API, "custom_prompt": {L1: "mymodel.prompt", L2: "mymodel.prompt"}}
+    result = stage.evaluate({"m": model}, "--api-nproc", "1")
+    assert "in a row" not in result.output
+    assert summary(12, 18, (6, FAILED)) in result.output
+    assert summary(6, 12, (6, FAILED)) in result.output
+    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+
+
 # -- prompts --------------------------------------------------------------------------------------
 
 
@@ -438,7 +474,7 @@ def no_prompts(tmp_path_factory):
 def test_a_prompt_function_that_returns_no_prompt_is_reported(name, no_prompts):
     asked, sections, result = no_prompts
     assert NO_PROMPTS[name][1] in sections[name].partition("\n")[2]
-    assert "0 of 6 answered; 6 failed" in sections[name]
+    assert summary(0, 6, (6, FAILED)) in sections[name]
     assert "Traceback" not in result.output
     assert name not in asked
     assert result.code == 1
@@ -456,7 +492,7 @@ def no_payloads(tmp_path_factory):
 def test_a_preprocess_function_that_returns_no_payload_is_reported(name, no_payloads):
     asked, sections, result = no_payloads
     assert "expected a list of chat messages" in sections[name]
-    assert "0 of 6 answered; 6 failed" in sections[name]
+    assert summary(0, 6, (6, FAILED)) in sections[name]
     assert "Traceback" not in result.output
     assert name not in asked
     assert result.code == 1
@@ -590,9 +626,10 @@ def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(
     assert "9 x parse function: the parse function returned 2; expected a letter" in result.output
     for shown in ("'somewhere'", "(1, 2, 3)", "{}", "a point with NaN", "7"):
         assert f"1 x parse function: the parse function returned {shown}" in result.output
-    assert "9 of 9 answered; 9 without a readable answer" in result.output
-    assert "6 of 6 answered; 6 without a readable answer" in result.output
+    assert summary(9, 9, (9, UNPARSED)) in result.output
+    assert summary(6, 6, (6, UNPARSED)) in result.output
     assert "Traceback" not in result.output
+    assert result.code == 1
     assert l2_counts(stage.scores(L2))["Error format num"] == 6
 
 
@@ -600,7 +637,7 @@ def test_a_parse_function_that_finds_nothing_is_a_format_error_but_no_failure(st
     stage.module("def parse(response, meta): return None")
     model, data = config_with("parse", "mymodel.parse")
     result = stage.evaluate(model, data=data)
-    assert "6 without a readable answer" in result.output
+    assert summary(6, 6, (6, UNPARSED)) in result.output
     assert "parse function" not in result.output
     assert l2_counts(stage.scores(L2))["Error format num"] == 6
     assert result.code == 0
@@ -715,14 +752,14 @@ def test_a_custom_class_that_fails_on_a_sample_fails_that_sample(stage):
                 return "(0.2, 0.15)"
     """)
     result = stage.evaluate(custom(), data=ONLY_L2)
-    assert "2 of 6 answered; 4 failed" in result.output
-    for summary in (
+    assert summary(2, 6, (4, FAILED)) in result.output
+    for error in (
         "ValueError: odd picture",
         "SystemExit: enough",
         "generate returned NoneType; expected str",
         "generate returned tuple; expected str",
     ):
-        assert f"1 x model: {summary}" in result.output, result.output
+        assert f"1 x model: {error}" in result.output, result.output
     assert "Traceback" not in result.output
     assert l2_counts(stage.scores(L2))["Correct num"] == 2
     assert result.code == 1
@@ -785,7 +822,7 @@ def test_a_failed_request_is_shown_as_failed_and_its_reason_is_said(staged):
 
     stage = staged(answer)
     result = stage.evaluate({"m": API}, "--retry", "0", data=ONLY_L2)
-    assert "4 of 6 answered; 2 failed" in result.output
+    assert summary(4, 6, (2, FAILED)) in result.output
     assert "HTTP 500" in result.output, result.output
     assert "out of memory" in result.output
     assert result.code == 1

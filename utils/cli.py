@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from utils.spelling import did_you_mean
 
@@ -52,9 +53,16 @@ class Options:
     verbose: bool = False
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line; the usage text would push it out of sight."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see --help. Nothing was run.\n")
+
+
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Reads the command line; exits with code 2 and one line if it is off."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="evaluate.py",
         description="Measures how well a vision-language model understands graphical user "
         "interfaces (MMBench-GUI L1 and L2).",
@@ -135,11 +143,11 @@ def _seconds(text: str) -> float:
 
 
 def _nproc(text: str) -> int | None:
-    return None if text == "auto" else _positive(text)
+    return None if text == "auto" else int(_number(text, 1, whole=True, otherwise=" or auto"))
 
 
-def _number(text: str, least: int, *, whole: bool) -> float:
-    wanted = f"a {'whole ' if whole else ''}number from {least} up"
+def _number(text: str, least: int, *, whole: bool, otherwise: str = "") -> float:
+    wanted = f"a {'whole ' if whole else ''}number from {least} up{otherwise}"
     try:
         number = int(text) if whole else float(text)
     except ValueError:

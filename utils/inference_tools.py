@@ -153,7 +153,7 @@ class Engine:
         self._stopping = threading.Event()
         self._gate = Gate(limit, self._stopping)
         self._asker = Asker(model, settings.policy, self._gate, self._stopping, settings.clean_text)
-        self._refusals_in_a_row: int | None = 0  # None once something was answered
+        self._refused_first: list[tuple[Job, Record]] | None = []  # None once it is not all 400
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Asks everything that has no answer yet; returns when all of it is in the logs.
@@ -268,18 +268,20 @@ class Engine:
 
     def _watch_refusals(self, outcome: _Outcome) -> None:
         record = outcome.record
-        if self._refusals_in_a_row is None or outcome.reused or record is None:
+        if self._refused_first is None or outcome.reused or record is None:
             return
-        if record["status"] != Status.REFUSED:
-            if record["status"] == Status.OK:
-                self._refusals_in_a_row = None
+        if (record.get("error") or {}).get("status_code") != 400:
+            self._refused_first = None
             return
-        self._refusals_in_a_row += 1
-        if self._refusals_in_a_row >= FIRST_REFUSALS:
-            raise StopRun(
-                f"the first {FIRST_REFUSALS} requests were all refused, so the request itself must "
-                f"be wrong. The server said: {record['error']['message']}"
-            )
+        self._refused_first.append((outcome.turn.job, record))
+        if len(self._refused_first) < FIRST_REFUSALS:
+            return
+        for job, refused in self._refused_first:  # it was not these samples: ask them again
+            job.log.append(self._settings.clean({**refused, "status": Status.FAILED}))
+        raise StopRun(
+            f"the first {FIRST_REFUSALS} requests were all refused, so the request itself must be "
+            f"wrong. The server said: {record['error']['message']}"
+        )
 
     # -- the workers ------------------------------------------------------------------------------
 

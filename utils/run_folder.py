@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,13 +40,22 @@ def name_collisions(models: Iterable[str]) -> list[str]:
 
 
 def work_dir_problems(work_dir: Path) -> list[str]:
-    """Why nothing could be written below `work_dir`; creates nothing."""
-    existing = next(path for path in (work_dir, *work_dir.absolute().parents) if path.exists())
+    """Why nothing could be written below `work_dir`; leaves nothing behind."""
+    # os.path.exists, unlike Path.exists, takes a folder that may not be looked into for absent.
+    candidates = (work_dir, *work_dir.absolute().parents)
+    existing = next(path for path in candidates if os.path.exists(path))  # noqa: PTH110
     if not existing.is_dir():
-        return [f"--work-dir {work_dir}: {existing} is a file; results need a folder"]
-    if not os.access(existing, os.W_OK | os.X_OK):
-        return [f"--work-dir {work_dir}: {existing} cannot be written; name another folder"]
-    return []
+        return [
+            f"--work-dir {work_dir}: {existing} is a file; results need a folder, name another one"
+        ]
+    try:
+        # Permission bits are no proof: root passes them all, and file systems have rules of their
+        # own. This file has no name, or loses it at once.
+        with tempfile.TemporaryFile(dir=existing):
+            return []
+    except OSError as error:
+        why = error.strerror or error
+        return [f"--work-dir {work_dir}: {existing} cannot be written ({why}); name another folder"]
 
 
 def git_commit(project: Path) -> str:
