@@ -7,6 +7,7 @@ arguments → config → check → for each model: infer → evaluate → write 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,7 +37,8 @@ from utils.environment import PROJECT, is_set, load_dotenv_files, odd_settings
 from utils.errors import StopRun, UserError
 from utils.first_look import FirstLook
 from utils.import_utils import check_reference, parse_caller, resolve
-from utils.inference_tools import Engine, EngineSettings, Interrupted, Job, Questions
+from utils.inference_tools import Engine, EngineSettings, Interrupted
+from utils.jobs import Job, Questions
 from utils.outcomes import Policy
 from utils.predictions import AnswerIndex, LogView, RunLog
 from utils.prompting import prompt_builder
@@ -89,6 +91,8 @@ class Plan:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # piped with stderr, both keep their order
+        sys.stdout.reconfigure(line_buffering=True)
     load_dotenv_files()
     options = parse_arguments(arguments)
     try:

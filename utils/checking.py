@@ -21,7 +21,7 @@ from utils.contracts import (
 )
 from utils.errors import UserError
 from utils.images import decode_fully
-from utils.inference_tools import Questions
+from utils.jobs import Questions
 from utils.predictions import Status
 from utils.scoring import Judge
 

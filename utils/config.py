@@ -215,6 +215,11 @@ class _Reader:
             findings += rules.kwargs_findings(entry["kwargs"])
         findings += self._prompt_findings(entry)
         self._report(("model", name), raw, findings)
+        if entry.get("batch_size") not in (None, 1):
+            self._out.warnings.append(
+                f"{self._path}: {key_path('model', name, 'batch_size')}: this version asks one "
+                "sample at a time; the number has no effect yet"
+            )
         self._collect_refs(name, entry, imp_type)
         return model
 

@@ -7,13 +7,14 @@ daemon threads, and all that counts is in the log before the next thing happens.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
+import time
 import traceback
-from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from utils.asking import Asker, Unanswered
 from utils.concurrency import Gate, Limit
@@ -26,8 +27,9 @@ from utils.contracts import (
 )
 from utils.errors import StopRun, UserError
 from utils.interrupt import two_step_interrupt
+from utils.jobs import Episode, Job
 from utils.outcomes import Policy
-from utils.predictions import AnswerIndex, Record, RunLog, Status, StoredAnswer
+from utils.predictions import Record, Status, StoredAnswer
 from utils.records import (
     Asked,
     answer_fields,
@@ -38,41 +40,7 @@ from utils.records import (
 
 FAILURES_IN_A_ROW = 10  # of the user's functions: after that it is the function, not the sample
 FIRST_REFUSALS = 20  # if these are all refused, it is the request as such
-
-Episode = Generator[Prompt, Generation, None]
-
-
-@dataclass(kw_only=True)
-class Questions:
-    """The samples of one data set, how they are asked, and what was answered before.
-
-    Attributes:
-        episode: sample → generator of prompts that is sent the generations.
-    """
-
-    dataset: str
-    samples: Sequence[Asked]
-    episode: Callable[[Any], Episode]
-    answers: AnswerIndex
-    trial: int = 0
-
-
-@dataclass(kw_only=True)
-class Job(Questions):
-    """One data set for one model, with its log and what became of it.
-
-    Attributes:
-        stopped: why the job ended early, if it did.
-        reasons: how many samples were asked, by reason.
-        reused: how many had an answer already.
-        failures_in_a_row: of the user's functions, by stage.
-    """
-
-    log: RunLog
-    stopped: StopRun | None = None
-    reasons: Counter[str] = field(default_factory=Counter)
-    reused: int = 0
-    failures_in_a_row: Counter[str] = field(default_factory=Counter)
+PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +121,7 @@ class Engine:
         self._stopping = threading.Event()
         self._gate = Gate(limit, self._stopping)
         self._asker = Asker(model, settings.policy, self._gate, self._stopping, settings.clean_text)
+        self._under_way = 0  # turns that were handed out and have not come back
         self._refused_first: list[tuple[Job, Record]] | None = []  # None once it is not all 400
 
     def run(self, jobs: Sequence[Job]) -> None:
@@ -164,33 +133,55 @@ class Engine:
         """
         for _ in range(self._workers):
             threading.Thread(target=self._work, daemon=True).start()
-        turns = self._first_turns(jobs)
-        in_flight = 0
-        draining = False
         with two_step_interrupt(self._stop) as interrupted:
             try:
-                while True:
-                    while in_flight < 2 * self._workers and not draining and not interrupted:
-                        turn = next(turns, None)
-                        if turn is None:
-                            draining = True
-                            break
-                        self._inbox.put(turn)
-                        in_flight += 1
-                    if in_flight == 0:
-                        break
-                    outcome = self._outbox.get()
-                    in_flight -= 1
-                    following = self._settle(outcome)
-                    if following is not None and not interrupted:
-                        self._inbox.put(following)
-                        in_flight += 1
+                self._run(self._first_turns(jobs), interrupted)
+            except StopRun:
+                self._stop()
+                self._keep_what_comes()
+                raise
             finally:
                 self._stop()
                 for _ in range(self._workers):
                     self._inbox.put(None)
             if interrupted:
                 raise Interrupted
+
+    def _run(self, turns: Iterator[_Turn], interrupted: Sequence[bool]) -> None:
+        """Keeps the workers supplied and settles what they bring, until nothing is under way."""
+        is_drained = False
+        while True:
+            while self._under_way < 2 * self._workers and not is_drained and not interrupted:
+                turn = next(turns, None)
+                is_drained = turn is None
+                if turn is not None:
+                    self._hand_out(turn)
+            if self._under_way == 0:
+                return
+            following = self._settle(self._next_outcome())
+            if following is not None and not interrupted:
+                self._hand_out(following)
+
+    def _hand_out(self, turn: _Turn) -> None:
+        self._inbox.put(turn)
+        self._under_way += 1
+
+    def _next_outcome(self, timeout_s: float | None = None) -> _Outcome:
+        outcome = self._outbox.get(timeout=timeout_s)
+        self._under_way -= 1
+        return outcome
+
+    def _keep_what_comes(self) -> None:
+        """After a stop: answers that were on their way are paid for, so they are kept."""
+        ends_s = time.monotonic() + PATIENCE_AFTER_STOP_S
+        with contextlib.suppress(queue.Empty, StopRun):  # StopRun: the disk is what went wrong
+            while self._under_way > 0:
+                outcome = self._next_outcome(max(0.0, ends_s - time.monotonic()))
+                if outcome.record is not None and outcome.stop is None:
+                    self._finish(
+                        outcome.turn.job, outcome.record,
+                        reused=outcome.reused, write=outcome.write,
+                    )  # fmt: skip
 
     def _stop(self) -> None:
         """Nothing more is sent; what is under way comes back."""

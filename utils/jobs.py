@@ -1,0 +1,48 @@
+"""What the engine is given to do: one data set for one model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from utils.contracts import Generation, Prompt
+from utils.errors import StopRun
+from utils.predictions import AnswerIndex, RunLog
+from utils.records import Asked
+
+Episode = Generator[Prompt, Generation, None]
+
+
+@dataclass(kw_only=True)
+class Questions:
+    """The samples of one data set, how they are asked, and what was answered before.
+
+    Attributes:
+        episode: sample → generator of prompts that is sent the generations.
+    """
+
+    dataset: str
+    samples: Sequence[Asked]
+    episode: Callable[[Any], Episode]
+    answers: AnswerIndex
+    trial: int = 0
+
+
+@dataclass(kw_only=True)
+class Job(Questions):
+    """One data set for one model, with its log and what became of it.
+
+    Attributes:
+        stopped: why the job ended early, if it did.
+        reasons: how many samples were asked, by reason.
+        reused: how many had an answer already.
+        failures_in_a_row: of the user's functions, by stage.
+    """
+
+    log: RunLog
+    stopped: StopRun | None = None
+    reasons: Counter[str] = field(default_factory=Counter)
+    reused: int = 0
+    failures_in_a_row: Counter[str] = field(default_factory=Counter)
