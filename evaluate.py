@@ -329,6 +329,7 @@ def _infer(plan: Plan, model: ModelWrapper, jobs: Sequence[Job]) -> None:
     for job in jobs:
         job.log.append(end_record(cost.wall_s, cost.cpu_s, asked=job.reasons, reused=job.reused))
         print(console.render_asked(job.dataset, job.reasons, job.reused))
+    print(f"took {cost.wall_s:.1f} s ({cost.cpu_s:.1f} s of CPU)")
 
 
 def _scorer(plan: Plan, model: ModelWrapper, dataset: str, *, skip_errors: bool) -> Scorer:
