@@ -109,7 +109,7 @@ class GUIContentUnderstanding(Benchmark):
         """A letter, or None."""
         if parsed is None or isinstance(parsed, str):
             return parsed
-        raise ValueError(f"the parse function returned {parsed!r}; expected a letter or None")
+        raise ValueError(f"returned {parsed!r:.200}; expected a letter or None")
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
         """A hit if the letter is the annotated one."""

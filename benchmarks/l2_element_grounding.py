@@ -83,9 +83,7 @@ class GUIElementGrounding(Benchmark):
         """Two numbers, or None."""
         if parsed is None:
             return None
-        nonsense = ValueError(
-            f"the parse function returned {parsed!r:.200}; expected (x, y) or None"
-        )
+        nonsense = ValueError(f"returned {parsed!r:.200}; expected (x, y) or None")
         if isinstance(parsed, (str, bytes, Mapping, Set)):  # two of something, but no point
             raise nonsense
         try:
@@ -93,7 +91,7 @@ class GUIElementGrounding(Benchmark):
         except (TypeError, ValueError, OverflowError):
             raise nonsense from None
         if math.isnan(x) or math.isnan(y):
-            raise ValueError("the parse function returned a point with NaN in it")
+            raise ValueError("returned a point with NaN in it")
         return x, y
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:

@@ -269,9 +269,13 @@ class APIModelWrapper:
         return call_postprocess(self._postprocess, text, self._kwargs, dataset)
 
     def close(self) -> None:
-        """Drops the connections."""
-        if self._client is not None:
-            self._client.close()
+        """Lets go of the client; whoever still asks with it keeps it until then.
+
+        Closing its sockets under a thread that waits on one would give the number of the socket to
+        the next file that is opened, and the thread would wait on that.
+        """
+        with self._client_lock:
+            self._client = None
 
 
 def _is_chat_message(message: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import hashlib
 import os
 import re
@@ -58,6 +59,7 @@ def work_dir_problems(work_dir: Path) -> list[str]:
         return [f"--work-dir {work_dir}: {existing} cannot be written ({why}); name another folder"]
 
 
+@functools.cache
 def git_commit(project: Path) -> str:
     """First 8 digits of the project's commit, or "unknown"."""
     try:

@@ -78,7 +78,7 @@ class Scorer:
         self._limits = {key: kwargs[key] for key in ("min_pixels", "max_pixels") if key in kwargs}
         self._skip_errors = skip_errors
         self._outcomes: list[Any] = []
-        self._failures_in_a_row = 0
+        self._failures_in_a_row: Counter[str] = Counter()  # by function
         self.counts: Counter[str] = Counter()
         self.errors: dict[str, tuple[int, str]] = {}
 
@@ -106,14 +106,17 @@ class Scorer:
 
     def _note(self, record: Record, error: UserFunctionError | None) -> None:
         if error is None:
-            self._failures_in_a_row = 0
+            self._failures_in_a_row.clear()
             if record.get("error"):
                 why = record["error"]
                 self._note_kind(f"{why['class']}: {why['message']}", why.get("trace", ""))
             return
         self._note_kind(f"{error.stage} function: {error.summary}", error.trace)
-        self._failures_in_a_row += 1
-        if self._failures_in_a_row >= FAILURES_IN_A_ROW and not self._skip_errors:
+        if error.stage == "parse":  # it was reached, so postprocessing succeeded
+            self._failures_in_a_row["postprocess"] = 0
+        self._failures_in_a_row[error.stage] += 1
+        too_many = self._failures_in_a_row[error.stage] >= FAILURES_IN_A_ROW
+        if too_many and not self._skip_errors:
             raise StopRun(
                 f"the {error.stage} function failed {FAILURES_IN_A_ROW} times in a row; all "
                 "answers are kept (set SKIP_ERR=1 to score in spite of failures). The last "

@@ -75,9 +75,12 @@ class MockServer:
 
     Args:
         answer: called with each request; returns a `Reply`. It may block to hold a request.
+        port: to listen on; 0: any.
     """
 
-    def __init__(self, answer: Callable[[Request], Reply] = lambda request: Reply()) -> None:
+    def __init__(
+        self, answer: Callable[[Request], Reply] = lambda request: Reply(), port: int = 0
+    ) -> None:
         self.requests: list[Request] = []
         self._lock = threading.Condition()
         outer = self
@@ -111,7 +114,7 @@ class MockServer:
                 self.end_headers()
                 self.wfile.write(data)
 
-        self._server = _QuietServer(("127.0.0.1", 0), Handler)
+        self._server = _QuietServer(("127.0.0.1", port), Handler)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.02,), daemon=True
         )
