@@ -91,7 +91,7 @@ def test_the_key_error_of_the_prompt_function_on_l1_is_a_failure_of_each_sample(
                    tmp_path / "o", cwd=tmp_path, env={"LMUData": str(data)})  # fmt: skip
 
     assert run.code == 1
-    assert "9 failed" in run.stdout
+    assert "9 (100.0 %) failed" in run.stdout
     assert "9 x prompt function: KeyError: 'instruction'" in run.stdout
     assert "Traceback" not in run.output
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -83,10 +84,16 @@ class MockServer:
     ) -> None:
         self.requests: list[Request] = []
         self._lock = threading.Condition()
+        self._connections: list[socket.socket] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                with outer._lock:
+                    outer._connections.append(self.connection)
 
             def log_message(self, *_: object) -> None:
                 """Keeps test output clean."""
@@ -129,6 +136,20 @@ class MockServer:
         with self._lock:
             arrived = self._lock.wait_for(lambda: len(self.requests) >= count, timeout_s)
         assert arrived, f"{len(self.requests)} of {count} requests arrived in {timeout_s} s"
+
+    @property
+    def port(self) -> int:
+        """It listens on."""
+        return self._server.server_port
+
+    def go_away(self) -> None:
+        """As a process that is killed does: nobody listens, and every connection is cut."""
+        self._server.shutdown()
+        self._server.server_close()
+        with self._lock:
+            for connection in self._connections:
+                with contextlib.suppress(OSError):  # closed before
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> MockServer:
         self._thread.start()
