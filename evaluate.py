@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -134,7 +134,7 @@ def prepare(options: Options) -> Plan:
     problems = list(reading.problems)
     problems += unknown_names("--model", options.model, reading.models)
     problems += unknown_names("--data", options.data, reading.data)
-    broken = set()
+    broken: set[str] = set()
     for reference in reading.function_refs:
         if _is_left_out(reference.key_path, reading, entries, wanted):
             continue
@@ -145,7 +145,7 @@ def prepare(options: Options) -> Plan:
     problems += work_dir_problems(options.work_dir)
     models: dict[str, ModelWrapper] = {}
     for name, entry in entries.items():
-        if entry is not None and not _has_any(broken, f'model."{name}".', f"model.{name}."):
+        if entry is not None and not any(p.startswith(key_path("model", name)) for p in broken):
             model = build_model(name, entry, connections=options.api_nproc or MOST_IN_FLIGHT)
             models[name] = model
             if options.mode != "eval":
@@ -153,7 +153,7 @@ def prepare(options: Options) -> Plan:
                 problems += [f"{where}: {problem}" for problem in model.problems()]
     data: dict[str, DataSet] = {}
     for name, asked in wanted.items():
-        if asked is None or _has_any(broken, f"data.{name}."):
+        if asked is None or any(place.startswith(f"data.{name}.") for place in broken):
             continue
         benchmark = BENCHMARK[name](data_root() / "MMBench-GUI", image_root())
         data[name] = DataSet(benchmark, asked.mode, _parse_function(benchmark, asked))
@@ -179,10 +179,6 @@ def _is_left_out(
     others = [key_path("model", name) for name in reading.models if name not in models]
     others += [key_path("data", name) for name in reading.data if name not in data]
     return place.startswith(tuple(f"{other}." for other in others))
-
-
-def _has_any(places: Collection[str], *starts: str) -> bool:
-    return any(place.startswith(starts) for place in places)
 
 
 def _parse_function(benchmark: Benchmark, entry: DataEntry) -> ParseFunction:
@@ -321,6 +317,8 @@ def _infer(plan: Plan, model: ModelWrapper, jobs: Sequence[Job]) -> None:
         on_reason=console.show_reason if options.verbose else console.hide_reason,
     )
     progress = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
+    if any(job.has_new_samples for job in jobs):
+        model.warm_up()
     cost = Stopwatch()
     try:
         Engine(model, settings, progress).run(jobs)

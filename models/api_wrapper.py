@@ -126,6 +126,10 @@ class APIModelWrapper:
         """An API model has none that can be seen without asking."""
         return []
 
+    def warm_up(self) -> None:
+        """Imports the client library, which takes longer than all else before the first request."""
+        self._connected()
+
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:

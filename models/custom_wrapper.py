@@ -66,6 +66,10 @@ class CustomModelWrapper:
             self._model = self._class(**custom_arguments(self._class, dict(self._kwargs)))
         return self._model
 
+    def warm_up(self) -> None:
+        """`problems` has built the object already; with `--mode eval` it is not needed."""
+        self._built()
+
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:

@@ -131,6 +131,10 @@ class LocalModelWrapper:
             found += generation_problems(self.generate_cfg, brought)
         return found
 
+    def warm_up(self) -> None:
+        """Loads the checkpoint."""
+        self._load()
+
     def request(
         self,
         messages: list[Message],
@@ -142,7 +146,6 @@ class LocalModelWrapper:
 
         Args:
             messages: of one sample; copied.
-            dataset: name of the benchmark.
             is_custom_prompt: makes no difference here; wire formats of servers need it.
 
         Raises:

@@ -64,9 +64,9 @@ def _with_chunk(png: bytes, number: int) -> bytes:
 
 
 @contextmanager
-def server(latency_s: float) -> Iterator[str]:
+def server(latency_s: float, *options: str) -> Iterator[str]:
     """The mock server's base URL."""
-    command = [sys.executable, "-m", "perf.mock_server", "--latency", str(latency_s)]
+    command = [sys.executable, "-m", "perf.mock_server", "--latency", str(latency_s), *options]
     process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
@@ -84,7 +84,7 @@ def run_yardstick(kind: str, url: str, jobs: Path, threads: int) -> dict[str, fl
     return measured
 
 
-def run_ours(url: str, data: Path, threads: int, folder: Path) -> dict[str, float]:
+def run_ours(url: str, data: Path, threads: int | str, folder: Path) -> dict[str, float]:
     """`evaluate.py` as a user runs it; its log's end record has the inference part's cost."""
     config = folder / "config.json"
     entry = {"model_path": f"{url}?api_key=none&model=mock",

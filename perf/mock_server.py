@@ -1,9 +1,10 @@
 """An OpenAI-style server that costs next to nothing, in a process of its own.
 
-python -m perf.mock_server [--latency S] [--admit N]
+python -m perf.mock_server [--latency S] [--admit N [--then M --after K]]
 
 Prints its port, answers every POST with one fixed chat completion after the latency, and answers
-`GET /stats` with what it has counted so far. With `--admit N`, requests beyond N in flight get 429.
+`GET /stats` with what it has counted so far. With `--admit N`, requests beyond N in flight get 429;
+with `--then M --after K` it admits only M after K answers.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Connection(asyncio.Protocol):
         "refused": 0,
     }
     latency_s = 0.0
-    admit = 1 << 30
+    admit = then = after = 1 << 30
 
     def __init__(self) -> None:
         self._head = b""
@@ -75,7 +76,8 @@ class Connection(asyncio.Protocol):
     def _answer(self) -> None:
         stats = self.stats
         stats["requests"] += 1
-        if stats["in_flight"] >= self.admit:
+        answered = stats["requests"] - 1 - stats["in_flight"] - stats["refused"]
+        if stats["in_flight"] >= (self.admit if answered < self.after else self.then):
             stats["refused"] += 1
             self._transport.write(BUSY)
             return
@@ -91,9 +93,10 @@ class Connection(asyncio.Protocol):
         self._transport.write(OK)
 
 
-async def serve(latency_s: float, admit: int) -> None:
+async def serve(given: argparse.Namespace) -> None:
     """Listens on a free port of the loopback interface until it is killed."""
-    Connection.latency_s, Connection.admit = latency_s, admit
+    Connection.latency_s, Connection.admit = given.latency, given.admit
+    Connection.then, Connection.after = given.then, given.after
     server = await asyncio.get_running_loop().create_server(
         Connection, "127.0.0.1", 0, backlog=1024
     )
@@ -104,6 +107,6 @@ async def serve(latency_s: float, admit: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--latency", type=float, default=0.0)
-    parser.add_argument("--admit", type=int, default=1 << 30)
-    given = parser.parse_args()
-    asyncio.run(serve(given.latency, given.admit))
+    for name in ("--admit", "--then", "--after"):
+        parser.add_argument(name, type=int, default=1 << 30)
+    asyncio.run(serve(parser.parse_args()))

@@ -164,7 +164,9 @@ def test_auto_is_nearly_as_fast_as_the_best_number_and_is_seldom_refused(server,
 @pytest.mark.parametrize("retry_after_s", [0.0, 0.5, 5.0])
 @pytest.mark.parametrize("server", ["20", "90", "60-then-15"])
 def test_auto_is_seldom_refused_whatever_wait_the_server_asks_for(server, retry_after_s):
-    assert simulate(Limit.of(None), SERVERS[server], retry_after_s=retry_after_s).refused_share < 0.05
+    assert (
+        simulate(Limit.of(None), SERVERS[server], retry_after_s=retry_after_s).refused_share < 0.05
+    )
 
 
 def test_auto_asks_for_all_it_may_from_a_server_that_never_refuses():

@@ -152,6 +152,14 @@ class ModelWrapper(Protocol):
         """What stands in the way of running (missing checkpoint, absent CUDA, ...); cheap."""
         ...
 
+    def warm_up(self) -> None:
+        """Loads what the first `generate` would load: the client library, the checkpoint.
+
+        Raises:
+            StopRun: it cannot be loaded.
+        """
+        ...
+
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:

@@ -29,6 +29,11 @@ class Questions:
     answers: AnswerIndex
     trial: int = 0
 
+    @property
+    def has_new_samples(self) -> bool:
+        """Whether some sample was never asked, whatever has changed since about the others."""
+        return any(not self.answers.knows(sample.key, self.trial) for sample in self.samples)
+
 
 @dataclass(kw_only=True)
 class Job(Questions):

@@ -185,6 +185,10 @@ class AnswerIndex:
         """The newest record of exactly this request, whatever its status."""
         return self._by_fingerprint.get((key, trial, fingerprint))
 
+    def knows(self, key: str, trial: int) -> bool:
+        """Whether there is any record of this sample."""
+        return (key, trial) in self._newest
+
     def reason_to_ask(
         self, key: str, trial: int, fingerprint: str, parts: Mapping[str, str]
     ) -> str:

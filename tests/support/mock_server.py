@@ -89,6 +89,7 @@ class MockServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else a body waits 40 ms for its head's receipt
 
             def setup(self) -> None:
                 super().setup()

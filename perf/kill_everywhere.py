@@ -1,0 +1,129 @@
+"""Kills a run when its server has counted k requests, for many k, and starts it again.
+
+python -m perf.kill_everywhere [--kills 30] [--in-flight 8]
+
+The same command after each kill must ask only what has no answer yet and come to the same score
+files. Prints a table and what went wrong, and exits with 1 if anything did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.bench import L1, L2, Bench, dataset_of
+from tests.support.mock_server import MockServer, Reply, Request
+from tests.support.runs import api_model, make_data
+
+PICTURES = 18  # 90 samples
+
+
+def reply(request: Request) -> Reply:
+    """Depends on the request alone; some right, some wrong."""
+    if dataset_of(request) == L1:
+        return Reply("B" if "1" in request.text else "A")
+    return Reply("(0.2, 0.15)" if "basic" in request.text else "(0.9, 0.9)")
+
+
+def question_of(text: str) -> str:
+    """What tells the samples of the made data apart."""
+    found = re.search(r"Question \d+ \w+\?|Click \w+ target \d+\.", text)
+    assert found, text
+    return found.group()
+
+
+@dataclass
+class Killer:
+    """An answer function that kills a process when a request arrives."""
+
+    at: int = 0
+    count: int = 0
+    victim: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def __call__(self, request: Request) -> Reply:
+        self.count += 1
+        if self.count == self.at:
+            os.kill(self.victim[0].pid, signal.SIGKILL)
+        return reply(request)
+
+
+def answered(bench: Bench) -> list[str]:
+    """The samples that have an answer in a log."""
+    found: list[dict[str, Any]] = []
+    for dataset in (L1, L2):
+        if bench.work_dir.exists() and bench.log(dataset).exists():
+            found += bench.answers(dataset)
+    return [question_of(f"{line.get('question')} {line.get('instruction')}")
+            for line in (record["line"] for record in found)]  # fmt: skip
+
+
+def scores(bench: Bench) -> dict[str, bytes]:
+    """The score files."""
+    return {dataset: bench.scores(dataset) for dataset in (L1, L2)}
+
+
+def kill_and_go_on(at: int, in_flight: int, home: Path, calm: dict[str, bytes]) -> dict[str, Any]:
+    """One run that is killed, and the same command again."""
+    killer = Killer(at)
+    with MockServer(killer) as server:
+        bench = Bench(home, server, {"m": api_model(server.url)})
+        command = ("--api-nproc", str(in_flight))
+        killer.victim.append(bench.start(*command))
+        killer.victim[0].communicate()
+        came, kept = len(server.requests), answered(bench)
+        killer.at = 0
+        again = bench.run(*command)
+        asked = [question_of(request.text) for request in again.requests]
+        stored = answered(bench)
+        return {
+            "k": at, "killed": killer.victim[0].returncode == -signal.SIGKILL, "requests": came,
+            "kept": len(kept), "lost": came - len(kept), "asked": len(asked),
+            "twice": len(set(asked) & set(kept)) + len(stored) - len(set(stored)),
+            "missing": 5 * PICTURES - len(stored),
+            "equal": again.code == 0 and scores(bench) == calm,
+        }  # fmt: skip
+
+
+def main() -> int:
+    """Kills, goes on, prints."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--in-flight", type=int, default=8)
+    given = parser.parse_args()
+    samples = 5 * PICTURES
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name) / "calm"
+        make_data(home / "data", [("os_web", (40, 30))] * PICTURES)
+        with MockServer(reply) as server:
+            bench = Bench(home, server, {"m": api_model(server.url)})
+            assert bench.run("--api-nproc", str(given.in_flight)).code == 0
+            calm = scores(bench)
+        rows = []
+        print("k   requests  kept  lost in flight  asked by the next run  asked or stored twice  "
+              "missing  scores equal")  # fmt: skip
+        for number in range(given.kills):
+            at = 1 + round(number * (samples - 1) / max(1, given.kills - 1))
+            folder = Path(name) / f"kill{at}"
+            shutil.copytree(home / "data", folder / "data")
+            row = kill_and_go_on(at, given.in_flight, folder, calm)
+            rows.append(row)
+            print("{k:<3} {requests:8}  {kept:4}  {lost:14}  {asked:21}  {twice:21}  {missing:7}  "
+                  "{equal!s:>12}".format(**row), flush=True)  # fmt: skip
+    good = [row for row in rows if row["killed"] and row["equal"] and not row["twice"]
+            and not row["missing"] and row["lost"] <= given.in_flight + 1]  # fmt: skip
+    print(f"{len(good)} of {len(rows)} kills cost nothing but what was in flight "
+          f"(at most {max(row['lost'] for row in rows)} requests)")  # fmt: skip
+    return 0 if len(good) == len(rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,296 @@
+"""Runs that must stop: a wrong key, an impatient user, a full disk, a kill between two steps."""
+
+import json
+import signal
+import subprocess
+import threading
+
+import pytest
+
+from tests.support.bench import L1, L2, Bench, dataset_of
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import api_model, make_data
+
+IN_FLIGHT = 64
+PICTURES = 15  # 75 samples
+
+
+def reply(request):
+    """Depends on the request alone; some right, some wrong."""
+    if dataset_of(request) == L1:
+        return Reply("B" if "1" in request.text else "A")
+    return Reply("(0.2, 0.15)" if "basic" in request.text else "(0.9, 0.9)")
+
+
+def refusal(status, message):
+    return Reply(status=status, body=json.dumps({"error": {"message": message}}).encode())
+
+
+def finish(process, timeout_s=10):
+    """(exit code, everything printed) of a process that is about to end."""
+    try:
+        stdout, stderr = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        stdout, stderr = process.communicate()
+        pytest.fail(f"still running after {timeout_s} s:\n{stdout}{stderr}")
+    assert "Traceback" not in stdout + stderr
+    return process.returncode, stdout + stderr
+
+
+def bench_in(home, server, pictures=PICTURES):
+    make_data(home / "data", [("os_web", (40, 30))] * pictures)
+    return Bench(home, server, {"m": api_model(server.url)})
+
+
+def records(bench):
+    """All records of all logs; every line must be whole."""
+    found = []
+    for log in bench.work_dir.rglob("T*/*.jsonl"):
+        content = log.read_bytes()
+        assert content == b"" or content.endswith(b"\n")
+        found += [json.loads(line) for line in content.splitlines()]
+    return found
+
+
+def answers(bench):
+    return [record for record in records(bench) if record["kind"] == "answer"]
+
+
+def score_files(bench):
+    return {dataset: bench.scores(dataset) for dataset in (L1, L2)}
+
+
+def contents(bench):
+    """Everything in the work-dir by its name; links by where they lead."""
+    paths = [path for path in bench.work_dir.rglob("*") if path.is_file() or path.is_symlink()]
+    return {str(path): path.read_bytes() for path in paths}
+
+
+def half_written(bench):
+    """Files under a name that is not theirs for good."""
+    return [path.name for path in bench.work_dir.rglob(".*")]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """After a run that nothing happened to."""
+    with MockServer(reply) as server:
+        bench = bench_in(tmp_path_factory.mktemp("undisturbed"), server)
+        assert bench.run("--api-nproc", "8").code == 0
+        yield bench
+
+
+@pytest.fixture
+def released():
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+# ---- a wrong key ---------------------------------------------------------------------------------
+
+
+def test_a_wrong_key_costs_no_more_requests_than_are_in_flight(tmp_path):
+    together = threading.Barrier(16)
+
+    def answer(request):
+        together.wait(60)  # they are all sent before the first of them is answered
+        return refusal(401, "bad key")
+
+    with MockServer(answer) as server:
+        bench = bench_in(tmp_path, server)
+        code, output = finish(bench.start("--api-nproc", "16"), 60)
+        assert (code, len(server.requests)) == (1, 16), output
+    assert output.count("bad key") == 1
+    assert answers(bench) == []
+
+
+def test_a_401_ends_the_run_though_63_others_hang(tmp_path, released, finished):
+    arrived = threading.Barrier(IN_FLIGHT)
+
+    def answer(request):
+        if released.is_set():
+            return reply(request)
+        if arrived.wait(60) == 0:
+            return refusal(401, "bad key")
+        released.wait(60)
+        return Reply(reset=True)
+
+    with MockServer(answer) as server:
+        bench = bench_in(tmp_path, server)
+        process = bench.start("--api-nproc", str(IN_FLIGHT))
+        server.wait_for(IN_FLIGHT)
+        code, output = finish(process)
+        assert (code, len(server.requests)) == (1, IN_FLIGHT), output
+        assert "Answers so far are kept" in output
+        assert answers(bench) == []
+        released.set()
+        assert bench.run("--api-nproc", "8").code == 0
+    assert score_files(bench) == score_files(finished)
+
+
+# ---- an impatient user ---------------------------------------------------------------------------
+
+
+def test_two_interrupts_end_the_run_though_everything_hangs_and_keep_what_came(
+    tmp_path, released, finished
+):
+    def answer(request):
+        if len(server.requests) > 5:
+            released.wait(60)
+        return reply(request)
+
+    with MockServer(answer) as server:
+        bench = bench_in(tmp_path, server)
+        process = bench.start("--api-nproc", str(IN_FLIGHT))
+        server.wait_for(IN_FLIGHT + 1)  # so something has been answered
+        came = len(answers(bench))
+        process.send_signal(signal.SIGINT)
+        for line in process.stdout:
+            if "Stopping after what is in flight" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        code, output = finish(process)
+        asked = len(server.requests)
+        kept = answers(bench)
+        assert code == 130, output
+        assert "the same command goes on from here" in output
+        assert came <= len(kept) <= asked - IN_FLIGHT + 5
+        released.set()
+        again = bench.run("--api-nproc", "8")
+        assert (again.code, len(again.requests)) == (0, 5 * PICTURES - len(kept)), again.output
+    assert score_files(bench) == score_files(finished)
+
+
+def test_an_interrupt_while_the_server_is_away_ends_the_run(tmp_path):
+    def answer(request):
+        if len(server.requests) > 5:
+            return Reply(status=503, headers={"retry-after": "600"})
+        return reply(request)
+
+    with MockServer(answer) as server:
+        bench = bench_in(tmp_path, server)
+        process = bench.start("--api-nproc", "1")
+        server.wait_for(6)
+        process.send_signal(signal.SIGINT)
+        code, output = finish(process)
+    assert code == 130, output
+    assert len(answers(bench)) == 5
+
+
+def test_an_interrupt_during_a_long_wait_for_a_rate_limit_ends_the_run(tmp_path):
+    def answer(request):
+        if len(server.requests) > 5:
+            return Reply(status=429, headers={"retry-after": "600"})
+        return reply(request)
+
+    with MockServer(answer) as server:
+        bench = bench_in(tmp_path, server)
+        process = bench.start("--api-nproc", "4")
+        server.wait_for(9)
+        process.send_signal(signal.SIGINT)
+        code, output = finish(process)
+    assert code == 130, output
+    assert len(answers(bench)) == 5
+
+
+# ---- a full disk ---------------------------------------------------------------------------------
+
+# Loaded by the evaluated process; no file may grow beyond the limit. SIGXFSZ is ignored by Python.
+FULL_DISK = """
+import os, resource
+
+if "FULL_AT" in os.environ:
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(os.environ["FULL_AT"]), hard))
+"""
+
+
+@pytest.mark.parametrize("nproc", ["1", "16"])
+@pytest.mark.parametrize("limit", [100, 9_000, 20_011, 30_000])
+def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(limit, nproc, tmp_path, finished):
+    with MockServer(reply) as server:
+        bench = bench_in(tmp_path, server)
+        bench.code.mkdir()
+        (bench.code / "sitecustomize.py").write_text(FULL_DISK)
+        ran = bench.run("--api-nproc", nproc, env={"FULL_AT": str(limit)})
+        assert ran.code == 1, ran.output
+        assert ran.output.count("cannot write") == 1, ran.output
+        assert "make room and start the same command again" in ran.finished.stderr
+        kept = answers(bench)
+        assert len(ran.requests) - len(kept) <= 2 * int(nproc)
+
+        again = bench.run("--api-nproc", nproc)
+        assert (again.code, len(again.requests)) == (0, 5 * PICTURES - len(kept)), again.output
+    assert score_files(bench) == score_files(finished)
+    assert len({r["key"] for r in answers(bench)}) == len(answers(bench)) == 5 * PICTURES
+
+
+@pytest.mark.parametrize("limit", [0, 1000])
+def test_a_disk_too_full_for_the_results_leaves_those_from_before(limit, tmp_path, finished):
+    bench = finished.copy_to(tmp_path)
+    bench.code.mkdir()
+    (bench.code / "sitecustomize.py").write_text(FULL_DISK)
+    before = contents(bench)
+
+    ran = bench.run("--mode", "eval", env={"FULL_AT": str(limit)})
+    assert ran.code == 1, ran.output
+    said = ran.finished.stderr
+    assert said.count("cannot write") == 2  # one for each data set: the other's might fit
+    assert said.count("make room and start the same command again") == 2
+    assert contents(bench) == before
+    assert bench.run("--mode", "eval").code == 0
+    assert score_files(bench) == score_files(finished)
+
+
+# ---- killed between writing a file and giving it its name ----------------------------------------
+
+KILLED = """
+import os, pathlib, signal
+
+replace = pathlib.Path.replace
+
+
+def deadly(self, target):
+    if str(target).endswith(os.environ.get("KILLED_AT", "?")):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace(self, target)
+
+
+pathlib.Path.replace = deadly
+"""
+DERIVED = [
+    f"/m_{L1}.xlsx", f"m_{L1}_exact_matching_result.xlsx", f"m_{L1}_scores.json",
+    f"/m_{L2}.xlsx", f"m_{L2}_result.xlsx", f"m_{L2}_score.json",
+    f"outputs/m/m_{L1}_scores.json", f"outputs/m/m_{L2}.jsonl",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("where", DERIVED)
+def test_a_kill_before_a_derived_file_gets_its_name_is_made_good_by_the_next_run(
+    where, tmp_path, finished
+):
+    with MockServer(reply) as server:
+        bench = bench_in(tmp_path, server)
+        bench.code.mkdir()
+        (bench.code / "sitecustomize.py").write_text(KILLED)
+        killed = bench.run("--api-nproc", "8", env={"KILLED_AT": where})
+        assert killed.code == -signal.SIGKILL, killed.output
+        assert len(answers(bench)) == 5 * PICTURES
+
+        again = bench.run("--api-nproc", "8")
+        assert (again.code, again.requests) == (0, []), again.output
+    assert score_files(bench) == score_files(finished)
+
+
+@pytest.mark.parametrize("where", [f"m_{L2}_score.json", f"outputs/m/m_{L2}_score.json"])
+def test_what_a_kill_left_half_written_is_gone_after_the_next_run(where, tmp_path):
+    with MockServer(reply) as server:
+        bench = bench_in(tmp_path, server, 1)
+        bench.code.mkdir()
+        (bench.code / "sitecustomize.py").write_text(KILLED)
+        assert bench.run(env={"KILLED_AT": where}).code == -signal.SIGKILL
+        assert len(half_written(bench)) == 1
+        assert bench.run().code == 0
+    assert half_written(bench) == []
