@@ -12,12 +12,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from benchmarks import BENCHMARK, PLANNED
-from benchmarks.base import Benchmark, Loaded, ParseFunction, grouped
+from benchmarks.base import Benchmark, ParseFunction
+from benchmarks.data_set import DataSet
 from models import build_model
 from utils import checking, console
 from utils.cli import Options, parse_arguments, unknown_names
@@ -33,7 +34,7 @@ from utils.config import (
 from utils.config_text import key_path
 from utils.contracts import ModelWrapper
 from utils.data_root import data_root, image_root
-from utils.environment import PROJECT, is_set, load_dotenv_files, odd_settings
+from utils.environment import PROJECT, WithStandIns, is_set, load_dotenv_files, odd_settings
 from utils.errors import StopRun, UserError
 from utils.first_look import FirstLook
 from utils.import_utils import check_reference, parse_caller, resolve
@@ -55,21 +56,6 @@ from utils.scoring import Scorer, records_to_score
 from utils.secrets import SecretFilter, secrets_in
 
 DONE, SOME_FAILED, NOTHING_RUN, INTERRUPTED = 0, 1, 2, 130
-
-
-@dataclass
-class DataSet:
-    """One data set of the run: the benchmark, its samples, and how replies are parsed."""
-
-    benchmark: Benchmark
-    mode: str
-    parse: ParseFunction
-    loaded: Loaded = field(default_factory=lambda: Loaded([], []))
-
-    @property
-    def bad_samples(self) -> list[str]:
-        """The samples that are left out, one line for each picture or sample."""
-        return [f"{self.benchmark.name}: {line}" for line in grouped(self.loaded.bad)]
 
 
 @dataclass
@@ -107,7 +93,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return check(plan)
         return evaluate(plan)
     except (Interrupted, KeyboardInterrupt):
-        print("Interrupted. Nothing that was answered is lost; the same command goes on from here.")
+        print(
+            "Interrupted. Nothing that was answered is lost: the same command goes on from here, "
+            "--mode eval scores what is there."
+        )
         return INTERRUPTED
     except UserError as error:
         print(console.problem_report(error.problems, ran=True), file=sys.stderr)
@@ -124,7 +113,8 @@ def prepare(options: Options) -> Plan:
         UserError: anything that stands in the way, one line each.
     """
     modes = {name: benchmark.modes for name, benchmark in BENCHMARK.items()}
-    reading = read_config(options.config, datasets=modes, planned=PLANNED, environ=os.environ)
+    environ = WithStandIns(os.environ) if options.mode == "eval" else os.environ
+    reading = read_config(options.config, datasets=modes, planned=PLANNED, environ=environ)
     secrets = SecretFilter(secrets_in(reading.texts, os.environ))
     secrets.install()
     for warning in [*reading.warnings, *odd_settings()]:
@@ -162,6 +152,8 @@ def prepare(options: Options) -> Plan:
                 data[name].loaded = benchmark.load(asked.mode)
             except UserError as error:
                 problems += error.problems
+            else:
+                problems += data[name].nothing_to_ask()
     for name in models:
         problems += RunFolder.for_today(options.work_dir, name, PROJECT).owner_problems(data)
     if options.strict:
@@ -205,13 +197,12 @@ def check(plan: Plan) -> int:
             asked = _questions(plan, name, dataset, folder)
             report, found = checking.check_questions(model, asked, keep_failed=plan.options.ignore)
             if plan.options.ping and not found:
-                told, found = checking.ping(model, asked, plan.data[dataset].benchmark,
-                                            plan.data[dataset].parse)  # fmt: skip
+                scorer = _scorer(plan, model, dataset, skip_errors=True)
+                told, found = checking.ping(model, asked, scorer)
                 report += told
             print("\n".join(report))
             problems += [f'model "{name}": {problem}' for problem in found]
-    for bad in plan.bad_samples:
-        print(f"left out: {bad}")
+    print("\n".join(console.render_left_out(plan.bad_samples)), end="")
     if problems:
         print(console.problem_report(problems), file=sys.stderr)
         return NOTHING_RUN
@@ -224,8 +215,7 @@ def check(plan: Plan) -> int:
 
 def evaluate(plan: Plan) -> int:
     """Runs every model on every data set; a combination that fails does not stop the others."""
-    for bad in plan.bad_samples:
-        print(f"left out: {bad}")
+    print("\n".join(console.render_left_out(plan.bad_samples)), end="")
     codes = [SOME_FAILED if plan.bad_samples else DONE]
     for name, model in plan.models.items():
         try:
@@ -240,7 +230,7 @@ def evaluate(plan: Plan) -> int:
 
 def _evaluate_model(plan: Plan, name: str, model: ModelWrapper) -> int:
     if plan.options.mode == "eval":
-        return max(_rescore(plan, name, model, dataset) for dataset in plan.data)
+        return max([_rescore(plan, name, model, dataset) for dataset in plan.data], default=DONE)
     folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
     print(f'\nmodel "{name}" → {folder.path}')
     code = DONE
@@ -355,7 +345,11 @@ def _rescore(plan: Plan, name: str, model: ModelWrapper, dataset: str) -> int:
         print(f'model "{name}", {dataset}: no log under {plan.options.work_dir}; run --mode infer')
         return SOME_FAILED
     folder, path = found
-    log = RunLog(path)  # keeps others from writing while files are made
+    try:
+        log = RunLog(path)  # keeps others from writing while files are made
+    except UserError as error:
+        print(console.problem_report(error.problems, ran=True), file=sys.stderr)
+        return SOME_FAILED
     try:
         return _write(plan, model, folder, dataset, partial_run=plan.options.limit is not None)
     finally:
@@ -374,7 +368,7 @@ def _write(
                 folder, dataset, log, postprocess, clean, partial_run=partial_run
             )
             return DONE if whole else SOME_FAILED
-        partial_run = partial_run or log.is_limited or log.missing > 0
+        partial_run = partial_run or log.is_limited or log.missing > 0 or not log.has(data.mode)
         scorer = _scorer(plan, model, dataset, skip_errors=is_set("SKIP_ERR"))
         records = records_to_score(log, data.benchmark, data.mode, options.limit)
         try:
@@ -385,7 +379,8 @@ def _write(
         except StopRun as stop:  # this data set's functions; the others are scored all the same
             print(console.problem_report([f"{dataset}: {stop}"], ran=True), file=sys.stderr)
             return SOME_FAILED
-    note = " (partial)" if partial_run else ""
+    note = "" if data.mode == "all" else f" · {data.mode} only"
+    note += " (partial)" if partial_run else ""
     table = data.benchmark.table(scores)
     print("\n" + console.render_table(table, model.name, scorer.counts["samples"], note=note))
     print("\n".join(console.render_summary(scorer, log.missing, verbose=options.verbose)))

@@ -7,7 +7,6 @@ that whoever drives it can batch, overlap and resume all levels alike.
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -16,8 +15,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.matrics import Scores, Verdict
+from utils.annotations import read_annotations
 from utils.contracts import WH, Generation, Line, Message, Prompt, Sizes, UserFunctionError
-from utils.errors import UserError
 from utils.fingerprints import digest
 from utils.images import read_header
 from utils.user_functions import call_user_function, private_copy
@@ -285,64 +284,6 @@ class Benchmark(ABC):
         """The score object in the layout that researchers know."""
 
 
-def read_annotations(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of an annotation file, one after the other; they are never all in memory.
-
-    Raises:
-        UserError: missing, not JSON (with line and column), or of another shape.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise UserError(
-            f"{path}: no such annotation file. Set LMUData to the folder that holds MMBench-GUI/, "
-            "or fetch the data set: LMUData=<folder> python utils/download.py"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
-    try:
-        position = -1
-        for position, item in enumerate(_items_of_list(text)):
-            if not isinstance(item, dict):
-                raise UserError(f"{path}: entry {position} is no object")
-            yield item
-    except json.JSONDecodeError as error:
-        raise UserError(
-            f"{path}: broken JSON at line {error.lineno}, column {error.colno}: {error.msg}. "
-            "Fetch it again: python utils/download.py"
-        ) from None
-    if position < 0:
-        raise UserError(f"{path}: expected a list of annotations, and at least one")
-
-
-def _items_of_list(text: str) -> Iterator[Any]:
-    """The items of a JSON list, decoded one by one; errors tell the place in the whole text."""
-    decoder, blank = json.JSONDecoder(), re.compile(r"[ \t\n\r]*")
-
-    def after_blank(place: int) -> int:
-        found = blank.match(text, place)
-        return found.end() if found else place
-
-    place = after_blank(0)
-    if text[place : place + 1] != "[":
-        decoder.decode(text)  # broken, or sound and no list
-        return
-    place = after_blank(place + 1)
-    is_open = text[place : place + 1] != "]"
-    while is_open:
-        item, place = decoder.raw_decode(text, place)
-        yield item
-        place = after_blank(place)
-        is_open = text[place : place + 1] == ","
-        if is_open:
-            place = after_blank(place + 1)
-        elif text[place : place + 1] != "]":
-            raise json.JSONDecodeError("Expecting ',' delimiter", text, place)
-    place = after_blank(place + 1)
-    if place != len(text):
-        raise json.JSONDecodeError("Extra data", text, place)
-
-
 def grouped(bad: Sequence[BadSample]) -> list[str]:
     """One line for each bad sample; one for all samples on a picture that is to blame."""
     sharing = Counter((b.picture, b.problem) for b in bad if b.is_picture)
@@ -358,7 +299,7 @@ def grouped(bad: Sequence[BadSample]) -> list[str]:
     return lines
 
 
-def image_path_of(row: Mapping[str, Any]) -> str | None:
+def platform_path(row: Mapping[str, Any]) -> str | None:
     """`<platform>/<file>`, whether the annotation names the folder already or not."""
     path, platform = row.get("image_path"), row.get("platform")
     if not isinstance(path, str) or not isinstance(platform, str):

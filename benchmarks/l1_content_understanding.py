@@ -6,7 +6,7 @@ import string
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from benchmarks.base import Benchmark, Judgement, Table, image_path_of
+from benchmarks.base import Benchmark, Judgement, Table, platform_path
 from benchmarks.matrics import (
     DIFFICULTIES,
     PLATFORMS,
@@ -56,7 +56,7 @@ class GUIContentUnderstanding(Benchmark):
                 if mode == "all":
                     row["index"] = number
                 number += 1
-                row["image_path"] = image_path_of(row)
+                row["image_path"] = platform_path(row)
                 yield row
 
     def place_of(self, row: Line, mode: str) -> str:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
-from benchmarks.base import Benchmark, Judgement, Table, image_path_of
+from benchmarks.base import Benchmark, Judgement, Table, platform_path
 from benchmarks.matrics import (
     GROUNDING_TYPES,
     PLATFORMS,
@@ -48,7 +48,7 @@ class GUIElementGrounding(Benchmark):
     def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
         """One row an instruction."""
         for item in annotations:
-            yield {**item, "image_path": image_path_of(item)}
+            yield {**item, "image_path": platform_path(item)}
 
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether an instruction is of that grounding type."""

@@ -1,7 +1,4 @@
-"""Scores: plain numbers in, score objects out. No files, no environment, no clock.
-
-The name of this module is the user's.
-"""
+"""Scores: plain numbers in, score objects out. No files, no environment, no clock."""
 
 from __future__ import annotations
 

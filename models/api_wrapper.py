@@ -183,6 +183,11 @@ class APIModelWrapper:
                 '({"role", "content"}), or a dict with "messages"'
             )
             raise UserFunctionError("preprocess", text, text)
+        try:
+            json.dumps(payload, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            text = f"returned a payload that is no JSON: {error}"
+            raise UserFunctionError("preprocess", text, text) from None
         return dict(payload)
 
     def _sizes(self, messages: list[Message]) -> Sizes:

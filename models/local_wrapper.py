@@ -397,4 +397,4 @@ class LocalModelWrapper:
 
 def _wrong_return(stage: str, value: Any, expected: str) -> UserFunctionError:
     summary = f"TypeError: it returned {type(value).__name__}; expected {expected}"
-    return UserFunctionError(stage, summary, "")
+    return UserFunctionError(stage, summary, summary)

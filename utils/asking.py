@@ -69,7 +69,7 @@ class Asker:
         self._clean = clean
         self._lock = threading.Lock()
         self._began_s: float | None = None
-        self._has_answers = False
+        self._answers = 0
         self._away_since_s: float | None = None
         self._misplaced_in_a_row = 0
 
@@ -86,7 +86,7 @@ class Asker:
                 if self._stopping.is_set():
                     return None
                 attempts += 1
-                began_s = self._note_start()
+                began_s, answers_before = self._note_start()
                 try:
                     generation = self._model.generate(prepared)
                 except CallError as error:
@@ -94,7 +94,7 @@ class Asker:
                 else:
                     self._note_answer()
                     return Answered(generation, attempts, time.monotonic() - began_s)
-            history = self._history(failure, failures, rate_limited_s)
+            history = self._history(failure, failures, rate_limited_s, answers_before)
             decision = decide(failure, history, self._policy, jitter=random_jitter())
             if decision.action is Action.STOP:
                 raise StopRun(_stop_text(self._model.name, failure, history))
@@ -119,21 +119,24 @@ class Asker:
         error.args = (text,)
         return error
 
-    def _note_start(self) -> float:
+    def _note_start(self) -> tuple[float, int]:
+        """The time, and how many answers there are so far."""
         now_s = time.monotonic()
         with self._lock:
             if self._began_s is None:
                 self._began_s = now_s
-        return now_s
+            return now_s, self._answers
 
     def _note_answer(self) -> None:
         with self._lock:
-            self._has_answers = True
+            self._answers += 1
             self._away_since_s = None
             self._misplaced_in_a_row = 0
         self._gate.answered()
 
-    def _history(self, error: CallError, failures: int, rate_limited_s: float) -> History:
+    def _history(
+        self, error: CallError, failures: int, rate_limited_s: float, answers_before: int
+    ) -> History:
         now_s = time.monotonic()
         with self._lock:
             if not is_away(error):
@@ -142,7 +145,14 @@ class Asker:
                 self._away_since_s = now_s
             away_s = now_s - self._away_since_s if self._away_since_s is not None else 0.0
             run_s = now_s - (self._began_s or now_s)
-            return History(failures, rate_limited_s, self._has_answers, away_s, run_s)
+            return History(
+                failures=failures,
+                rate_limited_s=rate_limited_s,
+                run_has_answers=self._answers > 0,
+                answered_meanwhile=self._answers > answers_before,
+                away_s=away_s,
+                run_s=run_s,
+            )
 
     def _watch_misplaced(self, error: CallError) -> None:
         with self._lock:
@@ -151,7 +161,7 @@ class Asker:
             if self._misplaced_in_a_row >= MISPLACED_IN_A_ROW:
                 raise StopRun(
                     f'model "{self._model.name}": {MISPLACED_IN_A_ROW} requests in a row got '
-                    f"{error}. Answers so far are kept."
+                    f"{error}. Answers so far are kept; --mode eval scores them."
                 )
 
 
@@ -170,4 +180,4 @@ def _stop_text(model: str, error: CallError, history: History) -> str:
             "Is the server running, and is the base URL right? --wait-for-server S waits for one "
             "that is still loading."
         )
-    return f'model "{model}": {error}. {advice} Answers so far are kept.'
+    return f'model "{model}": {error}. {advice} Answers so far are kept; --mode eval scores them.'

@@ -6,12 +6,10 @@ import concurrent.futures
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from utils.contracts import (
-    WH,
     CallError,
     Message,
     ModelWrapper,
@@ -23,7 +21,8 @@ from utils.errors import UserError
 from utils.images import decode_fully
 from utils.jobs import Questions
 from utils.predictions import Status
-from utils.scoring import Judge
+from utils.records import answer_fields, new_record
+from utils.scoring import Scorer
 
 THREAD_TRIAL = 4  # samples, and threads
 LONGEST_SHOWN_TEXT = 2000
@@ -88,40 +87,43 @@ def check_questions(
     return report, problems
 
 
-def ping(
-    model: ModelWrapper, asked: Questions, benchmark: Judge, parse: Any
-) -> tuple[list[str], list[str]]:
+def ping(model: ModelWrapper, asked: Questions, scorer: Scorer) -> tuple[list[str], list[str]]:
     """Asks the first sample, once, and shows what went out, what came back and how it is read.
 
     Returns:
         What to tell the user, and the problems found.
     """
+    if not asked.samples:
+        return [], [f"{asked.dataset}: there is no sample to ask"]
     sample = asked.samples[0]
-    prompt = next(asked.episode(sample))
-    prepared = model.request(prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom)
     began_s = time.monotonic()
     try:
+        prompt = next(asked.episode(sample))
+        prepared = model.request(prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom)
         generation = model.generate(prepared)
-        reply = generation.reply
-        if reply is None:
-            reply = model.postprocess(generation.text, asked.dataset)
     except (CallError, UserFunctionError, UserError) as error:
         return [], [f"{asked.dataset}: ping: {error}"]
-    sizes = replace(generation.sizes, file_wh=sample.file_wh)
-    judged = benchmark.judge(sample.line, sizes, reply, parse, {})
+    if generation.postprocess_error:
+        return [], [f"{asked.dataset}: ping: {generation.postprocess_error}"]
+    record = new_record(sample, sample.key, asked.trial, prepared, Status.OK)
+    record |= answer_fields(generation, record["sizes"])
+    scored = scorer.judge(record)  # as the run will judge it
+    columns, sizes = scored.judgement.columns, record["sizes"]
+    read_as = columns.get("parsed_prediction", columns.get("pred_bbox"))
+    wanted = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
     report = [
         f"{asked.dataset}: asked {model.name} one question ({took})",
-        f"  picture: file {_wh(sizes.file_wh)}, sent {_wh(sizes.sent_wh)}, "
-        f"seen by the model {_wh(sizes.seen_wh)}",
+        f"  picture: file {_wh(sizes['file'])}, sent {_wh(sizes['sent'])}, "
+        f"seen by the model {_wh(sizes['seen'])}",
         f"  tokens: {dict(generation.usage) or 'unknown'}",
         f"  reply: {generation.text[:LONGEST_SHOWN_TEXT]!r}",
-        f"  verdict: {judged.verdict}" + (f" ({judged.error.summary})" if judged.error else ""),
+        f"  read as: {read_as}, wanted: {wanted}, verdict: {scored.judgement.verdict or 'spoilt'}",
     ]
-    return report, []
+    return report + [f"  {kind}" for kind in scorer.errors], []
 
 
-def _wh(size: WH | None) -> str:
+def _wh(size: Sequence[int] | None) -> str:
     return f"{size[0]}x{size[1]}" if size else "unknown"
 
 

@@ -72,8 +72,22 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     )
     add = parser.add_argument
     add("--config", type=Path, required=True, metavar="FILE", help="the run, as JSON with comments")
-    add("--data", nargs="+", default=(), metavar="NAME", help="only these data sets of the config")
-    add("--model", nargs="+", default=(), metavar="NAME", help="only these models of the config")
+    add(
+        "--data",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="only these data sets of the config",
+    )
+    add(
+        "--model",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="only these models of the config",
+    )
     add("--work-dir", type=Path, metavar="DIR",
         help=f"where results go (default: EVAL_WORK_DIR, else {DEFAULT_WORK_DIR})")  # fmt: skip
     add("--mode", choices=("all", "infer", "eval"), default="all",
@@ -95,6 +109,8 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     add("--ping", action="store_true", help="with --check: also ask each model one question")
     add("--verbose", action="store_true", help="tracebacks of user functions, reasons by sample")
     given = parser.parse_args(arguments)
+    if given.check and given.mode == "eval":
+        parser.error("--check looks at what would be asked; --mode eval asks nothing")
     if given.ping and not given.check:
         parser.error("--ping goes with --check")
     if given.fresh and given.reuse:

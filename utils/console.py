@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from utils.contracts import Line
 from utils.scoring import Scorer
 
 SECONDS_BETWEEN_LINES = 30.0
+MOST_LEFT_OUT = 20  # lines
 MOST_ERRORS = 10  # kinds shown in a summary
 
 
@@ -63,18 +65,26 @@ class ConsoleProgress:
             self._bar.close()
 
 
+def render_left_out(bad: Sequence[str]) -> list[str]:
+    """The samples that are not asked, as far as one can read them."""
+    lines = [f"left out: {line}" for line in bad[:MOST_LEFT_OUT]]
+    if len(bad) > MOST_LEFT_OUT:
+        lines.append(f"left out: {len(bad) - MOST_LEFT_OUT} more; the log has them all")
+    return [*lines, ""] if lines else []
+
+
 def render_asked(dataset: str, reasons: Counter[str], reused: int) -> str:
     """How many samples were asked, and why."""
     why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     return f"{dataset}: asked {reasons.total()}{f' ({why})' if why else ''}, reused {reused}"
 
 
-def show_reason(key: str, reason: str) -> None:
+def show_reason(dataset: str, line: Line, reason: str) -> None:
     """Says why one sample is asked (`--verbose`)."""
-    print(f"asking {key}: {reason}")
+    print(f"asking {dataset} {line.get('index')}, {line.get('image_path')}: {reason}")
 
 
-def hide_reason(key: str, reason: str) -> None:
+def hide_reason(dataset: str, line: Line, reason: str) -> None:
     """Reasons are printed as counts only, once all is asked."""
 
 

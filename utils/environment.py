@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -23,7 +24,27 @@ def is_set(name: str) -> bool:
 
 def odd_settings() -> list[str]:
     """What is legal and probably not meant, one line each."""
-    template = os.environ.get("L2_USER_PROMPT")
+    found = []
+    template, moved = os.environ.get("L2_USER_PROMPT"), os.environ.get("IMAGE_ROOT_DIR")
     if template and "{instruction}" not in template:
-        return ["L2_USER_PROMPT has no {instruction}; every sample gets the same text"]
-    return []
+        found.append("L2_USER_PROMPT has no {instruction}; every sample gets the same text")
+    if moved and not Path(moved).expanduser().is_dir():
+        found.append(f"IMAGE_ROOT_DIR {moved}: no such folder; pictures are looked for in LMUData")
+    return found
+
+
+class WithStandIns(dict[str, str]):
+    """The environment with a stand-in for every name that is not set.
+
+    Scoring a log asks no server, so whoever was sent one needs no key either.
+    """
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value, or the stand-in; never the default."""
+        return super().get(name) or "not-set"
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> str:
+        return "not-set"

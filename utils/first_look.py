@@ -45,7 +45,8 @@ class FirstLook:
             self._warn(f"all of the first {ENOUGH} answers were cut off at the token limit")
         unreadable = counts["unparsed"] + counts["spoilt"]
         if unreadable > ENOUGH / 2:
+            odd = next(s for s in samples if str(s.judgement.verdict) in ("unparsed", "None"))
             self._warn(
                 f"{unreadable} of the first {ENOUGH} answers could not be read by the parse "
-                f"function; one of them: {samples[0].prediction[:200]!r}"
+                f"function; one of them: {odd.prediction[:200]!r}"
             )

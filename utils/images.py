@@ -94,11 +94,13 @@ class FileMemo:
     def _trim(self, added: int) -> None:
         with self._lock:
             self._weight += added
-            for key in list(self._values):
-                if self._weight <= self._limit or len(self._values) == 1:
+            while self._weight > self._limit and len(self._values) > 1:
+                key, oldest = next(iter(self._values.items()))
+                if not oldest.done():  # it is being made and weighs nothing yet: to the young end
+                    self._values.move_to_end(key)
                     return
-                if self._values[key].done():  # one that is being made weighs nothing yet
-                    self._weight -= self._weigh(self._values.pop(key).result())
+                del self._values[key]
+                self._weight -= self._weigh(oldest.result())
 
 
 _FACTS = FileMemo(limit=20_000)  # headers and hashes: some 200 bytes each

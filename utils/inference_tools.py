@@ -20,6 +20,7 @@ from utils.asking import Asker, Unanswered
 from utils.concurrency import Gate, Limit
 from utils.contracts import (
     Generation,
+    Line,
     ModelWrapper,
     Prepared,
     Prompt,
@@ -37,9 +38,10 @@ from utils.records import (
     new_record,
     user_error_fields,
 )
+from utils.user_functions import FAILURES_IN_A_ROW
 
-FAILURES_IN_A_ROW = 10  # of the user's functions: after that it is the function, not the sample
 FIRST_REFUSALS = 20  # if these are all refused, it is the request as such
+READY_AT_THE_GATE = 8  # workers
 PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
 
 
@@ -54,7 +56,7 @@ class EngineSettings:
         keep_failed: do not ask again what failed last time.
         skip_errors: go on however often a user's function fails.
         clean, clean_text: remove secrets from a record, from a text.
-        on_reason: told of each sample that is asked, and why.
+        on_reason: told of each sample that is asked (data set, line), and why.
         on_answer: told of each new answer's data set and record, in the calling thread.
     """
 
@@ -65,7 +67,7 @@ class EngineSettings:
     skip_errors: bool = False
     clean: Callable[[Record], Record] = lambda record: record
     clean_text: Callable[[str], str] = lambda text: text
-    on_reason: Callable[[str, str], None] = lambda key, reason: None
+    on_reason: Callable[[str, Line, str], None] = lambda dataset, line, reason: None
     on_answer: Callable[[str, Record], None] = lambda dataset, record: None
 
 
@@ -115,7 +117,8 @@ class Engine:
     def __init__(self, model: ModelWrapper, settings: EngineSettings, progress: Progress) -> None:
         self._model, self._settings, self._progress = model, settings, progress
         limit = Limit.of(_at_most(settings.in_flight, model.max_concurrency))
-        self._workers = limit.most
+        # A few more than may ask: they wait at the gate with their requests made.
+        self._workers = limit.most + min(limit.most, READY_AT_THE_GATE)
         self._inbox: queue.SimpleQueue[_Turn | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
         self._stopping = threading.Event()
@@ -225,7 +228,7 @@ class Engine:
             return None
         if outcome.reason:
             job.reasons[outcome.reason] += 1
-            self._settings.on_reason(turn.key, outcome.reason)
+            self._settings.on_reason(job.dataset, turn.sample.line, outcome.reason)
         self._finish(job, outcome.record, reused=outcome.reused, write=outcome.write)
         if outcome.user_error is not None:
             self._count_user_failure(job, outcome.user_error)
@@ -356,7 +359,7 @@ class Engine:
         if isinstance(error, UserFunctionError):
             record["error"] = user_error_fields(error)
             return _Outcome(turn, record, user_error=error)
-        record["error"] = {"class": "picture", "message": str(error)}
+        record["error"] = {"class": "request", "message": str(error)}
         return _Outcome(turn, record)
 
 

@@ -61,6 +61,7 @@ class History:
         failures: earlier failed attempts of this sample that count against the retries.
         rate_limited_s: how long this sample has waited for 429s.
         run_has_answers: whether the server has answered anything in this run.
+        answered_meanwhile: whether the server answered anyone since this attempt began.
         away_s: how long ago the server was first found away; 0 if this is the first time.
         run_s: how long ago the run sent its first request.
     """
@@ -68,6 +69,7 @@ class History:
     failures: int = 0
     rate_limited_s: float = 0.0
     run_has_answers: bool = False
+    answered_meanwhile: bool = False
     away_s: float = 0.0
     run_s: float = 0.0
 
@@ -90,7 +92,7 @@ def decide(error: CallError, history: History, policy: Policy, *, jitter: float 
     status = error.status_code
     if status in FATAL_STATUS or error.code == "insufficient_quota":
         return Decision(Action.STOP)
-    if is_away(error):
+    if is_away(error) and not history.answered_meanwhile:
         patient = _while_away(error, history, policy)
         if patient is not None:
             return patient
@@ -107,6 +109,8 @@ def decide(error: CallError, history: History, policy: Policy, *, jitter: float 
         return Decision(Action.AGAIN, wait_s, counts=False)
     if history.failures < policy.retries:
         return Decision(Action.AGAIN, wait_s)
+    if is_away(error) and not history.run_has_answers:  # then the next thousand would fail too
+        return Decision(Action.STOP)
     return Decision(Action.FAILED)
 
 
@@ -116,7 +120,11 @@ def is_away(error: CallError) -> bool:
 
 
 def _while_away(error: CallError, history: History, policy: Policy) -> Decision | None:
-    """Waits for the server, or gives it up; None: treat it as any other failure."""
+    """Waits for the server, or gives it up; None: treat it as any other failure.
+
+    Only where nobody is answered: a 502 or 503 beside answers is about one sample, a picture too
+    large for a gateway, say.
+    """
     if not history.run_has_answers:
         if history.run_s < policy.wait_for_server_s:
             return Decision(Action.PAUSE, _asked_for(error.retry_after_s) or 2.0, counts=False)

@@ -259,6 +259,10 @@ class LogView:
         """Whether the newest run covered only the first samples of its data set."""
         return self.run is not None and self.run.get("limit") is not None
 
+    def has(self, mode: str) -> bool:
+        """Whether the newest run covered a mode of its data set."""
+        return self.run is None or self.run.get("mode") in (mode, "all", None)
+
     @property
     def missing(self) -> int:
         """How many of them have no record yet."""

@@ -94,5 +94,7 @@ def write_results(
             add_result({**row, **more} if benchmark.result_has_line else more)
     scores = scorer.scores(settings)
     outputs.write_json(files[2], scores)
+    if not partial_run:  # those of an earlier --limit are out of date beside the full ones
+        folder.drop_partial(benchmark.name, [file.name for file in files])
     folder.link_newest([*files, folder.log(benchmark.name)])
     return files, scores

@@ -111,6 +111,13 @@ class RunFolder:
         middle = "_partial" if partial else ""
         return self.path / f"{self.stem(dataset)}{base}{middle}.{extension}"
 
+    def drop_partial(self, dataset: str, full_names: Iterable[str]) -> None:
+        """Removes the `_partial` twins of full files and the links to them."""
+        for name in full_names:
+            twin = f"{Path(name).stem}_partial{Path(name).suffix}"
+            (self.path / twin).unlink(missing_ok=True)
+            (self.model_folder / twin).unlink(missing_ok=True)
+
     def all_logs(self, dataset: str) -> list[Path]:
         """The logs of every run of this model, in order of their folders' names."""
         pattern = f"*/{_glob_quoted(self.stem(dataset))}.jsonl"

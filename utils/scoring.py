@@ -13,9 +13,9 @@ from typing import Any, Protocol
 from utils.contracts import Line, Sizes, UserFunctionError
 from utils.errors import StopRun
 from utils.predictions import LogView, Record, Status
+from utils.user_functions import FAILURES_IN_A_ROW
 
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
-FAILURES_IN_A_ROW = 10
 
 
 class Judged(Protocol):
@@ -106,7 +106,8 @@ class Scorer:
 
     def _note(self, record: Record, error: UserFunctionError | None) -> None:
         if error is None:
-            self._failures_in_a_row.clear()
+            if record["status"] == Status.OK:  # one without an answer says nothing about functions
+                self._failures_in_a_row.clear()
             if record.get("error"):
                 why = record["error"]
                 self._note_kind(f"{why['class']}: {why['message']}", why.get("trace", ""))

@@ -14,6 +14,8 @@ from typing import Any
 
 from utils.contracts import UserFunctionError
 
+FAILURES_IN_A_ROW = 10  # after so many it is the function, not the sample
+
 _CUDA_HINTS = (
     "not compiled with cuda",
     "no nvidia driver",
