@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).resolve().parent.parent
 CHROMIUM = "/usr/bin/chromium"
@@ -42,26 +44,29 @@ def printed_tables() -> str:
         command, cwd=PROJECT, env={"LMUData": "sample_data", "PATH": "/usr/bin:/bin"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    kept = [line for line in result.stdout.splitlines() if not line.startswith(("Files", "model"))]
-    return "$ make demo\n" + "\n".join(line[:84] for line in kept)
+    left_out = ("Files", "model", "took")
+    kept = [line for line in result.stdout.splitlines() if not line.startswith(left_out)]
+    return "$ make demo" + "\n".join(line[:84] for line in kept)
 
 
-def a_scored_sample() -> dict[str, object]:
-    """One desktop sample whose prediction lies near a text, from the newest demo log."""
+def a_hit() -> dict[str, Any]:
+    """One web page on which the baseline found its target, from the newest demo log."""
     [log] = (PROJECT / "outputs" / "ocr-baseline").glob(f"ocr-baseline_{SHOWN}.jsonl")
     records = [json.loads(line) for line in log.read_text().splitlines()]
-    answered = [
-        r for r in records if r.get("status") == "ok" and r["reply" if r["reply"] else "raw"]
-    ]
-    hits = [r for r in answered if r["line"]["platform"] == "os_web" and r["raw"].startswith("(")]
-    return hits[0]
+    for record in records:
+        if record["kind"] == "answer" and record["line"]["platform"] == "os_web":
+            point = re.fullmatch(r"\((.+), (.+)\)", record["raw"])
+            x1, y1, x2, y2 = record["line"]["bbox"]
+            if point and x1 <= float(point[1]) <= x2 and y1 <= float(point[2]) <= y2:
+                return record
+    raise SystemExit("no hit among the web pages; run make demo first")
 
 
 def main() -> None:
     """Renders the page and saves the picture."""
     from playwright.sync_api import sync_playwright
 
-    record = a_scored_sample()
+    record = a_hit()
     line = record["line"]
     x1, y1, x2, y2 = (100 * value for value in line["bbox"])
     x, y = (100 * float(value) for value in record["raw"].strip("()").split(","))
@@ -70,7 +75,7 @@ def main() -> None:
         text=html.escape(printed_tables()),
         picture=base64.b64encode(screen.read_bytes()).decode("ascii"),
         left=x1, top=y1, width=x2 - x1, height=y2 - y1, x=x, y=y,
-        caption=html.escape(f"“{line['instruction']}” → {record['raw']}"),
+        caption=html.escape(f"“{line['instruction']}” → {record['raw']}, a hit"),
     )  # fmt: skip
     with sync_playwright() as driver:
         browser = driver.chromium.launch(

@@ -22,6 +22,7 @@ from utils.outcomes import (
 from utils.predictions import Status
 
 LONGEST_ERROR_TEXT = 600  # characters of what a server said
+NEVER_THERE = 5  # samples that failed on 502, 503 or a time-out before there was any answer
 MISPLACED_IN_A_ROW = 10  # 403 and 404 after answers: then it is not the sample
 
 
@@ -72,6 +73,7 @@ class Asker:
         self._answers = 0
         self._away_since_s: float | None = None
         self._misplaced_in_a_row = 0
+        self._never_there = 0  # samples given up before there was any answer
 
     def ask(self, prepared: Prepared) -> Answered | Unanswered | None:
         """Attempts until it is clear what comes of it; None if the run stopped meanwhile.
@@ -81,6 +83,7 @@ class Asker:
             UserFunctionError, UserError: the request cannot be made.
         """
         failures, attempts, rate_limited_s = 0, 0, 0.0
+        answered_meanwhile = False
         while True:
             with self._gate.slot():
                 if self._stopping.is_set():
@@ -94,12 +97,13 @@ class Asker:
                 else:
                     self._note_answer()
                     return Answered(generation, attempts, time.monotonic() - began_s)
-            history = self._history(failure, failures, rate_limited_s, answers_before)
+            answered_meanwhile |= self._answers > answers_before
+            history = self._history(failure, failures, rate_limited_s, answered_meanwhile)
             decision = decide(failure, history, self._policy, jitter=random_jitter())
             if decision.action is Action.STOP:
                 raise StopRun(_stop_text(self._model.name, failure, history))
             if decision.action in (Action.REFUSED, Action.FAILED):
-                self._watch_misplaced(failure)
+                self._watch_failures(failure)
                 return Unanswered(Status(decision.action.value), failure, attempts)
             failures += decision.counts
             if decision.action is Action.PAUSE:
@@ -135,7 +139,7 @@ class Asker:
         self._gate.answered()
 
     def _history(
-        self, error: CallError, failures: int, rate_limited_s: float, answers_before: int
+        self, error: CallError, failures: int, rate_limited_s: float, answered_meanwhile: bool
     ) -> History:
         now_s = time.monotonic()
         with self._lock:
@@ -149,18 +153,23 @@ class Asker:
                 failures=failures,
                 rate_limited_s=rate_limited_s,
                 run_has_answers=self._answers > 0,
-                answered_meanwhile=self._answers > answers_before,
+                answered_meanwhile=answered_meanwhile,
                 away_s=away_s,
                 run_s=run_s,
             )
 
-    def _watch_misplaced(self, error: CallError) -> None:
+    def _watch_failures(self, error: CallError) -> None:
+        """Stops a run in which sample after sample fails for a reason that is no sample's."""
         with self._lock:
             misplaced = error.status_code in MISPLACED_STATUS
             self._misplaced_in_a_row = self._misplaced_in_a_row + 1 if misplaced else 0
-            if self._misplaced_in_a_row >= MISPLACED_IN_A_ROW:
+            never_there = self._answers == 0 and (is_away(error) or error.kind == "timeout")
+            self._never_there += never_there
+            given_up = self._never_there >= NEVER_THERE
+            if self._misplaced_in_a_row >= MISPLACED_IN_A_ROW or (never_there and given_up):
+                in_a_row = max(self._misplaced_in_a_row, self._never_there)
                 raise StopRun(
-                    f'model "{self._model.name}": {MISPLACED_IN_A_ROW} requests in a row got '
+                    f'model "{self._model.name}": {in_a_row} samples in a row got '
                     f"{error}. Answers so far are kept; --mode eval scores them."
                 )
 

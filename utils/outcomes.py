@@ -61,7 +61,8 @@ class History:
         failures: earlier failed attempts of this sample that count against the retries.
         rate_limited_s: how long this sample has waited for 429s.
         run_has_answers: whether the server has answered anything in this run.
-        answered_meanwhile: whether the server answered anyone since this attempt began.
+        answered_meanwhile: whether the server answered others during an attempt of this sample
+            that it answered with 502 or 503.
         away_s: how long ago the server was first found away; 0 if this is the first time.
         run_s: how long ago the run sent its first request.
     """
@@ -109,8 +110,6 @@ def decide(error: CallError, history: History, policy: Policy, *, jitter: float 
         return Decision(Action.AGAIN, wait_s, counts=False)
     if history.failures < policy.retries:
         return Decision(Action.AGAIN, wait_s)
-    if is_away(error) and not history.run_has_answers:  # then the next thousand would fail too
-        return Decision(Action.STOP)
     return Decision(Action.FAILED)
 
 
