@@ -29,7 +29,7 @@ def keep_deadlines(http_client: Any) -> None:
     """Makes the connections of an `httpx2.Client` keep this module's deadlines.
 
     There is no public way to the network streams of a client with proxies from the environment;
-    `tests/test_api_outcomes.py` has a dripping server that tells if this one goes.
+    `tests/test_fault_storm.py` has a dripping server that tells if this one goes.
     """
     transports = [http_client._transport, *http_client._mounts.values()]
     for transport in transports:

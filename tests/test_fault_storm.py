@@ -111,8 +111,8 @@ def test_faults_are_as_frequent_as_they_should_be():
 
 def test_three_percent_of_400_are_counted_and_the_rest_is_scored(tmp_path, calm_scores):
     refused = (
-        "Question 1 hard?",
-        "Question 11 easy?",
+        "Question 2 hard?",
+        "Question 22 easy?",
         "Question 20 medium?",
         "advanced target 23.",
     )
@@ -251,7 +251,7 @@ def test_ten_of_403_or_404_in_a_row_stop_the_run(status, tmp_path):
         gone.append(True)
         ran = bench.run("--api-nproc", "1")
         assert (ran.code, len(ran.requests)) == (1, 11), ran.output
-        assert "10 requests in a row" in ran.finished.stderr
+        assert "10 samples in a row" in ran.finished.stderr
         assert str(status) in ran.finished.stderr
         assert "gone" in ran.finished.stderr
         gone.clear()

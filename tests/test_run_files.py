@@ -304,7 +304,7 @@ def test_a_limited_run_writes_partial_files_of_the_first_samples_alone(empty):
     assert [row["index"] for row in empty.sheet(L2, "_partial")] == [0, 1]
     full_run = empty.run()
     assert full_run.asked == {L1: 7, L2: 4}
-    assert derived(empty.folder()) == PARTIAL | FULL
+    assert derived(empty.folder()) == FULL
 
 
 def test_a_limited_run_never_replaces_full_files(bench):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 FIRST_LIMIT = 16
 MOST_IN_FLIGHT = 256  # of `auto`; a fixed number may be higher
 CLIMB_EVERY_ROUNDS = 6.0  # after the first 429: one more after so many rounds of answers
+QUIET_BEFORE_FASTER_ROUNDS = 12.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,14 @@ class Limit:
         most: it never climbs higher.
         fixed: a number that the user gave; nothing changes it.
         found_top: whether the server has ever said "too many": from then on it climbs slowly.
+        quiet_rounds: rounds of answers since it last said so.
     """
 
     in_flight: float
     most: int
     fixed: bool = False
     found_top: bool = False
+    quiet_rounds: float = 0.0
 
     @classmethod
     def of(cls, wanted: int | None) -> Limit:
@@ -53,10 +56,15 @@ def after_answer(limit: Limit, *, was_full: bool) -> Limit:
     """
     if limit.fixed or not was_full:
         return limit
+    quiet_rounds = limit.quiet_rounds + 1 / limit.in_flight
     step = 1.0
     if limit.found_top:
-        step = 1 / (limit.in_flight * CLIMB_EVERY_ROUNDS)
-    return replace(limit, in_flight=min(limit.most, limit.in_flight + step))
+        # After a long quiet the server may admit more than it did: faster and faster again.
+        doublings = max(0.0, quiet_rounds - QUIET_BEFORE_FASTER_ROUNDS) / CLIMB_EVERY_ROUNDS
+        a_round = 2.0 ** min(doublings, 16) / CLIMB_EVERY_ROUNDS
+        step = min(a_round / limit.in_flight, 1.0)
+    in_flight = min(float(limit.most), limit.in_flight + step)
+    return replace(limit, in_flight=in_flight, quiet_rounds=quiet_rounds)
 
 
 def after_too_many(limit: Limit) -> Limit:
@@ -68,7 +76,8 @@ def after_too_many(limit: Limit) -> Limit:
     """
     if limit.fixed:
         return limit
-    return replace(limit, in_flight=max(1.0, limit.in_flight - 1.0), found_top=True)
+    in_flight = max(1.0, limit.in_flight - 1.0)
+    return replace(limit, in_flight=in_flight, found_top=True, quiet_rounds=0.0)
 
 
 class Gate:

@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from utils.asking import Asker, Unanswered
@@ -41,7 +41,6 @@ from utils.records import (
 from utils.user_functions import FAILURES_IN_A_ROW
 
 FIRST_REFUSALS = 20  # if these are all refused, it is the request as such
-READY_AT_THE_GATE = 8  # workers
 PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
 
 
@@ -105,6 +104,7 @@ class _Outcome:
     reason: str | None = None
     user_error: UserFunctionError | None = None
     stop: StopRun | None = None
+    settled: threading.Event = field(default_factory=threading.Event)
 
 
 class Interrupted(Exception):
@@ -117,8 +117,7 @@ class Engine:
     def __init__(self, model: ModelWrapper, settings: EngineSettings, progress: Progress) -> None:
         self._model, self._settings, self._progress = model, settings, progress
         limit = Limit.of(_at_most(settings.in_flight, model.max_concurrency))
-        # A few more than may ask: they wait at the gate with their requests made.
-        self._workers = limit.most + min(limit.most, READY_AT_THE_GATE)
+        self._workers = limit.most
         self._inbox: queue.SimpleQueue[_Turn | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
         self._stopping = threading.Event()
@@ -161,7 +160,9 @@ class Engine:
                     self._hand_out(turn)
             if self._under_way == 0:
                 return
-            following = self._settle(self._next_outcome())
+            outcome = self._next_outcome()
+            following = self._settle(outcome)
+            outcome.settled.set()
             if following is not None and not interrupted:
                 self._hand_out(following)
 
@@ -292,6 +293,9 @@ class Engine:
             if outcome.stop is not None:  # at once: the others must not start another request
                 self._stop()
             self._outbox.put(outcome)
+            # What a kill can cost is what is in flight: nobody asks on before his answer is logged.
+            while not (outcome.reused or outcome.settled.wait(1.0) or self._stopping.is_set()):
+                continue
 
     def _answer(self, turn: _Turn) -> _Outcome:
         job, sample = turn.job, turn.sample

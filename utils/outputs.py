@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,9 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
     Raises:
         StopRun: the folder cannot be written (full disk, no rights).
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # No process id in the name: the log's lock allows one writer, and what a kill left behind is
+    # overwritten by the next run.
+    temporary = path.with_name(f".{path.name}.tmp")
     try:
         yield temporary
         temporary.replace(path)

@@ -142,8 +142,9 @@ class RunFolder:
         for file in files:
             link = self.model_folder / file.name
             target = os.path.relpath(file, self.model_folder)
-            temporary = link.with_name(f".{link.name}.{os.getpid()}")
+            temporary = link.with_name(f".{link.name}.tmp")
             try:
+                temporary.unlink(missing_ok=True)  # left behind by a kill
                 temporary.symlink_to(target)
                 temporary.replace(link)
             except OSError:  # Windows without the privilege, some network file systems
