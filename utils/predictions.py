@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import time
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -55,7 +55,11 @@ class RunLog:
         except OSError as error:
             raise UserError(f"{path.parent}: cannot write results there: {error}") from None
         self._whole_bytes = self._file.seek(0, os.SEEK_END)
-        self._synced_s = time.monotonic()
+        self._closed = threading.Event()
+        self._unsynced = threading.Event()
+        self._sync_error: OSError | None = None
+        self._syncer = threading.Thread(target=self._sync_now_and_then, daemon=True)
+        self._syncer.start()
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Writes one record and hands it to the operating system before returning.
@@ -65,10 +69,9 @@ class RunLog:
         """
         line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
         try:
+            if self._sync_error is not None:
+                raise self._sync_error
             self._write_whole(line)
-            if time.monotonic() - self._synced_s >= SECONDS_BETWEEN_SYNCS:
-                os.fsync(self._file.fileno())
-                self._synced_s = time.monotonic()
         except OSError as error:
             with contextlib.suppress(OSError):  # half a record at the end would be repaired anyway
                 self._file.truncate(self._whole_bytes)
@@ -77,6 +80,17 @@ class RunLog:
                 "kept; make room and start the same command again"
             ) from error
         self._whole_bytes += len(line)
+        self._unsynced.set()
+
+    def _sync_now_and_then(self) -> None:
+        """In a thread of its own: a slow disk must not keep the workers from asking."""
+        while not self._closed.wait(SECONDS_BETWEEN_SYNCS):
+            if self._unsynced.is_set():
+                self._unsynced.clear()
+                try:
+                    os.fsync(self._file.fileno())
+                except OSError as error:  # the next append reports it
+                    self._sync_error = error
 
     def _write_whole(self, line: bytes) -> None:
         """Unbuffered: after a failure nothing waits in memory to be written by a later close."""
@@ -86,6 +100,8 @@ class RunLog:
 
     def close(self) -> None:
         """Brings everything to disk and lets the next process in."""
+        self._closed.set()
+        self._syncer.join()
         try:
             with contextlib.suppress(OSError):  # a failed disk was reported by `append`
                 os.fsync(self._file.fileno())
