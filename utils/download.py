@@ -43,6 +43,7 @@ from utils.dataset.steps import (
     say,
     say_aside,
 )
+from utils.environment import load_dotenv_files
 from utils.errors import UserError
 
 DOWNLOAD_COMMAND = "LMUData=<folder> python utils/download.py"
@@ -58,14 +59,6 @@ def published_or(sums: Path | None) -> Mapping[str, str]:
     given = json.loads(sums.read_text(encoding="utf-8"))
     say_aside(f"note: compared with the sums in {sums}, not with those of the published files")
     return {name: str(given[name]) for name in PUBLISHED_MD5}
-
-
-def read_env_files() -> None:
-    """Take over `.env` beside evaluate.py, then that of the current folder; what is set wins."""
-    from dotenv import load_dotenv
-
-    for folder in (PROJECT_ROOT, Path.cwd()):
-        load_dotenv(folder / ".env", override=False)
 
 
 def chosen_data_root(option: str | None) -> Path:
@@ -154,7 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = arguments().parse_args(argv)
     home = Path(SET_FOLDER)
     try:
-        read_env_files()
+        load_dotenv_files()
         order = Order(
             data_root=chosen_data_root(options.data_root),
             revision=options.revision,

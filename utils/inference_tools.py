@@ -229,7 +229,7 @@ class Engine:
             return None
         if outcome.reason:
             job.reasons[outcome.reason] += 1
-            self._settings.on_reason(job.dataset, turn.sample.line, outcome.reason)
+            self._settings.on_reason(job.dataset, outcome.record["line"], outcome.reason)
         self._finish(job, outcome.record, reused=outcome.reused, write=outcome.write)
         if outcome.user_error is not None:
             self._count_user_failure(job, outcome.user_error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from utils.contracts import Line, Message, Prompt, PromptFunction, UserFunctionError
 from utils.user_functions import call_user_function, private_copy
@@ -18,7 +18,7 @@ MESSAGE_KEYS = frozenset({"role", "type", "value"})
 class DefaultPrompt(Protocol):
     """The part of a benchmark that builds prompts."""
 
-    name: str
+    name: ClassVar[str]
     image_root: Path
 
     def build_prompt(
@@ -27,12 +27,12 @@ class DefaultPrompt(Protocol):
 
 
 def prompt_builder(
-    benchmark: Any, *, system_prompt: str | None, custom: PromptFunction | None
+    benchmark: DefaultPrompt, *, system_prompt: str | None, custom: PromptFunction | None
 ) -> Callable[[Line], Prompt]:
     """The prompt of each line.
 
     Args:
-        benchmark: a `DefaultPrompt`.
+        benchmark: builds the default prompt.
         system_prompt: the config's `kwargs.system_prompt`; without effect where `custom` answers.
         custom: the user's prompt function for this data set, or None.
 
