@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.matrics import Scores, Verdict
+from utils.analysis import Collector
 from utils.annotations import read_annotations
 from utils.contracts import WH, Generation, Line, Message, Prompt, Sizes, UserFunctionError
 from utils.fingerprints import digest
@@ -94,12 +95,14 @@ class Judgement:
         verdict: of an answered sample; None for one without an answer (wrong in the score).
         outcome: what `summarise` needs.
         columns: the columns of the per-sample file.
+        facts: what reports and comparisons show of this sample beyond its line's columns.
         error: why the parse function gave nothing usable, if it raised or returned nonsense.
     """
 
     verdict: Verdict | None
     outcome: Any
     columns: Mapping[str, Any]
+    facts: Mapping[str, Any]
     error: UserFunctionError | None = None
 
 
@@ -268,7 +271,7 @@ class Benchmark(ABC):
         except ValueError as nonsense:
             parsed, error = None, UserFunctionError("parse", str(nonsense), str(nonsense))
         judged = self.judge_parsed(line, sizes, parsed, reply)
-        return Judgement(judged.verdict, judged.outcome, judged.columns, error)
+        return replace(judged, error=error)
 
     @abstractmethod
     def summarise(self, outcomes: Iterable[Any], settings: Mapping[str, str]) -> Scores:
@@ -278,6 +281,14 @@ class Benchmark(ABC):
             outcomes: `Judgement.outcome` of every sample.
             settings: environment variables.
         """
+
+    def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]:
+        """What is worked out beyond the scores, by the name of its section in the analysis.
+
+        Args:
+            settings: environment variables.
+        """
+        return {}
 
     @abstractmethod
     def table(self, scores: Scores) -> Table:

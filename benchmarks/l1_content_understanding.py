@@ -124,7 +124,15 @@ class GUIContentUnderstanding(Benchmark):
             "parsed_prediction": str(parsed),
             "options_num": outcome.options_num,
         }
-        return Judgement(None if reply is None else verdict, outcome, columns)
+        facts = {
+            "split": line["difficulty"],
+            "kind": None,
+            "text": line.get("question"),
+            "options": line["options"],
+            "answer": line["answer"],
+            "chosen": parsed,
+        }
+        return Judgement(None if reply is None else verdict, outcome, columns, facts)
 
     def summarise(self, outcomes: Iterable[OptionOutcome], settings: Mapping[str, str]) -> Scores:
         """Accuracy by difficulty and platform; `L1_USE_WEIGHTED` weighs by number of options."""

@@ -118,7 +118,14 @@ class GUIElementGrounding(Benchmark):
             "grounding_type": line["grounding_type"],
             "index": line.get("index"),
         }
-        return Judgement(None if reply is None else verdict, outcome, columns)
+        facts = {
+            "split": line["grounding_type"],
+            "kind": line.get("data_type"),
+            "text": line.get("instruction"),
+            "box_frac": [box.x1, box.y1, box.x2, box.y2],
+            "point_frac": None if click is None else list(click),
+        }
+        return Judgement(None if reply is None else verdict, outcome, columns, facts)
 
     def summarise(self, outcomes: Iterable[Any], settings: Mapping[str, str]) -> Scores:
         """Accuracy by grounding type and platform; samples without a reply are format errors."""

@@ -13,7 +13,14 @@ from typing import Any
 
 from models.api_replies import as_call_error, read_reply
 from models.deadline import deadline, keep_deadlines
-from models.wire import PictureStyle, chat_messages, encode_body, identified, slots_in
+from models.wire import (
+    PictureStyle,
+    chat_messages,
+    encode_body,
+    identified,
+    shown_messages,
+    slots_in,
+)
 from utils.contracts import (
     Generation,
     Message,
@@ -162,7 +169,9 @@ class APIModelWrapper:
             "settings": digest([self._identity, identified(settings), request.query, style]),
         }
         whole = digest([self._identity, identified(body["messages"]), parts["settings"]])
-        return Prepared(dataset, whole, parts, request, self._sizes(messages))
+        return Prepared(
+            dataset, whole, parts, request, self._sizes(messages), shown_messages(body["messages"])
+        )
 
     def _payload(
         self, messages: list[Message], dataset: str, is_custom_prompt: bool

@@ -11,6 +11,7 @@ from utils.errors import UserError
 from utils.fingerprints import code_digest, digest
 from utils.images import content_digest, read_header
 from utils.import_utils import custom_arguments
+from utils.prompting import shown
 from utils.user_functions import as_user_error, call_postprocess, private_copy
 
 
@@ -90,7 +91,7 @@ class CustomModelWrapper:
             "picture": digest(pictures),
             "settings": digest([self._settings, dataset]),
         }
-        return Prepared(dataset, digest(parts), parts, messages, sizes)
+        return Prepared(dataset, digest(parts), parts, messages, sizes, shown(messages))
 
     def wire_size(self, prepared: Prepared) -> int:
         """Nothing leaves this process."""

@@ -39,6 +39,7 @@ from utils.coordinates import seen_wh, thumbnail_wh
 from utils.errors import StopRun, UserError
 from utils.fingerprints import code_digest, code_text, digest
 from utils.images import content_digest, read_header
+from utils.prompting import shown
 from utils.user_functions import SerialUnlessThreadSafe, call_user_function, private_copy
 
 __all__ = [
@@ -174,7 +175,9 @@ class LocalModelWrapper:
             "picture": digest(pictures),
             "settings": self._settings_digest(dataset),
         }
-        return Prepared(dataset, digest(parts), parts, private_copy(messages), sizes)
+        return Prepared(
+            dataset, digest(parts), parts, private_copy(messages), sizes, shown(messages)
+        )
 
     def _refuse_shrinking(self, value: str) -> None:
         if self._img_size > 0:

@@ -216,6 +216,21 @@ def _part(message: Message, style: PictureStyle) -> dict[str, Any]:
     raise UserError(f"a prompt message has type {message['type']!r}; known: text, image")
 
 
+def shown_messages(chat: Any) -> list[Message]:
+    """Chat messages of whatever make, as people may read them later: one entry for each part."""
+    found: list[Message] = []
+    for message in chat:
+        content = message.get("content")
+        for part in content if isinstance(content, (list, tuple)) else [content]:
+            kind, value = "text", part
+            if isinstance(part, Mapping):
+                kind = "image" if "image_url" in part else "text"
+                value = "" if kind == "image" else part.get("text", part)
+            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            found.append({"role": str(message["role"]), "type": kind, "value": text})
+    return found
+
+
 def identified(value: Any) -> Any:
     """The same structure with every picture replaced by its content hash, for fingerprints.
 

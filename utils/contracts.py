@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -63,6 +63,7 @@ class Prepared:
         parts: hash by aspect ("prompt", "picture", "settings"); tells why a fingerprint changed.
         payload: what the wrapper needs to send it; opaque to everyone else.
         sizes: of the first picture, as far as known before the model saw it.
+        prompt: what the model is shown, for people: messages in order, images without value.
     """
 
     dataset: str
@@ -70,6 +71,7 @@ class Prepared:
     parts: Mapping[str, str]
     payload: Any
     sizes: Sizes = field(default_factory=Sizes)
+    prompt: Sequence[Message] = ()
 
 
 @dataclass(frozen=True, slots=True)

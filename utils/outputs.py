@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from utils.errors import StopRun
 
@@ -49,6 +49,17 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     text = json.dumps(value, indent=4, ensure_ascii=False, allow_nan=False)
     with whole_or_nothing(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def open_lines(path: Path) -> Iterator[IO[str]]:
+    """A text file that is written line by line.
+
+    Raises:
+        StopRun: the folder cannot be written; there is no file then, or the one from before.
+    """
+    with whole_or_nothing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        yield file
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -50,6 +50,11 @@ def prompt_builder(
         return Prompt(benchmark.build_prompt(line, use_system, text))
 
     return build
+
+
+def shown(messages: Sequence[Message]) -> list[Message]:
+    """The messages as people may read them later: a picture is named by its place alone."""
+    return [{**m, "value": ""} if m["type"] == "image" else dict(m) for m in messages]
 
 
 def _checked(messages: Any, image_root: Path) -> list[Message]:

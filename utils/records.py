@@ -4,6 +4,7 @@ key, trial, fingerprint, parts   which request it answers; see `utils.prediction
 status, error                    how asking ended; a field, never a text to search for
 raw, reply                       what the model said; for local models also after postprocessing
 line, sizes                      truth and picture sizes: all that scoring needs
+prompt                           the messages as the model was shown them, without pictures
 finish_reason, usage, reasoning, latency_s, attempts, asked_at
 """
 
@@ -44,6 +45,7 @@ def new_record(
         "raw": None,
         "reply": None,
         "line": sample.line,
+        "prompt": list(prepared.prompt) if prepared else [],
         "sizes": _sizes_fields(sizes) | {"file": list(sample.file_wh)},
     }
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from utils import outputs
+from utils.analysis import ANALYSIS_SUFFIX, Collector, analyse
+from utils.facts import SAMPLES_SUFFIX, facts_of, write_facts, write_head
 from utils.predictions import LogView, Record
 from utils.run_folder import RunFolder
 from utils.scoring import Scorer, reply_of, shown_reply
@@ -21,10 +24,28 @@ class Naming(Protocol):
     """What the names and columns of the files depend on."""
 
     name: ClassVar[str]
+    level: ClassVar[str]
     result_suffix: ClassVar[str]
     score_suffix: ClassVar[str]
     result_columns: ClassVar[tuple[str, ...]]
     result_has_line: ClassVar[bool]
+
+    def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came of scoring a log.
+
+    Attributes:
+        files: spreadsheets and, last, the score file.
+        scores: the score object.
+        analysis: see `utils.analysis`.
+    """
+
+    files: list[Path]
+    scores: dict[str, Any]
+    analysis: dict[str, Any]
 
 
 def write_predictions(
@@ -59,15 +80,12 @@ def write_results(
     clean: Clean,
     *,
     partial_run: bool,
-) -> tuple[list[Path], dict[str, Any]]:
+) -> Written:
     """Judges the records and writes predictions, per-sample results and scores on the way.
 
     Args:
         records: of `log`, those that are scored.
         settings: environment variables that a score depends on.
-
-    Returns:
-        The paths, scores last, and the score object.
 
     Raises:
         StopRun: a user's function failed ten times in a row, or the disk is full; files from
@@ -79,6 +97,7 @@ def write_results(
         name(f"_{benchmark.result_suffix}.xlsx"),
         name(f"_{benchmark.score_suffix}.json"),
     ]
+    samples, analysis_file = name(SAMPLES_SUFFIX), name(ANALYSIS_SUFFIX)
     columns = [*log.columns, "prediction"]
     kept = columns if benchmark.result_has_line else []
     with ExitStack() as sheets:
@@ -86,15 +105,28 @@ def write_results(
         add_result = sheets.enter_context(
             outputs.open_sheet(files[1], [*kept, *benchmark.result_columns])
         )
+        lines = sheets.enter_context(outputs.open_lines(samples))
+        head = {
+            "dataset": benchmark.name,
+            "level": benchmark.level,
+            "model": folder.model,
+            "partial": partial_run,
+        }
+        write_head(lines, head)
         for record in records:
             scored = scorer.judge(record)
+            write_facts(lines, clean(facts_of(record, scored)))
             row = clean({**scored.line, "prediction": scored.prediction})
             add_prediction(row)
             more = clean(dict(scored.judgement.columns))
             add_result({**row, **more} if benchmark.result_has_line else more)
     scores = scorer.scores(settings)
     outputs.write_json(files[2], scores)
+    analysis = analyse(samples, benchmark.collectors(settings))
+    outputs.write_json(analysis_file, analysis)
     if not partial_run:  # those of an earlier --limit are out of date beside the full ones
-        folder.drop_partial(benchmark.name, [file.name for file in files])
+        folder.drop_partial(
+            benchmark.name, [file.name for file in (*files, samples, name(ANALYSIS_SUFFIX))]
+        )
     folder.link_newest([*files, folder.log(benchmark.name)])
-    return files, scores
+    return Written(files, scores, analysis)

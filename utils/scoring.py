@@ -28,6 +28,8 @@ class Judged(Protocol):
     @property
     def columns(self) -> Mapping[str, Any]: ...
     @property
+    def facts(self) -> Mapping[str, Any]: ...
+    @property
     def error(self) -> UserFunctionError | None: ...
 
 
@@ -48,6 +50,7 @@ class ScoredSample:
     line: Line
     prediction: str
     judgement: Judged
+    error: UserFunctionError | None = None  # of the postprocess or parse function
 
 
 class Scorer:
@@ -98,7 +101,7 @@ class Scorer:
         self._note(record, error)
         self._count(record, reply, judged, error)
         self._outcomes.append(judged.outcome)
-        return ScoredSample(record["line"], shown_reply(record, reply, error), judged)
+        return ScoredSample(record["line"], shown_reply(record, reply, error), judged, error)
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
         """The score object of all samples so far; `settings` are environment variables."""
