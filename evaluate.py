@@ -11,11 +11,16 @@ import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from benchmarks import BENCHMARK, PLANNED
 from benchmarks.base import Benchmark, ParseFunction
+from benchmarks.circular import Circular
 from benchmarks.data_set import DataSet
-from models import build_model
+from models import build_model, checkpoint
 from utils import checking, console
 from utils.cli import Options, parse_arguments, unknown_names
 from utils.concurrency import MOST_IN_FLIGHT
@@ -34,24 +39,44 @@ from utils.errors import UserError
 from utils.exit_codes import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED
 from utils.import_utils import check_reference, parse_caller, resolve
 from utils.inference_tools import Interrupted
-from utils.model_runs import evaluate_model, questions_of
+from utils.interrupt import end_like_ctrl_c
+from utils.model_runs import evaluate_model, questions_of, take_part
+from utils.parity.runs import compare_plans, two_plans
+from utils.parity.sides import Side, side_of
 from utils.plan import Plan
+from utils.python_calls import errors_for_callers, options_of, results_of
+from utils.rank_group import GivenUp, Group, joined
+from utils.ranks import SHARED_TYPES, Rank, rank_of, speak_of_errors_only
 from utils.run_folder import (
     RunFolder,
     name_collisions,
     work_dir_problems,
 )
+from utils.run_results import RunResults, load_run
 from utils.secrets import SecretFilter, secrets_in
+
+__all__ = ["load_run", "main", "run"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # piped with stderr, both keep their order
         sys.stdout.reconfigure(line_buffering=True)
+    given = sys.argv[1:] if arguments is None else arguments
+    if "--compare" in given:
+        from utils.comparing.command import main as compare
+
+        return compare([each for each in given if each != "--compare"])
     load_dotenv_files()
     options = parse_arguments(arguments)
+    end_like_ctrl_c()
     try:
-        plan = prepare(options)
+        rank = rank_of(os.environ)
+        if rank is not None and not rank.leads:
+            if options.check or options.mode == "eval":
+                return DONE
+            speak_of_errors_only(rank)
+        plan, *others = plans_of(options, rank)
     except UserError as error:
         print(console.problem_report(error.problems), file=sys.stderr)
         return NOTHING_RUN
@@ -60,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.check:
             return check(plan)
-        return evaluate(plan)
+        if others:
+            return compare_paths([plan, *others])
+        return evaluate(plan, rank)
     except (Interrupted, KeyboardInterrupt):
         print(
             "Interrupted. Nothing that was answered is lost: the same command goes on from here, "
@@ -72,11 +99,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return SOME_FAILED
 
 
+def run(config: str | Path, **options: Any) -> list[RunResults]:
+    """Runs a config from Python, as the command line does, in this process.
+
+        results = run("configs/my_model.json", model="my-model", limit=20)
+        results[0].table("GUIElementGrounding")
+
+    Args:
+        config: the config file.
+        options: those of the command line with `_` for `-`: `data`, `model` (a name or a list),
+            `work_dir`, `mode`, `api_nproc`, `limit`, `fresh=True`, ...
+
+    Returns:
+        What each model came to, in the order of the config. Samples without an answer are wrong
+        in the scores and no error; `samples["status"]` tells them.
+
+    Raises:
+        UserError: all problems of the config, the functions, the data; or what stopped a
+            combination of model and data set while the others went on.
+        Interrupted: Ctrl-C; the same call goes on from there.
+    """
+    load_dotenv_files()
+    with errors_for_callers():
+        plan = prepare(options_of(config, options))
+        plan.shows_problems = False
+        evaluate(plan)
+        return results_of(plan)
+
+
 # -- before the run -------------------------------------------------------------------------------
 
 
-def prepare(options: Options) -> Plan:
+def plans_of(options: Options, rank: Rank | None) -> list[Plan]:
+    """The run that is asked for; with `--parity` two.
+
+    Raises:
+        UserError: anything that stands in the way, one line each.
+    """
+    if options.parity is None:
+        return [prepare(options, rank)]
+    if rank is not None:
+        raise UserError("--parity compares in one process; start it without torchrun")
+    every = replace(options, model=())
+    pair = prepare(every), prepare(replace(every, config=options.parity))
+    return two_plans(*pair, wanted=options.model)
+
+
+def prepare(options: Options, rank: Rank | None = None) -> Plan:
     """Reads the config, resolves functions, loads data; finds all problems before raising.
+
+    Args:
+        rank: of this process in a group; ranks other than 0 leave out models that 0 asks alone.
 
     Raises:
         UserError: anything that stands in the way, one line each.
@@ -89,6 +162,8 @@ def prepare(options: Options) -> Plan:
     for warning in [*reading.warnings, *odd_settings()]:
         print(f"warning: {warning}")
     entries = {n: e for n, e in reading.models.items() if not options.model or n in options.model}
+    if rank is not None:
+        entries = {n: e for n, e in entries.items() if e is None or rank.takes_part(e.imp_type)}
     wanted = {n: e for n, e in reading.data.items() if not options.data or n in options.data}
     problems = list(reading.problems)
     problems += unknown_names("--model", options.model, reading.models)
@@ -115,7 +190,8 @@ def prepare(options: Options) -> Plan:
         if asked is None or any(place.startswith(f"data.{name}.") for place in broken):
             continue
         benchmark = BENCHMARK[name](data_root() / "MMBench-GUI", image_root())
-        data[name] = DataSet(benchmark, asked.mode, _parse_function(benchmark, asked))
+        circular = Circular() if asked.circular else None
+        data[name] = DataSet(benchmark, asked.mode, _parse_function(benchmark, asked), circular)
         if options.mode != "eval":
             try:
                 data[name].loaded = benchmark.load(asked.mode)
@@ -161,6 +237,7 @@ def check(plan: Plan) -> int:
     problems = [f"{image}: cannot be decoded: {why}" for image, why in unreadable.items()]
     for name, model in plan.models.items():
         print(f'\nmodel "{name}"')
+        print("".join(f"{note}\n" for note in model.notes_before()), end="")
         folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
         for dataset in plan.data:
             asked = questions_of(plan, name, dataset, folder)
@@ -179,22 +256,62 @@ def check(plan: Plan) -> int:
     return DONE
 
 
+# -- two ways to one model ------------------------------------------------------------------------
+
+
+def compare_paths(plans: Sequence[Plan]) -> int:
+    """`--parity`: runs both, then says where their samples part."""
+    codes = [evaluate(plan) for plan in plans]
+    return max(*codes, compare_plans(plans, _side_of))
+
+
+def _side_of(plan: Plan) -> Side:
+    [name] = plan.models
+    entry = plan.config.model[name]
+    return side_of(
+        name,
+        kind=entry.imp_type,
+        generate_cfg=entry.generate_cfg,
+        kwargs=entry.kwargs,
+        checkpoint_settings=checkpoint.read_generation_config(entry.model_path),
+        vision=checkpoint.vision_settings(entry.model_path),
+    )
+
+
 # -- the run --------------------------------------------------------------------------------------
 
 
-def evaluate(plan: Plan) -> int:
+def evaluate(plan: Plan, rank: Rank | None = None) -> int:
     """Runs every model on every data set; a combination that fails does not stop the others."""
-    print("\n".join(console.render_left_out(plan.bad_samples)), end="")
-    codes = [SOME_FAILED if plan.bad_samples else DONE]
+    shared = {n for n in plan.models if plan.config.model[n].imp_type in SHARED_TYPES}
+    with ExitStack() as held:
+        group = held.enter_context(joined(rank)) if rank is not None and shared else None
+        if rank is not None and not rank.leads:
+            return follow(plan, group) if group is not None else DONE
+        print("\n".join(console.render_left_out(plan.bad_samples)), end="")
+        codes = [SOME_FAILED if plan.bad_samples else DONE]
+        for name, model in plan.models.items():
+            try:
+                codes.append(evaluate_model(plan, name, model, group if name in shared else None))
+            except UserError as error:
+                plan.stop(error.problems)
+                codes.append(SOME_FAILED)
+            finally:
+                model.close()
+        return max(codes)
+
+
+def follow(plan: Plan, group: Group) -> int:
+    """What a rank other than 0 does: asks its share of each model's samples."""
     for name, model in plan.models.items():
         try:
-            codes.append(evaluate_model(plan, name, model))
-        except UserError as error:
-            print(console.problem_report(error.problems, ran=True), file=sys.stderr)
-            codes.append(SOME_FAILED)
+            take_part(plan, name, model, group)
+        except GivenUp as late:  # no failure: torchrun would end the run of the others
+            print(console.problem_report(late.problems, ran=True), file=sys.stderr)
+            return DONE
         finally:
             model.close()
-    return max(codes)
+    return DONE
 
 
 if __name__ == "__main__":

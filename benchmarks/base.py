@@ -137,6 +137,11 @@ class Benchmark(ABC):
         self.annotation_dir, self.image_root = annotation_dir, image_root
 
     @property
+    def title(self) -> str:
+        """Of its table."""
+        return f"{self.level} {self.name}"
+
+    @property
     def annotation_file(self) -> Path:
         """Where the questions are."""
         return self.annotation_dir / f"{self.level}_annotations.json"

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.base import Benchmark, Loaded, ParseFunction, grouped
+from benchmarks.base import Benchmark, Loaded, ParseFunction, Sample, grouped
+from benchmarks.circular import Circular, RotatedSample
 
 
 @dataclass
 class DataSet:
-    """One data set of the run: the benchmark, its samples, and how replies are parsed."""
+    """One data set of the run: the benchmark, its samples, and how replies are parsed.
+
+    Attributes:
+        circular: asks every rotation of a question's options; None: the questions alone.
+    """
 
     benchmark: Benchmark
     mode: str
     parse: ParseFunction
+    circular: Circular | None = None
     loaded: Loaded = field(default_factory=lambda: Loaded([], []))
 
     @property
     def bad_samples(self) -> list[str]:
         """The samples that are left out, one line for each picture or sample."""
         return [f"{self.benchmark.name}: {line}" for line in grouped(self.loaded.bad)]
+
+    def asked(self, limit: int | None) -> Sequence[Sample | RotatedSample]:
+        """What is asked of the first `limit` samples: they themselves, or all their rotations."""
+        samples = self.loaded.samples[:limit]
+        return samples if self.circular is None else self.circular.asked(samples)
 
     def nothing_to_ask(self) -> list[str]:
         """A problem of the data root, if not one of its samples can be used."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from benchmarks.base import Benchmark, Judgement, Table, platform_path
+from benchmarks.figures import option_figures
 from benchmarks.matrics import (
     DIFFICULTIES,
     PLATFORMS,
@@ -16,6 +17,9 @@ from benchmarks.matrics import (
     in_order,
     score_content_understanding,
 )
+from utils.analysis import Collector
+from utils.audits.letter_bias import LetterBias
+from utils.audits.parse_audit import ParseAudit
 from utils.contracts import WH, Line, Sizes
 from utils.errors import UserError
 from utils.misc import parser_answers_into_option
@@ -136,8 +140,13 @@ class GUIContentUnderstanding(Benchmark):
 
     def summarise(self, outcomes: Iterable[OptionOutcome], settings: Mapping[str, str]) -> Scores:
         """Accuracy by difficulty and platform; `L1_USE_WEIGHTED` weighs by number of options."""
-        weighted = settings.get("L1_USE_WEIGHTED", "").strip().lower() in ("1", "true")
-        return score_content_understanding(outcomes, weighted=weighted)
+        return score_content_understanding(outcomes, weighted=_is_weighted(settings))
+
+    def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]:
+        """Intervals, how letters were read, and which ones the model likes."""
+        figures = option_figures(self.title, weighted=_is_weighted(settings))
+        audits: dict[str, Collector] = {"parse_audit": ParseAudit(), "letter_bias": LetterBias()}
+        return figures | audits
 
     def table(self, scores: Scores) -> Table:
         """Difficulties × platforms, with the score over all platforms."""
@@ -150,4 +159,8 @@ class GUIContentUnderstanding(Benchmark):
         for name, level in levels.items():
             scored = [level[platform]["score"] for platform in platforms] + [level["level_score"]]
             rows.append((name, [None if value is None else 100 * value for value in scored]))
-        return Table(f"{self.level} {self.name}", [*platforms, "Overall"], rows)
+        return Table(self.title, [*platforms, "Overall"], rows)
+
+
+def _is_weighted(settings: Mapping[str, str]) -> bool:
+    return settings.get("L1_USE_WEIGHTED", "").strip().lower() in ("1", "true")

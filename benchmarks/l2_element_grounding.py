@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from typing import Any
 
-from benchmarks.base import Benchmark, Judgement, Table, platform_path
+from benchmarks.base import Benchmark, Judgement, ParseFunction, Table, platform_path
+from benchmarks.figures import grounding_figures
 from benchmarks.matrics import (
     GROUNDING_TYPES,
     PLATFORMS,
@@ -19,7 +21,11 @@ from benchmarks.matrics import (
     score_click,
     score_element_grounding,
 )
+from utils.analysis import Collector
+from utils.audits.anatomy import Anatomy
+from utils.audits.coordinate_audit import CoordinateAudit
 from utils.contracts import WH, Line, Point, Sizes
+from utils.coordinates import known_grid_wh
 from utils.misc import parser_response_into_coordinates
 
 # parity: protocol texts, to the byte.
@@ -94,6 +100,14 @@ class GUIElementGrounding(Benchmark):
             raise ValueError("returned a point with NaN in it")
         return x, y
 
+    def judge(
+        self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
+    ) -> Judgement:
+        """As for every benchmark; the coordinate audit also needs the grid that the model saw."""
+        judged = super().judge(line, sizes, reply, parse, meta_extra)
+        grid_wh = known_grid_wh({"image_size": sizes.file_wh or line["image_size"], **meta_extra})
+        return replace(judged, facts={**judged.facts, "grid_wh": grid_wh})
+
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
         """A hit if the point lies in the box, both as fractions of the image file."""
         file_wh = sizes.file_wh or tuple(line["image_size"])
@@ -135,6 +149,14 @@ class GUIElementGrounding(Benchmark):
             kinds.setdefault(str(kind), []).append(value)
         return score_element_grounding(counted)
 
+    def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]:
+        """Intervals, whether points are read in the right frame, and where the misses are."""
+        audits: dict[str, Collector] = {
+            "coordinate_audit": CoordinateAudit(),
+            "anatomy": Anatomy(),
+        }
+        return grounding_figures(self.title) | audits
+
     def table(self, scores: Scores) -> Table:
         """Grounding types × platforms, with the averages of the score file."""
         splits = [split for split in GROUNDING_TYPES if split in scores]
@@ -146,7 +168,7 @@ class GUIElementGrounding(Benchmark):
         columns = zip(*(cells[:-1] for _, cells in rows), strict=True)
         means = [_mean_of_known(column) for column in columns]
         rows.append(("average", [*means, scores["Average accuracy"]]))
-        return Table(f"{self.level} {self.name}", [*platforms, "Overall"], rows)
+        return Table(self.title, [*platforms, "Overall"], rows)
 
 
 def _mean_of_known(values: Iterable[float | None]) -> float | None:

@@ -53,6 +53,11 @@ def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapp
             batch_size=entry.batch_size or 1,
             **common,  # type: ignore[arg-type]
         )
+    common["connections"] = connections
+    if entry.imp_type == "vllm":
+        from models.vllm_wrapper import VllmModelWrapper
+
+        return VllmModelWrapper(name, serve_args=entry.serve_args, **common)  # type: ignore[arg-type]
     from models.api_wrapper import APIModelWrapper
 
-    return APIModelWrapper(name, connections=connections, **common)  # type: ignore[arg-type]
+    return APIModelWrapper(name, **common)  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from models.wire import (
     shown_messages,
     slots_in,
 )
+from models.wrapper_defaults import WrapperDefaults
 from utils.contracts import (
     Generation,
     Message,
@@ -81,7 +82,7 @@ def default_postprocess_function(
     return response
 
 
-class APIModelWrapper:
+class APIModelWrapper(WrapperDefaults):
     """Asks an OpenAI-style server; knows nothing of benchmarks but the name in `kwargs`.
 
     Args:
@@ -97,8 +98,6 @@ class APIModelWrapper:
     Raises:
         UserError: `model_path` is no URL.
     """
-
-    max_concurrency: int | None = None
 
     def __init__(
         self,

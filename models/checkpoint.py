@@ -96,6 +96,31 @@ def read_generation_config(model_path: str) -> dict[str, Any]:
     return settings if isinstance(settings, dict) else {}
 
 
+def vision_settings(model_path: str) -> dict[str, int]:
+    """ "patch_size", "merge_size", "shortest_edge", "longest_edge" of a checkpoint's pictures.
+
+    The edges are areas in pixels. What the checkpoint does not say is left out; nothing is there
+    where it is no folder.
+    """
+    for name in ("processor_config.json", "preprocessor_config.json"):
+        try:
+            file = Path(model_path).expanduser() / name
+            settings = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        image = settings.get("image_processor", settings) if isinstance(settings, dict) else {}
+        size = image.get("size") or {}
+        # Older checkpoints name the limits themselves.
+        known = {
+            "patch_size": image.get("patch_size"),
+            "merge_size": image.get("merge_size"),
+            "shortest_edge": size.get("shortest_edge", image.get("min_pixels")),
+            "longest_edge": size.get("longest_edge", image.get("max_pixels")),
+        }
+        return {key: value for key, value in known.items() if isinstance(value, int)}
+    return {}
+
+
 def checkpoint_identity(model_path: str) -> Any:
     """Plain data that differs between checkpoints, also after one was overwritten in place.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from models.wrapper_defaults import WrapperDefaults
 from utils.contracts import CallError, Generation, Message, Prepared, Sizes
 from utils.errors import UserError
 from utils.fingerprints import code_digest, digest
@@ -15,7 +16,7 @@ from utils.prompting import shown
 from utils.user_functions import as_user_error, call_postprocess, private_copy
 
 
-class CustomModelWrapper:
+class CustomModelWrapper(WrapperDefaults):
     """Runs a class of the user's: `generate(message, *, dataset_name, **generate_cfg) -> str`.
 
     Args:
@@ -61,6 +62,11 @@ class CustomModelWrapper:
         except BaseException as error:  # noqa: BLE001 - a constructor may raise anything, and exit
             return [f"cannot be built: {as_user_error('model', error).summary}"]
         return []
+
+    def in_flight(self, wanted: int | None) -> int | None:
+        """As many as the user asks for and the class allows."""
+        known = [number for number in (wanted, self.max_concurrency) if number is not None]
+        return min(known) if known else None
 
     def _built(self) -> Any:
         if self._model is None:

@@ -25,6 +25,11 @@ class Encoded:
     input_length: int
     sizes: Sizes
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of the inputs."""
+        return sum(int(getattr(value, "nbytes", 0)) for value in self.inputs.values())
+
 
 def prompt_length(encoded: Encoded, ids: Any) -> int:
     """Prompt tokens in front of the completion; some generate methods leave the prompt out."""
@@ -37,6 +42,14 @@ def prompt_length(encoded: Encoded, ids: Any) -> int:
     return int(prompt.shape[1]) if starts_with_prompt else 0
 
 
+def ends_of(end_ids: frozenset[int], generate_cfg: Mapping[str, Any]) -> frozenset[int]:
+    """Token ids that end a reply: `eos_token_id` of the config, else the checkpoint's."""
+    configured = generate_cfg.get("eos_token_id")
+    if configured is None:
+        return end_ids
+    return frozenset([configured] if isinstance(configured, int) else configured)
+
+
 def completion_end(
     completion: Sequence[int], end_ids: frozenset[int], generate_cfg: Mapping[str, Any]
 ) -> tuple[int, str | None]:
@@ -46,11 +59,9 @@ def completion_end(
         completion: token ids after the prompt, padding included.
         end_ids: what the checkpoint ends a reply with; `eos_token_id` of `generate_cfg` wins.
     """
-    configured = generate_cfg.get("eos_token_id")
-    if configured is not None:
-        end_ids = frozenset([configured] if isinstance(configured, int) else configured)
+    ends = ends_of(end_ids, generate_cfg)
     for position, token in enumerate(completion):
-        if token in end_ids:
+        if token in ends:
             return position + 1, "stop"
     limit = generate_cfg.get("max_new_tokens")
     if isinstance(limit, int) and len(completion) < limit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -42,7 +43,8 @@ def load(
 ) -> Loaded:
     """Loads a checkpoint as its config names it, on what this machine has.
 
-    Without settings: the first CUDA device if there is one, else the CPU; the checkpoint's dtype
+    Without settings: the first CUDA device if there is one (under torchrun the one with the number
+    of the local rank), else the CPU; the checkpoint's dtype
     on CUDA, float32 on the CPU (half precision is slow there and no model was published with it);
     flash attention only on CUDA, in half precision, where the package is installed.
 
@@ -73,7 +75,8 @@ def load(
         torch_dtype = dtype or ("auto" if on_cuda else "float32")
         model_class = _model_class(transformers, config)
         attention = _attention(attn_implementation, model_class, config, torch_dtype, on_cuda)
-        placement = device_map if device_map is not None else ("cuda" if on_cuda else None)
+        device = device_of_this_rank(torch) if on_cuda else None
+        placement = device_map if device_map is not None else device
         model = model_class.from_pretrained(
             source,
             dtype=torch_dtype if torch_dtype == "auto" else getattr(torch, torch_dtype),
@@ -100,6 +103,17 @@ def load(
         end_ids=frozenset(_end_ids(model, tokenizer)),
         attention=str(getattr(model.config, "_attn_implementation", attention)),
     )
+
+
+def device_of_this_rank(torch: Any) -> str:
+    """The CUDA device of this process: under torchrun each has one of its own.
+
+    It becomes the current one too, because users' functions say `.to("cuda")`.
+    """
+    local_rank = int(os.environ.get("LOCAL_RANK") or 0)
+    device = f"cuda:{local_rank % torch.cuda.device_count()}"
+    torch.cuda.set_device(device)
+    return device
 
 
 def _model_class(transformers: Any, config: Any) -> Any:

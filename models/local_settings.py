@@ -8,6 +8,8 @@ from typing import Any
 from models.checkpoint import DTYPES, cuda_present, cuda_wanted
 
 PIXEL_LIMITS = ("min_pixels", "max_pixels")
+_SAMPLING = ("temperature", "top_p", "top_k", "min_p")
+_PENALTIES = ("repetition_penalty", "no_repeat_ngram_size", "encoder_repetition_penalty")
 
 
 def placement_problems(device_map: Any, dtype: str | None, batch_size: Any) -> list[str]:
@@ -46,6 +48,48 @@ def generation_problems(
             'for greedy decoding set "do_sample": false'
         )
     return found
+
+
+def generation_notes(
+    generate_cfg: Mapping[str, Any], checkpoint_settings: Mapping[str, Any]
+) -> list[str]:
+    """What `generate` will really use, and which of it nobody asked for in the config.
+
+    Args:
+        generate_cfg: the config's arguments.
+        checkpoint_settings: what the checkpoint's generation_config.json brings along.
+    """
+    used = {**checkpoint_settings, **generate_cfg}
+    samples = bool(used.get("do_sample"))
+    beams = used.get("num_beams") or 1
+    told = ["sampling" if samples else f"{beams} beams" if beams > 1 else "greedy"]
+    shown = [*(_SAMPLING if samples else ()), *_PENALTIES]
+    for name in shown:
+        value = used.get(name)
+        if value is not None and not (name in _PENALTIES and value in (1, 1.0, 0)):
+            source = "" if name in generate_cfg else " (from the checkpoint)"
+            told.append(f"{name} {value}{source}")
+    limit = used.get("max_new_tokens")
+    told.append(f"at most {limit} new tokens" if limit else "max_new_tokens is not set")
+    notes = [f"generation: {', '.join(told)}"]
+    if samples and "do_sample" not in generate_cfg:
+        notes.append(
+            "warning: the checkpoint's generation_config turns sampling on, so two runs differ; "
+            '"do_sample": false in generate_cfg makes it greedy'
+        )
+    penalties = [name for name in _PENALTIES if name not in generate_cfg
+                 and checkpoint_settings.get(name) not in (None, 1, 1.0, 0)]  # fmt: skip
+    for name in penalties:
+        notes.append(
+            f"warning: the checkpoint's generation_config sets {name} "
+            f"{checkpoint_settings[name]}, which changes answers without sampling too; servers "
+            f"may not apply it. Set it in generate_cfg to say what is meant"
+        )
+    if not limit:
+        notes.append(
+            "warning: without max_new_tokens in generate_cfg the library's own limit cuts replies"
+        )
+    return notes
 
 
 def whole_pixels(value: Any) -> int:

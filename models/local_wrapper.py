@@ -1,8 +1,8 @@
 """A transformers checkpoint in this process, as a model wrapper (`imp_type: "transformers"`).
 
     request    cheap: hashes what decides about the answer; imports neither torch nor transformers
-    encode     preprocess function: messages → tensors; may run in a background thread
-    generate   generate method of the model, then the postprocess function
+    encode     preprocess function: messages → tensors, beside the generation of others
+    generate   waits for a place in a batch: generate method, then the postprocess function
 
 The checkpoint is loaded by the first `encode`: where all answers are stored, nothing is loaded.
 """
@@ -11,30 +11,32 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from models import checkpoint
-from models.local_completions import Encoded, completion_end, model_failure, prompt_length
+from models.local_batching import Account, Batcher, largest
+from models.local_completions import Encoded
 from models.local_defaults import (
     DEFAULTS_VERSION,
     default_postprocess_function,
     default_preprocess_function,
     model_inputs,
-    sequences_of,
     turns_of,
 )
+from models.local_generating import ReplyMaker, wrong_return
 from models.local_loading import Loaded, check_default_preprocessing, load
 from models.local_pictures import ShrunkPictures, local_file
 from models.local_settings import (
     PIXEL_LIMITS,
+    generation_notes,
     generation_problems,
     placement_problems,
     whole_pixels,
 )
-from utils.contracts import CallError, Generation, Message, Prepared, Sizes, UserFunctionError
+from models.wrapper_defaults import WrapperDefaults
+from utils.contracts import CallError, Generation, Message, Prepared, Sizes
 from utils.coordinates import seen_wh, thumbnail_wh
 from utils.errors import StopRun, UserError
 from utils.fingerprints import code_digest, code_text, digest
@@ -53,8 +55,8 @@ TRANSPORT_KEYS = frozenset({"timeout_s"})
 _PICTURE = "<picture>"
 
 
-class LocalModelWrapper:
-    """Asks a transformers model in this process, one request at a time.
+class LocalModelWrapper(WrapperDefaults):
+    """Asks a transformers model in this process, one request at a time or in batches.
 
     Args:
         name: of the model entry, for messages.
@@ -69,12 +71,10 @@ class LocalModelWrapper:
         dtype: "float32", "float16", "bfloat16", "auto" or None (chosen). Part of the fingerprint:
             rounding changes answers. So is `attn_implementation`.
         attn_implementation: "sdpa", "eager", "flash_attention_2" or None (chosen).
-        batch_size: how many requests the engine may put together; no part of the fingerprint,
-            because it is not meant to change an answer.
+        batch_size: how many requests go to the model at once, or "auto"; no part of the
+            fingerprint, because it is not meant to change an answer.
         model_identity: stands for the checkpoint's files in the fingerprint, if given.
     """
-
-    max_concurrency: int | None = 1
 
     def __init__(
         self,
@@ -114,6 +114,7 @@ class LocalModelWrapper:
         self._load_lock = threading.Lock()
         self._loaded: Loaded | None = None
         self._load_error: StopRun | None = None
+        self._batcher: Batcher[Encoded, Generation] | None = None
         self._settings_lock = threading.Lock()
         self._settings: dict[str, str] = {}
         self._identity: Any = None
@@ -131,6 +132,13 @@ class LocalModelWrapper:
             brought = checkpoint.read_generation_config(self.model_path)
             found += generation_problems(self.generate_cfg, brought)
         return found
+
+    def notes_before(self) -> list[str]:
+        """What the generate method will use, the checkpoint's own settings included."""
+        if self.generate_function != "generate":
+            return []
+        brought = checkpoint.read_generation_config(self.model_path)
+        return generation_notes(self.generate_cfg, brought)
 
     def warm_up(self) -> None:
         """Loads the checkpoint."""
@@ -224,14 +232,18 @@ class LocalModelWrapper:
     # ---------------------------------------------------------------- asking
 
     def generate(self, prepared: Prepared) -> Generation:
-        """Asks once: `generate_encoded(encode(prepared))`.
+        """Asks once; called from several threads, requests go to the model in batches.
 
         Raises:
             CallError: the generate method raised (kind "model").
             UserFunctionError: the preprocess function raised.
-            StopRun: the checkpoint cannot be loaded.
+            StopRun: the checkpoint cannot be loaded, or its inputs cannot be put into batches.
+            Abandoned: the run stopped before its turn.
         """
-        return self.generate_encoded(self.encode(prepared))
+        batcher = self._batches()
+        with batcher.preparing():
+            encoded = self.encode(prepared)
+        return batcher.generate(encoded)
 
     def encode(self, prepared: Prepared) -> Encoded:
         """Runs the preprocess function; may be called from a thread beside `generate_encoded`.
@@ -256,10 +268,10 @@ class LocalModelWrapper:
             **self._function_kwargs(prepared),
         )
         if not isinstance(inputs, Mapping):
-            raise _wrong_return("preprocess", inputs, "a dict or BatchFeature of model inputs")
+            raise wrong_return("preprocess", inputs, "a dict or BatchFeature of model inputs")
         ids = inputs.get("input_ids")
         if ids is not None and (ids.ndim != 2 or len(ids) != 1):
-            raise _wrong_return(
+            raise wrong_return(
                 "preprocess", ids, f"input_ids of shape (1, n), not {list(ids.shape)}"
             )
         on_device = {
@@ -272,79 +284,54 @@ class LocalModelWrapper:
             sizes = replace(sizes, seen_wh=seen_wh(grid, loaded.patch_size))
         return Encoded(prepared, on_device, 0 if ids is None else int(ids.shape[1]), sizes)
 
-    def generate_encoded(self, encoded: Encoded) -> Generation:
-        """Runs the generate method on prepared inputs, then the postprocess function.
+    def generate_encoded(self, encoded: Sequence[Encoded]) -> list[Generation]:
+        """Runs the generate method on prepared inputs of one or more requests, in order.
 
         Raises:
             CallError: the generate method raised (kind "model").
         """
-        import torch
+        return self._replies().run(encoded)
 
+    def _replies(self) -> ReplyMaker:
+        return ReplyMaker(
+            self._load(),
+            generate_function=self.generate_function,
+            generate_cfg=self.generate_cfg,
+            postprocess=self._postprocess if self._user_postprocess is not None else None,
+            function_kwargs=self._function_kwargs,
+        )
+
+    def _batches(self) -> Batcher[Encoded, Generation]:
         loaded = self._load()
-        method = getattr(loaded.model, self.generate_function)
-        start = time.monotonic()
-        try:
-            with torch.inference_mode():
-                outputs = method(**encoded.inputs, **private_copy(self.generate_cfg))
-        except Exception as error:
-            raise CallError(
-                "model", model_failure(error), latency_s=time.monotonic() - start
-            ) from error
-        return self._as_generation(encoded, outputs, loaded)
-
-    def _as_generation(self, encoded: Encoded, outputs: Any, loaded: Loaded) -> Generation:
-        usage: dict[str, Any] = {"prompt_tokens": encoded.input_length}
-        finish_reason: str | None = None
-        ids = sequences_of(outputs)
-        text: str | None = None
-        if isinstance(ids, str):  # a generate method of the model's own, chat() say
-            text = ids
-        elif getattr(ids, "ndim", 0) == 2:
-            encoded = replace(encoded, input_length=prompt_length(encoded, ids))
-            completion = ids[0][encoded.input_length :].tolist()
-            usage["completion_tokens"], finish_reason = completion_end(
-                completion, loaded.end_ids, self.generate_cfg
-            )
-            text = default_postprocess_function(
-                outputs, loaded.model, loaded.processor, input_length=encoded.input_length
-            )
-        elif self._user_postprocess is None:
-            raise CallError(
-                "model",
-                f"{self.generate_function} returned {type(outputs).__name__}; the default "
-                "postprocess function takes token ids of shape (1, n) or a text",
-            )
-        reply, problem = text, None
-        if self._user_postprocess is not None:
-            try:
-                reply = self._call_postprocess(encoded, outputs, loaded)
-            except UserFunctionError as error:
-                reply = None
-                problem = (
-                    error.trace if error.summary in error.trace else error.trace + error.summary
+        with self._load_lock:
+            if self._batcher is None:
+                self._batcher = Batcher(
+                    self.generate_encoded, self.batch_size, on_cpu=not _is_on_cuda(loaded)
                 )
-        return Generation(
-            text=(reply or "") if text is None else text,
-            reply=reply,
-            finish_reason=finish_reason,
-            usage=usage,
-            sizes=encoded.sizes,
-            postprocess_error=problem,
-        )
+            return self._batcher
 
-    def _call_postprocess(self, encoded: Encoded, outputs: Any, loaded: Loaded) -> str:
-        reply = call_user_function(
-            "postprocess",
-            self._postprocess,
-            outputs,
-            loaded.model,
-            loaded.processor,
-            **self._function_kwargs(encoded.prepared),
-            input_length=encoded.input_length,
-        )
-        if not isinstance(reply, str):
-            raise _wrong_return("postprocess", reply, "the reply as text")
-        return reply
+    def in_flight(self, wanted: int | None) -> int:
+        """Requests of one batch, and those that are prepared meanwhile."""
+        on_cpu = not checkpoint.cuda_present()
+        return 2 * largest(self.batch_size, on_cpu=on_cpu) + 1
+
+    def abandon(self) -> None:
+        """Lets go of requests that wait for the model."""
+        if self._batcher is not None:
+            self._batcher.abandon()
+
+    def notes_after(self) -> list[str]:
+        """How the model's time was spent."""
+        account = self._batcher.account if self._batcher is not None else Account()
+        if not account.batches:
+            return []
+        whole_s = account.generating_s + account.idle_s
+        share = 100 * account.idle_s / whole_s if whole_s else 0.0
+        return [
+            f"the model generated for {account.generating_s:.1f} s in {account.batches} batches of "
+            f"{account.samples / account.batches:.1f} and waited {account.idle_s:.1f} s "
+            f"({share:.1f} %) for inputs"
+        ]
 
     def _function_kwargs(self, prepared: Prepared) -> dict[str, Any]:
         return {**private_copy(self.kwargs), "dataset_name": prepared.dataset}
@@ -391,6 +378,9 @@ class LocalModelWrapper:
 
     def close(self) -> None:
         """Lets go of the model and the shrunk pictures."""
+        if self._batcher is not None:
+            self._batcher.close()
+            self._batcher = None
         self._loaded = None
         self._shrunk_pictures.close()
         torch = sys.modules.get("torch")
@@ -398,6 +388,5 @@ class LocalModelWrapper:
             torch.cuda.empty_cache()
 
 
-def _wrong_return(stage: str, value: Any, expected: str) -> UserFunctionError:
-    summary = f"TypeError: it returned {type(value).__name__}; expected {expected}"
-    return UserFunctionError(stage, summary, summary)
+def _is_on_cuda(loaded: Loaded) -> bool:
+    return str(loaded.model.device).startswith("cuda")

@@ -1,15 +1,17 @@
 """`--api-nproc auto` beside fixed numbers, against servers that refuse what is too much for them.
 
-python -m perf.auto_concurrency [--samples 3000] [--latency 0.1] [--rounds 1]
+python -m perf.auto_concurrency [--samples 3000] [--latency 0.1] [--rounds 1] [--only 90]
 
-Prints the inference part's wall time, the share of requests that were refused, and how the
-throughput of `auto` compares with the best fixed number of the same round.
+Prints the inference part's wall and CPU time, the share of requests that were refused, and how the
+throughput of `auto` compares with the best fixed number of the same round; and the machine's load,
+because other work on it takes more from many threads than from few.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import tempfile
 import urllib.request
@@ -21,7 +23,7 @@ from perf.scale import make_data
 SERVERS: dict[str, tuple[tuple[int, ...], list[int]]] = {
     # what it admits; with a second number from the middle of the run on; fixed numbers to try
     "admits 20": ((20,), [16, 20, 24]),
-    "admits 90": ((90,), [80, 90, 100]),
+    "admits 90": ((90,), [60, 80, 90, 100]),
     "admits 60, then 15": ((60, 15), [15, 30, 60]),
 }
 
@@ -38,7 +40,7 @@ def run(
         with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as reply:
             stats = json.load(reply)
     return {**measured, "requests": stats["requests"], "refused": stats["refused"],
-            "most_in_flight": stats["most_in_flight"]}  # fmt: skip
+            "most_in_flight": stats["most_in_flight"], "load": os.getloadavg()[0]}  # fmt: skip
 
 
 def main() -> None:
@@ -47,21 +49,35 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=3000)
     parser.add_argument("--latency", type=float, default=0.1)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--only", default="", help="servers with this in their name")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         data = make_data(Path(folder), given.samples)
         for name, (admits, numbers) in SERVERS.items():
-            print(f"\n{name}\n{'in flight':>9}  {'wall s':>7}  {'requests':>8}  refused")
-            ratios = []
+            if given.only not in name:
+                continue
+            print(f"\n{name}\n{'in flight':>9}  {'wall s':>7}  {'CPU s':>6}  {'requests':>8}  "
+                  f"{'refused':>7}  load")  # fmt: skip
+            ratios: list[float] = []
+            tried: list[int | str] = [*numbers, "auto"]
+            walls: dict[int | str, list[float]] = {number: [] for number in tried}
             for _ in range(given.rounds):
-                found = {number: run(admits, number, data, given) for number in (*numbers, "auto")}
+                found = {number: run(admits, number, data, given) for number in tried}
                 for number, values in found.items():
+                    walls[number].append(values["wall_s"])
                     share = values["refused"] / values["requests"]
-                    print(f"{number:>9}  {values['wall_s']:7.2f}  {values['requests']:8}  "
-                          f"{100 * share:.2f} %", flush=True)  # fmt: skip
+                    print(f"{number:>9}  {values['wall_s']:7.2f}  {values['cpu_s']:6.2f}  "
+                          f"{values['requests']:8}  {100 * share:5.2f} %  {values['load']:.1f}",
+                          flush=True)  # fmt: skip
                 best = min(values["wall_s"] for number, values in found.items() if number != "auto")
                 ratios.append(best / found["auto"]["wall_s"])
-            print(f"throughput of auto / best fixed: {statistics.median(ratios):.3f}", flush=True)
+            raw = ", ".join(f"{ratio:.3f}" for ratio in ratios)
+            print(f"throughput of auto / best fixed: {statistics.median(ratios):.3f} ({raw})",
+                  flush=True)  # fmt: skip
+            medians = {number: statistics.median(runs) for number, runs in walls.items()}
+            auto_s = medians.pop("auto")
+            fixed, fixed_s = min(medians.items(), key=lambda pair: pair[1])
+            print(f"by medians: {fixed_s / auto_s:.3f} (of {fixed})", flush=True)
 
 
 if __name__ == "__main__":

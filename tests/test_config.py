@@ -389,11 +389,12 @@ MODEL_CASES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        {"model_path": "/ckpt", "imp_type": "vllm", "serve_args": ["--max-num-seqs", "8"]},
-        [
-            'imp_type: "vllm" is not available yet, it comes with a later version; until then start '
-            'the server yourself and use imp_type "openai" with its address as model_path'
-        ],
+        {
+            "model_path": "/ckpt",
+            "imp_type": "vllm",
+            "serve_args": ["--max-num-seqs", "8", "--port=80"],
+        },
+        ['serve_args: "--port": the server gets a free port; leave it out'],
     ),
     # unknown keys and types
     ({**LOCAL, "kwarg": {}}, ['kwarg: unknown key; did you mean "kwargs"?']),
@@ -648,17 +649,18 @@ def test_a_value_that_does_not_fit_is_shown_with_the_choices(tmp_path: Path) -> 
             ],
         ),
         (
-            {L1: {"circular": True}},
-            [
-                "data.GUIContentUnderstanding.circular: is not available yet, it comes with a "
-                "later version; leave it out"
-            ],
+            {L1: {"circular": "yes"}},
+            ["data.GUIContentUnderstanding.circular: must be true or false, not a text"],
+        ),
+        (
+            {L2: {"circular": True}},
+            ["data.GUIElementGrounding.circular: only for GUIContentUnderstanding; leave it out"],
         ),
         (
             {L1: {"parse_func": "models.m.f"}},
             [
                 "data.GUIContentUnderstanding.parse_func: unknown key; "
-                'known are "mode", "parse_function", "match_mode"'
+                'known are "mode", "parse_function", "match_mode", "circular"'
             ],
         ),
         (

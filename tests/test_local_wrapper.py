@@ -305,11 +305,11 @@ def test_inputs_may_be_made_in_a_thread_while_the_model_generates(make, picture)
     wrapper = make()
     prepared = [wrapper.request(messages_of(picture, f"question {i}"), L2) for i in range(8)]
     alone = [wrapper.encode(request) for request in prepared]
-    replies = [wrapper.generate_encoded(encoded).text for encoded in alone]
+    replies = [wrapper.generate_encoded([encoded])[0].text for encoded in alone]
     overlapped = []
     with ThreadPoolExecutor(2) as pool:
         for encoded in pool.map(wrapper.encode, prepared):
-            overlapped.append((encoded, wrapper.generate_encoded(encoded).text))
+            overlapped.append((encoded, wrapper.generate_encoded([encoded])[0].text))
     assert [text for _, text in overlapped] == replies
     for ours, (theirs, _) in zip(alone, overlapped, strict=True):
         assert ours.inputs["input_ids"].equal(theirs.inputs["input_ids"])

@@ -69,7 +69,7 @@ def contents(bench):
 
 def half_written(bench):
     """Files under a name that is not theirs for good."""
-    return [path.name for path in bench.work_dir.rglob(".*")]
+    return [path.name for path in bench.work_dir.rglob(".*") if path.name != ".view_images"]
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +195,29 @@ def test_an_interrupt_during_a_long_wait_for_a_rate_limit_ends_the_run(tmp_path)
     assert len(answers(bench)) == 5
 
 
+def test_sigterm_ends_the_run_within_seconds_though_everything_hangs(tmp_path, released, finished):
+    def answer(request):
+        if len(server.requests) > 5:
+            released.wait(120)
+        return reply(request)
+
+    with MockServer(answer) as server:
+        bench = bench_in(tmp_path, server)
+        process = bench.start("--api-nproc", "8")
+        server.wait_for(9)
+        process.terminate()
+        code, output = finish(process, 60)
+        kept = answers(bench)
+        released.set()
+        again = bench.run("--api-nproc", "8")
+
+    assert code == 130, output
+    assert "the same command goes on from here" in output
+    assert 1 <= len(kept) <= 5
+    assert (again.code, len(again.requests)) == (0, 5 * PICTURES - len(kept)), again.output
+    assert score_files(bench) == score_files(finished)
+
+
 # ---- a full disk ---------------------------------------------------------------------------------
 
 # Loaded by the evaluated process; no file may grow beyond the limit. SIGXFSZ is ignored by Python.
@@ -237,7 +260,8 @@ def test_a_disk_too_full_for_the_results_leaves_those_from_before(limit, tmp_pat
     ran = bench.run("--mode", "eval", env={"FULL_AT": str(limit)})
     assert ran.code == 1, ran.output
     said = ran.finished.stderr
-    assert said.count("cannot write") == 2  # one for each data set: the other's might fit
+    # One for each data set, since the other's might fit; and one for the manifest.
+    assert said.count("cannot write") == 3
     assert said.count("make room and start the same command again") == 2
     assert contents(bench) == before
     assert bench.run("--mode", "eval").code == 0

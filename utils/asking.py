@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from utils.concurrency import Gate
-from utils.contracts import CallError, Generation, ModelWrapper, Prepared
+from utils.contracts import Abandoned, CallError, Generation, ModelWrapper, Prepared
 from utils.errors import StopRun
 from utils.outcomes import (
     MISPLACED_STATUS,
@@ -92,11 +92,16 @@ class Asker:
                 began_s, answers_before = self._note_start()
                 try:
                     generation = self._model.generate(prepared)
+                except Abandoned:
+                    return None
                 except CallError as error:
                     failure = self._presentable(error)
+                    if failure.status_code == 429:
+                        self._gate.too_many(sent_s=began_s, now_s=time.monotonic())
                 else:
-                    self._note_answer()
-                    return Answered(generation, attempts, time.monotonic() - began_s)
+                    now_s = time.monotonic()
+                    self._note_answer(began_s, now_s)
+                    return Answered(generation, attempts, now_s - began_s)
             answered_meanwhile |= self._answers > answers_before
             history = self._history(failure, failures, rate_limited_s, answered_meanwhile)
             decision = decide(failure, history, self._policy, jitter=random_jitter())
@@ -110,7 +115,6 @@ class Asker:
                 self._gate.pause(decision.wait_s)
                 continue
             if failure.status_code == 429:
-                self._gate.too_many()
                 rate_limited_s += decision.wait_s
             if self._stopping.wait(decision.wait_s):
                 return None
@@ -131,12 +135,12 @@ class Asker:
                 self._began_s = now_s
             return now_s, self._answers
 
-    def _note_answer(self) -> None:
+    def _note_answer(self, sent_s: float, now_s: float) -> None:
         with self._lock:
             self._answers += 1
             self._away_since_s = None
             self._misplaced_in_a_row = 0
-        self._gate.answered()
+        self._gate.answered(sent_s=sent_s, now_s=now_s)
 
     def _history(
         self, error: CallError, failures: int, rate_limited_s: float, answered_meanwhile: bool

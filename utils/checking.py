@@ -62,7 +62,8 @@ def check_questions(
         except (UserFunctionError, UserError) as error:
             errors[str(error)] += 1
             continue
-        prompts.append(prompt)
+        if len(prompts) < THREAD_TRIAL:
+            prompts.append(prompt)
         stored = asked.answers.find(sample.key, asked.trial, prepared.fingerprint)
         if stored is not None and (keep_failed or stored.status is not Status.FAILED):
             counts["already answered"] += 1
@@ -76,7 +77,7 @@ def check_questions(
     if prompts:
         report.append(f"{asked.dataset}: the first prompt, pictures elided:")
         report += [f"  {line}" for line in shown_prompt(prompts[0].messages)]
-        problems += _thread_trial(model, asked, prompts[:THREAD_TRIAL])
+        problems += _thread_trial(model, asked, prompts)
     reused = counts.pop("already answered", 0)
     to_ask = ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "none"
     megabytes = f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""

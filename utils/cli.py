@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from utils.errors import UserError
+from utils.exit_codes import NOTHING_RUN
 from utils.spelling import did_you_mean
 
 DEFAULT_WORK_DIR = "./outputs"
@@ -51,17 +54,34 @@ class Options:
     check: bool = False
     ping: bool = False
     verbose: bool = False
+    report: bool = True
+    embed_originals: bool = False
+    parity: Path | None = None
+    arguments: tuple[str, ...] = ()  # as they were typed
 
 
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line; the usage text would push it out of sight."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; see --help. Nothing was run.\n")
+        raise UserError(f"{self.prog}: {message}")
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Reads the command line; exits with code 2 and one line if it is off."""
+    try:
+        return read_arguments(sys.argv[1:] if arguments is None else arguments)
+    except UserError as error:
+        sys.stderr.write(f"{error}; see --help. Nothing was run.\n")
+        sys.exit(NOTHING_RUN)
+
+
+def read_arguments(arguments: Sequence[str]) -> Options:
+    """The options that some arguments stand for.
+
+    Raises:
+        UserError: one of them is off.
+    """
     parser = _Parser(
         prog="evaluate.py",
         description="Measures how well a vision-language model understands graphical user "
@@ -107,12 +127,24 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     add("--strict", action="store_true", help="a bad sample stops the run before it starts")
     add("--check", action="store_true", help="everything short of a model call, then stop")
     add("--ping", action="store_true", help="with --check: also ask each model one question")
+    add("--parity", type=Path, metavar="FILE",
+        help="another config (or the same, with two --model): the same samples through both, "
+        "compared, and why they differ")  # fmt: skip
+    add("--no-report", action="store_true", help="no report page beside the scores")
+    add("--embed-originals", action="store_true",
+        help="the report holds the pictures in full size, not only view images")  # fmt: skip
     add("--verbose", action="store_true", help="tracebacks of user functions, reasons by sample")
+    add("--compare", nargs="+", metavar="RUN",
+        help="instead of a run: finished runs side by side; see compare.py --help")  # fmt: skip
     given = parser.parse_args(arguments)
     if given.check and given.mode == "eval":
         parser.error("--check looks at what would be asked; --mode eval asks nothing")
     if given.ping and not given.check:
         parser.error("--ping goes with --check")
+    if given.parity and (given.check or given.mode != "all"):
+        parser.error("--parity asks and scores; it does not go with --check or --mode")
+    if given.no_report and given.embed_originals:
+        parser.error("--embed-originals is about the report, which --no-report leaves out")
     if given.fresh and given.reuse:
         parser.error("--fresh and --reuse exclude each other")
     work_dir = given.work_dir or Path(os.environ.get("EVAL_WORK_DIR") or DEFAULT_WORK_DIR)
@@ -133,6 +165,10 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         check=given.check,
         ping=given.ping,
         verbose=given.verbose,
+        report=not given.no_report,
+        embed_originals=given.embed_originals,
+        parity=given.parity,
+        arguments=tuple(map(str, arguments)),
     )
 
 

@@ -29,13 +29,8 @@ __all__ = [
 
 T = TypeVar("T")
 L1_NAME = "GUIContentUnderstanding"
-PLANNED_IMP_TYPES = {
-    "vllm": "is not available yet, it comes with a later version; until then start the server "
-    'yourself and use imp_type "openai" with its address as model_path'
-}
-PLANNED_DATA_KEYS = {
-    "circular": "is not available yet, it comes with a later version; leave it out"
-}
+SERVERS = ("openai", "vllm")  # imp_types that are asked through an API
+L1_KEYS = ("match_mode", "circular")
 
 
 @dataclass
@@ -215,11 +210,6 @@ class _Reader:
             findings += rules.kwargs_findings(entry["kwargs"])
         findings += self._prompt_findings(entry)
         self._report(("model", name), raw, findings)
-        if entry.get("batch_size") not in (None, 1):
-            self._out.warnings.append(
-                f"{self._path}: {key_path('model', name, 'batch_size')}: this version asks one "
-                "sample at a time; the number has no effect yet"
-            )
         self._collect_refs(name, entry, imp_type)
         return model
 
@@ -245,13 +235,13 @@ class _Reader:
 
     def _generate_findings(self, entry: Mapping[str, Any], imp_type: str) -> list[Finding]:
         findings: list[Finding] = []
-        if imp_type == "openai" and find_spec("openai") is None:
+        if imp_type in SERVERS and find_spec("openai") is None:
             findings.append(
                 (("imp_type",), "API models need the package openai: pip install openai")
             )
         if not isinstance(entry.get("generate_cfg"), dict):
             return findings
-        if imp_type == "openai":
+        if imp_type in SERVERS:
             findings += rules.api_generate_findings(entry["generate_cfg"])
         elif imp_type == "transformers":
             findings += rules.local_generate_findings(entry)
@@ -262,8 +252,6 @@ class _Reader:
     def _path_findings(
         self, name: str, entry: Mapping[str, Any], imp_type: str
     ) -> Iterable[Finding]:
-        if imp_type in PLANNED_IMP_TYPES:
-            yield ("imp_type",), f'"{imp_type}" {PLANNED_IMP_TYPES[imp_type]}'
         path = entry.get("model_path")
         if not isinstance(path, str) or self._has_unset("model", name, "model_path"):
             return
@@ -340,12 +328,9 @@ class _Reader:
             return None
         findings: list[Finding] = []
         entry = {key: value for key, value in raw.items() if value is not None}
-        for key, sentence in PLANNED_DATA_KEYS.items():
-            if entry.pop(key, False) is not False:
-                findings.append(((key,), sentence))
-        if name != L1_NAME and "match_mode" in entry:
-            findings.append((("match_mode",), f"only for {L1_NAME}; leave it out"))
-            del entry["match_mode"]
+        for key in L1_KEYS:
+            if name != L1_NAME and entry.pop(key, None) is not None:
+                findings.append(((key,), f"only for {L1_NAME}; leave it out"))
         data, wrong = validate(DataEntry, entry)
         findings += wrong
         mode, modes = entry.get("mode"), self._datasets.get(name, ())

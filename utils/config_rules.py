@@ -6,11 +6,13 @@ that all of them apply even where other parts of the entry are broken.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from utils import serve_args
 from utils.spelling import did_you_mean, edits, listed
 
 Path = tuple[str | int, ...]
@@ -116,6 +118,7 @@ _KWARGS: dict[str, Callable[[Any], str | None]] = {
     "min_pixels": _pixels,
     "max_pixels": _pixels,
     "timeout_s": _timeout,
+    "serve_timeout_s": _timeout,
 }
 KWARGS_READ = tuple(_KWARGS)
 """The keys of the free `kwargs` block that the program itself reads."""
@@ -249,6 +252,10 @@ def misplaced_findings(entry: Mapping[str, Any], imp_type: str) -> Iterator[Find
             yield (name,), f'only for local models (imp_type "transformers"); {_instead(imp_type)}'
     if "serve_args" in entry and imp_type != "vllm":
         yield ("serve_args",), 'only for imp_type "vllm"; leave it out'
+    elif "serve_args" in entry:
+        with contextlib.suppress(ValueError):  # told as a wrong value, see config_types
+            for problem in serve_args.problems(serve_args.serve_words(entry["serve_args"])):
+                yield ("serve_args",), problem
     if imp_type == "custom" and entry.get("preprocess_function"):
         yield ("preprocess_function",), "a custom class gets the messages themselves; leave it out"
 

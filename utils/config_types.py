@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from utils import config_rules as rules
+from utils import serve_args
 from utils.config_rules import Finding, is_whole, kind_of
 from utils.spelling import did_you_mean, listed
 
@@ -47,6 +48,13 @@ def _device_map(value: Any) -> str | int | dict[str, Any]:
     if all(isinstance(place, str) or is_whole(place) for place in places):
         return value  # type: ignore[no-any-return]
     raise _wrong('must be a device like "auto", "cpu" or "cuda:0", or an object module → device')
+
+
+def _serve_args(value: Any) -> list[str]:
+    try:
+        return serve_args.serve_words(value)
+    except ValueError as error:
+        raise _wrong(str(error)) from None
 
 
 def _match_mode(value: Any) -> str:
@@ -101,16 +109,23 @@ class ModelEntry(_Section):
     dtype: Annotated[str | None, PlainValidator(_dtype)] = None
     attn_implementation: str | None = None
     batch_size: Annotated[int | Literal["auto"], PlainValidator(_batch_size)] = 1
-    serve_args: list[str] = Field(default_factory=list, repr=False)
+    serve_args: Annotated[list[str], PlainValidator(_serve_args)] = Field(
+        default_factory=list, repr=False
+    )
     model_identity: str | None = None
 
 
 class DataEntry(_Section):
-    """One data set of the config."""
+    """One data set of the config.
+
+    Attributes:
+        circular: L1 only: every rotation of a question's options is asked.
+    """
 
     mode: str = "all"
     parse_function: FunctionPath = None
     match_mode: Annotated[Literal["exact_matching"], PlainValidator(_match_mode)] = "exact_matching"
+    circular: bool = False
 
 
 class RunConfig(_Section):
@@ -144,7 +159,8 @@ def validate(
 def _in_words(detail: ErrorDetails, known: tuple[str, ...]) -> str:
     """One finding of pydantic in the words of this program."""
     kind, place = detail["type"], detail["loc"]
-    expected = {"string_type": "a text", "dict_type": "an object { }", "list_type": "a list"}
+    expected = {"string_type": "a text", "dict_type": "an object { }", "list_type": "a list",
+                "bool_type": "true or false"}  # fmt: skip
     if kind in expected:
         return f"must be {expected[kind]}, not {kind_of(detail['input'])}"
     if kind == "extra_forbidden":

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from utils.contracts import Line
 from utils.scoring import Scorer
+from utils.statistics import FEWEST_PICTURES
 
 SECONDS_BETWEEN_LINES = 30.0
 MOST_LEFT_OUT = 20  # lines
@@ -94,21 +96,68 @@ PLATFORM_LABELS = {
 }  # fmt: skip
 
 
-def render_table(table: TableLike, model: str, samples: int, *, note: str = "") -> str:
-    """The table as text, accuracies with two decimals as papers print them."""
+def render_table(
+    table: TableLike,
+    model: str,
+    samples: int,
+    *,
+    note: str = "",
+    section: Mapping[str, Any] | None = None,
+) -> str:
+    """The table as text, accuracies with two decimals as papers print them.
+
+    Args:
+        section: "table" of an analysis, with the same rows; puts intervals under each of them.
+    """
     head = [PLATFORM_LABELS.get(column, column) for column in table.columns]
     widths = [max(8, len(name)) for name in head]
     first = max([len(name) for name, _ in table.rows] + [10])
     lines = [f"{table.title} · {model} · accuracy in % · n = {samples}{note}"]
     cells = "  ".join(f"{name:>{width}}" for name, width in zip(head, widths, strict=True))
     lines += [f"{'':<{first}}  {cells}", "-" * (first + 2 + len(cells))]
-    for name, values in table.rows:
-        cells = "  ".join(
-            f"{'-' if value is None else format(value, '.2f'):>{width}}"
-            for value, width in zip(values, widths, strict=True)
-        )
-        lines.append(f"{name:<{first}}  {cells}")
+    ranges = [] if section is None else _ranges(section)
+    for number, (name, values) in enumerate(table.rows):
+        shown = ["-" if value is None else format(value, ".2f") for value in values]
+        lines.append(_row(name, first, shown, widths))
+        if ranges:
+            lines.append(_row("  95 %", first, ranges[number], widths))
+    if ranges:
+        lines.append(f"95 % intervals, clustered by picture; '-': under {FEWEST_PICTURES} pictures")
+    elif section is not None:
+        lines.append(f"no 95 % intervals: under {FEWEST_PICTURES} pictures")
     return "\n".join(lines)
+
+
+def _ranges(section: Mapping[str, Any]) -> list[list[str]]:
+    """The intervals by row; none at all where not one cell has any."""
+    ranges = [[shown_range(cell) or "-" for cell in row["cells"]] for row in section["rows"]]
+    return ranges if any(text != "-" for row in ranges for text in row) else []
+
+
+def _row(name: str, first: int, cells: Sequence[str], widths: Iterable[int]) -> str:
+    aligned = "  ".join(f"{text:>{width}}" for text, width in zip(cells, widths, strict=True))
+    return f"{name:<{first}}  {aligned}"
+
+
+def shown_range(cell: Mapping[str, Any] | None) -> str:
+    """A cell's interval in whole per cent, rounded outwards never shorter than it is; or ""."""
+    if cell is None or cell["low"] is None:
+        return ""
+    return f"{math.floor(cell['low'])}-{math.ceil(cell['high'])}"
+
+
+def render_averages(section: Mapping[str, Any]) -> str:
+    """Micro and macro averages with their intervals, in one line.
+
+    Args:
+        section: "averages" of an analysis.
+    """
+    parts = []
+    for name, cell in section.items():
+        if name.partition(" ")[0] in ("micro", "macro") and cell is not None:
+            bounds = shown_range(cell)
+            parts.append(f"{name} {cell['value']:.2f}" + (f" ({bounds})" if bounds else ""))
+    return "averages: " + (", ".join(parts) or "-")
 
 
 def render_summary(scored: Scorer, missing: int, *, verbose: bool) -> list[str]:

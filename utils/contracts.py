@@ -88,6 +88,7 @@ class Generation:
         sizes: now with the size that the model saw, where that is known.
         reasoning: text of a thinking phase that came apart from the reply; stored, never parsed.
         postprocess_error: traceback of the user's postprocess function, if it raised.
+        latency_s: of the model alone, where that is not what asking took (batches: of all of it).
     """
 
     text: str
@@ -97,6 +98,7 @@ class Generation:
     sizes: Sizes = field(default_factory=Sizes)
     reasoning: str | None = None
     postprocess_error: str | None = None
+    latency_s: float | None = None
 
 
 class UserFunctionError(Exception):
@@ -143,12 +145,21 @@ class CallError(Exception):
         super().__init__(message)
 
 
+class Abandoned(Exception):
+    """The run stopped before this request was sent; nothing is known about it."""
+
+
 class ModelWrapper(Protocol):
     """What the engine needs of a model. No state may change between calls that alters a request."""
 
     name: str
-    max_concurrency: int | None
-    """How many `generate` calls may run at once; None: as many as the user asked for."""
+
+    def in_flight(self, wanted: int | None) -> int | None:
+        """How many `generate` calls run at once where the user asks for `wanted`.
+
+        None stands for as many as a server takes.
+        """
+        ...
 
     def problems(self) -> list[str]:
         """What stands in the way of running (missing checkpoint, absent CUDA, ...); cheap."""
@@ -192,6 +203,18 @@ class ModelWrapper(Protocol):
         Raises:
             UserFunctionError: the user's postprocess function raised.
         """
+        ...
+
+    def abandon(self) -> None:
+        """The run has stopped: `generate` calls that wait for others raise `Abandoned`."""
+        ...
+
+    def notes_before(self) -> list[str]:
+        """What a user should know before the run, one line each."""
+        ...
+
+    def notes_after(self) -> list[str]:
+        """What the run has shown about the model's speed, one line each."""
         ...
 
     def close(self) -> None:

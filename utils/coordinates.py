@@ -1,5 +1,6 @@
 """Frames of points and sizes: the picture as a file, as sent, and as a grid that a model saw.
 
+At the end stand parse functions for every frame, to be named in a config's `parse_function`.
 Pure arithmetic, no torch. A point or size says its frame in its name: `_px` are pixels of some
 picture, `_frac` fractions of its width and height (0..1); `_wh` is (width, height), `_hw` is
 (height, width), the order in which the Qwen-VL code base writes sizes.
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 from utils.contracts import WH, Point
+from utils.reply_numbers import Numbers, numbers_of_reply
 
 QWEN_FACTOR = 28
 """Two patches of 14 px, which the model merges (Qwen2-VL, Qwen2.5-VL; Qwen3-VL has 32)."""
@@ -20,6 +23,7 @@ QWEN_FACTOR = 28
 UITARS_MIN_PIXELS = 100 * QWEN_FACTOR**2
 UITARS_MAX_PIXELS = 16384 * QWEN_FACTOR**2
 MAX_ASPECT_RATIO = 200
+GRID_SOURCES = ("seen_size", "min_pixels", "max_pixels")
 
 
 def smart_resize(
@@ -164,6 +168,19 @@ def model_grid_wh(
     return grid_w, grid_h
 
 
+def known_grid_wh(meta: Mapping[str, Any]) -> WH | None:
+    """`model_grid_wh`, but None where nothing recorded or configured says what it is.
+
+    Args:
+        meta: as for `model_grid_wh`; a grid is worked out if one of the limits is there.
+    """
+    is_told = any(meta.get(key) not in (None, "", "None") for key in GRID_SOURCES)
+    try:
+        return model_grid_wh(meta) if is_told else None
+    except (KeyError, ValueError, TypeError, ZeroDivisionError):  # no grid of this kind exists
+        return None
+
+
 def px_to_frac(point_px: Point, picture_wh: WH) -> Point:
     """Pixels of a picture → fractions of it; not clipped, a point outside stays outside."""
     return point_px[0] / picture_wh[0], point_px[1] / picture_wh[1]
@@ -198,3 +215,116 @@ def thumbnail_wh(picture_wh: WH, side: int) -> WH:
     if aspect <= 1:
         return nearest(side * aspect, lambda wide: abs(aspect - wide / side)), side
     return side, nearest(side / aspect, lambda high: abs(aspect - side / high) if high else 0)
+
+
+# -- parse functions to be named in a config ----------------------------------------------------
+
+
+class Frame(StrEnum):
+    """What a model's numbers count; the value is the end of the parse function's name."""
+
+    FRACTIONS = "fractions"
+    PIXELS = "pixels"  # of the image file
+    PIXELS_SENT = "pixels_sent"  # of the picture as it went out, after `img_size`
+    GRID_PIXELS = "grid_pixels"  # of the picture as the model resized it
+    PER_MILLE = "per_mille"
+    PER_CENT = "per_cent"
+
+
+FULL_SCALE = {Frame.FRACTIONS: 1, Frame.PER_MILLE: 1000, Frame.PER_CENT: 100}
+"""What the right and lower edges count as, in the frames that do not depend on the picture."""
+
+ParseFunction = Callable[[str, Mapping[str, Any]], "Point | None"]
+
+
+def parse_function_name(frame: Frame, *, y_first: bool = False, corner: bool = False) -> str:
+    """The dotted path of the parse function for a frame, as a config names it."""
+    return f"{__name__}.parse_{'corner_' * corner}{'yx_' * y_first}{frame}"
+
+
+def pair_of(numbers: Numbers, *, y_first: bool = False, corner: bool = False) -> Point:
+    """x and y out of two or four numbers, still in the frame of the reply.
+
+    Args:
+        numbers: of a point, or of a box: two opposite corners.
+        y_first: y stands before x.
+        corner: of a box its first corner, as the protocol's own parser has it; else its centre.
+    """
+    if len(numbers) == 4 and not corner:
+        pair = (numbers[0] + numbers[2]) / 2, (numbers[1] + numbers[3]) / 2
+    else:
+        pair = numbers[0], numbers[1]
+    return (pair[1], pair[0]) if y_first else pair
+
+
+def frame_wh(frame: Frame, meta: Mapping[str, Any]) -> WH:
+    """What the right and lower edges of the picture count as in a frame.
+
+    Raises:
+        KeyError, ValueError, TypeError: a size is needed and missing, or is none.
+    """
+    if frame in FULL_SCALE:
+        return FULL_SCALE[frame], FULL_SCALE[frame]
+    if frame is Frame.GRID_PIXELS:
+        return model_grid_wh(meta)
+    sent = known_size(meta, "sent_size") if frame is Frame.PIXELS_SENT else None
+    return sent or read_size(meta["image_size"])
+
+
+def frame_parser(frame: Frame, *, y_first: bool = False, corner: bool = False) -> ParseFunction:
+    """A parse function for models that answer in `frame`.
+
+    It returns fractions of the picture; a point beyond the right or lower edge comes in pixels of
+    the image file, because the score takes every coordinate above 1 for pixels.
+    """
+
+    def parse(response: str, meta: Mapping[str, Any]) -> Point | None:
+        numbers = numbers_of_reply(response)
+        if numbers is None:
+            return None
+        x, y = pair_of(numbers, y_first=y_first, corner=corner)
+        if frame is Frame.PIXELS and max(x, y) > 1:  # the score divides by the file's true size
+            return x, y
+        point_frac = px_to_frac((x, y), frame_wh(frame, meta))
+        if max(point_frac) <= 1 or frame is Frame.PIXELS:
+            return point_frac
+        return frac_to_px(point_frac, read_size(meta["image_size"]))
+
+    parse.__qualname__ = parse.__name__ = parse_function_name(
+        frame, y_first=y_first, corner=corner
+    ).rpartition(".")[2]
+    order, place = (
+        ("y before x" if y_first else "x before y"),
+        "first corner" if corner else "centre",
+    )
+    parse.__doc__ = f"The point of a reply in {frame}, {order}; of a box its {place}."
+    return parse
+
+
+parse_fractions = frame_parser(Frame.FRACTIONS)
+parse_pixels = frame_parser(Frame.PIXELS)
+parse_pixels_sent = frame_parser(Frame.PIXELS_SENT)
+parse_grid_pixels = frame_parser(Frame.GRID_PIXELS)
+parse_per_mille = frame_parser(Frame.PER_MILLE)
+parse_per_cent = frame_parser(Frame.PER_CENT)
+
+parse_yx_fractions = frame_parser(Frame.FRACTIONS, y_first=True)
+parse_yx_pixels = frame_parser(Frame.PIXELS, y_first=True)
+parse_yx_pixels_sent = frame_parser(Frame.PIXELS_SENT, y_first=True)
+parse_yx_grid_pixels = frame_parser(Frame.GRID_PIXELS, y_first=True)
+parse_yx_per_mille = frame_parser(Frame.PER_MILLE, y_first=True)
+parse_yx_per_cent = frame_parser(Frame.PER_CENT, y_first=True)
+
+parse_corner_fractions = frame_parser(Frame.FRACTIONS, corner=True)
+parse_corner_pixels = frame_parser(Frame.PIXELS, corner=True)
+parse_corner_pixels_sent = frame_parser(Frame.PIXELS_SENT, corner=True)
+parse_corner_grid_pixels = frame_parser(Frame.GRID_PIXELS, corner=True)
+parse_corner_per_mille = frame_parser(Frame.PER_MILLE, corner=True)
+parse_corner_per_cent = frame_parser(Frame.PER_CENT, corner=True)
+
+parse_corner_yx_fractions = frame_parser(Frame.FRACTIONS, y_first=True, corner=True)
+parse_corner_yx_pixels = frame_parser(Frame.PIXELS, y_first=True, corner=True)
+parse_corner_yx_pixels_sent = frame_parser(Frame.PIXELS_SENT, y_first=True, corner=True)
+parse_corner_yx_grid_pixels = frame_parser(Frame.GRID_PIXELS, y_first=True, corner=True)
+parse_corner_yx_per_mille = frame_parser(Frame.PER_MILLE, y_first=True, corner=True)
+parse_corner_yx_per_cent = frame_parser(Frame.PER_CENT, y_first=True, corner=True)

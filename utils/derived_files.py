@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import closing
 from functools import partial
 
@@ -15,7 +14,9 @@ from utils.errors import StopRun, UserError
 from utils.exit_codes import DONE, SOME_FAILED
 from utils.plan import Plan
 from utils.predictions import LogView, RunLog
+from utils.rank_logs import merge_newest_run
 from utils.results import write_predictions, write_results
+from utils.rotations import SECTION, Rotations, all_answered
 from utils.run_folder import RunFolder, newest_log
 from utils.scoring import Scorer, records_to_score
 
@@ -34,15 +35,18 @@ def scorer_of(plan: Plan, model: ModelWrapper, dataset: str, *, skip_errors: boo
 def rescore(plan: Plan, name: str, model: ModelWrapper, dataset: str) -> int:
     found = newest_log(plan.options.work_dir, name, dataset)
     if found is None:
-        print(f'model "{name}", {dataset}: no log under {plan.options.work_dir}; run --mode infer')
+        where = plan.options.work_dir
+        plan.stop([f'model "{name}", {dataset}: no log under {where}; run --mode infer'])
         return SOME_FAILED
     folder, path = found
     try:
         log = RunLog(path)  # keeps others from writing while files are made
     except UserError as error:
-        print(console.problem_report(error.problems, ran=True), file=sys.stderr)
+        plan.stop(error.problems)
         return SOME_FAILED
     try:
+        plan.written.setdefault(folder, []).append(dataset)
+        merge_newest_run(folder, dataset, log)  # several ranks may have been stopped
         return write(plan, model, folder, dataset, partial_run=plan.options.limit is not None)
     finally:
         log.close()
@@ -59,24 +63,36 @@ def write(
             whole = write_predictions(
                 folder, dataset, log, postprocess, clean, partial_run=partial_run
             )
+            if data.circular is not None:
+                whole = whole and all_answered(data.circular, log, postprocess)
             return DONE if whole else SOME_FAILED
         partial_run = partial_run or log.is_limited or log.missing > 0 or not log.has(data.mode)
         scorer = scorer_of(plan, model, dataset, skip_errors=is_set("SKIP_ERR"))
         records = records_to_score(log, data.benchmark, data.mode, options.limit)
+        rotations = None
+        if data.circular is not None:
+            its_own = scorer_of(plan, model, dataset, skip_errors=is_set("SKIP_ERR"))
+            rotations = Rotations(data.circular, log, its_own, clean)
         try:
             written = write_results(
                 folder, data.benchmark, log, records, scorer, os.environ, clean,
-                partial_run=partial_run,
+                partial_run=partial_run, rotations=rotations,
             )  # fmt: skip
         except StopRun as stop:  # this data set's functions; the others are scored all the same
-            print(console.problem_report([f"{dataset}: {stop}"], ran=True), file=sys.stderr)
+            plan.stop([f"{dataset}: {stop}"])
             return SOME_FAILED
     note = "" if data.mode == "all" else f" · {data.mode} only"
     note += " (partial)" if partial_run else ""
     table = data.benchmark.table(written.scores)
-    print("\n" + console.render_table(table, model.name, scorer.counts["samples"], note=note))
+    count, analysis = scorer.counts["samples"], written.analysis
+    section = analysis["table"]
+    print("\n" + console.render_table(table, model.name, count, note=note, section=section))
+    print(console.render_averages(analysis["averages"]))
     print("\n".join(console.render_summary(scorer, log.missing, verbose=options.verbose)))
-    for warning in warnings_of(written.analysis):
+    if rotations is not None:
+        print("\n".join(rotations.shown(analysis[SECTION], model.name, note)))
+    for warning in warnings_of(analysis):
         print(f"warning: {warning}")
     print(f"Files: {written.files[-1]} and {len(written.files) - 1} more beside it")
-    return SOME_FAILED if scorer.has_failures or log.missing else DONE
+    is_whole = not log.missing and (rotations is None or rotations.is_whole)
+    return DONE if is_whole and not scorer.has_failures else SOME_FAILED

@@ -18,6 +18,8 @@ file_wh, sent_wh, seen_wh    the picture in pixels: file, as sent, as the model 
 finish_reason, usage, latency_s, attempts, asked_at, error, fingerprint
 L1: options, answer, chosen  letters and their texts; the right letter; the parsed one or None
 L2: box_frac, point_frac     x1, y1, x2, y2 and x, y as fractions of the picture; None: no point
+L2: grid_wh                  the grid in whose pixels the model may answer: seen_wh, else what
+                             follows from the config's pixel limits; None: not known
 """
 
 from __future__ import annotations

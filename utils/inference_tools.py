@@ -30,7 +30,7 @@ from utils.errors import StopRun, UserError
 from utils.interrupt import two_step_interrupt
 from utils.jobs import Episode, Job
 from utils.outcomes import Policy
-from utils.predictions import Record, Status, StoredAnswer
+from utils.predictions import Record, Status, StoredAnswer, turn_key
 from utils.records import (
     Asked,
     answer_fields,
@@ -41,6 +41,7 @@ from utils.records import (
 from utils.user_functions import FAILURES_IN_A_ROW
 
 FIRST_REFUSALS = 20  # if these are all refused, it is the request as such
+SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
 PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
 
 
@@ -89,7 +90,7 @@ class _Turn:
     @property
     def key(self) -> str:
         """Of this turn's record."""
-        return _turn_key(self.sample, self.number)
+        return turn_key(self.sample.key, self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,8 @@ class Engine:
 
     def __init__(self, model: ModelWrapper, settings: EngineSettings, progress: Progress) -> None:
         self._model, self._settings, self._progress = model, settings, progress
-        limit = Limit.of(_at_most(settings.in_flight, model.max_concurrency))
-        self._workers = limit.most
+        limit = Limit.of(model.in_flight(settings.in_flight))
+        self._workers, self._started = limit.most, 0  # threads: at most, so far
         self._inbox: queue.SimpleQueue[_Turn | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
         self._stopping = threading.Event()
@@ -133,8 +134,7 @@ class Engine:
             StopRun: nothing can work any more (wrong key, no server, full disk).
             Interrupted: after Ctrl-C; a second one raises KeyboardInterrupt at once.
         """
-        for _ in range(self._workers):
-            threading.Thread(target=self._work, daemon=True).start()
+        self._start_workers(min(self._workers, self._gate.limit + SPARE_WORKERS))
         with two_step_interrupt(self._stop) as interrupted:
             try:
                 self._run(self._first_turns(jobs), interrupted)
@@ -144,27 +144,39 @@ class Engine:
                 raise
             finally:
                 self._stop()
-                for _ in range(self._workers):
+                for _ in range(self._started):
                     self._inbox.put(None)
             if interrupted:
                 raise Interrupted
 
-    def _run(self, turns: Iterator[_Turn], interrupted: Sequence[bool]) -> None:
+    def _run(self, turns: Iterator[_Turn | None], interrupted: Sequence[bool]) -> None:
         """Keeps the workers supplied and settles what they bring, until nothing is under way."""
         is_drained = False
         while True:
             while self._under_way < 2 * self._workers and not is_drained and not interrupted:
-                turn = next(turns, None)
-                is_drained = turn is None
-                if turn is not None:
-                    self._hand_out(turn)
+                try:
+                    turn = next(turns)
+                except StopIteration:
+                    is_drained = True
+                    break
+                if turn is None:
+                    break
+                self._hand_out(turn)
             if self._under_way == 0:
                 return
             outcome = self._next_outcome()
             following = self._settle(outcome)
             outcome.settled.set()
+            if self._started < self._workers and self._gate.waiting < SPARE_WORKERS:
+                self._start_workers(1)
             if following is not None and not interrupted:
                 self._hand_out(following)
+
+    def _start_workers(self, count: int) -> None:
+        """Only as they are needed: each that waits at the gate costs the others time."""
+        self._started += count
+        for _ in range(count):
+            threading.Thread(target=self._work, daemon=True).start()
 
     def _hand_out(self, turn: _Turn) -> None:
         self._inbox.put(turn)
@@ -191,14 +203,19 @@ class Engine:
         """Nothing more is sent; what is under way comes back."""
         self._stopping.set()
         self._gate.wake()
+        self._model.abandon()
 
     # -- the calling thread: prompts and log ------------------------------------------------------
 
-    def _first_turns(self, jobs: Sequence[Job]) -> Iterator[_Turn]:
+    def _first_turns(self, jobs: Sequence[Job]) -> Iterator[_Turn | None]:
+        """The first prompt of each sample; None: not now, come again when less is under way."""
         for job in jobs:
-            for sample in job.samples:
+            for sample in job.to_ask(lambda: self._under_way):
                 if job.stopped:
                     break
+                if sample is None:
+                    yield None
+                    continue
                 turn = self._next_turn(job, sample, job.episode(sample), 0, None)
                 if turn is not None:
                     yield turn
@@ -212,7 +229,9 @@ class Engine:
         except StopIteration:
             return None
         except UserFunctionError as error:
-            record = new_record(sample, _turn_key(sample, number), job.trial, None, Status.FAILED)
+            record = new_record(
+                sample, turn_key(sample.key, number), job.trial, None, Status.FAILED
+            )
             record["error"] = user_error_fields(error)
             self._finish(job, record, reused=False)
             self._count_user_failure(job, error)
@@ -348,7 +367,8 @@ class Engine:
             return _Outcome(turn, record)
         generation = came.generation
         record |= answer_fields(generation, record["sizes"])
-        record["latency_s"] = round(came.latency_s, 4)
+        latency_s = came.latency_s if generation.latency_s is None else generation.latency_s
+        record["latency_s"] = round(latency_s, 4)
         if generation.postprocess_error is None:
             return _Outcome(turn, record, generation)
         summary = generation.postprocess_error.strip().splitlines()[-1]
@@ -365,14 +385,3 @@ class Engine:
             return _Outcome(turn, record, user_error=error)
         record["error"] = {"class": "request", "message": str(error)}
         return _Outcome(turn, record)
-
-
-def _at_most(wanted: int | None, most: int | None) -> int | None:
-    """The smaller of two numbers of which either may be missing."""
-    known = [number for number in (wanted, most) if number is not None]
-    return min(known) if known else None
-
-
-def _turn_key(sample: Asked, number: int) -> str:
-    """The sample's key; later turns of an episode (rotations, steps) have one each."""
-    return sample.key if number == 0 else f"{sample.key}~{number}"

@@ -1,31 +1,60 @@
-"""Ctrl-C in two steps."""
+"""Ctrl-C in two steps; being told to end counts as Ctrl-C."""
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+PATIENCE_S = 8.0  # for what is in flight, after SIGTERM: who sends that, sends SIGKILL soon after
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def end_like_ctrl_c() -> None:
+    """From now on SIGTERM raises KeyboardInterrupt: logs are closed, children stopped."""
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    with contextlib.suppress(ValueError):  # not the main thread: that is the caller's business
+        signal.signal(signal.SIGTERM, handle)
+
 
 @contextmanager
 def two_step_interrupt(on_first: Callable[[], None]) -> Iterator[list[bool]]:
-    """Ctrl-C once fills the list and calls `on_first`; twice raises KeyboardInterrupt, now."""
-    pressed: list[bool] = []
+    """Ctrl-C once fills the list and calls `on_first`; twice raises KeyboardInterrupt, now.
 
-    def handle(_number: int, _frame: FrameType | None) -> None:
+    SIGTERM is Ctrl-C, and Ctrl-C once more after a few seconds.
+    """
+    pressed: list[bool] = []
+    main_thread = threading.get_ident()
+    second = threading.Timer(
+        PATIENCE_S, lambda: signal.pthread_kill(main_thread, signal.SIGINT)
+    )  # to this thread, or it would go on waiting
+    second.daemon = True
+
+    def handle(number: int, _frame: FrameType | None) -> None:
         if pressed:
             raise KeyboardInterrupt
         pressed.append(True)
         on_first()
-        print("\nStopping after what is in flight; Ctrl-C again stops now.", flush=True)
+        if number == signal.SIGTERM:
+            second.start()
+            print(f"\nTold to end: stopping within {PATIENCE_S:.0f} s.", flush=True)
+        else:
+            print("\nStopping after what is in flight; Ctrl-C again stops now.", flush=True)
 
     try:
-        before = signal.signal(signal.SIGINT, handle)
+        before = {number: signal.signal(number, handle) for number in SIGNALS}
     except ValueError:  # not the main thread: the caller has its own way to stop
         yield pressed
         return
     try:
         yield pressed
     finally:
-        signal.signal(signal.SIGINT, before)
+        second.cancel()
+        for number, handler in before.items():
+            signal.signal(number, handler)

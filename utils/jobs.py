@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from utils.contracts import Generation, Prompt
 from utils.errors import StopRun
 from utils.predictions import AnswerIndex, RunLog
 from utils.records import Asked
+from utils.shares import Share
 
 Episode = Generator[Prompt, Generation, None]
 
@@ -40,6 +41,8 @@ class Job(Questions):
     """One data set for one model, with its log and what became of it.
 
     Attributes:
+        run: when it began, as the run's record in the log has it.
+        share: what of the samples this process asks; None: all of them.
         stopped: why the job ended early, if it did.
         reasons: how many samples were asked, by reason.
         reused: how many had an answer already.
@@ -47,7 +50,20 @@ class Job(Questions):
     """
 
     log: RunLog
+    run: str
+    share: Share | None = None
     stopped: StopRun | None = None
     reasons: Counter[str] = field(default_factory=Counter)
     reused: int = 0
     failures_in_a_row: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def has_new_samples(self) -> bool:
+        """Whether some sample was never asked and may come to this process."""
+        return (self.share is None or self.share.has_more) and super().has_new_samples
+
+    def to_ask(self, under_way: Callable[[], int]) -> Iterator[Asked | None]:
+        """The samples that this process asks; None: not now, ask again when less is under way."""
+        if self.share is not None:
+            return self.share.take(under_way)
+        return iter(self.samples)

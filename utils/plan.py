@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from utils import console
 from utils.cli import Options
 from utils.config import RunConfig
 from utils.contracts import ModelWrapper
+from utils.run_folder import RunFolder
 from utils.secrets import SecretFilter
 
 
@@ -25,11 +28,20 @@ class DataSet(Protocol):
     def loaded(self) -> Any: ...
     @property
     def bad_samples(self) -> list[str]: ...
+    @property
+    def circular(self) -> Any: ...
+    def asked(self, limit: int | None) -> Any: ...
 
 
 @dataclass
 class Plan:
-    """What will be run: one model after the other, each on every data set."""
+    """What will be run: one model after the other, each on every data set.
+
+    Attributes:
+        written: the folders that this run has worked in, each with the data sets it covered there.
+        stopped: what ended a combination of model and data set early, one line each.
+        shows_problems: print those; False where the caller gets them as an error.
+    """
 
     options: Options
     config: RunConfig
@@ -37,6 +49,15 @@ class Plan:
     models: dict[str, ModelWrapper]
     data: Mapping[str, DataSet]
     secrets: SecretFilter
+    written: dict[RunFolder, list[str]] = field(default_factory=dict)
+    stopped: list[str] = field(default_factory=list)
+    shows_problems: bool = True
+
+    def stop(self, problems: Sequence[str]) -> None:
+        """Notes why a combination of model and data set cannot go on; the others do."""
+        self.stopped += problems
+        if self.shows_problems:
+            print(console.problem_report(problems, ran=True), file=sys.stderr)
 
     @property
     def bad_samples(self) -> list[str]:

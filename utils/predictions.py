@@ -39,21 +39,23 @@ class RunLog:
     """Appends records to one file; whoever opens it second is turned away.
 
     Args:
-        path: the log's file; created with its folders.
+        path: the log; created with its folders.
+        part: the file that is written instead, where several processes write one log together.
 
     Raises:
-        UserError: another process is writing this log, or the folder cannot be written.
+        UserError: another process is writing this file, or the folder cannot be written.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, part: Path | None = None) -> None:
         self.path = path
+        file = self._file_path = part or path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = lock_or_refuse(path)
-            _drop_torn_tail(path)
-            self._file: IO[bytes] = path.open("ab", buffering=0)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = lock_or_refuse(file)
+            _drop_torn_tail(file)
+            self._file: IO[bytes] = file.open("ab", buffering=0)
         except OSError as error:
-            raise UserError(f"{path.parent}: cannot write results there: {error}") from None
+            raise UserError(f"{file.parent}: cannot write results there: {error}") from None
         self._whole_bytes = self._file.seek(0, os.SEEK_END)
         self._closed = threading.Event()
         self._unsynced = threading.Event()
@@ -76,8 +78,8 @@ class RunLog:
             with contextlib.suppress(OSError):  # half a record at the end would be repaired anyway
                 self._file.truncate(self._whole_bytes)
             raise StopRun(
-                f"{self.path}: cannot write ({error.strerror}). All answers before this one are "
-                "kept; make room and start the same command again"
+                f"{self._file_path}: cannot write ({error.strerror}). All answers before this "
+                "one are kept; make room and start the same command again"
             ) from error
         self._whole_bytes += len(line)
         self._unsynced.set()
@@ -97,6 +99,17 @@ class RunLog:
         rest = memoryview(line)
         while rest:
             rest = rest[self._file.write(rest) :]
+
+    def sync(self) -> None:
+        """Brings everything to disk.
+
+        Raises:
+            StopRun: the disk failed.
+        """
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise StopRun(f"{self._file_path}: cannot write ({error.strerror})") from error
 
     def close(self) -> None:
         """Brings everything to disk and lets the next process in."""
@@ -178,18 +191,18 @@ class AnswerIndex:
     _newest: dict[tuple[str, int], StoredAnswer] = field(default_factory=dict)
 
     @classmethod
-    def of_logs(cls, paths: Iterable[Path]) -> AnswerIndex:
-        """Reads logs, oldest first."""
+    def of_logs(cls, paths: Iterable[Path], *, asked_since: str = "") -> AnswerIndex:
+        """Reads logs, oldest first; answers from before `asked_since` do not count."""
         index = cls()
         found = []
         for path in paths:
             for offset, record in read_records(path):
-                if record.get("kind") == "answer":
+                asked_at = record.get("asked_at", "")
+                if record.get("kind") == "answer" and asked_at >= asked_since:
                     stored = StoredAnswer(
                         path, offset, record.get("fingerprint", ""), Status(record["status"]),
                         record.get("parts") or {},
                     )  # fmt: skip
-                    asked_at = record.get("asked_at", "")
                     found.append((asked_at, record["key"], record["trial"], stored))
         # A copy keeps the time of the original, so order of files does not matter.
         for _, key, trial, stored in sorted(found, key=lambda item: item[0]):
@@ -219,6 +232,16 @@ class AnswerIndex:
         changed = [part for part in ("prompt", "picture", "settings")
                    if before.parts.get(part) != parts.get(part)]  # fmt: skip
         return " and ".join(changed or ["request"]) + " changed"
+
+
+def turn_key(key: str, number: int) -> str:
+    """The key of a turn of a sample: a rotation, a step; the first one has the sample's own."""
+    return key if number == 0 else f"{key}~{number}"
+
+
+def is_later_turn(key: str) -> bool:
+    """Whether a key is that of a rotation or step, not of a sample itself."""
+    return "~" in key
 
 
 class LogView:
@@ -268,7 +291,9 @@ class LogView:
     @property
     def covered(self) -> list[str]:
         """Keys of the samples that the newest run covers, in file order."""
-        return self.run["samples"] if self.run else list(self._offsets)
+        if self.run:
+            return self.run["samples"]  # type: ignore[no-any-return]
+        return [key for key in self._offsets if not is_later_turn(key)]
 
     @property
     def is_limited(self) -> bool:
@@ -287,9 +312,17 @@ class LogView:
     def records(self) -> Iterator[Record]:
         """The newest record of each covered sample that has one, in file order."""
         for key in self.covered:
-            if key in self._offsets:
-                self._file.seek(self._offsets[key])
-                yield json.loads(self._file.readline())
+            record = self.record(key)
+            if record is not None:
+                yield record
+
+    def record(self, key: str) -> Record | None:
+        """The newest record of one sample, or of a later turn of one, as far as there is one."""
+        if key not in self._offsets:
+            return None
+        self._file.seek(self._offsets[key])
+        record: Record = json.loads(self._file.readline())
+        return record
 
     def close(self) -> None:
         """Closes the file."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import platform
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -37,6 +36,7 @@ def run_record(
     bad: Sequence[str],
     config: Mapping[str, Any],
     commit: str,
+    arguments: Sequence[str],
 ) -> dict[str, Any]:
     """The record that opens a run in its log.
 
@@ -45,6 +45,7 @@ def run_record(
         bad: the samples that were left out, one line each.
         config: the resolved config, without secrets.
         commit: of the project, or "unknown".
+        arguments: of the command line, as they were typed.
     """
     return {
         "kind": "run",
@@ -58,7 +59,7 @@ def run_record(
         "config": dict(config),
         "versions": versions(),
         "commit": commit,
-        "arguments": sys.argv[1:],
+        "arguments": list(arguments),
     }
 
 

@@ -13,6 +13,7 @@ from utils import outputs
 from utils.analysis import ANALYSIS_SUFFIX, Collector, analyse
 from utils.facts import SAMPLES_SUFFIX, facts_of, write_facts, write_head
 from utils.predictions import LogView, Record
+from utils.rotations import ROTATIONS_SUFFIX, Rotations
 from utils.run_folder import RunFolder
 from utils.scoring import Scorer, reply_of, shown_reply
 
@@ -80,12 +81,14 @@ def write_results(
     clean: Clean,
     *,
     partial_run: bool,
+    rotations: Rotations | None = None,
 ) -> Written:
     """Judges the records and writes predictions, per-sample results and scores on the way.
 
     Args:
         records: of `log`, those that are scored.
         settings: environment variables that a score depends on.
+        rotations: of the same log, for circular evaluation; judged after all else.
 
     Raises:
         StopRun: a user's function failed ten times in a row, or the disk is full; files from
@@ -98,6 +101,7 @@ def write_results(
         name(f"_{benchmark.score_suffix}.json"),
     ]
     samples, analysis_file = name(SAMPLES_SUFFIX), name(ANALYSIS_SUFFIX)
+    rotations_file = name(ROTATIONS_SUFFIX)
     columns = [*log.columns, "prediction"]
     kept = columns if benchmark.result_has_line else []
     with ExitStack() as sheets:
@@ -123,10 +127,13 @@ def write_results(
     scores = scorer.scores(settings)
     outputs.write_json(files[2], scores)
     analysis = analyse(samples, benchmark.collectors(settings))
+    if rotations is not None:
+        analysis |= rotations.analyse(samples, rotations_file)
+    else:  # those of an earlier circular run are out of date beside the new samples
+        rotations_file.unlink(missing_ok=True)
     outputs.write_json(analysis_file, analysis)
     if not partial_run:  # those of an earlier --limit are out of date beside the full ones
-        folder.drop_partial(
-            benchmark.name, [file.name for file in (*files, samples, name(ANALYSIS_SUFFIX))]
-        )
-    folder.link_newest([*files, folder.log(benchmark.name)])
+        derived = (*files, samples, rotations_file, analysis_file)
+        folder.drop_partial(benchmark.name, [file.name for file in derived])
+    folder.link_newest([*files, analysis_file, folder.log(benchmark.name)])
     return Written(files, scores, analysis)

@@ -105,6 +105,18 @@ class RunFolder:
         """The run's log."""
         return self.path / f"{self.stem(dataset)}.jsonl"
 
+    def beside(self, log: Path) -> RunFolder:
+        """The run folder of the same model that another log lies in."""
+        return RunFolder(self.model, log.parent)
+
+    def rank_log(self, dataset: str, rank: int, token: str) -> Path:
+        """The log of one rank of a group; see `utils.rank_logs`."""
+        return self.path / f"{self.stem(dataset)}.rank{rank}-{token}.jsonl"
+
+    def rank_logs(self, dataset: str) -> list[Path]:
+        """The logs of ranks in this folder that have not been merged into the run's log yet."""
+        return sorted(self.path.glob(f"{_glob_quoted(self.stem(dataset))}.rank*-*.jsonl"))
+
     def file(self, dataset: str, suffix: str, *, partial: bool) -> Path:
         """A derived file; `suffix` includes the extension, e.g. "_score.json"."""
         base, extension = suffix.rsplit(".", 1) if "." in suffix else (suffix, "")

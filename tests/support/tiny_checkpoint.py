@@ -37,7 +37,9 @@ CHAT_TEMPLATE = (
 )
 
 
-def build(family: Family, folder: Path, *, seed: int = 0, dtype: str = "bfloat16") -> Path:
+def build(
+    family: Family, folder: Path, *, seed: int = 0, dtype: str = "bfloat16", spread: float = 1.0
+) -> Path:
     """Writes a checkpoint with random weights.
 
     Args:
@@ -45,6 +47,7 @@ def build(family: Family, folder: Path, *, seed: int = 0, dtype: str = "bfloat16
         folder: where to; created.
         seed: of the weights.
         dtype: name of a torch dtype.
+        spread: factor on the weights.
 
     Returns:
         `folder`.
@@ -58,6 +61,7 @@ def build(family: Family, folder: Path, *, seed: int = 0, dtype: str = "bfloat16
         family, tokenizer
     )
     model = model_class(config).to(getattr(torch, dtype)).eval()
+    _spread(model, spread)
     end_of_turn, end_of_text = tokenizer.convert_tokens_to_ids([END_OF_TURN, END_OF_TEXT])
     model.generation_config = transformers.GenerationConfig(
         eos_token_id=[end_of_turn, end_of_text], pad_token_id=end_of_text, do_sample=False
@@ -67,6 +71,61 @@ def build(family: Family, folder: Path, *, seed: int = 0, dtype: str = "bfloat16
         image_processor=image_processor,
         tokenizer=tokenizer,
         video_processor=video_processor,
+        chat_template=CHAT_TEMPLATE,
+    ).save_pretrained(folder)
+    return folder
+
+
+def _spread(model: Any, factor: float) -> None:
+    """Larger weights: as they are initialised, they hardly react to a prompt."""
+    import torch
+
+    with torch.no_grad():
+        for weights in model.parameters():
+            if weights.ndim > 1:
+                weights.mul_(factor)
+
+
+def build_llava(folder: Path) -> Path:
+    """Writes a random checkpoint of a family whose pictures are squares, cut to one size.
+
+    Args:
+        folder: where to; created.
+
+    Returns:
+        `folder`.
+    """
+    import torch
+    import transformers as t
+
+    torch.manual_seed(0)
+    tokenizer = _tokenizer()
+    ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL_TOKENS}
+    ends = {"bos_token_id": ids[END_OF_TEXT], "eos_token_id": ids[END_OF_TURN]}
+    text = t.LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, head_dim=32, **ends,
+    )  # fmt: skip
+    vision = t.CLIPVisionConfig(
+        hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+        image_size=56, patch_size=14,
+    )  # fmt: skip
+    config = t.LlavaConfig(
+        vision_config=vision, text_config=text, image_token_id=ids["<|image_pad|>"],
+        vision_feature_layer=-1,
+    )  # fmt: skip
+    model = t.LlavaForConditionalGeneration(config).eval()
+    _spread(model, 6)
+    model.generation_config = t.GenerationConfig(**ends, pad_token_id=ids[END_OF_TEXT])
+    model.save_pretrained(folder)
+    square = {"height": 56, "width": 56}
+    t.LlavaProcessor(
+        image_processor=t.CLIPImageProcessor(size={"shortest_edge": 56}, crop_size=square),
+        tokenizer=tokenizer,
+        patch_size=14,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        image_token="<|image_pad|>",
         chat_template=CHAT_TEMPLATE,
     ).save_pretrained(folder)
     return folder

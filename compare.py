@@ -1,0 +1,15 @@
+"""Puts finished runs side by side.
+
+    python compare.py outputs/model-a outputs/model-b
+
+leaderboards · paired differences · flipped samples, as text, Markdown, CSV and a page
+"""
+
+from __future__ import annotations
+
+import sys
+
+from utils.comparing.command import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,295 @@
+"""Requests of many threads become batches of one model.
+
+Every thread that asks brings its inputs ready-made and waits; one thread of this module generates.
+While it does, the others prepare what comes next, so that the model waits as little as possible.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from utils.contracts import Abandoned, CallError
+from utils.errors import StopRun
+
+LARGEST_AUTO = 64
+LARGEST_AUTO_ON_CPU = 8  # there, memory that runs out ends the process instead of raising
+GRACE_S = 0.02  # for requests that are just on their way, before a batch starts that is not full
+READY_BYTES = 4 * 1024**3  # of prepared inputs; pictures of 12 million pixels take 0.3 GB each
+
+
+class Sized(Protocol):
+    """What a batch is made of."""
+
+    @property
+    def input_length(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+
+
+Item = TypeVar("Item", bound=Sized)
+Result = TypeVar("Result")
+
+
+class OutOfMemory(Exception):
+    """The device had no room for this batch."""
+
+
+class CannotCollate(Exception):
+    """Inputs that cannot be put together; says which and why."""
+
+
+@dataclass(eq=False)
+class _Waiting(Generic[Item, Result]):
+    """One request that waits for its turn."""
+
+    item: Item
+    done: threading.Event = field(default_factory=threading.Event)
+    result: Result | None = None
+    error: BaseException | None = None
+
+
+@dataclass
+class Account:
+    """How the time of the generating thread was spent.
+
+    Attributes:
+        generating_s: in the generate method.
+        idle_s: without inputs, between the first batch and the last.
+        batches, samples: how many.
+    """
+
+    generating_s: float = 0.0
+    idle_s: float = 0.0
+    batches: int = 0
+    samples: int = 0
+
+
+class Batcher(Generic[Item, Result]):
+    """Collects what many threads bring and generates for several at once.
+
+    Args:
+        run: generates for a batch; results in order.
+        size: how many at once; "auto" starts with one and doubles until memory says no.
+        on_cpu: whether running out of memory would end the process, so that "auto" must be modest.
+    """
+
+    def __init__(
+        self, run: Callable[[Sequence[Item]], Sequence[Result]], size: int | str, *, on_cpu: bool
+    ) -> None:
+        self._run = run
+        self._is_auto = size == "auto"
+        self._size = 1 if isinstance(size, str) else size
+        self._most = largest(size, on_cpu=on_cpu)
+        self._changed = threading.Condition()
+        self._waiting: deque[_Waiting[Item, Result]] = deque()
+        self._preparing = 0
+        self._thread: threading.Thread | None = None
+        self._encoders = threading.BoundedSemaphore(_encoder_count())
+        self._abandonments = 0
+        self._closed = False
+        self.account = Account()
+
+    @contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Around the making of inputs; waits while enough are ready.
+
+        Raises:
+            Abandoned: the run stopped meanwhile.
+        """
+        with self._changed:
+            before = self._abandonments
+            while self._is_ahead() and self._abandonments == before:
+                self._changed.wait()
+            if self._abandonments != before:
+                raise Abandoned
+            self._preparing += 1
+        try:
+            with self._encoders:
+                yield
+        finally:
+            with self._changed:
+                self._preparing -= 1
+                self._changed.notify_all()
+
+    def _is_ahead(self) -> bool:
+        """Whether more inputs would only take up memory; one may always be prepared."""
+        coming = self._preparing + len(self._waiting)
+        ready_bytes = sum(waiting.item.nbytes for waiting in self._waiting)
+        return coming > self._size or (coming > 0 and ready_bytes > READY_BYTES)
+
+    def generate(self, item: Item) -> Result:
+        """Waits until a batch with this item has been generated.
+
+        Raises:
+            CallError: the model cannot answer this one.
+            StopRun: batches are not possible with such inputs.
+            Abandoned: the run stopped before its turn.
+        """
+        waiting: _Waiting[Item, Result] = _Waiting(item)
+        with self._changed:
+            self._waiting.append(waiting)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        waiting.done.wait()
+        if waiting.error is not None:
+            raise waiting.error
+        assert waiting.result is not None
+        return waiting.result
+
+    def abandon(self) -> None:
+        """Lets go of everyone who waits; what is being generated is finished."""
+        with self._changed:
+            self._abandonments += 1
+            for waiting in self._waiting:
+                waiting.error = Abandoned()
+                waiting.done.set()
+            self._waiting.clear()
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Ends the generating thread after what it is doing, so that it holds no model any more."""
+        self.abandon()
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    # -- the generating thread --------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while (group := self._next_group()) is not None:
+            began_s = time.monotonic()
+            try:
+                results = self._run([waiting.item for waiting in group])
+            except OutOfMemory as error:
+                self._shrink(group, error)
+                continue
+            except CannotCollate as error:
+                self._do_without_batches(group, error)
+                continue
+            except CallError as error:
+                if len(group) == 1:
+                    _settle(group[0], error)
+                else:  # one of them is to blame; the others have an answer
+                    self._one_by_one(group)
+                continue
+            except BaseException as error:  # noqa: BLE001 - the threads that wait must hear of it
+                for waiting in group:
+                    _settle(waiting, error)
+                continue
+            self.account.generating_s += time.monotonic() - began_s
+            self.account.batches += 1
+            self.account.samples += len(group)
+            for waiting, result in zip(group, results, strict=True):
+                waiting.result = result
+                waiting.done.set()
+            self._grow(len(group))
+
+    def _next_group(self) -> list[_Waiting[Item, Result]] | None:
+        """Blocks until there is a full batch, or nothing more is on its way; None: closed."""
+        began_s = time.monotonic()
+        with self._changed:
+            while not self._closed:
+                count = len(self._waiting)
+                if count >= self._size:
+                    break
+                if self._preparing or not count:
+                    self._changed.wait()
+                    continue
+                self._changed.wait(GRACE_S)
+                if count == len(self._waiting) and not self._preparing:
+                    break
+            if self._closed:
+                return None
+            if self.account.batches:  # before the first batch nobody could be quicker
+                self.account.idle_s += time.monotonic() - began_s
+            return self._take(min(len(self._waiting), self._size))
+
+    def _take(self, count: int) -> list[_Waiting[Item, Result]]:
+        lengths = [waiting.item.input_length for waiting in self._waiting]
+        group = [self._waiting[place] for place in nearest_in_length(lengths, count)]
+        for waiting in group:
+            self._waiting.remove(waiting)
+        self._changed.notify_all()  # there is room for others to prepare
+        return group
+
+    def _grow(self, count: int) -> None:
+        with self._changed:
+            if self._is_auto and count == self._size and self._size < self._most:
+                self._size = min(2 * self._size, self._most)
+                self._changed.notify_all()
+
+    def _shrink(self, group: list[_Waiting[Item, Result]], error: OutOfMemory) -> None:
+        if len(group) == 1:
+            _settle(group[0], CallError("model", str(error)))
+            return
+        with self._changed:
+            self._size = self._most = max(1, len(group) // 2)
+            self._waiting.extendleft(reversed(group))
+        print(
+            f"warning: out of memory with {len(group)} at once; going on with {self._size}",
+            file=sys.stderr,
+        )
+
+    def _do_without_batches(
+        self, group: list[_Waiting[Item, Result]], error: CannotCollate
+    ) -> None:
+        if not self._is_auto:
+            stop = StopRun(f"{error}; set batch_size to 1")
+            for waiting in group:
+                _settle(waiting, stop)
+            return
+        print(f"warning: {error}; going on with one at a time", file=sys.stderr)
+        with self._changed:
+            self._size = self._most = 1
+            self._waiting.extendleft(reversed(group))
+
+    def _one_by_one(self, group: list[_Waiting[Item, Result]]) -> None:
+        for waiting in group:
+            try:
+                [waiting.result] = self._run([waiting.item])
+                waiting.done.set()
+            except OutOfMemory as error:
+                _settle(waiting, CallError("model", str(error)))
+            except BaseException as error:  # noqa: BLE001 - as above
+                _settle(waiting, error)
+
+
+def nearest_in_length(lengths: Sequence[int], count: int) -> list[int]:
+    """Places of the first and of those that are nearest to it in length: padding is wasted work."""
+    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
+    first = by_length.index(0)
+    starts = range(max(0, first - count + 1), min(first, len(lengths) - count) + 1)
+
+    def spread(start: int) -> int:
+        return lengths[by_length[start + count - 1]] - lengths[by_length[start]]
+
+    start = min(starts, key=spread)
+    return by_length[start : start + count]
+
+
+def _settle(waiting: _Waiting[Item, Result], error: BaseException) -> None:
+    waiting.error = error
+    waiting.done.set()
+
+
+def largest(size: int | str, *, on_cpu: bool) -> int:
+    """How many requests a batch may come to hold."""
+    if isinstance(size, int):
+        return size
+    return LARGEST_AUTO_ON_CPU if on_cpu else LARGEST_AUTO
+
+
+def _encoder_count() -> int:
+    """Threads that prepare inputs at once; one core is left for what feeds the model."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(4, (cores or 2) - 1))

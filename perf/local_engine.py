@@ -1,0 +1,177 @@
+"""A checkpoint through `evaluate.py` beside the loop that anyone would write around `generate`.
+
+python -m perf.local_engine [--model DIR] [--samples 40] [--width 1920 --height 1080]
+    [--max-pixels 1003520] [--tokens 16] [--batches 1 4 8] [--rounds 3]
+
+The bare loop: read, resize, tokenize, generate, decode, one sample after the other; p and g are its
+seconds before and in `generate`. Nothing that overlaps both can take less than max(p, g). Without
+--model a tiny random Qwen2.5-VL is built. One thread for generate on a CPU (OMP_NUM_THREADS=1).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from perf.api_engine import DATASET, PROJECT
+
+
+def make_data(root: Path, samples: int, wh: tuple[int, int]) -> Path:
+    """A screen with some texture for each sample, all of one size."""
+    from PIL import Image
+
+    home = root / "MMBench-GUI"
+    folder = home / "offline_images" / "os_web"
+    folder.mkdir(parents=True)
+    rows = []
+    for number in range(samples):
+        screen = Image.new("RGB", wh, (250, 250 - number % 200, 240))
+        screen.paste(Image.effect_noise((wh[0] // 3, wh[1] // 3), 60).convert("RGB"), (100, 50))
+        screen.save(folder / f"{number}.png")
+        rows.append({
+            "index": number, "image_path": f"{number}.png", "platform": "os_web",
+            "app_name": "perf", "instruction": f"Click on element {number}.",
+            "bbox": [0.4, 0.4, 0.6, 0.6], "image_size": list(wh), "data_type": "icon",
+            "grounding_type": "basic",
+        })  # fmt: skip
+    (home / "L2_annotations.json").write_text(json.dumps(rows))
+    return root
+
+
+def bare_loop(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict[str, float]:
+    """The loop without any engine; times in seconds."""
+    import torch
+    import transformers
+    from qwen_vl_utils import process_vision_info
+
+    if not torch.cuda.is_available():
+        torch.set_num_threads(1)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    processor = transformers.AutoProcessor.from_pretrained(model_path)
+    dtype = "auto" if device == "cuda" else torch.float32
+    model = transformers.AutoModelForImageTextToText.from_pretrained(model_path, dtype=dtype)
+    model = model.to(device).eval()
+    home = data / "MMBench-GUI"
+    rows = json.loads((home / "L2_annotations.json").read_text())
+    preparing_s = generating_s = 0.0
+    began_s = time.monotonic()
+    for row in rows:
+        started_s = time.monotonic()
+        picture = {
+            "type": "image", "image": str(home / "offline_images" / "os_web" / row["image_path"]),
+            "max_pixels": max_pixels, "min_pixels": 3136,
+        }  # fmt: skip
+        text = {"type": "text", "text": row["instruction"]}
+        turns: list[dict[str, Any]] = [
+            {"role": "system", "content": "You are a GUI agent."},
+            {"role": "user", "content": [picture, text]},
+        ]
+        prompt = processor.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+        images, _ = process_vision_info(
+            [turns[1]], image_patch_size=processor.image_processor.patch_size
+        )
+        inputs = processor(text=[prompt], images=images, return_tensors="pt", do_resize=False)
+        inputs = inputs.to(device)
+        ready_s = time.monotonic()
+        with torch.inference_mode():
+            ids = model.generate(**inputs, max_new_tokens=tokens, do_sample=False)
+        processor.batch_decode(ids[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+        preparing_s += ready_s - started_s
+        generating_s += time.monotonic() - ready_s
+    return {"wall_s": time.monotonic() - began_s, "p_s": preparing_s, "g_s": generating_s}
+
+
+def run_ours(
+    model_path: str, data: Path, max_pixels: int, tokens: int, batch_size: int | str, folder: Path
+) -> dict[str, float]:
+    """`evaluate.py` as a user runs it; its log's end record has the inference part's cost."""
+    config = folder / "config.json"
+    entry = {
+        "model_path": model_path, "imp_type": "transformers", "batch_size": batch_size,
+        "generate_cfg": {"max_new_tokens": tokens, "do_sample": False},
+        "kwargs": {"min_pixels": 3136, "max_pixels": max_pixels},
+    }  # fmt: skip
+    config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
+    work_dir = tempfile.mkdtemp(dir=folder)
+    command = [sys.executable, "evaluate.py", "--config", str(config), "--work-dir", work_dir,
+               "--mode", "infer"]  # fmt: skip
+    env = {**os.environ, "LMUData": str(data)}
+    subprocess.run(command, cwd=PROJECT, env=env, check=True, capture_output=True)
+    [log] = Path(work_dir).glob(f"m/T*/m_{DATASET}.jsonl")
+    end = json.loads(log.read_text().splitlines()[-1])
+    return {"wall_s": end["wall_s"]}
+
+
+def measure_bare(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict[str, float]:
+    """The bare loop in a process of its own."""
+    command = [sys.executable, "-m", "perf.local_engine", "--bare", model_path, str(data),
+               str(max_pixels), str(tokens)]  # fmt: skip
+    result = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    measured: dict[str, float] = json.loads(result.stdout.splitlines()[-1])
+    return measured
+
+
+def main() -> None:
+    """Measures in turn and prints."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model")
+    for name, value in (("samples", 40), ("width", 1920), ("height", 1080), ("tokens", 16),
+                        ("max-pixels", 1003520), ("rounds", 3)):  # fmt: skip
+        parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--batches", nargs="+", default=["1", "4", "8"])
+    parser.add_argument("--bare", nargs=4, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.bare:
+        path, data, pixels, tokens = given.bare
+        print(json.dumps(bare_loop(path, Path(data), int(pixels), int(tokens))))
+        return
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        model = given.model
+        if model is None:
+            from tests.support import tiny_checkpoint
+
+            model = str(tiny_checkpoint.build("qwen2_5_vl", folder / "tiny", dtype="float32"))
+        data = make_data(folder / "data", given.samples, (given.width, given.height))
+        found: dict[str, list[dict[str, float]]] = {}
+        for _ in range(given.rounds):
+            bare = measure_bare(model, data, given.max_pixels, given.tokens)
+            found.setdefault("bare", []).append(bare)
+            for size in given.batches:
+                number = size if size == "auto" else int(size)
+                ours = run_ours(model, data, given.max_pixels, given.tokens, number, folder)
+                found.setdefault(f"batch {size}", []).append(ours)
+    report(found, given)
+
+
+def report(found: dict[str, list[dict[str, float]]], given: argparse.Namespace) -> None:
+    """Medians, ratios to the bare loop of the same round, raw numbers."""
+    print(
+        f"{given.samples} samples of {given.width}x{given.height}, {given.rounds} rounds, medians"
+    )
+    bare = found["bare"]
+    p_s, g_s = (statistics.median(run[key] for run in bare) for key in ("p_s", "g_s"))
+    ceiling = max(p_s, g_s) / (p_s + g_s)
+    print(f"bare loop {p_s + g_s:.2f} s: p {p_s:.2f} s, g {g_s:.2f} s, max(p, g) / (p + g) = "
+          f"{ceiling:.3f}")  # fmt: skip
+    for name, runs in found.items():
+        ratio = statistics.median(
+            ours["wall_s"] / plain["wall_s"] for ours, plain in zip(runs, bare, strict=True)
+        )
+        wall_s = statistics.median(run["wall_s"] for run in runs)
+        print(f"{name:10} {wall_s:7.2f} s   {ratio:.3f} of the bare loop, "
+              f"{ratio / ceiling:.3f} of the ceiling")  # fmt: skip
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

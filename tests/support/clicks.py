@@ -1,0 +1,163 @@
+"""Simulated L2 runs: models that answer in a known frame, well or badly, as facts for the audits."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.matrics import Box, point_as_fractions, score_click
+from utils.audits.readings import Reading
+from utils.coordinates import FULL_SCALE, Frame, known_grid_wh, smart_resize
+
+# Sizes that people's screens have; a few are larger than what is sent or seen.
+SCREENS = ((1920, 1080), (2560, 1440), (3840, 2160), (1366, 768), (1179, 2556), (1080, 2400))
+SENT_SIDE = 1600
+SEEN_PIXELS = 1_003_520
+
+Parse = Callable[[str, dict[str, Any]], Any]
+
+
+@dataclass(frozen=True)
+class Model:
+    """How a simulated model answers.
+
+    Attributes:
+        reading: what its numbers mean.
+        accuracy: share of samples on which it knows the element.
+        spread: standard deviation of a known click, in target sizes.
+        correlation: 0: pictures are alike; 1: it knows all of a picture or nothing.
+        is_box: it answers with a box.
+        bias: constant offset of each click, in target sizes.
+    """
+
+    reading: Reading
+    accuracy: float = 1.0
+    spread: float = 0.0
+    correlation: float = 0.0
+    is_box: bool = False
+    bias: float = 0.0
+
+
+def simulated(
+    dice: random.Random,
+    model: Model,
+    parse: Parse,
+    *,
+    pictures: int,
+    per_picture: Sequence[int] = (1, 6),
+    target_side: Sequence[float] = (0.01, 0.15),
+    screens: Sequence[tuple[int, int]] = SCREENS,
+    shrinks: bool = True,
+) -> Iterator[dict[str, Any]]:
+    """The facts of a run whose config names `parse`.
+
+    Args:
+        per_picture: least and greatest number of samples on one picture.
+        target_side: least and greatest side of a target, as fractions of the picture.
+        shrinks: pictures are sent and seen smaller than their files.
+    """
+    knows_all = model.correlation
+    for number in range(pictures):
+        file_wh = dice.choice(screens)
+        sent_wh = _shrunk(file_wh) if shrinks else file_wh
+        grid_h, grid_w = smart_resize(
+            sent_wh[1], sent_wh[0], max_pixels=SEEN_PIXELS if shrinks else 12_845_056
+        )
+        sizes = {"sent_size": sent_wh, "seen_size": (grid_w, grid_h), "image_size": file_wh}
+        known_picture = dice.random() < model.accuracy
+        for _ in range(dice.randint(*per_picture)):
+            box = _target(dice, target_side)
+            is_known = (
+                known_picture if dice.random() < knows_all else dice.random() < model.accuracy
+            )
+            click = _click(dice, box, model) if is_known else _elsewhere(dice)
+            reply = _said(dice, click, model, file_wh, sent_wh, (grid_w, grid_h))
+            yield _facts(reply, box, parse(reply, sizes), file_wh, sent_wh, sizes, number)
+
+
+def _shrunk(file_wh: tuple[int, int]) -> tuple[int, int]:
+    scale = min(1.0, SENT_SIDE / max(file_wh))
+    return round(file_wh[0] * scale), round(file_wh[1] * scale)
+
+
+def _target(dice: random.Random, sides: Sequence[float]) -> Box:
+    width, height = (math.exp(dice.uniform(*map(math.log, sides))) for _ in range(2))
+    x, y = dice.uniform(0, 1 - width), dice.uniform(0, 1 - height)
+    return Box(x, y, x + width, y + height)
+
+
+def _click(dice: random.Random, box: Box, model: Model) -> tuple[float, float]:
+    def along(low: float, high: float) -> float:
+        noise = (dice.gauss(0, model.spread) + model.bias) * (high - low)
+        return min(max((low + high) / 2 + noise, 0.001), 0.999)
+
+    return along(box.x1, box.x2), along(box.y1, box.y2)
+
+
+def _elsewhere(dice: random.Random) -> tuple[float, float]:
+    return dice.uniform(0.01, 0.99), dice.uniform(0.01, 0.99)
+
+
+def _said(
+    dice: random.Random,
+    click: tuple[float, float],
+    model: Model,
+    file_wh: tuple[int, int],
+    sent_wh: tuple[int, int],
+    grid_wh: tuple[int, int],
+) -> str:
+    frame = model.reading.frame
+    by_picture = {Frame.PIXELS: file_wh, Frame.PIXELS_SENT: sent_wh, Frame.GRID_PIXELS: grid_wh}
+    wide, high = by_picture.get(frame) or (FULL_SCALE[frame], FULL_SCALE[frame])
+    x, y = click[0] * wide, click[1] * high
+    numbers = [x, y]
+    if model.is_box:
+        reach_x, reach_y = 0.02 * wide, 0.02 * high
+        other_x, other_y = 0.3 * wide, 0.3 * high
+        if model.reading.corner:  # the box's centre is far from what is meant
+            numbers = [x, y, x + other_x, y + other_y]
+        else:
+            numbers = [x - reach_x, y - reach_y, x + reach_x, y + reach_y]
+    digits = {Frame.FRACTIONS: 4, Frame.PER_CENT: 1}.get(frame, 0)
+    if model.reading.y_first:
+        numbers = [numbers[place] for place in ((1, 0) if len(numbers) == 2 else (1, 0, 3, 2))]
+    shown = [f"{value:.{digits}f}" for value in numbers]
+    if len(shown) == 4:
+        return dice.choice(("[{}]", '{{"bbox_2d": [{}]}}')).format(", ".join(shown))
+    forms = (
+        "({}, {})",
+        "[{}, {}]",
+        "<point>{} {}</point>",
+        "Action: click(point='<point>{} {}</point>')",
+    )
+    return dice.choice(forms).format(*shown)
+
+
+def _facts(
+    reply: str,
+    box: Box,
+    parsed: Any,
+    file_wh: tuple[int, int],
+    sent_wh: tuple[int, int],
+    sizes: dict[str, Any],
+    picture: int,
+) -> dict[str, Any]:
+    point = None if parsed is None else point_as_fractions(parsed, file_wh)
+    verdict = score_click(box, point)
+    return {
+        "key": "k",
+        "image": f"os_web/{picture}.png",
+        "status": "ok",
+        "verdict": str(verdict),
+        "hit": int(verdict == "hit"),
+        "prediction": reply,
+        "box_frac": [box.x1, box.y1, box.x2, box.y2],
+        "point_frac": None if point is None else list(point),
+        "file_wh": list(file_wh),
+        "sent_wh": list(sent_wh),
+        "seen_wh": list(sizes["seen_size"]),
+        "grid_wh": known_grid_wh(sizes),
+    }

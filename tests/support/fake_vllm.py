@@ -1,0 +1,148 @@
+"""Stands in for the Python of an environment with vLLM: takes its command line, serves its API.
+
+`install` writes it as a program for `VLLM_PYTHON`. What it does is chosen by `FAKE_VLLM` in its
+environment, one word or several; it notes each start in the file `FAKE_VLLM_NOTES`:
+
+    (none)      serves
+    absent      has no vLLM
+    fail        prints many lines, its key too, and exits with 3
+    hang        never listens
+    die:N       dies without a word after N answers
+    broken:N    after N answers its engine is gone: 500, and 503 from its health check
+    hold        never answers a request
+    family      starts a grandchild that leaves the process group and does not listen to SIGTERM
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+
+
+def install(folder: Path) -> Path:
+    """Writes the program; returns its path."""
+    program = folder / "fake_vllm_python"
+    program.write_text(
+        f"#!{sys.executable}\nimport runpy\nrunpy.run_path({__file__!r}, run_name='__main__')\n"
+    )
+    program.chmod(0o755)
+    return program
+
+
+def notes(folder: Path) -> list[dict[str, Any]]:
+    """What the servers started with this folder have noted: `pids`, `argv`, `environ`."""
+    file = folder / "vllm_notes.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def _note(**fields: Any) -> None:
+    with Path(os.environ["FAKE_VLLM_NOTES"]).open("a") as file:
+        file.write(json.dumps(fields) + "\n")
+
+
+def _options(arguments: list[str]) -> dict[str, str]:
+    return dict(word[2:].split("=", 1) for word in arguments if "=" in word)
+
+
+class _Server:
+    """The API with as much of its behaviour as the tests need."""
+
+    def __init__(self, arguments: list[str], behaviour: dict[str, int | None]) -> None:
+        given = _options(arguments)
+        self.name, self.behaviour = given["served-model-name"], behaviour
+        self.answered = 0
+        self.lock = threading.Lock()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_: object) -> None:
+                """The tests read the log."""
+
+            def do_GET(self) -> None:
+                if self.path == "/health":
+                    return self.reply(503 if outer.is_broken() else 200, {})
+                if not self.is_allowed():
+                    return self.reply(401, {"error": "Unauthorized"})
+                return self.reply(200, {"data": [{"id": outer.name}]})
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                if not self.is_allowed():
+                    return self.reply(401, {"error": "Unauthorized"})
+                return self.reply(*outer.answer(body))
+
+            def is_allowed(self) -> bool:
+                key = os.environ["VLLM_API_KEY"]
+                return self.headers.get("authorization") == f"Bearer {key}"
+
+            def reply(self, status: int, content: Any) -> None:
+                data = json.dumps(content).encode()
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+        self.http = ThreadingHTTPServer((given["host"], int(given["port"])), Handler)
+
+    def is_broken(self) -> bool:
+        limit = self.behaviour.get("broken")
+        return limit is not None and self.answered >= limit
+
+    def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
+        if "hold" in self.behaviour:
+            print("holding a request", flush=True)
+            _note(held=True)
+            threading.Event().wait()
+        with self.lock:
+            if self.is_broken():
+                return 500, {"error": {"message": "EngineCore encountered an issue"}}
+            limit = self.behaviour.get("die")
+            if limit is not None and self.answered >= limit:
+                print("CUDA error: an illegal memory access was encountered", flush=True)
+                os._exit(9)
+            self.answered += 1
+        message = {"role": "assistant", "content": f"B, says {body['model']}"}
+        return 200, {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+
+
+def main(arguments: list[str]) -> int:
+    words = os.environ.get("FAKE_VLLM", "").split()
+    behaviour = {
+        name: int(number) if number else None
+        for name, _, number in (word.partition(":") for word in words)
+    }
+    if arguments[0] == "-c":
+        return 1 if "absent" in behaviour else 0
+    assert arguments[:2] == ["-m", "vllm.entrypoints.openai.api_server"], arguments
+    pids = [os.getpid(), os.getppid()]
+    if "family" in behaviour:
+        deaf = [sys.executable, "-c", DEAF]
+        pids += [subprocess.Popen(deaf).pid, subprocess.Popen(deaf, start_new_session=True).pid]
+    _note(pids=pids, argv=arguments, environ=dict(os.environ))
+    print("\x1b[32mINFO\x1b[0m loading", flush=True)
+    if "fail" in behaviour:
+        for number in range(40):
+            print(f"line {number} of its log", flush=True)
+        print(f"my key is {os.environ['VLLM_API_KEY']}", flush=True)
+        print("ValueError: this architecture is not known", flush=True)
+        return 3
+    if "hang" in behaviour:
+        time.sleep(600)
+    _Server(arguments, behaviour).http.serve_forever(0.02)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,110 @@
+"""Finished runs for comparisons: samples, scores, analysis and manifest, made from a list of facts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.matrics import (
+    OptionOutcome,
+    score_content_understanding,
+    score_element_grounding,
+)
+from tests.support.report_runs import L1, L2, l1_sample, l2_sample, write_analysis, write_samples
+from tests.support.runs import PROJECT, Finished, environment
+
+Facts = dict[str, Any]
+
+
+def l2_set(hits: str, pictures: int = 6, **changes: Any) -> list[Facts]:
+    """One sample for each letter: `x` a hit, `.` a miss; platforms and splits take turns."""
+    return [
+        l2_sample(
+            number, _picture(number, pictures), split=("basic", "advanced")[number % 2],
+            verdict="hit" if mark == "x" else "miss", prediction=f"reply {number} {mark}",
+            text=f"Click target {number}.", **changes,
+        )
+        for number, mark in enumerate(hits)
+    ]  # fmt: skip
+
+
+def l1_set(hits: str, pictures: int = 6, **changes: Any) -> list[Facts]:
+    """The same for questions; difficulties take turns."""
+    return [
+        l1_sample(
+            number, _picture(number, pictures), split=("easy", "medium", "hard")[number % 3],
+            verdict="hit" if mark == "x" else "miss", chosen="B" if mark == "x" else "C",
+            prediction="B" if mark == "x" else "C", text=f"Question {number}?", **changes,
+        )
+        for number, mark in enumerate(hits)
+    ]  # fmt: skip
+
+
+def _picture(number: int, pictures: int) -> str:
+    platform = ("os_web", "os_ios")[number % pictures % 2]
+    return f"{platform}/pic{number % pictures}.png"
+
+
+def make_run(
+    folder: Path,
+    sets: Mapping[str, Sequence[Facts]],
+    *,
+    model: str = "m",
+    partial: bool = False,
+    weighted: bool = False,
+    tables: Mapping[str, Any] | None = None,
+    manifest: Mapping[str, Any] | None = None,
+    started_at: str = "2026-01-01T00:00:00+00:00",
+) -> Path:
+    """A run's folder as a run leaves it.
+
+    Args:
+        sets: facts by data set.
+        tables: "table" sections of the analyses, by data set.
+    """
+    for dataset, samples in sets.items():
+        write_samples(folder, dataset, samples, partial=partial, model=model)
+        middle = "_partial" if partial else ""
+        suffix = "scores" if dataset == L1 else "score"
+        scores = (l1_scores(samples, weighted=weighted) if dataset == L1 else l2_scores(samples))  # fmt: skip
+        (folder / f"{model}_{dataset}_{suffix}{middle}.json").write_text(json.dumps(scores))
+        write_analysis(folder, dataset, {"table": (tables or {}).get(dataset, {})}, model=model)
+        run = {"kind": "run", "started_at": started_at, "model": model}
+        (folder / f"{model}_{dataset}.jsonl").write_text(
+            json.dumps(run, separators=(",", ":")) + "\n"
+        )
+    if manifest is not None:
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def l1_scores(samples: Sequence[Facts], *, weighted: bool) -> dict[str, Any]:
+    """The score object of some questions."""
+    rows = [OptionOutcome(s["split"], s["platform"], bool(s["hit"]), len(s["options"]))
+            for s in samples]  # fmt: skip
+    return score_content_understanding(rows, weighted=weighted)
+
+
+def l2_scores(samples: Sequence[Facts]) -> dict[str, Any]:
+    """The score object of some instructions."""
+    counted: dict[str, dict[str, dict[str, list[int]]]] = {}
+    for s in samples:
+        kinds = counted.setdefault(s["split"], {}).setdefault(s["platform"], {})
+        kinds.setdefault(s["kind"], []).append(s["hit"])
+    return score_element_grounding(counted)
+
+
+def compare(*arguments: str | Path, cwd: Path) -> Finished:
+    """Runs `python compare.py ...` to its end."""
+    result = subprocess.run(
+        [sys.executable, str(PROJECT / "compare.py"), *map(str, arguments)],
+        cwd=cwd, env=environment(), capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    return Finished(result.returncode, result.stdout, result.stderr)
+
+
+__all__ = ["L1", "L2", "compare", "l1_set", "l2_set", "make_run"]

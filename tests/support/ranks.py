@@ -1,0 +1,192 @@
+"""Runs on several ranks, by torchrun or started one by one, of a tiny checkpoint without a GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.bench import L1, L2, SCORES, read_log_lines
+from tests.support.runs import PROJECT, Finished, environment, make_data, write_config
+
+PATIENCE_S = 240.0  # a busy machine imports torch in half a minute
+
+# A preprocess function that stops after so many calls until the test opens the gate, and a clock
+# that may be ahead.
+GATED = """
+import os, time
+from pathlib import Path
+from models.local_wrapper import default_preprocess_function
+
+def preprocess(message, model, processor, **kwargs):
+    # Counted where it is no part of the code: a changed global would be a changed setting.
+    calls = int(os.environ.get("CALLS", "0")) + 1
+    os.environ["CALLS"] = str(calls)
+    most = int(os.environ.get("MOST_OF_RANK_" + os.environ.get("RANK", "0"), "1000000"))
+    while calls > most and not Path(os.environ["GATE"]).exists():
+        time.sleep(0.01)
+    return default_preprocess_function(message, model, processor, **kwargs)
+"""
+LATE_CLOCK = """
+import datetime, os
+if os.environ.get("DAYS_AHEAD"):
+    class Ahead(datetime.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return super().now(tz) + datetime.timedelta(days=int(os.environ["DAYS_AHEAD"]))
+    datetime.datetime = Ahead
+"""
+
+
+@dataclass
+class RankBench:
+    """A data root of 25 samples, a config for one checkpoint, a work-dir.
+
+    Attributes:
+        env: variables of all runs besides those of the bench itself.
+    """
+
+    home: Path
+    checkpoint: Path
+    env: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def make(cls, home: Path, checkpoint: Path) -> RankBench:
+        """Writes everything that a run needs."""
+        make_data(home / "data", [("os_web", (112, 84 + 28 * number)) for number in range(5)])
+        (home / "code").mkdir()
+        (home / "code" / "gated.py").write_text(GATED)
+        (home / "code" / "sitecustomize.py").write_text(LATE_CLOCK)
+        bench = cls(home, checkpoint)
+        bench.write_config({"m": bench.model()})
+        return bench
+
+    def model(self) -> dict[str, Any]:
+        """The entry of the checkpoint."""
+        return {
+            "model_path": str(self.checkpoint),
+            "imp_type": "transformers",
+            "generate_cfg": {"max_new_tokens": 6},
+            "preprocess_function": "gated.preprocess",
+        }
+
+    def write_config(self, model: Mapping[str, Any]) -> None:
+        write_config(self.home / "config.json", model=model)
+
+    def copy_to(self, home: Path) -> RankBench:
+        """The same, answers included."""
+        shutil.copytree(self.home, home, symlinks=True)
+        return RankBench(home, self.checkpoint)
+
+    @property
+    def work_dir(self) -> Path:
+        return self.home / "outputs"
+
+    @property
+    def gate(self) -> Path:
+        """While this file is missing, ranks that have a limit stop there."""
+        return self.home / "gate"
+
+    def start(
+        self,
+        *arguments: str | Path,
+        ranks: int | None = None,
+        env: Mapping[str, str] | None = None,
+        work_dir: Path | None = None,
+    ) -> subprocess.Popen[str]:
+        """Starts a run: `ranks` of them by torchrun, or this process alone if None."""
+        several = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
+        command = [sys.executable, *(several if ranks else []), str(PROJECT / "evaluate.py"),
+                   "--config", str(self.home / "config.json"),
+                   "--work-dir", str(work_dir or self.work_dir), *map(str, arguments)]  # fmt: skip
+        own = {"LMUData": str(self.home / "data"), "PYTHONPATH": str(self.home / "code"),
+               "GATE": str(self.gate)}  # fmt: skip
+        return subprocess.Popen(
+            command, cwd=self.home, env=environment(**own, **self.env, **(env or {})), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def run(self, *arguments: str | Path, ranks: int | None = None) -> Finished:
+        """One run to its end."""
+        return finish(self.start(*arguments, ranks=ranks))
+
+    def answers(self) -> list[dict[str, Any]]:
+        """The answer records of all logs, those of ranks included."""
+        logs = [log for log in self.work_dir.glob("m/T*/m_*.jsonl") if "_samples" not in log.name]
+        records = [record for log in logs for record in read_log_lines(log)]
+        return [record for record in records if record["kind"] == "answer"]
+
+    def answered(self) -> Counter[str]:
+        """How often each sample has an answer."""
+        return Counter(record["key"] for record in self.answers())
+
+    def rank_logs(self) -> list[Path]:
+        return sorted(self.work_dir.glob("m/T*/*.rank*"))
+
+    def scores(self) -> dict[str, bytes]:
+        """The score files."""
+        [folder] = self.work_dir.glob("m/T*")
+        return {dataset: (folder / f"m_{dataset}_{SCORES[dataset]}.json").read_bytes()
+                for dataset in (L1, L2)}  # fmt: skip
+
+
+def finish(process: subprocess.Popen[str]) -> Finished:
+    """Waits for the end of a process."""
+    try:
+        stdout, stderr = process.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        stdout, stderr = process.communicate()
+        raise AssertionError(f"still running:\n{stdout}{stderr}") from None
+    return Finished(process.returncode, stdout, stderr)
+
+
+def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Waits for something that a running process will bring about."""
+    ends_s = time.monotonic() + PATIENCE_S
+    while not is_so():
+        if process.poll() is not None or time.monotonic() > ends_s:
+            process.kill()
+            raise AssertionError("".join(process.communicate()))
+        time.sleep(0.05)
+
+
+def process_of_rank(launcher: subprocess.Popen[str], rank: int) -> int:
+    """The process id of a rank that torchrun has started."""
+    mine = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
+    wanted = f"RANK={rank}".encode()
+    [pid] = [int(pid) for pid in mine
+             if wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")]  # fmt: skip
+    return pid
+
+
+@contextmanager
+def rank_variables(count: int) -> Iterator[list[dict[str, str]]]:
+    """What torchrun sets for each rank, with a store that this process hosts.
+
+    Without torchrun no rank is ended because another one has failed.
+    """
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
+    from torch.distributed import TCPStore
+
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    common = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port),
+              "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RUN_ID": "by-hand"}  # fmt: skip
+    yield [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
+    del store
+
+
+def write_log(path: Path, records: list[dict[str, Any]]) -> Path:
+    """A log with these records."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path

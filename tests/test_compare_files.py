@@ -1,0 +1,200 @@
+"""The files of a comparison: nothing that a model or a data set says turns into markup or formula."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from tests.support.finished import L1, L2, l1_set, l2_set, make_run
+from utils.comparing.comparison import compare
+from utils.comparing.csv_files import figures_csv, flips_csv, safe_cell
+from utils.comparing.markdown import as_markdown, escaped
+from utils.comparing.page import LONGEST_REPLY, MOST_FLIPS, as_page
+from utils.comparing.published import read_published
+from utils.comparing.runs import read_runs
+from utils.comparing.text import as_text
+
+EVIL = (
+    '<script>alert(1)</script> | [x](javascript:x) `y` *z*\n\n# head\n\x1b[31m"q" {{ 7*7 }} \ud800'
+)
+
+
+def comparison(home, reply=EVIL, hits=("x..x", ".x.x"), published=None, all_pairs=False):
+    """Two runs on four samples, the first one's replies as given."""
+    samples = l2_set(hits[0])
+    for each in samples:
+        each.update(prediction=reply, text=f"Click {reply}")
+    others = [{**each, "text": one["text"]} for each, one in zip(l2_set(hits[1]), samples, strict=True)]  # fmt: skip
+    a = make_run(home / "a" / "T20260101_Gaa", {L2: samples, L1: l1_set("x.x")}, model="a<b>")
+    b = make_run(home / "b" / "T20260101_Gbb", {L2: others, L1: l1_set("xxx")}, model="b")
+    return compare(read_runs([str(a), str(b)]), all_pairs=all_pairs, published=published)
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+# -- text -----------------------------------------------------------------------------------------
+
+
+def test_a_reply_cannot_steer_the_terminal_or_break_a_line(tmp_path):
+    text = as_text(comparison(tmp_path), flips=9)
+
+    assert "\x1b" not in text
+    shown = [line for line in text.splitlines() if line.startswith("      a<b>: <script>")]
+    assert len(shown) == 2
+    assert all(r"\x1b[31m" in line and "# head" in line for line in shown)
+
+
+def test_the_console_shows_as_many_flips_of_each_kind_as_asked_for(tmp_path):
+    text = as_text(comparison(tmp_path, hits=("xxxx....", "....xxxx")), flips=3)
+
+    assert text.count("      right: box") == 6
+    assert text.count("    and 1 more") == 2
+
+
+def test_intervals_stand_below_their_figures(tmp_path):
+    cells = [{"value": 50.0, "low": 31.52, "high": 68.48}]
+    table = {"columns": ["Overall"], "rows": [{"name": "average", "cells": cells}]}
+    folder = make_run(tmp_path / "a", {L2: l2_set("x..x..")}, tables={L2: table})
+
+    lines = as_text(compare(read_runs([str(folder)]), all_pairs=False, published=None), flips=0).splitlines()  # fmt: skip
+
+    [number] = [number for number, line in enumerate(lines) if line.startswith("m ")]
+    assert lines[number].endswith("33.33")
+    assert lines[number + 1].endswith("31.5–68.5")
+
+
+# -- CSV ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("value", "expected"), [
+    ("=1+1", "'=1+1"),
+    ("+1", "'+1"),
+    ("-1", "'-1"),
+    ("@SUM(A1)", "'@SUM(A1)"),
+    ("\t=1", "'\t=1"),
+    ("\r=1", "'\r=1"),
+    ("\n=1", "'\n=1"),
+    ("  =1", "'  =1"),
+    ("\u00a0=1", "'\u00a0=1"),
+    ("＝1", "'＝1"),
+    ("(0.5, 0.5)", "(0.5, 0.5)"),
+    ("a=1", "a=1"),
+    (-3.5, -3.5),
+    (0, 0),
+    (None, ""),
+    ("a\x00b", "a\\u0000b"),
+])  # fmt: skip
+def test_a_text_stays_a_text_in_a_spreadsheet_and_a_number_a_number(value, expected):
+    assert safe_cell(value) == expected
+
+
+def test_flips_have_both_replies_whole(tmp_path):
+    long = "=" + "word " * 3000
+    rows = rows_of(flips_csv(comparison(tmp_path, reply=long)))
+
+    assert [row["right"] for row in rows if row["dataset"] == L2] == ["b", "a<b>"]
+    assert rows[-1]["baseline_reply"] == f"'{long}"
+    assert rows[-1]["run_reply"] == "reply 0 ."
+
+
+def test_figures_are_numbers_with_what_they_stand_for(tmp_path):
+    text = figures_csv(comparison(tmp_path, published=read_published()))
+
+    rows = rows_of(text)
+    [mine] = [r for r in rows if r["kind"] == "accuracy" and r["dataset"] == L2
+              and r["run"] == "b" and r["platform"] == "overall"]  # fmt: skip
+    [theirs] = [r for r in rows if r["run"] == "GPT-4o" and r["dataset"] == L2
+                and r["platform"] == "overall"]  # fmt: skip
+    [overall] = [r for r in rows if r["kind"] == "difference" and r["dataset"] == L2
+                 and r["group"] == "all samples"]  # fmt: skip
+    assert (float(mine["value"]), mine["published"]) == (50.0, "0")
+    assert (theirs["value"], theirs["published"]) == ("2.87", "1")
+    assert (overall["run"], overall["baseline"], overall["only_run_right"]) == ("b", "a<b>", "1")
+    assert None not in {key for row in rows for key in row}  # no row is longer than the head
+
+
+# -- Markdown -------------------------------------------------------------------------------------
+
+
+def test_every_row_of_a_markdown_table_has_the_cells_of_its_head(tmp_path):
+    text = as_markdown(comparison(tmp_path, published=read_published()))
+
+    tables = [block.splitlines() for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)]
+    assert len(tables) >= 7
+    for table in tables:
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in table} == {table[0].count("|")}
+
+
+@pytest.mark.parametrize("text", ["<b>", "[x](y)", "`y`", "*z*", "a|b", "# h", "http://x", "a_b_c"])
+def test_markdown_finds_no_markup_in_a_text(text):
+    import markdown_it
+
+    shown = markdown_it.MarkdownIt("commonmark").render(escaped(f"a {text}"))
+
+    inner = shown.strip().removeprefix("<p>").removesuffix("</p>")
+    assert "<" not in inner
+    assert inner.replace("&lt;", "<").replace("&gt;", ">") == f"a {text}"
+
+
+# -- the page -------------------------------------------------------------------------------------
+
+
+class Elements(HTMLParser):
+    """Tags and attributes as a browser sees them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.texts = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_the_page_shows_a_reply_as_text_and_loads_nothing(tmp_path):
+    page = Elements(as_page(comparison(tmp_path)))
+
+    assert "script" not in page.tags and "b" not in page.tags
+    assert EVIL in page.texts
+    assert not [a for a in page.attributes if a[0] in ("src", "href") or a[0].startswith("on")]
+
+
+def test_the_policy_allows_the_pages_own_style_sheet_only(tmp_path):
+    text = as_page(comparison(tmp_path))
+
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    [style] = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    checksum = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{checksum}'; base-uri 'none'; form-action 'none'"
+    )
+    assert " style=" not in text
+
+
+def test_the_page_holds_no_more_flips_and_no_longer_replies_than_it_can_show(tmp_path):
+    many = "x" * (MOST_FLIPS + 5)
+    text = as_page(comparison(tmp_path, reply="word" * LONGEST_REPLY, hits=(many, many.replace("x", "."))))  # fmt: skip
+
+    assert text.count("<dt>truth</dt>") == MOST_FLIPS + 1  # and one of L1
+    assert "and 5 more; flips.csv has all" in text
+    assert f"({3 * LONGEST_REPLY} more characters)" in text
+
+
+@pytest.mark.parametrize("make", [as_page, as_markdown, figures_csv, flips_csv])
+def test_no_file_names_a_folder_of_this_machine(tmp_path, make):
+    text = make(comparison(tmp_path))
+
+    assert str(tmp_path) not in text
+    assert str(tmp_path.parent) not in text

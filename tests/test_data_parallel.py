@@ -1,0 +1,186 @@
+"""Several ranks of one run: every sample once, whatever becomes of a rank."""
+
+import os
+import re
+import signal
+
+import pytest
+
+from tests.support import tiny_checkpoint
+from tests.support.bench import L1, L2
+from tests.support.mock_server import MockServer, Reply
+from tests.support.ranks import (
+    RankBench,
+    finish,
+    process_of_rank,
+    rank_variables,
+    wait_until,
+)
+from tests.support.runs import api_model
+
+SAMPLES = 25
+
+
+def asked(output):
+    """How many samples a run says it has asked."""
+    return sum(map(int, re.findall(r"asked (\d+)", output)))
+
+
+def by_rank(bench, rank):
+    """How many answers a rank's own log has by now; rank 0 writes the run's log."""
+    logs = [log for log in bench.work_dir.glob("m/T*/m_*.jsonl")
+            if (f".rank{rank}-" in log.name) or (rank == 0 and ".rank" not in log.name)]  # fmt: skip
+    return sum(log.read_bytes().count(b'"kind":"answer"') for log in logs)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return tiny_checkpoint.build("qwen2_5_vl", tmp_path_factory.mktemp("checkpoint"))
+
+
+@pytest.fixture
+def bench(tmp_path, checkpoint):
+    return RankBench.make(tmp_path / "bench", checkpoint)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory, checkpoint):
+    """Score files of a run of one process."""
+    bench = RankBench.make(tmp_path_factory.mktemp("alone") / "bench", checkpoint)
+    ran = bench.run()
+    assert (ran.code, asked(ran.output)) == (0, SAMPLES), ran.output
+    return bench.scores()
+
+
+def test_two_ranks_ask_every_sample_once_and_score_as_one(bench, alone):
+    ran = bench.run(ranks=2)
+
+    assert ran.code == 0, ran.output
+    assert asked(ran.output) == SAMPLES
+    others = re.search(r"m: 25/25 \((\d+) by other ranks", ran.output)
+    assert others and 0 < int(others[1]) < SAMPLES, ran.output
+    assert ran.stdout.count("n = 15") == ran.stdout.count("n = 10") == 1  # only rank 0 prints
+    assert (len(bench.answered()), bench.answered().total()) == (SAMPLES, SAMPLES)
+    assert bench.rank_logs() == []
+    assert bench.scores() == alone
+
+
+# ---- a rank that is killed -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory, checkpoint):
+    """After the SIGKILL of one of two ranks in the middle of a run."""
+    bench = RankBench.make(tmp_path_factory.mktemp("killed") / "bench", checkpoint)
+    launcher = bench.start(ranks=2, env={"MOST_OF_RANK_0": "6", "MOST_OF_RANK_1": "4"})
+    wait_until(lambda: (by_rank(bench, 0), by_rank(bench, 1)) == (6, 4), launcher)
+    os.kill(process_of_rank(launcher, 1), signal.SIGKILL)
+    ran = finish(launcher)
+    bench.gate.touch()
+    return bench, ran
+
+
+def test_a_killed_rank_ends_the_run_and_keeps_what_all_have_answered(killed):
+    bench, ran = killed
+
+    assert ran.code == 1
+    assert "Interrupted. Nothing that was answered is lost" in ran.stdout
+    assert (len(bench.answered()), bench.answered().total()) == (10, 10)
+    assert bench.rank_logs() != []
+
+
+def test_what_a_killed_group_has_answered_is_scored_as_it_stands(killed, tmp_path):
+    bench = killed[0].copy_to(tmp_path / "copy")
+
+    ran = bench.run("--mode", "eval")
+
+    answered = re.findall(r"(\d+) of \d+ answered", ran.output)
+    assert (ran.code, sum(map(int, answered))) == (1, 10), ran.output
+    assert (bench.answered().total(), bench.rank_logs()) == (10, [])
+
+
+@pytest.mark.parametrize("ranks", [None, 2, 3])
+def test_another_number_of_ranks_asks_only_what_a_killed_group_has_not(
+    ranks, killed, tmp_path, alone
+):
+    bench = killed[0].copy_to(tmp_path / "copy")
+
+    ran = bench.run(ranks=ranks)
+
+    assert (ran.code, asked(ran.output)) == (0, SAMPLES - 10), ran.output
+    assert (len(bench.answered()), bench.answered().total()) == (SAMPLES, SAMPLES)
+    assert bench.rank_logs() == []
+    assert bench.scores() == alone
+
+
+# ---- ranks that do not fit together --------------------------------------------------------------
+
+
+def test_ranks_started_across_midnight_share_the_folder_of_rank_0(bench, alone):
+    with rank_variables(2) as variables:
+        first = bench.start(env=variables[0])
+        second = bench.start(env={**variables[1], "DAYS_AHEAD": "1"})
+        ran = finish(first)
+        assert (ran.code, finish(second).code) == (0, 0), ran.output
+
+    assert "by other ranks" in ran.output
+    assert (len(bench.answered()), bench.answered().total()) == (SAMPLES, SAMPLES)
+    assert bench.scores() == alone  # and there is one folder only
+
+
+def test_a_rank_with_another_work_dir_says_so_and_sigterm_ends_the_one_that_waits(bench):
+    elsewhere = bench.home / "elsewhere"
+    with rank_variables(2) as variables:
+        first = bench.start(env=variables[0])
+        second = finish(bench.start(env=variables[1], work_dir=elsewhere))
+        first.terminate()
+        ended = finish(first)
+
+    assert second.code == 1
+    assert "rank 1" in second.stderr
+    assert "this rank sees another work-dir than rank 0" in second.stderr
+    assert str(bench.work_dir) in second.stderr and str(elsewhere) in second.stderr
+    assert "Traceback" not in second.output + ended.output
+    assert (ended.code, bench.answers(), elsewhere.exists()) == (130, [], False), ended.output
+
+
+def test_a_silent_rank_is_given_up_and_the_others_ask_what_it_left(bench, alone):
+    with rank_variables(2) as variables:
+        bench.env = {"EVAL_RANK_SILENCE_S": "5"}
+        first = bench.start(env={**variables[0], "MOST_OF_RANK_0": "1"})
+        second = bench.start(env={**variables[1], "MOST_OF_RANK_1": "3"})
+        wait_until(lambda: by_rank(bench, 1) == 3, second)
+        second.send_signal(signal.SIGSTOP)
+        bench.gate.touch()
+        ran = finish(first)
+        kept = bench.answered()
+        second.send_signal(signal.SIGCONT)
+        late = finish(second)
+
+    assert ran.code == 1  # or torchrun would wait for the silent one
+    assert "rank 1 was silent for more than 5 s and was given up" in ran.stderr
+    assert "25 of" not in ran.output and ran.output.count(" answered\n") == 2
+    assert (len(kept), asked(ran.output)) == (SAMPLES, SAMPLES - 3), ran.output
+    assert bench.scores() == alone
+    assert late.code == 0  # or torchrun would end the others, too
+    assert "was silent for too long, rank 0 goes on without it" in late.stderr
+    again = bench.run()
+    assert (again.code, asked(again.output), bench.rank_logs()) == (0, 0, []), again.output
+    assert bench.scores() == alone
+
+
+# ---- models that are not shared ------------------------------------------------------------------
+
+
+def test_of_several_ranks_one_asks_a_server(bench):
+    def reply(request):
+        return Reply("B" if "Question " in request.text else "(0.2, 0.15)")
+
+    with MockServer(reply) as server:
+        bench.write_config({"m": api_model(server.url)})
+        ran = bench.run(ranks=2)
+        texts = [request.text for request in server.requests]
+
+    assert (ran.code, len(texts), len(set(texts))) == (0, SAMPLES, SAMPLES), ran.output
+    assert set(bench.scores()) == {L1, L2}
+    assert bench.rank_logs() == []

@@ -1,0 +1,456 @@
+"""Several requests at once give the answers that each gives alone. On tiny checkpoints, fp32, sdpa."""
+
+import random
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("qwen_vl_utils")
+
+import torch
+from PIL import Image
+
+from models.local_batching import Batcher, CannotCollate, OutOfMemory, nearest_in_length
+from models.local_collating import collate, split, trimmed
+from models.local_wrapper import LocalModelWrapper
+from tests.support import tiny_checkpoint
+from tests.support.mock_server import MockServer
+from tests.support.stage import Stage
+from utils.contracts import Abandoned, CallError
+from utils.errors import StopRun
+from utils.run_folder import safe_name
+
+L2 = "GUIElementGrounding"
+PICTURES = 48
+NEW_TOKENS = 8
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A random checkpoint of each family, with weights large enough to react to every picture."""
+    torch.set_num_threads(1)
+    root = tmp_path_factory.mktemp("checkpoints")
+    return {
+        family: tiny_checkpoint.build(family, root / family, dtype="float32", spread=6)
+        for family in tiny_checkpoint.FAMILIES
+    }
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory):
+    """Messages on pictures of many sizes, with texts of many lengths."""
+    folder, dice = tmp_path_factory.mktemp("pictures"), random.Random(3)
+    found = []
+    for number in range(PICTURES):
+        path = folder / f"{number}.png"
+        wh = (dice.randrange(40, 500), dice.randrange(40, 400))
+        Image.effect_noise(wh, 80).convert("RGB").save(path)
+        text = "Where is " + "it " * dice.randrange(1, 30)
+        found.append([
+            {"role": "user", "type": "image", "value": str(path)},
+            {"role": "user", "type": "text", "value": text},
+        ])  # fmt: skip
+    return found
+
+
+def preprocess(message, model, processor, **kwargs):
+    """A user's own: the processor alone, its resize and its picture tokens."""
+    turns = [
+        {
+            "role": "user",
+            "content": [{"type": "image"}, {"type": "text", "text": message[1]["value"]}],
+        }
+    ]
+    text = processor.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    with Image.open(message[0]["value"]) as picture:
+        return processor(text=[text], images=[picture.convert("RGB")], return_tensors="pt")
+
+
+def postprocess(outputs, model, processor, **kwargs):
+    """A user's own: needs the prompt in front of the completion, and batch size 1."""
+    assert len(outputs) == 1
+    return processor.decode(outputs[0][kwargs["input_length"] :], skip_special_tokens=True)
+
+
+FUNCTIONS = {"default functions": {}, "user functions": {"preprocess_function": preprocess, "postprocess_function": postprocess}}  # fmt: skip
+
+
+def encoded_all(wrapper, questions):
+    return [wrapper.encode(wrapper.request(messages, L2)) for messages in questions]
+
+
+def replies(wrapper, encoded, size):
+    return [
+        (generation.text, generation.reply, generation.finish_reason, dict(generation.usage))
+        for start in range(0, len(encoded), size)
+        for generation in wrapper.generate_encoded(encoded[start : start + size])
+    ]
+
+
+@pytest.mark.parametrize("functions", FUNCTIONS)
+@pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
+def test_a_batch_answers_as_each_request_does_alone(family, functions, folders, questions):
+    wrapper = LocalModelWrapper(
+        "tiny", model_path=str(folders[family]), generate_cfg={"max_new_tokens": NEW_TOKENS},
+        **FUNCTIONS[functions],
+    )  # fmt: skip
+    encoded = encoded_all(wrapper, questions)
+
+    alone = replies(wrapper, encoded, 1)
+
+    assert len({text for text, *_ in alone}) >= 10
+    assert replies(wrapper, encoded, 4) == alone
+    assert replies(wrapper, encoded, 8) == alone
+
+    swapped = [*encoded[1::-1], *encoded[2:8]]  # the comparison sees it when two change places
+    assert replies(wrapper, swapped, 8) != alone[:8]
+
+
+@pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
+def test_the_first_logits_of_a_batch_are_those_of_each_request_alone(family, tmp_path, questions):
+    folder = tiny_checkpoint.build(family, tmp_path / family, dtype="float32")
+    wrapper = LocalModelWrapper("tiny", model_path=str(folder))
+    encoded = encoded_all(wrapper, questions)
+    model = wrapper._load().model
+    alone = torch.cat([first_logits(model, each.inputs) for each in encoded])
+
+    for size in (4, 8):
+        together = torch.cat(
+            [
+                first_logits(model, collate([each.inputs for each in encoded[at : at + size]], 0))
+                for at in range(0, PICTURES, size)
+            ]
+        )
+        assert (together - alone).abs().max() < 1e-4
+
+
+def first_logits(model, inputs):
+    with torch.inference_mode():
+        made = model.generate(
+            **inputs, max_new_tokens=1, output_logits=True, return_dict_in_generate=True
+        )
+    return made.logits[0]
+
+
+# ---- inputs and outputs ----------------------------------------------------------------------------
+
+
+def request(length, **more):
+    ids = torch.arange(1, length + 1).reshape(1, length)
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), **more}
+
+
+def test_ids_and_masks_are_padded_on_the_left():
+    batch = collate([request(2), request(4)], pad_id=9)
+
+    assert batch["input_ids"].tolist() == [[9, 9, 1, 2], [1, 2, 3, 4]]
+    assert batch["attention_mask"].tolist() == [[0, 0, 1, 1], [1, 1, 1, 1]]
+
+
+def test_without_masks_padding_is_masked_all_the_same():
+    batch = collate([{"input_ids": request(n)["input_ids"]} for n in (1, 3)], pad_id=9)
+
+    assert batch["attention_mask"].tolist() == [[0, 0, 1], [1, 1, 1]]
+
+
+def test_pictures_are_joined_in_order():
+    one, two = torch.full((3, 5), 1.0), torch.full((7, 5), 2.0)
+    batch = collate([request(2, pixel_values=one), request(4, pixel_values=two)], pad_id=9)
+
+    assert batch["pixel_values"].equal(torch.cat([one, two]))
+
+
+@pytest.mark.parametrize(("first", "second", "named"), [
+    ({"masks": torch.ones(1, 3, 5)}, {"masks": torch.ones(1, 4, 6)}, "input masks has shapes"),
+    ({"size": [1, 2]}, {"size": [3, 4]}, "input size (list) differs"),
+    ({"hint": 1}, {}, "hint are there for some samples"),
+])  # fmt: skip
+def test_what_cannot_be_put_together_is_named(first, second, named):
+    with pytest.raises(CannotCollate) as raised:
+        collate([request(2, **first), request(2, **second)], pad_id=0)
+
+    assert named in str(raised.value)
+
+
+def test_what_is_equal_everywhere_is_kept_as_it_is():
+    assert collate([request(2, mode="chat"), request(3, mode="chat")], pad_id=0)["mode"] == "chat"
+
+
+def test_rows_come_back_without_padding_on_either_side():
+    batch_ids = torch.tensor([[0, 0, 1, 2], [1, 2, 3, 4]])
+    outputs = torch.tensor([[0, 0, 1, 2, 7, 5, 0], [1, 2, 3, 4, 7, 7, 5]])
+
+    short, long = split(outputs, batch_ids, [2, 4])
+
+    assert trimmed(short, 2, frozenset([5]), pad_id=0).tolist() == [[1, 2, 7, 5]]
+    assert trimmed(long, 4, frozenset([5]), pad_id=0).tolist() == [[1, 2, 3, 4, 7, 7, 5]]
+
+
+@pytest.mark.parametrize(("completion", "kept"), [
+    ([7, 0, 0, 0], [7, 0]),  # the end token is the one that fills up
+    ([7, 7, 7, 0], [7, 7, 7, 0]),
+    ([7, 7, 7, 7], [7, 7, 7, 7]),
+])  # fmt: skip
+def test_an_end_token_that_fills_up_too_is_kept_once(completion, kept):
+    assert trimmed(torch.tensor([completion]), 0, frozenset([0]), pad_id=0).tolist() == [kept]
+
+
+def test_rows_of_a_method_that_leaves_the_prompt_out_are_kept_whole():
+    batch_ids = torch.tensor([[0, 1], [1, 2]])
+
+    rows = split(torch.tensor([[7, 5, 0], [7, 7, 5]]), batch_ids, [1, 2])
+
+    assert [row.tolist() for row in rows] == [[[7, 5, 0]], [[7, 7, 5]]]
+
+
+# ---- who goes together ------------------------------------------------------------------------------
+
+
+class Item:
+    """Something to generate for."""
+
+    nbytes = 1
+
+    def __init__(self, number, input_length=1):
+        self.number, self.input_length = number, input_length
+
+    def __repr__(self):
+        return str(self.number)
+
+
+class Model:
+    """Answers with ten times the number; holds its first batch until the others wait."""
+
+    def __init__(self, room=99, broken=()):
+        self.room, self.broken, self.batches = room, broken, []
+        self.may_go_on = threading.Event()
+
+    def __call__(self, items):
+        self.batches.append([item.number for item in items])
+        if len(self.batches) == 1:
+            assert self.may_go_on.wait(60)
+        if len(items) > self.room:
+            raise OutOfMemory(f"no room for {len(items)}")
+        if any(item.number in self.broken for item in items):
+            raise CallError("model", "broken")
+        return [10 * item.number for item in items]
+
+
+def ask_all(batcher, model, items, *, threads=None):
+    """Results (or what was raised), by item; all are waiting before the first batch ends."""
+    results = {}
+
+    def ask(item):
+        try:
+            with batcher.preparing():
+                pass
+            results[item.number] = batcher.generate(item)
+        except (CallError, StopRun, Abandoned) as error:
+            results[item.number] = error
+
+    with ThreadPoolExecutor(threads or len(items)) as pool:
+        for item in items:
+            pool.submit(ask, item)
+        model.may_go_on.set()
+    return results
+
+
+@pytest.mark.parametrize("size", [1, 3, "auto"])
+def test_everyone_gets_his_own_answer(size):
+    model = Model()
+
+    results = ask_all(Batcher(model, size, on_cpu=True), model, [Item(n) for n in range(20)])
+
+    assert results == {n: 10 * n for n in range(20)}
+    assert max(map(len, model.batches)) <= (size if size != "auto" else 8)
+
+
+def test_auto_grows_and_steps_back_when_memory_runs_out(capsys):
+    model = Model(room=3)
+
+    results = ask_all(Batcher(model, "auto", on_cpu=True), model, [Item(n) for n in range(40)])
+
+    assert results == {n: 10 * n for n in range(40)}
+    assert max(map(len, model.batches)) == 4  # tried once
+    assert [len(batch) for batch in model.batches].count(4) == 1
+    assert "out of memory with 4 at once; going on with 2" in capsys.readouterr().err
+
+
+def test_a_fixed_size_steps_back_too():
+    model = Model(room=1)
+
+    results = ask_all(Batcher(model, 4, on_cpu=True), model, [Item(n) for n in range(9)])
+
+    assert results == {n: 10 * n for n in range(9)}
+
+
+def test_one_that_is_too_large_by_itself_fails_alone():
+    model = Model(room=0)
+
+    results = ask_all(Batcher(model, 1, on_cpu=True), model, [Item(0)])
+
+    assert "no room for 1" in str(results[0])
+
+
+def test_a_request_that_fails_does_not_take_its_batch_with_it():
+    model = Model(broken=(5,))
+
+    results = ask_all(Batcher(model, 4, on_cpu=True), model, [Item(n) for n in range(8)])
+
+    assert isinstance(results.pop(5), CallError)
+    assert results == {n: 10 * n for n in range(8) if n != 5}
+
+
+def test_inputs_that_cannot_go_together_stop_a_run_with_a_fixed_size():
+    def run(items):
+        raise CannotCollate("input x differs between samples")
+
+    model = Model()
+    results = ask_all(Batcher(run, 2, on_cpu=True), model, [Item(0), Item(1)])
+
+    assert {str(error) for error in results.values()} == {
+        "input x differs between samples; set batch_size to 1"
+    }
+
+
+def test_inputs_that_cannot_go_together_go_one_by_one_with_auto(capsys):
+    model = Model()
+
+    def run(items):
+        if len(items) > 1:
+            raise CannotCollate("input x differs between samples")
+        return model(items)
+
+    results = ask_all(Batcher(run, "auto", on_cpu=True), model, [Item(n) for n in range(6)])
+
+    assert results == {n: 10 * n for n in range(6)}
+    assert "input x differs between samples; going on with one at a time" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("lengths", "count", "group"), [
+    ([10, 900, 12, 11, 950], 3, {0, 2, 3}),
+    ([900, 10, 12, 950, 901], 3, {0, 3, 4}),
+    ([5, 1, 9], 3, {0, 1, 2}),
+    ([5, 1, 9], 1, {0}),
+    ([5, 5, 5, 5], 2, {0, 1}),
+])  # fmt: skip
+def test_requests_of_similar_length_go_together_with_the_one_that_waited_longest(
+    lengths, count, group
+):
+    assert set(nearest_in_length(lengths, count)) == group
+
+
+def test_whoever_waits_when_the_run_stops_is_let_go():
+    model = Model()
+    batcher = Batcher(model, 1, on_cpu=True)
+    results = {}
+
+    def ask(number):
+        try:
+            results[number] = batcher.generate(Item(number))
+        except Abandoned:
+            results[number] = "abandoned"
+
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(3)]
+    threads[0].start()
+    wait_until(lambda: model.batches)
+    for thread in threads[1:]:
+        thread.start()
+    wait_until(lambda: len(batcher._waiting) == 2)
+
+    batcher.abandon()
+    model.may_go_on.set()
+    for thread in threads:
+        thread.join(60)
+
+    assert results == {0: 0, 1: "abandoned", 2: "abandoned"}
+
+
+def wait_until(is_so):
+    """Until another thread has come that far."""
+    gate = threading.Event()
+    for _ in range(6000):
+        if is_so():
+            return
+        gate.wait(0.01)
+    raise AssertionError("it never happened")
+
+
+# ---- whole runs --------------------------------------------------------------------------------------
+
+USER_MODULE = """
+    from models.local_defaults import default_preprocess_function
+
+    def preprocess(message, model, processor, **kwargs):
+        if not hasattr(model, "room"):
+            model.room, generate = kwargs["room"], model.generate
+            def limited(**inputs):
+                if len(inputs["input_ids"]) > model.room:
+                    raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+                return generate(**inputs)
+            model.generate = limited
+        return default_preprocess_function(message, model, processor, **kwargs)
+"""
+
+
+@pytest.fixture(scope="module")
+def runs_by_size(tmp_path_factory, folders):
+    """The answers of whole runs, by batch size; the last one runs out of memory on the way."""
+    home = tmp_path_factory.mktemp("runs")
+    with MockServer() as server:
+        stage = Stage.make(home, server, [("os_web", (220, 150)), ("os_ios", (100, 180))] * 4)
+        stage.module(USER_MODULE)
+        entry = {
+            "model_path": str(folders["qwen2_5_vl"]), "imp_type": "transformers",
+            "generate_cfg": {"max_new_tokens": NEW_TOKENS},
+            "preprocess_function": "mymodel.preprocess",
+        }  # fmt: skip
+        sizes = {
+            "one": (1, 99),
+            "four": (4, 99),
+            "auto": ("auto", 99),
+            "little memory": ("auto", 3),
+        }
+        model = {
+            name: {**entry, "batch_size": size, "kwargs": {"room": room}}
+            for name, (size, room) in sizes.items()
+        }
+        ran = stage.evaluate(model, env={"OMP_NUM_THREADS": "1"})
+        return stage, ran, list(sizes)
+
+
+def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(runs_by_size):
+    stage, ran, names = runs_by_size
+    assert ran.code == 0, ran.output
+
+    answers = {
+        name: [
+            (a["key"], a["raw"], a["reply"], a["sizes"]) for a in stage.answers(L2, safe_name(name))
+        ]
+        for name in names
+    }
+
+    assert len(answers["one"]) == 16
+    assert {name: found == answers["one"] for name, found in answers.items()} == dict.fromkeys(
+        names, True
+    )
+
+
+def test_a_run_that_runs_out_of_memory_says_so_and_goes_on(runs_by_size):
+    _, ran, _ = runs_by_size
+
+    assert ran.output.count("out of memory with 4 at once; going on with 2") == 1
+
+
+def test_a_run_says_how_long_the_model_waited_for_inputs(runs_by_size):
+    _, ran, names = runs_by_size
+
+    assert len(
+        re.findall(
+            r"the model generated for [\d.]+ s in \d+ batches of [\d.]+ and waited", ran.output
+        )
+    ) == len(names)

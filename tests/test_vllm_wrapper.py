@@ -1,0 +1,407 @@
+"""`imp_type: "vllm"` in real runs of `evaluate.py`, with a stand-in for vLLM's interpreter."""
+
+import json
+import os
+import select
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support import fake_vllm, runs
+
+L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
+SAMPLES = 15
+SECRETS = {"OPENAI_API_KEY": "sk-precious-openai-1", "WANDB_API_KEY": "precious-wandb-2"}
+
+
+class Place:
+    """A folder with a data root, a checkpoint, a config that tests change, and the stand-in."""
+
+    def __init__(self, home):
+        self.home = home
+        runs.make_data(home / "data")
+        self.checkpoint = home / "checkpoint"
+        self.checkpoint.mkdir()
+        (self.checkpoint / "config.json").write_text("{}")
+        (self.checkpoint / "model.safetensors").write_bytes(b"weights")
+        (home / "tmp").mkdir()
+        self.python = fake_vllm.install(home)
+        self.model = {"model_path": "checkpoint", "imp_type": "vllm",
+                      "generate_cfg": {"max_tokens": 16, "temperature": 0}}  # fmt: skip
+
+    def _call(self, behaviour, env):
+        config = runs.write_config(self.home / "c.json", model={"m": self.model})
+        arguments = ["--config", config, "--work-dir", self.home / "out"]
+        environ = {
+            "LMUData": str(self.home / "data"), "VLLM_PYTHON": str(self.python),
+            "TMPDIR": str(self.home / "tmp"), "FAKE_VLLM": behaviour,
+            "FAKE_VLLM_NOTES": str(self.home / "vllm_notes.jsonl"), **SECRETS, **(env or {}),
+        }  # fmt: skip
+        return arguments, {"cwd": self.home, "env": environ}
+
+    def run(self, *more, behaviour="", env=None):
+        arguments, where = self._call(behaviour, env)
+        return runs.evaluate(*arguments, *more, **where)
+
+    def start(self, *more, behaviour="", env=None):
+        arguments, where = self._call(behaviour, env)
+        return runs.start(*arguments, *more, **where)
+
+    @property
+    def started(self):
+        """The notes of every server that was started."""
+        return [note for note in fake_vllm.notes(self.home) if "pids" in note]
+
+    @property
+    def logs(self):
+        return list((self.home / "tmp").glob("vllm_*.log"))
+
+    def answers(self):
+        found = []
+        for log in (self.home / "out" / "m").glob("T*/*.jsonl"):
+            found += [json.loads(line) for line in log.read_text().splitlines()]
+        return [record for record in found if record["kind"] == "answer"]
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(tmp_path)
+
+
+def is_running(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"  # a zombie has ended; who should have reaped it is not this program
+
+
+def left_over(place):
+    return [pid for note in place.started for pid in note["pids"] if is_running(pid)]
+
+
+def all_end(handles, timeout_s=30):
+    """Whether all these processes end in time; zombies have."""
+    return all(select.select([handle], [], [], timeout_s)[0] for handle in handles)
+
+
+def wait_for_line(process, text):
+    for line in process.stderr:
+        if text in line:
+            return line
+    raise AssertionError(f"{text!r} was not said; {process.stdout.read()}")
+
+
+def wait_for_note(place, name, process):
+    """Blocks until the server has noted `name`; the run must go on meanwhile."""
+    while not any(name in note for note in fake_vllm.notes(place.home)):
+        with pytest.raises(runs.subprocess.TimeoutExpired):
+            process.wait(0.05)
+
+
+# ---- a run ---------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_is_evaluated_through_a_server_that_is_gone_afterwards(place):
+    place.model["serve_args"] = {"max-num-seqs": 8, "enforce-eager": True}
+    place.model["kwargs"] = {"min_pixels": 3136, "max_pixels": 200704}
+    ran = place.run(behaviour="family", env={"HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": ""})
+
+    assert ran.code == 0, ran.output
+    assert [record["raw"] for record in place.answers()] == ["B, says m"] * SAMPLES
+    [server] = place.started
+    assert server["argv"][:-1] == [
+        "-m", "vllm.entrypoints.openai.api_server", "--max-num-seqs=8", "--enforce-eager",
+        "--mm-processor-kwargs.min_pixels=3136", "--mm-processor-kwargs.max_pixels=200704",
+        f"--model={place.checkpoint}", "--served-model-name=m", "--host=127.0.0.1",
+    ]  # fmt: skip
+    assert left_over(place) == []
+    assert place.logs == []
+
+
+def test_no_secret_reaches_the_server_and_its_key_reaches_nobody(place):
+    ran = place.run()
+    [server] = place.started
+    key = server["environ"]["VLLM_API_KEY"]
+    assert len(key) >= 32
+    assert not set(SECRETS.values()) & set(server["environ"].values())
+    assert not any(key in word for word in server["argv"])
+    assert key not in ran.output
+    written = [path for path in (place.home / "out").rglob("*") if path.is_file()]
+    assert written and not any(key.encode() in path.read_bytes() for path in written)
+
+
+def test_each_server_has_its_own_key(place):
+    place.run("--limit", "1")
+    place.run("--limit", "1", "--fresh")
+    first, second = (server["environ"]["VLLM_API_KEY"] for server in place.started)
+    assert first != second
+
+
+def test_functions_of_the_user_have_the_form_for_api_models(place):
+    (place.home / "mine.py").write_text(
+        "def pre(message, model, processor, **kwargs):\n"
+        "    assert (model, processor) == (None, None)\n"
+        "    return [{'role': 'user', 'content': kwargs['dataset_name']}]\n"
+        "def post(response, model, processor, **kwargs):\n"
+        "    assert (model, processor) == (None, None)\n"
+        "    return response[:1]\n"
+    )
+    place.model |= {"preprocess_function": "mine.pre", "postprocess_function": "mine.post"}
+    ran = place.run(env={"PYTHONPATH": str(place.home)})
+    assert ran.code == 0, ran.output
+    file = runs.run_folder(place.home / "out", "m") / f"m_{L1}_scores.json"
+    assert json.loads(file.read_text())["easy"]["level_score"] == 1
+    [server] = place.started
+    assert "PYTHONPATH" not in server["environ"]
+
+
+@pytest.mark.parametrize("name", ["org/model 7B & co?x=1", "-dash", "ümläut"])
+def test_any_name_of_a_model_is_served(place, name):
+    config = runs.write_config(place.home / "named.json", model={name: place.model})
+    _, where = place._call("", None)
+    ran = runs.evaluate("--config", config, "--work-dir", "out", "--limit", "1", **where)
+    assert ran.code == 0, ran.output
+    [server] = place.started
+    assert f"--served-model-name={name}" in server["argv"]
+
+
+# ---- when a server is started ---------------------------------------------------------------------
+
+
+def test_where_all_answers_are_stored_no_server_is_started(place):
+    assert place.run().code == 0
+    again = place.run()
+    assert (again.code, len(place.started)) == (0, 1), again.output
+    assert again.output.count("asked 0") == 2
+
+
+@pytest.mark.parametrize(("changed", "asked"), [
+    ({"serve_args": {"max-num-seqs": 4, "gpu-memory-utilization": 0.5}}, 0),
+    ({"kwargs": {"serve_timeout_s": 50, "timeout_s": 70}}, 0),
+    ({"serve_args": ["--dtype", "float32"]}, SAMPLES),
+    ({"serve_args": {"chat-template": "template.jinja"}}, SAMPLES),
+    ({"kwargs": {"max_pixels": 200704}}, SAMPLES),
+    ({"generate_cfg": {"max_tokens": 17, "temperature": 0}}, SAMPLES),
+])  # fmt: skip
+def test_answers_are_asked_anew_exactly_where_the_change_can_alter_them(place, changed, asked):
+    (place.home / "template.jinja").write_text("{{ messages }}")
+    assert place.run().code == 0
+    place.model |= changed
+    assert place.run().code == 0
+    assert len(place.answers()) == SAMPLES + asked
+    assert len(place.started) == 1 + (asked > 0)
+
+
+@pytest.mark.parametrize("file", ["checkpoint/model.safetensors", "template.jinja"])
+def test_a_checkpoint_or_template_overwritten_in_place_is_noticed(place, file):
+    (place.home / "template.jinja").write_text("{{ messages }}")
+    place.model["serve_args"] = {"chat-template": "template.jinja"}
+    assert place.run().code == 0
+    (place.home / file).write_bytes(b"changed")
+    assert place.run().code == 0
+    assert len(place.answers()) == 2 * SAMPLES
+
+
+def test_a_check_starts_no_server_and_a_ping_starts_and_stops_one(place):
+    checked = place.run("--check")
+    assert (checked.code, place.started) == (0, []), checked.output
+    assert "9 requests to send" in checked.output
+    pinged = place.run("--check", "--ping")
+    assert (pinged.code, len(place.started)) == (0, 1), pinged.output
+    assert "B, says m" in pinged.output
+    assert left_over(place) == []
+
+
+def test_scoring_needs_neither_vllm_nor_the_checkpoint(place):
+    assert place.run().code == 0
+    (place.checkpoint / "config.json").unlink()
+    scored = place.run("--mode", "eval", behaviour="absent")
+    assert (scored.code, len(place.started)) == (0, 1), scored.output
+
+
+def test_what_the_checkpoint_brings_along_is_told(place):
+    brought = {"repetition_penalty": 1.05, "temperature": 0.7, "eos_token_id": 3}
+    (place.checkpoint / "generation_config.json").write_text(json.dumps(brought))
+    told = "takes from the checkpoint's generation_config.json: repetition_penalty 1.05 ("
+    assert told in place.run("--check").output
+    place.model["serve_args"] = {"generation-config": "vllm"}
+    assert told not in place.run("--check").output
+
+
+# ---- what stops a run before it starts ------------------------------------------------------------
+
+
+def test_all_problems_of_an_entry_are_told_before_anything_is_started(place):
+    place.model |= {
+        "model_path": "nowhere",
+        "serve_args": {"port": 80, "dtype": "float32"},
+        "generate_cfg": {"max_new_tokens": 5},
+        "dtype": "float32",
+    }
+    ran = place.run(behaviour="absent")
+    assert (ran.code, place.started) == (2, [])
+    for said in (
+        'serve_args: "--port": the server gets a free port; leave it out',
+        'model."m".dtype: only for local models (imp_type "transformers"); arguments of the vLLM '
+        'server go into "serve_args"',
+        'API models call it "max_tokens"',
+    ):
+        assert said in ran.stderr
+
+
+def test_missing_weights_and_a_python_without_vllm_are_told_together(place):
+    (place.checkpoint / "model.safetensors").unlink()
+    ran = place.run("--check", behaviour="absent")
+    assert (ran.code, place.started) == (2, [])
+    assert "checkpoint: no weight files in it" in ran.stderr
+    assert "vLLM is not installed there" in ran.stderr
+
+
+# ---- a server that does not come up ---------------------------------------------------------------
+
+
+def test_a_server_that_fails_at_once_shows_the_end_of_its_log_and_where_the_rest_is(place):
+    ran = place.run(behaviour="fail")
+    assert (ran.code, len(place.started)) == (1, 1), ran.output
+    assert "ended before it was ready (exit code 3)" in ran.stderr
+    assert "ValueError: this architecture is not known" in ran.stderr
+    assert "line 39 of its log" in ran.stderr and "line 5 of its log" not in ran.stderr
+    [log] = place.logs
+    assert str(log) in ran.stderr
+    assert "line 5 of its log" in log.read_text()
+    key = place.started[0]["environ"]["VLLM_API_KEY"]
+    assert key not in ran.output and key not in log.read_text()
+    assert "my key is [secret]" in log.read_text()
+    assert log.stat().st_mode & 0o077 == 0
+    assert "Traceback" not in ran.output
+
+
+def test_a_server_that_never_answers_is_given_up_and_ended(place):
+    place.model["kwargs"] = {"serve_timeout_s": 2}
+    ran = place.run(behaviour="hang family")
+    assert ran.code == 1, ran.output
+    assert "was not ready after 2 s (kwargs.serve_timeout_s)" in ran.stderr
+    assert "INFO loading" in ran.stderr
+    assert left_over(place) == []
+
+
+def test_a_program_that_cannot_be_executed_is_told(place):
+    place.python.write_text("#!/nowhere/python\n")
+    ran = place.run("--check")
+    assert ran.code == 2
+    assert "cannot be run" in ran.stderr
+
+
+def test_what_follows_of_settings_changed_later_is_started_by_a_worker_and_ends_too(place):
+    assert place.run().code == 0
+    place.model["generate_cfg"] = {"max_tokens": 3}  # all samples are known: nothing is warmed up
+    ran = place.run("--api-nproc", "16", behaviour="fail")
+    assert (ran.code, len(place.started)) == (1, 2), ran.output
+    assert ran.stderr.count("ended before it was ready") == 1
+
+
+# ---- a server that is lost in the middle of a run --------------------------------------------------
+
+
+@pytest.mark.parametrize(("behaviour", "said"), [
+    ("die:4", "the vLLM server ended while it was asked (exit code 9)"),
+    ("die:4 family", "the vLLM server ended while it was asked (exit code 9)"),
+    ("broken:4", "the vLLM server no longer works"),
+])  # fmt: skip
+def test_a_lost_server_stops_the_run_and_the_same_command_goes_on(place, behaviour, said):
+    ran = place.run("--api-nproc", "2", behaviour=behaviour)
+    assert ran.code == 1, ran.output
+    assert said in ran.stderr and "the same command goes on from here" in ran.stderr
+    assert ("CUDA error: an illegal memory access" in ran.stderr) is behaviour.startswith("die")
+    assert [record["status"] for record in place.answers()] == ["ok"] * 4
+    assert len(place.logs) == 1
+    assert left_over(place) == []
+    again = place.run()
+    assert again.code == 0, again.output
+    assert len(place.answers()) == SAMPLES
+
+
+# ---- a run that is stopped ------------------------------------------------------------------------
+
+
+def handles_of(place, process):
+    """Of the server and all that belongs to it, while they run."""
+    wait_for_note(place, "pids", process)
+    return [os.pidfd_open(pid) for pid in place.started[0]["pids"]]
+
+
+def stop(process, *signals):
+    for number in signals:
+        process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=30)
+    return process.returncode, stdout + stderr
+
+
+def test_an_interrupt_while_the_server_starts_ends_both(place):
+    process = place.start(behaviour="hang")
+    handles = handles_of(place, process)
+    wait_for_line(process, "starting a vLLM server")
+    code, output = stop(process, signal.SIGINT)
+    assert code == 130, output
+    assert all_end(handles, 0)
+    assert "Traceback" not in output
+
+
+def test_an_interrupt_while_a_worker_waits_for_the_server_ends_both(place):
+    assert place.run().code == 0
+    place.model["generate_cfg"] = {"max_tokens": 3}
+    (place.home / "vllm_notes.jsonl").unlink()
+    process = place.start("--api-nproc", "8", behaviour="hang")
+    handles = handles_of(place, process)
+    code, output = stop(process, signal.SIGINT)
+    assert code == 130, output
+    assert all_end(handles, 0)
+    assert {record["status"] for record in place.answers()} == {"ok"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_a_killed_run_takes_its_server_and_all_of_its_family_along(place, number):
+    process = place.start(behaviour="hold family")
+    handles = handles_of(place, process)
+    wait_for_note(place, "held", process)
+    assert not all_end(handles, 0)
+    code, _ = stop(process, number)
+    assert code == -number
+    assert all_end(handles)
+
+
+def test_a_run_that_is_told_to_end_ends_its_server(place):
+    process = place.start(behaviour="hold")
+    handles = handles_of(place, process)
+    wait_for_note(place, "held", process)
+    stop(process, signal.SIGTERM)
+    assert all_end(handles, 0)
+
+
+def test_a_run_killed_while_its_server_starts_takes_it_along(place):
+    process = place.start(behaviour="hang")
+    handles = handles_of(place, process)
+    stop(process, signal.SIGKILL)
+    assert all_end(handles)
+
+
+def test_a_server_whose_keeper_was_killed_ends_and_so_does_the_run(place):
+    process = place.start(behaviour="hold")
+    server, keeper = handles_of(place, process)
+    wait_for_note(place, "held", process)
+    signal.pidfd_send_signal(keeper, signal.SIGKILL)
+    code, output = stop(process)
+    assert code == 1, output
+    assert "the vLLM server ended while it was asked" in output
+    assert all_end([server], 0)
+
+
+def test_ctrl_c_at_a_terminal_does_not_reach_the_server(place):
+    process = place.start(behaviour="hold")
+    handles_of(place, process)
+    wait_for_note(place, "held", process)
+    for pid in place.started[0]["pids"]:
+        assert os.getsid(pid) != os.getsid(process.pid)
+    stop(process, signal.SIGKILL)

@@ -1,0 +1,143 @@
+"""`imp_type: "vllm"` with a real vLLM on the CPU; `make test-vllm` runs this, `make test` does not.
+
+Random checkpoints say the same through vLLM as through transformers in this process, token for
+token (greedy, float32). They are made to say ASCII alone: where a reply ends inside a character of
+several bytes, the two libraries write the torn end differently.
+"""
+
+import json
+import os
+import select
+import signal
+import subprocess
+
+import pytest
+
+from tests.support import runs, tiny_checkpoint
+
+DATA = runs.PROJECT / "sample_data"
+LIMIT = 18  # of L1 easy: every picture of the sample data
+GREEDY_TOKENS = 24
+KWARGS = {"min_pixels": 3136, "max_pixels": 200704}
+SERVE_ARGS = {"max-model-len": 8192, "max-num-seqs": 8, "enforce-eager": True, "dtype": "float32"}
+
+
+def build(family, folder):
+    """A random checkpoint whose answers depend on the prompt and are ASCII."""
+    import torch
+    import transformers
+
+    tiny_checkpoint.build(family, folder, dtype="float32", spread=6.0)
+    architecture = transformers.AutoConfig.from_pretrained(folder).architectures[0]
+    model = getattr(transformers, architecture).from_pretrained(folder, dtype=torch.float32)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    pieces = [tokenizer.decode([number]) for number in range(len(tokenizer))]
+    unwanted = [number for number, piece in enumerate(pieces) if not piece.isascii()]
+    with torch.no_grad():
+        model.get_output_embeddings().weight[unwanted] = 0.0  # logit 0: hardly ever the largest
+    model.save_pretrained(folder)
+    return folder
+
+
+class Place:
+    """Both ways to one checkpoint, in one config."""
+
+    def __init__(self, home, family):
+        self.home, self.checkpoint = home, build(family, home / "checkpoint")
+        common = {"model_path": str(self.checkpoint), "kwargs": KWARGS}
+        self.config = runs.write_config(home / "c.json", model={
+            "local": {**common, "imp_type": "transformers", "dtype": "float32", "device_map": "cpu",
+                      "generate_cfg": {"max_new_tokens": GREEDY_TOKENS, "do_sample": False}},
+            "vllm": {**common, "imp_type": "vllm", "serve_args": SERVE_ARGS,
+                     "generate_cfg": {"max_tokens": GREEDY_TOKENS, "temperature": 0}},
+        }, data={"GUIContentUnderstanding": {"mode": "easy"}, "GUIElementGrounding": {"mode": "all"}})  # fmt: skip
+        (home / "tmp").mkdir()
+        self.arguments = [
+            "--config",
+            self.config,
+            "--work-dir",
+            home / "out",
+            "--limit",
+            str(LIMIT),
+        ]
+        self.where = {"cwd": home, "env": {
+            "LMUData": str(DATA), "TMPDIR": str(home / "tmp"), "HF_HUB_OFFLINE": "1",
+            "VLLM_CPU_KVCACHE_SPACE": "1",
+        }}  # fmt: skip
+
+    def answers(self, model):
+        """By sample key."""
+        found = {}
+        for log in (self.home / "out" / model).glob("T*/*.jsonl"):
+            for line in log.read_text().splitlines():
+                record = json.loads(line)
+                if record["kind"] == "answer":
+                    found[record["key"]] = record
+        return found
+
+
+@pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl"])
+def place(request, tmp_path_factory):
+    """After a run of both models."""
+    assert os.environ.get("VLLM_PYTHON"), "VLLM_PYTHON must name a Python with vLLM: make test-vllm"
+    place = Place(tmp_path_factory.mktemp(request.param), request.param)
+    ran = runs.evaluate(*place.arguments, **place.where)
+    assert ran.code == 0, ran.output
+    print(ran.output)
+    return place
+
+
+def test_both_ways_give_the_same_answers(place):
+    local, served = place.answers("local"), place.answers("vllm")
+    assert local.keys() == served.keys() and len(local) == 2 * LIMIT
+    said = {key: (local[key]["raw"], served[key]["raw"]) for key in local}
+    distinct = len({one for one, _ in said.values()})
+    print(f"{len(said)} answers, {distinct} distinct, "
+          f"{sum(one == other for one, other in said.values())} equal")  # fmt: skip
+    assert {key: pair for key, pair in said.items() if pair[0] != pair[1]} == {}
+    assert distinct >= 10
+
+
+def test_both_ways_see_pictures_of_the_same_size(place):
+    local, served = place.answers("local"), place.answers("vllm")
+    tokens = {
+        key: [side[key]["usage"]["prompt_tokens"] for side in (local, served)] for key in local
+    }
+    assert {key: pair for key, pair in tokens.items() if pair[0] != pair[1]} == {}
+
+
+def test_nothing_of_the_server_is_left(place):
+    assert list((place.home / "tmp").glob("vllm_*.log")) == []
+    assert of_session_with(str(place.checkpoint)) == []
+
+
+def test_a_second_run_starts_no_server(place):
+    again = runs.evaluate(*place.arguments, **place.where)
+    assert again.code == 0, again.output
+    assert again.output.count("asked 0") == 4
+    assert "starting a vLLM server" not in again.output
+
+
+def test_a_killed_run_takes_all_processes_of_the_server_along(place):
+    process = runs.start(*place.arguments, "--model", "vllm", "--fresh", **place.where)
+    for line in process.stderr:
+        if "answers on port" in line:
+            break
+    pids = of_session_with(str(place.checkpoint))
+    assert len(pids) >= 3, pids  # keeper, API server, engine
+    handles = [os.pidfd_open(pid) for pid in pids]
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert all(select.select([handle], [], [], 30)[0] for handle in handles)
+    assert of_session_with(str(place.checkpoint)) == []
+
+
+def of_session_with(word):
+    """Process ids of every session in which a command line has this word."""
+    table = subprocess.run(
+        ["ps", "-wweo", "pid=,sess=,stat=,args="], capture_output=True, text=True, check=True
+    ).stdout  # fmt: skip
+    rows = [line.split(None, 3) for line in table.splitlines()]
+    own = str(os.getsid(0))
+    sessions = {row[1] for row in rows if word in row[3] and row[1] != own}
+    return [int(row[0]) for row in rows if row[1] in sessions and not row[2].startswith("Z")]

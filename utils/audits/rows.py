@@ -1,0 +1,64 @@
+"""What the sections of all audits share: pictures as numbers, shares with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Mask = NDArray[np.bool_]
+    Ints = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+
+Row = dict[str, Any]
+"""One line of a section's table: a name and plain numbers or texts, None where there is none."""
+
+
+class PictureNumbers:
+    """Numbers pictures in the order in which they come, so that a sample keeps four bytes."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def of(self, image: object) -> int:
+        """The number of a sample's picture."""
+        return self._numbers.setdefault(str(image), len(self._numbers))
+
+
+def share(hits: Mask | Floats, pictures: Ints) -> Row:
+    """A share in percent with its interval, and what it counts.
+
+    Args:
+        hits: shape (samples,), 0..1.
+        pictures: number of each sample's picture, shape (samples,).
+
+    Returns:
+        value, low, high, samples, pictures; low and high None under 10 pictures.
+    """
+    import numpy as np
+
+    from utils.statistics import interval
+
+    values = np.asarray(hits, dtype=np.float64)
+    bounds = interval(values, None, pictures)
+    return {
+        "value": percent(values.mean()) if len(values) else None,
+        "low": percent(bounds.low) if bounds else None,
+        "high": percent(bounds.high) if bounds else None,
+        "samples": len(values),
+        "pictures": len(np.unique(pictures)),
+    }
+
+
+def percent(fraction: float) -> float:
+    """A fraction in percent, as precise as anyone reads it."""
+    return round(100 * float(fraction), 2)
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Names in one text, the last of many only counted."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,161 @@
+"""What a finished run left in its folder: scored samples, analysis, scores, manifest.
+
+Comparisons and notebooks start from here; nothing of this runs a user's function or needs the data.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from utils.errors import UserError
+from utils.facts import SAMPLES_SUFFIX, open_samples
+
+MANIFEST_NAME = "manifest.json"
+
+_SAMPLES_FILE = re.compile(
+    rf"(?P<stem>.+){re.escape(SAMPLES_SUFFIX.removesuffix('.jsonl'))}(?P<partial>_partial)?\.jsonl"
+)
+_RUN_LINE = b'{"kind":"run"'
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredFiles:
+    """The derived files of one data set in a run's folder.
+
+    Attributes:
+        dataset, level, model: as the head of the samples file has them.
+        is_partial: they cover only a part of the data set (`--limit`, an unfinished run, one mode).
+        samples: one line each; see `utils.facts`.
+    """
+
+    dataset: str
+    level: str
+    model: str
+    is_partial: bool
+    samples: Path
+
+    @property
+    def analysis(self) -> dict[str, Any]:
+        """Sections by name, see `utils.analysis`; empty for a run without one."""
+        return read_json(self._beside("analysis"))
+
+    @property
+    def scores(self) -> dict[str, Any]:
+        """The score object; empty if its file is gone."""
+        return read_json(self._beside("score")) or read_json(self._beside("scores"))
+
+    def _beside(self, kind: str) -> Path:
+        found = _SAMPLES_FILE.fullmatch(self.samples.name)
+        assert found is not None  # that is how the file was found
+        return self.samples.with_name(f"{found['stem']}_{kind}{found['partial'] or ''}.json")
+
+
+def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:
+    """The data sets that a run's folder has scored samples of, by name.
+
+    Args:
+        newest: of a full and a partial set the one that was written last, not the full one.
+
+    Raises:
+        UserError: a samples file is of another version.
+    """
+    found: dict[str, ScoredFiles] = {}
+    names = [path for path in folder.glob("*.jsonl") if _SAMPLES_FILE.fullmatch(path.name)]
+    if newest:
+        names.sort(key=lambda path: -path.stat().st_mtime_ns)
+    else:
+        names.sort(key=lambda path: (path.stem.endswith("_partial"), path.name))
+    for path in names:
+        with open_samples(path) as (head, _):
+            files = ScoredFiles(
+                str(head["dataset"]), str(head["level"]), str(head["model"]),
+                bool(head["partial"]), path,
+            )  # fmt: skip
+        found.setdefault(files.dataset, files)
+    return dict(sorted(found.items(), key=lambda item: item[1].level))
+
+
+def find_run(path: Path) -> Path:
+    """The folder of a run: `path` itself, or the newest run of the model whose folder it is.
+
+    Raises:
+        UserError: there is none, or nothing in it was scored.
+    """
+    if not path.exists():
+        raise UserError(f"{path}: there is no such folder")
+    if not path.is_dir():
+        raise UserError(f"{path}: is a file; name the folder of the run")
+    if _has(path, "*_samples*.jsonl"):
+        # A model's folder may hold links to the newest files; the run itself lies below it.
+        runs = [run for run in _runs_below(path) if _has(run, "*_samples*.jsonl")]
+        return max(runs, key=last_start) if runs else path
+    runs = _runs_below(path)
+    scored = [run for run in runs if _has(run, "*_samples*.jsonl")]
+    if scored:
+        return max(scored, key=last_start)
+    if runs or last_start(path):
+        raise UserError(
+            f"{path}: has a log but no scored samples; run evaluate.py with the same --config, "
+            "--work-dir and --mode eval, nothing is asked again"
+        )
+    models = [folder.name for folder in _folders(path) if _runs_below(folder)]
+    if models:
+        raise UserError(f"{path}: holds the runs of {', '.join(models)}; name one of them")
+    raise UserError(
+        f"{path}: is no folder of a run; expected <work-dir>/<model>/T<date>_G<commit>, or "
+        "<work-dir>/<model> for its newest run"
+    )
+
+
+def last_start(folder: Path) -> str:
+    """When the newest run in a folder began, as its logs say; "" without a log."""
+    starts = [
+        str(json.loads(line).get("started_at", ""))
+        for log in folder.glob("*.jsonl")
+        if not log.is_symlink()  # the folder of a model links to its newest logs
+        for line in _lines(log)
+        if line.startswith(_RUN_LINE) and line.endswith(b"\n")
+    ]
+    return max(starts, default="")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object; empty if there is no such file.
+
+    Raises:
+        UserError: it is there and cannot be read.
+    """
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError:
+        raise UserError(f"{path}: is no JSON; run --mode eval again") from None
+    if not isinstance(value, dict):
+        raise UserError(f"{path}: is no JSON object; run --mode eval again")
+    return value
+
+
+def _lines(path: Path) -> Iterable[bytes]:
+    with path.open("rb") as file:
+        yield from file
+
+
+def _has(folder: Path, pattern: str) -> bool:
+    return any(folder.glob(pattern))
+
+
+def _folders(path: Path) -> list[Path]:
+    return sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.is_symlink())
+
+
+def _runs_below(path: Path) -> list[Path]:
+    found = _folders(path)
+    return [each for each in found if last_start(each) or _has(each, "*_samples*.jsonl")]

@@ -1,0 +1,286 @@
+"""`manifest.json` of a run's folder: what was asked of whom, with what, and how to do it again.
+
+Written when a run is done, from its log and from what is loaded by then, so that nothing waits for
+it; `--mode eval` renews what it does itself and keeps the facts of the asking. Its fields:
+
+format, model, config      the resolved config without secrets
+asking                     of the newest run that asked: started_at, ended_at, wall_s, cpu_s,
+                           command, git, versions, hardware, environment; only what the log has
+                           (`"from": "log"`) where the run did not live to write this file
+scoring                    of the newest scoring: at, command, git, environment
+datasets                   by name: level, mode, limit, started_at, samples, missing, left_out,
+                           statuses, tokens, answered (first and last time);
+                           runs: all that this folder has seen, with what they asked and reused;
+                           prompts {count, sha256}: over the messages as the model was shown them;
+                           annotations {file, bytes, md5, sha256};
+                           pictures {count, digest}: SHA-256 over the lines "<BLAKE3>  <path>\\n",
+                           sorted by path; functions: the user's, each with the hash of its code
+reproduce                  commands and inputs that a second run needs
+
+Paths: `$LMUData` is the data root, `$EVAL_WORK_DIR` the work-dir, `.` the project, `~` the home.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from utils.config_text import names_in
+from utils.data_root import data_root, image_root
+from utils.environment import PROJECT
+from utils.errors import UserError
+from utils.fingerprints import code_digest
+from utils.finished_runs import MANIFEST_NAME, read_json
+from utils.images import content_digest
+from utils.import_utils import resolve
+from utils.outputs import write_json
+from utils.plan import Plan
+from utils.predictions import LogView, Record, read_records, turn_key
+from utils.provenance import versions
+from utils.reproduce import command_line, reproduce
+from utils.run_folder import RunFolder
+from utils.surroundings import environment, git_state, hardware, portable
+
+FORMAT = 1
+
+
+def write_manifests(plan: Plan, model: str) -> None:
+    """Writes the manifest of each folder that a run has worked in for one model.
+
+    Raises:
+        StopRun: a folder cannot be written.
+    """
+    for folder, datasets in plan.written.items():
+        if folder.model == model:
+            write_manifest(plan, folder, datasets)
+
+
+def write_manifest(plan: Plan, folder: RunFolder, datasets: Sequence[str]) -> Path:
+    """Writes or renews the manifest of a run's folder.
+
+    Args:
+        datasets: those that this run asked or scored; what is known of others stays.
+
+    Raises:
+        StopRun: the folder cannot be written.
+    """
+    path = folder.path / MANIFEST_NAME
+    before = _readable(path)
+    runs = {name: _runs_in(folder.log(name)) for name in datasets}
+    asked_then = before.get("asking") or {} if plan.options.mode == "eval" else None
+    asking = _asking(plan, [runs[name][-1] for name in datasets], asked_then)
+    entries = dict(before.get("datasets") or {})
+    for name in datasets:
+        entries[name] = _dataset(plan, folder, name, runs[name], entries.get(name) or {})
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "model": folder.model,
+        "config": plan.dump,
+        "asking": asking,
+        "datasets": entries,
+    }
+    if plan.options.mode != "infer":
+        manifest["scoring"] = {
+            "at": _now(),
+            "command": command_line(plan.options.arguments),
+            "git": git_state(PROJECT),
+            "environment": environment(os.environ, ()),
+        }
+    elif "scoring" in before:
+        manifest["scoring"] = before["scoring"]
+    rewrite = portable({
+        "$LMUData": data_root(), "$IMAGE_ROOT_DIR": image_root(),
+        "$EVAL_WORK_DIR": plan.options.work_dir, ".": PROJECT,
+    })  # fmt: skip
+    manifest = rewrite(manifest)
+    manifest["reproduce"] = reproduce(manifest, plan.config.path)
+    write_json(path, plan.secrets.clean_object(rewrite(manifest)))
+    return path
+
+
+def _readable(path: Path) -> dict[str, Any]:
+    """The manifest from before; one that was spoilt is made anew."""
+    try:
+        return read_json(path)
+    except UserError:
+        return {}
+
+
+def _asking(
+    plan: Plan, ends: Sequence[tuple[Record, Record]], before: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The facts of the asking.
+
+    Args:
+        ends: the newest run of each data set and its end.
+        before: the facts that were written then; None if this run has asked.
+    """
+    runs, closings = zip(*ends, strict=True)
+    newest = max(runs, key=lambda run: run.get("started_at", ""))
+    end = max(closings, key=lambda end: end.get("ended_at", ""))
+    started_at = min(run.get("started_at", "") for run in runs)
+    facts = {
+        "started_at": started_at,
+        "ended_at": end.get("ended_at"),
+        "wall_s": end.get("wall_s"),
+        "cpu_s": end.get("cpu_s"),
+    }
+    if before is None:
+        return facts | {
+            "command": command_line(plan.options.arguments),
+            "git": git_state(PROJECT),
+            "versions": versions(),
+            "hardware": hardware(),
+            "environment": environment(os.environ, _config_names(plan.config.path)),
+        }
+    if before.get("hardware") and (before.get("ended_at") or "") >= started_at:
+        return dict(before)
+    return facts | {
+        "from": "log",
+        "command": command_line(newest.get("arguments") or ()),
+        "git": {"commit": newest.get("commit", "unknown"), "dirty": None},
+        "versions": newest.get("versions") or {},
+    }
+
+
+def _dataset(
+    plan: Plan,
+    folder: RunFolder,
+    name: str,
+    runs: Sequence[tuple[Record, Record]],
+    before: Mapping[str, Any],
+) -> dict[str, Any]:
+    run, _ = runs[-1]
+    data, entry = plan.data[name], plan.config.model[folder.model]
+    is_same_run = before.get("started_at") == run.get("started_at")
+    with closing(LogView(folder.log(name))) as log:
+        found: dict[str, Any] = {
+            "level": data.benchmark.level,
+            "mode": run.get("mode"),
+            "limit": run.get("limit"),
+            "started_at": run.get("started_at"),
+            "samples": len(log.covered),
+            "missing": log.missing,
+            "left_out": len(run.get("bad") or ()),
+            "runs": [
+                {"started_at": run.get("started_at"), "limit": run.get("limit"),
+                 **{key: end.get(key) for key in ("ended_at", "wall_s", "asked", "reused")}}
+                for run, end in runs
+            ],
+            **_of_answers(log),
+        }  # fmt: skip
+    if plan.options.mode != "eval":
+        samples = data.loaded.samples[: plan.options.limit]
+        found["annotations"] = _annotations(data.benchmark.annotation_file)
+        found["pictures"] = pictures_digest(
+            {str(sample.line["image_path"]): sample.image for sample in samples}
+        )
+    elif is_same_run:
+        kept = ("annotations", "pictures")
+        found |= {each: before[each] for each in kept if each in before}
+    found["functions"] = {
+        role: _function(role, dotted)
+        for role, dotted in {
+            "prompt": entry.custom_prompt.get(name),
+            "preprocess": entry.preprocess_function,
+            "postprocess": entry.postprocess_function,
+            "parse": plan.config.data[name].parse_function,
+        }.items()
+        if dotted
+    }
+    return found
+
+
+def _of_answers(log: LogView) -> dict[str, Any]:
+    """Statuses, tokens and prompts of the samples that a log covers, rotations included."""
+    statuses: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
+    prompts, times = [], []
+    for record in _all_turns(log):
+        statuses[record["status"]] += 1
+        for kind in ("prompt_tokens", "completion_tokens"):
+            tokens[kind] += (record.get("usage") or {}).get(kind) or 0
+        times.append(record.get("asked_at") or "")
+        prompts.append(json.dumps([record["key"], record.get("prompt")], sort_keys=True))
+    text = "\n".join(sorted(prompts))
+    return {
+        "statuses": dict(statuses),
+        "answered": [min(times), max(times)] if times else [],
+        "tokens": dict(tokens),
+        "prompts": {"count": len(prompts), "sha256": hashlib.sha256(text.encode()).hexdigest()},
+    }
+
+
+def _all_turns(log: LogView) -> Iterator[Record]:
+    for key in log.covered:
+        number = 0
+        while (record := log.record(turn_key(key, number))) is not None:
+            yield record
+            number += 1
+
+
+def _annotations(path: Path) -> dict[str, Any]:
+    data = path.read_bytes()
+    return {
+        "file": path.name,
+        "bytes": len(data),
+        "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
+
+
+def pictures_digest(pictures: Mapping[str, Path]) -> dict[str, Any]:
+    """One checksum of many pictures; the engine has hashed those it sent, which is remembered.
+
+    Args:
+        pictures: file by path relative to the image root.
+    """
+    whole, gone = hashlib.sha256(), 0
+    for name, file in sorted(pictures.items()):
+        try:
+            content = content_digest(file).removeprefix("blake3:")
+        except OSError:  # taken away while the run went on
+            content, gone = "gone", gone + 1
+        whole.update(f"{content}  {name}\n".encode("utf-8", "surrogatepass"))
+    found: dict[str, Any] = {"count": len(pictures), "digest": f"sha256:{whole.hexdigest()}"}
+    return found | ({"gone": gone} if gone else {})
+
+
+def _function(role: str, dotted: str) -> dict[str, Any]:
+    try:
+        return {"path": dotted, "code": code_digest(resolve(dotted, role=role))}
+    except UserError:  # taken away since the run was checked
+        return {"path": dotted, "code": None}
+
+
+def _config_names(path: Path) -> list[str]:
+    """Names that the config takes from the environment."""
+    try:
+        return sorted(set(names_in(path.read_text("utf-8-sig"))))
+    except (OSError, ValueError):
+        return []
+
+
+def _runs_in(path: Path) -> list[tuple[Record, Record]]:
+    """The runs of a log, oldest first, each with its end; empty for one that did not get there.
+
+    At least one pair, of empty ones for a log without any.
+    """
+    runs: list[tuple[Record, Record]] = []
+    for _, record in read_records(path):
+        if record.get("kind") == "run":
+            runs.append((record, {}))
+        elif record.get("kind") == "end" and runs:
+            runs[-1] = (runs[-1][0], record)
+    return runs or [({}, {})]
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,137 @@
+"""What is known of one of the two ways to a model: how it generates, how it resizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from utils.contracts import WH
+from utils.coordinates import smart_resize
+
+SERVERS = ("openai", "vllm")
+_UNSET = "unset"
+
+
+@dataclass(frozen=True, slots=True)
+class PixelLimits:
+    """Least and greatest area in pixels of a resized picture, and where they come from."""
+
+    least: int
+    most: int
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.least} to {self.most} pixels ({self.source})"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One model entry as far as it decides about answers.
+
+    Attributes:
+        name: in its config.
+        kind: `imp_type`.
+        sampling: settings by name; "unset" where neither config nor checkpoint has one.
+        factor: multiple in pixels that the checkpoint's pictures are resized to; None: unknown.
+        limits: candidates for its resize, the likeliest first.
+    """
+
+    name: str
+    kind: str
+    sampling: Mapping[str, Any]
+    factor: int | None = None
+    limits: tuple[PixelLimits, ...] = field(default_factory=tuple)
+
+    def picture_tokens(self, file_wh: WH, limits: PixelLimits) -> int:
+        """Tokens of a picture of this size after a resize within `limits`."""
+        assert self.factor is not None
+        height, width = smart_resize(file_wh[1], file_wh[0], self.factor, limits.least, limits.most)
+        return (height // self.factor) * (width // self.factor)
+
+
+def side_of(
+    name: str,
+    *,
+    kind: str,
+    generate_cfg: Mapping[str, Any],
+    kwargs: Mapping[str, Any],
+    checkpoint_settings: Mapping[str, Any],
+    vision: Mapping[str, Any],
+) -> Side:
+    """A model entry as a side.
+
+    Args:
+        kind: `imp_type`.
+        generate_cfg, kwargs: of the entry.
+        checkpoint_settings: generation_config.json of its checkpoint; {} where that is not here.
+        vision: "patch_size", "merge_size", "shortest_edge", "longest_edge" of its checkpoint's
+            image processor, as far as known.
+    """
+    if kind in SERVERS:  # vLLM takes the checkpoint's settings as defaults
+        sampling = _server_sampling(generate_cfg, checkpoint_settings if kind == "vllm" else {})
+    else:
+        sampling = _local_sampling(generate_cfg, checkpoint_settings)
+    factor = None
+    if vision.get("patch_size"):
+        factor = int(vision["patch_size"]) * int(vision.get("merge_size") or 1)
+    return Side(name, kind, sampling, factor, tuple(_limits(kind, kwargs, vision, generate_cfg)))
+
+
+def _limits(
+    kind: str, kwargs: Mapping[str, Any], vision: Mapping[str, Any], generate_cfg: Mapping[str, Any]
+) -> list[PixelLimits]:
+    own = (vision.get("shortest_edge"), vision.get("longest_edge"))
+    sent = (generate_cfg.get("extra_body") or {}).get("mm_processor_kwargs") or {}
+    asked = kwargs if kind == "transformers" else sent
+    found = []
+    if asked.get("min_pixels") or asked.get("max_pixels"):
+        least = int(asked.get("min_pixels") or own[0] or 1)
+        most = int(asked.get("max_pixels") or own[1] or least)
+        found.append(PixelLimits(min(least, most), most, "the config's"))
+    if own[0] and own[1]:
+        found.append(PixelLimits(int(own[0]), int(own[1]), "the checkpoint's own"))
+    return found
+
+
+def _local_sampling(
+    generate_cfg: Mapping[str, Any], checkpoint_settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    used = {**checkpoint_settings, **generate_cfg}
+    samples = bool(used.get("do_sample"))
+    return {
+        "temperature": used.get("temperature", 1.0) if samples else 0,
+        "top_p": used.get("top_p", _UNSET) if samples else _UNSET,
+        "top_k": used.get("top_k", _UNSET) if samples else _UNSET,
+        "repetition_penalty": _or_unset(used.get("repetition_penalty"), 1.0),
+        "max_tokens": used.get("max_new_tokens", _UNSET),
+    }
+
+
+def _server_sampling(
+    generate_cfg: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    used = {**defaults, **generate_cfg, **(generate_cfg.get("extra_body") or {})}
+    greedy = used.get("temperature") == 0
+    limit = used.get("max_tokens", used.get("max_completion_tokens", _UNSET))
+    return {
+        "temperature": used.get("temperature", _UNSET),
+        "top_p": _UNSET if greedy else used.get("top_p", _UNSET),
+        "top_k": _UNSET if greedy else used.get("top_k", _UNSET),
+        "repetition_penalty": _or_unset(used.get("repetition_penalty"), 1.0),
+        "max_tokens": limit,
+    }
+
+
+def _or_unset(value: Any, neutral: float) -> Any:
+    return _UNSET if value in (None, neutral) else value
+
+
+def setting_differences(a: Side, b: Side) -> list[str]:
+    """Generation settings that are not the same on both sides, one text each."""
+    found = []
+    for name, ours in a.sampling.items():
+        theirs = b.sampling[name]
+        if ours != theirs:
+            found.append(f"{name} {ours} in {a.name}, {theirs} in {b.name}")
+    return found

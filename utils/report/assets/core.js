@@ -1,0 +1,105 @@
+"use strict";
+/* Elements, numbers as text, and data files: what the other scripts of the page share.
+   Everything that comes from data becomes text nodes or attributes, never markup. */
+
+const Report = (() => {
+  const wanted = new Map(); // "rows/0" → {promise, resolve}
+
+  function slot(name, number) {
+    const key = `${name}/${number}`;
+    if (!wanted.has(key)) {
+      const entry = { started: false };
+      entry.promise = new Promise((resolve, reject) => Object.assign(entry, { resolve, reject }));
+      wanted.set(key, entry);
+    }
+    return wanted.get(key);
+  }
+
+  /** Called by each data file. */
+  function take(name, number, value) {
+    slot(name, number).resolve(value);
+  }
+
+  /** The value of data/<name>_<number>.js. A page from disk may not fetch, but add a script. */
+  function load(name, number) {
+    const entry = slot(name, number);
+    if (!entry.started) {
+      entry.started = true;
+      const script = document.createElement("script");
+      script.src = `data/${name}_${number}.js`;
+      script.onerror = () => entry.reject(new Error(`data/${name}_${number}.js is missing`));
+      script.onload = () => script.remove();
+      document.head.append(script);
+    }
+    return entry.promise;
+  }
+
+  const PROPERTIES = new Set(["hidden", "value", "tabIndex", "disabled", "open", "htmlFor"]);
+
+  /** An element: attributes, `class`, listeners by `on…`; children are nodes or become text. */
+  function el(tag, attributes, ...children) {
+    const element = document.createElement(tag);
+    fill(element, attributes, children);
+    return element;
+  }
+
+  function svg(tag, attributes, ...children) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    fill(element, attributes, children);
+    return element;
+  }
+
+  function fill(element, attributes, children) {
+    for (const [name, value] of Object.entries(attributes ?? {})) {
+      if (value === undefined || value === null) continue;
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (PROPERTIES.has(name)) element[name] = value;
+      else element.setAttribute(name, value);
+    }
+    element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  }
+
+  /** Style through the object model: a style attribute is what the page's policy forbids. */
+  function styled(element, style) {
+    for (const [name, value] of Object.entries(style)) element.style.setProperty(name, value);
+    return element;
+  }
+
+  const NAMES = {
+    os_windows: "Windows", os_mac: "macOS", os_linux: "Linux", os_ios: "iOS",
+    os_android: "Android", os_web: "Web",
+  };
+  /** A platform, or any other name of the data, as people read it. */
+  const label = (name) => NAMES[name] ?? (/^\w+$/.test(name) ? name.replaceAll("_", " ") : String(name));
+
+  /** The same at the head of a row. */
+  const heading = (name) => NAMES[name] ?? label(name).replace(/^[a-z]/, (first) => first.toUpperCase());
+
+  const VERDICTS = {
+    hit: ["✓", "hit"], miss: ["✗", "miss"], unparsed: ["?", "unreadable"],
+    "no answer": ["–", "no answer"], refused: ["⊘", "refused"], failed: ["!", "failed"],
+  };
+  /** Sign, word and colour of a verdict: never told apart by colour alone. */
+  function badge(verdict) {
+    const [sign, word] = VERDICTS[verdict] ?? ["·", String(verdict)];
+    return el("span", { class: `badge is-${String(verdict).replaceAll(" ", "-")}` },
+      el("span", { "aria-hidden": "true", class: "sign" }, sign), ` ${word}`);
+  }
+
+  const integer = new Intl.NumberFormat("en-US");
+  const whole = (number) => integer.format(number);
+  const percent = (value, digits = 1) => (value === null || value === undefined ? "–" : value.toFixed(digits));
+  const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
+
+  /** A number of an audit: whole ones whole, others with as many digits as tell something. */
+  function short(value) {
+    if (typeof value !== "number") return String(value);
+    if (Number.isInteger(value)) return whole(value);
+    const size = Math.abs(value);
+    return size >= 100 ? value.toFixed(0) : size >= 1 ? value.toFixed(2) : String(Number(value.toPrecision(3)));
+  }
+
+  const isCell = (value) => Boolean(value) && typeof value === "object" && "value" in value && "samples" in value;
+
+  return { take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, isCell, VERDICTS };
+})();

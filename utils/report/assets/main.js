@@ -1,0 +1,129 @@
+"use strict";
+/* Which view an address shows, and the keys that work everywhere. */
+
+(() => {
+  const { store, overview, gallery, stage, sample, whole } = Report;
+  const $ = (id) => document.getElementById(id);
+  const VIEWS = ["overview", "samples", "sample"];
+  let view = null;
+
+  function show(name) {
+    view = name;
+    for (const each of VIEWS) $(each).hidden = each !== name;
+    document.body.dataset.view = name;
+    $("to-overview").toggleAttribute("aria-current", name === "overview");
+    $("to-samples").toggleAttribute("aria-current", name !== "overview");
+    for (const id of ["to-overview", "to-samples"]) if ($(id).hasAttribute("aria-current")) $(id).setAttribute("aria-current", "page");
+  }
+
+  async function route() {
+    const [name, rest] = split(location.hash.slice(1));
+    if (name === "samples") {
+      const back = view === "sample";
+      show("samples");
+      await gallery.go(rest);
+      gallery.show();
+      $("gallery").focus({ preventScroll: true });
+      if (!back) document.title = `Samples · ${title()}`;
+      return;
+    }
+    if (name.startsWith("sample/")) {
+      const row = store.places.get(name.slice("sample/".length));
+      if (row !== undefined) return open(row);
+    }
+    show("overview");
+    document.title = title();
+  }
+
+  const split = (hash) => {
+    const at = hash.indexOf("?");
+    return at < 0 ? [hash, ""] : [hash.slice(0, at), hash.slice(at + 1)];
+  };
+
+  const title = () => `${store.summary.model ?? "Report"} · ${store.summary.run}`;
+
+  async function open(row) {
+    const entered = view !== "sample";
+    if (!gallery.rows.length && !gallery.query && !Object.keys(gallery.wanted).length) await gallery.filter({});
+    const place = gallery.rows.indexOf(row);
+    if (place >= 0) gallery.active = place;
+    $("previous").disabled = place <= 0;
+    $("next").disabled = place < 0 || place >= gallery.rows.length - 1;
+    show("sample");
+    await sample.show(row, place >= 0 ? `${whole(place + 1)} of ${whole(gallery.rows.length)}` : "outside the filters");
+    document.title = `${$("sample-title").textContent} · ${title()}`;
+    if (entered) $("sample-title").focus({ preventScroll: true });
+  }
+
+  const address = (row) => `#sample/${store.addresses[row]}`;
+  gallery.onOpen = (row) => { location.hash = address(row); };
+
+  function step(by) {
+    const place = gallery.rows.indexOf(sample.row) + by;
+    if (place < 0 || place >= gallery.rows.length || sample.row === null) return;
+    location.replace(address(gallery.rows[place])); // one step back leads to the samples again
+  }
+
+  function close() {
+    location.hash = gallery.address();
+  }
+
+  function onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
+    const field = event.target.closest("input, select, textarea");
+    if (field) {
+      if (event.key === "Escape") { field.blur(); $("gallery").focus(); event.preventDefault(); }
+      return;
+    }
+    if (act(event)) event.preventDefault();
+  }
+
+  /** Whether a key did something. */
+  function act(event) {
+    const { key } = event;
+    if (key === "h" || key === "?") $("help").showModal();
+    else if (key === "/") { location.hash = view === "samples" ? location.hash : gallery.address(); setTimeout(() => { $("search").focus(); $("search").select(); }); }
+    else if (key === "o") location.hash = "#overview";
+    else if (key === "s") location.hash = gallery.address();
+    else if (view === "sample") return inSample(event);
+    else if (view === "samples" && (key === "j" || key === "k")) gallery.move(gallery.active + (key === "j" ? 1 : -1));
+    else if (view === "samples" && key === "Enter" && event.target === document.body) gallery.onOpen(gallery.rows[gallery.active]);
+    else return false;
+    return true;
+  }
+
+  function inSample(event) {
+    const { key } = event;
+    if (stage.key(event)) return true;
+    if (key === "Escape") close();
+    else if (key === "j" || key === "ArrowRight") step(1);
+    else if (key === "k" || key === "ArrowLeft") step(-1);
+    else return false;
+    return true;
+  }
+
+  async function start() {
+    try {
+      await store.open();
+    } catch (error) {
+      $("loading").textContent = `The data of this report cannot be read: ${error.message}`;
+      return;
+    }
+    $("model").textContent = store.summary.model ?? "No samples";
+    $("run").textContent = store.summary.run;
+    overview.draw($("overview"));
+    gallery.start();
+    stage.start();
+    $("close").addEventListener("click", close);
+    $("previous").addEventListener("click", () => step(-1));
+    $("next").addEventListener("click", () => step(1));
+    $("to-help").addEventListener("click", () => $("help").showModal());
+    $("to-samples").addEventListener("click", (event) => { event.preventDefault(); location.hash = gallery.address(); });
+    addEventListener("keydown", onKey);
+    addEventListener("hashchange", route);
+    await route();
+    document.documentElement.dataset.ready = String(Math.round(performance.now()));
+  }
+
+  start();
+})();

@@ -1,0 +1,113 @@
+"use strict";
+/* One sample: its picture, what was asked, what came back, and how that became a verdict. */
+
+Report.sample = (() => {
+  const { el, label, badge, whole, short, store, stage, overview } = Report;
+  const $ = (id) => document.getElementById(id);
+  const SHOWN = new Set(["prompt", "prediction", "raw", "reasoning", "options", "answer", "chosen", "error",
+    "file_wh", "sent_wh", "seen_wh", "finish_reason", "usage", "latency_s", "attempts", "asked_at", "fingerprint", "key"]);
+  const sample = { row: null };
+  let turn = 0;
+
+  /** Shows a row; `position` says where it stands among the filtered ones. */
+  sample.show = async (row, position) => {
+    const mine = ++turn;
+    sample.row = row;
+    const picture = store.picture(row), text = store.columns.text[row];
+    $("sample-title").textContent = `${store.dataset(row).level ?? store.dataset(row).name} sample ${store.columns.index[row] ?? ""}`;
+    $("position").textContent = position;
+    const facts = await store.sample(row);
+    if (mine !== turn) return;
+    stage.show({ row, wh: facts.file_wh ?? picture?.wh ?? [1600, 1000], picture, alt: `Screenshot for: ${text ?? ""}` });
+    $("facts").replaceChildren(...panel(row, facts, picture).filter(Boolean));
+    $("facts").scrollTop = 0;
+  };
+
+  function panel(row, facts, picture) {
+    const status = store.value("status", row), verdict = store.value("verdict", row);
+    const wh = facts.file_wh ?? picture?.wh;
+    return [
+      el("div", { class: "asked" },
+        el("p", { class: "line" }, badge(status === "ok" || status === null ? verdict : status),
+          el("span", { class: "quiet" }, ["platform", "app", "split", "kind"].map((name) => store.value(name, row)).filter((value) => value !== null).map(label).join(" · "))),
+        el("p", { class: "instruction" }, store.columns.text[row] ?? "(no text)")),
+      facts.error ? el("div", { class: "block error" }, el("h3", {}, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")) : null,
+      facts.options ? options(facts) : null,
+      store.columns.box_frac[row] ? geometry(row, wh) : null,
+      reply(facts, status),
+      prompt(facts.prompt),
+      listing(row, facts, picture),
+    ];
+  }
+
+  const pre = (text) => el("pre", {}, text);
+
+  function options({ options: all, answer, chosen }) {
+    const letters = Object.keys(all).filter((letter) => all[letter] !== null);
+    const outside = chosen !== null && chosen !== undefined && !letters.includes(chosen);
+    return el("div", { class: "block" }, el("h3", {}, "Options"),
+      el("ol", { class: "options" }, letters.map((letter) => {
+        const right = letter === answer, taken = letter === chosen;
+        return el("li", { class: [right ? "right" : "", taken ? "taken" : ""].join(" ").trim() || null },
+          el("b", { class: "letter" }, letter), el("span", {}, String(all[letter])),
+          right ? el("span", { class: "tag good" }, "✓ right") : null,
+          taken ? el("span", { class: right ? "tag good" : "tag bad" }, "● chosen") : null);
+      })),
+      chosen === null || chosen === undefined ? el("p", { class: "quiet" }, "No option could be read from the reply.") : null,
+      outside ? el("p", { class: "quiet" }, `Chosen was ${chosen}, which is none of the options.`) : null);
+  }
+
+  function geometry(row, wh) {
+    const point = store.columns.point_frac[row], box = store.columns.box_frac[row], found = store.distance(row, wh);
+    const frac = (values) => values.map((value) => value.toFixed(4)).join(", ");
+    const px = (values) => (wh ? ` · ${values.map((value, place) => Math.round(value * wh[place % 2])).join(", ")} px` : "");
+    return el("div", { class: "block" }, el("h3", {}, "Click and target"), el("dl", { class: "pairs" },
+      pair("Distance", !found ? "no click" : found.px === 0 ? "inside the target"
+        : `${found.px.toFixed(found.px < 10 ? 1 : 0)} px from the target${found.sizes === null ? "" : `, ${found.sizes.toFixed(found.sizes < 10 ? 2 : 1)} target sizes`}`),
+      found ? pair("Target size", `${found.target.map((side) => Math.round(side)).join(" × ")} px`) : null,
+      pair("Click", point ? frac(point) + px(point) : "none"),
+      pair("Target", frac(box) + px(box))));
+  }
+
+  const pair = (name, value) => (value === null || value === undefined ? null : [el("dt", {}, name), el("dd", {}, value)]);
+
+  function reply(facts, status) {
+    const cut = facts.finish_reason === "length";
+    return el("div", { class: "block" },
+      el("h3", {}, "Reply", cut ? el("span", { class: "tag bad" }, "cut off at the token limit") : null),
+      facts.prediction === null || facts.prediction === undefined
+        ? el("p", { class: "quiet" }, status === "ok" ? "There is no reply." : "There was no answer.") : pre(String(facts.prediction)),
+      facts.raw !== null && facts.raw !== undefined
+        ? el("details", {}, el("summary", {}, "As it came, before the postprocess function"), pre(String(facts.raw))) : null,
+      facts.reasoning ? el("details", { open: true }, el("summary", {}, "Reasoning"), pre(String(facts.reasoning))) : null);
+  }
+
+  function prompt(messages) {
+    return el("div", { class: "block" }, el("h3", {}, "Prompt as sent"),
+      messages.length ? el("ol", { class: "messages" }, messages.map(({ role, type, value }) => el("li", {},
+        el("span", { class: "role" }, String(role)),
+        type === "image" ? el("span", { class: "tag" }, "picture") : pre(value)))) : el("p", { class: "quiet" }, "Not known."));
+  }
+
+  function listing(row, facts, picture) {
+    const wh = (size) => (size ? `${size[0]} × ${size[1]} px` : null);
+    const others = Object.entries(facts).filter(([name, value]) => !SHOWN.has(name) && value !== null);
+    return el("div", { class: "block" }, el("h3", {}, "Facts"), el("dl", { class: "pairs" },
+      pair("Data set", store.value("dataset", row)),
+      pair("Status", store.value("status", row)),
+      pair("Latency", facts.latency_s === undefined || facts.latency_s === null ? null : `${short(facts.latency_s)} s`),
+      pair("Attempts", facts.attempts),
+      pair("Finish reason", facts.finish_reason),
+      tokens(facts.usage).map(([name, count]) => pair(name, whole(count))),
+      pair("Asked at", facts.asked_at),
+      pair("Picture file", wh(facts.file_wh)), pair("Picture sent", wh(facts.sent_wh)), pair("Picture seen", wh(facts.seen_wh)),
+      pair("Picture", picture?.name),
+      others.map(([name, value]) => pair(label(name), overview.tree(value))),
+      pair("Key", facts.key), pair("Fingerprint", facts.fingerprint)));
+  }
+
+  const tokens = (usage) => Object.entries(usage ?? {}).filter(([, count]) => typeof count === "number")
+    .map(([name, count]) => [label(name).replace(/^./, (first) => first.toUpperCase()), count]);
+
+  return sample;
+})();

@@ -1,0 +1,171 @@
+"use strict";
+/* One picture with target and click: fits, zooms at the pointer, pans. Positions are fractions of
+   the picture file; the canvas has the picture's own shape, so they are fractions of it, too. */
+
+Report.stage = (() => {
+  const { el, svg, styled, store } = Report;
+  const $ = (id) => document.getElementById(id);
+  const MOST = 16, STEP = 1.25, MARGIN_PX = 8;
+  let shown = null; // {wh, box, point, isSharp: not a smaller view image}
+  let view = { scale: 1, x: 0, y: 0, fitted: true }; // CSS pixels per pixel of the file, place of the canvas
+  const fingers = new Map();
+  const stage = {};
+
+  stage.start = () => {
+    const host = $("stage");
+    const middle = () => [host.clientWidth / 2, host.clientHeight / 2];
+    $("zoom-in").addEventListener("click", () => zoomTo(view.scale * STEP, ...middle()));
+    $("zoom-out").addEventListener("click", () => zoomTo(view.scale / STEP, ...middle()));
+    $("zoom-fit").addEventListener("click", fit);
+    $("zoom-100").addEventListener("click", () => zoomOnTarget(1));
+    $("zoom-200").addEventListener("click", () => zoomOnTarget(2));
+    $("zoom-target").addEventListener("click", () => zoomOnTarget(null));
+    host.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      zoomTo(view.scale * Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), ...inside(event.clientX, event.clientY));
+    }, { passive: false });
+    host.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      fingers.set(event.pointerId, [event.clientX, event.clientY]);
+      host.setPointerCapture(event.pointerId);
+      host.classList.add("held");
+    });
+    host.addEventListener("pointermove", onMove);
+    for (const name of ["pointerup", "pointercancel"]) {
+      host.addEventListener(name, (event) => {
+        fingers.delete(event.pointerId);
+        if (!fingers.size) host.classList.remove("held");
+      });
+    }
+    new ResizeObserver(() => (view.fitted ? fit() : place())).observe(host);
+  };
+
+  /** A place of the window, from the corner that the canvas is placed from: inside the border. */
+  function inside(x, y) {
+    const host = $("stage"), area = host.getBoundingClientRect();
+    return [x - area.left - host.clientLeft, y - area.top - host.clientTop];
+  }
+
+  function onMove(event) {
+    const before = fingers.get(event.pointerId);
+    if (!before) return;
+    const now = [event.clientX, event.clientY];
+    const other = [...fingers].find(([id]) => id !== event.pointerId)?.[1];
+    fingers.set(event.pointerId, now);
+    if (other) { // two fingers: their distance zooms
+      const apart = (finger) => Math.max(1, Math.hypot(finger[0] - other[0], finger[1] - other[1]));
+      zoomTo(view.scale * apart(now) / apart(before), ...inside((now[0] + other[0]) / 2, (now[1] + other[1]) / 2));
+    } else {
+      view.x += now[0] - before[0];
+      view.y += now[1] - before[1];
+      view.fitted = false;
+      place();
+    }
+  }
+
+  /** Shows a picture; `wh` in pixels of the file, box and point as fractions of it. */
+  stage.show = ({ row, wh, picture, alt }) => {
+    const box = store.columns.box_frac[row], point = store.columns.point_frac[row];
+    const source = picture?.original ?? picture?.view;
+    shown = { wh, box, point, isSharp: Boolean(picture?.original) || Math.max(...wh) <= 1600 };
+    const layers = [];
+    if (source) layers.push(el("img", { src: source, alt, draggable: "false" }));
+    else layers.push(el("p", { class: "absent" }, "This picture was not found when the report was built"));
+    if (box && point) layers.push(leash(row, wh));
+    if (box) layers.push(styled(el("i", { class: "target", title: "target" }), fractions(box)));
+    if (point) {
+      layers.push(styled(el("i", { class: "point", title: "click" }), { left: `${100 * point[0]}%`, top: `${100 * point[1]}%` }));
+    }
+    $("canvas").replaceChildren(...layers);
+    $("canvas").className = source ? "canvas" : "canvas empty";
+    $("zoom-target").hidden = !box;
+    $("legend").replaceChildren(
+      ...(box ? [el("span", { class: "key box" }, "target")] : []),
+      ...(point ? [el("span", { class: "key dot" }, "click")] : []),
+      ...(box && !point ? [el("span", { class: "quiet" }, "no click could be read")] : []));
+    fit();
+  };
+
+  const fractions = (box) => ({
+    left: `${100 * box[0]}%`, top: `${100 * box[1]}%`, width: `${100 * (box[2] - box[0])}%`, height: `${100 * (box[3] - box[1])}%`,
+  });
+
+  /** A dashed line from the click to the nearest point of the target. */
+  function leash(row, wh) {
+    const found = store.distance(row, wh), point = store.columns.point_frac[row];
+    const path = found.px > 0 ? `M${point[0] * wh[0]} ${point[1] * wh[1]}L${found.near[0]} ${found.near[1]}` : "";
+    return svg("svg", { class: "leash", viewBox: `0 0 ${wh[0]} ${wh[1]}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+      svg("path", { class: "halo", d: path, "vector-effect": "non-scaling-stroke" }),
+      svg("path", { d: path, "vector-effect": "non-scaling-stroke" }));
+  }
+
+  function place() {
+    if (!shown) return;
+    styled($("canvas"), {
+      left: `${view.x}px`, top: `${view.y}px`, width: `${shown.wh[0] * view.scale}px`, height: `${shown.wh[1] * view.scale}px`,
+    });
+    $("canvas").classList.toggle("magnified", view.scale >= 3 && shown.isSharp);
+    $("zoom").value = `${Math.round(100 * view.scale)} %`;
+  }
+
+  function centred(scale) {
+    const host = $("stage");
+    return { scale, x: (host.clientWidth - shown.wh[0] * scale) / 2, y: (host.clientHeight - shown.wh[1] * scale) / 2 };
+  }
+
+  function fitScale() {
+    const host = $("stage");
+    const room = [host.clientWidth - 2 * MARGIN_PX, host.clientHeight - 2 * MARGIN_PX];
+    return Math.max(0.01, Math.min(room[0] / shown.wh[0], room[1] / shown.wh[1], MOST));
+  }
+
+  function fit() {
+    if (!shown || !$("stage").clientWidth) return;
+    view = { ...centred(fitScale()), fitted: true };
+    place();
+  }
+
+  function zoomTo(scale, x, y) {
+    if (!shown) return;
+    const next = Math.max(Math.min(fitScale(), 1) / 2, Math.min(MOST, scale));
+    const factor = next / view.scale;
+    view = { scale: next, x: x - (x - view.x) * factor, y: y - (y - view.y) * factor, fitted: false };
+    place();
+  }
+
+  /** A scale with target and click in the middle; null chooses one that shows both well. */
+  function zoomOnTarget(scale) {
+    if (!shown) return;
+    const { wh, box, point } = shown, host = $("stage");
+    const spots = [...(box ? [[box[0], box[1]], [box[2], box[3]]] : []), ...(point ? [point] : [])];
+    if (!spots.length) spots.push([0.5, 0.5]);
+    const xs = spots.map((spot) => spot[0] * wh[0]), ys = spots.map((spot) => spot[1] * wh[1]);
+    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const close = Math.min(0.6 * host.clientWidth / Math.max(1, right - left), 0.6 * host.clientHeight / Math.max(1, bottom - top), 4);
+    const next = scale ?? Math.max(close, fitScale());
+    view = {
+      scale: next, fitted: false,
+      x: host.clientWidth / 2 - next * (left + right) / 2, y: host.clientHeight / 2 - next * (top + bottom) / 2,
+    };
+    place();
+  }
+
+  /** Whether a key meant the picture. */
+  stage.key = (event) => {
+    const middle = [$("stage").clientWidth / 2, $("stage").clientHeight / 2];
+    const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+    if (event.shiftKey && event.key in moves) {
+      view = { ...view, x: view.x + moves[event.key][0], y: view.y + moves[event.key][1], fitted: false };
+      place();
+    } else if (event.key === "+" || event.key === "=") zoomTo(view.scale * STEP, ...middle);
+    else if (event.key === "-") zoomTo(view.scale / STEP, ...middle);
+    else if (event.key === "0") fit();
+    else if (event.key === "1") zoomOnTarget(1);
+    else if (event.key === "2") zoomOnTarget(2);
+    else if (event.key === "t") zoomOnTarget(null);
+    else return false;
+    return true;
+  };
+
+  return stage;
+})();

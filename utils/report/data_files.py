@@ -1,0 +1,86 @@
+"""Data for a page that is opened from disk: scripts that hand a value to the page.
+
+A page at `file:` may fetch nothing, but it may add script tags. Each file is one call,
+`Report.take("rows", 3, JSON.parse('...'))`; it is ASCII and holds no `<`, so nothing in a reply can
+end a script or a string, and `JSON.parse` (unlike a literal) gives `__proto__` no meaning.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Hide = Callable[[str], str]
+"""Removes this machine's paths from JSON text."""
+
+
+def to_json(value: Any) -> str:
+    """ASCII JSON on one line; numbers that JSON does not have become null."""
+    try:
+        return json.dumps(value, allow_nan=False, separators=(",", ":"))
+    except ValueError:  # a parse function may return NaN as a coordinate
+        return json.dumps(_finite(value), allow_nan=False, separators=(",", ":"))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return value
+
+
+def as_script(name: str, number: int, json_text: str) -> str:
+    """The script that hands a value to the page under a name and a number."""
+    safe = json_text.replace("<", "\\u003c").replace(">", "\\u003e")
+    quoted = safe.replace("\\", "\\\\").replace("'", "\\'")
+    return f"Report.take(\"{name}\",{number},JSON.parse('{quoted}'));\n"
+
+
+@dataclass
+class Chunks:
+    """Writes items to numbered scripts, so that the page can load the ones that it needs.
+
+    Attributes:
+        folder: where `<name>_<number>.js` go.
+        name: what the page asks for.
+        most_items, most_chars: a file is closed when it has reached either.
+        pack: makes the value of a file from its items.
+        firsts: number of the first item of each file, as far as written.
+    """
+
+    folder: Path
+    name: str
+    hide: Hide
+    pack: Callable[[list[Any]], Any]
+    most_items: int
+    most_chars: int = 1_000_000
+    firsts: list[int] = field(default_factory=list)
+    _items: list[Any] = field(default_factory=list)
+    _chars: int = 0
+    _count: int = 0
+
+    def add(self, item: Any, chars: int) -> None:
+        """One more item of about so many characters."""
+        self._items.append(item)
+        self._chars += chars
+        self._count += 1
+        if len(self._items) >= self.most_items or self._chars >= self.most_chars:
+            self.close()
+
+    def close(self) -> None:
+        """Writes what has gathered."""
+        if not self._items:
+            return
+        text = self.hide(to_json(self.pack(self._items)))
+        script = as_script(self.name, len(self.firsts), text)
+        path = self.folder / f"{self.name}_{len(self.firsts)}.js"
+        path.write_text(script, encoding="ascii")
+        self.firsts.append(self._count - len(self._items))
+        self._items, self._chars = [], 0
