@@ -45,8 +45,8 @@ from utils.parity.runs import compare_plans, two_plans
 from utils.parity.sides import Side, side_of
 from utils.plan import Plan
 from utils.python_calls import errors_for_callers, options_of, results_of
-from utils.rank_group import GivenUp, Group, joined
-from utils.ranks import SHARED_TYPES, Rank, rank_of, speak_of_errors_only
+from utils.ranks.group import GivenUp, Group, joined
+from utils.ranks.who import SHARED_TYPES, Rank, rank_of, speak_of_errors_only
 from utils.run_folder import (
     RunFolder,
     name_collisions,
@@ -66,6 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "--compare" in given:
         from utils.comparing.command import main as compare
 
+        if os.environ.get("RANK", "0") != "0":  # under torchrun one comparison is enough
+            return DONE
         return compare([each for each in given if each != "--compare"])
     load_dotenv_files()
     options = parse_arguments(arguments)

@@ -135,8 +135,8 @@ class Means:
         """The average of the means of the parts that are not empty, in percent.
 
         Returns:
-            value, low, high, samples, pictures; low and high None under 10 pictures; None where
-            all parts are empty or without weight.
+            value, low, high, samples, pictures (those that have a weight); low and high None under
+            10 pictures; None where all parts are empty or without weight.
         """
         import numpy as np
 
@@ -154,11 +154,11 @@ class Means:
             rows.append(places)
             weights.append(share / total * own)
             numbers.append(np.full(len(places), number))
-        where = np.concatenate(rows)
+        where, weight = np.concatenate(rows), np.concatenate(weights)
         pictures = self.answers.pictures[where]
         bounds = interval(
             self._hits[where],
-            np.concatenate(weights),
+            weight,
             pictures,
             np.concatenate(numbers) if len(counted) > 1 else None,
         )
@@ -167,7 +167,7 @@ class Means:
             "low": None if bounds is None else round(100 * bounds.low, 2),
             "high": None if bounds is None else round(100 * bounds.high, 2),
             "samples": len(where),
-            "pictures": len(np.unique(pictures)),
+            "pictures": len(np.unique(pictures[weight > 0])),
         }
 
 

@@ -21,6 +21,7 @@ from utils.errors import StopRun
 
 LARGEST_AUTO = 64
 LARGEST_AUTO_ON_CPU = 8  # there, memory that runs out ends the process instead of raising
+SECONDS_TO_END = 2.0  # for the batch that is under way when all is over
 GRACE_S = 0.02  # for requests that are just on their way, before a batch starts that is not full
 READY_BYTES = 4 * 1024**3  # of prepared inputs; pictures of 12 million pixels take 0.3 GB each
 
@@ -157,11 +158,18 @@ class Batcher(Generic[Item, Result]):
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Ends the generating thread after what it is doing, so that it holds no model any more."""
+        """Ends the generating thread, so that it holds no model any more.
+
+        It is waited for, but not for long: a thread that frees tensors while the interpreter goes
+        down aborts the process, one that hangs must not hold the exit.
+        """
         self.abandon()
         with self._changed:
             self._closed = True
+            thread = self._thread
             self._changed.notify_all()
+        if thread is not None:
+            thread.join(SECONDS_TO_END)
 
     # -- the generating thread --------------------------------------------------------------------
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from models.checkpoint import DTYPES, cuda_present, cuda_wanted
 
 PIXEL_LIMITS = ("min_pixels", "max_pixels")
+SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 _PENALTIES = ("repetition_penalty", "no_repeat_ngram_size", "encoder_repetition_penalty")
 
@@ -20,11 +22,22 @@ def placement_problems(device_map: Any, dtype: str | None, batch_size: Any) -> l
             f"device_map {device_map!r} asks for CUDA, and this machine has no usable CUDA device; "
             "leave device_map out to run on what is there"
         )
+    if isinstance(device_map, str) and device_map in SPREADING and _ranks() > 1:
+        found.append(
+            f"device_map {device_map!r} spreads the model over all GPUs, and torchrun starts "
+            f"{_ranks()} copies of it; leave device_map out, or start without torchrun"
+        )
     if dtype and dtype not in DTYPES:
         found.append(f"dtype {dtype!r} is unknown; known: {', '.join(DTYPES)}")
     if batch_size != "auto" and not (isinstance(batch_size, int) and batch_size >= 1):
         found.append(f'batch_size {batch_size!r} is neither a number from 1 nor "auto"')
     return found
+
+
+def _ranks() -> int:
+    """How many processes torchrun has started."""
+    count = os.environ.get("WORLD_SIZE", "1")
+    return int(count) if count.isdigit() else 1
 
 
 def generation_problems(

@@ -117,6 +117,7 @@ class LocalModelWrapper(WrapperDefaults):
         self._batcher: Batcher[Encoded, Generation] | None = None
         self._settings_lock = threading.Lock()
         self._settings: dict[str, str] = {}
+        self._code: dict[str, Any] = {}
         self._identity: Any = None
         self._img_size = whole_pixels(self.kwargs.get("img_size"))
         self._shrunk_pictures = ShrunkPictures(self._img_size)
@@ -195,6 +196,12 @@ class LocalModelWrapper(WrapperDefaults):
 
     def _settings_digest(self, dataset: str) -> str:
         with self._settings_lock:
+            if not self._code:
+                # Once, before a function has run: it may count in a global.
+                self._code = {
+                    "preprocess": code_digest(self._user_preprocess),
+                    "postprocess": code_digest(self._user_postprocess),
+                }
             if dataset not in self._settings:
                 if self._identity is None:
                     self._identity = self.model_identity or checkpoint.checkpoint_identity(
@@ -209,8 +216,7 @@ class LocalModelWrapper(WrapperDefaults):
                         "generate_function": self.generate_function,
                         "dtype": self.dtype,
                         "attn_implementation": self.attn_implementation,
-                        "preprocess": code_digest(self._user_preprocess),
-                        "postprocess": code_digest(self._user_postprocess),
+                        **self._code,
                         "defaults": DEFAULTS_VERSION,
                     }
                 )

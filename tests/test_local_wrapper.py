@@ -299,6 +299,37 @@ def test_functions_as_the_documentation_shows_them_work(make, picture):
     assert generation.sizes == plain.sizes
 
 
+CALLS = []
+
+
+def counting_preprocess(message, model, processor, **kwargs):
+    """A user's, with a global that changes from call to call."""
+    CALLS.append(1)
+    return default_preprocess_function(message, model, processor, **kwargs)
+
+
+def test_a_function_that_counts_its_calls_asks_for_the_same_answers_all_along(make, picture):
+    CALLS.clear()
+    wrapper = make(preprocess_function=counting_preprocess)
+    untouched = make(preprocess_function=counting_preprocess).request(messages_of(picture), L2)
+
+    wrapper.generate(wrapper.request(messages_of(picture), L1))
+
+    assert CALLS
+    assert wrapper.request(messages_of(picture), L2).fingerprint == untouched.fingerprint
+
+
+@pytest.mark.parametrize(("ranks", "problems"), [("1", 0), ("2", 1)])
+def test_a_model_that_spreads_over_all_gpus_goes_with_one_rank_only(
+    ranks, problems, make, monkeypatch
+):
+    monkeypatch.setenv("WORLD_SIZE", ranks)
+
+    found = make(device_map="auto").problems()
+
+    assert [problem[:18] for problem in found] == ["device_map 'auto' "] * problems
+
+
 def test_inputs_may_be_made_in_a_thread_while_the_model_generates(make, picture):
     from concurrent.futures import ThreadPoolExecutor
 

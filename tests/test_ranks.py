@@ -8,11 +8,11 @@ from models.local_loading import device_of_this_rank
 from tests.support.ranks import write_log
 from utils.errors import StopRun, UserError
 from utils.predictions import RunLog, read_records
-from utils.rank_group import GivenUp, Group
-from utils.rank_logs import merge, merge_leftovers, merge_newest_run, open_rank_log
-from utils.ranks import Rank, rank_of
+from utils.ranks.group import GivenUp, Group
+from utils.ranks.logs import merge, merge_leftovers, merge_newest_run, open_rank_log
+from utils.ranks.shares import Share, pieces
+from utils.ranks.who import Rank, rank_of
 from utils.run_folder import RunFolder
-from utils.shares import Share, pieces
 
 # ---- which rank ----------------------------------------------------------------------------------
 

@@ -160,7 +160,7 @@ def open_tab(browser, report):
 def test_the_overview_shows_scores_intervals_audits_and_provenance(open_tab):
     tab = open_tab()
 
-    text = tab.text("#overview")
+    text = tab.text("#view-overview")
 
     for expected in ("60.1", "95 % interval 50.6 to 68.2", "Windows", "48.20", "Coordinate audit", "per mille",
                      "Where the misses are", "warned <script>alert(1)", "3 samples on 1 picture"):  # fmt: skip
@@ -291,7 +291,7 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     tab.press("Escape")
     assert not tab.page.is_visible("#help")
     tab.press("o")
-    assert tab.page.is_visible("#overview")
+    assert tab.page.is_visible("#view-overview")
 
 
 def test_samples_follow_each_other_as_filtered(open_tab):
@@ -315,8 +315,15 @@ def test_a_link_opens_one_sample(open_tab, address, text):
     assert text in tab.text("#facts .instruction")
 
 
+@pytest.mark.parametrize("address", ["", "#overview"])
+def test_the_overview_begins_with_its_head_whatever_the_link(open_tab, address):
+    tab = open_tab(address=address)
+
+    assert tab.page.evaluate("scrollY") == 0
+
+
 def test_an_unknown_link_shows_the_overview(open_tab):
-    assert open_tab(address="#sample/Nothing/99").page.is_visible("#overview")
+    assert open_tab(address="#sample/Nothing/99").page.is_visible("#view-overview")
 
 
 # -- one sample -----------------------------------------------------------------------------------
@@ -484,6 +491,6 @@ def test_an_empty_run_says_so(open_tab, tmp_path):
 
     tab = open_tab(page)
 
-    assert "No sample has been scored yet" in tab.text("#overview")
+    assert "No sample has been scored yet" in tab.text("#view-overview")
     tab.go("#samples")
     assert tab.page.is_visible("#nothing")

@@ -125,7 +125,8 @@ def test_the_files_have_the_names_that_researchers_know(full):
     bench, _ = full
     assert derived(bench.folder()) == FULL
     assert {path.name for path in bench.folder().glob("*.jsonl")} == {
-        "m_GUIContentUnderstanding.jsonl", "m_GUIElementGrounding.jsonl",
+        "m_GUIContentUnderstanding.jsonl", "m_GUIContentUnderstanding_samples.jsonl",
+        "m_GUIElementGrounding.jsonl", "m_GUIElementGrounding_samples.jsonl",
     }  # fmt: skip
     assert not [path for path in bench.work_dir.rglob("*") if "tmp" in path.suffix]
 

@@ -105,15 +105,18 @@ def test_the_macro_average_of_six_unequal_platforms_is_covered(rate, pictures, r
     assert share >= 0.9
 
 
-@pytest.mark.parametrize("rates", [(0, 0), (0.05, 0.05), (0.5, 0.5), (0.5, 0)], ids=str)
-@pytest.mark.parametrize(("rate", "pictures"), itertools.product(RATES, (30, 100, 400)))
-def test_systems_that_are_equally_good_are_seldom_told_apart(rate, pictures, rates):
-    """Half of the pictures are equally hard for both; the correlations may differ."""
-    random = seeded(rate, pictures, *rates)
+@pytest.mark.parametrize(("rhos", "most"), [
+    ((0, 0), 0.06), ((0.05, 0.05), 0.06), ((0.5, 0.5), 0.06),
+    ((0.5, 0), 0.075),  # equal accuracies, but answers that could not be exchanged
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize(("rate", "pictures"), itertools.product(RATES, PICTURES))
+def test_systems_that_are_equally_good_are_seldom_told_apart(rate, pictures, rhos, most):
+    """Half of the pictures are equally hard for both systems."""
+    random = seeded(rate, pictures, *rhos)
     picture = unequal_pictures(pictures, random)
     shape = (DRAWS, pictures)
-    first, second = (beta_rates(rate, rho, random, shape) for rho in rates)
-    if rates[0] == rates[1]:
+    first, second = (beta_rates(rate, rho, random, shape) for rho in rhos)
+    if rhos[0] == rhos[1]:
         second = np.where(random.random(shape) < 0.5, first, second)
     differences = hits_of(first[:, picture], random) - hits_of(second[:, picture], random)
 
@@ -121,6 +124,6 @@ def test_systems_that_are_equally_good_are_seldom_told_apart(rate, pictures, rat
     low, high = difference_bounds(differences, layout)
     told_apart = np.mean([sign_flip_p(sums) <= 0.05 for sums in by_cell(differences, layout)])
 
-    assert told_apart <= 0.06
+    assert told_apart <= most
     assert ((low <= 0) & (high >= 0)).mean() >= 0.92
     assert (high - low).min() > 0.005

@@ -14,7 +14,7 @@ from utils.errors import StopRun, UserError
 from utils.exit_codes import DONE, SOME_FAILED
 from utils.plan import Plan
 from utils.predictions import LogView, RunLog
-from utils.rank_logs import merge_newest_run
+from utils.ranks.logs import merge_newest_run
 from utils.results import write_predictions, write_results
 from utils.rotations import SECTION, Rotations, all_answered
 from utils.run_folder import RunFolder, newest_log

@@ -10,8 +10,8 @@ from typing import Any
 from utils.contracts import Generation, Prompt
 from utils.errors import StopRun
 from utils.predictions import AnswerIndex, RunLog
+from utils.ranks.shares import Share
 from utils.records import Asked
-from utils.shares import Share
 
 Episode = Generator[Prompt, Generation, None]
 

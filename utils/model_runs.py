@@ -15,7 +15,6 @@ from utils.derived_files import rescore, scorer_of, write
 from utils.environment import PROJECT, is_set
 from utils.exit_codes import DONE, SOME_FAILED
 from utils.first_look import FirstLook
-from utils.group_runs import FollowersPart, LeadersPart, share_samples
 from utils.import_utils import resolve
 from utils.inference_tools import Engine, EngineSettings, Progress
 from utils.jobs import Job, Questions
@@ -25,8 +24,9 @@ from utils.plan import Plan
 from utils.predictions import AnswerIndex, RunLog
 from utils.prompting import prompt_builder
 from utils.provenance import Stopwatch, end_record, run_record
-from utils.rank_group import Group
-from utils.rank_logs import merge_leftovers, open_rank_log
+from utils.ranks.group import Group
+from utils.ranks.logs import merge_leftovers, open_rank_log
+from utils.ranks.runs import FollowersPart, LeadersPart, share_samples
 from utils.report.after_run import write_reports
 from utils.run_folder import RunFolder, git_commit
 
@@ -34,7 +34,7 @@ BATCH_OF_AUTO = 8
 
 
 class Team(Protocol):
-    """This process's part where several ranks ask one model; see `utils.group_runs`."""
+    """This process's part where several ranks ask one model; see `utils.ranks.runs`."""
 
     cpu_s: float
 

@@ -78,13 +78,22 @@ class Place:
 
 @pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl"])
 def place(request, tmp_path_factory):
-    """After a run of both models."""
+    """After a comparison of both ways."""
     assert os.environ.get("VLLM_PYTHON"), "VLLM_PYTHON must name a Python with vLLM: make test-vllm"
     place = Place(tmp_path_factory.mktemp(request.param), request.param)
-    ran = runs.evaluate(*place.arguments, **place.where)
-    assert ran.code == 0, ran.output
-    print(ran.output)
+    both = ["--parity", place.config, "--model", "local", "vllm"]
+    place.compared = runs.evaluate(*place.arguments, *both, **place.where)
+    assert place.compared.code == 0, place.compared.output
+    print(place.compared.output)
     return place
+
+
+def test_the_parity_command_finds_no_difference(place):
+    for dataset in ("GUIContentUnderstanding", "GUIElementGrounding"):
+        said = place.compared.stdout.partition(f"parity on {dataset}")[2].split("File:")[0]
+        assert f"answers             equal in {LIMIT} of {LIMIT}" in said
+        assert f"prompt tokens       equal in {LIMIT} of {LIMIT}" in said
+        assert "nothing differs" in said
 
 
 def test_both_ways_give_the_same_answers(place):

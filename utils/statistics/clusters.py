@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.intp]
 
 ASSUMED_CORRELATION = 0.4  # between two answers on a picture, as long as little is known of it
-ASSUMED_PICTURES = 3.0  # on so few informative pictures, the estimate counts as much
+ASSUMED_PICTURES = 4.0  # on so few informative pictures, the estimate counts as much
 LEAST_EFFECT = 0.9  # questions of differing difficulty on each picture can bring it below 1
 FEWEST_DF = 3.0
 FEWEST_OF_GROUP = 6.0  # pictures; fewer say little about their own spread
@@ -195,9 +195,12 @@ def design_effect(
     """How many times larger pictures make the variance, and the degrees of freedom of that.
 
     The estimated variance is noisy where few pictures decide. So it is read as a correlation
-    within pictures (1: all answers on a picture agree), drawn a little towards a usual value, and
-    never taken below 0. Only what pictures add is estimated, the binomial part is not, and the
-    degrees of freedom say so (Satterthwaite's formula for a known and an estimated part).
+    within pictures (1: all answers on a picture agree), and drawn towards a usual value the more,
+    the fewer pictures it rests on. Only what pictures add is estimated, the binomial part is not,
+    and the degrees of freedom say so (Satterthwaite's formula for a known and an estimated part).
+    They count half of the informative pictures: sums of rare hits are skewed, and an estimate
+    that happens to be low goes with a mean that is. The constants above are chosen by simulation
+    (`tests/test_statistics_simulation.py`).
 
     Args:
         cells: weighted sums, shape (rows, cells).
@@ -205,7 +208,7 @@ def design_effect(
         informative: how many pictures the estimate really rests on, shape (rows,).
 
     Returns:
-        Design effect (1 or more) and degrees of freedom, shape (rows,) each.
+        Design effect (`LEAST_EFFECT` or more) and degrees of freedom, shape (rows,) each.
 
     Source: Kish (1965), section 5.4; Satterthwaite (1946), An approximate distribution of
     estimates of variance components, Biometrics Bulletin 2.
@@ -221,7 +224,7 @@ def design_effect(
     known, assumed = np.square(informative), ASSUMED_PICTURES**2
     correlation = (known * estimated + assumed * ASSUMED_CORRELATION) / (known + assumed)
     effect = np.maximum(1 + correlation * (largest - 1), LEAST_EFFECT)
-    own = np.maximum(informative / 3, FEWEST_DF)
+    own = np.maximum(informative / 2, FEWEST_DF)
     return effect, own / np.square(np.maximum(np.abs(effect - 1) / effect, 1e-3))
 
 

@@ -20,7 +20,7 @@ from utils.statistics.clusters import (
 if TYPE_CHECKING:
     from utils.statistics.clusters import Floats, Ints
 
-LENT_HITS = 2.0
+LENT_HITS = 1.0
 FEWEST_PICTURES = 10  # fewer say nothing about the spread between pictures
 
 
@@ -98,8 +98,8 @@ def wilson_bounds(hits: Floats, layout: Layout) -> tuple[Floats, Floats]:
 def _relative_spread(cells: Floats, mean: Floats, layout: Layout) -> tuple[Floats, Floats]:
     """Variance of one sample in each group, over that at the overall mean; and it without bias.
 
-    Groups lend one another as many pictures as bring about two hits or misses; a group with few
-    or no hits would else pass as certain.
+    Groups lend one another as many pictures as bring about one hit and one miss; a group with few
+    hits or none would else pass as certain.
     """
     import numpy as np
 

@@ -4,12 +4,12 @@
 (() => {
   const { store, overview, gallery, stage, sample, whole } = Report;
   const $ = (id) => document.getElementById(id);
-  const VIEWS = ["overview", "samples", "sample"];
+  const VIEWS = ["overview", "samples", "sample"]; // their ids begin with "view-": no address may make the page jump
   let view = null;
 
   function show(name) {
     view = name;
-    for (const each of VIEWS) $(each).hidden = each !== name;
+    for (const each of VIEWS) $(`view-${each}`).hidden = each !== name;
     document.body.dataset.view = name;
     $("to-overview").toggleAttribute("aria-current", name === "overview");
     $("to-samples").toggleAttribute("aria-current", name !== "overview");
@@ -111,7 +111,7 @@
     }
     $("model").textContent = store.summary.model ?? "No samples";
     $("run").textContent = store.summary.run;
-    overview.draw($("overview"));
+    overview.draw($("view-overview"));
     gallery.start();
     stage.start();
     $("close").addEventListener("click", close);

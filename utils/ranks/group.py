@@ -4,7 +4,7 @@
     welcome/<word>           rank 0's answer: the token of this group
     <token>/beat/<rank>      goes up while the process lives; its finished samples
     <token>/given-up/<rank>  rank 0 goes on without it
-    <token>/...              notes about the models; see `utils.group_runs`
+    <token>/...              notes about the models; see `utils.ranks.runs`
 
 After a restart by torchrun an old group's notes are still in the store; words and token, unlike a
 count of restarts, which the machines may count differently, keep the groups apart.
@@ -21,8 +21,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from utils.errors import StopRun
-from utils.rank_store import Store, TorchStore
-from utils.ranks import Rank
+from utils.ranks.store import Store, TorchStore
+from utils.ranks.who import Rank
 
 START_S = 300.0  # for the first sign of life: torch from a busy network disk may take minutes
 POLL_S = 0.1

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any, Protocol, TypeVar
 
 from utils.errors import StopRun
-from utils.ranks import Rank
+from utils.ranks.who import Rank
 
 CONNECT_S = 300.0
 Value = TypeVar("Value")

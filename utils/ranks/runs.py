@@ -26,10 +26,10 @@ from typing import Any, Protocol
 from utils.errors import StopRun, UserError
 from utils.jobs import Job
 from utils.predictions import AnswerIndex, read_records
-from utils.rank_group import POLL_S, Group
-from utils.rank_logs import MERGED_KINDS, merge
+from utils.ranks.group import POLL_S, Group
+from utils.ranks.logs import MERGED_KINDS, merge
+from utils.ranks.shares import Share, pieces
 from utils.run_folder import RunFolder, safe_name
-from utils.shares import Share, pieces
 
 START_FILE = ".start-"
 START_FILE_S = 10.0  # until a network file system shows a new file on all machines

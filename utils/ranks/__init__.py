@@ -1,0 +1,1 @@
+"""Several processes that torchrun started ask one model: who, notes, signs of life, shares, logs."""
