@@ -1,1 +1,1 @@
-"""Several processes that torchrun started ask one model: who, notes, signs of life, shares, logs."""
+"""Several processes that torchrun started ask one model: who, notes, shares, logs and merging."""
