@@ -46,6 +46,8 @@ from utils.parity.sides import Side, side_of
 from utils.plan import Plan
 from utils.python_calls import errors_for_callers, options_of, results_of
 from utils.ranks.group import GivenUp, Group, joined
+from utils.ranks.runs import tell_failure
+from utils.ranks.store import GroupLost
 from utils.ranks.who import SHARED_TYPES, Rank, rank_of, speak_of_errors_only
 from utils.run_folder import (
     RunFolder,
@@ -142,9 +144,21 @@ def plans_of(options: Options, rank: Rank | None) -> list[Plan]:
         return [prepare(options, rank)]
     if rank is not None:
         raise UserError("--parity compares in one process; start it without torchrun")
-    every = replace(options, model=())
-    pair = prepare(every), prepare(replace(every, config=options.parity))
-    return two_plans(*pair, wanted=options.model)
+    pair = [replace(options, config=path) for path in (options.config, options.parity)]
+    first, second = (prepare(replace(each, model=_wanted_in(each))) for each in pair)
+    return two_plans(first, second, options.model)
+
+
+def _wanted_in(options: Options) -> tuple[str, ...]:
+    """The names of `--model` that a config has: the others may be the other config's."""
+    known = _reading(options).models
+    return tuple(name for name in options.model if name in known)
+
+
+def _reading(options: Options) -> ConfigReading:
+    modes = {name: benchmark.modes for name, benchmark in BENCHMARK.items()}
+    environ = WithStandIns(os.environ) if options.mode == "eval" else os.environ
+    return read_config(options.config, datasets=modes, planned=PLANNED, environ=environ)
 
 
 def prepare(options: Options, rank: Rank | None = None) -> Plan:
@@ -156,9 +170,7 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
     Raises:
         UserError: anything that stands in the way, one line each.
     """
-    modes = {name: benchmark.modes for name, benchmark in BENCHMARK.items()}
-    environ = WithStandIns(os.environ) if options.mode == "eval" else os.environ
-    reading = read_config(options.config, datasets=modes, planned=PLANNED, environ=environ)
+    reading = _reading(options)
     secrets = SecretFilter(secrets_in(reading.texts, os.environ))
     secrets.install()
     for warning in [*reading.warnings, *odd_settings()]:
@@ -277,6 +289,7 @@ def _side_of(plan: Plan) -> Side:
         kwargs=entry.kwargs,
         checkpoint_settings=checkpoint.read_generation_config(entry.model_path),
         vision=checkpoint.vision_settings(entry.model_path),
+        serve_args=entry.serve_args,
     )
 
 
@@ -300,20 +313,32 @@ def evaluate(plan: Plan, rank: Rank | None = None) -> int:
                 codes.append(SOME_FAILED)
             finally:
                 model.close()
+        codes.append(SOME_FAILED if group is not None and group.failed else DONE)
         return max(codes)
 
 
 def follow(plan: Plan, group: Group) -> int:
-    """What a rank other than 0 does: asks its share of each model's samples."""
+    """What a rank other than 0 does: asks its share of each model's samples.
+
+    Raises:
+        GroupLost: without rank 0, the store, or a common work-dir no model can be asked.
+    """
+    code = DONE
     for name, model in plan.models.items():
         try:
             take_part(plan, name, model, group)
         except GivenUp as late:  # no failure: torchrun would end the run of the others
             print(console.problem_report(late.problems, ran=True), file=sys.stderr)
             return DONE
+        except GroupLost:
+            raise
+        except UserError as error:  # the same model may work on other ranks, another one here
+            print(console.problem_report(error.problems, ran=True), file=sys.stderr)
+            tell_failure(group, name)
+            code = SOME_FAILED
         finally:
             model.close()
-    return DONE
+    return code
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.base import Sample, Table
-from benchmarks.circular_section import CircularCollector, circular_table
+from benchmarks.circular_section import CircularCollector, circular_figures, circular_table
 from benchmarks.rotation import rotated, rotation_count
 from utils.contracts import WH, Line
 from utils.predictions import turn_key
@@ -76,3 +76,7 @@ class Circular:
     def table(self, section: Mapping[str, Any]) -> Table:
         """The section for people."""
         return circular_table(section)
+
+    def figures(self, section: Mapping[str, Any]) -> dict[str, Any]:
+        """The same with intervals."""
+        return circular_figures(section)

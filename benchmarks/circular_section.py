@@ -66,8 +66,8 @@ class CircularCollector:
         """The section.
 
         `rows`, by difficulty and overall: `questions` and `flagged` of them (numbers); `plain`,
-        `circular`, `circular_unflagged` (cells with intervals; the last None where nothing is
-        flagged); `consistent`, `blind_plain`, `blind_circular` (percent).
+        `circular`, `consistent`, `circular_unflagged` (cells with intervals; the last None where
+        nothing is flagged); `blind_plain`, `blind_circular` (percent).
         `by_rotation`: `accuracy` (a cell) of the questions that have that many rotations.
         """
         self._close()
@@ -117,7 +117,8 @@ class CircularCollector:
     def _notes(self, rows: Sequence[Mapping[str, Any]]) -> Iterable[str]:
         yield (
             "circular: right in every rotation of the options; consistent: the same text chosen in "
-            "every rotation, right or wrong; blind: a letter drawn anew for each rotation"
+            "every rotation, right or wrong; blind: a letter drawn anew for each rotation, worked "
+            "out and so without an interval"
         )
         if self._flagged:
             named = ", ".join(str(index) for index in self._flagged)
@@ -150,19 +151,42 @@ class CircularCollector:
             )
 
 
-def circular_table(section: Mapping[str, Any]) -> Table:
-    """The section's rows for people; "circular*" is without questions that rotating breaks."""
+def circular_figures(section: Mapping[str, Any]) -> dict[str, Any]:
+    """The section in the form of the section "table" of an analysis, for people.
+
+    "circular*" is without questions that rotating breaks; it is there if there are any.
+    """
     rows = section["rows"]
-    has_flagged = any(row["flagged"] for row in rows)
-    columns = ["plain", "circular", *(["circular*"] if has_flagged else []), "consistent"]
-    cells = []
-    for row in rows:
-        unflagged = row["circular_unflagged"] or {"value": None}
-        values = [row["plain"]["value"], row["circular"]["value"]]
-        values += [unflagged["value"]] if has_flagged else []
-        values += [row["consistent"], row["blind_plain"], row["blind_circular"]]
-        cells.append((row["name"], values))
-    return Table(section["title"], [*columns, "blind, plain", "blind, circular"], cells)
+    names = {"plain": "plain", "circular": "circular", "circular*": "circular_unflagged",
+             "consistent": "consistent", "blind, plain": "blind_plain",
+             "blind, circular": "blind_circular"}  # fmt: skip
+    if not any(row["flagged"] for row in rows):
+        del names["circular*"]
+    return {
+        "title": section["title"],
+        "columns": list(names),
+        "rows": [
+            {"name": row["name"], "cells": [_as_cell(row[name]) for name in names.values()]}
+            for row in rows
+        ],
+    }
+
+
+def circular_table(section: Mapping[str, Any]) -> Table:
+    """The values of these figures."""
+    figures = circular_figures(section)
+    rows = [
+        (row["name"], [None if cell is None else cell["value"] for cell in row["cells"]])
+        for row in figures["rows"]
+    ]
+    return Table(figures["title"], figures["columns"], rows)
+
+
+def _as_cell(figure: Row | float | None) -> Row | None:
+    """A chance that was worked out as a figure without an interval."""
+    if figure is None or isinstance(figure, dict):
+        return figure
+    return {"value": figure, "low": None, "high": None}
 
 
 def _row(name: str, group: Sequence[_Question]) -> Row:
@@ -176,7 +200,7 @@ def _row(name: str, group: Sequence[_Question]) -> Row:
         "plain": _cell([q.hits[0] for q in group], group),
         "circular": _cell([min(q.hits) for q in group], group),
         "circular_unflagged": _cell([min(q.hits) for q in kept], kept) if flagged else None,
-        "consistent": _percent([q.is_consistent for q in group]),
+        "consistent": _cell([q.is_consistent for q in group], group),
         "blind_plain": _percent(blind),
         "blind_circular": _percent([chance ** round(1 / chance) for chance in blind]),
     }

@@ -31,14 +31,22 @@ ORDERS: Mapping[str, Sequence[str]] = {
 
 
 class Section:
-    """A collector whose section is worked out from the columns of all samples."""
+    """A collector whose section is worked out from the columns of all samples.
 
-    def __init__(self, work_out: Callable[[Answers], dict[str, Any]]) -> None:
-        self._columns, self._work_out = Columns(), work_out
+    Args:
+        columns: may be shared by several sections.
+        fills: whether this one enters the samples; one of those that share them must.
+    """
+
+    def __init__(
+        self, columns: Columns, work_out: Callable[[Answers], dict[str, Any]], *, fills: bool
+    ) -> None:
+        self._columns, self._work_out, self._fills = columns, work_out, fills
 
     def add(self, facts: Facts) -> None:
         """One more sample."""
-        self._columns.add(facts)
+        if self._fills:
+            self._columns.add(facts)
 
     def result(self) -> dict[str, Any]:
         """The section."""
@@ -74,7 +82,7 @@ def option_figures(title: str, *, weighted: bool) -> dict[str, Collector]:
         figures = _option_means(answers, weighted)
         return {name: _group(figures, name) for name in ("platform", "split")}
 
-    return {"table": Section(table), "averages": Section(averages), "groups": Section(groups)}
+    return _sections(table=table, averages=averages, groups=groups)
 
 
 def grounding_figures(title: str) -> dict[str, Collector]:
@@ -108,7 +116,15 @@ def grounding_figures(title: str) -> dict[str, Collector]:
         own = Means(answers, answers.hits, answers.all.astype(float))
         return found | {name: _group(own, name) for name in ("kind", "target size")}
 
-    return {"table": Section(table), "averages": Section(averages), "groups": Section(groups)}
+    return _sections(table=table, averages=averages, groups=groups)
+
+
+def _sections(**work_out: Callable[[Answers], dict[str, Any]]) -> dict[str, Collector]:
+    """One section for each name, of the same samples."""
+    columns, first = Columns(), next(iter(work_out))
+    return {
+        name: Section(columns, function, fills=name == first) for name, function in work_out.items()
+    }
 
 
 class Means:

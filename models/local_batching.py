@@ -6,6 +6,7 @@ While it does, the others prepare what comes next, so that the model waits as li
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -243,10 +244,7 @@ class Batcher(Generic[Item, Result]):
         with self._changed:
             self._size = self._most = max(1, len(group) // 2)
             self._waiting.extendleft(reversed(group))
-        print(
-            f"warning: out of memory with {len(group)} at once; going on with {self._size}",
-            file=sys.stderr,
-        )
+        _warn(f"out of memory with {len(group)} at once; going on with {self._size}")
 
     def _do_without_batches(
         self, group: list[_Waiting[Item, Result]], error: CannotCollate
@@ -256,7 +254,7 @@ class Batcher(Generic[Item, Result]):
             for waiting in group:
                 _settle(waiting, stop)
             return
-        print(f"warning: {error}; going on with one at a time", file=sys.stderr)
+        _warn(f"{error}; going on with one at a time")
         with self._changed:
             self._size = self._most = 1
             self._waiting.extendleft(reversed(group))
@@ -283,6 +281,12 @@ def nearest_in_length(lengths: Sequence[int], count: int) -> list[int]:
 
     start = min(starts, key=spread)
     return by_length[start : start + count]
+
+
+def _warn(text: str) -> None:
+    """A closed pipe must not end the one thread that generates."""
+    with contextlib.suppress(OSError):
+        print(f"warning: {text}", file=sys.stderr)
 
 
 def _settle(waiting: _Waiting[Item, Result], error: BaseException) -> None:

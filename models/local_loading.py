@@ -146,11 +146,13 @@ def _attention(
 
 
 def _end_ids(model: Any, tokenizer: Any) -> Iterator[int]:
+    """What `generate` stops at; the tokenizer's where the checkpoint's settings name none."""
     generation_config = getattr(model, "generation_config", None)
     for holder in (generation_config, tokenizer):
         ids = getattr(holder, "eos_token_id", None)
         if ids is not None:
             yield from [ids] if isinstance(ids, int) else list(ids)
+            return
 
 
 def check_default_preprocessing(model_name: str, processor: Any, limits: Mapping[str, int]) -> None:

@@ -113,7 +113,7 @@ class LocalModelWrapper(WrapperDefaults):
         )
         self._load_lock = threading.Lock()
         self._loaded: Loaded | None = None
-        self._load_error: StopRun | None = None
+        self._load_problems: list[str] = []
         self._batcher: Batcher[Encoded, Generation] | None = None
         self._settings_lock = threading.Lock()
         self._settings: dict[str, str] = {}
@@ -354,14 +354,16 @@ class LocalModelWrapper(WrapperDefaults):
 
     def _load(self) -> Loaded:
         with self._load_lock:
-            if self._load_error is not None:  # a broken checkpoint is not read once per sample
-                raise self._load_error
+            if self._load_problems:  # a broken checkpoint is not read once per sample
+                raise StopRun(self._load_problems)
             if self._loaded is None:
                 try:
                     self._loaded = self._load_now()
                 except UserError as error:
-                    self._load_error = StopRun(error.problems)
-                    raise self._load_error from None
+                    # Not the error itself: its frames hold half a model, on the GPU perhaps.
+                    self._load_problems = list(error.problems)
+            if self._loaded is None:
+                raise StopRun(self._load_problems)
             return self._loaded
 
     def _load_now(self) -> Loaded:

@@ -37,7 +37,10 @@ INSTALL = (
 # takes some twenty seconds to load, listens on it.
 _PORTS = range(20000, 32000)
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
-_NO_SECRET_NAME = re.compile(r"VLLM_(?!API_KEY)|TOKENIZERS_")
+# Counts of tokens and settings of tokenizers are no secrets, in vLLM's own variables.
+_NO_SECRET_NAME = re.compile(
+    r"TOKENIZERS_|VLLM_(?!.*(?:KEY|TOKEN(?!S|IZ)|SECRET|PASSW|CREDENTIAL))", re.IGNORECASE
+)
 _HUB_TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 _URL_WITH_PASSWORD = re.compile(r"://[^/@\s]+:[^/@\s]+@")
 # torchrun tells its ranks about each other; a server that read it would wait for the others.

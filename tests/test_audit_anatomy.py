@@ -9,6 +9,9 @@ import tracemalloc
 import pytest
 
 from tests.support.clicks import Model, simulated
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import run_folder
+from tests.support.stage import API, L2, Stage
 from utils.audits.anatomy import Anatomy
 from utils.audits.coordinate_audit import CoordinateAudit
 from utils.audits.letter_bias import LetterBias
@@ -136,6 +139,41 @@ def test_points_outside_the_picture_are_counted():
 
     found = row(rows, "points outside the picture", "outside")
     assert (found["value"], found["samples"]) == (75, 4)
+
+
+@pytest.mark.parametrize("far", [
+    1e200, -1e308, float("inf"), pytest.param(10**400, id="10**400"),
+])  # fmt: skip
+def test_a_point_that_means_no_place_spoils_no_figure(far):
+    rows, _ = rows_of([sample([0.6, far if n == 0 else 0.45], image=n) for n in range(12)])
+
+    mean = row(rows, "direction of points", "mean dy")
+    assert mean["samples"] == 12 and None not in (mean["value"], mean["low"], mean["high"])
+    assert row(rows, "direction of points", "median dx")["value"] == pytest.approx(15)
+    shown = [each for (_, name, _), each in rows.items() if name == "50 % are within"]
+    assert len(shown) == 2 and all(each["value"] < 1000 for each in shown)
+
+
+@pytest.mark.parametrize("digits", [160, 200, 306, 309, 320, 5000])
+def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(tmp_path, digits):
+    def answers(request):
+        loops = "target 1." in request.text or "target 2." in request.text
+        return Reply(f"Action: click(point='<point>500 {'1' * digits if loops else 60}</point>')")
+
+    with MockServer(answers) as server:
+        stage = Stage.make(tmp_path, server, [("os_web", (400, 300))] * 12)
+        data = {L2: {"mode": "all",
+                     "parse_function": "models.api_uitars.parse_grounding_response"}}  # fmt: skip
+        asked = stage.evaluate({"m": API}, data=data)
+        scored = stage.evaluate({"m": API}, "--mode", "eval", data=data)
+
+    folder = run_folder(stage.work_dir, "m")
+    section = json.loads((folder / f"m_{L2}_analysis.json").read_text())["anatomy"]
+    [found] = [each for each in section["rows"] if each["name"] == "median dy"]
+    assert found["samples"] == (24 if digits < 320 else 20)  # or no number at all
+    for ran in (asked, scored):
+        assert "Traceback" not in ran.output and "Report: " in ran.output, ran.output
+    assert (folder / "manifest.json").is_file()
 
 
 def test_accuracy_goes_by_area_and_by_place():

@@ -145,6 +145,7 @@ def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_left_out()
     ({"point_frac": None, "verdict": "unparsed"}, "numbers, but no point read"),
     ({"point_frac": [0.5, 0.5]}, "other numbers used"),
     ({"point_frac": [float("inf"), 0.5]}, "other numbers used"),
+    ({"point_frac": [0.5, -1e308]}, "other numbers used"),
 ])  # fmt: skip
 def test_each_reply_that_is_left_out_is_counted_by_its_reason(change, count):
     [sample] = simulated(random.Random(7), Model(Reading(Frame.FRACTIONS)), default_parser,

@@ -10,6 +10,7 @@ import json
 import shutil
 import signal
 import threading
+from itertools import pairwise
 
 import pytest
 
@@ -20,6 +21,8 @@ from tests.support.bench import L1, L2, Bench, read_log_lines
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PROJECT, api_model, evaluate, make_data
 from tests.test_ocr_baseline import needs_ocr
+from utils.console import shown_range
+from utils.rotations import Rotations
 
 PLAIN, CIRCULAR = {L1: {"mode": "all"}}, {L1: {"mode": "all", "circular": True}}
 QUESTIONS, ROTATIONS = 9, 32  # of the bench: 9 questions; 2, 3, 4 and 5 options
@@ -131,12 +134,13 @@ def test_a_question_counts_when_all_its_rotations_are_right():
 
     figures = {
         row["name"]: (
-            row["questions"], row["plain"]["value"], row["circular"]["value"], row["consistent"]
+            row["questions"],
+            *(row[figure]["value"] for figure in ("plain", "circular", "consistent")),
         )
         for row in found["rows"]
     }  # fmt: skip
     assert figures == {
-        "easy": (3, 66.67, 33.33, 66.6667),
+        "easy": (3, 66.67, 33.33, 66.67),
         "hard": (2, 100, 50, 50),
         "Overall": (5, 80, 40, 60),
     }
@@ -160,7 +164,30 @@ def test_what_chooses_no_text_is_neither_right_nor_consistent(chosen, plain, con
     [_, overall] = section(turns(0, chosen))["rows"]
 
     assert overall["plain"]["value"] == plain
-    assert (overall["circular"]["value"], overall["consistent"]) == (0, consistent)
+    assert (overall["circular"]["value"], overall["consistent"]["value"]) == (0, consistent)
+
+
+def test_the_printed_table_has_an_interval_under_each_figure_but_a_worked_out_chance():
+    asked = [turns(n, "AAA" if n % 3 else "ACB") for n in range(12)]
+    asked.append(turns(12, "AA", texts=("x", "A and B")))
+    found = section(*asked)
+
+    lines = Rotations(Circular(), None, None, None).shown(found, "m", "")[1].splitlines()
+
+    overall = found["rows"][-1]
+    figures = [overall[name] for name in ("plain", "circular", "circular_unflagged", "consistent")]
+    [below] = [under for line, under in pairwise(lines) if line.startswith("Overall ")]
+    assert below.split() == ["95", "%", *map(shown_range, figures), "-", "-"]
+    assert all("-" in shown_range(figure) for figure in figures)
+
+
+def test_under_ten_pictures_there_are_no_intervals_and_it_is_said():
+    found = section(turns(0, "ACB"), turns(1, "AAA"))
+
+    shown = Rotations(Circular(), None, None, None).shown(found, "m", "")[1]
+
+    assert "  95 %" not in shown.replace("no 95 %", "")
+    assert "no 95 % intervals: under 10 pictures" in shown
 
 
 def test_a_question_with_a_rotation_to_come_is_left_out_and_counted():

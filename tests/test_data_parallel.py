@@ -15,6 +15,7 @@ from tests.support.ranks import (
     process_of_rank,
     rank_variables,
     wait_until,
+    without_half_its_weights,
 )
 from tests.support.runs import api_model
 
@@ -167,6 +168,37 @@ def test_a_silent_rank_is_given_up_and_the_others_ask_what_it_left(bench, alone)
     again = bench.run()
     assert (again.code, asked(again.output), bench.rank_logs()) == (0, 0, []), again.output
     assert bench.scores() == alone
+
+
+# ---- a model that fails --------------------------------------------------------------------------
+
+
+def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
+    bench, tmp_path, checkpoint
+):
+    homes = [tmp_path / "home0", tmp_path / "home1"]
+    for home in homes:
+        home.mkdir()
+    (homes[0] / "checkpoint").symlink_to(checkpoint)
+    broken = without_half_its_weights(checkpoint, homes[1] / "checkpoint")
+    bench.env = {"HOME": str(homes[0]), "HOME_OF_RANK_1": str(homes[1])}
+    models = {"nowhere": broken, "not_on_1": "~/checkpoint", "everywhere": checkpoint}
+    bench.write_config({name: bench.model(path) for name, path in models.items()})
+
+    ran = bench.run(ranks=2)
+
+    assert ran.code == 1, ran.output  # of each model there is something to say
+    assert f"\n{broken}: the checkpoint cannot be loaded" in f"\n{ran.stderr}", ran.output
+    assert re.search(r"^rank 1 .*~/checkpoint: the checkpoint cannot be", ran.stderr, re.M)
+    assert "rank 1 has failed; rank 0 has asked what it left" in ran.stderr
+    assert re.search(r"everywhere: 25/25 \(\d+ by other ranks", ran.stderr), ran.output
+    assert bench.answered("nowhere") == {}
+    for name in ("not_on_1", "everywhere"):
+        assert (len(bench.answered(name)), bench.answered(name).total()) == (SAMPLES, SAMPLES)
+    # Where rank 0 has failed, the next run merges.
+    assert {log.parents[1].name for log in bench.rank_logs()} <= {"nowhere"}
+    assert "Interrupted" not in ran.output and "terminate called" not in ran.output, ran.output
+    assert ran.stderr.count("Traceback") == 1, ran.stderr  # torchrun's own
 
 
 # ---- models that are not shared ------------------------------------------------------------------

@@ -20,7 +20,7 @@ from models.local_wrapper import LocalModelWrapper, default_preprocess_function
 from tests.support import tiny_checkpoint
 from utils.contracts import CallError, UserFunctionError
 from utils.coordinates import smart_resize
-from utils.errors import UserError
+from utils.errors import StopRun, UserError
 
 L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 ANSWER = "click(x=0.25, y=0.75)"
@@ -328,6 +328,30 @@ def test_a_model_that_spreads_over_all_gpus_goes_with_one_rank_only(
     found = make(device_map="auto").problems()
 
     assert [problem[:18] for problem in found] == ["device_map 'auto' "] * problems
+
+
+def test_a_load_that_failed_keeps_nothing_alive(make, monkeypatch):
+    import gc
+    import weakref
+
+    class HalfLoaded:
+        """What was in memory when it failed."""
+
+    left = []
+
+    def failing(*_, **__):
+        weights = HalfLoaded()
+        left.append(weakref.ref(weights))
+        raise UserError("out of memory")
+
+    monkeypatch.setattr("models.local_wrapper.load", failing)
+    wrapper = make(share=False)
+    for _ in range(2):
+        with pytest.raises(StopRun, match="out of memory"):
+            wrapper.warm_up()
+    gc.collect()
+
+    assert [each() for each in left] == [None]
 
 
 def test_inputs_may_be_made_in_a_thread_while_the_model_generates(make, picture):

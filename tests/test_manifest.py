@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.support.bench import L1, L2, Bench
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, make_data, run_folder
+from tests.support.runs import api_model, evaluate, make_data, run_folder
+from utils import manifest
+from utils.errors import StopRun
 from utils.images import content_digest
-from utils.manifest import pictures_digest
-from utils.surroundings import environment, git_state, hardware, portable
+from utils.manifest import pictures_digest, write_manifests
+from utils.outputs import write_json
+from utils.run_folder import RunFolder
+from utils.surroundings import environment, git_state, hardware
 
 KEY = "a-very-secret-key-987654"
 
@@ -119,8 +125,72 @@ def test_a_rescoring_without_data_keeps_the_facts_of_the_asking(bench):
     assert ran.code == 0
     assert after["asking"] == before["asking"]
     assert after["datasets"] == before["datasets"]
+    assert after["config"] == before["config"]
+    assert after["reproduce"] == before["reproduce"]
     assert "--mode eval" in after["scoring"]["command"]
     assert after["scoring"]["environment"]["L1_USE_WEIGHTED"] == "1"
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_rescoring_with_another_config_keeps_the_one_that_was_asked_with(bench, lost):
+    (bench.code / "mine.py").write_text("def ask(line, dataset):\n    return None\n")
+    bench.model["m"] |= {"custom_prompt": {L2: "mine.ask"}}
+    bench.run()
+    before = manifest_of(bench)
+    if lost:  # the log has the config, too
+        (run_folder(bench.work_dir, "m") / "manifest.json").unlink()
+    bench.model["m"]["generate_cfg"] = {"max_tokens": 16, "temperature": 1}
+    (bench.code / "mine.py").write_text("def ask(line, dataset):\n    return []\n")
+    bench.run("--mode", "eval")
+
+    after = manifest_of(bench)
+    assert after["config"] == before["config"]
+    assert after["config"]["model"]["m"]["generate_cfg"]["temperature"] == 0
+    assert after["scoring"]["config"]["model"]["m"]["generate_cfg"]["temperature"] == 1
+    changed = hashlib.sha256((bench.home / "config.json").read_bytes()).hexdigest()
+    assert changed not in json.dumps(after["reproduce"])
+    if not lost:
+        assert after["reproduce"] == before["reproduce"]
+        assert after["datasets"] == before["datasets"]
+
+
+def test_a_rescoring_with_the_same_config_says_so_once(bench):
+    bench.run()
+    bench.run("--mode", "eval")
+
+    assert "config" not in manifest_of(bench)["scoring"]
+
+
+def test_data_taken_away_during_a_run_costs_a_checksum_only(tmp_path):
+    make_data(tmp_path / "data")
+    (tmp_path / "code").mkdir()
+    file = tmp_path / "data" / "MMBench-GUI" / "L2_annotations.json"
+
+    def answer(request):
+        file.unlink(missing_ok=True)
+        return answers(request)
+
+    with MockServer(answer) as server:
+        models = {name: api_model(server.url) for name in ("m", "n")}
+        bench = Bench(tmp_path, server, models)
+        ran = bench.run("--data", L2)
+
+    found = json.loads((run_folder(bench.work_dir, "n") / "manifest.json").read_text("utf-8"))
+    assert ran.code == 0
+    assert ran.output.count("Report: ") == 2
+    assert found["datasets"][L2]["annotations"] == {"file": file.name, "gone": True}
+    assert not any(file.name in line for line in found["reproduce"]["inputs"])
+
+
+def test_an_argument_that_is_no_utf_8_is_written_all_the_same(bench):
+    name = os.fsdecode(b"caf\xe9.json")
+    bench.run()
+    (bench.home / "config.json").rename(bench.home / name)
+    ran = evaluate("--config", name, "--work-dir", bench.work_dir, "--mode", "eval",
+                   cwd=bench.home, env={"LMUData": str(bench.root), "MY_KEY": KEY})  # fmt: skip
+
+    assert ran.code == 0, ran.output
+    assert name in manifest_of(bench)["scoring"]["command"]
 
 
 def test_a_run_of_one_data_set_keeps_what_is_known_of_the_other(bench):
@@ -153,6 +223,7 @@ def test_what_a_killed_run_did_not_write_is_taken_from_its_log(bench, spoilt):
 
     after = manifest_of(bench)
     assert after["asking"]["from"] == "log"
+    assert after["config"] == before["config"]
     for name in ("started_at", "ended_at", "wall_s", "versions", "command"):
         assert after["asking"][name] == before["asking"][name]
     assert after["datasets"][L2]["tokens"] == before["datasets"][L2]["tokens"]
@@ -181,6 +252,29 @@ def test_failed_samples_are_counted(tmp_path):
     assert manifest_of(bench)["datasets"][L2]["statuses"] == {"ok": 4, "refused": 2}
 
 
+def test_a_manifest_that_cannot_be_made_is_one_warning(monkeypatch, capsys):
+    plan = SimpleNamespace(written={RunFolder("m", Path(name)): [L2] for name in ("a", "b")})
+    monkeypatch.setattr(manifest, "write_manifest", lambda *_: {}["x"])
+
+    write_manifests(plan, "m")
+
+    said = capsys.readouterr().out.splitlines()
+    assert [line.partition(";")[0] for line in said] == [
+        f"warning: {name}: no manifest (KeyError: 'x')" for name in ("a", "b")
+    ]
+
+
+def test_a_full_disk_stays_an_error(monkeypatch):
+    def full(*_):
+        raise StopRun("manifest.json: cannot write (no space left on device)")
+
+    plan = SimpleNamespace(written={RunFolder("m", Path("a")): [L2]})
+    monkeypatch.setattr(manifest, "write_manifest", full)
+
+    with pytest.raises(StopRun, match="no space"):
+        write_manifests(plan, "m")
+
+
 # -- the parts ------------------------------------------------------------------------------------
 
 
@@ -199,6 +293,12 @@ def test_the_checksum_of_pictures_depends_on_names_and_contents_only(tmp_path):
     assert found == pictures_digest({"os_ios/y.png": b, "os_web/x.png": c})
     assert found != pictures_digest({"os_ios/y.png": a, "os_web/x.png": b})
     assert pictures_digest({"os_web/x.png": tmp_path / "nowhere"})["gone"] == 1
+
+
+def test_a_text_that_utf_8_cannot_hold_comes_back_from_json(tmp_path):
+    write_json(tmp_path / "a.json", {"caf\udce9": "é \ud83d"})
+
+    assert json.loads((tmp_path / "a.json").read_text("utf-8")) == {"caf\udce9": "é \ud83d"}
 
 
 def test_git_state_tells_a_changed_tree_from_a_clean_one(tmp_path):
@@ -227,16 +327,6 @@ def test_variables_show_values_only_where_they_decide_about_scores():
     assert (found["L1_USE_WEIGHTED"], found["LMUData"], found["A_KEY"]) == ("1", True, True)
     assert (found["L2_USER_PROMPT"], found["IMAGE_ROOT_DIR"]) == (None, False)
     assert "s3cret" not in json.dumps(found)
-
-
-def test_paths_are_rewritten_whole_and_the_nearest_place_wins(tmp_path, monkeypatch):
-    monkeypatch.setattr(Path, "home", lambda: tmp_path / "jo")
-    rewrite = portable({"$LMUData": tmp_path / "jo" / "data"})
-    home = f"{tmp_path}/jo"
-
-    assert rewrite({f"{home}/x": [f"--at={home}/data/L1.json", f"{home}hn/x", f"in {home}"]}) == {
-        "~/x": ["--at=$LMUData/L1.json", f"{home}hn/x", "in ~"]
-    }
 
 
 def test_the_machine_is_described_without_its_name():

@@ -65,7 +65,7 @@ OURS = facts(**seen(560, 280))
      "pixel limits", "are those of 3136 to 1003520 pixels (the checkpoint's own)"),
     (facts(**seen(560, 280)), facts(**seen(392, 196)), local(), local(kwargs={"max_pixels": 78400}),
      "pixel limits", "local sees 560x280, local 392x196"),
-    (OURS, facts(usage={"prompt_tokens": 231}), local(), served(), "template",
+    (OURS, facts(**seen(560, 280, tokens=231)), local(), served(), "template",
      "220 prompt tokens in local, 231 in served"),
     (OURS, facts("no"), local(brought={"repetition_penalty": 1.05}), served(), "generation settings",
      "repetition_penalty 1.05 in local, unset in served"),
@@ -80,6 +80,41 @@ def test_the_first_difference_is_the_cause(ours, theirs, a, b, cause, told):
     [pair] = explained([(ours, theirs)], a, b)
 
     assert (pair.cause, told in pair.detail) == (cause, True), pair.detail
+
+
+@pytest.mark.parametrize(("kwargs", "serve_args"), [
+    ({"max_pixels": 78400}, {}),
+    ({}, {"mm-processor-kwargs": {"max_pixels": 78400}}),
+    ({}, ["--mm-processor-kwargs.max_pixels=78400"]),
+])  # fmt: skip
+def test_the_pixel_limits_of_a_vllm_entry_are_known(kwargs, serve_args):
+    vllm = side_of("v", kind="vllm", generate_cfg={"max_tokens": 8, "temperature": 0}, kwargs=kwargs,
+                   checkpoint_settings={}, vision=VISION, serve_args=serve_args)  # fmt: skip
+    theirs = facts(usage={"prompt_tokens": 118})  # 98 tokens of a picture within these limits
+
+    [pair] = explained([(OURS, theirs)], local(), vllm)
+
+    assert pair.cause == "pixel limits"
+    assert "are those of 3136 to 78400 pixels (the config's)" in pair.detail
+
+
+def test_vllm_without_the_checkpoints_own_settings_is_told_apart():
+    settings = {"repetition_penalty": 1.05}
+    vllm = side_of("v", kind="vllm", generate_cfg={"max_tokens": 8, "temperature": 0}, kwargs={},
+                   checkpoint_settings=settings, vision=VISION,
+                   serve_args={"generation-config": "vllm"})  # fmt: skip
+
+    [pair] = explained([(OURS, facts("no"))], local(brought=settings), vllm)
+
+    assert pair.cause == "generation settings"
+
+
+def test_with_pictures_of_one_size_a_template_is_not_told_from_a_resize():
+    pairs = [(facts(**seen(560, 280)), facts(usage={"prompt_tokens": 187}))] * 3
+
+    causes = {pair.cause for pair in explained(pairs, local(), served())}
+
+    assert causes == {"template or pixel limits"}
 
 
 def test_token_counts_that_differ_from_picture_to_picture_point_to_the_resize():
@@ -176,6 +211,26 @@ def test_with_its_own_config_two_models_must_be_named(stage):
     ran = compare(stage, config, config)
 
     assert (ran.code, "name two of its models with --model" in ran.stderr) == (2, True), ran.output
+
+
+def test_models_that_are_not_meant_need_not_work(stage):
+    broken = {"model_path": "/no/such/checkpoint", "imp_type": "transformers"}
+    first = write(stage, "a.json", good=api("good"), other=broken)
+
+    ran = compare(stage, first, write(stage, "b.json", fine=api("fine")), "--model", "good", "fine")
+
+    assert ran.code == 0, ran.output
+
+
+def test_a_reply_with_half_a_character_stands_in_the_file(tmp_path):
+    with MockServer(lambda request: Reply("(0.2, 0.15) \ud83d")) as server:
+        stage = Stage.make(tmp_path, server)
+
+        ran = compare(stage, write(stage, "a.json", m=api("m")), write(stage, "b.json", n=api("n")))
+
+        assert ran.code == 1 or "equal in 6 of 6" in ran.output, ran.output
+        assert "Traceback" not in ran.output
+        assert "\\ud83d" in (stage.work_dir / "parity" / f"m_n_{L2}.csv").read_text("utf-8")
 
 
 def test_no_key_stands_in_the_file_of_a_comparison(stage):

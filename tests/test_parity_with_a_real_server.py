@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("qwen_vl_utils")
-pytest.importorskip("fastapi")
+pytest.importorskip("fastapi")  # of transformers[serving]
 
 from tests.support import tiny_checkpoint
 from tests.support.mock_server import MockServer

@@ -1,16 +1,22 @@
 """The parts of a group of ranks: shares, merging, signs of life; no torch, no processes."""
 
 import threading
+from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
+import evaluate
 from models.local_loading import device_of_this_rank
 from tests.support.ranks import write_log
 from utils.errors import StopRun, UserError
-from utils.predictions import RunLog, read_records
+from utils.jobs import Job
+from utils.predictions import AnswerIndex, RunLog, read_records
 from utils.ranks.group import GivenUp, Group
 from utils.ranks.logs import merge, merge_leftovers, merge_newest_run, open_rank_log
+from utils.ranks.runs import LeadersPart, _GroupProgress, tell_failure
 from utils.ranks.shares import Share, pieces
+from utils.ranks.store import GroupLost
 from utils.ranks.who import Rank, rank_of
 from utils.run_folder import RunFolder
 
@@ -327,5 +333,98 @@ def test_ranks_do_not_wait_for_a_leader_that_is_gone(store):
     leader, follower = group(store, 0), group(store, 1)
     leader.close()
 
-    with pytest.raises(StopRun, match="rank 0 has given no sign of life"):
+    with pytest.raises(GroupLost, match="rank 0 has given no sign of life"):
         follower.wait_for_leader(lambda: None)
+
+
+@pytest.mark.parametrize(("heard", "shown"), [
+    (None, 0),  # of this rank nothing was heard yet
+    (5, 0),  # a sign of life from before it had finished the model before
+    (7, 0),
+    (9, 2),
+])  # fmt: skip
+def test_what_others_have_finished_of_earlier_models_is_not_shown_again(heard, shown):
+    advanced = []
+    progress = SimpleNamespace(advance=lambda status, reused: advanced.append(status))
+    heard_of = SimpleNamespace(finished_by={} if heard is None else {1: heard})
+
+    _GroupProgress(progress, heard_of, {1: 7}).catch_up()
+
+    assert advanced == ["by other ranks"] * shown
+
+
+# ---- a model that fails --------------------------------------------------------------------------
+
+
+def plan_of(models, closed):
+    wrappers = {name: SimpleNamespace(close=lambda name=name: closed.append(name))
+                for name in models}  # fmt: skip
+    return SimpleNamespace(models=wrappers)
+
+
+@pytest.mark.parametrize(("error", "asked", "code"), [
+    (StopRun("cannot be loaded"), ["a", "b"], 1),
+    (UserError("no such function"), ["a", "b"], 1),
+    (GivenUp("silent for too long"), ["a"], 0),  # the run of the others goes on
+])  # fmt: skip
+def test_another_rank_goes_on_after_a_model_as_a_single_process_does(
+    error, asked, code, store, monkeypatch, capsys
+):
+    group(store, 0)
+    tried, closed = [], []
+
+    def take_part(plan, name, model, group):
+        tried.append(name)
+        if name == "a":
+            raise error
+
+    monkeypatch.setattr(evaluate, "take_part", take_part)
+
+    assert evaluate.follow(plan_of(["a", "b"], closed), group(store, 1)) == code
+    assert tried == closed == asked
+    assert str(error) in capsys.readouterr().err
+
+
+def test_without_the_group_another_rank_asks_no_other_model(store, monkeypatch):
+    group(store, 0)
+    tried, closed = [], []
+
+    def take_part(plan, name, model, group):
+        tried.append(name)
+        raise GroupLost("the store cannot be reached")
+
+    monkeypatch.setattr(evaluate, "take_part", take_part)
+
+    with pytest.raises(GroupLost, match="the store cannot be reached"):
+        evaluate.follow(plan_of(["a", "b"], closed), group(store, 1))
+    assert tried == closed == ["a"]
+
+
+def test_rank_0_asks_what_a_rank_had_claimed_on_which_the_model_failed(store, folder, capsys):
+    leader, follower = group(store, 0), group(store, 1)
+    names = ["mine", "answered", "half", "never"]
+    asked_again = []
+
+    def ask(jobs):
+        asked_again.extend((job.dataset, [sample.key for sample in job.samples]) for job in jobs)
+
+    with closing(open_log(folder, run_at("1"))) as log:
+        job = Job(
+            dataset="L", samples=[SimpleNamespace(key=name) for name in names], log=log, run="1",
+            episode=iter, answers=AnswerIndex.of_logs([]),
+        )  # fmt: skip
+        team = LeadersPart(leader, folder, batch=1)
+        follower.tell("m/joined/1", note=0)
+        team.begin([job])
+        team.watched(SimpleNamespace(advance=lambda status, reused: None))
+        log.append(answer("mine"))
+        its_log = folder.rank_log("L", 1, leader.token)
+        write_log(its_log, [{"kind": "rank", "run": "1"}, answer("answered"), answer("half")])
+        tell_failure(follower, "m")
+        team.finish(ask, fresh=False)
+
+    # What it answered is looked up, not asked: a sample of several questions may be half done.
+    assert asked_again == [("L", ["answered", "half", "never"])]
+    assert keys(log.path) == ["run", "mine", "answered", "half"]
+    assert (leader.failed, leader.given_up, its_log.exists()) == ({1}, set(), False)
+    assert "rank 1 has failed; rank 0 has asked what it left" in capsys.readouterr().err

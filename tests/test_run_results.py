@@ -139,6 +139,16 @@ def test_options_are_those_of_the_command_line(config, tmp_path):
     assert (limited.datasets, limited.partial, len(limited.samples)) == ((L2,), (L2,), 2)
 
 
+def test_asking_alone_returns_no_scores_of_an_earlier_run(config):
+    evaluate.run(config, model="m", report=False)
+
+    [asked] = evaluate.run(config, model="m", mode="infer")
+
+    assert (asked.model, asked.datasets, dict(asked.scores)) == ("m", (), {})
+    assert set(asked.manifest["datasets"]) == {L1, L2}
+    assert len(asked.samples) == 0
+
+
 def test_what_was_typed_stands_in_the_manifest_not_the_notebooks_own_command_line(config):
     [run] = evaluate.run(config, model="m", data=L2, report=False)
 

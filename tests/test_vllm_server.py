@@ -20,7 +20,7 @@ def passed_on(environ, needs_hub=False):
 @pytest.mark.parametrize("name", [
     "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "WANDB_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN",
     "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "MYKEY", "api_key",
-    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_APPLICATION_CREDENTIALS", "VLLM_S3_SECRET_KEY", "VLLM_HUB_TOKEN", "VLLM_DB_PASSWORD",
 ])  # fmt: skip
 def test_secrets_of_the_run_do_not_reach_the_server(name):
     assert passed_on({name: "precious"}) == {}
@@ -29,6 +29,7 @@ def test_secrets_of_the_run_do_not_reach_the_server(name):
 @pytest.mark.parametrize("name", [
     "VLLM_CPU_KVCACHE_SPACE", "CUDA_VISIBLE_DEVICES", "HF_HUB_OFFLINE", "HF_HOME",
     "TOKENIZERS_PARALLELISM", "VLLM_MAX_TOKENS_PER_EXPERT_FUSED_MOE", "OMP_NUM_THREADS",
+    "VLLM_TOKENIZER_MODE", "VLLM_NUM_TOKENS",
 ])  # fmt: skip
 def test_settings_do(name):
     assert passed_on({name: "1"}) == {name: "1"}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from utils.facts import Facts, open_samples
+from utils.outputs import finite
 
 ANALYSIS_SUFFIX = "_analysis.json"
 
@@ -28,15 +29,16 @@ class Collector(Protocol):
         ...
 
 
-def analyse(samples: Path, collectors: Mapping[str, Collector]) -> dict[str, Any]:
+def analyse(samples: Path, collectors: dict[str, Collector]) -> dict[str, Any]:
     """Runs every collector over a samples file.
 
     Args:
         samples: as `utils.facts` describes it.
-        collectors: by the name of their section.
+        collectors: by the name of their section; emptied.
 
     Returns:
-        `{"head": head of the samples file, <name>: section, ...}`.
+        `{"head": head of the samples file, <name>: section, ...}`; a number that JSON does not have
+        is None, for one odd figure may not cost the file.
 
     Raises:
         UserError: the file is missing or none of this kind.
@@ -45,7 +47,7 @@ def analyse(samples: Path, collectors: Mapping[str, Collector]) -> dict[str, Any
         for facts in rows:
             for collector in collectors.values():
                 collector.add(facts)
-        return {"head": head} | {name: each.result() for name, each in collectors.items()}
+        return {"head": head} | {name: finite(each.result()) for name, each in collectors.items()}
 
 
 def warnings_of(analysis: Mapping[str, Any]) -> list[str]:

@@ -218,5 +218,5 @@ class ModelWrapper(Protocol):
         ...
 
     def close(self) -> None:
-        """Releases what is held; never blocks."""
+        """Releases what is held; blocks for seconds at most (a server or a batch that must end)."""
         ...

@@ -1,6 +1,10 @@
 """What a finished run left in its folder: scored samples, analysis, scores, manifest.
 
-Comparisons and notebooks start from here; nothing of this runs a user's function or needs the data.
+Reports, comparisons and notebooks start from here; nothing of this runs a user's function or needs
+the data. A folder may hold a full and a partial set of files of a data set: a full run removes the
+partial set from before, so the partial one is a later `--limit`. A folder stands for the full one
+all the same: five samples that somebody tried out take no result of thousands away. Only what a
+call of `evaluate.run` returns, and what a run prints, is of the files that it has written itself.
 """
 
 from __future__ import annotations
@@ -40,9 +44,14 @@ class ScoredFiles:
     samples: Path
 
     @property
+    def analysis_file(self) -> Path:
+        """Sections by name, see `utils.analysis`; a run from before there were any has none."""
+        return self._beside("analysis")
+
+    @property
     def analysis(self) -> dict[str, Any]:
-        """Sections by name, see `utils.analysis`; empty for a run without one."""
-        return read_json(self._beside("analysis"))
+        """What that file holds; empty without one."""
+        return read_json(self.analysis_file)
 
     @property
     def scores(self) -> dict[str, Any]:
@@ -59,7 +68,8 @@ def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles
     """The data sets that a run's folder has scored samples of, by name.
 
     Args:
-        newest: of a full and a partial set the one that was written last, not the full one.
+        newest: of a full and a partial set the one that was written last, which is what a call
+            has just written; the full one otherwise.
 
     Raises:
         UserError: a samples file is of another version.
@@ -141,6 +151,14 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UserError(f"{path}: is no JSON object; run --mode eval again")
     return value
+
+
+def read_if_whole(path: Path) -> dict[str, Any]:
+    """A JSON object that one can do without; empty where it is missing or spoilt."""
+    try:
+        return read_json(path)
+    except UserError:
+        return {}
 
 
 def _lines(path: Path) -> Iterable[bytes]:

@@ -3,16 +3,18 @@
 Written when a run is done, from its log and from what is loaded by then, so that nothing waits for
 it; `--mode eval` renews what it does itself and keeps the facts of the asking. Its fields:
 
-format, model, config      the resolved config without secrets
+format, model, config      the resolved config of the asking, without secrets
 asking                     of the newest run that asked: started_at, ended_at, wall_s, cpu_s,
-                           command, git, versions, hardware, environment; only what the log has
+                           command, config_file {name, sha256}, git, versions, hardware,
+                           environment; only what the log has
                            (`"from": "log"`) where the run did not live to write this file
-scoring                    of the newest scoring: at, command, git, environment
+scoring                    of the newest scoring: at, command, git, environment; config where it is
+                           not the one of the asking
 datasets                   by name: level, mode, limit, started_at, samples, missing, left_out,
                            statuses, tokens, answered (first and last time);
                            runs: all that this folder has seen, with what they asked and reused;
                            prompts {count, sha256}: over the messages as the model was shown them;
-                           annotations {file, bytes, md5, sha256};
+                           annotations {file, bytes, md5, sha256}, or {file, gone};
                            pictures {count, digest}: SHA-256 over the lines "<BLAKE3>  <path>\\n",
                            sorted by path; functions: the user's, each with the hash of its code
 reproduce                  commands and inputs that a second run needs
@@ -35,31 +37,43 @@ from typing import Any
 from utils.config_text import names_in
 from utils.data_root import data_root, image_root
 from utils.environment import PROJECT
-from utils.errors import UserError
+from utils.errors import StopRun, UserError
 from utils.fingerprints import code_digest
-from utils.finished_runs import MANIFEST_NAME, read_json
+from utils.finished_runs import MANIFEST_NAME, read_if_whole
 from utils.images import content_digest
 from utils.import_utils import resolve
 from utils.outputs import write_json
 from utils.plan import Plan
+from utils.portable_paths import portable
 from utils.predictions import LogView, Record, read_records, turn_key
 from utils.provenance import versions
 from utils.reproduce import command_line, reproduce
 from utils.run_folder import RunFolder
-from utils.surroundings import environment, git_state, hardware, portable
+from utils.surroundings import environment, git_state, hardware
 
 FORMAT = 1
+ASKING_ROLES = ("prompt", "preprocess")  # functions that a scoring does not call
 
 
 def write_manifests(plan: Plan, model: str) -> None:
     """Writes the manifest of each folder that a run has worked in for one model.
 
+    Scores are there already, and the report and other models come after it, so what goes wrong
+    here is one line of warning.
+
     Raises:
         StopRun: a folder cannot be written.
     """
     for folder, datasets in plan.written.items():
-        if folder.model == model:
+        if folder.model != model:
+            continue
+        try:
             write_manifest(plan, folder, datasets)
+        except StopRun:
+            raise
+        except Exception as error:  # noqa: BLE001  whatever it is, it may not cost what follows
+            why = f"{type(error).__name__}: {error}".splitlines()[0]
+            print(f"warning: {folder.path}: no manifest ({why}); scores and logs are complete")
 
 
 def write_manifest(plan: Plan, folder: RunFolder, datasets: Sequence[str]) -> Path:
@@ -72,17 +86,17 @@ def write_manifest(plan: Plan, folder: RunFolder, datasets: Sequence[str]) -> Pa
         StopRun: the folder cannot be written.
     """
     path = folder.path / MANIFEST_NAME
-    before = _readable(path)
+    before = read_if_whole(path)
     runs = {name: _runs_in(folder.log(name)) for name in datasets}
-    asked_then = before.get("asking") or {} if plan.options.mode == "eval" else None
-    asking = _asking(plan, [runs[name][-1] for name in datasets], asked_then)
+    asked_then = before if plan.options.mode == "eval" else None
+    asking, config = _asking(plan, [runs[name][-1] for name in datasets], asked_then)
     entries = dict(before.get("datasets") or {})
     for name in datasets:
         entries[name] = _dataset(plan, folder, name, runs[name], entries.get(name) or {})
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "model": folder.model,
-        "config": plan.dump,
+        "config": config,
         "asking": asking,
         "datasets": entries,
     }
@@ -99,28 +113,22 @@ def write_manifest(plan: Plan, folder: RunFolder, datasets: Sequence[str]) -> Pa
         "$LMUData": data_root(), "$IMAGE_ROOT_DIR": image_root(),
         "$EVAL_WORK_DIR": plan.options.work_dir, ".": PROJECT,
     })  # fmt: skip
-    manifest = rewrite(manifest)
-    manifest["reproduce"] = reproduce(manifest, plan.config.path)
-    write_json(path, plan.secrets.clean_object(rewrite(manifest)))
+    manifest, present = rewrite([manifest, plan.dump])
+    if plan.options.mode == "eval" and present != manifest["config"]:
+        manifest["scoring"]["config"] = present
+    manifest["reproduce"] = reproduce(manifest, plan.config.path.name)
+    write_json(path, plan.secrets.clean_object(manifest))
     return path
-
-
-def _readable(path: Path) -> dict[str, Any]:
-    """The manifest from before; one that was spoilt is made anew."""
-    try:
-        return read_json(path)
-    except UserError:
-        return {}
 
 
 def _asking(
     plan: Plan, ends: Sequence[tuple[Record, Record]], before: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """The facts of the asking.
+) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """The facts of the asking, and its config.
 
     Args:
         ends: the newest run of each data set and its end.
-        before: the facts that were written then; None if this run has asked.
+        before: the manifest that was written then; None if this run has asked.
     """
     runs, closings = zip(*ends, strict=True)
     newest = max(runs, key=lambda run: run.get("started_at", ""))
@@ -133,21 +141,25 @@ def _asking(
         "cpu_s": end.get("cpu_s"),
     }
     if before is None:
-        return facts | {
+        own = {
             "command": command_line(plan.options.arguments),
+            "config_file": _config_file(plan.config.path),
             "git": git_state(PROJECT),
             "versions": versions(),
             "hardware": hardware(),
             "environment": environment(os.environ, _config_names(plan.config.path)),
         }
-    if before.get("hardware") and (before.get("ended_at") or "") >= started_at:
-        return dict(before)
-    return facts | {
+        return facts | own, plan.dump
+    told = before.get("asking") or {}
+    if told.get("hardware") and (told.get("ended_at") or "") >= started_at:
+        return dict(told), before.get("config") or plan.dump
+    of_log = {
         "from": "log",
         "command": command_line(newest.get("arguments") or ()),
         "git": {"commit": newest.get("commit", "unknown"), "dirty": None},
         "versions": newest.get("versions") or {},
     }
+    return facts | of_log, newest.get("config") or plan.dump
 
 
 def _dataset(
@@ -185,7 +197,7 @@ def _dataset(
     elif is_same_run:
         kept = ("annotations", "pictures")
         found |= {each: before[each] for each in kept if each in before}
-    found["functions"] = {
+    functions = {
         role: _function(role, dotted)
         for role, dotted in {
             "prompt": entry.custom_prompt.get(name),
@@ -195,6 +207,11 @@ def _dataset(
         }.items()
         if dotted
     }
+    if plan.options.mode == "eval" and is_same_run:  # these have had their part in the asking
+        then = before.get("functions") or {}
+        functions = {role: each for role, each in functions.items() if role not in ASKING_ROLES}
+        functions |= {role: each for role, each in then.items() if role in ASKING_ROLES}
+    found["functions"] = functions
     return found
 
 
@@ -202,20 +219,27 @@ def _of_answers(log: LogView) -> dict[str, Any]:
     """Statuses, tokens and prompts of the samples that a log covers, rotations included."""
     statuses: Counter[str] = Counter()
     tokens: Counter[str] = Counter()
-    prompts, times = [], []
+    first, last = "", ""
+    prompts: list[bytes] = []  # hashes only: a run may have 50,000 prompts
     for record in _all_turns(log):
         statuses[record["status"]] += 1
         for kind in ("prompt_tokens", "completion_tokens"):
             tokens[kind] += (record.get("usage") or {}).get(kind) or 0
-        times.append(record.get("asked_at") or "")
-        prompts.append(json.dumps([record["key"], record.get("prompt")], sort_keys=True))
-    text = "\n".join(sorted(prompts))
+        asked_at = record.get("asked_at") or ""
+        first, last = min(first or asked_at, asked_at), max(last, asked_at)
+        prompt = json.dumps([record["key"], record.get("prompt")], sort_keys=True)
+        prompts.append(hashlib.sha256(prompt.encode("ascii")).digest())
     return {
         "statuses": dict(statuses),
-        "answered": [min(times), max(times)] if times else [],
+        "answered": [first, last] if prompts else [],
         "tokens": dict(tokens),
-        "prompts": {"count": len(prompts), "sha256": hashlib.sha256(text.encode()).hexdigest()},
+        "prompts": {"count": len(prompts), "sha256": _digest_of(prompts)},
     }
+
+
+def _digest_of(hashes: list[bytes]) -> str:
+    """One hash over many, whatever their order."""
+    return hashlib.sha256(b"".join(sorted(hashes))).hexdigest()
 
 
 def _all_turns(log: LogView) -> Iterator[Record]:
@@ -227,7 +251,10 @@ def _all_turns(log: LogView) -> Iterator[Record]:
 
 
 def _annotations(path: Path) -> dict[str, Any]:
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError:  # taken away while the run went on
+        return {"file": path.name, "gone": True}
     return {
         "file": path.name,
         "bytes": len(data),
@@ -260,6 +287,13 @@ def _function(role: str, dotted: str) -> dict[str, Any]:
         return {"path": dotted, "code": None}
 
 
+def _config_file(path: Path) -> dict[str, Any]:
+    try:
+        return {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    except OSError:  # taken away while the run went on
+        return {"name": path.name, "sha256": None}
+
+
 def _config_names(path: Path) -> list[str]:
     """Names that the config takes from the environment."""
     try:
@@ -276,7 +310,7 @@ def _runs_in(path: Path) -> list[tuple[Record, Record]]:
     runs: list[tuple[Record, Record]] = []
     for _, record in read_records(path):
         if record.get("kind") == "run":
-            runs.append((record, {}))
+            runs.append(({key: record[key] for key in record if key != "samples"}, {}))
         elif record.get("kind") == "end" and runs:
             runs[-1] = (runs[-1][0], record)
     return runs or [({}, {})]

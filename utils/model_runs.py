@@ -168,9 +168,9 @@ def infer(
     )
     shown = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
     progress = shown if team is None else team.watched(shown)
-    if any(job.has_new_samples for job in jobs):
-        for note in model.notes_before():
-            print(note)
+    for note in model.notes_before():
+        print(note)
+    if options.fresh or any(job.has_new_samples for job in jobs):
         model.warm_up()
     cost = Stopwatch()
     try:

@@ -20,6 +20,19 @@ CELL_LIMIT = 32_767  # characters, fixed by the format
 CUT_MARK = " [cut here: {length} characters in all, the log has the whole text]"
 # What XML cannot carry, and halves of surrogate pairs, which UTF-8 cannot.
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+# What spreadsheet programs take for the start of a formula, full-width forms included.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def finite(value: Any) -> Any:
+    """A copy of plain data in which numbers that JSON does not have (NaN, infinity) are None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(each) for each in value]
+    return value
 
 
 @contextmanager
@@ -33,6 +46,7 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
     # overwritten by the next run.
     temporary = path.with_name(f".{path.name}.tmp")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         temporary.replace(path)
     except OSError as error:
@@ -45,10 +59,16 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """A score file: indented, None as null, never NaN."""
+    """A score file: indented, None as null, never NaN.
+
+    Raises:
+        StopRun: the folder cannot be written.
+        ValueError: the value holds NaN or infinity; see `finite`.
+    """
     text = json.dumps(value, indent=4, ensure_ascii=False, allow_nan=False)
     with whole_or_nothing(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
+        # Half of a surrogate pair, as of an argument that is no UTF-8, becomes JSON's own escape.
+        temporary.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
 @contextmanager
@@ -117,3 +137,18 @@ def cell_text(text: str) -> str:
         return text
     mark = CUT_MARK.format(length=len(text))
     return text[: CELL_LIMIT - len(mark)] + mark
+
+
+def safe_cell(value: Any) -> Any:
+    """Numbers as they are; a text so that no spreadsheet program takes it for a formula.
+
+    Those begin with a sign, maybe behind blanks; an apostrophe in front makes text of them, as
+    typing one into a cell does. Characters that no cell can hold become escapes.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, (int, float)):
+        return value
+    text = cell_text(str(value))
+    is_formula = text.lstrip(" \u00a0").startswith(_FORMULA_STARTS)
+    return cell_text(f"'{text}") if is_formula else text

@@ -263,17 +263,21 @@ class LogView:
     def __init__(self, path: Path) -> None:
         self.run: Record | None = None
         self._offsets: dict[str, int] = {}
+        self._missing: int | None = None  # known once it is closed
         columns: dict[str, None] = {}
         reused: dict[tuple[str, str], None] = {}
+        names: dict[str, str] = {}  # so that each key is held once
         try:
             for offset, record in read_records(path):
                 kind = record.get("kind")
                 if kind == "run":  # what other runs asked, with other prompts say, is not its own
                     self.run = record
+                    names = {key: key for key in record["samples"]}
                     self._offsets.clear()
                     reused.clear()
                 elif kind == "answer" and record["trial"] == 0:
-                    self._offsets[record["key"]] = offset
+                    key: str = record["key"]
+                    self._offsets[names.get(key, key)] = offset
                     columns.update(dict.fromkeys(record["line"]))
                 elif kind == "reuse" and record["trial"] == 0:
                     reused[record["key"], record["fingerprint"]] = None
@@ -307,6 +311,8 @@ class LogView:
     @property
     def missing(self) -> int:
         """How many of them have no record yet."""
+        if self._missing is not None:
+            return self._missing
         return sum(key not in self._offsets for key in self.covered)
 
     def records(self) -> Iterator[Record]:
@@ -325,5 +331,9 @@ class LogView:
         return record
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file and lets go of its index; how many are missing stays known."""
+        self._missing = self.missing
         self._file.close()
+        self._offsets.clear()
+        if self.run is not None:
+            self.run = {**self.run, "samples": []}

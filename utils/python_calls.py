@@ -73,6 +73,9 @@ def errors_for_callers() -> Iterator[None]:
 def results_of(plan: Plan) -> list[RunResults]:
     """What a run has written, one entry for each model, in the order of the config.
 
+    That may be less than its folder holds: the newest files of the data sets that it has scored,
+    partial ones too, and none after `mode="infer"`.
+
     Raises:
         UserError: a model or data set was stopped; all else was written and can be loaded.
     """
@@ -82,7 +85,8 @@ def results_of(plan: Plan) -> list[RunResults]:
         raise UserError([*plan.stopped, *filter(None, [where])])
     found = []
     for folder, datasets in plan.written.items():
-        files = scored_files(folder.path, newest=True)
+        has_scored = plan.options.mode != "infer"
+        files = scored_files(folder.path, newest=True) if has_scored else {}
         own = {name: each for name, each in files.items() if name in datasets}
         found.append(results_in(folder.path, own, folder.model))
     return found

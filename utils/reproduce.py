@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from utils.surroundings import SCORE_VARIABLES
@@ -16,12 +14,12 @@ def command_line(arguments: Sequence[str]) -> str:
     return shlex.join(["python", "evaluate.py", *map(str, arguments)])
 
 
-def reproduce(manifest: Mapping[str, Any], config: Path) -> dict[str, Any]:
+def reproduce(manifest: Mapping[str, Any], config_name: str) -> dict[str, Any]:
     """What a second run needs.
 
     Args:
         manifest: without this section.
-        config: the config file, as it was named.
+        config_name: of the config file, for an asking that has not noted its own.
 
     Returns:
         `{"commands": [...], "inputs": [...], "notes": [...]}`, each entry a line for people.
@@ -43,24 +41,27 @@ def reproduce(manifest: Mapping[str, Any], config: Path) -> dict[str, Any]:
             "export EVAL_WORK_DIR=...  # any folder; results go there",
             asking["command"],
         ],
-        "inputs": [_config_line(config), *_data_lines(manifest), *_model_lines(manifest)],
+        "inputs": [
+            _config_line(asking, config_name),
+            *_data_lines(manifest),
+            *_model_lines(manifest),
+        ],
         "notes": _notes(asking),
     }
 
 
-def _config_line(config: Path) -> str:
-    try:
-        checksum = f"sha256 {hashlib.sha256(config.read_bytes()).hexdigest()}"
-    except OSError:
-        checksum = "no longer there"
-    return f"config {config.name}: {checksum}"
+def _config_line(asking: Mapping[str, Any], name: str) -> str:
+    known = asking.get("config_file") or {}
+    if known.get("sha256"):
+        return f"config {known['name']}: sha256 {known['sha256']}"
+    return f"config {known.get('name', name)}: as it was then, see config in this file"
 
 
 def _data_lines(manifest: Mapping[str, Any]) -> list[str]:
     lines = []
     for name, data in manifest["datasets"].items():
         annotations, pictures = data.get("annotations"), data.get("pictures")
-        if annotations:
+        if annotations and "sha256" in annotations:
             lines.append(f"{name}: {annotations['file']}, sha256 {annotations['sha256']}")
         if pictures:
             lines.append(f"{name}: {pictures['count']} pictures, digest {pictures['digest']}")

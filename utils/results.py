@@ -126,6 +126,8 @@ def write_results(
             add_result({**row, **more} if benchmark.result_has_line else more)
     scores = scorer.scores(settings)
     outputs.write_json(files[2], scores)
+    if rotations is None:  # what follows needs the memory that the log's index takes
+        log.close()
     analysis = analyse(samples, benchmark.collectors(settings))
     if rotations is not None:
         analysis |= rotations.analyse(samples, rotations_file)

@@ -45,6 +45,10 @@ class Rotating(Protocol):
         """The section for people."""
         ...
 
+    def figures(self, section: Mapping[str, Any]) -> dict[str, Any]:
+        """The same as the section "table" of an analysis is, with intervals."""
+        ...
+
 
 @dataclass
 class Rotations:
@@ -100,8 +104,9 @@ class Rotations:
     def shown(self, section: Mapping[str, Any], model: str, note: str) -> list[str]:
         """The section's table and notes, for the console."""
         counted = sum(row["questions"] for row in section["rows"] if row["name"] == OVERALL)
-        table = render_table(self.rotating.table(section), model, counted, note=note)
-        return ["", table, *section["notes"]]
+        table, figures = self.rotating.table(section), self.rotating.figures(section)
+        shown = render_table(table, model, counted, note=note, section=figures)
+        return ["", shown, *section["notes"]]
 
     @property
     def is_whole(self) -> bool:

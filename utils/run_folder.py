@@ -169,11 +169,11 @@ def newest_log(work_dir: Path, model: str, dataset: str) -> tuple[RunFolder, Pat
     logs = probe.all_logs(dataset)
     if not logs:
         return None
-    newest = max(logs, key=_last_start)
+    newest = max(logs, key=last_start)
     return RunFolder(model, newest.parent), newest
 
 
-def _last_start(log: Path) -> str:
+def last_start(log: Path) -> str:
     """When the newest run of a log began; a file's own times change when it is copied."""
     from utils.predictions import read_records
 

@@ -81,6 +81,7 @@ class Scorer:
         self._limits = {key: kwargs[key] for key in ("min_pixels", "max_pixels") if key in kwargs}
         self._skip_errors = skip_errors
         self._outcomes: list[Any] = []
+        self._distinct: dict[Any, Any] = {}
         self._failures_in_a_row: Counter[str] = Counter()  # by function
         self.counts: Counter[str] = Counter()
         self.errors: dict[str, tuple[int, str]] = {}
@@ -100,12 +101,18 @@ class Scorer:
         error = error or judged.error
         self._note(record, error)
         self._count(record, reply, judged, error)
-        self._outcomes.append(judged.outcome)
+        # Few differ from one another, so each is held once.
+        self._outcomes.append(self._distinct.setdefault(judged.outcome, judged.outcome))
         return ScoredSample(record["line"], shown_reply(record, reply, error), judged, error)
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        """The score object of all samples so far; `settings` are environment variables."""
-        return self._benchmark.summarise(self._outcomes, settings)
+        """The score object of all samples so far, which it then lets go of.
+
+        Args:
+            settings: environment variables.
+        """
+        outcomes, self._outcomes = self._outcomes, []
+        return self._benchmark.summarise(outcomes, settings)
 
     def _note(self, record: Record, error: UserFunctionError | None) -> None:
         if error is None:

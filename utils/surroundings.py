@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,43 +66,6 @@ def environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, A
     """
     values = {name: environ.get(name) for name in SCORE_VARIABLES}
     return values | {name: bool(environ.get(name)) for name in (*NAMED_VARIABLES, *names)}
-
-
-def portable(places: Mapping[str, Path]) -> Callable[[Any], Any]:
-    """A function that rewrites paths in plain data so that they hold on another machine.
-
-    Args:
-        places: what to write instead of a folder, e.g. "$LMUData". The home folder becomes `~`.
-    """
-    marks = {"~": Path.home(), **places}
-    forms = {
-        text: mark
-        for mark, place in marks.items()
-        for text in (str(place.absolute()), str(place.resolve()))
-        if len(Path(text).parts) > 1  # a home of "/" would rewrite every path
-    }
-    longest_first = sorted(forms, key=len, reverse=True)
-
-    def rewrite(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {rewrite(key): rewrite(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [rewrite(item) for item in value]
-        if isinstance(value, Path):
-            value = str(value)
-        if isinstance(value, str):
-            for text in longest_first:
-                value = _replaced(value, text, forms[text])
-        return value
-
-    return rewrite
-
-
-def _replaced(text: str, folder: str, mark: str) -> str:
-    """`folder` as a whole path or the beginning of one; `x/jo` is no part of `x/john`."""
-    if folder not in text:
-        return text
-    return re.sub(rf"(?<![\w.~-]){re.escape(folder)}(?![\w.-])", lambda _: mark, text)
 
 
 def _git(project: Path, *arguments: str) -> bytes | None:

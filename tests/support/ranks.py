@@ -20,8 +20,8 @@ from tests.support.runs import PROJECT, Finished, environment, make_data, write_
 
 PATIENCE_S = 240.0  # a busy machine imports torch in half a minute
 
-# A preprocess function that stops after so many calls until the test opens the gate, and a clock
-# that may be ahead.
+# A preprocess function that stops after so many calls until the test opens the gate, a clock that
+# may be ahead, and a home that may be rank 1's alone.
 GATED = """
 import os, time
 from pathlib import Path
@@ -36,8 +36,10 @@ def preprocess(message, model, processor, **kwargs):
         time.sleep(0.01)
     return default_preprocess_function(message, model, processor, **kwargs)
 """
-LATE_CLOCK = """
+SURROUNDINGS = """
 import datetime, os
+if os.environ.get("RANK") == "1":
+    os.environ["HOME"] = os.environ.get("HOME_OF_RANK_1") or os.environ["HOME"]
 if os.environ.get("DAYS_AHEAD"):
     class Ahead(datetime.datetime):
         @classmethod
@@ -65,15 +67,15 @@ class RankBench:
         make_data(home / "data", [("os_web", (112, 84 + 28 * number)) for number in range(5)])
         (home / "code").mkdir()
         (home / "code" / "gated.py").write_text(GATED)
-        (home / "code" / "sitecustomize.py").write_text(LATE_CLOCK)
+        (home / "code" / "sitecustomize.py").write_text(SURROUNDINGS)
         bench = cls(home, checkpoint)
         bench.write_config({"m": bench.model()})
         return bench
 
-    def model(self) -> dict[str, Any]:
-        """The entry of the checkpoint."""
+    def model(self, checkpoint: str | Path | None = None) -> dict[str, Any]:
+        """The entry of the checkpoint, or of another one."""
         return {
-            "model_path": str(self.checkpoint),
+            "model_path": str(checkpoint or self.checkpoint),
             "imp_type": "transformers",
             "generate_cfg": {"max_new_tokens": 6},
             "preprocess_function": "gated.preprocess",
@@ -119,18 +121,19 @@ class RankBench:
         """One run to its end."""
         return finish(self.start(*arguments, ranks=ranks))
 
-    def answers(self) -> list[dict[str, Any]]:
-        """The answer records of all logs, those of ranks included."""
-        logs = [log for log in self.work_dir.glob("m/T*/m_*.jsonl") if "_samples" not in log.name]
+    def answers(self, model: str = "m") -> list[dict[str, Any]]:
+        """The answer records of all logs of a model, those of ranks included."""
+        found = self.work_dir.glob(f"{model}/T*/{model}_*.jsonl")
+        logs = [log for log in found if "_samples" not in log.name]
         records = [record for log in logs for record in read_log_lines(log)]
         return [record for record in records if record["kind"] == "answer"]
 
-    def answered(self) -> Counter[str]:
+    def answered(self, model: str = "m") -> Counter[str]:
         """How often each sample has an answer."""
-        return Counter(record["key"] for record in self.answers())
+        return Counter(record["key"] for record in self.answers(model))
 
     def rank_logs(self) -> list[Path]:
-        return sorted(self.work_dir.glob("m/T*/*.rank*"))
+        return sorted(self.work_dir.glob("*/T*/*.rank*"))
 
     def scores(self) -> dict[str, bytes]:
         """The score files."""
@@ -190,3 +193,12 @@ def write_log(path: Path, records: list[dict[str, Any]]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
+
+
+def without_half_its_weights(checkpoint: Path, folder: Path) -> Path:
+    """A copy of a checkpoint in which nothing looks wrong before it is loaded."""
+    shutil.copytree(checkpoint, folder)
+    [weights] = folder.glob("*.safetensors")
+    with weights.open("r+b") as file:
+        file.truncate(weights.stat().st_size // 2)
+    return folder

@@ -17,6 +17,7 @@ QUANTILES = (10, 50, 90)
 DISTANCE_BOUNDS = (1.0, 3.0, 10.0)  # in target sizes; below the first one it is a near miss
 AREA_BOUNDS = (0.0005, 0.002, 0.01)  # of the picture's area
 STRIKING_POINTS = 5.0  # of points more than expected, in percent, are worth a sentence
+FARTHEST = 1000.0  # pictures away; a reply that ends in a loop of digits means no place at all
 AROUND = 0.02  # of width and height: so near is "at" the centre or a corner
 THIRDS = (("top", "middle", "bottom"), ("left", "centre", "right"))
 
@@ -73,7 +74,9 @@ class Anatomy:
         """One more sample; one without an answer has no place among the misses."""
         if facts["verdict"] is None:
             return
-        self._points.extend(facts["point_frac"] or (float("nan"),) * 2)
+        point = facts["point_frac"] or (float("nan"),) * 2
+        # Squares and products of such numbers must stay finite.
+        self._points.extend(min(max(value, -FARTHEST), FARTHEST) for value in point)
         x1, y1, x2, y2 = facts["box_frac"]
         self._boxes.extend((min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)))
         self._sizes.extend(facts["file_wh"] or (1, 1))

@@ -130,11 +130,11 @@ class CoordinateAudit:
 
         sizes = np.array(self._sizes, dtype=np.float64).reshape(-1, 3, 2)
         sizes[sizes < 0] = np.nan
-        numbers = np.array(self._numbers).reshape(-1, 4)
+        numbers = np.frombuffer(self._numbers).reshape(-1, 4)  # views: no second copy
         return _Audited(
             Replies(numbers, sizes[:, 0], sizes[:, 1], sizes[:, 2]),
-            np.array(self._boxes).reshape(-1, 4),
-            np.array(self._points).reshape(-1, 2),
+            np.frombuffer(self._boxes).reshape(-1, 4),
+            np.frombuffer(self._points).reshape(-1, 2),
             np.array(self._hits, dtype=np.bool_),
             np.array(self._picture, dtype=np.intp),
         )
@@ -150,7 +150,8 @@ def _same_points(audited: _Audited, points: Floats) -> Mask:
     file_wh, given = audited.replies.file_wh, audited.configured
 
     def close(candidates: Floats) -> Mask:
-        with np.errstate(invalid="ignore"):  # inf - inf: a parse function may return it
+        # A parse function may return infinity, or numbers near the largest there are.
+        with np.errstate(invalid="ignore", over="ignore"):
             near: Mask = np.all(np.abs(candidates - given) * file_wh <= SAME_PX, axis=1)
         return near
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from utils.comparing.comparison import Comparison, read_as_text, reply_text, truth_text
 from utils.comparing.pairing import Difference, Flip, PairOfRuns
-from utils.outputs import cell_text
+from utils.outputs import safe_cell
 
 FIGURE_COLUMNS = (
     "kind", "dataset", "run", "baseline", "split", "platform", "group", "value", "low", "high",
@@ -20,8 +20,6 @@ FLIP_COLUMNS = (
     "dataset", "run", "baseline", "right", "key", "index", "image", "platform", "split", "text",
     "truth", "run_reply", "run_read_as", "baseline_reply", "baseline_read_as",
 )  # fmt: skip
-# What spreadsheet programs take for the start of a formula, full-width forms included.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def figures_csv(comparison: Comparison) -> str:
@@ -79,18 +77,3 @@ def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     for row in rows:
         writer.writerow([safe_cell(row.get(column)) for column in columns])
     return file.getvalue()
-
-
-def safe_cell(value: Any) -> Any:
-    """Numbers as they are; a text so that no spreadsheet program takes it for a formula.
-
-    Those begin with a sign, maybe behind blanks; an apostrophe in front makes text of them, as
-    typing one into a cell does. Characters that no cell can hold become escapes.
-    """
-    if value is None:
-        return ""
-    if isinstance(value, (int, float)):
-        return value
-    text = cell_text(str(value))
-    is_formula = text.lstrip(" \u00a0").startswith(_FORMULA_STARTS)
-    return cell_text(f"'{text}") if is_formula else text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,17 +46,24 @@ def explained(pairs: Sequence[tuple[Facts, Facts]], a: Side, b: Side) -> list[Pa
     text after the template, generation settings, arithmetic.
     """
     gaps = [_token_gap(ours, theirs) for ours, theirs in pairs]
-    known = Counter(gap for gap in gaps if gap is not None)
-    constant = next(iter(known)) if len(known) == 1 else None
+    changes = len({gap for gap in gaps if gap is not None}) > 1
+    one_size = len({tuple(ours["file_wh"]) for ours, _ in pairs}) == 1
     return [
-        Pair(ours, theirs, *_first_difference(ours, theirs, a, b, gap, constant))
+        Pair(ours, theirs, *_first_difference(ours, theirs, a, b, gap, changes, one_size))
         for (ours, theirs), gap in zip(pairs, gaps, strict=True)
     ]
 
 
 def _first_difference(
-    ours: Facts, theirs: Facts, a: Side, b: Side, gap: int | None, constant: int | None
+    ours: Facts, theirs: Facts, a: Side, b: Side, gap: int | None, changes: bool, one_size: bool
 ) -> tuple[str | None, str]:
+    """Kind and words of it.
+
+    Args:
+        gap: prompt tokens of the one less those of the other; None: not known on both sides.
+        changes: whether that number is another one for other samples.
+        one_size: whether all pictures have one size, so that it could not change with them.
+    """
     if ours["status"] != "ok" or theirs["status"] != "ok":
         states = f"{ours['status']} in {a.name}, {theirs['status']} in {b.name}"
         return "no answer", states
@@ -66,13 +72,18 @@ def _first_difference(
     sent = (ours.get("sent_wh") or ours["file_wh"], theirs.get("sent_wh") or theirs["file_wh"])
     if sent[0] != sent[1]:
         return "picture sent", f"{_wh(sent[0])} from {a.name}, {_wh(sent[1])} from {b.name}"
-    if detail := _resize(ours, theirs, a, b, gap, constant):
+    if detail := _resize(ours, theirs, a, b, gap, changes):
         return "pixel limits", detail
     if gap:
+        counts = f"{_tokens(ours)} prompt tokens in {a.name}, {_tokens(theirs)} in {b.name}"
+        if one_size and not (ours.get("seen_wh") and theirs.get("seen_wh")):
+            return "template or pixel limits", (
+                f"{counts}, with the same messages; all pictures have one size, so the numbers do "
+                "not tell a chat template from another resize. Compare samples of several sizes"
+            )
         return "template", (
-            f"{_tokens(ours)} prompt tokens in {a.name}, {_tokens(theirs)} in {b.name}, with the "
-            "same messages and picture size: the chat templates differ (a default system message, "
-            "the generation prompt), or one side adds special tokens"
+            f"{counts}, with the same messages and picture size: the chat templates differ (a "
+            "default system message, the generation prompt), or one side adds special tokens"
         )
     if _said(ours) == _said(theirs):
         return None, ""
@@ -101,9 +112,7 @@ def _messages(
     return ""
 
 
-def _resize(
-    ours: Facts, theirs: Facts, a: Side, b: Side, gap: int | None, constant: int | None
-) -> str:
+def _resize(ours: Facts, theirs: Facts, a: Side, b: Side, gap: int | None, changes: bool) -> str:
     """Whether the pictures were resized differently, where sizes or token counts can tell."""
     seen = (ours.get("seen_wh"), theirs.get("seen_wh"))
     if seen[0] and seen[1]:
@@ -130,7 +139,7 @@ def _resize(
                     f"{known.limits[0]}); the prompt tokens of {other.name} are those of "
                     f"{limits}: set the same min_pixels and max_pixels on both sides"
                 )
-        if constant is None:
+        if changes:
             more = "fewer" if excess > 0 else "more"
             return (
                 f"{known.name} resizes the picture to {_wh(wh)} ({tokens} tokens); {other.name} "

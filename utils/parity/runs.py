@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from utils.parity.causes import explained
 from utils.parity.sides import Side
 from utils.parity.table import render, write_csv
 from utils.plan import Plan
-from utils.run_folder import newest_log, safe_name
+from utils.run_folder import last_start, newest_log, safe_name
 
 
 def two_plans(plan: Plan, other: Plan, wanted: Sequence[str]) -> list[Plan]:
@@ -26,6 +27,9 @@ def two_plans(plan: Plan, other: Plan, wanted: Sequence[str]) -> list[Plan]:
     Raises:
         UserError: it is not clear which models are meant, or both have one name.
     """
+    unknown = [name for name in wanted if name not in plan.models and name not in other.models]
+    if unknown:
+        raise UserError(f"--model {', '.join(unknown)}: in neither config")
     is_same_file = plan.config.path.resolve() == other.config.path.resolve()
     if is_same_file:
         names = list(wanted or plan.models)
@@ -36,9 +40,6 @@ def two_plans(plan: Plan, other: Plan, wanted: Sequence[str]) -> list[Plan]:
             )
         return [replace(plan, models={name: plan.models[name]}) for name in names]
     chosen = [_with_one_model(each, wanted) for each in (plan, other)]
-    unknown = [name for name in wanted if name not in plan.models and name not in other.models]
-    if unknown:
-        raise UserError(f"--model {', '.join(unknown)}: in neither config")
     if set(chosen[0].models) & set(chosen[1].models):
         [name] = chosen[0].models
         raise UserError(
@@ -88,17 +89,20 @@ def compare_plans(plans: Sequence[Plan], side_of: Callable[[Plan], Side]) -> int
 
 
 def _samples(plan: Plan, dataset: str) -> dict[str, Facts]:
-    """The samples of the newest scored run, by key; none where it was not scored."""
+    """The samples of the newest run, by key; none where it was not scored."""
     [name] = plan.models
     found = newest_log(plan.options.work_dir, name, dataset)
     if found is None:
         return {}
-    folder, _ = found
+    folder, log = found
     files = [folder.file(dataset, SAMPLES_SUFFIX, partial=part) for part in (False, True)]
     written = [path for path in files if path.exists()]
     if not written:
         return {}
     newest = max(written, key=lambda path: path.stat().st_mtime_ns)
+    began_s = datetime.datetime.fromisoformat(last_start(log)).timestamp()
+    if newest.stat().st_mtime < began_s:  # scoring was stopped; these are of a run before
+        return {}
     limit = plan.options.limit
     with open_samples(newest) as (_, rows):
         kept = [row for _, row in zip(range(limit or 1 << 60), rows, strict=False)]

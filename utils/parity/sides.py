@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from utils.contracts import WH
 from utils.coordinates import smart_resize
+from utils.serve_args import options, serve_words
 
 SERVERS = ("openai", "vllm")
+PIXEL_LIMITS = ("min_pixels", "max_pixels")
+PROCESSOR_KEY = "mm_processor_kwargs"  # how vLLM takes settings of the image processor
 _UNSET = "unset"
 
 
@@ -58,6 +63,7 @@ def side_of(
     kwargs: Mapping[str, Any],
     checkpoint_settings: Mapping[str, Any],
     vision: Mapping[str, Any],
+    serve_args: Any = None,
 ) -> Side:
     """A model entry as a side.
 
@@ -67,23 +73,49 @@ def side_of(
         checkpoint_settings: generation_config.json of its checkpoint; {} where that is not here.
         vision: "patch_size", "merge_size", "shortest_edge", "longest_edge" of its checkpoint's
             image processor, as far as known.
+        serve_args: of an entry whose server the program starts.
     """
-    if kind in SERVERS:  # vLLM takes the checkpoint's settings as defaults
-        sampling = _server_sampling(generate_cfg, checkpoint_settings if kind == "vllm" else {})
+    words = serve_words(serve_args) if kind == "vllm" and serve_args else []
+    given = {name: " ".join(values) for name, values in options(words)[1]}
+    if kind in SERVERS:
+        takes_defaults = kind == "vllm" and given.get("generation-config") != "vllm"
+        sampling = _server_sampling(generate_cfg, checkpoint_settings if takes_defaults else {})
     else:
         sampling = _local_sampling(generate_cfg, checkpoint_settings)
     factor = None
     if vision.get("patch_size"):
         factor = int(vision["patch_size"]) * int(vision.get("merge_size") or 1)
-    return Side(name, kind, sampling, factor, tuple(_limits(kind, kwargs, vision, generate_cfg)))
+    return Side(
+        name,
+        kind,
+        sampling,
+        factor,
+        tuple(_limits(_asked_limits(kind, kwargs, generate_cfg, given), vision)),
+    )
 
 
-def _limits(
-    kind: str, kwargs: Mapping[str, Any], vision: Mapping[str, Any], generate_cfg: Mapping[str, Any]
-) -> list[PixelLimits]:
+def _asked_limits(
+    kind: str, kwargs: Mapping[str, Any], generate_cfg: Mapping[str, Any], given: Mapping[str, str]
+) -> Mapping[str, Any]:
+    """`min_pixels` and `max_pixels` as the entry asks for them, whatever the way."""
+    if kind == "openai":
+        return (generate_cfg.get("extra_body") or {}).get(PROCESSOR_KEY) or {}
+    option = PROCESSOR_KEY.replace("_", "-")
+    if kind != "vllm" or not any(name.partition(".")[0] == option for name in given):
+        return kwargs
+    found = {
+        limit: int(value)
+        for limit in PIXEL_LIMITS
+        if (value := given.get(f"{option}.{limit}", "")).isdigit()
+    }
+    with contextlib.suppress(ValueError):  # the server has said what is wrong with it
+        whole = json.loads(given.get(option, "{}"))
+        found |= {limit: whole[limit] for limit in PIXEL_LIMITS if limit in whole}
+    return found
+
+
+def _limits(asked: Mapping[str, Any], vision: Mapping[str, Any]) -> list[PixelLimits]:
     own = (vision.get("shortest_edge"), vision.get("longest_edge"))
-    sent = (generate_cfg.get("extra_body") or {}).get("mm_processor_kwargs") or {}
-    asked = kwargs if kind == "transformers" else sent
     found = []
     if asked.get("min_pixels") or asked.get("max_pixels"):
         least = int(asked.get("min_pixels") or own[0] or 1)

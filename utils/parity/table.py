@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from utils.outputs import open_lines
+from utils.outputs import open_lines, safe_cell
 from utils.parity.causes import Pair
 from utils.parity.sides import Side, setting_differences
 
@@ -31,9 +31,11 @@ def render(dataset: str, a: Side, b: Side, pairs: Sequence[Pair]) -> list[str]:
     known = sum(1 for pair in pairs if "unknown" not in (_seen(pair.a), _seen(pair.b)))
     tokens = sum(1 for pair in pairs if _tokens(pair.a) == _tokens(pair.b) != "")
     right = [sum(pair.a["hit"] for pair in pairs), sum(pair.b["hit"] for pair in pairs)]
+    sizes = f"equal in {seen} of {known}" if known else "not known on both sides"
+    if 0 < known < total:
+        sizes += f" (known on both sides in {known} of {total})"
     lines += [
-        f"  picture size seen   equal in {seen} of {known}"
-        + ("" if known == total else f" (known on both sides in {known} of {total})"),
+        f"  picture size seen   {sizes}",
         f"  prompt tokens       equal in {tokens} of {total}",
         f"  answers             equal in {_count(pairs, 'answers_equal')} of {total}",
         f"  verdicts            equal in {_count(pairs, 'verdicts_equal')} of {total} "
@@ -78,23 +80,16 @@ def write_csv(path: Path, pairs: Sequence[Pair]) -> None:
     Raises:
         StopRun: the folder cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     with open_lines(path) as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         for pair in pairs:
             a, b = pair.a, pair.b
-            writer.writerow(map(_cell, (
+            writer.writerow(map(safe_cell, (
                 a["index"], a["image"], _seen(a), _seen(b), _tokens(a), _tokens(b),
                 pair.answers_equal, a["verdict"], b["verdict"], pair.cause or "", pair.detail,
                 a["prediction"], b["prediction"],
             )))  # fmt: skip
-
-
-def _cell(value: Any) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def _count(pairs: Sequence[Pair], what: str) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from utils.errors import StopRun
-from utils.ranks.store import Store, TorchStore
+from utils.ranks.store import GroupLost, Store, TorchStore
 from utils.ranks.who import Rank
 
 START_S = 300.0  # for the first sign of life: torch from a busy network disk may take minutes
@@ -45,9 +46,11 @@ class Group:
     Attributes:
         token: of the group, the same on all ranks.
         finished: samples of this rank that have an answer; the others are told.
+        given_up: ranks that were silent for too long, as rank 0 knows it.
+        failed: ranks that some model did not work on, as rank 0 knows it.
 
     Raises:
-        StopRun: rank 0 does not answer.
+        GroupLost: rank 0 does not answer.
     """
 
     def __init__(self, rank: Rank, store: Store) -> None:
@@ -60,6 +63,7 @@ class Group:
         self._heard_s: dict[int, float] = {}
         self._began_s = self._listened_s = time.monotonic()
         self.given_up: set[int] = set()
+        self.failed: set[int] = set()
         self._closed = threading.Event()
         self.token = secrets.token_hex(8) if rank.leads else self._find_leader()
         self._beating = threading.Thread(target=self._beat, daemon=True)
@@ -95,11 +99,11 @@ class Group:
         """Looks again and again until there is something, as long as rank 0 is alive.
 
         Raises:
-            StopRun: rank 0 has been silent for too long.
+            GroupLost: rank 0 has been silent for too long.
         """
         while (found := look()) is None:
             if self._is_silent(0):
-                raise StopRun(
+                raise GroupLost(
                     f"rank 0 has given no sign of life for {self.rank.silence_s:.0f} s; all "
                     "answers are kept, the same command goes on"
                 )
@@ -127,9 +131,10 @@ class Group:
             time.sleep(POLL_S)
 
     @property
-    def finished_by_others(self) -> int:
-        """Samples that the ranks which this one watches have finished, as far as heard."""
-        return sum(int(beat.partition(" ")[2]) for beat in self._beats.copy().values())
+    def finished_by(self) -> dict[int, int]:
+        """Samples that each rank which this one watches has finished, as far as heard."""
+        beats = self._beats.copy()
+        return {number: int(beat.partition(" ")[2]) for number, beat in beats.items()}
 
     # -- signs of life ----------------------------------------------------------------------------
 
@@ -138,7 +143,7 @@ class Group:
         self._store.put(f"hello/{self.rank.number}", word)
         while (token := self._store.look(f"welcome/{word}")) is None:
             if time.monotonic() - self._began_s > START_S:
-                raise StopRun(
+                raise GroupLost(
                     f"rank 0 has not answered within {START_S:.0f} s; were all ranks started with "
                     "the same command?"
                 )
@@ -198,7 +203,7 @@ def joined(rank: Rank) -> Iterator[Group]:
     The others do not leave before rank 0, because the store may live on their machine.
 
     Raises:
-        StopRun: the store or rank 0 cannot be reached.
+        GroupLost: the store or rank 0 cannot be reached.
     """
     group = Group(rank, TorchStore(rank))
     try:
@@ -206,6 +211,10 @@ def joined(rank: Rank) -> Iterator[Group]:
         if not rank.leads:
             with suppress(StopRun):  # all that this rank had to do is done
                 group.wait_for_leader(lambda: group.heard("end"))
+        # All is written. The first rank that leaves with a failure makes torchrun end the others,
+        # which would call themselves interrupted.
+        with suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
     finally:
         if rank.leads:
             with suppress(StopRun):

@@ -3,9 +3,10 @@
 Notes of a model in the store of the group, each below `<model>/`:
 
     start                run folder, start file and beginning of the run; or that there is none
-    joined/<rank>        this rank sees the start file
+    joined/<rank>        this rank sees the start file; what it has finished of earlier models
     claims/<data set>    how many pieces of its samples are claimed
-    report/<rank>        this rank has asked all it claimed and closed its logs
+    report/<rank>        this rank has asked all it claimed and closed its logs; or the model has
+                         failed there
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ import socket
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from utils.errors import StopRun, UserError
+from utils.errors import StopRun
 from utils.jobs import Job
 from utils.predictions import AnswerIndex, read_records
 from utils.ranks.group import POLL_S, Group
 from utils.ranks.logs import MERGED_KINDS, merge
 from utils.ranks.shares import Share, pieces
+from utils.ranks.store import GroupLost
 from utils.run_folder import RunFolder, safe_name
 
 START_FILE = ".start-"
@@ -74,6 +76,7 @@ class LeadersPart:
         self._started = False
         self.cpu_s = 0.0
         self._jobs: Sequence[Job] = ()
+        self._joined: dict[int, int] = {}
 
     @contextmanager
     def leading(self) -> Iterator[None]:
@@ -105,31 +108,34 @@ class LeadersPart:
             seen_from = f"{socket.gethostname()}:{self._folder.path.absolute()}"
             self._tell("start", [self._folder.path.name, seen_from, start_file.name, runs])
             self._started = True
-            self._group.wait_for_others(lambda rank: self._heard(f"joined/{rank}"))
+            self._joined = self._group.wait_for_others(lambda rank: self._heard(f"joined/{rank}"))
         finally:
             start_file.unlink(missing_ok=True)
         share_samples(self._group, self._folder.model, jobs, self._batch)
 
     def watched(self, progress: Progress) -> Progress:
         """The same progress, with the other ranks' samples in it."""
-        self._progress = _GroupProgress(progress, self._group)
+        self._progress = _GroupProgress(progress, self._group, self._joined)
         return self._progress
 
     def finish(self, ask: Callable[[Sequence[Job]], None], *, fresh: bool) -> None:
-        """Waits for the others, merges their logs, and asks what a lost rank has left.
+        """Waits for the others, merges their logs, and asks what a lost or failed rank has left.
 
         Args:
             ask: asks all samples of jobs that have no answer.
             fresh: stored answers from before this run do not count.
         """
-        reports = self._group.wait_for_others(
+        told = self._group.wait_for_others(
             lambda rank: self._heard(f"report/{rank}"), self._progress.catch_up
         )
-        for report in reports.values():
+        reports = [report for report in told.values() if report is not False]
+        for report in reports:
             self._add(report)
-        self._progress.catch_up(sum(report["finished"] for report in reports.values()))
+        self._progress.catch_up(sum(report["finished"] for report in reports))
+        failed = {rank for rank, report in told.items() if report is False}
+        self._group.failed |= failed
         for job in self._jobs:
-            lost = [self._log_of(rank, job.dataset) for rank in self._group.given_up]
+            lost = [self._log_of(rank, job.dataset) for rank in self._group.given_up | failed]
             mine = self._folder.rank_logs(job.dataset)
             merge(job.log, [path for path in mine if self._is_of_group(path) and path not in lost])
             settled = _settled(job)
@@ -143,6 +149,8 @@ class LeadersPart:
                 "given up; rank 0 has asked what it left",
                 file=sys.stderr,
             )
+        for rank in sorted(failed):
+            print(f"rank {rank} has failed; rank 0 has asked what it left", file=sys.stderr)
 
     def _ask_rest(
         self, job: Job, rest: Sequence[Any], ask: Callable[[Sequence[Job]], None], *, fresh: bool
@@ -194,7 +202,7 @@ class FollowersPart:
             The run's folder, and when the run began, by data set.
 
         Raises:
-            UserError: this rank does not see rank 0's work-dir.
+            GroupLost: this rank does not see rank 0's work-dir.
         """
         told = self._group.wait_for_leader(lambda: self._group.heard(f"{self._model}/start"))
         if told is False:
@@ -204,13 +212,13 @@ class FollowersPart:
         ends_s = time.monotonic() + START_FILE_S
         while not (folder.path / start.start_file).exists():
             if time.monotonic() > ends_s:
-                raise UserError(
+                raise GroupLost(
                     f"this rank sees another work-dir than rank 0: rank 0 has begun in "
                     f"{start.seen_from}, which is not this machine's {folder.path.absolute()}. All "
                     "ranks must see the same folder; name one on a disk that they share"
                 )
             time.sleep(POLL_S)
-        self._group.tell(f"{self._model}/joined/{self._group.rank.number}", note=True)
+        self._group.tell(f"{self._model}/joined/{self._group.rank.number}", self._finished_before)
         return folder, start.runs
 
     def watched(self, progress: Progress) -> Progress:
@@ -235,12 +243,24 @@ class FollowersPart:
         self._group.tell(key, {"cpu_s": cpu_s, "finished": finished, "data": data})
 
 
-class _GroupProgress:
-    """Rank 0's samples one by one, those of the others whenever they are heard of."""
+def tell_failure(group: Group, model: str) -> None:
+    """Tells rank 0 that this rank asks no more of a model, after the logs were closed.
 
-    def __init__(self, shown: Progress, group: Group) -> None:
-        self._shown, self._group = shown, group
-        self._before, self._told = group.finished_by_others, 0
+    Nobody waits for a report then, and rank 0 asks what was claimed here.
+    """
+    group.tell(f"{model}/report/{group.rank.number}", note=False)
+
+
+class _GroupProgress:
+    """Rank 0's samples one by one, those of the others whenever they are heard of.
+
+    Args:
+        before: what each rank that takes part had finished of earlier models.
+    """
+
+    def __init__(self, shown: Progress, group: Group, before: Mapping[int, int]) -> None:
+        self._shown, self._group, self._before = shown, group, before
+        self._told = 0
 
     def advance(self, status: str, *, reused: bool) -> None:
         """One of rank 0's samples is finished."""
@@ -250,7 +270,10 @@ class _GroupProgress:
 
     def catch_up(self, at_least: int = 0) -> None:
         """Shows what the others have finished since the last time."""
-        theirs = max(at_least, self._group.finished_by_others - self._before)
+        by_rank = self._group.finished_by
+        # What was last heard of a rank may be older than what it had finished before.
+        heard = sum(max(0, by_rank.get(rank, 0) - done) for rank, done in self._before.items())
+        theirs = max(at_least, heard)
         for _ in range(theirs - self._told):
             self._shown.advance("by other ranks", reused=False)
         self._told = max(self._told, theirs)

@@ -18,11 +18,15 @@ CONNECT_S = 300.0
 Value = TypeVar("Value")
 
 
+class GroupLost(StopRun):
+    """What all ranks must have in common is not there: no other model would fare better."""
+
+
 class Store(Protocol):
     """Notes that all ranks see.
 
     Raises (all methods):
-        StopRun: the store cannot be reached.
+        GroupLost: the store cannot be reached.
     """
 
     def put(self, key: str, value: str) -> None:
@@ -42,7 +46,7 @@ class TorchStore:
     """The store that torchrun's agent hosts, or rank 0 where there is no agent.
 
     Raises:
-        StopRun: it cannot be reached.
+        GroupLost: it cannot be reached.
     """
 
     def __init__(self, rank: Rank) -> None:
@@ -64,7 +68,7 @@ class TorchStore:
             return request()
         except RuntimeError as error:  # all of torch's errors about networks and stores
             reason = (str(error).splitlines() or ["?"])[0]
-            raise StopRun(
+            raise GroupLost(
                 f"the store through which the ranks agree ({self._where}) cannot be reached: "
                 f"{reason} All answers are kept; the same command goes on"
             ) from None

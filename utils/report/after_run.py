@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from utils.data_root import image_root
+from utils.finished_runs import scored_files
 from utils.plan import Plan
-from utils.report.build import build_report, sample_files
+from utils.report.build import build_report
 from utils.report.pictures import CACHE_FOLDER
 
 
@@ -18,7 +19,8 @@ def write_reports(plan: Plan, model: str) -> None:
         return
     for folder in [each.path for each in plan.written if each.model == model]:
         try:
-            if not sample_files(folder):  # nothing could be scored
+            shown = scored_files(folder)
+            if not shown:  # nothing could be scored
                 continue
             page = build_report(
                 folder,
@@ -31,3 +33,7 @@ def write_reports(plan: Plan, model: str) -> None:
             print(f"warning: {folder}: no report ({why}); scores and all other files are complete")
         else:
             print(f"Report: {page}")
+            written = scored_files(folder, newest=True)
+            kept = [name for name in shown if shown[name] != written[name]]
+            if kept:
+                print(f"It shows the full results of {', '.join(kept)}, which this run left alone")

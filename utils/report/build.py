@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from utils.analysis import ANALYSIS_SUFFIX
-from utils.facts import SAMPLES_SUFFIX, Facts, open_samples
+from utils.facts import Facts, open_samples
+from utils.finished_runs import MANIFEST_NAME, ScoredFiles, read_if_whole, scored_files
 from utils.report.data_files import Chunks, Hide, as_script, to_json
 from utils.report.pictures import Pictures, ViewImage, place
 from utils.report.privacy import path_hider, shown_name, without_absolute_paths
 
 REPORT_FOLDER = "report"
-MANIFEST = "manifest.json"
 ASSETS = Path(__file__).parent / "assets"
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
 FACETS = ("dataset", "platform", "split", "kind", "verdict", "status", "app")
@@ -105,21 +104,12 @@ def _with_text_table(items: list[Facts]) -> dict[str, Any]:
     return {"texts": list(texts), "samples": samples}
 
 
-def sample_files(run_folder: Path) -> list[Path]:
-    """The samples files of a run; a partial one only where there is no full one."""
-    base = SAMPLES_SUFFIX.partition(".")[0]
-    full = sorted(run_folder.glob(f"*{SAMPLES_SUFFIX}"))
-    stems = {path.name.removesuffix(SAMPLES_SUFFIX) for path in full}
-    partial = sorted(run_folder.glob(f"*{base}_partial.jsonl"))
-    alone = [path for path in partial
-             if path.name.removesuffix(f"{base}_partial.jsonl") not in stems]  # fmt: skip
-    return sorted([*full, *alone])  # L1's data set comes before L2's by name, too
-
-
 def build_report(
     run_folder: Path, *, image_root: Path | None, cache: Path, embed_originals: bool = False
 ) -> Path:
     """Writes the report of a run; one from before is replaced when the new one is whole.
+
+    Of a data set with full and partial files it shows the full ones; see `utils.finished_runs`.
 
     Args:
         run_folder: holds the samples and analysis files.
@@ -157,56 +147,42 @@ def _write_data(
     summary: dict[str, Any] = {"format": 1, "run": run_folder.name, "datasets": []}
     with Pictures.open(image_root, cache) as pictures:
         first = 0
-        for path in sample_files(run_folder):
-            data_set = _add_samples(path, files, pictures)
+        for scored in scored_files(run_folder).values():
+            data_set = _add_samples(scored, files, pictures)
             data_set["first"] = first
             first += data_set["samples"]
             summary["datasets"].append(data_set)
-            summary["model"] = data_set.pop("model")
+            summary["model"] = scored.model
         summary["samples"] = first
         summary["pictures"] = [
             _placed(name, made, report, embed_originals) for name, made in pictures.finished()
         ]
-    summary["manifest"] = without_absolute_paths(_read_json(run_folder / MANIFEST))
+    summary["manifest"] = without_absolute_paths(read_if_whole(run_folder / MANIFEST_NAME)) or None
     files.close(summary)
 
 
-def _add_samples(path: Path, files: DataFiles, pictures: Pictures) -> dict[str, Any]:
-    """Adds one file's samples; what the summary says of them."""
+def _add_samples(scored: ScoredFiles, files: DataFiles, pictures: Pictures) -> dict[str, Any]:
+    """Adds the samples of one data set; what the summary says of them."""
     counts: Counter[str] = Counter()
     seen: set[int] = set()
     samples = 0
-    with open_samples(path) as (head, rows):
+    with open_samples(scored.samples) as (_, rows):
         for facts in rows:
             number = pictures.number(facts["image"]) if facts.get("image") else None
-            files.add(facts, head["dataset"], number)
+            files.add(facts, scored.dataset, number)
             samples += 1
             status, verdict = facts.get("status"), facts.get("verdict")
             counts[str((verdict or NO_ANSWER) if status == "ok" else status)] += 1
             counts["hits"] += int(facts.get("hit") or 0)
             if number is not None:
                 seen.add(number)
-    analysis = _read_json(_analysis_beside(path)) or {}
+    analysis = read_if_whole(scored.analysis_file)  # the page does without a spoilt one
     analysis.pop("head", None)
     return {
-        "name": head["dataset"], "level": head.get("level"), "partial": bool(head.get("partial")),
-        "model": head.get("model"), "samples": samples, "pictures": len(seen),
-        "counts": dict(counts), "analysis": without_absolute_paths(analysis),
+        "name": scored.dataset, "level": scored.level, "partial": scored.is_partial,
+        "samples": samples, "pictures": len(seen), "counts": dict(counts),
+        "analysis": without_absolute_paths(analysis),
     }  # fmt: skip
-
-
-def _analysis_beside(samples: Path) -> Path:
-    old, new = SAMPLES_SUFFIX.partition(".")[0], ANALYSIS_SUFFIX.partition(".")[0]
-    head, _, tail = samples.stem.rpartition(old)
-    return samples.with_name(f"{head}{new}{tail}.json")
-
-
-def _read_json(path: Path) -> Any:
-    """A derived file's value; None where it is missing or broken: the page does without."""
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
 
 
 def _placed(

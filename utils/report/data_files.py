@@ -8,11 +8,12 @@ end a script or a string, and `JSON.parse` (unlike a literal) gives `__proto__` 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from utils.outputs import finite
 
 Hide = Callable[[str], str]
 """Removes this machine's paths from JSON text."""
@@ -23,17 +24,7 @@ def to_json(value: Any) -> str:
     try:
         return json.dumps(value, allow_nan=False, separators=(",", ":"))
     except ValueError:  # a parse function may return NaN as a coordinate
-        return json.dumps(_finite(value), allow_nan=False, separators=(",", ":"))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return value
+        return json.dumps(finite(value), allow_nan=False, separators=(",", ":"))
 
 
 def as_script(name: str, number: int, json_text: str) -> str:

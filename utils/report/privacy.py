@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+from utils.portable_paths import HOME, folder_replacer
 
 _ABSOLUTE = re.compile(
     r"(?<![\w.:/\\~%>…-])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\\"'<>|:,;]+[\\/])+([^\s/\\\"'<>|:,;]*)"
@@ -14,29 +15,15 @@ _ABSOLUTE = re.compile(
 
 
 def path_hider(roots: Iterable[Path | None]) -> Callable[[str], str]:
-    """A function that replaces folders in JSON text: the home by `~`, the others by `…`.
-
-    It works on text that `json.dumps` made in ASCII, so one search covers keys and values alike.
+    """A function that replaces folders in ASCII JSON text: the home by `~`, the others by `…`.
 
     Args:
-        roots: folders that tell something about this machine; file system roots are left alone.
+        roots: folders that tell something about this machine; one right below a file system's root
+            does not, and its name may be a word of a reply.
     """
-    marks = {_in_json(root): "\\u2026" for root in roots if root is not None and root.parts[2:]}
-    marks |= {_in_json(root.resolve()): "\\u2026" for root in roots if root and root.parts[2:]}
-    home = Path.home()
-    if home.parts[1:]:
-        marks[_in_json(home)] = "~"
-    if not marks:
-        return lambda text: text
-    longest_first = sorted(marks, key=len, reverse=True)
-    # A path may follow the escape of a line break, whose letter is no part of a word.
-    before = r"(?:(?<![\w.~-])|(?<=\\[nrt]))"
-    wanted = re.compile(f"{before}({'|'.join(map(re.escape, longest_first))})(?![\\w-]|\\.\\w)")
-    return lambda text: wanted.sub(lambda found: marks[found[1]], text)
-
-
-def _in_json(path: Path) -> str:
-    return json.dumps(str(path))[1:-1]
+    hidden = [(root, "…") for root in roots if root and root.absolute().parts[2:]]
+    home = [(Path.home(), HOME)]
+    return folder_replacer([*hidden, *home], in_json=True)
 
 
 def without_absolute_paths(value: Any) -> Any:
