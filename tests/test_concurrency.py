@@ -354,7 +354,8 @@ class Crowd:
 @pytest.fixture
 def clock(monkeypatch):
     ours = Clock()
-    monkeypatch.setattr(concurrency, "time", SimpleNamespace(monotonic=ours.monotonic))
+    clock = SimpleNamespace(monotonic=ours.monotonic, process_time=lambda: 0.0)
+    monkeypatch.setattr(concurrency, "time", clock)
     return ours
 
 
@@ -460,3 +461,15 @@ def test_stopping_releases_everybody(paused, clock):
     crowd.join()
     holder.let_out()
     holder.join()
+
+
+@pytest.mark.parametrize(("cpu_share", "ends_at"), [(0.2, 256), (0.8, 256), (1.0, 48)])
+def test_a_process_that_is_busy_all_the_time_asks_no_more_at_once(cpu_share, ends_at):
+    limit, now_s = Limit.of(None), 0.0
+    for _ in range(30_000):  # a server that answers each request in 0.1 s, however many there are
+        now_s += 0.1 / limit.whole
+        limit = after_answer(
+            limit, sent_s=now_s - 0.1, now_s=now_s, was_full=True, cpu_s=cpu_share * now_s
+        )
+
+    assert limit.whole == ends_at

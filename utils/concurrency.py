@@ -76,11 +76,15 @@ class Limit:
         return max(1, int(self.in_flight))
 
 
-def after_answer(limit: Limit, *, sent_s: float, now_s: float, was_full: bool) -> Limit:
+def after_answer(
+    limit: Limit, *, sent_s: float, now_s: float, was_full: bool, cpu_s: float = 0.0
+) -> Limit:
     """The limit after the server answered.
 
     Args:
         sent_s: when the request was sent, on the clock of `now_s`.
+        cpu_s: CPU seconds that this process has taken so far; where it is busy all the time, more
+            in flight brings nothing.
         was_full: whether as many were in flight as were allowed: without a full house an answer
             says nothing about whether more would have been too many.
     """
@@ -90,13 +94,13 @@ def after_answer(limit: Limit, *, sent_s: float, now_s: float, was_full: bool) -
         return _climb_by_one(limit) if was_full else limit
     if limit.window is None:
         return _climb_to_level(limit) if was_full else limit
-    window = limit.window.after_answer(sent_s=sent_s, now_s=now_s, was_full=was_full)
+    window = limit.window.after_answer(sent_s=sent_s, now_s=now_s, cpu_s=cpu_s, was_full=was_full)
     if not window.is_over(limit.in_flight, now_s):
         return replace(limit, window=window)
-    measured = window.measured(limit.in_flight, now_s)
+    measured = window.measured(limit.in_flight, now_s, cpu_s)
     if measured is None:
         return _stay(limit, rounds=window.rounds)
-    return _after_measuring(limit, measured, now_s)
+    return _after_measuring(limit, measured, now_s, cpu_s)
 
 
 def after_too_many(limit: Limit, *, sent_s: float, now_s: float) -> Limit:
@@ -168,8 +172,10 @@ def _stay(limit: Limit, rounds: float = 1.0) -> Limit:
     return replace(limit, window=Window(skip=limit.in_flight, rounds=rounds, lasts_s=lasts_s))
 
 
-def _after_measuring(limit: Limit, measured: Measured, now_s: float) -> Limit:
+def _after_measuring(limit: Limit, measured: Measured, now_s: float, cpu_s: float) -> Limit:
     base = limit.base
+    if measured.is_busy:
+        return _stay(replace(limit, doubts=False), rounds=limit.patience_rounds)
     if base is None or measured.in_flight <= base.in_flight:
         return _next_level(replace(limit, base=measured))
     brings_more = measured.brings_more_than(base)
@@ -178,7 +184,7 @@ def _after_measuring(limit: Limit, measured: Measured, now_s: float) -> Limit:
     if brings_more is None:  # from further up it is easier to say
         return _next_level(limit)
     if not limit.doubts:
-        return replace(limit, doubts=True, window=Window(skip=0, began_s=now_s))
+        return replace(limit, doubts=True, window=Window(skip=0, began_s=now_s, began_cpu_s=cpu_s))
     # The rate may have fallen for another reason (longer answers): never far back at once.
     in_flight = max(base.in_flight, measured.in_flight / 2)
     patient = replace(
@@ -241,7 +247,10 @@ class Gate:
         with self._changed:
             before = self._limit.whole
             was_full = self._in_flight >= before
-            self._limit = after_answer(self._limit, sent_s=sent_s, now_s=now_s, was_full=was_full)
+            self._limit = after_answer(
+                self._limit, sent_s=sent_s, now_s=now_s, was_full=was_full,
+                cpu_s=time.process_time(),
+            )  # fmt: skip
             if self._probing:
                 self._probing = False
                 self._changed.notify_all()

@@ -14,16 +14,23 @@ SHORTEST_S = 0.2  # below, a rate says more about the threads of this process th
 FEWEST_ANSWERS = 32
 ERROR_AT_LEAST = 0.03  # relative: machines are never quite steady
 WORTH_WHILE = 0.2  # of the growth in flight that must arrive as growth of the rate: 1.08 for 1.5
+BUSY_SHARE = 0.9  # of a core: the interpreter runs one thread at a time
 TELLING_ERRORS = 2.5  # a growth in flight must be so many errors wide to be judged
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Answers per second with so many requests in flight; `error` is relative (one sigma)."""
+    """Answers per second with so many requests in flight.
+
+    Attributes:
+        error: of the rate, relative (one sigma).
+        is_busy: whether this process had nothing left to give, whatever the server could do.
+    """
 
     in_flight: float
     per_s: float
     error: float
+    is_busy: bool = False
 
     def brings_more_than(self, lower: Measured) -> bool | None:
         """Whether the step up from `lower` was worth while; None: too noisy to say no."""
@@ -44,6 +51,7 @@ class Window:
         rounds: how many rounds of answers it lasts at least.
         lasts_s: how long it lasts at least.
         began_s: when the last of the skipped answers came.
+        began_cpu_s: CPU seconds that this process had taken until then.
         answers: how many came since; `starved` of them while fewer were in flight than allowed.
         latency_s, latency_s2: sums of their latencies, and of the squares.
     """
@@ -52,15 +60,16 @@ class Window:
     rounds: float = 1.0
     lasts_s: float = SHORTEST_S
     began_s: float = 0.0
+    began_cpu_s: float = 0.0
     answers: int = 0
     starved: int = 0
     latency_s: float = 0.0
     latency_s2: float = 0.0
 
-    def after_answer(self, *, sent_s: float, now_s: float, was_full: bool) -> Window:
+    def after_answer(self, *, sent_s: float, now_s: float, cpu_s: float, was_full: bool) -> Window:
         """The window with one answer more."""
         if self.skip > 0:
-            return replace(self, skip=self.skip - 1, began_s=now_s)
+            return replace(self, skip=self.skip - 1, began_s=now_s, began_cpu_s=cpu_s)
         latency_s = now_s - sent_s
         return replace(
             self,
@@ -78,11 +87,13 @@ class Window:
         # Answers may come in bursts, one a round: only whole rounds can be compared.
         return self.answers % int(in_flight) == 0
 
-    def measured(self, in_flight: float, now_s: float) -> Measured | None:
+    def measured(self, in_flight: float, now_s: float, cpu_s: float) -> Measured | None:
         """The rate; None if there was too little to do to fill the places."""
         if self.starved > self.answers / 2:
             return None
         mean_s = max(self.latency_s / self.answers, 1e-9)
         variance = max(self.latency_s2 / self.answers / mean_s**2 - 1, 0.0)
         error = math.hypot(math.sqrt(variance / self.answers), ERROR_AT_LEAST)
-        return Measured(in_flight, self.answers / (now_s - self.began_s), error)
+        lasted_s = now_s - self.began_s
+        is_busy = cpu_s - self.began_cpu_s >= BUSY_SHARE * lasted_s
+        return Measured(in_flight, self.answers / lasted_s, error, is_busy)
