@@ -8,7 +8,6 @@ from typing import Any
 
 from models.checkpoint import DTYPES, cuda_present, cuda_wanted
 
-PIXEL_LIMITS = ("min_pixels", "max_pixels")
 SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 _PENALTIES = ("repetition_penalty", "no_repeat_ngram_size", "encoder_repetition_penalty")

@@ -29,7 +29,6 @@ from models.local_generating import ReplyMaker, wrong_return
 from models.local_loading import Loaded, check_default_preprocessing, load
 from models.local_pictures import ShrunkPictures, local_file
 from models.local_settings import (
-    PIXEL_LIMITS,
     generation_notes,
     generation_problems,
     placement_problems,
@@ -37,7 +36,7 @@ from models.local_settings import (
 )
 from models.wrapper_defaults import WrapperDefaults
 from utils.contracts import CallError, Generation, Message, Prepared, Sizes
-from utils.coordinates import seen_wh, thumbnail_wh
+from utils.coordinates import PIXEL_LIMITS, seen_wh, thumbnail_wh
 from utils.errors import StopRun, UserError
 from utils.fingerprints import code_digest, code_text, digest
 from utils.images import content_digest, read_header

@@ -33,6 +33,7 @@ from models.vllm_server import (
 )
 from models.wrapper_defaults import WrapperDefaults
 from utils.contracts import Abandoned, CallError, Generation, Message, Prepared
+from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.fingerprints import digest
 from utils.serve_args import deciding_options, options
@@ -42,7 +43,6 @@ LAST_BREATH_S = 3.0  # between the end of a connection and the end of its proces
 LARGEST_ARGUMENT_FILE = 16 * 1024 * 1024  # a chat template, not weights
 # What vLLM reads in generation_config.json.
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
-PIXEL_LIMITS = ("min_pixels", "max_pixels")
 _PROCESSOR_OPTION = "mm-processor-kwargs"
 
 

@@ -17,6 +17,7 @@ from utils.contracts import (
     Prompt,
     UserFunctionError,
 )
+from utils.coordinates import shown_wh
 from utils.errors import UserError
 from utils.images import decode_fully
 from utils.jobs import Questions
@@ -115,17 +116,13 @@ def ping(model: ModelWrapper, asked: Questions, scorer: Scorer) -> tuple[list[st
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
     report = [
         f"{asked.dataset}: asked {model.name} one question ({took})",
-        f"  picture: file {_wh(sizes['file'])}, sent {_wh(sizes['sent'])}, "
-        f"seen by the model {_wh(sizes['seen'])}",
+        f"  picture: file {shown_wh(sizes['file'])}, sent {shown_wh(sizes['sent'])}, "
+        f"seen by the model {shown_wh(sizes['seen'])}",
         f"  tokens: {dict(generation.usage) or 'unknown'}",
         f"  reply: {generation.text[:LONGEST_SHOWN_TEXT]!r}",
         f"  read as: {read_as}, wanted: {wanted}, verdict: {scored.judgement.verdict or 'spoilt'}",
     ]
     return report + [f"  {kind}" for kind in scorer.errors], []
-
-
-def _wh(size: Sequence[int] | None) -> str:
-    return f"{size[0]}x{size[1]}" if size else "unknown"
 
 
 def shown_prompt(messages: Sequence[Message]) -> list[str]:

@@ -23,7 +23,9 @@ QWEN_FACTOR = 28
 UITARS_MIN_PIXELS = 100 * QWEN_FACTOR**2
 UITARS_MAX_PIXELS = 16384 * QWEN_FACTOR**2
 MAX_ASPECT_RATIO = 200
-GRID_SOURCES = ("seen_size", "min_pixels", "max_pixels")
+PIXEL_LIMITS = ("min_pixels", "max_pixels")
+"""Keys of `kwargs`: areas in pixels within which a model's pictures are resized."""
+GRID_SOURCES = ("seen_size", *PIXEL_LIMITS)
 
 
 def smart_resize(
@@ -179,6 +181,11 @@ def known_grid_wh(meta: Mapping[str, Any]) -> WH | None:
         return model_grid_wh(meta) if is_told else None
     except (KeyError, ValueError, TypeError, ZeroDivisionError):  # no grid of this kind exists
         return None
+
+
+def shown_wh(size: Sequence[int] | None) -> str:
+    """A size for people: `1920x1080`, or that it is not known."""
+    return f"{size[0]}x{size[1]}" if size else "unknown"
 
 
 def px_to_frac(point_px: Point, picture_wh: WH) -> Point:

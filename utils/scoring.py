@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from utils.contracts import Line, Sizes, UserFunctionError
+from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.predictions import LogView, Record, Status
 from utils.user_functions import FAILURES_IN_A_ROW
@@ -78,7 +79,7 @@ class Scorer:
         skip_errors: bool,
     ) -> None:
         self._benchmark, self._postprocess, self._parse = benchmark, postprocess, parse
-        self._limits = {key: kwargs[key] for key in ("min_pixels", "max_pixels") if key in kwargs}
+        self._limits = {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs}
         self._skip_errors = skip_errors
         self._outcomes: list[Any] = []
         self._distinct: dict[Any, Any] = {}

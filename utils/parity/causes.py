@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from utils.coordinates import shown_wh
 from utils.facts import Facts
 from utils.parity.sides import Side, setting_differences
 
@@ -71,11 +72,16 @@ def _first_difference(
         return "messages", detail
     sent = (ours.get("sent_wh") or ours["file_wh"], theirs.get("sent_wh") or theirs["file_wh"])
     if sent[0] != sent[1]:
-        return "picture sent", f"{_wh(sent[0])} from {a.name}, {_wh(sent[1])} from {b.name}"
+        return (
+            "picture sent",
+            f"{shown_wh(sent[0])} from {a.name}, {shown_wh(sent[1])} from {b.name}",
+        )
     if detail := _resize(ours, theirs, a, b, gap, changes):
         return "pixel limits", detail
     if gap:
-        counts = f"{_tokens(ours)} prompt tokens in {a.name}, {_tokens(theirs)} in {b.name}"
+        counts = (
+            f"{prompt_tokens(ours)} prompt tokens in {a.name}, {prompt_tokens(theirs)} in {b.name}"
+        )
         if one_size and not (ours.get("seen_wh") and theirs.get("seen_wh")):
             return "template or pixel limits", (
                 f"{counts}, with the same messages; all pictures have one size, so the numbers do "
@@ -119,7 +125,7 @@ def _resize(ours: Facts, theirs: Facts, a: Side, b: Side, gap: int | None, chang
         if seen[0] == seen[1]:
             return ""
         return (
-            f"{a.name} sees {_wh(seen[0])}, {b.name} {_wh(seen[1])}; "
+            f"{a.name} sees {shown_wh(seen[0])}, {b.name} {shown_wh(seen[1])}; "
             f"{_limits_of(a, a.limits[:1])}, {_limits_of(b, b.limits[:1])}"
         )
     if not gap:
@@ -135,16 +141,16 @@ def _resize(ours: Facts, theirs: Facts, a: Side, b: Side, gap: int | None, chang
         for limits in (*other.limits, *known.limits):
             if twin.picture_tokens(tuple(facts["file_wh"]), limits) == tokens - excess:
                 return (
-                    f"{known.name} resizes the picture to {_wh(wh)} ({tokens} tokens, "
+                    f"{known.name} resizes the picture to {shown_wh(wh)} ({tokens} tokens, "
                     f"{known.limits[0]}); the prompt tokens of {other.name} are those of "
                     f"{limits}: set the same min_pixels and max_pixels on both sides"
                 )
         if changes:
             more = "fewer" if excess > 0 else "more"
             return (
-                f"{known.name} resizes the picture to {_wh(wh)} ({tokens} tokens); {other.name} "
-                f"has {abs(excess)} prompt tokens {more}, a number that changes from picture to "
-                "picture: it resizes within other limits"
+                f"{known.name} resizes the picture to {shown_wh(wh)} ({tokens} tokens); "
+                f"{other.name} has {abs(excess)} prompt tokens {more}, a number that changes from "
+                "picture to picture: it resizes within other limits"
             )
     return ""
 
@@ -154,11 +160,12 @@ def _limits_of(side: Side, limits: Sequence[Any]) -> str:
 
 
 def _token_gap(ours: Facts, theirs: Facts) -> int | None:
-    counts = (_tokens(ours), _tokens(theirs))
+    counts = (prompt_tokens(ours), prompt_tokens(theirs))
     return None if counts[0] is None or counts[1] is None else counts[0] - counts[1]
 
 
-def _tokens(facts: Facts) -> int | None:
+def prompt_tokens(facts: Facts) -> int | None:
+    """As the model or its server has counted them; None where it has not."""
     value = (facts.get("usage") or {}).get("prompt_tokens")
     return value if isinstance(value, int) and value > 0 else None
 
@@ -179,7 +186,3 @@ def _shown(message: Mapping[str, str]) -> str:
     if len(text) > LONGEST_SHOWN_TEXT:
         text = text[:LONGEST_SHOWN_TEXT] + "…"
     return f"{message['role']} {message['type']} {text!r}"
-
-
-def _wh(size: Sequence[int] | None) -> str:
-    return f"{size[0]}x{size[1]}" if size else "unknown"

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from utils.contracts import WH
-from utils.coordinates import smart_resize
+from utils.coordinates import PIXEL_LIMITS, smart_resize
 from utils.serve_args import options, serve_words
 
 SERVERS = ("openai", "vllm")
-PIXEL_LIMITS = ("min_pixels", "max_pixels")
 PROCESSOR_KEY = "mm_processor_kwargs"  # how vLLM takes settings of the image processor
 _UNSET = "unset"
 

@@ -6,10 +6,11 @@ import csv
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from utils.coordinates import shown_wh
+from utils.facts import Facts
 from utils.outputs import open_lines, safe_cell
-from utils.parity.causes import Pair
+from utils.parity.causes import Pair, prompt_tokens
 from utils.parity.sides import Side, setting_differences
 
 MOST_SHOWN = 20  # samples on the console; the file has them all
@@ -96,14 +97,12 @@ def _count(pairs: Sequence[Pair], what: str) -> int:
     return sum(bool(getattr(pair, what)) for pair in pairs)
 
 
-def _seen(facts: dict[str, Any]) -> str:
-    size = facts.get("seen_wh")
-    return f"{size[0]}x{size[1]}" if size else "unknown"
+def _seen(facts: Facts) -> str:
+    return shown_wh(facts.get("seen_wh"))
 
 
-def _tokens(facts: dict[str, Any]) -> str:
-    value = (facts.get("usage") or {}).get("prompt_tokens")
-    return str(value) if value else ""
+def _tokens(facts: Facts) -> str:
+    return str(prompt_tokens(facts) or "")
 
 
 def _short(text: str) -> str:
