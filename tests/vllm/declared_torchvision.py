@@ -1,14 +1,17 @@
 """Makes torchvision importable in an environment with the CPU build of vLLM; for tests alone.
 
-That environment has a torch without CUDA, and there is no torchvision built for it: importing it
-fails at two operators that nobody here calls. They are declared, without an implementation, just
-before torchvision is loaded. `make test-vllm` copies this file into that environment.
+That environment has a torch without CUDA. Where the package index has no torchvision built for it,
+the one for CUDA is installed, and importing it fails at two operators that nobody here calls. They
+are declared, without an implementation, just before such a torchvision is loaded. `make test-vllm`
+copies this file into that environment, beside a .pth file that imports it at every start: a
+`sitecustomize` would stay unread where the system's Python brings one of its own.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib.abc import MetaPathFinder
+from importlib.metadata import version
 
 
 class _DeclaredFirst(MetaPathFinder):
@@ -18,6 +21,8 @@ class _DeclaredFirst(MetaPathFinder):
         if name != "torchvision":
             return
         sys.meta_path.remove(self)
+        if version("torchvision").endswith("+cpu"):
+            return  # built for this torch: it declares its operators itself
         import torch
 
         operators = torch.library.Library("torchvision", "DEF")
