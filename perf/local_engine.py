@@ -4,7 +4,8 @@ python -m perf.local_engine [--model DIR] [--samples 40] [--width 1920 --height 
     [--max-pixels 1003520] [--tokens 16] [--batches 1 4 8] [--rounds 3]
 
 The bare loop: read, resize, tokenize, generate, decode, one sample after the other; p and g are its
-seconds before and in `generate`. Nothing that overlaps both can take less than max(p, g). Without
+seconds before and in `generate`. Nothing that overlaps both can take less than max(p, g); "in turn"
+is our batch 1 with the overlap taken out, so that what is left is the engine's overhead. Without
 --model a tiny random Qwen2.5-VL is built. One thread for generate on a CPU (OMP_NUM_THREADS=1).
 """
 
@@ -17,7 +18,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +93,34 @@ def bare_loop(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict
     return {"wall_s": time.monotonic() - began_s, "p_s": preparing_s, "g_s": generating_s}
 
 
+def evaluate_in_turn(arguments: list[str]) -> int:
+    """`evaluate.py`, but nothing is prepared while the model generates, nor the other way round."""
+    import evaluate
+    from models.local_batching import Batcher
+
+    turn = threading.Lock()
+    prepare, begin = Batcher.preparing, Batcher.__init__
+
+    @contextmanager
+    def preparing(self: Any) -> Iterator[None]:
+        with prepare(self), turn:
+            yield
+
+    def __init__(self: Any, run: Any, size: int | str, *, on_cpu: bool) -> None:
+        def run_in_turn(items: Sequence[Any]) -> Any:
+            with turn:
+                return run(items)
+
+        begin(self, run_in_turn, size, on_cpu=on_cpu)
+
+    Batcher.preparing, Batcher.__init__ = preparing, __init__  # type: ignore[method-assign]
+    return evaluate.main(arguments)
+
+
 def run_ours(
-    model_path: str, data: Path, max_pixels: int, tokens: int, batch_size: int | str, folder: Path
-) -> dict[str, float]:
+    model_path: str, data: Path, max_pixels: int, tokens: int, batch_size: int | str, folder: Path,
+    *, in_turn: bool = False,
+) -> dict[str, float]:  # fmt: skip
     """`evaluate.py` as a user runs it; its log's end record has the inference part's cost."""
     config = folder / "config.json"
     entry = {
@@ -101,7 +130,8 @@ def run_ours(
     }  # fmt: skip
     config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
     work_dir = tempfile.mkdtemp(dir=folder)
-    command = [sys.executable, "evaluate.py", "--config", str(config), "--work-dir", work_dir,
+    program = ["-m", "perf.local_engine", "--in-turn"] if in_turn else ["evaluate.py"]
+    command = [sys.executable, *program, "--config", str(config), "--work-dir", work_dir,
                "--mode", "infer"]  # fmt: skip
     env = {**os.environ, "LMUData": str(data)}
     subprocess.run(command, cwd=PROJECT, env=env, check=True, capture_output=True)
@@ -120,7 +150,9 @@ def measure_bare(model_path: str, data: Path, max_pixels: int, tokens: int) -> d
 
 
 def main() -> None:
-    """Measures in turn and prints."""
+    """Measures one after the other and prints."""
+    if sys.argv[1:2] == ["--in-turn"]:
+        sys.exit(evaluate_in_turn(sys.argv[2:]))
     parser = argparse.ArgumentParser()
     parser.add_argument("--model")
     for name, value in (("samples", 40), ("width", 1920), ("height", 1080), ("tokens", 16),
@@ -146,6 +178,8 @@ def main() -> None:
         for _ in range(given.rounds):
             bare = measure_bare(model, data, given.max_pixels, given.tokens)
             found.setdefault("bare", []).append(bare)
+            serial = run_ours(model, data, given.max_pixels, given.tokens, 1, folder, in_turn=True)
+            found.setdefault("in turn", []).append(serial)
             for size in given.batches:
                 number = size if size == "auto" else int(size)
                 ours = run_ours(model, data, given.max_pixels, given.tokens, number, folder)
