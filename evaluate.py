@@ -7,7 +7,6 @@ arguments → config → check → for each model: infer → evaluate → write 
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -56,14 +55,14 @@ from utils.run_folder import (
 )
 from utils.run_results import RunResults, load_run
 from utils.secrets import SecretFilter, secrets_in
+from utils.streams import outlive_readers
 
 __all__ = ["load_run", "main", "run"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # piped with stderr, both keep their order
-        sys.stdout.reconfigure(line_buffering=True)
+    outlive_readers()
     given = sys.argv[1:] if arguments is None else arguments
     if "--compare" in given:
         from utils.comparing.command import main as compare

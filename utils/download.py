@@ -45,6 +45,7 @@ from utils.dataset.steps import (
 )
 from utils.environment import load_dotenv_files
 from utils.errors import UserError
+from utils.streams import outlive_readers
 
 DOWNLOAD_COMMAND = "LMUData=<folder> python utils/download.py"
 
@@ -144,6 +145,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: arguments without the program's name; those of the process if None.
     """
+    outlive_readers()
     options = arguments().parse_args(argv)
     home = Path(SET_FOLDER)
     try:

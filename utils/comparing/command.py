@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from utils.comparing.runs import read_runs
 from utils.comparing.text import as_text
 from utils.errors import UserError
 from utils.exit_codes import DONE, NOTHING_RUN
+from utils.streams import outlive_readers
 
 DEFAULT_OUTPUT = "./comparison"
 FLIPS_ON_CONSOLE = 5
@@ -57,9 +57,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compares, prints, writes; the exit code."""
-    for stream in (sys.stdout, sys.stderr):  # names and replies may be of any script
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    outlive_readers()  # names and replies may be of any script
     given = _parsed(arguments)
     try:
         runs = read_runs(given.runs)
