@@ -137,7 +137,7 @@ class GUIElementGrounding(Benchmark):
             "kind": line.get("data_type"),
             "text": line.get("instruction"),
             "box_frac": [box.x1, box.y1, box.x2, box.y2],
-            "point_frac": None if click is None else list(click),
+            "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,
         }
         return Judgement(None if reply is None else verdict, outcome, columns, facts)
 

@@ -26,9 +26,10 @@ from tests.support.report_runs import (
 )
 from tests.support.runs import run_folder
 from tests.support.stage import API, Stage, right_answers
+from utils.outputs import to_json
 from utils.report import pictures as report_pictures
 from utils.report.build import build_report
-from utils.report.data_files import as_script, to_json
+from utils.report.data_files import as_script
 from utils.report.privacy import shown_name, without_absolute_paths
 
 IMAGES = ["os_web/pic0.png", "os_web/pic1.png", "os_ios/pic0.png"]

@@ -826,3 +826,23 @@ def test_a_failed_request_is_shown_as_failed_and_its_reason_is_said(staged):
     assert "HTTP 500" in result.output, result.output
     assert "out of memory" in result.output
     assert result.code == 1
+
+
+def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
+    stage = staged(right_after({"basic target": "(0.2, inf)"}))
+    stage.module("""
+        def parse(response, meta):
+            x, y = response.strip("()").split(",")
+            return float(x), float(y)
+    """)
+    data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
+    result = stage.evaluate({"m": API}, data=data)
+    assert result.code == 0, result.output
+    folder = run_folder(stage.work_dir, "m")
+    for path in [*folder.glob("*.json"), *folder.glob("*.jsonl")]:
+        assert "Infinity" not in path.read_text("utf-8"), path
+    lines = (folder / f"m_{L2}_samples.jsonl").read_text("utf-8").splitlines()[1:]
+    samples = [json.loads(line) for line in lines]
+    told = [(s["split"], s["verdict"], s["point_frac"]) for s in samples]
+    assert told == [("basic", "miss", None), ("advanced", "hit", [0.2, 0.15])] * 3
+    assert (folder / "report" / "index.html").exists()

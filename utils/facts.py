@@ -17,20 +17,21 @@ prompt                       messages as shown to the model, images without valu
 file_wh, sent_wh, seen_wh    the picture in pixels: file, as sent, as the model worked on it
 finish_reason, usage, latency_s, attempts, asked_at, error, fingerprint
 L1: options, answer, chosen  letters and their texts; the right letter; the parsed one or None
-L2: box_frac, point_frac     x1, y1, x2, y2 and x, y as fractions of the picture; None: no point
+L2: box_frac, point_frac     x1, y1, x2, y2 and x, y as fractions of the picture; None: no point,
+                             or none that can be drawn (an infinite coordinate)
 L2: grid_wh                  the grid in whose pixels the model may answer: seen_wh, else what
                              follows from the config's pixel limits; None: not known
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from utils.errors import UserError
+from utils.outputs import to_json
 from utils.predictions import Record, read_records
 from utils.scoring import ScoredSample
 
@@ -78,7 +79,7 @@ def write_head(file: IO[str], head: Mapping[str, Any]) -> None:
 
 
 def _write(file: IO[str], value: Mapping[str, Any]) -> None:
-    file.write(json.dumps(value, ensure_ascii=True, separators=(",", ":")) + "\n")
+    file.write(to_json(value) + "\n")
 
 
 def write_facts(file: IO[str], facts: Facts) -> None:

@@ -35,6 +35,14 @@ def finite(value: Any) -> Any:
     return value
 
 
+def to_json(value: Any) -> str:
+    """ASCII JSON on one line; numbers that JSON does not have become null."""
+    try:
+        return json.dumps(value, allow_nan=False, separators=(",", ":"))
+    except ValueError:  # whatever a server, a spreadsheet or a user's function came up with
+        return json.dumps(finite(value), allow_nan=False, separators=(",", ":"))
+
+
 @contextmanager
 def whole_or_nothing(path: Path) -> Iterator[Path]:
     """Yields a temporary path beside `path` that replaces it when all went well.

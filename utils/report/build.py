@@ -15,7 +15,8 @@ from typing import Any
 
 from utils.facts import Facts, open_samples
 from utils.finished_runs import MANIFEST_NAME, ScoredFiles, read_if_whole, scored_files
-from utils.report.data_files import Chunks, Hide, as_script, to_json
+from utils.outputs import to_json
+from utils.report.data_files import Chunks, Hide, as_script
 from utils.report.pictures import Pictures, ViewImage, place
 from utils.report.privacy import path_hider, shown_name, without_absolute_paths
 

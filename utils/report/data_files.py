@@ -7,24 +7,15 @@ end a script or a string, and `JSON.parse` (unlike a literal) gives `__proto__` 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from utils.outputs import finite
+from utils.outputs import to_json
 
 Hide = Callable[[str], str]
 """Removes this machine's paths from JSON text."""
-
-
-def to_json(value: Any) -> str:
-    """ASCII JSON on one line; numbers that JSON does not have become null."""
-    try:
-        return json.dumps(value, allow_nan=False, separators=(",", ":"))
-    except ValueError:  # a parse function may return NaN as a coordinate
-        return json.dumps(finite(value), allow_nan=False, separators=(",", ":"))
 
 
 def as_script(name: str, number: int, json_text: str) -> str:
