@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -31,13 +33,23 @@ LONGEST_SHOWN_TEXT = 2000
 
 def unreadable_pictures(samples: Sequence[Any]) -> dict[Path, str]:
     """Pictures whose pixels cannot all be decoded, with the reason."""
-    found = {}
-    for image in dict.fromkeys(sample.image for sample in samples):
-        try:
-            decode_fully(image)
-        except OSError as error:
-            found[image] = str(error)
-    return found
+    from tqdm import tqdm
+
+    images = list(dict.fromkeys(sample.image for sample in samples))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+        reasons = tqdm(
+            threads.map(_why_unreadable, images), desc="decoding pictures", total=len(images),
+            unit="picture", leave=False, disable=not sys.stderr.isatty(),
+        )  # fmt: skip
+        return {image: why for image, why in zip(images, reasons, strict=True) if why is not None}
+
+
+def _why_unreadable(image: Path) -> str | None:
+    try:
+        decode_fully(image)
+    except OSError as error:
+        return str(error)
+    return None
 
 
 def check_questions(
