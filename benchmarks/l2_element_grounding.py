@@ -70,6 +70,8 @@ class GUIElementGrounding(Benchmark):
             return f"unknown grounding type {row.get('grounding_type')!r}"
         if row.get("platform") not in PLATFORMS:
             return f"unknown platform {row.get('platform')!r}"
+        if not isinstance(row.get("data_type"), (str, type(None))):
+            return f"data_type: {row['data_type']!r} is no text"
         try:
             box_as_fractions(row["bbox"], file_wh)
         except ValueError as error:

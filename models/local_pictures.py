@@ -11,7 +11,7 @@ from typing import Any
 
 from utils.contracts import Message
 from utils.coordinates import thumbnail_wh
-from utils.images import content_digest, encode, read_header, shrink
+from utils.images import content_digest, encode, opened, read_header, shrink
 
 _PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
 
@@ -51,8 +51,6 @@ class ShrunkPictures:
                 message["value"] = str(self._shrunk(file))
 
     def _shrunk(self, file: Path) -> Path:
-        from PIL import Image
-
         if thumbnail_wh(wh := read_header(file).wh, self._img_size) == wh:
             return file
         with self._lock:
@@ -61,7 +59,7 @@ class ShrunkPictures:
             folder = Path(self._folder.name)
         target = folder / f"{content_digest(file)}_{self._img_size}.png"
         if not target.exists():
-            with Image.open(file) as picture:
+            with opened(file) as picture:
                 smaller = shrink(picture, self._img_size)
             if smaller.mode not in _PNG_MODES:
                 smaller = smaller.convert("RGB")

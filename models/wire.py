@@ -17,7 +17,16 @@ import pybase64
 
 from utils.contracts import WH, Message
 from utils.errors import UserError
-from utils.images import FileMemo, Header, bytes_digest, content_digest, encode, read_header, shrink
+from utils.images import (
+    FileMemo,
+    Header,
+    bytes_digest,
+    content_digest,
+    encode,
+    opened,
+    read_header,
+    shrink,
+)
 
 JPEG_QUALITY_REFERENCE = 75
 JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
@@ -129,9 +138,7 @@ class PictureSlot:
     def _encode(self, path: Path) -> EncodedPicture:
         if not self._is_changed:
             return EncodedPicture(pybase64.b64encode(path.read_bytes()), self.header.wh)
-        from PIL import Image
-
-        with Image.open(path) as picture:
+        with opened(path) as picture:
             picture.load()
             if self.style.is_reference:
                 # parity: alpha is dropped, not blended; other modes go as the writer takes them.

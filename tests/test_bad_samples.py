@@ -28,6 +28,22 @@ def truncated_header(stage):
     path.write_bytes(path.read_bytes()[:12])
 
 
+def truncated_pixels(stage):
+    stage.picture(1).write_bytes(noise("PNG")[:-5000])
+
+
+def truncated_jpeg(stage):
+    stage.picture(1).write_bytes(noise("JPEG")[:-500])
+
+
+def noise(file_format, wh=(400, 300)):
+    """A picture of many bytes."""
+    pixels = random.Random(1).randbytes(wh[0] * wh[1] * 3)
+    buffer = io.BytesIO()
+    Image.frombytes("RGB", wh, pixels).save(buffer, file_format)
+    return buffer.getvalue()
+
+
 def text_for_a_picture(stage):
     stage.picture(1).write_text("<html>404 Not Found</html>")
 
@@ -45,6 +61,10 @@ def box_of_three_numbers(stage):
 
 def answer_not_among_the_options(stage):
     stage.change_annotations("L1", lambda items: items[2]["groups"][1].update(answer="D"))
+
+
+def type_that_is_a_list(stage):
+    stage.change_annotations("L2", lambda annotations: annotations[4].update(data_type=["icon"]))
 
 
 def answer_that_is_a_list(stage):
@@ -77,6 +97,19 @@ BAD = [
         6,
         4,
     ),
+    *(
+        (
+            cut_off,
+            [
+                f"{L1}: os_ios/pic1.png (3 samples): picture unreadable: ",
+                f"{L2}: os_ios/pic1.png (2 samples): picture unreadable: ",
+                "truncated",
+            ],
+            6,
+            4,
+        )
+        for cut_off in (truncated_pixels, truncated_jpeg)
+    ),
     (
         text_for_a_picture,
         [
@@ -105,6 +138,12 @@ BAD = [
         5,
     ),
     (
+        type_that_is_a_list,
+        [f"{L2}: L2_annotations.json, index 4, os_web/pic2.png: data_type: ['icon'] is no text"],
+        9,
+        5,
+    ),
+    (
         answer_not_among_the_options,
         [
             f"{L1}: L1_annotations.json, question 7, os_web/pic2.png: "
@@ -126,7 +165,8 @@ BAD = [
         5,
     ),
 ]
-LINES = {missing_picture: 2, truncated_header: 2, text_for_a_picture: 2}
+LINES = {missing_picture: 2, truncated_header: 2, truncated_pixels: 2, truncated_jpeg: 2,
+         text_for_a_picture: 2}  # fmt: skip
 """Lines that name what is left out: a picture that is to blame has one for each data set."""
 
 
@@ -216,21 +256,32 @@ def test_the_same_bad_samples_leave_the_same_scores_in_eval_mode(stage):
 # -- check ----------------------------------------------------------------------------------------
 
 
-def truncated_pixels(stage):
-    noise = random.Random(1).randbytes(400 * 300 * 3)
-    buffer = io.BytesIO()
-    Image.frombytes("RGB", (400, 300), noise).save(buffer, "PNG")
-    stage.picture(2).write_bytes(buffer.getvalue()[: buffer.tell() // 2])
+def damaged_pixels(stage):
+    """Whole by its length, but the head of a block of pixels in its middle is not one."""
+    data = noise("PNG")
+    block = data.index(b"IDAT", len(data) // 2)
+    stage.picture(2).write_bytes(data[:block] + b"\1\2\3\4" + data[block + 4 :])
 
 
-def test_check_finds_a_picture_whose_pixels_are_cut_off(stage):
-    truncated_pixels(stage)
+def test_check_finds_a_picture_whose_pixels_are_damaged(stage):
+    damaged_pixels(stage)
     result = stage.evaluate({"m": API}, "--check")
     assert "pic2.png: cannot be decoded: " in result.stderr
     assert result.stderr.count("pic2.png") == 1
     assert "pic1.png: cannot" not in result.output
     assert "1 problem. Nothing was run." in result.stderr
     assert (result.code, stage.server.requests) == (2, [])
+
+
+def test_a_damaged_picture_that_must_be_encoded_anew_is_its_samples_failure(stage):
+    damaged_pixels(stage)
+    model = {**API, "kwargs": {"img_size": 100}}
+    result = stage.evaluate({"m": model}, "--retry", "0")
+    assert "Traceback" not in result.output and "internal error" not in result.output
+    assert "pic2.png: cannot be sent as the settings ask: " in result.output
+    assert len(stage.server.requests) == 6 + 4
+    assert stage.scores(L1)["total_sample_num"] == 9
+    assert result.code == 1
 
 
 def test_check_shows_prompts_and_counts_what_would_be_asked(stage):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 
 import pytest
+from PIL import Image
 
-from utils.images import FileMemo
+from utils.images import FileMemo, read_header
 
 
 @pytest.fixture
@@ -88,3 +89,21 @@ def test_a_failure_is_not_remembered(files):
 
     files[0].write_text("there")
     assert memo.get(files[0], "x", lambda path: path.read_text()) == "there"
+
+
+@pytest.mark.parametrize("file_format", ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"])
+@pytest.mark.parametrize("behind", [b"", b"\0" * 16, b"trailer of a phone"])
+def test_bytes_behind_the_end_of_a_picture_do_no_harm(file_format, behind, tmp_path):
+    path = tmp_path / "picture"
+    Image.effect_noise((40, 30), 50).save(path, file_format)
+    path.write_bytes(path.read_bytes() + behind)
+    assert read_header(path).wh == (40, 30)
+
+
+@pytest.mark.parametrize("file_format", ["PNG", "JPEG"])
+def test_a_picture_that_broke_off_is_unreadable(file_format, tmp_path):
+    path = tmp_path / "picture"
+    Image.effect_noise((400, 300), 50).save(path, file_format)
+    path.write_bytes(path.read_bytes()[:-3000])
+    with pytest.raises(OSError, match="truncated"):
+        read_header(path)

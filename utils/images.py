@@ -7,10 +7,13 @@ four samples is read once.
 from __future__ import annotations
 
 import io
+import os
+import struct
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 T = TypeVar("T")
+ENDS = {"PNG": b"IEND\xaeB`\x82", "JPEG": b"\xff\xd9", "GIF": b";"}
+"""The last bytes of a whole file, by Pillow's name of the format."""
 MIME_BY_FORMAT = {
     "PNG": "image/png", "JPEG": "image/jpeg", "MPO": "image/jpeg", "WEBP": "image/webp",
     "GIF": "image/gif", "BMP": "image/bmp", "TIFF": "image/tiff",
@@ -131,26 +136,46 @@ def bytes_digest(data: bytes) -> str:
     return f"blake3:{blake3(data).hexdigest()}"
 
 
-def decode_fully(path: Path) -> None:
-    """Decodes every pixel, to find truncated files before a run.
+@contextmanager
+def opened(path: Path) -> Iterator[Picture]:
+    """A picture file for a block that may decode it.
 
     Raises:
-        OSError: the picture cannot be decoded.
+        OSError: whatever is wrong with the file; decoders have many ways of saying it.
     """
-    from PIL import Image
-
-    with Image.open(path) as picture:
-        picture.load()
-
-
-def _open_header(path: Path) -> Header:
     from PIL import Image
 
     try:
         with Image.open(path) as picture:
-            return Header(picture.size, picture.format or "", picture.mode)
-    except (SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            yield picture
+    except (SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError) as error:
         raise OSError(f"not a readable picture: {error}") from error
+
+
+def decode_fully(path: Path) -> None:
+    """Decodes every pixel, to find damaged files before a run.
+
+    Raises:
+        OSError: the picture cannot be decoded.
+    """
+    with opened(path) as picture:
+        picture.load()
+
+
+def _open_header(path: Path) -> Header:
+    with opened(path) as picture:
+        header = Header(picture.size, picture.format or "", picture.mode)
+        if not _ends_whole(path, header.format):
+            picture.load()  # raises if something is missing; bytes behind the end do no harm
+    return header
+
+
+def _ends_whole(path: Path, file_format: str) -> bool:
+    """Whether the file ends as its format does: cheap, and a download that broke off does not."""
+    end = ENDS.get(file_format, b"")
+    with path.open("rb") as file:
+        file.seek(-min(len(end), path.stat().st_size), os.SEEK_END)
+        return file.read() == end
 
 
 def shrink(picture: Picture, img_size: int) -> Picture:

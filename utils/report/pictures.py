@@ -54,23 +54,18 @@ def make_view_image(source: Path, cache: Path) -> ViewImage:
     Raises:
         OSError: missing, unreadable, or not a picture.
     """
-    from PIL import Image
-
-    from utils.images import bytes_digest, read_header
+    from utils.images import bytes_digest, opened, read_header
 
     name = bytes_digest(source.read_bytes()).partition(":")[2][:24]
     view, thumb = cache / f"{name}_{VIEW_SIDE_PX}.webp", cache / f"{name}_{THUMB_SIDE_PX}.webp"
     made = ViewImage(name, read_header(source).wh, view, thumb, source)
     if view.exists() and thumb.exists():
         return made
-    try:
-        with Image.open(source) as picture:
-            picture.draft("RGB", (VIEW_SIDE_PX, VIEW_SIDE_PX))  # JPEG: decodes at a lower size
-            large = _fit(_plain(picture), VIEW_SIDE_PX)
-            _save(large, view, VIEW_OPTIONS)
-            _save(_fit(large, THUMB_SIDE_PX), thumb, THUMB_OPTIONS)
-    except (SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise OSError(f"{source}: not a readable picture: {error}") from error
+    with opened(source) as picture:
+        picture.draft("RGB", (VIEW_SIDE_PX, VIEW_SIDE_PX))  # JPEG: decodes at a lower size
+        large = _fit(_plain(picture), VIEW_SIDE_PX)
+        _save(large, view, VIEW_OPTIONS)
+        _save(_fit(large, THUMB_SIDE_PX), thumb, THUMB_OPTIONS)
     return made
 
 
