@@ -73,6 +73,29 @@ OURS = facts(**seen(560, 280))
      served(), "generation settings", "temperature 0.7 in local, 0 in served"),
     (OURS, facts("no"), local(), served(max_tokens=4), "generation settings",
      "max_tokens 8 in local, 4 in served"),
+    *[
+        (OURS, facts("no"), local(generate_cfg={"max_new_tokens": 8, **ours}), served(**theirs),
+         "generation settings", told)
+        for ours, theirs, told in [
+            ({"num_beams": 3}, {}, "num_beams 3 in local, unset in served"),
+            ({"no_repeat_ngram_size": 1}, {}, "no_repeat_ngram_size 1 in local, unset in served"),
+            ({"suppress_tokens": [5]}, {}, "suppress_tokens [5] in local, unset in served"),
+            ({}, {"stop": "x"}, "stop unset in local, ['x'] in served"),
+            ({}, {"extra_body": {"min_tokens": 4}}, "min_tokens unset in local, 4 in served"),
+            ({}, {"seed": 3, "temperature": 0.5}, "seed unset in local, 3 in served"),
+            ({"eos_token_id": 5}, {}, "eos_token_id 5 in local, unset in served"),
+        ]
+    ],
+    *[
+        (OURS, facts("no"), local(generate_cfg={"max_new_tokens": 8, **ours}, brought=brought),
+         served(**theirs), "arithmetic", "same messages, pictures and settings")
+        for ours, brought, theirs in [
+            ({"num_beams": 1, "top_k": 5}, {"eos_token_id": 7, "transformers_version": "5"}, {}),
+            ({"length_penalty": 2.0, "no_repeat_ngram_size": 0}, {"temperature": 0.1, "top_p": 0.1}, {}),
+            ({"stop_strings": "x", "min_new_tokens": 2}, {}, {"stop": ["x"], "extra_body": {"min_tokens": 2}}),
+            ({}, {"_from_model_config": True}, {"seed": 3, "top_p": 0.5, "timeout": 5, "user": "me"}),
+        ]
+    ],
     (OURS, facts("no"), local(), served(), "arithmetic", "dtype, attention kernel or batching"),
     (OURS, facts("no", usage={}), local(), served(), "arithmetic", "prompt tokens are not known"),
 ])  # fmt: skip

@@ -10,11 +10,11 @@ from typing import Any
 
 from utils.contracts import WH
 from utils.coordinates import PIXEL_LIMITS, smart_resize
+from utils.parity.settings import differences, local_settings, server_settings
 from utils.serve_args import options, serve_words
 
 SERVERS = ("openai", "vllm")
 PROCESSOR_KEY = "mm_processor_kwargs"  # how vLLM takes settings of the image processor
-_UNSET = "unset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Side:
     Attributes:
         name: in its config.
         kind: `imp_type`.
-        sampling: settings by name; "unset" where neither config nor checkpoint has one.
+        sampling: generation settings by name, as far as config or checkpoint has any.
         factor: multiple in pixels that the checkpoint's pictures are resized to; None: unknown.
         limits: candidates for its resize, the likeliest first.
     """
@@ -78,9 +78,9 @@ def side_of(
     given = {name: " ".join(values) for name, values in options(words)[1]}
     if kind in SERVERS:
         takes_defaults = kind == "vllm" and given.get("generation-config") != "vllm"
-        sampling = _server_sampling(generate_cfg, checkpoint_settings if takes_defaults else {})
+        sampling = server_settings(generate_cfg, checkpoint_settings if takes_defaults else {})
     else:
-        sampling = _local_sampling(generate_cfg, checkpoint_settings)
+        sampling = local_settings(generate_cfg, checkpoint_settings)
     factor = None
     if vision.get("patch_size"):
         factor = int(vision["patch_size"]) * int(vision.get("merge_size") or 1)
@@ -125,44 +125,9 @@ def _limits(asked: Mapping[str, Any], vision: Mapping[str, Any]) -> list[PixelLi
     return found
 
 
-def _local_sampling(
-    generate_cfg: Mapping[str, Any], checkpoint_settings: Mapping[str, Any]
-) -> dict[str, Any]:
-    used = {**checkpoint_settings, **generate_cfg}
-    samples = bool(used.get("do_sample"))
-    return {
-        "temperature": used.get("temperature", 1.0) if samples else 0,
-        "top_p": used.get("top_p", _UNSET) if samples else _UNSET,
-        "top_k": used.get("top_k", _UNSET) if samples else _UNSET,
-        "repetition_penalty": _or_unset(used.get("repetition_penalty"), 1.0),
-        "max_tokens": used.get("max_new_tokens", _UNSET),
-    }
-
-
-def _server_sampling(
-    generate_cfg: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
-    used = {**defaults, **generate_cfg, **(generate_cfg.get("extra_body") or {})}
-    greedy = used.get("temperature") == 0
-    limit = used.get("max_tokens", used.get("max_completion_tokens", _UNSET))
-    return {
-        "temperature": used.get("temperature", _UNSET),
-        "top_p": _UNSET if greedy else used.get("top_p", _UNSET),
-        "top_k": _UNSET if greedy else used.get("top_k", _UNSET),
-        "repetition_penalty": _or_unset(used.get("repetition_penalty"), 1.0),
-        "max_tokens": limit,
-    }
-
-
-def _or_unset(value: Any, neutral: float) -> Any:
-    return _UNSET if value in (None, neutral) else value
-
-
 def setting_differences(a: Side, b: Side) -> list[str]:
     """Generation settings that are not the same on both sides, one text each."""
-    found = []
-    for name, ours in a.sampling.items():
-        theirs = b.sampling[name]
-        if ours != theirs:
-            found.append(f"{name} {ours} in {a.name}, {theirs} in {b.name}")
-    return found
+    return [
+        f"{name} {ours} in {a.name}, {theirs} in {b.name}"
+        for name, ours, theirs in differences(a.sampling, b.sampling)
+    ]

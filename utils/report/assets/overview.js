@@ -30,8 +30,8 @@ Report.overview = (() => {
     }
     if (missing) {
       lines.push(missing === summary.pictures.length
-        ? "The pictures were not found when this report was built: targets and clicks are drawn on empty frames"
-        : `${plural(missing, "picture")} of ${whole(summary.pictures.length)} not found when this report was built`);
+        ? "The pictures were not found or not readable when this report was built: targets and clicks are drawn on empty frames"
+        : `${plural(missing, "picture")} of ${whole(summary.pictures.length)} not found or not readable when this report was built`);
     }
     if (!summary.samples) lines.push("No sample has been scored yet");
     if (!lines.length) return document.createDocumentFragment();
