@@ -38,7 +38,7 @@ from utils.errors import UserError
 from utils.exit_codes import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED
 from utils.import_utils import check_reference, parse_caller, resolve
 from utils.inference_tools import Interrupted
-from utils.interrupt import end_like_ctrl_c
+from utils.interrupt import end_like_ctrl_c, leave
 from utils.model_runs import evaluate_model, questions_of, take_part
 from utils.parity.runs import compare_plans, two_plans
 from utils.parity.sides import Side, side_of
@@ -341,4 +341,4 @@ def follow(plan: Plan, group: Group) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

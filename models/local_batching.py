@@ -19,6 +19,7 @@ from typing import Generic, Protocol, TypeVar
 
 from utils.contracts import Abandoned, CallError
 from utils.errors import StopRun
+from utils.interrupt import GENERATING
 
 LARGEST_AUTO = 64
 LARGEST_AUTO_ON_CPU = 8  # there, memory that runs out ends the process instead of raising
@@ -139,7 +140,7 @@ class Batcher(Generic[Item, Result]):
         with self._changed:
             self._waiting.append(waiting)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, daemon=True)
+                self._thread = threading.Thread(target=self._work, name=GENERATING, daemon=True)
                 self._thread.start()
             self._changed.notify_all()
         waiting.done.wait()
@@ -161,8 +162,8 @@ class Batcher(Generic[Item, Result]):
     def close(self) -> None:
         """Ends the generating thread, so that it holds no model any more.
 
-        It is waited for, but not for long: a thread that frees tensors while the interpreter goes
-        down aborts the process, one that hangs must not hold the exit.
+        It is waited for, but not for long: a generation that goes on must not hold the exit (see
+        `utils.interrupt.leave`).
         """
         self.abandon()
         with self._changed:

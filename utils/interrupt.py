@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
+
+GENERATING = "generating"
+"""Name of threads that may be inside native code of a model when the program ends."""
 
 PATIENCE_S = 8.0  # for what is in flight, after SIGTERM: who sends that, sends SIGKILL soon after
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -21,6 +27,19 @@ def end_like_ctrl_c() -> None:
 
     with contextlib.suppress(ValueError):  # not the main thread: that is the caller's business
         signal.signal(signal.SIGTERM, handle)
+
+
+def leave(code: int) -> NoReturn:
+    """Ends the process with this exit code, also in the middle of a generation.
+
+    Where the interpreter goes down under a thread that works in native code, that thread aborts
+    the process: exit code 134, a core file, hours after everything was written.
+    """
+    if any(thread.name == GENERATING for thread in threading.enumerate()):
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 @contextmanager
