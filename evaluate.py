@@ -47,7 +47,13 @@ from utils.python_calls import errors_for_callers, options_of, results_of
 from utils.ranks.group import GivenUp, Group, joined
 from utils.ranks.runs import tell_failure
 from utils.ranks.store import GroupLost
-from utils.ranks.who import SHARED_TYPES, Rank, rank_of, speak_of_errors_only
+from utils.ranks.who import (
+    SHARED_TYPES,
+    Rank,
+    let_rank_0_speak,
+    rank_of,
+    speak_of_errors_only,
+)
 from utils.run_folder import (
     RunFolder,
     name_collisions,
@@ -73,6 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     load_dotenv_files()
     options = parse_arguments(arguments)
     end_like_ctrl_c()
+    rank: Rank | None = None
     try:
         rank = rank_of(os.environ)
         if rank is not None and not rank.leads:
@@ -81,6 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             speak_of_errors_only(rank)
         plan, *others = plans_of(options, rank)
     except UserError as error:
+        let_rank_0_speak(rank)
         print(console.problem_report(error.problems), file=sys.stderr)
         return NOTHING_RUN
     except KeyboardInterrupt:

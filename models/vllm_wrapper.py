@@ -207,6 +207,7 @@ class VllmModelWrapper(WrapperDefaults):
             return self._server, self._client
 
     def _start(self) -> None:
+        before = self._abandonments
         key = secrets.token_urlsafe(24)
         needs_hub = checkpoint.is_hub_id(self.model_path)
         folder = Path(self.model_path).expanduser().absolute()
@@ -226,10 +227,12 @@ class VllmModelWrapper(WrapperDefaults):
             server.stop()
         try:
             server.wait_until_ready(self._start_timeout_s, self._tell)
-        except BaseException:  # a second Ctrl-C too
+        except BaseException as error:  # a second Ctrl-C too
             server.stop()
-            self._has_failures = True
             self._server = None
+            is_told_to = self._is_closed or self._abandonments != before
+            self._has_failures = isinstance(error, StopRun) and not is_told_to
+            self._tidy_up(server)
             raise
         _ask_directly()
         self._client = APIModelWrapper(
@@ -266,6 +269,9 @@ class VllmModelWrapper(WrapperDefaults):
             return
         atexit.unregister(self.close)
         server.stop()
+        self._tidy_up(server)
+
+    def _tidy_up(self, server: VllmServer) -> None:
         if not self._has_failures:
             with contextlib.suppress(OSError):
                 server.log.unlink()

@@ -53,6 +53,16 @@ def alone(tmp_path_factory, checkpoint):
     return bench.scores()
 
 
+def test_problems_of_a_config_are_told_once_and_by_rank_0(bench):
+    bench.write_config({"m": {**bench.model(), "batch_size": 0}})
+
+    ran = bench.run(ranks=2)
+
+    told = [line for line in ran.stderr.splitlines() if "batch_size: must be" in line]
+    assert len(told) == 1 and not told[0].startswith("rank 1"), ran.output
+    assert ran.code == 1  # torchrun's own
+
+
 def test_two_ranks_ask_every_sample_once_and_score_as_one(bench, alone):
     ran = bench.run(ranks=2)
 

@@ -45,13 +45,19 @@ def test_torchruns_variables_say_which_rank_this_is(changes, expected):
 
 
 @pytest.mark.parametrize("changes", [
-    {"MASTER_ADDR": None}, {"MASTER_PORT": "x"}, {"RANK": "2"}, {"EVAL_RANK_SILENCE_S": "soon"},
+    {"MASTER_ADDR": None}, {"MASTER_PORT": "x"}, {"RANK": "2"},
 ])  # fmt: skip
 def test_variables_that_do_not_fit_together_are_an_error(changes):
     environ = {k: v for k, v in {**TORCHRUN, **changes}.items() if v is not None}
 
     with pytest.raises(UserError, match="torchrun"):
         rank_of(environ)
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "-5", "nan", "inf"])
+def test_a_silence_that_is_no_number_of_seconds_is_an_error_of_its_own(text):
+    with pytest.raises(UserError, match=r"EVAL_RANK_SILENCE_S is '.*'; expected seconds from 1 up"):
+        rank_of({**TORCHRUN, "EVAL_RANK_SILENCE_S": text})
 
 
 @pytest.mark.parametrize(("local_rank", "devices", "expected"), [

@@ -345,7 +345,8 @@ def test_where_files_cannot_be_linked_they_are_copied(home, monkeypatch):
 
     report = build(home)
 
-    assert all(p.stat().st_size and p.stat().st_nlink == 1 for p in (report / "pictures").iterdir())
+    copied = [picture.stat() for picture in (report / "pictures").iterdir()]
+    assert copied and all(stat.st_size and stat.st_nlink == 1 for stat in copied)
 
 
 def test_a_moved_report_needs_nothing_outside_itself(home):

@@ -349,7 +349,9 @@ def test_any_reply_is_scored_as_it_is(name, hostile):
 def test_the_spreadsheets_hold_no_formula_and_no_link(hostile):
     import openpyxl
 
-    for file in hostile.folder().glob("*.xlsx"):
+    files = list(hostile.folder().glob("*.xlsx"))
+    assert len(files) == 4  # predictions and results of two data sets
+    for file in files:
         sheet = openpyxl.load_workbook(file).active
         cells = [cell for row in sheet.iter_rows() for cell in row]
         assert [cell.value for cell in cells if cell.data_type == "f" or cell.hyperlink] == []

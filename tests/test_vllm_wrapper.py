@@ -346,6 +346,7 @@ def test_an_interrupt_while_the_server_starts_ends_both(place):
     code, output = stop(process, signal.SIGINT)
     assert code == 130, output
     assert all_end(handles, 0)
+    assert place.logs == []
     assert "Traceback" not in output
 
 
@@ -358,6 +359,7 @@ def test_an_interrupt_while_a_worker_waits_for_the_server_ends_both(place):
     code, output = stop(process, signal.SIGINT)
     assert code == 130, output
     assert all_end(handles, 0)
+    assert place.logs == []
     assert {record["status"] for record in place.answers()} == {"ok"}
 
 

@@ -198,11 +198,6 @@ def frac_to_px(point_frac: Point, picture_wh: WH) -> Point:
     return point_frac[0] * picture_wh[0], point_frac[1] * picture_wh[1]
 
 
-def between_frames(point_px: Point, from_wh: WH, to_wh: WH) -> Point:
-    """Pixels of one rendering of a picture → pixels of another, e.g. grid seen → image file."""
-    return frac_to_px(px_to_frac(point_px, from_wh), to_wh)
-
-
 def thumbnail_wh(picture_wh: WH, side: int) -> WH:
     """The size that Pillow's `thumbnail((side, side))` gives, without decoding the picture.
 

@@ -86,12 +86,20 @@ class Group:
         Raises:
             GivenUp: this rank was silent and is back.
         """
+        self.check_in()
+        return self._store.add(f"{self.token}/{key}", by) - by
+
+    def check_in(self) -> None:
+        """Asks whether the group still counts on this rank.
+
+        Raises:
+            GivenUp: this rank was silent and is back.
+        """
         if not self.rank.leads and self.heard(f"given-up/{self.rank.number}"):
             raise GivenUp(
                 "this rank was silent for too long, rank 0 goes on without it; what "
                 "it has answered is kept"
             )
-        return self._store.add(f"{self.token}/{key}", by) - by
 
     # -- waiting ----------------------------------------------------------------------------------
 

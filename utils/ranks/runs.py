@@ -203,6 +203,7 @@ class FollowersPart:
 
         Raises:
             GroupLost: this rank does not see rank 0's work-dir.
+            GivenUp: this rank was silent for too long.
         """
         told = self._group.wait_for_leader(lambda: self._group.heard(f"{self._model}/start"))
         if told is False:
@@ -211,6 +212,7 @@ class FollowersPart:
         folder = RunFolder(self._model, work_dir / safe_name(self._model) / start.folder)
         ends_s = time.monotonic() + START_FILE_S
         while not (folder.path / start.start_file).exists():
+            self._group.check_in()  # for one that was given up the file is not kept
             if time.monotonic() > ends_s:
                 raise GroupLost(
                     f"this rank sees another work-dir than rank 0: rank 0 has begun in "

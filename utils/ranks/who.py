@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 from utils.errors import UserError
 
 DEFAULT_SILENCE_S = 60.0
+LEADER_SPEAKS_FIRST_S = 5.0
 SHARED_TYPES = frozenset({"transformers"})
 """Model entries whose samples the ranks share. All others are asked by rank 0 alone: a server takes
 as many requests from one process, and what a class of the user's does is not known."""
@@ -60,7 +63,6 @@ def rank_of(environ: Mapping[str, str]) -> Rank | None:
     try:
         number, count = int(environ["RANK"]), int(environ["WORLD_SIZE"])
         address, port = environ["MASTER_ADDR"], int(environ["MASTER_PORT"])
-        silence_s = float(environ.get("EVAL_RANK_SILENCE_S") or DEFAULT_SILENCE_S)
     except (KeyError, ValueError) as error:
         raise UserError(
             "RANK and WORLD_SIZE are set as torchrun does it, but not all that goes with them "
@@ -68,11 +70,32 @@ def rank_of(environ: Mapping[str, str]) -> Rank | None:
         ) from None
     if not 0 <= number < count:
         raise UserError(f"RANK {number} does not fit WORLD_SIZE {count}; start with torchrun")
+    silence_s = _silence_s(environ)
     return Rank(
         number, count, address, port, environ.get("TORCHELASTIC_RUN_ID", "none"),
         hosts_store=number == 0 and environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True",
         silence_s=silence_s,
     )  # fmt: skip
+
+
+def _silence_s(environ: Mapping[str, str]) -> float:
+    text = environ.get("EVAL_RANK_SILENCE_S", "").strip()
+    try:
+        silence_s = float(text or DEFAULT_SILENCE_S)
+    except ValueError:
+        silence_s = math.nan
+    if not 1 <= silence_s < math.inf:  # NaN is not, either
+        raise UserError(
+            f"EVAL_RANK_SILENCE_S is {text!r}; expected seconds from 1 up, "
+            f"e.g. {DEFAULT_SILENCE_S:.0f}"
+        )
+    return silence_s
+
+
+def let_rank_0_speak(rank: Rank | None) -> None:
+    """Waits where rank 0 will most likely find the same problems, and torchrun then ends all."""
+    if rank is not None and not rank.leads:
+        time.sleep(LEADER_SPEAKS_FIRST_S)
 
 
 def speak_of_errors_only(rank: Rank) -> None:
