@@ -15,7 +15,7 @@ from typing import Any
 from utils.errors import UserError
 
 DEFAULT_SILENCE_S = 60.0
-LEADER_SPEAKS_FIRST_S = 5.0
+LEADER_SPEAKS_FIRST_S = 30.0  # ranks start a few seconds apart, on a busy machine more
 SHARED_TYPES = frozenset({"transformers"})
 """Model entries whose samples the ranks share. All others are asked by rank 0 alone: a server takes
 as many requests from one process, and what a class of the user's does is not known."""
