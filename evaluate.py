@@ -50,7 +50,7 @@ from utils.ranks.store import GroupLost
 from utils.ranks.who import (
     SHARED_TYPES,
     Rank,
-    let_rank_0_speak,
+    rank_0_speaks,
     rank_of,
     speak_of_errors_only,
 )
@@ -88,8 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             speak_of_errors_only(rank)
         plan, *others = plans_of(options, rank)
     except UserError as error:
-        let_rank_0_speak(rank)
-        print(console.problem_report(error.problems), file=sys.stderr)
+        if not rank_0_speaks(rank):
+            print(console.problem_report(error.problems), file=sys.stderr)
         return NOTHING_RUN
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -92,10 +92,15 @@ def _silence_s(environ: Mapping[str, str]) -> float:
     return silence_s
 
 
-def let_rank_0_speak(rank: Rank | None) -> None:
-    """Waits where rank 0 will most likely find the same problems, and torchrun then ends all."""
-    if rank is not None and not rank.leads:
+def rank_0_speaks(rank: Rank | None) -> bool:
+    """Waits for rank 0 to tell the same problems, most likely: torchrun then ends this process."""
+    if rank is None or rank.leads:
+        return False
+    try:
         time.sleep(LEADER_SPEAKS_FIRST_S)
+    except KeyboardInterrupt:
+        return True
+    return False
 
 
 def speak_of_errors_only(rank: Rank) -> None:
