@@ -9,6 +9,11 @@ from __future__ import annotations
 
 import sys
 
+if __name__ == "__main__":  # ahead of the imports that would end in a traceback
+    from utils.ready import stop_unless_ready
+
+    stop_unless_ready("jinja2", "numpy", program="compare.py")
+
 from utils.comparing.command import main
 
 if __name__ == "__main__":

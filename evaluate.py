@@ -7,8 +7,17 @@ arguments → config → check → for each model: infer → evaluate → write 
 
 from __future__ import annotations
 
-import os
 import sys
+
+if __name__ == "__main__":  # ahead of the imports that would end in a traceback
+    from utils.ready import stop_unless_ready
+
+    stop_unless_ready(
+        "PIL", "blake3", "dotenv", "filelock", "numpy", "pybase64", "pydantic", "tqdm",
+        "xlsxwriter", program="evaluate.py",
+    )  # fmt: skip
+
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -76,7 +85,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("RANK", "0") != "0":  # under torchrun one comparison is enough
             return DONE
         return compare([each for each in given if each != "--compare"])
-    load_dotenv_files()
+    try:
+        load_dotenv_files()
+    except UserError as error:
+        print(console.problem_report(error.problems), file=sys.stderr)
+        return NOTHING_RUN
     options = parse_arguments(arguments)
     end_like_ctrl_c()
     rank: Rank | None = None
@@ -207,10 +220,15 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
                 where = f"{options.config}: {key_path('model', name)}"
                 problems += [f"{where}: {problem}" for problem in model.problems()]
     data: dict[str, DataSet] = {}
+    try:
+        home, pictures = data_root() / "MMBench-GUI", image_root()
+    except UserError as error:
+        problems += error.problems
+        wanted = {}
     for name, asked in wanted.items():
         if asked is None or any(place.startswith(f"data.{name}.") for place in broken):
             continue
-        benchmark = BENCHMARK[name](data_root() / "MMBench-GUI", image_root())
+        benchmark = BENCHMARK[name](home, pictures)
         circular = Circular() if asked.circular else None
         data[name] = DataSet(benchmark, asked.mode, _parse_function(benchmark, asked), circular)
         if options.mode != "eval":
@@ -256,24 +274,32 @@ def check(plan: Plan) -> int:
     samples = [sample for data in plan.data.values() for sample in data.loaded.samples]
     unreadable = checking.unreadable_pictures(samples)
     problems = [f"{image}: cannot be decoded: {why}" for image, why in unreadable.items()]
+    pinged = False
     for name, model in plan.models.items():
         print(f'\nmodel "{name}"')
         print("".join(f"{note}\n" for note in model.notes_before()), end="")
         folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
         for dataset in plan.data:
             asked = questions_of(plan, name, dataset, folder)
-            report, found = checking.check_questions(model, asked, keep_failed=plan.options.ignore)
+            report, found = checking.check_questions(
+                model,
+                asked,
+                fresh=plan.options.fresh,
+                keep_failed=plan.options.ignore,
+                retry_refused=plan.options.retry_refused,
+            )
             if plan.options.ping and not found:
                 scorer = scorer_of(plan, model, dataset, skip_errors=True)
-                told, found = checking.ping(model, asked, scorer)
+                pinged = True
+                told, found = checking.ping(model, asked, scorer, plan.secrets.clean_told)
                 report += told
             print("\n".join(report))
             problems += [f'model "{name}": {problem}' for problem in found]
     print("\n".join(console.render_left_out(plan.bad_samples)), end="")
     if problems:
-        print(console.problem_report(problems), file=sys.stderr)
+        print(console.problem_report(problems, ran=pinged), file=sys.stderr)
         return NOTHING_RUN
-    print("\nNo problems." + ("" if plan.options.ping else " Nothing was asked."))
+    print("\nNo problems." + ("" if pinged else " Nothing was asked."))
     return DONE
 
 
@@ -312,7 +338,9 @@ def evaluate(plan: Plan, rank: Rank | None = None) -> int:
             return follow(plan, group) if group is not None else DONE
         print("\n".join(console.render_left_out(plan.bad_samples)), end="")
         codes = [SOME_FAILED if plan.bad_samples else DONE]
+        failed = []
         for name, model in plan.models.items():
+            stopped_before = len(plan.stopped)
             try:
                 codes.append(evaluate_model(plan, name, model, group if name in shared else None))
             except UserError as error:
@@ -320,6 +348,10 @@ def evaluate(plan: Plan, rank: Rank | None = None) -> int:
                 codes.append(SOME_FAILED)
             finally:
                 model.close()
+            failed += [name] if len(plan.stopped) > stopped_before else []
+        if failed and len(plan.models) > 1 and plan.shows_problems:
+            which = ", ".join(failed)
+            print(f"{len(failed)} of {len(plan.models)} models failed: {which}", file=sys.stderr)
         codes.append(SOME_FAILED if group is not None and group.failed else DONE)
         return max(codes)
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.base import Table
-from benchmarks.matrics import DIFFICULTIES, in_order
+from benchmarks.matrics import in_order
 from benchmarks.rotation import names_other_options
 from utils.audits.rows import PictureNumbers, Row, share
 from utils.facts import Facts
+from utils.protocol import DIFFICULTIES
 from utils.rotations import OVERALL
 
 MOST_NAMED = 20  # questions in a note

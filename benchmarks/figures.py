@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.columns import LARGEST_SIZES, SIZE_CLASSES, Answers, Columns
-from benchmarks.matrics import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS, in_order
+from benchmarks.matrics import in_order
 from utils.analysis import Collector
 from utils.facts import Facts
+from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
 
 if TYPE_CHECKING:
     from benchmarks.columns import Floats, Mask

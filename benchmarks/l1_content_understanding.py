@@ -9,8 +9,6 @@ from typing import Any
 from benchmarks.base import Benchmark, Judgement, Table, platform_path
 from benchmarks.figures import option_figures
 from benchmarks.matrics import (
-    DIFFICULTIES,
-    PLATFORMS,
     OptionOutcome,
     Scores,
     Verdict,
@@ -23,6 +21,7 @@ from utils.audits.parse_audit import ParseAudit
 from utils.contracts import WH, Line, Sizes
 from utils.errors import UserError
 from utils.misc import parser_answers_into_option
+from utils.protocol import DIFFICULTIES, PLATFORMS
 
 # parity: protocol text, to the byte.
 L1_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a screenshot of an application, a question and corresponding options. You need to choose one option as your answer for the question. Finally, you are ONLY allowed to return the single letter of your choice."""  # noqa: E501

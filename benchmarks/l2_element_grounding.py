@@ -11,8 +11,6 @@ from typing import Any
 from benchmarks.base import Benchmark, Judgement, ParseFunction, Table, platform_path
 from benchmarks.figures import grounding_figures
 from benchmarks.matrics import (
-    GROUNDING_TYPES,
-    PLATFORMS,
     Scores,
     Verdict,
     box_as_fractions,
@@ -27,6 +25,7 @@ from utils.audits.coordinate_audit import CoordinateAudit
 from utils.contracts import WH, Line, Point, Sizes
 from utils.coordinates import known_grid_wh
 from utils.misc import parser_response_into_coordinates
+from utils.protocol import GROUNDING_TYPES, PLATFORMS
 
 # parity: protocol texts, to the byte.
 L2_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."""  # noqa: E501

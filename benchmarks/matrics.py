@@ -9,10 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from utils.contracts import WH, Point
-
-PLATFORMS = ("os_windows", "os_mac", "os_linux", "os_ios", "os_android", "os_web")
-DIFFICULTIES = ("easy", "medium", "hard")
-GROUNDING_TYPES = ("basic", "advanced")
+from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
 
 Scores = dict[str, Any]
 

@@ -16,8 +16,14 @@ LONGEST_ERROR_BODY = 64 * 1024
 def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
     """The body of a 200 answer as a `Generation`.
 
+    No text because the limit of tokens came first (a model that thinks before it answers) is what
+    the model has to say: an answer that is empty, cut off and unparsed. It is not asked again, by
+    this run or by the next one: the same request would spend the same tokens for nothing, and what
+    helps, another `max_tokens`, makes it another request.
+
     Raises:
-        CallError: no JSON, no choices, no text, or withheld by a content filter.
+        CallError: no JSON, no choices, no text for another reason, withheld by a content filter,
+            or refused by the model in the field that the API has for that.
     """
     try:
         answer = json.loads(body)
@@ -31,12 +37,15 @@ def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
             latency_s=latency_s,
         ) from None
     finish_reason = choice.get("finish_reason")
-    if not text:
+    refusal = message.get("refusal")
+    if not text and (refusal or finish_reason != "length"):
         kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
-        why = message.get("refusal") or f"finish_reason {finish_reason!r}"
-        raise CallError(kind, f"the answer has no text ({why})", latency_s=latency_s)
+        why = f"the answer has no text (finish_reason {finish_reason!r})"
+        if refusal:
+            kind, why = "refusal", f"the model refused to answer: {refusal}"
+        raise CallError(kind, why, latency_s=latency_s, reply=_excerpt(body))
     return Generation(
-        text=text,
+        text=text or "",
         finish_reason=finish_reason,
         usage=_plain_usage(answer.get("usage")),
         sizes=sizes,

@@ -22,16 +22,13 @@ from models.wire import (
     slots_in,
 )
 from models.wrapper_defaults import WrapperDefaults
-from utils.contracts import (
-    Generation,
-    Message,
-    Prepared,
-    Sizes,
-    UserFunctionError,
-)
+from utils.config_rules import envelope_findings
+from utils.config_text import key_path
+from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.endpoint import OPENAI_HOST, PLACEHOLDER_KEY, parse_endpoint, resolve_api_key
 from utils.fingerprints import digest
 from utils.images import read_header
+from utils.secret_names import is_secret_name
 from utils.user_functions import (
     SerialUnlessThreadSafe,
     call_postprocess,
@@ -158,16 +155,19 @@ class APIModelWrapper(WrapperDefaults):
         )
         settings = {k: v for k, v in body.items() if k != "messages"}
         slots = list(slots_in(body))
-        style = asdict(self._style) if slots else None  # how the pictures are sent
+        # How the pictures are sent is told as a change of settings; whether it changes the request
+        # at all is seen in the messages: a picture that already fits is sent as it is.
+        told, plain = (asdict(self._style), asdict(PictureStyle())) if slots else (None, None)
         shown = [slot.source() for slot in slots] or list(_pictures(identified(body["messages"])))
         if self._identity and isinstance(self._identity, str):
             settings.pop("model")  # the same weights under another name
+        asked = [self._identity, identified(settings), _without_keys(request.query)]
         parts = {
             "prompt": digest(_without_pictures(body["messages"])),
             "picture": digest(shown),
-            "settings": digest([self._identity, identified(settings), request.query, style]),
+            "settings": digest([*asked, told]),
         }
-        whole = digest([self._identity, identified(body["messages"]), parts["settings"]])
+        whole = digest([self._identity, identified(body["messages"]), digest([*asked, plain])])
         return Prepared(
             dataset, whole, parts, request, self._sizes(messages), shown_messages(body["messages"])
         )
@@ -196,6 +196,9 @@ class APIModelWrapper(WrapperDefaults):
         except (TypeError, ValueError, RecursionError) as error:
             text = f"returned a payload that is no JSON: {error}"
             raise UserFunctionError("preprocess", text, text) from None
+        for place, problem in envelope_findings(payload):
+            text = f"returned a payload whose {key_path(*place)} {problem}"
+            raise UserFunctionError("preprocess", text, text)
         return dict(payload)
 
     def _sizes(self, messages: list[Message]) -> Sizes:
@@ -295,6 +298,11 @@ class APIModelWrapper(WrapperDefaults):
             self._client = None
 
 
+def _without_keys(query: Mapping[str, Any]) -> dict[str, Any]:
+    """The query without what says who is asking."""
+    return {name: value for name, value in query.items() if not is_secret_name(name)}
+
+
 def _is_chat_message(message: Any) -> bool:
     return isinstance(message, Mapping) and "role" in message
 
@@ -336,5 +344,5 @@ def _sent_wh(body: Mapping[str, Any]) -> tuple[int, int] | None:
         with Image.open(io.BytesIO(base64.b64decode(found.group(1)))) as picture:
             size: tuple[int, int] = picture.size
             return size
-    except (OSError, ValueError):
-        return None
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None  # the server took it; what Pillow makes of it is no matter

@@ -107,7 +107,8 @@ class CustomModelWrapper(WrapperDefaults):
         """Calls the user's class once.
 
         Raises:
-            CallError: it raised, or returned something that is no text.
+            CallError: it raised, or returned something that is no text; with its traceback unless
+                the class raised a `CallError` of its own.
         """
         model = self._built()
         messages = private_copy(prepared.payload)
@@ -115,13 +116,14 @@ class CustomModelWrapper(WrapperDefaults):
             text = model.generate(
                 messages, dataset_name=prepared.dataset, **private_copy(dict(self._generate_cfg))
             )
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, CallError):
             raise
         except BaseException as error:
             told = as_user_error("generate", error)
             raise CallError("model", told.summary, trace=told.trace) from error
         if not isinstance(text, str):
-            raise CallError("model", f"generate returned {type(text).__name__}; expected str")
+            problem = f"generate returned {type(text).__name__}; expected str"
+            raise CallError("model", problem, trace=problem)
         return Generation(text, sizes=prepared.sizes)
 
     def postprocess(self, text: str, dataset: str) -> str:

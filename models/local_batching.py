@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from models.local_memory import free_memory
 from utils.contracts import Abandoned, CallError
 from utils.errors import StopRun
 from utils.interrupt import GENERATING
@@ -74,6 +75,18 @@ class Account:
     batches: int = 0
     samples: int = 0
 
+    def told(self) -> list[str]:
+        """In one line for people, if there is something to tell."""
+        if not self.batches:
+            return []
+        whole_s = self.generating_s + self.idle_s
+        share = 100 * self.idle_s / whole_s if whole_s else 0.0
+        return [
+            f"the model generated for {self.generating_s:.1f} s in {self.batches} batches of "
+            f"{self.samples / self.batches:.1f} and waited {self.idle_s:.1f} s "
+            f"({share:.1f} %) for inputs"
+        ]
+
 
 class Batcher(Generic[Item, Result]):
     """Collects what many threads bring and generates for several at once.
@@ -94,11 +107,60 @@ class Batcher(Generic[Item, Result]):
         self._changed = threading.Condition()
         self._waiting: deque[_Waiting[Item, Result]] = deque()
         self._preparing = 0
+        self._is_generating = self._must_rest = False
+        self._one_at_a_time = threading.Lock()
         self._thread: threading.Thread | None = None
         self._encoders = threading.BoundedSemaphore(_encoder_count())
         self._abandonments = 0
         self._closed = False
         self.account = Account()
+
+    def prepare(self, make: Callable[[], Item]) -> Item:
+        """Makes inputs; where memory runs out, once more, alone, while the model rests.
+
+        Raises:
+            CallError: there was no room even then.
+            Abandoned: the run stopped meanwhile.
+        """
+        with self.preparing():
+            size = self._size
+            with contextlib.suppress(OutOfMemory):
+                return make()
+        with self._one_at_a_time, self._resting(size):
+            try:
+                return make()
+            except OutOfMemory as error:
+                problem = str(error)
+        raise CallError("model", problem)
+
+    @contextmanager
+    def _resting(self, size_before: int) -> Iterator[None]:
+        """No batch is being generated, and from now on they are smaller.
+
+        Args:
+            size_before: of batches when memory ran out; if they have shrunk since, that will do.
+        """
+        with self._changed:
+            before, size = self._abandonments, self._size
+            self._must_rest = True
+            self._preparing += 1
+            if is_smaller := size > 1 and size >= size_before:
+                self._size = self._most = size // 2
+        try:
+            if is_smaller:
+                _warn(f"out of memory with inputs for {size} at once; going on with {size // 2}")
+            with self._changed:
+                while self._is_generating and self._abandonments == before:
+                    self._changed.wait()
+                if self._abandonments != before:
+                    raise Abandoned
+            free_memory()
+            yield
+        finally:
+            with self._changed:
+                self._must_rest = False
+                self._preparing -= 1
+                self._changed.notify_all()
 
     @contextmanager
     def preparing(self) -> Iterator[None]:
@@ -177,25 +239,30 @@ class Batcher(Generic[Item, Result]):
 
     def _work(self) -> None:
         while (group := self._next_group()) is not None:
-            began_s = time.monotonic()
             try:
-                results = self._run([waiting.item for waiting in group])
-            except OutOfMemory as error:
-                self._shrink(group, error)
-                continue
-            except CannotCollate as error:
-                self._do_without_batches(group, error)
-                continue
-            except CallError as error:
-                if len(group) == 1:
-                    _settle(group[0], error)
-                else:  # one of them is to blame; the others have an answer
-                    self._one_by_one(group)
-                continue
-            except BaseException as error:  # noqa: BLE001 - the threads that wait must hear of it
-                for waiting in group:
-                    _settle(waiting, error)
-                continue
+                self._answer(group)
+            finally:
+                with self._changed:
+                    self._is_generating = False
+                    self._changed.notify_all()
+
+    def _answer(self, group: list[_Waiting[Item, Result]]) -> None:
+        began_s = time.monotonic()
+        try:
+            results = self._run([waiting.item for waiting in group])
+        except OutOfMemory as error:
+            self._shrink(group, error)
+        except CannotCollate as error:
+            self._do_without_batches(group, error)
+        except CallError as error:
+            if len(group) == 1:
+                _settle(group[0], error)
+            else:  # one of them is to blame; the others have an answer
+                self._one_by_one(group)
+        except BaseException as error:  # noqa: BLE001 - the threads that wait must hear of it
+            for waiting in group:
+                _settle(waiting, error)
+        else:
             self.account.generating_s += time.monotonic() - began_s
             self.account.batches += 1
             self.account.samples += len(group)
@@ -210,7 +277,7 @@ class Batcher(Generic[Item, Result]):
         with self._changed:
             while not self._closed:
                 count = len(self._waiting)
-                if count >= self._size:
+                if count >= self._size and not self._must_rest:
                     break
                 if self._preparing or not count:
                     self._changed.wait()
@@ -222,6 +289,7 @@ class Batcher(Generic[Item, Result]):
                 return None
             if self.account.batches:  # before the first batch nobody could be quicker
                 self.account.idle_s += time.monotonic() - began_s
+            self._is_generating = True
             return self._take(min(len(self._waiting), self._size))
 
     def _take(self, count: int) -> list[_Waiting[Item, Result]]:

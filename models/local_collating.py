@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.local_batching import CannotCollate
+from models.local_memory import is_out_of_memory
 
 
 def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any]:
@@ -47,9 +48,11 @@ def _joined(name: str, values: list[Any], lengths: list[int], pad_id: int) -> An
 
     if not all(isinstance(value, torch.Tensor) for value in values):
         first = values[0]
-        if all(type(value) is type(first) and value == first for value in values[1:]):
+        if all(type(value) is type(first) and _is_equal(value, first) for value in values[1:]):
             return first
-        raise CannotCollate(f"input {name} ({type(first).__name__}) differs between samples")
+        raise CannotCollate(
+            f"input {name} ({type(first).__name__}) differs between samples, or cannot be compared"
+        )
     shapes = [tuple(value.shape) for value in values]
     if all(shape == (1, length) for shape, length in zip(shapes, lengths, strict=True)):
         longest = max(lengths)
@@ -59,9 +62,21 @@ def _joined(name: str, values: list[Any], lengths: list[int], pad_id: int) -> An
              for value in values]
         )  # fmt: skip
     if all(shape and shape[1:] == shapes[0][1:] for shape in shapes):
-        return torch.cat(values)
+        try:
+            return torch.cat(values)
+        except RuntimeError as error:
+            if is_out_of_memory(error):
+                raise
+            raise CannotCollate(f"input {name} cannot be joined: {error}") from error
     listed = ", ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
     raise CannotCollate(f"input {name} has shapes that do not go together: {listed}")
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # noqa: BLE001 - arrays, and lists of tensors, have no one answer
+        return False
 
 
 def split(outputs: Any, batch_ids: Any, lengths: Sequence[int]) -> list[Any]:

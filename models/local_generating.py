@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from models.generate_arguments import counts_the_prompt, with_floats
 from models.local_batching import CannotCollate, OutOfMemory
 from models.local_collating import collate, split, trimmed
 from models.local_completions import (
@@ -19,15 +18,11 @@ from models.local_completions import (
     prompt_length,
 )
 from models.local_defaults import default_postprocess_function, sequences_of
+from models.local_inputs import wrong_return
 from models.local_loading import Loaded
+from models.local_memory import free_memory, is_out_of_memory
 from utils.contracts import CallError, Generation, Prepared, UserFunctionError
-from utils.user_functions import call_user_function, private_copy
-
-
-def wrong_return(stage: str, value: Any, expected: str) -> UserFunctionError:
-    """The failure of a sample whose user function returned something of another kind."""
-    summary = f"TypeError: it returned {type(value).__name__}; expected {expected}"
-    return UserFunctionError(stage, summary, summary)
+from utils.user_functions import call_user_function
 
 
 class ReplyMaker:
@@ -53,15 +48,39 @@ class ReplyMaker:
         self._loaded, self._generate_cfg = loaded, generate_cfg
         self._function_name = generate_function
         self._postprocess, self._function_kwargs = postprocess, function_kwargs
+        self._used = {**loaded.generation, **generate_cfg}
 
     def run(self, batch: Sequence[Encoded]) -> list[Generation]:
-        """Generates once for all of `batch`.
+        """Generates for all of `batch`, at once unless that would change an answer.
 
         Raises:
             CallError: the generate method raised (kind "model").
             OutOfMemory: the device had no room for so many.
             CannotCollate: the inputs cannot be put together.
         """
+        problem = ""
+        try:
+            if not counts_the_prompt(self._used):
+                return self._run_at_once(batch)
+            return self._run_by_length(batch)
+        except Exception as error:
+            if not is_out_of_memory(error.__cause__ or error):
+                raise
+            problem = model_failure(error.__cause__ or error)
+        free_memory()  # outside the handler: the traceback held the tensors
+        raise OutOfMemory(problem)
+
+    def _run_by_length(self, batch: Sequence[Encoded]) -> list[Generation]:
+        places: dict[int, list[int]] = {}
+        for place, encoded in enumerate(batch):
+            places.setdefault(encoded.input_length, []).append(place)
+        made: dict[int, Generation] = {}
+        for group in places.values():
+            replies = self._run_at_once([batch[place] for place in group])
+            made.update(zip(group, replies, strict=True))
+        return [made[place] for place in range(len(batch))]
+
+    def _run_at_once(self, batch: Sequence[Encoded]) -> list[Generation]:
         began_s = time.monotonic()
         if len(batch) == 1:
             outputs = self._generate(batch[0].inputs)
@@ -81,24 +100,22 @@ class ReplyMaker:
         import torch
 
         method = getattr(self._loaded.model, self._function_name)
-        failure: CallError
+        arguments = with_floats(self._generate_cfg)
+        if self._function_name == "generate" and self._used.get("stop_strings"):
+            arguments["tokenizer"] = self._tokenizer  # to find them in ids
         try:
             with torch.inference_mode():
-                return method(**inputs, **private_copy(dict(self._generate_cfg)))
+                return method(**inputs, **arguments)
         except Exception as error:
-            failure = CallError("model", model_failure(error))
-            if not _is_out_of_memory(error):
-                raise failure from error
-        # Outside the handler: the traceback held the tensors that are to be freed.
-        gc.collect()
-        if torch.cuda.is_available() and torch.cuda.is_initialized():
-            torch.cuda.empty_cache()
-        raise OutOfMemory(str(failure))
+            raise CallError("model", model_failure(error)) from error
+
+    @property
+    def _tokenizer(self) -> Any:
+        return getattr(self._loaded.processor, "tokenizer", self._loaded.processor)
 
     def _pad_id(self) -> int:
-        tokenizer = getattr(self._loaded.processor, "tokenizer", self._loaded.processor)
         known = (
-            getattr(tokenizer, "pad_token_id", None),
+            getattr(self._tokenizer, "pad_token_id", None),
             getattr(getattr(self._loaded.model, "generation_config", None), "pad_token_id", None),
             *sorted(self._loaded.end_ids),
         )
@@ -115,7 +132,7 @@ class ReplyMaker:
         return ids
 
     def _trimmed(self, encoded: Encoded, row: Any) -> Any:
-        ends = ends_of(self._loaded.end_ids, self._generate_cfg)
+        ends = ends_of(self._loaded.end_ids, self._used)
         return trimmed(row, prompt_length(encoded, row), ends, self._pad_id())
 
     def _reply(self, encoded: Encoded, outputs: Any) -> Generation:
@@ -129,7 +146,7 @@ class ReplyMaker:
             encoded = replace(encoded, input_length=prompt_length(encoded, ids))
             completion = ids[0][encoded.input_length :].tolist()
             usage["completion_tokens"], finish_reason = completion_end(
-                completion, loaded.end_ids, self._generate_cfg
+                completion, loaded.end_ids, self._used
             )
             text = default_postprocess_function(
                 outputs, loaded.model, loaded.processor, input_length=encoded.input_length
@@ -171,10 +188,3 @@ class ReplyMaker:
         if not isinstance(reply, str):
             raise wrong_return("postprocess", reply, "the reply as text")
         return reply
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    torch = sys.modules["torch"]
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or (
-        isinstance(error, RuntimeError) and "out of memory" in str(error).lower()
-    )

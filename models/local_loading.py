@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from models.checkpoint import hub_commit, is_hub_id
 from models.local_pictures import pixel_limits, resizes_by_area
+from utils.environment import at_home
 from utils.errors import UserError
 
 
@@ -24,6 +24,7 @@ class Loaded:
         patch_size: side of a vision patch in pixels; None where the model has no such thing.
         end_ids: token ids that end a reply.
         attention: what is really used: "sdpa", "flash_attention_2", ...
+        generation: settings of its own that its generate method works with.
     """
 
     model: Any
@@ -31,6 +32,7 @@ class Loaded:
     patch_size: int | None
     end_ids: frozenset[int]
     attention: str
+    generation: Mapping[str, Any]
 
 
 def load(
@@ -57,7 +59,8 @@ def load(
             them, so that preprocess functions that know nothing of them obey them too.
 
     Raises:
-        UserError: the checkpoint cannot be loaded, with the library's reason.
+        UserError: the checkpoint cannot be loaded, with the library's reason; or weights are
+            missing in it, which the library would make up.
     """
     import torch
     import transformers
@@ -67,7 +70,7 @@ def load(
     if is_hub_id(model_path):
         options["revision"] = hub_commit(model_path)
     else:
-        source = str(Path(model_path).expanduser())
+        source = str(at_home(model_path))
     try:
         config = transformers.AutoConfig.from_pretrained(source, **options)
         processor = transformers.AutoProcessor.from_pretrained(source, **options)
@@ -77,20 +80,28 @@ def load(
         attention = _attention(attn_implementation, model_class, config, torch_dtype, on_cuda)
         device = device_of_this_rank(torch) if on_cuda else None
         placement = device_map if device_map is not None else device
-        model = model_class.from_pretrained(
+        model, report = model_class.from_pretrained(
             source,
             dtype=torch_dtype if torch_dtype == "auto" else getattr(torch, torch_dtype),
             attn_implementation=attention,
             device_map=placement,
+            output_loading_info=True,
             **options,
-        ).eval()
+        )
+        model = model.eval()
     except Exception as error:
         raise UserError(
             f"{model_path}: the checkpoint cannot be loaded: {type(error).__name__}: {error}"
         ) from error
+    if problem := _made_up_weights(report):
+        raise UserError(f"{model_path}: {problem}")
     tokenizer = getattr(processor, "tokenizer", processor)
     # Right padding ruins batches: the reply would follow the padding.
     tokenizer.padding_side = "left"
+    if getattr(tokenizer, "pad_token", None) is None:
+        # Asked to pad, as the default and the documented preprocess functions do, it would refuse
+        # a single text too; what pads is masked out.
+        tokenizer.pad_token = getattr(tokenizer, "eos_token", None)
     image_processor = getattr(processor, "image_processor", None)
     if image_processor is not None and limits and resizes_by_area(image_processor):
         least, most = pixel_limits(image_processor, limits)
@@ -102,7 +113,34 @@ def load(
         patch_size=patch_size if isinstance(patch_size, int) else None,
         end_ids=frozenset(_end_ids(model, tokenizer)),
         attention=str(getattr(model.config, "_attn_implementation", attention)),
+        generation=_own_settings(model),
     )
+
+
+def _made_up_weights(report: Mapping[str, Any]) -> str:
+    """What to say where the library filled weights with random numbers; nothing if it did not.
+
+    Weights that are tied to others, and those that an architecture can do without, are not in the
+    report.
+    """
+    missing = sorted(report["missing_keys"])
+    mismatched = sorted(name for name, *_ in report["mismatched_keys"])
+    told = [
+        f"{len(names)} weights of the checkpoint {what} ({_first(names)})"
+        for names, what in ((missing, "are missing"), (mismatched, "have another shape"))
+        if names
+    ]
+    return f"{' and '.join(told)}; is it complete?" if told else ""
+
+
+def _first(names: Sequence[str], limit: int = 3) -> str:
+    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
+
+
+def _own_settings(model: Any) -> dict[str, Any]:
+    held = getattr(model, "generation_config", None)
+    settings = held.to_dict() if held is not None else {}
+    return {key: value for key, value in settings.items() if value is not None}
 
 
 def device_of_this_rank(torch: Any) -> str:
@@ -153,25 +191,3 @@ def _end_ids(model: Any, tokenizer: Any) -> Iterator[int]:
         if ids is not None:
             yield from [ids] if isinstance(ids, int) else list(ids)
             return
-
-
-def check_default_preprocessing(model_name: str, processor: Any, limits: Mapping[str, int]) -> None:
-    """Whether the default preprocess function can work with a checkpoint's processor.
-
-    Raises:
-        UserError: the checkpoint has no chat template.
-    """
-    has_template = getattr(processor, "chat_template", None) or getattr(
-        getattr(processor, "tokenizer", None), "chat_template", None
-    )
-    if not has_template or not hasattr(processor, "apply_chat_template"):
-        raise UserError(
-            f"model {model_name!r}: the checkpoint's {type(processor).__name__} has no chat "
-            "template, so a preprocess_function of your own must write the prompt"
-        )
-    if limits and not resizes_by_area(getattr(processor, "image_processor", None)):
-        print(
-            f"warning: model {model_name!r}: {', '.join(limits)} in kwargs has no effect, its "
-            "image processor does not resize by area",
-            file=sys.stderr,
-        )

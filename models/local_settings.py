@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from models.checkpoint import DTYPES, cuda_present, cuda_wanted
+from models.checkpoint import cuda_present, cuda_wanted
+from models.generate_arguments import LIBRARY_LIMIT, argument_problems, counts_the_prompt
+from utils.contracts import DTYPES
 
 SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p")
@@ -39,8 +41,26 @@ def _ranks() -> int:
     return int(count) if count.isdigit() else 1
 
 
+def pixel_problems(kwargs: Mapping[str, Any], vision: Mapping[str, int]) -> list[str]:
+    """Problems of the area limits on a checkpoint's grid, one line each.
+
+    Args:
+        kwargs: the config's block.
+        vision: what `checkpoint.vision_settings` says of the checkpoint.
+    """
+    most, side = kwargs.get("max_pixels"), vision.get("patch_size", 0) * vision.get("merge_size", 0)
+    if not isinstance(most, int) or most <= 0 or most >= side * side:
+        return []
+    return [
+        f"kwargs.max_pixels {most} is less than one cell of the model's grid, {side} x {side} "
+        f"pixels; the least value is {side * side}"
+    ]
+
+
 def generation_problems(
-    generate_cfg: Mapping[str, Any], checkpoint_settings: Mapping[str, Any]
+    generate_cfg: Mapping[str, Any],
+    checkpoint_settings: Mapping[str, Any],
+    batch_size: int | str = 1,
 ) -> list[str]:
     """Problems of the arguments of transformers' `generate`, one line each.
 
@@ -48,42 +68,52 @@ def generation_problems(
         generate_cfg: the config's arguments.
         checkpoint_settings: what the checkpoint's generation_config.json brings along; sampling
             often comes from there, so temperature 0 alone can be the contradiction.
+        batch_size: how many requests go to the model at once.
     """
-    found = []
+    found = argument_problems(generate_cfg)
     used = {**checkpoint_settings, **generate_cfg}
     temperature = used.get("temperature")
-    is_zero = isinstance(temperature, (int, float)) and temperature <= 0
-    if used.get("do_sample") and is_zero:
+    is_zero = isinstance(temperature, (int, float)) and temperature == 0
+    if used.get("do_sample") is True and is_zero:
         source = "" if "do_sample" in generate_cfg else " (which the checkpoint brings along)"
         found.append(
             f"generate_cfg: temperature {temperature} does not go with do_sample true{source}; "
             'for greedy decoding set "do_sample": false'
         )
+    if used.get("max_time") is not None and batch_size != 1:
+        source = "" if "max_time" in generate_cfg else " (which the checkpoint brings along)"
+        found.append(
+            f"generate_cfg: max_time {used['max_time']}{source} is the time of a whole batch, so "
+            "where a reply ends would hang on the others in it; set batch_size to 1, or max_time "
+            "to null"
+        )
     return found
 
 
 def generation_notes(
-    generate_cfg: Mapping[str, Any], checkpoint_settings: Mapping[str, Any]
+    generate_cfg: Mapping[str, Any],
+    checkpoint_settings: Mapping[str, Any],
+    batch_size: int | str = 1,
 ) -> list[str]:
     """What `generate` will really use, and which of it nobody asked for in the config.
 
     Args:
         generate_cfg: the config's arguments.
         checkpoint_settings: what the checkpoint's generation_config.json brings along.
+        batch_size: how many requests go to the model at once.
     """
     used = {**checkpoint_settings, **generate_cfg}
     samples = bool(used.get("do_sample"))
-    beams = used.get("num_beams") or 1
-    told = ["sampling" if samples else f"{beams} beams" if beams > 1 else "greedy"]
+    beams = used.get("num_beams")
+    is_search = isinstance(beams, int) and beams > 1
+    told = ["sampling" if samples else f"{beams} beams" if is_search else "greedy"]
     shown = [*(_SAMPLING if samples else ()), *_PENALTIES]
     for name in shown:
         value = used.get(name)
         if value is not None and not (name in _PENALTIES and value in (1, 1.0, 0)):
-            source = "" if name in generate_cfg else " (from the checkpoint)"
-            told.append(f"{name} {value}{source}")
-    limit = used.get("max_new_tokens")
-    told.append(f"at most {limit} new tokens" if limit else "max_new_tokens is not set")
-    notes = [f"generation: {', '.join(told)}"]
+            told.append(f"{name} {value}{_source(name, generate_cfg)}")
+    limit, warning = _limit(used, generate_cfg)
+    notes = [f"generation: {', '.join([*told, limit])}"]
     if samples and "do_sample" not in generate_cfg:
         notes.append(
             "warning: the checkpoint's generation_config turns sampling on, so two runs differ; "
@@ -97,11 +127,36 @@ def generation_notes(
             f"{checkpoint_settings[name]}, which changes answers without sampling too; servers "
             f"may not apply it. Set it in generate_cfg to say what is meant"
         )
-    if not limit:
+    if warning:
+        notes.append(warning)
+    if batch_size != 1 and (names := counts_the_prompt(used)):
         notes.append(
-            "warning: without max_new_tokens in generate_cfg the library's own limit cuts replies"
+            f"warning: {' and '.join(names)} would count a batch's padding too, so only prompts of "
+            "one length are generated together"
         )
     return notes
+
+
+def _source(name: str, generate_cfg: Mapping[str, Any]) -> str:
+    return "" if generate_cfg.get(name) is not None else " (from the checkpoint)"
+
+
+def _limit(used: Mapping[str, Any], generate_cfg: Mapping[str, Any]) -> tuple[str, str]:
+    """What ends a reply that does not end by itself; and a warning where nobody asked for it."""
+    if (new := used.get("max_new_tokens")) is not None:
+        return f"at most {new} new tokens{_source('max_new_tokens', generate_cfg)}", ""
+    if (whole := used.get("max_length")) is not None:
+        source = _source("max_length", generate_cfg)
+        return (
+            f"at most {whole} tokens, prompt and picture included{source}",
+            f"warning: max_new_tokens is not set, so max_length {whole}{source} cuts replies, the "
+            "shorter the longer their prompt is",
+        )
+    return (
+        f"at most {LIBRARY_LIMIT} new tokens (the library's own limit)",
+        "warning: without max_new_tokens in generate_cfg the library's own limit of "
+        f"{LIBRARY_LIMIT} new tokens cuts replies",
+    )
 
 
 def whole_pixels(value: Any) -> int:

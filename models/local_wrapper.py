@@ -9,15 +9,14 @@ The checkpoint is loaded by the first `encode`: where all answers are stored, no
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from models import checkpoint
-from models.local_batching import Account, Batcher, largest
-from models.local_completions import Encoded
+from models.local_batching import Account, Batcher, OutOfMemory, largest
+from models.local_checks import check_default_preprocessing, check_generation
+from models.local_completions import Encoded, model_failure
 from models.local_defaults import (
     DEFAULTS_VERSION,
     default_postprocess_function,
@@ -25,18 +24,21 @@ from models.local_defaults import (
     model_inputs,
     turns_of,
 )
-from models.local_generating import ReplyMaker, wrong_return
-from models.local_loading import Loaded, check_default_preprocessing, load
+from models.local_generating import ReplyMaker
+from models.local_inputs import encoded_of
+from models.local_loading import Loaded, load
+from models.local_memory import free_memory, is_out_of_memory
 from models.local_pictures import ShrunkPictures, local_file
 from models.local_settings import (
     generation_notes,
     generation_problems,
+    pixel_problems,
     placement_problems,
     whole_pixels,
 )
 from models.wrapper_defaults import WrapperDefaults
-from utils.contracts import CallError, Generation, Message, Prepared, Sizes
-from utils.coordinates import PIXEL_LIMITS, seen_wh, thumbnail_wh
+from utils.contracts import CallError, Generation, Message, Prepared, Sizes, UserFunctionError
+from utils.coordinates import PIXEL_LIMITS, thumbnail_wh
 from utils.errors import StopRun, UserError
 from utils.fingerprints import code_digest, code_text, digest
 from utils.images import content_digest, read_header
@@ -127,10 +129,14 @@ class LocalModelWrapper(WrapperDefaults):
         """What stands in the way of running, one line each; loads nothing."""
         found = checkpoint.missing_packages()
         found += checkpoint.checkpoint_problems(self.model_path)
+        found += checkpoint.preparation_problems(
+            self.model_path, by_default=self._user_preprocess is None
+        )
         found += placement_problems(self.device_map, self.dtype, self.batch_size)
+        found += pixel_problems(self.kwargs, checkpoint.vision_settings(self.model_path))
         if self.generate_function == "generate":  # another method knows its arguments itself
             brought = checkpoint.read_generation_config(self.model_path)
-            found += generation_problems(self.generate_cfg, brought)
+            found += generation_problems(self.generate_cfg, brought, self.batch_size)
         return found
 
     def notes_before(self) -> list[str]:
@@ -138,7 +144,13 @@ class LocalModelWrapper(WrapperDefaults):
         if self.generate_function != "generate":
             return []
         brought = checkpoint.read_generation_config(self.model_path)
-        return generation_notes(self.generate_cfg, brought)
+        notes = generation_notes(self.generate_cfg, brought, self.batch_size)
+        if checkpoint.settings_folder(self.model_path) is None:
+            notes.append(
+                f"{self.model_path} is not in the local cache: what its own settings change is said"
+                " once it is loaded"
+            )
+        return notes
 
     def warm_up(self) -> None:
         """Loads the checkpoint."""
@@ -246,15 +258,14 @@ class LocalModelWrapper(WrapperDefaults):
             Abandoned: the run stopped before its turn.
         """
         batcher = self._batches()
-        with batcher.preparing():
-            encoded = self.encode(prepared)
-        return batcher.generate(encoded)
+        return batcher.generate(batcher.prepare(lambda: self.encode(prepared)))
 
     def encode(self, prepared: Prepared) -> Encoded:
         """Runs the preprocess function; may be called from a thread beside `generate_encoded`.
 
         Raises:
             UserFunctionError: the preprocess function raised, or returned no inputs.
+            OutOfMemory: the device had no room for the inputs.
             CallError: a picture that `img_size` shrinks can no longer be read.
             StopRun: the checkpoint cannot be loaded.
         """
@@ -264,30 +275,21 @@ class LocalModelWrapper(WrapperDefaults):
             self._shrunk_pictures.apply(messages)
         except OSError as error:  # it was readable when the request was made
             raise CallError("model", f"picture: {error}") from error
-        inputs = call_user_function(
-            "preprocess",
-            self._preprocess,
-            messages,
-            loaded.model,
-            loaded.processor,
-            **self._function_kwargs(prepared),
-        )
-        if not isinstance(inputs, Mapping):
-            raise wrong_return("preprocess", inputs, "a dict or BatchFeature of model inputs")
-        ids = inputs.get("input_ids")
-        if ids is not None and (ids.ndim != 2 or len(ids) != 1):
-            raise wrong_return(
-                "preprocess", ids, f"input_ids of shape (1, n), not {list(ids.shape)}"
+        try:
+            returned = call_user_function(
+                "preprocess",
+                self._preprocess,
+                messages,
+                loaded.model,
+                loaded.processor,
+                **self._function_kwargs(prepared),
             )
-        on_device = {
-            # A user's function may leave them on the CPU; strings, None and lists pass untouched.
-            key: value.to(loaded.model.device) if hasattr(value, "to") else value
-            for key, value in inputs.items()
-        }
-        sizes, grid = prepared.sizes, inputs.get("image_grid_thw")
-        if grid is not None and len(grid) and loaded.patch_size:
-            sizes = replace(sizes, seen_wh=seen_wh(grid, loaded.patch_size))
-        return Encoded(prepared, on_device, 0 if ids is None else int(ids.shape[1]), sizes)
+            return encoded_of(returned, prepared, loaded)
+        except UserFunctionError as error:
+            if error.__cause__ is None or not is_out_of_memory(error.__cause__):
+                raise
+            problem = f"preparing the inputs: {model_failure(error.__cause__)}"
+        raise OutOfMemory(problem)  # outside the handler: the traceback holds the tensors
 
     def generate_encoded(self, encoded: Sequence[Encoded]) -> list[Generation]:
         """Runs the generate method on prepared inputs of one or more requests, in order.
@@ -328,15 +330,7 @@ class LocalModelWrapper(WrapperDefaults):
     def notes_after(self) -> list[str]:
         """How the model's time was spent."""
         account = self._batcher.account if self._batcher is not None else Account()
-        if not account.batches:
-            return []
-        whole_s = account.generating_s + account.idle_s
-        share = 100 * account.idle_s / whole_s if whole_s else 0.0
-        return [
-            f"the model generated for {account.generating_s:.1f} s in {account.batches} batches of "
-            f"{account.samples / account.batches:.1f} and waited {account.idle_s:.1f} s "
-            f"({share:.1f} %) for inputs"
-        ]
+        return account.told()
 
     def _function_kwargs(self, prepared: Prepared) -> dict[str, Any]:
         return {**private_copy(self.kwargs), "dataset_name": prepared.dataset}
@@ -374,11 +368,14 @@ class LocalModelWrapper(WrapperDefaults):
             device_map=self.device_map,
             limits=limits,
         )
-        if not callable(getattr(loaded.model, self.generate_function, None)):
-            raise UserError(
-                f"model {self.name!r}: generate_function {self.generate_function!r} is no method "
-                f'of {type(loaded.model).__name__}; most models have "generate"'
-            )
+        check_generation(
+            self.name,
+            loaded,
+            generate_function=self.generate_function,
+            generate_cfg=self.generate_cfg,
+            batch_size=self.batch_size,
+            announced=checkpoint.read_generation_config(self.model_path),
+        )
         if self._user_preprocess is None:
             check_default_preprocessing(self.name, loaded.processor, limits)
         return loaded
@@ -390,9 +387,7 @@ class LocalModelWrapper(WrapperDefaults):
             self._batcher = None
         self._loaded = None
         self._shrunk_pictures.close()
-        torch = sys.modules.get("torch")
-        if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
-            torch.cuda.empty_cache()
+        free_memory()
 
 
 def _is_on_cuda(loaded: Loaded) -> bool:

@@ -20,7 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from models import vllm_keeper
+from utils.environment import at_home
 from utils.errors import StopRun
+from utils.secret_names import is_secret_name
 
 HOST = "127.0.0.1"
 API = "vllm.entrypoints.openai.api_server"
@@ -36,11 +38,6 @@ INSTALL = (
 # Below what the kernel gives to outgoing connections: the port must stay free until vLLM, which
 # takes some twenty seconds to load, listens on it.
 _PORTS = range(20000, 32000)
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
-# Counts of tokens and settings of tokenizers are no secrets, in vLLM's own variables.
-_NO_SECRET_NAME = re.compile(
-    r"TOKENIZERS_|VLLM_(?!.*(?:KEY|TOKEN(?!S|IZ)|SECRET|PASSW|CREDENTIAL))", re.IGNORECASE
-)
 _HUB_TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 _URL_WITH_PASSWORD = re.compile(r"://[^/@\s]+:[^/@\s]+@")
 # torchrun tells its ranks about each other; a server that read it would wait for the others.
@@ -55,7 +52,7 @@ _OF_A_RANK = re.compile(
 def find_interpreter(environ: Mapping[str, str]) -> str:
     """The Python that has vLLM: `VLLM_PYTHON`, else this one."""
     given = environ.get("VLLM_PYTHON", "").strip()
-    return str(Path(given).expanduser()) if given else sys.executable
+    return str(at_home(given)) if given else sys.executable
 
 
 def interpreter_problems(environ: Mapping[str, str]) -> list[str]:
@@ -102,8 +99,7 @@ def server_environment(environ: Mapping[str, str], *, key: str, needs_hub: bool)
     """
     kept = {}
     for name, value in _own_place(environ).items():
-        is_secret = bool(_SECRET_NAME.search(name)) and not _NO_SECRET_NAME.match(name)
-        is_secret |= bool(_URL_WITH_PASSWORD.search(value))
+        is_secret = is_secret_name(name) or bool(_URL_WITH_PASSWORD.search(value))
         is_for_hub = name in _HUB_TOKENS or "proxy" in name.lower()
         if is_secret and not (needs_hub and is_for_hub):
             continue

@@ -34,6 +34,7 @@ from models.vllm_server import (
 from models.wrapper_defaults import WrapperDefaults
 from utils.contracts import Abandoned, CallError, Generation, Message, Prepared
 from utils.coordinates import PIXEL_LIMITS
+from utils.environment import at_home
 from utils.errors import StopRun
 from utils.fingerprints import digest
 from utils.serve_args import deciding_options, options
@@ -210,7 +211,7 @@ class VllmModelWrapper(WrapperDefaults):
         before = self._abandonments
         key = secrets.token_urlsafe(24)
         needs_hub = checkpoint.is_hub_id(self.model_path)
-        folder = Path(self.model_path).expanduser().absolute()
+        folder = at_home(self.model_path).absolute()
         server = VllmServer(
             python=find_interpreter(os.environ),
             model=self.model_path if needs_hub else str(folder),

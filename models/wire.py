@@ -103,10 +103,20 @@ class PictureSlot:
         """Whether the file's own bytes will not do."""
         if self.style.is_reference:
             return True
-        if 0 < self.style.img_size < max(self.header.wh):
+        if self._is_shrunk:
             return True
         wanted = self.style.image_format
         return wanted != "original" and wanted.upper() != self.header.format
+
+    @property
+    def _is_shrunk(self) -> bool:
+        return 0 < self.style.img_size < max(self.header.wh)
+
+    @property
+    def _quality(self) -> int | None:
+        if self._target_format != "JPEG":
+            return None
+        return JPEG_QUALITY_REFERENCE if self.style.is_reference else JPEG_QUALITY
 
     def source(self) -> str:
         """Hash of the picture's file."""
@@ -120,7 +130,10 @@ class PictureSlot:
         import PIL
 
         # The bytes of an encoder are a function of its input and its version.
-        how = f"{self._target_format} fit {self.style.img_size} reference {self.style.is_reference}"
+        fit = self.style.img_size if self._is_shrunk else -1
+        how = f"{self._target_format} fit {fit} reference {self.style.is_reference}"
+        if self._quality is not None:
+            how += f" quality {self._quality}"
         return f"data:{self.mime};{source};{how};Pillow {PIL.__version__}"
 
     def encoded(self) -> EncodedPicture:

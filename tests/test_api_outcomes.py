@@ -209,6 +209,7 @@ REFUSED = {
     "422": error(422),
     "content-filter": Reply(body=completion({"content": None}, "content_filter")),
     "400-content-filter": error(400, "policy", code="content_filter"),
+    "refusal": Reply(body=completion({"content": None, "refusal": "I will not"})),
 }
 
 
@@ -241,12 +242,13 @@ def test_a_refused_sample_is_asked_once_and_is_wrong(refusal, refused):
 def test_refusals_are_counted_apart_and_the_rest_goes_on(refused):
     bench, ran = refused
     assert ran.code == 1
-    assert (told(ran.output, "answered"), told(ran.output, "refused")) == ([4], [5])
+    assert (told(ran.output, "answered"), told(ran.output, "refused")) == ([3], [6])
+    assert "I will not" in by_number(bench)[5]["error"]["message"]
     assert "picture too large" in by_number(bench)[0]["error"]["message"]
     scores = json.loads(bench.scores(L1))
     assert scores["total_sample_num"] == 9
     assert sum(3 * scores[level]["level_score"] for level in ("easy", "medium", "hard")) \
-        == pytest.approx(4)  # fmt: skip
+        == pytest.approx(3)  # fmt: skip
 
 
 def test_when_the_first_20_are_all_refused_the_run_stops_and_quotes_the_server(tmp_path):
@@ -256,6 +258,21 @@ def test_when_the_first_20_are_all_refused_the_run_stops_and_quotes_the_server(t
     assert ran.code == 1
     assert 20 <= len(ran.requests) <= 22
     assert "unknown field max_tokens" in problem_of(ran)
+    assert 'model "m": the first 20 requests were all refused' in problem_of(ran)
+
+
+def test_nothing_stays_refused_after_a_run_that_stopped_because_all_was(tmp_path):
+    broken = [True]
+
+    def answer(request):
+        return error(400) if broken else Reply("B")
+
+    with MockServer(answer) as server:
+        bench = bench_for(tmp_path, server, pictures=10)
+        assert bench.run("--api-nproc", "8").code == 1
+        broken.clear()
+        ran = bench.run()
+    assert (ran.code, len(ran.requests)) == (0, 30)
 
 
 def test_after_one_answer_any_number_of_refusals_goes_through(tmp_path):
@@ -463,6 +480,8 @@ def odd(tmp_path_factory):
         error(400, "A400"),
         Reply(body=b"<html>A</html>"),
         Reply("C", finish_reason="content_filter"),
+        Reply(body=completion({"content": None, "reasoning_content": "A? No"}, "length",
+                              usage={"completion_tokens": 16})),
     ]  # fmt: skip
 
     def answer(request):
@@ -481,7 +500,18 @@ def test_an_answer_cut_off_at_the_token_limit_counts_and_is_counted(odd):
     bench, ran = odd
     assert by_number(bench)[0]["finish_reason"] == "length"
     assert by_number(bench)[0]["status"] == "ok"
-    assert told(ran.output, "cut off at the token limit") == [1]
+    assert told(ran.output, "cut off at the token limit") == [2]
+
+
+def test_a_model_that_thinks_until_the_tokens_are_spent_has_answered_nothing_readable(odd):
+    bench, ran = odd
+    assert [number_of(request) for request in ran.requests].count(8) == 1
+    record = by_number(bench)[8]
+    assert (record["status"], record["raw"], record["finish_reason"]) == ("ok", "", "length")
+    assert (record["reasoning"], record["usage"]) == ("A? No", {"completion_tokens": 16})
+    assert told(ran.output, "empty: the model used all its tokens before it answered") == [1]
+    again = bench.run("--retry", "0")
+    assert 8 not in [number_of(request) for request in again.requests]
 
 
 def test_reasoning_is_stored(odd):
@@ -492,14 +522,14 @@ def test_reasoning_is_stored(odd):
 def test_neither_reasoning_nor_failures_are_ever_parsed(odd):
     bench, _ = odd
     parsed = (bench.code / "parsed.txt").read_text().split("\n")
-    assert sorted(parsed) == ["", "C", "C", "C", "C", "C and then", "C!"]
+    assert sorted(parsed) == ["", "", "C", "C", "C", "C and then", "C!"]
     rows = bench.sheet(L1, "_exact_matching_result")
     assert {row["parsed_prediction"] for row in rows} == {"None"}
 
 
 def test_finish_reason_usage_and_latency_are_kept(odd):
-    record = by_number(odd[0])[8]
-    assert record["finish_reason"] == "stop"
+    record = by_number(odd[0])[0]
+    assert record["finish_reason"] == "length"
     assert record["usage"] == {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
     assert record["latency_s"] > 0
 

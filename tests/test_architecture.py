@@ -13,6 +13,7 @@ import pytest
 
 from tests.support import runs
 from tests.support.mock_server import MockServer
+from utils.protocol import PLATFORM_LABELS
 
 PROJECT = Path(__file__).resolve().parents[1]
 SKIPPED_FOLDERS = {"outputs", "__pycache__", "node_modules", "build", "venv"}
@@ -214,3 +215,21 @@ def test_no_file_names_a_path_of_somebodys_machine():
     ]
 
     assert found == []
+
+
+@pytest.mark.parametrize("word", ["os_windows", "os_web", "easy", "hard"])
+def test_what_the_samples_are_divided_into_is_listed_in_one_place(word):
+    listed = re.compile(rf'[(\[{{,]\s*"{word}"\s*[,:)\]}}]')
+    packages = [
+        path for path in project_files() if path.parts[0] in ("benchmarks", "models", "utils")
+    ]
+
+    found = [str(p) for p in packages if listed.search((PROJECT / p).read_text(encoding="utf-8"))]
+
+    assert found == ["utils/protocol.py"]
+
+
+def test_the_report_page_names_platforms_as_the_program_does():
+    script = (PROJECT / "utils/report/assets/core.js").read_text(encoding="utf-8")
+
+    assert [f'{name}: "{label}"' in script for name, label in PLATFORM_LABELS.items()] == [True] * 6

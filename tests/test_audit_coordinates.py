@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from pathlib import Path
@@ -67,6 +68,123 @@ def test_with_the_function_that_it_names_nothing_is_left_to_warn_of(reading, is_
     assert section["counts"]["audited"] == section["counts"]["answered"]
 
 
+@pytest.mark.parametrize("accuracy", [1.0, 0.6])
+@pytest.mark.parametrize("says", [
+    "<think>The window is at (0.1, 0.2).</think>\n{}",
+    "<thinking>Somewhere at x=0.1, y=0.2?</thinking>{}",
+    "◁think▷[0.1, 0.2] is the menu◁/think▷ {}",
+    "The menu is at (0.1, 0.2).\n</think>\n\n{}",  # the chat template has opened it
+])  # fmt: skip
+@pytest.mark.parametrize("frame", [Frame.FRACTIONS, Frame.PER_MILLE])
+def test_a_model_whose_thoughts_are_read_for_its_answers_is_recognised(frame, says, accuracy):
+    model = Model(Reading(frame), accuracy=accuracy)
+
+    def wrap(dice, reply):
+        return says.format(reply)
+
+    before = simulated(random.Random(1), model, default_parser, pictures=40, wrap=wrap)
+    section = audited(before)
+    fixed = function_of(Reading(frame))
+    after = audited(simulated(random.Random(1), model, fixed, pictures=40, wrap=wrap))
+
+    assert named(section) == [Reading(frame).parse_function]
+    assert f"{section['counts']['answered']} of these replies think first" in section["warnings"][0]
+    assert section["counts"]["other numbers used"] == section["counts"]["answered"]
+    assert after["warnings"] == []
+    assert f" {after['rows'][0]['value']:.1f} %; as configured" in section["warnings"][0]
+
+
+def test_replies_that_the_parser_cannot_read_are_read_in_every_frame():
+    def wrap(dice, reply):
+        return "({}%, {}%)".format(*coordinates.numbers_of_reply(reply))
+
+    model = Model(Reading(Frame.PER_CENT), spread=0.1)
+
+    section = audited(simulated(random.Random(1), model, default_parser, pictures=40, wrap=wrap))
+
+    assert section["counts"]["numbers, but no point read"] == section["counts"]["answered"]
+    assert section["rows"][0]["value"] == 0
+    assert section["best"] == ["per cent"]
+    assert named(section) == ["utils.coordinates.parse_per_cent"]
+    assert "no point found in" in section["warnings"][0]
+
+
+@pytest.mark.parametrize("unread", [0.02, 0.4])
+def test_some_replies_that_are_not_read_are_worth_a_warning_where_they_are_many(unread):
+    """The lead is over all replies, so it is what the score would gain."""
+
+    def wrap(dice, reply):
+        thinks = dice.random() < unread
+        return f"<think>(0.001, 0.001)?</think>{reply}" if thinks else reply
+
+    model = Model(Reading(Frame.FRACTIONS))
+
+    section = audited(simulated(random.Random(1), model, default_parser, pictures=100, wrap=wrap))
+
+    assert bool(section["warnings"]) is (unread > 0.05)
+    assert section["best"] == ["fractions"]
+
+
+def from_words(reply, meta):
+    return (0.5, 0.5) if "centre" in reply else default_parser(reply, meta)
+
+
+def test_points_that_no_ready_made_function_finds_count_against_it():
+    """Half of the replies are words that only this run's parser knows; the rest are per mille."""
+    words = simulated(random.Random(1), Model(Reading(Frame.FRACTIONS)), from_words, pictures=30,
+                      wrap=lambda dice, reply: "the centre", target_side=(0.5, 0.9))  # fmt: skip
+    words = [{**facts, "image": f"more/{facts['image']}"} for facts in words if facts["hit"]]
+    numbers = list(simulated(random.Random(1), Model(Reading(Frame.PER_MILLE), accuracy=0.4),
+                             from_words, pictures=15, target_side=(0.01, 0.05)))  # fmt: skip
+
+    section = audited([*words, *numbers])
+
+    assert len(words) > sum(facts["hit"] for facts in numbers)
+    assert section["warnings"] == []
+
+
+THOUGHTS = (
+    lambda dice, reply: reply,
+    lambda dice, reply: f"<think>Probably {reply}.</think>\n{reply}",
+    lambda dice, reply: f"<think>There is a menu, and below it a list.</think>\n{reply}",
+    lambda dice, reply: f"I would say {reply}\n</think>\n{reply}",
+    # cut off: the parser reads a thought, and there is nothing to read instead
+    lambda dice, reply: reply if dice.random() < 0.7 else f"<think>Perhaps {reply}, or",
+    # no answer, but numbers
+    lambda dice, reply: reply if dice.random() < 0.7 else f"Rows, columns: {dice.randint(0, 20)}%, 7%",
+)  # fmt: skip
+
+
+def thinks_of_elsewhere(dice, reply):
+    return f"<think>({dice.random():.3f}, {dice.random():.3f})?</think>{reply}"
+
+
+def test_a_thousand_runs_of_models_that_think_give_no_false_alarm():
+    """Their answers are read, or a thought that names the same place; some know very little."""
+    dice = random.Random(20_260_101)
+    alarms = []
+    for number in range(1000):
+        accuracy = (0.0, 0.1, 0.6, dice.uniform(0.2, 0.95))[number % 4]
+        reading = dice.choice([r for r in READINGS if not r.corner])
+        model = Model(reading, accuracy, spread=dice.uniform(0, 0.6), correlation=dice.random(),
+                      bias=dice.gauss(0, 0.1))  # fmt: skip
+        wrap, parse = dice.choice(THOUGHTS), function_of(reading)
+        if number % 3 == 0:  # its answers are all that is read, whatever it thinks of
+            wrap = thinks_of_elsewhere
+        elif number % 3 == 1:
+            parse = default_parser
+            model = dataclasses.replace(model, reading=Reading(Frame.FRACTIONS))
+        section = audited(simulated(
+            dice, model, parse, wrap=wrap,
+            pictures=dice.choice((12, 30, 60)),
+            per_picture=dice.choice(((1, 1), (1, 3))),
+            target_side=dice.choice(((0.005, 0.03), (0.01, 0.15), (0.05, 0.4))),
+        ))  # fmt: skip
+        alarms += [(model, section["warnings"])] if section["warnings"] else []
+
+    assert alarms == []
+
+
 def test_a_thousand_runs_in_the_configured_frame_give_hardly_a_false_alarm():
     dice = random.Random(20_250_726)
     alarms = []
@@ -126,7 +244,7 @@ def test_a_lead_of_less_than_five_points_is_not_warned_of():
     assert section["warnings"] == []
 
 
-def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_left_out():
+def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared():
     model = Model(Reading(Frame.PER_MILLE))
     facts = list(
         simulated(random.Random(6), model, lambda reply, meta: (0.123, 0.456), pictures=50)
@@ -136,7 +254,8 @@ def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_left_out()
 
     assert section["counts"]["other numbers used"] == len(facts)
     assert section["counts"]["audited"] == 0
-    assert (section["rows"], section["best"], section["warnings"]) == ([], [], [])
+    assert named(section) == ["utils.coordinates.parse_per_mille"]
+    assert "as configured (other numbers of the reply in" in section["warnings"][0]
     assert any("read other numbers" in note for note in section["notes"])
 
 
@@ -147,7 +266,7 @@ def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_left_out()
     ({"point_frac": [float("inf"), 0.5]}, "other numbers used"),
     ({"point_frac": [0.5, -1e308]}, "other numbers used"),
 ])  # fmt: skip
-def test_each_reply_that_is_left_out_is_counted_by_its_reason(change, count):
+def test_each_reply_that_is_not_read_alike_is_counted_by_its_reason(change, count):
     [sample] = simulated(random.Random(7), Model(Reading(Frame.FRACTIONS)), default_parser,
                          pictures=1, per_picture=(1, 1))  # fmt: skip
 
@@ -224,6 +343,25 @@ def test_a_run_in_the_wrong_frame_prints_the_fix_and_the_fix_needs_no_request(tm
     assert stage.scores(L2)["Average accuracy"] == 100
     assert "coordinate audit" not in after.output
     assert section_of(stage)["configured"] == ["per mille"]
+
+
+@pytest.mark.parametrize(("reply", "function"), [
+    ("<think>The window is at (0.9, 0.9).</think>\n(0.25, 0.15)", "utils.coordinates.parse_fractions"),
+    ("(25.0%, 15.0%)", "utils.coordinates.parse_per_cent"),
+])  # fmt: skip
+def test_a_run_whose_answers_are_not_what_is_read_prints_the_fix(tmp_path, reply, function):
+    with MockServer(lambda request: Reply(reply)) as server:
+        stage = Stage.make(tmp_path, server, [("os_windows", (640, 360))] * 12)
+        before = stage.evaluate({"m": API}, data={L2: {"mode": "all"}})
+        wrong, asked = stage.scores(L2)["Average accuracy"], len(server.requests)
+        data = {L2: {"mode": "all", "parse_function": function}}
+        after = stage.evaluate({"m": API}, "--mode", "eval", data=data)
+
+        assert len(server.requests) == asked
+    [warning] = [line for line in before.stdout.splitlines() if "coordinate audit" in line]
+    assert f'"parse_function": "{function}"' in warning
+    assert (wrong, stage.scores(L2)["Average accuracy"]) == (0, 100)
+    assert "coordinate audit" not in after.output
 
 
 def test_the_grid_follows_from_the_limits_in_the_config(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 
 import pytest
@@ -11,9 +12,11 @@ from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import run_folder
 from tests.support.stage import API, L1, Stage
 from utils.audits.letter_bias import LetterBias
-from utils.audits.option_replies import decide, strict_option
+from utils.audits.option_replies import decide
 from utils.audits.parse_audit import ParseAudit
 from utils.misc import parser_answers_into_option
+from utils.reply_letters import strict_option
+from utils.thinking import parse_option
 
 
 def facts(reply, *, chosen="default", answer="B", image=0, letters="ABCD", **more):
@@ -58,6 +61,16 @@ def test_the_pattern_that_decided_is_known(reply, letter, pattern, is_of_word):
     assert (decision.letter, decision.pattern) == (letter, pattern)
     assert decision.is_of_word is is_of_word
     assert parser_answers_into_option(reply) == letter
+
+
+def test_the_letter_decided_on_is_the_one_that_the_protocols_parser_reads():
+    dice = random.Random(1)
+    pieces = ("answer", "Option", "a", "B", "f", "g", " ", "  ", "\n", ":", "：", ".", '"', "x")
+    for _ in range(5000):
+        reply = "".join(dice.choices(pieces, k=dice.randint(0, 9)))
+        decision = decide(reply)
+        letter = decision.letter if decision else None
+        assert letter == parser_answers_into_option(reply), reply
 
 
 def test_a_reply_without_a_letter_is_decided_by_no_pattern():
@@ -151,6 +164,88 @@ def test_failed_requests_are_not_replies():
     assert section["rows"] == []
 
 
+THINKING = (
+    "<think>Option A? The first one looks plausible.</think>\n{}",
+    "<thinking>\nFirst the menu: A. Then the bar.\n</thinking>\n\n**{}**",
+    "◁think▷Option A or option D◁/think▷Answer: {}",
+    "It says option A somewhere.\n</think>\n\nThe answer is {}",
+)
+
+
+@pytest.mark.parametrize("says", THINKING)
+@pytest.mark.parametrize("accuracy", [1.0, 0.6])
+def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, accuracy):
+    dice = random.Random(1)
+    samples = [
+        facts(says.format("B" if dice.random() < accuracy else "C"), image=number // 2)
+        for number in range(40)
+    ]
+
+    section = section_of(ParseAudit(), samples)
+    fixed = section_of(ParseAudit(), [with_fix(sample) for sample in samples])
+
+    assert counts(section)["doubtful: read out of the thinking, another letter is answered"] == 40
+    [warning] = section["warnings"]
+    assert "40 of 40 letters are doubtful" in warning and "40 are read out of the" in warning
+    assert '"parse_function": "utils.thinking.parse_option"' in warning
+    assert f"these replies score {fixed['rows'][0]['value']:.1f} % (" in warning
+    assert fixed["rows"][0]["value"] >= 50 > section["rows"][0]["value"]
+    assert fixed["warnings"] == []
+
+
+def with_fix(sample):
+    return facts(
+        sample["prediction"], chosen=parse_option(sample["prediction"], sample),
+        answer=sample["answer"], image=sample["image"],
+    )  # fmt: skip
+
+
+def test_a_clearly_better_reading_is_warned_of_where_no_single_letter_is_doubtful():
+    """The lone letter at the end is no statement in words, and "Option A" a perfect match."""
+    samples = [facts("Option A is wrong here.\n\nB", image=number) for number in range(12)]
+
+    section = section_of(ParseAudit(), samples)
+
+    assert counts(section)["doubtful in all"] == 0
+    [warning] = section["warnings"]
+    assert warning.startswith("parse audit: Read as the answer")
+    assert '"parse_function": "utils.thinking.parse_option"' in warning
+
+
+@pytest.mark.parametrize("pictures", [9, 10])
+def test_a_lead_on_few_pictures_is_no_evidence(pictures):
+    """However many questions they have."""
+    samples = [facts("Option A is wrong here.\n\nB", image=n % pictures) for n in range(90)]
+
+    assert bool(section_of(ParseAudit(), samples)["warnings"]) is (pictures >= 10)
+
+
+HONEST = (
+    "{}", "{}.", "({})", "**{}**", "{}. Settings", "Option {}", "Answer: {}", "The answer is {}.",
+    "<think>It is option {}.</think>\n{}", "<think>There is a menu on top.</think>\n{}",
+    "This must be {}\n</think>\n\nAnswer: {}", "<think>Perhaps option {}, or",
+    "{}. Settings, not option A", "I see nothing.", "",
+)  # fmt: skip
+
+
+def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_alarm():
+    dice = random.Random(20_260_102)
+    alarms = []
+    for number in range(1000):
+        accuracy = (0.0, 0.25, 0.6, dice.uniform(0.2, 1.0))[number % 4]
+        forms = dice.sample(HONEST, dice.choice((1, 2, 5)))
+        samples = []
+        for question in range(dice.choice((12, 40, 90))):
+            answer = dice.choice("ABCD")
+            letter = answer if dice.random() < accuracy else dice.choice("ABCD")
+            reply = dice.choice(forms).replace("{}", letter)
+            samples.append(facts(reply, answer=answer, image=question // dice.choice((1, 3))))
+        warnings = section_of(ParseAudit(), samples)["warnings"]
+        alarms += [(forms, accuracy, warnings)] if warnings else []
+
+    assert alarms == []
+
+
 # -- letters --------------------------------------------------------------------------------------
 
 
@@ -208,6 +303,22 @@ def test_no_sample_is_no_problem():
 
 
 # -- in a real run --------------------------------------------------------------------------------
+
+
+def test_a_run_whose_thoughts_are_read_prints_the_fix_and_the_fix_needs_no_request(tmp_path):
+    with MockServer(lambda request: Reply(THINKING[0].format("B"))) as server:
+        stage = Stage.make(tmp_path, server, [("os_web", (40, 30))] * 12)
+        before = stage.evaluate({"m": API}, data={L1: {"mode": "all"}})
+        [warning] = [line for line in before.stdout.splitlines() if "parse audit" in line]
+        function = warning.split('"parse_function": "')[1].split('"')[0]
+        wrong, asked = stage.scores(L1)["easy"]["level_score"], len(server.requests)
+        data = {L1: {"mode": "all", "parse_function": function}}
+        after = stage.evaluate({"m": API}, "--mode", "eval", data=data)
+
+        assert len(server.requests) == asked
+    assert warning.startswith("warning: parse audit: 36 of 36 letters are doubtful")
+    assert (wrong, stage.scores(L1)["easy"]["level_score"]) == (0, 1)
+    assert "parse audit" not in after.output
 
 
 def test_a_run_warns_of_letters_that_are_words(tmp_path):

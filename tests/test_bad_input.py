@@ -369,6 +369,22 @@ def test_a_missing_data_root_is_reported_with_the_command_that_fetches_it(stage)
     assert_refused(result, stage, *lines, "LMUData", "python utils/download.py", problems=2)
 
 
+def test_a_relative_data_root_is_shown_from_the_root(stage):
+    result = stage.evaluate({"m": API}, env={"LMUData": "elsewhere"}, data={L2: {"mode": "all"}})
+    where = f"{stage.home / 'elsewhere'}/MMBench-GUI/L2_annotations.json: no such annotation file"
+    assert_refused(result, stage, where)
+
+
+@pytest.mark.parametrize("home", ["data/MMBench-GUI", "data/MMBench-GUI/"])
+def test_a_data_root_that_is_one_folder_too_deep_is_told_from_a_missing_one(home, stage):
+    result = stage.evaluate({"m": API}, env={"LMUData": home}, data={L2: {"mode": "all"}})
+    hint = (
+        f"LMUData is one folder too deep: set it to {stage.home / 'data'}, which holds MMBench-GUI/"
+    )
+    assert_refused(result, stage, hint)
+    assert "utils/download.py" not in result.output
+
+
 def test_an_annotation_file_of_a_data_set_that_is_not_selected_may_be_missing(stage):
     (stage.home / "data/MMBench-GUI/L1_annotations.json").unlink()
     result = stage.evaluate({"m": API}, "--data", L2)

@@ -61,6 +61,47 @@ def test_a_ping_that_fails_is_a_problem_not_a_traceback(tmp_path, data):
     assert "Traceback" not in run.output
 
 
+def test_a_ping_shows_the_reasoning_and_what_is_wrong_with_no_answer(tmp_path, data):
+    def completion(finish_reason):
+        message = {"content": None, "reasoning_content": "hm" + 3000 * "!"}
+        choice = {"index": 0, "message": message, "finish_reason": finish_reason}
+        return json.dumps({"object": "chat.completion", "choices": [choice]}).encode()
+
+    def answer(request):
+        return Reply(body=completion("stop" if "Click" in request.text else "length"))
+
+    with MockServer(answer) as server:
+        config = write_config(tmp_path / "c.json", model={"m": api_model(server.url)})
+        run = evaluate("--config", config, "--check", "--ping", cwd=tmp_path, env=data)
+
+    assert "  reasoning: 'hm!!" in run.stdout
+    assert "!… (" in run.stdout
+    assert "the model used all its tokens before it answered; raise max_tokens" in run.stdout
+    assert "  what came back: {" in run.stdout
+    assert "ping: the answer has no text (finish_reason 'stop')" in run.stderr
+    assert run.code == 2
+    assert run.stderr.rstrip().endswith("1 problem.")  # something was asked
+
+
+def test_a_ping_hides_a_common_key_in_what_the_server_says(tmp_path, data):
+    with MockServer(lambda request: Reply(status=500, body=b"bad key local")) as server:
+        model = api_model(server.url, key="local")
+        config = write_config(tmp_path / "c.json", model={"m": model})
+        run = evaluate("--config", config, "--check", "--ping", cwd=tmp_path, env=data)
+
+    assert "ping: HTTP 500: bad key [secret]" in run.stderr
+
+
+def test_check_counts_what_fresh_would_ask(tmp_path, data):
+    with MockServer(answer) as server:
+        config = write_config(tmp_path / "c.json", model={"m": api_model(server.url)})
+        arguments = ("--config", config, "--work-dir", tmp_path / "out")
+        evaluate(*arguments, "--no-report", cwd=tmp_path, env=data)
+        run = evaluate(*arguments, "--check", "--fresh", cwd=tmp_path, env=data)
+
+    assert "9 requests to send (9 --fresh, " in run.stdout
+
+
 def test_a_data_set_without_a_single_picture_stops_the_run_and_spares_earlier_scores(
     tmp_path, data
 ):

@@ -360,7 +360,9 @@ def spoilt(home):
     (["good", "l1"], "no sample in common, so there is nothing to compare"),
     (["good"], "compare.py: one run alone; name another one, or --published"),
     (["good", "l1", "--flips", "-1"], "-1 is no whole number"),
-    (["good", "--published", "--output", "file.txt"], "--output file.txt: cannot be written"),
+    (["good", "--published", "--output", "file.txt"], "--output file.txt: file.txt is a file"),
+    (["good", "--published", "--output", "file.txt/x"], "file.txt is a file; name another"),
+    (["good", "--published", "--output", "~nosuchuser/x"], "--output ~nosuchuser/x: there is no user"),
 ])  # fmt: skip
 def test_what_cannot_be_compared_is_said_in_one_line(
     tmp_path, monkeypatch, capsys, arguments, said
@@ -373,8 +375,8 @@ def test_what_cannot_be_compared_is_said_in_one_line(
     except SystemExit as ended:
         code = ended.code
 
-    errors = capsys.readouterr().err
-    assert code == 2
+    printed, errors = capsys.readouterr()
+    assert (code, printed) == (2, "")
     assert said in errors
     assert errors.rstrip().endswith("Nothing was compared.")
     assert len(errors.splitlines()) <= 2
@@ -412,6 +414,43 @@ def test_only_the_chosen_formats_are_written(tmp_path, monkeypatch, formats, fil
 
     assert code == 0
     assert sorted(path.name for path in tmp_path.glob("there/*")) == files
+
+
+def two_folders(home):
+    make_run(home / "a", {L2: l2_set("x..x")}, model="a")
+    make_run(home / "b", {L2: l2_set("xx..")}, model="b")
+
+
+def test_a_current_folder_without_room_for_files_is_told_with_both_ways_out(
+    tmp_path, monkeypatch, capsys
+):
+    two_folders(tmp_path)
+    (tmp_path / "comparison").write_text("a file of mine")
+    monkeypatch.chdir(tmp_path)
+
+    codes = [main(["a", "b"]), main(["a", "b", "--format", "text"])]
+
+    said = capsys.readouterr().err
+    assert codes == [2, 0]
+    assert "the files of the comparison go to comparison, which is a file; name another" in said
+    assert "--output" in said and "--format text" in said
+
+
+def test_files_that_fail_while_they_are_written_leave_the_printed_comparison_standing(
+    tmp_path, monkeypatch, capsys
+):
+    two_folders(tmp_path)
+    (tmp_path / "there" / "comparison.csv").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+
+    code = main(["a", "b", "--output", "there"])
+
+    printed, errors = capsys.readouterr()
+    assert code == 1
+    assert "a right, b wrong" in printed
+    assert "The comparison above stands; files are missing" in errors
+    assert "--output there" in errors and "Nothing was compared" not in errors
+    assert [path.name for path in tmp_path.glob("there/.*")] == []
 
 
 def test_real_runs_are_compared_without_their_functions_and_data(tmp_path):

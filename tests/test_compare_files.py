@@ -71,6 +71,37 @@ def test_intervals_stand_below_their_figures(tmp_path):
     assert lines[number + 1].endswith("31.5–68.5")
 
 
+# -- which is which -------------------------------------------------------------------------------
+
+
+def test_every_output_names_the_baseline_and_whose_figures_stand_in_a_column(tmp_path):
+    found = comparison(tmp_path)  # "a<b>" was named first
+
+    text, markdown, page = as_text(found, flips=0), as_markdown(found), as_page(found)
+
+    how = "Differences are of each run minus a<b>, the baseline (named first)"
+    assert how in text
+    assert escaped(how) in markdown
+    assert how.replace("a<b>", "a&lt;b&gt;") in page
+    assert "  run: b; baseline: a<b>; 4 samples in common" in text
+    head = next(line for line in text.splitlines() if "McNemar*" in line)
+    assert re.search(r" run  baseline  difference .* only run / only baseline right$", head)
+    names = ["b", escaped("a<b>"), "difference"]
+    assert f"| {' | '.join(names)} |" in markdown and "only b / only " + escaped("a<b>") in markdown
+    assert '<th scope="col">b</th><th scope="col">a&lt;b&gt;</th>' in page
+    assert "b minus a&lt;b&gt; (the baseline), in percentage points" in page
+
+
+def test_with_every_pair_the_baseline_is_the_one_that_was_named_earlier(tmp_path):
+    folders = [make_run(tmp_path / f"r{n}", {L2: l2_set("x.x.")}, model=f"m{n}") for n in range(3)]
+    found = compare(read_runs([str(each) for each in folders]), all_pairs=True, published=None)
+
+    text = as_text(found, flips=0)
+
+    assert "minus its baseline, the one of the two that was named earlier" in text
+    assert "  run: m2; baseline: m1; " in text
+
+
 # -- CSV ------------------------------------------------------------------------------------------
 
 

@@ -29,6 +29,14 @@ CUSTOM = {"model_path": "models.ocr_baseline.OCRBaseline", "imp_type": "custom"}
 DATA = {L2: {"mode": "all"}}
 
 
+NO_IMP_TYPE = (
+    'imp_type: is missing; it must be one of "openai", "api", "transformers", "custom", "vllm"'
+)
+NO_SCHEME = (
+    "model_path: looks like the address of a server, and must begin with http:// or https:// then"
+)
+
+
 def read(tmp_path: Path, whole: object, environ: Mapping[str, str] | None = None) -> ConfigReading:
     file = tmp_path / "x.json"
     file.write_text(whole if isinstance(whole, str) else json.dumps(whole), encoding="utf-8")
@@ -361,6 +369,21 @@ MODEL_CASES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     ({"imp_type": "transformers"}, ["model_path: is missing"]),
+    ({}, ["model_path: is missing"]),
+    (
+        {"model_pth": API["model_path"]},
+        [
+            "model_path: is missing",
+            'model_pth: unknown key; did you mean "model_path"?',
+        ],
+    ),
+    ({"model_path": "127.0.0.1:8765/v1?model=good"}, [NO_SCHEME]),
+    ({"model_path": "localhost:8000/v1"}, [NO_SCHEME]),
+    ({"model_path": "api.example.org/v1?api_key=k-123456&model=m"}, [NO_SCHEME]),
+    ({"model_path": "htp://127.0.0.1:8000/v1"}, [NO_SCHEME]),
+    ({"model_path": "http//127.0.0.1:8000/v1"}, [NO_SCHEME]),
+    ({"model_path": "C:/checkpoints/m"}, [NO_IMP_TYPE]),
+    ({"model_path": "/checkpoints/step:1000/"}, [NO_IMP_TYPE]),
     ({**LOCAL, "model_path": None}, ["model_path: is missing"]),
     ({**LOCAL, "model_path": 3}, ["model_path: must be a text, not a number"]),
     ({**LOCAL, "model_path": " "}, ["model_path: is empty"]),
@@ -483,6 +506,10 @@ def test_a_model_entry_is_checked(
         ("messages", [], "the messages come from the prompt"),
         ("model", "x", "the model name stands in model_path"),
         ("extra_body", 5, "must be an object { }, not a number"),
+        ("extra_headers", "X: 5", "must be an object { }, not a text"),
+        ("extra_query", ["a"], "must be an object { }, not a list"),
+        ("timeout", "60s", 'must be a number of seconds greater than 0, not "60s"'),
+        ("timeout", 0, "must be a number of seconds greater than 0, not 0"),
     ],
 )
 def test_parameters_that_the_api_does_not_take_are_errors_with_a_hint(
@@ -498,6 +525,29 @@ def test_extra_body_cannot_bring_in_what_is_refused(tmp_path: Path) -> None:
     assert problems(tmp_path, whole) == [
         'model."m".generate_cfg.extra_body.stream: replies are not streamed; leave it out'
     ]
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"X": 5}, "X: must be a text, not a number"),
+        ({"X": None}, "X: must be a text, not null"),
+        ({"X": "two\nlines"}, "X: must be a text of one line and of ASCII signs alone"),
+        ({"X": "schlüssel"}, "X: must be a text of one line and of ASCII signs alone"),
+        ({"X Y": "a"}, '"X Y": is no name of a header'),
+    ],
+)
+def test_headers_that_cannot_be_sent_are_errors(
+    tmp_path: Path, headers: dict[str, object], expected: str
+) -> None:
+    whole = with_model(API, generate_cfg={"extra_headers": headers})
+    assert problems(tmp_path, whole) == [f'model."m".generate_cfg.extra_headers.{expected}']
+
+
+def test_the_envelope_of_a_request_passes(tmp_path: Path) -> None:
+    cfg = {"timeout": 1.5, "extra_headers": {"X-A": ""}, "extra_query": {"a": 1, "b": ["x", True]}}
+    assert problems(tmp_path, with_model(API, generate_cfg=cfg)) == []
+    assert problems(tmp_path, with_model(API, generate_cfg={"timeout": None})) == []
 
 
 def test_parameters_that_the_api_takes_pass(tmp_path: Path) -> None:

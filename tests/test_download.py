@@ -570,6 +570,30 @@ def test_an_unknown_revision_is_one_message_even_where_files_are_there(place, hu
     assert_one_message(place.run(hub, "--revision", "nope"), "no revision 'nope'")
 
 
+@pytest.mark.parametrize(
+    "there", [[], ["data"], ["data/MMBench-GUI"], ["data/MMBench-GUI/.download"]]
+)
+def test_a_download_that_brings_nothing_leaves_nothing_behind(place, nowhere, there):
+    for folder in there:
+        (place.tmp / folder).mkdir(parents=True)
+
+    result = place.run(nowhere)
+
+    assert result.returncode == 2, result.stdout
+    left = [path for path in place.tmp.glob("data/**/*") if path.name in (".download", "lock")]
+    assert left == []
+    assert place.root.exists() == bool(there)
+
+
+def test_the_home_of_a_user_who_does_not_exist_is_one_message(place, nowhere):
+    result = place.run(nowhere, env={"LMUData": "~nosuchuser/x"})
+
+    assert (result.returncode, result.stderr) == (
+        2, "error: LMUData ~nosuchuser/x: there is no user nosuchuser; write the folder in full\n"
+    )  # fmt: skip
+    assert not (place.cwd / "~nosuchuser").exists()
+
+
 def test_a_refused_connection_is_one_message(place, nowhere):
     assert_one_message(place.run(nowhere), f"the connection to {nowhere} failed", "HF_ENDPOINT")
 

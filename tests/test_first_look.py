@@ -38,6 +38,32 @@ def test_answers_that_are_all_cut_off_are_warned_of(tmp_path):
     assert "all of the first 20 answers were cut off at the token limit" in warning
 
 
+def test_answers_that_are_all_thoughts_are_warned_of_once(tmp_path):
+    message = {"content": None, "reasoning_content": "Let me see"}
+    choice = {"index": 0, "message": message, "finish_reason": "length"}
+    body = json.dumps({"object": "chat.completion", "choices": [choice]}).encode()
+
+    [warning] = warnings_of(tmp_path, lambda request: Reply(body=body))
+
+    assert "all of the first 20 answers are empty: the model used all its tokens" in warning
+    assert "raise max_tokens" in warning
+
+
+def test_samples_that_all_fail_alike_are_warned_of(tmp_path):
+    [warning] = warnings_of(tmp_path, lambda request: Reply(status=418, body=b"teapot"))
+
+    assert "none of the first 20 samples has an answer, all failed alike" in warning
+    assert "teapot" in warning
+
+
+@pytest.mark.parametrize("odd_one", [Reply("B."), Reply(status=410)])
+def test_samples_that_fail_in_several_ways_are_not(tmp_path, odd_one):
+    def answer(request):
+        return odd_one if "Question 3 hard" in request.text else Reply(status=418)
+
+    assert warnings_of(tmp_path, answer) == []
+
+
 @pytest.mark.parametrize("pictures", [SEVEN_PICTURES, SEVEN_PICTURES[:2]])
 def test_readable_answers_and_small_data_sets_are_not_warned_of(tmp_path, pictures):
     text = "B." if len(pictures) == 7 else "?"

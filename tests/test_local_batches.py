@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import numpy
 import pytest
 
 pytest.importorskip("torch")
@@ -140,6 +141,29 @@ def test_the_first_logits_of_a_batch_are_those_of_each_request_alone(family, tmp
         assert (together - alone).abs().max() < 1e-4
 
 
+ENDS = list(range(0, 256, 3))  # so many tokens that replies are short without a least length
+
+
+@pytest.mark.filterwarnings("ignore:Unfeasible length")
+@pytest.mark.parametrize("generate_cfg", [
+    {"max_length": 330},
+    {"max_new_tokens": 6, "min_length": 230, "eos_token_id": ENDS},
+    {"max_new_tokens": 6, "no_repeat_ngram_size": 1, "eos_token_id": [256, 257]},
+    {"max_new_tokens": 6, "encoder_repetition_penalty": 4},
+    {"max_new_tokens": 6, "repetition_penalty": 2},
+    {"max_new_tokens": 6, "num_beams": 2, "repetition_penalty": 1.2},
+])  # fmt: skip
+def test_settings_that_look_at_the_prompt_do_not_look_at_padding(generate_cfg, folders, questions):
+    wrapper = LocalModelWrapper(
+        "tiny", model_path=str(folders["qwen2_5_vl"]), generate_cfg=generate_cfg
+    )
+    encoded = encoded_all(wrapper, questions)
+    encoded = [each for each in encoded if each.input_length < 310][:10]
+    assert len({each.input_length for each in encoded}) > 5
+
+    assert replies(wrapper, encoded, 5) == replies(wrapper, encoded, 1)
+
+
 def first_logits(model, inputs):
     with torch.inference_mode():
         made = model.generate(
@@ -179,6 +203,9 @@ def test_pictures_are_joined_in_order():
 @pytest.mark.parametrize(("first", "second", "named"), [
     ({"masks": torch.ones(1, 3, 5)}, {"masks": torch.ones(1, 4, 6)}, "input masks has shapes"),
     ({"size": [1, 2]}, {"size": [3, 4]}, "input size (list) differs"),
+    ({"a": [torch.ones(2)]}, {"a": [torch.ones(2)]}, "input a (list) differs between samples, or can"),
+    ({"a": numpy.ones(2)}, {"a": numpy.ones(2)}, "input a (ndarray) differs between samples, or can"),
+    ({"a": torch.ones(2, 3)}, {"a": torch.ones(2, 3).to_sparse()}, "input a cannot be joined"),
     ({"hint": 1}, {}, "hint are there for some samples"),
 ])  # fmt: skip
 def test_what_cannot_be_put_together_is_named(first, second, named):
@@ -298,6 +325,76 @@ def test_a_fixed_size_steps_back_too():
     results = ask_all(Batcher(model, 4, on_cpu=True), model, [Item(n) for n in range(9)])
 
     assert results == {n: 10 * n for n in range(9)}
+
+
+class Maker:
+    """Makes items; memory runs out on the tries that are named, counted from 1."""
+
+    def __init__(self, fails):
+        self.fails, self.tries = fails, 0
+
+    def __call__(self, number):
+        self.tries += 1
+        if self.tries in self.fails:
+            raise OutOfMemory("no room for inputs")
+        return Item(number)
+
+
+def prepare_all(batcher, make, count):
+    """What became of each, in order."""
+    results = []
+    for number in range(count):
+        try:
+            results.append(batcher.prepare(lambda number=number: make(number)).number)
+        except CallError as error:
+            results.append(str(error))
+    return results
+
+
+@pytest.mark.parametrize(("size", "fails", "expected", "left"), [
+    (8, {2}, [0, 1, 2], 4),
+    (8, {2, 3}, [0, "no room for inputs", 2], 4),
+    (8, {2, 4}, [0, 1, 2], 2),
+    (1, {2}, [0, 1, 2], 1),
+])  # fmt: skip
+def test_inputs_are_made_once_more_and_batches_shrink_where_memory_runs_out(
+    size, fails, expected, left, capsys
+):
+    batcher = Batcher(Model(), size, on_cpu=True)
+
+    assert prepare_all(batcher, Maker(fails), 3) == expected
+    assert batcher._size == left
+    said = f"out of memory with inputs for {size} at once; going on with {size // 2}"
+    assert (said in capsys.readouterr().err) == (size > 1)
+
+
+def test_the_second_try_waits_until_no_batch_is_generated():
+    model, failed = Model(), threading.Event()
+    batcher = Batcher(model, 2, on_cpu=True)
+    generated, tries = [], []
+
+    def make():
+        tries.append(bool(generated))
+        if len(tries) == 1:
+            failed.set()
+            raise OutOfMemory("no room for inputs")
+        return Item(2)
+
+    def first():
+        generated.append(batcher.generate(Item(1)))
+
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(first)
+        wait_until(lambda: model.batches)
+        two = pool.submit(lambda: batcher.generate(batcher.prepare(make)))
+        assert failed.wait(60)
+        wait_until(lambda: batcher._must_rest)
+        assert tries == [False]
+        model.may_go_on.set()
+        one.result(60)
+        assert two.result(60) == 20
+
+    assert len(tries) == 2
 
 
 def test_one_that_is_too_large_by_itself_fails_alone():

@@ -427,15 +427,73 @@ def test_a_user_function_that_exits_fails_its_sample_only(make, picture):
     assert caught.value.stage == "preprocess"
 
 
-@pytest.mark.parametrize("returned", [None, "text", {"input_ids": "2-dimensional, but two rows"}])
-def test_inputs_that_no_model_takes_are_named(returned, make, picture):
+class Odd:
+    """Raises wherever one looks."""
+
+    nbytes = "many"
+
+    def to(self, device):
+        raise ValueError("odd")
+
+
+@pytest.mark.parametrize(
+    ("returned", "problem"),
+    [
+        (None, "TypeError: it returned NoneType; expected a dict"),
+        ("text", "TypeError: it returned str; expected a dict"),
+        ({"input_ids": [[1, 2]]}, r"input_ids is a list, no tensor; expected input_ids of shape"),
+        ({"input_ids": (2, 3)}, r"expected input_ids of shape \(1, n\) with n > 0, not \(2, 3\)"),
+        ({"input_ids": (1, 0)}, r"not \(1, 0\)"),
+        ({"input_ids": (3,)}, r"not \(3,\)"),
+        ({"input_ids": (1, 3), "image_grid_thw": [5]}, "raised"),
+        ({"input_ids": (1, 3), "image_grid_thw": 5}, "TypeError"),
+        ({"input_ids": (1, 3), "pixel_values": Odd()}, "ValueError: odd"),
+    ],
+)
+def test_inputs_that_no_model_takes_are_named(returned, problem, make, picture):
     import torch
 
-    if isinstance(returned, dict):
-        returned = {"input_ids": torch.zeros((2, 3), dtype=torch.long)}
-    wrapper = make(preprocess_function=lambda message, model, processor, **kwargs: returned)
-    with pytest.raises(UserFunctionError, match=r"expected"):
+    def preprocess(message, model, processor, **kwargs):
+        if not isinstance(returned, dict):
+            return returned
+        return {key: torch.zeros(value, dtype=torch.long) if isinstance(value, tuple) else value
+                for key, value in returned.items()}  # fmt: skip
+
+    wrapper = make(preprocess_function=preprocess)
+    with pytest.raises(UserFunctionError, match=problem) as caught:
         wrapper.encode(wrapper.request(messages_of(picture), L2))
+    assert caught.value.stage == "preprocess"
+
+
+@pytest.mark.parametrize("where", ["function", "to"])
+def test_memory_that_runs_out_for_good_while_inputs_are_made_fails_that_sample(
+    where, make, picture
+):
+    tries = []
+
+    class Large:
+        def to(self, device):
+            raise RuntimeError("CUDA out of memory. Tried to allocate 20 MiB")
+
+    def preprocess(message, model, processor, **kwargs):
+        tries.append(1)
+        if where == "function":
+            Large().to("cuda")
+        return {"input_ids": None, "pixel_values": Large()}
+
+    wrapper = make(preprocess_function=preprocess)
+    with pytest.raises(CallError, match=r"preparing the inputs: .*out of memory") as caught:
+        wrapper.generate(wrapper.request(messages_of(picture), L2))
+    assert caught.value.kind == "model"
+    assert len(tries) == 2
+
+
+def test_stop_strings_end_a_reply(taught, picture):
+    wrapper = LocalModelWrapper(
+        "tiny", model_path=str(taught), generate_cfg={"max_new_tokens": 40, "stop_strings": ["x="]}
+    )
+    generation = wrapper.generate(wrapper.request(messages_of(picture), L2))
+    assert (generation.text, generation.finish_reason) == ("click(x=", "stop")
 
 
 def test_cuda_in_a_users_function_gets_a_hint(make, picture):
@@ -669,7 +727,7 @@ def test_missing_shards_and_pointers_to_weights_are_noticed(tmp_path):
     (tmp_path / "a.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid x\n")
     index = {"weight_map": {"x": "a.safetensors", "y": "b.safetensors"}}
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
-    pointer, missing = LocalModelWrapper("m", model_path=str(tmp_path)).problems()
+    pointer, missing, *_ = LocalModelWrapper("m", model_path=str(tmp_path)).problems()
     assert "git lfs pull" in pointer
     assert "b.safetensors" in missing
 

@@ -20,6 +20,7 @@ from utils.images import content_digest
 from utils.manifest import pictures_digest, write_manifests
 from utils.outputs import write_json
 from utils.run_folder import RunFolder
+from utils.run_results import load_run
 from utils.surroundings import environment, git_state, hardware
 
 KEY = "a-very-secret-key-987654"
@@ -39,15 +40,15 @@ def bench(tmp_path):
         )
 
 
-def manifest_of(bench):
-    return json.loads((run_folder(bench.work_dir, "m") / "manifest.json").read_text("utf-8"))
+def manifest_of(bench, name="manifest.json"):
+    return json.loads((run_folder(bench.work_dir, "m") / name).read_text("utf-8"))
 
 
 def test_a_manifest_says_with_what_a_run_was_made(bench):
     template = "Where is it? {instruction}"
     bench.run("--limit", "4", env={"L2_USER_PROMPT": template})
 
-    found = manifest_of(bench)
+    found = manifest_of(bench, "manifest_partial.json")
     data, asking = found["datasets"][L2], found["asking"]
     annotations = bench.annotations / "L2_annotations.json"
     assert (found["model"], found["config"]["data"][L2]["mode"]) == ("m", "all")
@@ -213,6 +214,45 @@ def test_each_run_in_a_folder_is_listed_with_what_it_asked(bench):
         (2, {"new": 2}, 0), (None, {"new": 4}, 2), (None, {}, 6)]  # fmt: skip
 
 
+def test_a_limited_run_leaves_the_full_scores_their_manifest(bench):
+    bench.run("--no-report")
+    full = manifest_of(bench)
+    bench.run("--limit", "2", "--data", L2, "--no-report")
+
+    assert manifest_of(bench) == full
+    part = manifest_of(bench, "manifest_partial.json")
+    assert (list(part["datasets"]), part["datasets"][L2]["samples"]) == ([L2], 2)
+    assert "--limit 2" in part["asking"]["command"]
+    run = load_run(bench.work_dir / "m")
+    assert run.manifest["datasets"] == full["datasets"]
+    bench.run("--mode", "eval", "--no-report")
+    assert manifest_of(bench)["asking"] == full["asking"]
+    assert not list(bench.work_dir.rglob("manifest_partial.json"))
+
+
+def test_each_data_sets_entry_is_that_of_its_own_files(bench):
+    bench.run("--data", L1, "--no-report")
+    bench.run("--data", L2, "--limit", "2", "--no-report")
+
+    manifest = load_run(bench.work_dir / "m").manifest
+    assert "--data GUIContentUnderstanding" in manifest["asking"]["command"]
+    limits = {name: entry["limit"] for name, entry in manifest["datasets"].items()}
+    assert limits == {L1: None, L2: 2}
+
+
+def test_what_no_commit_has_is_named(bench):
+    (bench.code / "mine.py").write_text("def parse(response, meta):\n    return (0.2, 0.15)\n")
+    bench.data[L2]["parse_function"] = "mine.parse"
+    bench.run("--data", L2, "--no-report")
+
+    found = manifest_of(bench)
+    if found["asking"]["git"]["commit"] == "unknown":
+        pytest.skip("the project is no git checkout")
+    assert found["asking"]["git"]["not_in_commit"] == ["config.json", "mine.py"]
+    [note] = [n for n in found["reproduce"]["notes"] if n.startswith("not in the commit: ")]
+    assert "config.json, mine.py; keep these files" in note
+
+
 @pytest.mark.parametrize("spoilt", [None, "{", "[]"])
 def test_what_a_killed_run_did_not_write_is_taken_from_its_log(bench, spoilt):
     bench.run()
@@ -319,6 +359,10 @@ def test_git_state_tells_a_changed_tree_from_a_clean_one(tmp_path):
     assert clean["dirty"] is False and len(clean["commit"]) == 40
     assert changed["dirty"] is True and changed["commit"] == clean["commit"]
     assert git_state(tmp_path)["diff_sha256"] != changed["diff_sha256"]
+    (tmp_path / "new").write_text("1")
+    git("add", "new")
+    files = [tmp_path / "f", tmp_path / "new", tmp_path.parent / "elsewhere"]
+    assert git_state(tmp_path, files)["not_in_commit"] == ["new", "elsewhere"]
 
 
 def test_variables_show_values_only_where_they_decide_about_scores():

@@ -43,6 +43,7 @@ def other(kind, **facts):
         (http(422), REFUSED, REFUSED),
         (http(400, code="content_filter"), REFUSED, REFUSED),
         (other("content_filter"), REFUSED, REFUSED),
+        (other("refusal"), REFUSED, REFUSED),
         # in passing
         (http(408), AGAIN, AGAIN),
         (http(409), AGAIN, AGAIN),

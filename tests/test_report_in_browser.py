@@ -20,6 +20,7 @@ from tests.support.report_runs import (
     write_samples,
 )
 from utils.report.build import build_report
+from utils.scoring import FAILED_TEXT
 
 IMAGES = ["os_web/pic0.png", "os_windows/pic0.png", "os_ios/tall.png"]
 WH = {
@@ -36,7 +37,7 @@ L2_SAMPLES = [
               split="advanced", prediction="(0.2, 0.3)"),
     l2_sample(2, "os_ios/tall.png", verdict="unparsed", point_frac=None, text=f"Wrapped {BAD}", file_wh=[300, 640],
               prediction="I cannot see a zeppelin"),
-    l2_sample(3, "os_web/pic0.png", verdict=None, status="failed", point_frac=None, prediction=None,
+    l2_sample(3, "os_web/pic0.png", verdict=None, status="failed", point_frac=None, prediction=FAILED_TEXT,
               error={"class": f"timeout {BAD}", "message": f"no answer {BAD}"}),
 ]  # fmt: skip
 L1_SAMPLES = [
@@ -327,6 +328,17 @@ def test_an_unknown_link_shows_the_overview(open_tab):
 
 
 # -- one sample -----------------------------------------------------------------------------------
+
+
+def test_a_failed_request_shows_its_error_and_no_reply(open_tab):
+    tab = open_tab(address=f"#sample/{L2}/3")
+
+    facts, blocks = tab.text("#facts"), tab.page.locator("#facts .block").all_inner_texts()
+
+    assert FAILED_TEXT not in facts
+    [told] = [text for text in blocks if "timeout" in text]
+    assert re.match(r"reply\s*no reply\s+Error: timeout", told, re.IGNORECASE)
+    assert "no answer <script>" in told
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,26 @@ CONFIG_CHANGES = {
     "temperature": ({}, {"generate_cfg": {"temperature": 1}}, ALL, "settings changed"),
     "extra-body": ({}, {"generate_cfg": {"extra_body": {"top_k": 3}}}, ALL, "settings changed"),
     "timeout": ({}, {"kwargs": {"timeout_s": 17}, "generate_cfg": {"timeout": 18}}, NOTHING, None),
+    "img-size-as-it-is": ({"kwargs": {"img_size": -1}}, {"kwargs": {"img_size": 0}}, NOTHING, None),
+    "img-size-larger": ({}, {"kwargs": {"img_size": 4096}}, NOTHING, None),
+    "img-size-smaller": ({}, {"kwargs": {"img_size": 600}}, {L1: 6, L2: 4}, "settings changed"),
+    "png-of-png": ({}, {"kwargs": {"image_format": "png"}}, NOTHING, None),
+    "jpeg-of-png": ({}, {"kwargs": {"image_format": "jpeg"}}, ALL, "settings changed"),
+    "jpeg-that-fits": (
+        {"kwargs": {"image_format": "jpeg"}},
+        {"kwargs": {"image_format": "jpeg", "img_size": 4096}},
+        NOTHING,
+        None,
+    ),
+    "detail": ({}, {"kwargs": {"img_detail": "low"}}, ALL, "settings changed"),
+    "detail-of-reference": (
+        {"kwargs": {"wire_format": "reference"}},
+        {"kwargs": {"wire_format": "reference", "img_detail": "low"}},
+        NOTHING,
+        None,
+    ),
+    "query": ({}, {"generate_cfg": {"extra_query": {"api-version": "2"}}}, ALL, "settings changed"),
+    "key-in-query": ({}, {"generate_cfg": {"extra_query": {"key": "k-12345678"}}}, NOTHING, None),
     "headers": ({}, {"generate_cfg": {"extra_headers": {"X-Team": "gui"}}}, NOTHING, None),
     "key": ({}, {"key": "another-key-7890"}, NOTHING, None),
     "base-url": ({}, {"host": "localhost"}, ALL, "settings changed"),
@@ -432,9 +452,65 @@ def test_a_failed_sample_is_asked_again_and_a_refused_one_is_not(with_failures):
 def test_with_ignore_a_failed_sample_stays_failed(with_failures):
     ran = with_failures.run("--ignore")
     assert (ran.code, ran.requests) == (1, [])
+    assert "failed: wrong in the score, left as they are (--ignore)" in ran.output
     assert json.loads(with_failures.scores(L1))["easy"]["level_score"] == pytest.approx(1 / 3)
     failed = [row for row in with_failures.sheet(L1) if row["prediction"] == FAILED_TEXT]
     assert [row["question"] for row in failed] == ["Question 0 easy?", "Question 1 easy?"]
+
+
+def test_retry_refused_asks_what_was_refused_and_no_answer_again(with_failures):
+    ran = with_failures.run("--retry-refused")
+    texts = sorted(request.text for request in ran.requests)
+    assert ["Question 0 easy?" in texts[0], "Question 1 easy?" in texts[1]] == [True, True]
+    assert f"{L1}: asked 2 (1 failed last time, 1 refused last time), reused 7" in ran.output
+    assert (ran.code, len(ran.requests)) == (0, 2)
+    assert with_failures.run("--retry-refused").requests == []
+
+
+def test_retry_refused_with_ignore_asks_the_refused_ones_alone(with_failures):
+    ran = with_failures.run("--retry-refused", "--ignore")
+    assert ["Question 1 easy?" in request.text for request in ran.requests] == [True]
+
+
+def test_a_refused_sample_is_called_so_and_the_way_to_ask_it_again_is_said(with_failures):
+    checked = with_failures.run("--check")
+    assert "(1 failed last time, " in checked.output
+    assert "7 answers there already, 1 refused before (--retry-refused)" in checked.output
+    checked = with_failures.run("--check", "--retry-refused")
+    assert "2 requests to send (1 failed last time, 1 refused last time, " in checked.output
+    ran = with_failures.run()
+    assert "asked again with --retry-refused" in ran.output
+    assert "9/9 (1 answered, 1 refused before, 7 reused)" in ran.finished.stderr
+
+
+def test_what_is_refused_again_on_demand_stays_refused(server, tmp_path):
+    def answer(request):
+        return Reply("B") if "hard" in request.text else Reply(status=400)
+
+    make_data(tmp_path / "data")
+    with MockServer(answer) as picky:
+        bench = Bench(tmp_path, picky, {"m": api_model(picky.url)}, {L1: {"mode": "all"}})
+        bench.run()
+        assert len(bench.run("--retry-refused").requests) == 6
+        assert bench.run().requests == []
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_run_in_which_all_was_refused_leaves_samples_that_are_asked_again(status, tmp_path):
+    broken = [status]
+
+    def answer(request):
+        return Reply(status=broken[0]) if broken else Reply("B")
+
+    make_data(tmp_path / "data")
+    with MockServer(answer) as server:
+        bench = Bench(tmp_path, server, {"m": api_model(server.url)}, {L1: {"mode": "all"}})
+        ran = bench.run()
+        assert (ran.code, len(ran.requests)) == (1, 9)
+        assert told(ran.output, "failed") == [9], ran.output
+        broken.clear()
+        ran = bench.run()
+    assert (ran.code, len(ran.requests)) == (0, 9)
 
 
 def test_fresh_asks_refused_samples_too(with_failures):

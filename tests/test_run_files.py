@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.bench import FAILED_TEXT, L1, L2, Bench, dataset_of, read_log_lines, told
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, evaluate, make_data
+from tests.support.runs import api_model, evaluate, make_data, run_folder
 
 L1_COLUMNS = [
     "index", "image_path", "image_size", "platform", "app_name", "question", "options", "answer",
@@ -98,9 +98,9 @@ def empty(server, tmp_path):
 
 
 def derived_files(folder):
-    """The files that scoring derives from the log; the manifest is about the run."""
+    """The files that scoring derives from the log; the manifests are about the run."""
     return [path for path in folder.iterdir()
-            if path.suffix in (".xlsx", ".json") and path.name != "manifest.json"]  # fmt: skip
+            if path.suffix in (".xlsx", ".json") and not path.name.startswith("manifest")]  # fmt: skip
 
 
 def derived(folder):
@@ -133,7 +133,9 @@ def test_the_files_have_the_names_that_researchers_know(full):
 def test_the_model_folder_links_to_the_newest_files(full):
     bench, _ = full
     links = {path.name: path for path in (bench.work_dir / "m").iterdir() if path.is_symlink()}
-    assert set(links) >= FULL
+    samples = {f"m_{dataset}_samples.jsonl" for dataset in (L1, L2)}
+    assert set(links) >= FULL | samples | {"manifest.json", "report"}
+    assert (bench.work_dir / "m" / "report" / "index.html").is_file()
     for name, link in links.items():
         assert not link.readlink().is_absolute()
         assert link.resolve() == (bench.folder() / name).resolve()
@@ -408,8 +410,7 @@ def test_eval_work_dir_is_the_default_of_work_dir(empty, tmp_path):
     env = {"LMUData": str(empty.root), "EVAL_WORK_DIR": str(tmp_path / "results")}
     ran = evaluate("--config", config, cwd=tmp_path, env=env)
     assert ran.code == 0, ran.output
-    [folder] = [path for path in (tmp_path / "results" / "m").iterdir() if path.is_dir()]
-    assert derived(folder) == FULL
+    assert derived(run_folder(tmp_path / "results", "m")) == FULL
     assert not (tmp_path / "outputs").exists()
 
 

@@ -95,6 +95,17 @@ def test_what_is_not_there_is_said(tmp_path, ask, said):
         ask(run)
 
 
+def test_a_log_is_no_samples_file_whatever_the_models_name(tmp_path):
+    folder = tmp_path / "my_samples_v1" / "T20260101_Gabcdef12"
+    folder.mkdir(parents=True)
+    run = {"kind": "run", "started_at": "2026-01-01T00:00:00", "samples": []}
+    (folder / f"my_samples_v1_{L1}.jsonl").write_text(json.dumps(run) + "\n")
+
+    for path in (folder, folder.parent):
+        with pytest.raises(UserError, match="has a log but no scored samples"):
+            load_run(path)
+
+
 def test_loading_a_run_needs_no_pandas_until_a_frame_is_asked_for(tmp_path):
     folder = make_run(tmp_path / "r", {L2: l2_set("x.")})
     script = (

@@ -14,7 +14,15 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from utils.secrets import MASK, FilteredStream, SecretFilter, mask_endpoint, secrets_in
+from utils.secret_names import is_secret_name
+from utils.secrets import (
+    MASK,
+    FilteredStream,
+    SecretFilter,
+    mask_config,
+    mask_endpoint,
+    secrets_in,
+)
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 SECRET = 'sk-a+b/c&d="e\\f g%h?ü'
@@ -58,22 +66,53 @@ def test_a_secret_given_in_percent_encoding_is_found_decoded() -> None:
 
 def test_the_longest_secret_wins_and_cleaning_twice_changes_nothing() -> None:
     secret_filter = SecretFilter(["sk-12345678", "sk-12345678-long", "secret", "secr"])
-    once = secret_filter.clean("a sk-12345678-long b sk-12345678 c secret")
+    once = secret_filter.clean_told("a sk-12345678-long b sk-12345678 c secret")
     assert once == f"a {MASK} b {MASK} c secret"
-    assert secret_filter.clean(once) == once
+    assert secret_filter.clean_told(once) == once
 
 
 @pytest.mark.parametrize(
     "secret", ["", "abc", "api_key_placeholder", "EMPTY", "none", "not-needed", "ollama"]
 )
 def test_what_is_no_secret_is_left_alone(secret: str) -> None:
-    assert SecretFilter([secret]).clean(f"x {secret} y") == f"x {secret} y"
+    assert SecretFilter([secret]).clean_told(f"x {secret} y") == f"x {secret} y"
 
 
 def test_a_short_secret_is_a_whole_word() -> None:
     secret_filter = SecretFilter(["test"])
-    assert secret_filter.clean("the latest testing") == "the latest testing"
-    assert secret_filter.clean("key=test, api_key%3Dtest") == f"key={MASK}, api_key%3D{MASK}"
+    assert secret_filter.clean_told("the latest testing") == "the latest testing"
+    assert secret_filter.clean_told("key=test, api_key%3Dtest") == f"key={MASK}, api_key%3D{MASK}"
+
+
+@pytest.mark.parametrize(
+    ("key", "reply"),
+    [
+        ("1234", "(128, 1234)"),
+        ("5000", "(0.5000, 0.25)"),
+        ("12345678901", "x=12345678901"),
+        ("2024-01-01", "it says 2024-01-01"),
+        ("test", "press Test, then test"),
+        ("local", "the local folder"),
+        ("password", "the field named password"),
+        ("%31%32%33%34", "(128, 1234)"),
+    ],
+)
+def test_what_a_model_says_is_never_changed_by_a_common_text(key: str, reply: str) -> None:
+    secret_filter = SecretFilter([key])
+    assert secret_filter.clean(reply) == reply
+    assert secret_filter.clean_object({"raw": [reply]}) == {"raw": [reply]}
+
+
+@pytest.mark.parametrize("key", ["1234", "12345678901", "local", "password"])
+def test_what_a_server_says_shows_no_key_however_common(key: str) -> None:
+    assert SecretFilter([key]).clean_told(f"bad key '{key}'") == f"bad key '{MASK}'"
+
+
+@pytest.mark.parametrize(
+    "key", ["sk-12345", "1234567890123456", "abcdefghijklmnop", "a1b2c3d4", "pass-word"]
+)
+def test_a_secret_proper_is_hidden_in_replies_too(key: str) -> None:
+    assert SecretFilter([key]).clean(f"I was sent {key}.") == f"I was sent {MASK}."
 
 
 def test_lone_surrogates_and_empty_filters_do_no_harm() -> None:
@@ -98,6 +137,24 @@ def test_objects_are_cleaned_recursively() -> None:
 
 
 # ---- where secrets come from ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [
+    "OPENAI_API_KEY", "api_key", "apiKey", "apikey", "x-api-key", "AWS_ACCESS_KEY_ID", "MYKEY", "key",
+    "Ocp-Apim-Subscription-Key", "HF_TOKEN", "token", "accessToken", "NEW_TOKEN", "API_KEYS",
+    "DB_PASSWORD", "PGPASSWORD", "passwd", "client_secret", "Authorization", "X-Auth", "credentials",
+])  # fmt: skip
+def test_names_of_secrets(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", [
+    "max_tokens", "eos_token", "stop_token_ids", "tokenizer", "TOKENIZERS_PARALLELISM", "keyboard",
+    "keywords", "public_key", "SSH_KEY_PATH", "author", "model", "temperature", "SSH_AUTH_SOCK", "",
+    "image_format", "PWD", "VLLM_NUM_TOKENS",
+])  # fmt: skip
+def test_names_of_other_things(name: str) -> None:
+    assert not is_secret_name(name)
 
 
 def test_secrets_of_the_environment() -> None:
@@ -130,6 +187,14 @@ def test_secrets_of_the_environment() -> None:
         ("kwargs.note", "with ${KEY} and ${ROOT}", {"a+b/"}),
         ("generate_cfg.extra_headers.Authorization", "Bearer tok", {"Bearer tok", "tok"}),
         ('kwargs."x-api-key"', "lit-key", {"lit-key"}),
+        ("kwargs.api_keys[1]", "second", {"second"}),
+        ('m.generate_cfg.extra_headers."Helicone-Auth"', "Bearer t", {"Bearer t", "t"}),
+        ('m.generate_cfg.extra_headers."X-Team"', "gui", {"gui"}),
+        ("m.generate_cfg.extra_query.sig", "s1g", {"s1g"}),
+        ("m.generate_cfg.extra_query.tags[0]", "s1g", {"s1g"}),
+        ('m.generate_cfg.extra_query."api-version"', "2024-02-01", set()),
+        ('m.generate_cfg.extra_headers."User-Agent"', "curl", set()),
+        ("serve_args[0]", "--hf-token=hf_1", {"hf_1"}),
         ("generate_cfg.eos_token", "</s>", set()),
         ("kwargs.system_prompt", "You are a key finder", set()),
         ("a", "${UNSET_KEY}", set()),
@@ -147,6 +212,26 @@ def test_an_endpoint_is_masked_by_place() -> None:
     for start in ("/ckpt", "htps://h/v1", "h:8000/v1"):  # a mistyped scheme hides no key either
         assert mask_endpoint(f"{start}?api_key=k&model=m") == f"{start}?api_key={MASK}&model=m"
     assert mask_endpoint("/ckpt/keys=1/model") == "/ckpt/keys=1/model"
+    both = mask_endpoint("http://h/v1?a=1;token=x&max_tokens=5&key=a=b#c")
+    assert both == f"http://h/v1?a=1;token={MASK}&max_tokens=5&key={MASK}#c"
+
+
+def test_a_config_is_masked_by_place() -> None:
+    headers = {"X-Auth": "tok", "Content-Type": "text/x", "X-Empty": ""}
+    config = {
+        "model_path": "http://h/v1?api_key=test&model=test",
+        "generate_cfg": {"extra_headers": headers, "extra_query": {"sig": ["s"]}, "stop": "</s>"},
+        "kwargs": {"my key": "1234", "note": "why?key=1 or 2", "img_size": 5},
+    }
+    assert mask_config(config) == {
+        "model_path": f"http://h/v1?api_key={MASK}&model=test",
+        "generate_cfg": {
+            "extra_headers": {**headers, "X-Auth": MASK},
+            "extra_query": {"sig": [MASK]},
+            "stop": "</s>",
+        },
+        "kwargs": {"my key": MASK, "note": "why?key=1 or 2", "img_size": 5},
+    }
 
 
 # ---- streams and hooks ---------------------------------------------------------------------------

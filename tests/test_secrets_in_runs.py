@@ -13,10 +13,10 @@ import pytest
 
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PICTURES
-from tests.support.stage import API, L1, L2, Stage, right_answers
+from tests.support.stage import API, L1, L2, Stage, l2_counts, right_answers
 
 PLAIN = "sk-test-0123456789abcdefABCDEF"
-SPECIAL = "a/b+c=%"
+SPECIAL = "a/b+c=%9"
 QUOTED = 'q"w\\e<r>t&y/z+1=%20$'
 KEYS = [PLAIN, SPECIAL, QUOTED]
 MARK = "[secret]"
@@ -160,6 +160,69 @@ def test_a_secret_header_of_generate_cfg_is_sent_and_shown_nowhere(staged):
     result = stage.evaluate({"m": model}, "--verbose")
     assert {request.headers["x-api-key"] for request in stage.server.requests} == {QUOTED}
     assert_hidden(QUOTED, result, stage)
+
+
+def test_no_header_or_query_value_of_a_users_own_is_shown(staged):
+    secrets = {
+        "Ocp-Apim-Subscription-Key": "azkey-9f8e7d6c5b4a",
+        "Helicone-Auth": "Bearer sk-helicone-1234567",
+        "X-Team": "tok-abcdefgh",
+    }
+    query = {"key": "qk-13579bdf2468", "sig": "qt-2468ace13579"}
+
+    def answer(request):
+        return Reply(f"B {request.headers} {request.path}")
+
+    stage = staged(answer)
+    headers = {**secrets, "User-Agent": "my-gui-tests/1.0"}
+    model = {**API, "generate_cfg": {"extra_headers": headers, "extra_query": query}}
+    result = stage.evaluate({"m": model}, "--verbose")
+    for key in (*secrets.values(), *query.values(), "sk-helicone-1234567"):
+        assert_hidden(key, result, stage)
+    for name, value in headers.items():
+        assert {request.headers[name.lower()] for request in stage.server.requests} == {value}
+    assert "my-gui-tests/1.0" in dict(texts_of(stage))["manifest.json"]
+
+
+# -- keys that are ordinary texts -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("key", "reply"), [("1234", "(128, 1234)"), ("5000", "(0.5000, 0.25)")])
+def test_a_key_that_is_a_number_leaves_replies_readable(key, reply, staged):
+    stage = staged(lambda request: Reply("B" if "Question:" in request.text else reply))
+    result = stage.evaluate({"m": model_of(key)}, data={L2: {"mode": "all"}})
+    assert result.code == 0, result.output
+    assert {record["raw"] for record in stage.answers(L2)} == {reply}
+    assert l2_counts(stage.scores(L2))["Error format num"] == 0
+    for name, text in texts_of(stage):
+        assert f"api_key={key}" not in text, name
+        if name.endswith("_samples.jsonl"):
+            assert reply in text
+            assert MARK not in text
+
+
+def test_a_key_that_is_a_word_changes_no_prompt_and_no_column(staged):
+    stage = staged()
+    stage.change_annotations(
+        "L2", lambda lines: [line.update(instruction="Click the local test.") for line in lines]
+    )
+    result = stage.evaluate({"m": model_of("local"), "n": model_of("test")})
+    assert result.code == 0, result.output
+    for model in ("m", "n"):
+        records = stage.answers(L2, model)
+        assert {record["line"]["instruction"] for record in records} == {"Click the local test."}
+        assert "local test" in json.dumps([record["prompt"] for record in records])
+    texts = dict(texts_of(stage))
+    assert "api_key=[secret]" in texts["manifest.json"]
+    assert not [name for name, text in texts.items() if "api_key=local" in text]
+
+
+def test_a_common_key_that_the_server_quotes_in_an_error_is_masked(staged):
+    stage = staged(echo(400))
+    result = stage.evaluate({"m": model_of("local")}, "--verbose")
+    everything = result.output + "".join(text for _, text in texts_of(stage))
+    assert f"provided: {MARK} (Bearer {MARK})" in everything
+    assert "provided: local" not in everything
 
 
 # -- a server that quotes it ----------------------------------------------------------------------

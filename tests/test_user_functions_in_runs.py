@@ -488,6 +488,37 @@ def no_payloads(tmp_path_factory):
     return run_of_each(tmp_path_factory, models, "\n".join(functions))
 
 
+NO_ENVELOPES = {
+    "timeout": ("'timeout': '60s'", "whose timeout must be a number of seconds greater than 0"),
+    "body": ("'extra_body': ['x']", "whose extra_body must be an object"),
+    "body_of_ours": ("'extra_body': {'messages': 5}", "whose extra_body.messages"),
+    "headers": ("'extra_headers': {'X': 5}", "whose extra_headers.X must be a text, not a number"),
+    "header_name": ("'extra_headers': {5: 'X'}", "whose extra_headers[5] is no name"),
+    "query": ("'extra_query': 'a=b'", "whose extra_query must be an object"),
+    "query_name": ("'extra_query': {5: 1}", "whose extra_query[5] is no name"),
+}
+
+
+@pytest.fixture(scope="module")
+def no_envelopes(tmp_path_factory):
+    models = {name: {"preprocess_function": f"mymodel.{name}"} for name in NO_ENVELOPES}
+    functions = [f"def {name}(message, model, processor, **kwargs): "
+                 f"return {{'messages': [{{'role': 'user', 'content': 'hi'}}], {more}}}"
+                 for name, (more, _) in NO_ENVELOPES.items()]  # fmt: skip
+    return run_of_each(tmp_path_factory, models, "\n".join(functions))
+
+
+@pytest.mark.parametrize("name", NO_ENVELOPES)
+def test_a_preprocess_function_that_returns_odd_request_parameters_fails_its_samples(
+    name, no_envelopes
+):
+    asked, sections, result = no_envelopes
+    assert f"6 x preprocess function: returned a payload {NO_ENVELOPES[name][1]}" in sections[name]
+    assert summary(0, 6, (6, FAILED)) in sections[name]
+    assert "internal error" not in result.output
+    assert name not in asked
+
+
 @pytest.mark.parametrize("name", NO_PAYLOADS)
 def test_a_preprocess_function_that_returns_no_payload_is_reported(name, no_payloads):
     asked, sections, result = no_payloads
@@ -774,6 +805,62 @@ def test_the_traceback_of_a_custom_class_is_shown_at_verbose(stage):
     result = stage.evaluate(custom(), "--verbose", "--limit", "1", data=ONLY_L2)
     assert "in generate" in result.output, result.output
     assert "ValueError: odd picture" in result.output
+
+
+FAILING_CLASS = """
+    from utils.contracts import CallError
+
+    class Model:
+        def generate(self, message, *, dataset_name):
+            if "Click" in message[-1]["value"]: raise ValueError("boom")
+            return "B"
+
+    class Silent:
+        def generate(self, message, *, dataset_name):
+            return None if "Click" in message[-1]["value"] else "B"
+
+    class Remote:
+        def generate(self, message, *, dataset_name):
+            raise CallError("http", "HTTP 418: teapot", status_code=418)
+"""
+
+
+def test_ten_failures_in_a_row_of_a_custom_class_stop_that_data_set_with_the_traceback(staged):
+    stage = staged(pictures=TWELVE_L2_SAMPLES)
+    stage.module(FAILING_CLASS)
+    result = stage.evaluate(custom(), data={L2: {"mode": "all"}, L1: {"mode": "easy"}})
+    assert f"{L2}: the generate function failed 10 times in a row" in result.stderr, result.output
+    assert "in generate\n" in result.stderr
+    assert "ValueError: boom" in result.stderr
+    assert stage.scores(L1)["easy"]["level_score"] == 1.0
+    assert not list(stage.work_dir.rglob(f"*{L2}_score.json"))
+    assert result.code == 1
+
+
+def test_a_custom_class_that_never_returns_text_is_stopped_too(staged):
+    stage = staged(pictures=TWELVE_L2_SAMPLES)
+    stage.module(FAILING_CLASS)
+    model = {"m": {"imp_type": "custom", "model_path": "mymodel.Silent"}}
+    result = stage.evaluate(model, data=ONLY_L2)
+    assert "generate returned NoneType; expected str" in result.stderr
+    assert "10 times in a row" in result.stderr
+
+
+def test_with_skip_err_a_failing_custom_class_is_asked_everything(staged):
+    stage = staged(pictures=TWELVE_L2_SAMPLES)
+    stage.module(FAILING_CLASS)
+    result = stage.evaluate(custom(), data=ONLY_L2, env={"SKIP_ERR": "1"})
+    assert "12 x model: ValueError: boom" in result.output
+    assert l2_counts(stage.scores(L2))["Error format num"] == 12
+
+
+def test_a_call_error_of_a_custom_class_is_what_it_says(staged):
+    stage = staged(pictures=TWELVE_L2_SAMPLES)
+    stage.module(FAILING_CLASS)
+    model = {"m": {"imp_type": "custom", "model_path": "mymodel.Remote"}}
+    result = stage.evaluate(model, data=ONLY_L2)
+    assert "12 x http: HTTP 418: teapot" in result.output
+    assert "in a row" not in result.output
 
 
 # -- several models and data sets -----------------------------------------------------------------

@@ -18,13 +18,11 @@ def read_annotations(path: Path) -> Iterator[dict[str, Any]]:
     Raises:
         UserError: missing, not JSON (with line and column), or of another shape.
     """
+    path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise UserError(
-            f"{path}: no such annotation file. Set LMUData to the folder that holds MMBench-GUI/, "
-            f"or fetch the data set: {DOWNLOAD_COMMAND}"
-        ) from None
+        raise UserError(f"{path}: no such annotation file. {_where_else(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
     try:
@@ -40,6 +38,17 @@ def read_annotations(path: Path) -> Iterator[dict[str, Any]]:
         ) from None
     if position < 0:
         raise UserError(f"{path}: expected a list of annotations, and at least one")
+
+
+def _where_else(path: Path) -> str:
+    """What to do about an annotation file that is not where `LMUData` says."""
+    root = path.parent.parent
+    if root.name == path.parent.name:  # .../MMBench-GUI/MMBench-GUI/...
+        return f"LMUData is one folder too deep: set it to {root.parent}, which holds {root.name}/"
+    return (
+        f"Set LMUData to the folder that holds {path.parent.name}/, or fetch the data set: "
+        f"{DOWNLOAD_COMMAND}"
+    )
 
 
 def _items_of_list(text: str) -> Iterator[Any]:

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from utils.coordinates import shown_wh
 from utils.errors import UserError
 from utils.images import decode_fully
 from utils.jobs import Questions
+from utils.outcomes import may_reuse
 from utils.predictions import Status
 from utils.records import answer_fields, new_record
 from utils.scoring import Scorer
@@ -53,9 +54,17 @@ def _why_unreadable(image: Path) -> str | None:
 
 
 def check_questions(
-    model: ModelWrapper, asked: Questions, *, keep_failed: bool
+    model: ModelWrapper,
+    asked: Questions,
+    *,
+    fresh: bool = False,
+    keep_failed: bool = False,
+    retry_refused: bool = False,
 ) -> tuple[list[str], list[str]]:
     """Builds every request of a data set without sending any.
+
+    Args:
+        fresh, keep_failed, retry_refused: what of earlier runs would be asked again.
 
     Returns:
         What to tell the user, and the problems found.
@@ -64,6 +73,7 @@ def check_questions(
     problems: list[str] = []
     prompts: list[Prompt] = []
     counts: Counter[str] = Counter()
+    kept: Counter[Status] = Counter()
     bytes_out = 0
     errors: Counter[str] = Counter()
     for sample in asked.samples:
@@ -78,12 +88,14 @@ def check_questions(
         if len(prompts) < THREAD_TRIAL:
             prompts.append(prompt)
         stored = asked.answers.find(sample.key, asked.trial, prepared.fingerprint)
-        if stored is not None and (keep_failed or stored.status is not Status.FAILED):
-            counts["already answered"] += 1
+        if stored is not None and may_reuse(
+            stored.status, fresh=fresh, keep_failed=keep_failed, retry_refused=retry_refused
+        ):
+            kept[stored.status] += 1
             continue
-        reason = asked.answers.reason_to_ask(
+        reason = "--fresh" if fresh else asked.answers.reason_to_ask(
             sample.key, asked.trial, prepared.fingerprint, prepared.parts
-        )
+        )  # fmt: skip
         counts[reason] += 1
         bytes_out += model.wire_size(prepared)
     problems += [f"{asked.dataset}: {count} samples: {error}" for error, count in errors.items()]
@@ -91,18 +103,25 @@ def check_questions(
         report.append(f"{asked.dataset}: the first prompt, pictures elided:")
         report += [f"  {line}" for line in shown_prompt(prompts[0].messages)]
         problems += _thread_trial(model, asked, prompts)
-    reused = counts.pop("already answered", 0)
     to_ask = ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "none"
     megabytes = f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
     report.append(
         f"{asked.dataset}: {counts.total()} requests to send ({to_ask}{megabytes}), "
-        f"{reused} answers there already"
-    )
+        f"{kept[Status.OK]} answers there already"
+        + (f", {kept[Status.FAILED]} failed before" if kept[Status.FAILED] else "")
+        + (f", {kept[Status.REFUSED]} refused before (--retry-refused)"
+           if kept[Status.REFUSED] else "")
+    )  # fmt: skip
     return report, problems
 
 
-def ping(model: ModelWrapper, asked: Questions, scorer: Scorer) -> tuple[list[str], list[str]]:
+def ping(
+    model: ModelWrapper, asked: Questions, scorer: Scorer, clean: Callable[[str], str]
+) -> tuple[list[str], list[str]]:
     """Asks the first sample, once, and shows what went out, what came back and how it is read.
+
+    Args:
+        clean: removes secrets from what a server says of itself.
 
     Returns:
         What to tell the user, and the problems found.
@@ -115,10 +134,14 @@ def ping(model: ModelWrapper, asked: Questions, scorer: Scorer) -> tuple[list[st
         prompt = next(asked.episode(sample))
         prepared = model.request(prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom)
         generation = model.generate(prepared)
-    except (CallError, UserFunctionError, UserError) as error:
+    except CallError as error:
+        came = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
+        return came, [f"{asked.dataset}: ping: {_shortened(clean(str(error)))}"]
+    except (UserFunctionError, UserError) as error:
         return [], [f"{asked.dataset}: ping: {error}"]
     if generation.postprocess_error:
-        return [], [f"{asked.dataset}: ping: {generation.postprocess_error}"]
+        came = [f"  reply: {_shortened(repr(generation.text))}"]
+        return came, [f"{asked.dataset}: ping: {generation.postprocess_error}"]
     record = new_record(sample, sample.key, asked.trial, prepared, Status.OK)
     record |= answer_fields(generation, record["sizes"])
     scored = scorer.judge(record)  # as the run will judge it
@@ -131,9 +154,13 @@ def ping(model: ModelWrapper, asked: Questions, scorer: Scorer) -> tuple[list[st
         f"  picture: file {shown_wh(sizes['file'])}, sent {shown_wh(sizes['sent'])}, "
         f"seen by the model {shown_wh(sizes['seen'])}",
         f"  tokens: {dict(generation.usage) or 'unknown'}",
-        f"  reply: {generation.text[:LONGEST_SHOWN_TEXT]!r}",
+        *([f"  reasoning: {_shortened(repr(generation.reasoning))}"]
+          if generation.reasoning else []),
+        f"  reply: {_shortened(repr(generation.text))}",
         f"  read as: {read_as}, wanted: {wanted}, verdict: {scored.judgement.verdict or 'spoilt'}",
-    ]
+    ]  # fmt: skip
+    if scorer.counts["spent"]:
+        report.append("  the model used all its tokens before it answered; raise max_tokens")
     return report + [f"  {kind}" for kind in scorer.errors], []
 
 
@@ -144,13 +171,16 @@ def shown_prompt(messages: Sequence[Message]) -> list[str]:
         if message["type"] == "image":
             lines.append(f"[{message['role']}, picture] {Path(message['value']).name}")
             continue
-        text = message["value"]
-        if len(text) > LONGEST_SHOWN_TEXT:
-            text = text[:LONGEST_SHOWN_TEXT] + f"… ({len(text)} characters)"
-        first, *rest = text.split("\n")
+        first, *rest = _shortened(message["value"]).split("\n")
         lines.append(f"[{message['role']}, {message['type']}] {first}")
         lines += [f"    {line}" for line in rest]
     return lines
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST_SHOWN_TEXT:
+        return text
+    return text[:LONGEST_SHOWN_TEXT] + f"… ({len(text)} characters)"
 
 
 def _thread_trial(model: ModelWrapper, asked: Questions, prompts: Sequence[Prompt]) -> list[str]:

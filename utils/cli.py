@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from utils.environment import chosen_folder
 from utils.errors import UserError
 from utils.exit_codes import NOTHING_RUN
 from utils.spelling import did_you_mean
@@ -50,6 +51,7 @@ class Options:
     limit: int | None = None
     fresh: bool = False
     ignore: bool = False
+    retry_refused: bool = False
     strict: bool = False
     check: bool = False
     ping: bool = False
@@ -65,6 +67,21 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{self.prog}: {message}")
+
+    def refuse(self, unknown: Sequence[str], *, has_config: bool) -> NoReturn:
+        """Says what was probably meant by arguments that belong to no option.
+
+        Raises:
+            UserError: always.
+        """
+        names = [text.partition("=")[0] for text in unknown if text.startswith("-")]
+        if names:  # the others are likely their values, which may be secret
+            known = list(self._option_string_actions)
+            self.error("; ".join(f"unknown option {n}{did_you_mean(n, known)}" for n in names))
+        told = [f"{text} belongs to no option" for text in unknown]
+        if not has_config:
+            told[0] = f"{unknown[0]}: say --config {unknown[0]}"
+        self.error("; ".join(told))
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
@@ -91,7 +108,7 @@ def read_arguments(arguments: Sequence[str]) -> Options:
         allow_abbrev=False,  # --mod would silently mean --mode or --model
     )
     add = parser.add_argument
-    add("--config", type=Path, required=True, metavar="FILE", help="the run, as JSON with comments")
+    add("--config", type=Path, metavar="FILE", help="the run, as JSON with comments (required)")
     add(
         "--data",
         nargs="+",
@@ -124,9 +141,12 @@ def read_arguments(arguments: Sequence[str]) -> Options:
     add("--fresh", action="store_true", help="ask everything again, whatever is stored")
     add("--reuse", action="store_true", help="use stored answers that still fit (the default)")
     add("--ignore", action="store_true", help="do not ask failed samples again")
+    add("--retry-refused", action="store_true",
+        help="ask again what the server refused; answers stay")  # fmt: skip
     add("--strict", action="store_true", help="a bad sample stops the run before it starts")
     add("--check", action="store_true", help="everything short of a model call, then stop")
-    add("--ping", action="store_true", help="with --check: also ask each model one question")
+    add("--ping", action="store_true",
+        help="with --check: also ask each model one question per data set")  # fmt: skip
     add("--parity", type=Path, metavar="FILE",
         help="another config (or the same, with two --model): the same samples through both, "
         "compared, and why they differ")  # fmt: skip
@@ -136,7 +156,11 @@ def read_arguments(arguments: Sequence[str]) -> Options:
     add("--verbose", action="store_true", help="tracebacks of user functions, reasons by sample")
     add("--compare", nargs="+", metavar="RUN",
         help="instead of a run: finished runs side by side; see compare.py --help")  # fmt: skip
-    given = parser.parse_args(arguments)
+    given, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.refuse(unknown, has_config=given.config is not None)
+    if given.config is None:
+        parser.error("--config FILE is missing")
     if given.check and given.mode == "eval":
         parser.error("--check looks at what would be asked; --mode eval asks nothing")
     if given.ping and not given.check:
@@ -147,12 +171,16 @@ def read_arguments(arguments: Sequence[str]) -> Options:
         parser.error("--embed-originals is about the report, which --no-report leaves out")
     if given.fresh and given.reuse:
         parser.error("--fresh and --reuse exclude each other")
-    work_dir = given.work_dir or Path(os.environ.get("EVAL_WORK_DIR") or DEFAULT_WORK_DIR)
+    if given.work_dir is not None:
+        work_dir = chosen_folder(given.work_dir, by="--work-dir")
+    else:
+        default = os.environ.get("EVAL_WORK_DIR") or DEFAULT_WORK_DIR
+        work_dir = chosen_folder(default, by="EVAL_WORK_DIR")
     return Options(
         config=given.config,
         data=tuple(dict.fromkeys(given.data)),
         model=tuple(dict.fromkeys(given.model)),
-        work_dir=work_dir.expanduser(),
+        work_dir=work_dir,
         mode=given.mode,
         api_nproc=given.api_nproc,
         retry=given.retry,
@@ -161,6 +189,7 @@ def read_arguments(arguments: Sequence[str]) -> Options:
         limit=given.limit,
         fresh=given.fresh,
         ignore=given.ignore,
+        retry_refused=given.retry_refused,
         strict=given.strict,
         check=given.check,
         ping=given.ping,

@@ -16,10 +16,10 @@ from utils import config_rules as rules
 from utils.config_rules import Finding, kind_of
 from utils.config_text import ConfigTextError, PlainConfig, key_path, read_plain
 from utils.config_types import IMP_TYPES, DataEntry, ModelEntry, RunConfig, validate
-from utils.endpoint import is_url, parse_endpoint
+from utils.endpoint import is_nearly_url, is_url, parse_endpoint
 from utils.errors import UserError
 from utils.import_utils import FunctionRef, Kind, path_problem
-from utils.secrets import SecretFilter, mask_endpoint
+from utils.secrets import SecretFilter, mask_config
 from utils.spelling import did_you_mean, listed
 
 __all__ = [
@@ -85,10 +85,8 @@ def read_config(
 
 def redacted_dump(config: RunConfig, secret_filter: SecretFilter) -> dict[str, Any]:
     """The config as plain data for records and manifests, without secrets."""
-    dump = config.model_dump(mode="json")
-    for entry in dump["model"].values():
-        # Masked by its place too: a key of three letters is too short for the filter.
-        entry["model_path"] = mask_endpoint(entry["model_path"])
+    # Masked by its place too: a key such as "test" is too common for the filter.
+    dump = mask_config(config.model_dump(mode="json"))
     return secret_filter.clean_object(dump)  # type: ignore[no-any-return]
 
 
@@ -200,8 +198,14 @@ class _Reader:
             self._problem(("model", name), f"must be an object {{ }}, not {kind_of(raw)}")
             return None
         entry = {key: value for key, value in raw.items() if value is not None}
+        no_scheme = entry.get("imp_type") is None and is_nearly_url(entry.get("model_path"))
         imp_type = self._imp_type_of(name, entry)
         model, findings = validate(ModelEntry, entry)
+        if no_scheme:
+            what = (
+                "looks like the address of a server, and must begin with http:// or https:// then"
+            )
+            findings.append((("model_path",), what))
         if imp_type is not None:
             findings += rules.misplaced_findings(entry, imp_type)
             findings += self._generate_findings(entry, imp_type)
@@ -225,8 +229,12 @@ class _Reader:
                 )
             if given in (None, *IMP_TYPES):
                 entry["imp_type"] = given = "openai"
-        elif given is None and self._has_unset("model", name, "model_path"):
-            entry["imp_type"] = "openai"  # may be a URL; the unset name is the problem to report
+        elif given is None and (
+            self._has_unset("model", name, "model_path")
+            or "model_path" not in entry
+            or is_nearly_url(entry["model_path"])
+        ):
+            entry["imp_type"] = "openai"  # may be a URL; the path is the problem to report
             return None
         return "openai" if given == "api" else given if given in IMP_TYPES else None
 

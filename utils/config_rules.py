@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -187,15 +188,42 @@ def api_generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
         place: Path = ("generate_cfg", name)
         if problem := _changes_the_reply(name, value):
             yield place, problem
-        elif name in ("extra_body", "extra_headers", "extra_query"):
-            if not isinstance(value, dict):
-                yield place, f"must be an object {{ }}, not {kind_of(value)}"
-            elif name == "extra_body":
-                for inner, item in value.items():
-                    if problem := _changes_the_reply(inner, item):
-                        yield (*place, inner), problem
         elif known is not None and name not in known:
             yield place, _unknown_parameter(name, known)
+    for inner, problem in envelope_findings(generate_cfg):
+        yield ("generate_cfg", *inner), problem
+
+
+def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
+    """How a request is sent: of `generate_cfg`, and of what a preprocess function returns."""
+    if parameters.get("timeout") is not None and (problem := _timeout(parameters["timeout"])):
+        yield ("timeout",), problem
+    for name in ("extra_body", "extra_headers", "extra_query"):
+        value = parameters.get(name, {})
+        if not isinstance(value, Mapping):
+            yield (name,), f"must be an object {{ }}, not {kind_of(value)}"
+            continue
+        for inner, item in value.items():
+            problem = None
+            if not isinstance(inner, str):
+                problem = "is no name, names are texts"
+            elif name == "extra_body":
+                problem = _changes_the_reply(inner, item)
+            elif name == "extra_headers":
+                problem = _header(inner, item)
+            if problem:
+                yield (name, inner), problem
+
+
+def _header(name: str, value: Any) -> str | None:
+    """What is wrong with a header; values are not quoted, they may be keys."""
+    if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", str(name)):
+        return "is no name of a header"
+    if not isinstance(value, str):
+        return f"must be a text, not {kind_of(value)}"
+    if not re.fullmatch(r"[\x20-\x7e\t]*", value):
+        return "must be a text of one line and of ASCII signs alone"
+    return None
 
 
 def _changes_the_reply(name: str, value: Any) -> str | None:

@@ -12,10 +12,10 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from utils import config_rules as rules
 from utils import serve_args
 from utils.config_rules import Finding, is_whole, kind_of
+from utils.contracts import DTYPES
 from utils.spelling import did_you_mean, listed
 
 IMP_TYPES = ("openai", "api", "transformers", "custom", "vllm")
-_DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 ImpType = Literal["openai", "transformers", "custom", "vllm"]
 
@@ -38,7 +38,7 @@ def _batch_size(value: Any) -> int | str:
 
 def _dtype(value: Any) -> str:
     name = value.removeprefix("torch.") if isinstance(value, str) else value
-    if problem := rules.choice_problem(name, _DTYPES):
+    if problem := rules.choice_problem(name, DTYPES):
         raise _wrong(problem)
     return str(name)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from utils.contracts import Line
+from utils.protocol import PLATFORM_LABELS
 from utils.scoring import Scorer
 from utils.statistics import FEWEST_PICTURES
 
@@ -46,7 +47,8 @@ class ConsoleProgress:
     def advance(self, status: str, *, reused: bool) -> None:
         """One sample is finished."""
         self._done += 1
-        self._counts["reused" if reused else str(status)] += 1
+        kept = "reused" if status == "ok" else f"{status} before"
+        self._counts[kept if reused else str(status)] += 1
         if self._bar is not None:
             self._bar.set_postfix(self._postfix(), refresh=False)
             self._bar.update()
@@ -88,12 +90,6 @@ def show_reason(dataset: str, line: Line, reason: str) -> None:
 
 def hide_reason(dataset: str, line: Line, reason: str) -> None:
     """Reasons are printed as counts only, once all is asked."""
-
-
-PLATFORM_LABELS = {
-    "os_windows": "Windows", "os_mac": "macOS", "os_linux": "Linux",
-    "os_ios": "iOS", "os_android": "Android", "os_web": "Web",
-}  # fmt: skip
 
 
 def render_table(
@@ -160,19 +156,28 @@ def render_averages(section: Mapping[str, Any]) -> str:
     return "averages: " + (", ".join(parts) or "-")
 
 
-def render_summary(scored: Scorer, missing: int, *, verbose: bool) -> list[str]:
-    """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions."""
+def render_summary(
+    scored: Scorer, missing: int, *, verbose: bool, keeps_failed: bool = False
+) -> list[str]:
+    """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions.
+
+    Args:
+        keeps_failed: `--ignore`: the same command asks failed samples no more.
+    """
     counts = scored.counts
+    again = "left as they are (--ignore)" if keeps_failed else "asked again by the same command"
     total = counts["samples"]
     lines = []
     lines.append(f"{counts['answered']} of {total} answered")
     for name, text in (
         ("unparsed", "without a readable answer: wrong in the score"),
-        ("refused", "refused by the server: wrong in the score"),
-        ("failed", "failed: wrong in the score, asked again by the same command"),
+        ("refused", "refused by the server: wrong in the score, asked again with --retry-refused"),
+        ("failed", f"failed: wrong in the score, {again}"),
         ("spoilt", "spoilt by the postprocess function: wrong in the score; mend it, nothing is "
                    "asked anew"),
         ("cut_off", "cut off at the token limit"),
+        ("spent", "empty: the model used all its tokens before it answered (reasoning); raise "
+                  "max_tokens"),
         ("retried", "needed more than one attempt"),
     ):  # fmt: skip
         if counts[name]:

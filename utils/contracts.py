@@ -21,6 +21,9 @@ WH = tuple[int, int]
 Point = tuple[float, float]
 """x and y; fractions of the picture if both are in 0..1, else pixels of the image file."""
 
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+"""What `dtype` of a model entry may be; "auto" is the checkpoint's own."""
+
 PromptFunction = Callable[[Line, str], "list[Message] | None"]
 """A user's prompt function: `f(line, dataset)`; None asks for the benchmark's default prompt."""
 
@@ -105,7 +108,7 @@ class UserFunctionError(Exception):
     """One of the user's four functions raised; that sample has failed, the run goes on.
 
     Attributes:
-        stage: "prompt", "preprocess", "postprocess" or "parse".
+        stage: "prompt", "preprocess", "postprocess" or "parse"; "generate" of a custom class.
         summary: `KeyError: 'instruction'`.
         trace: the traceback, from the user's function inwards.
     """
@@ -121,12 +124,13 @@ class CallError(Exception):
     Attributes:
         kind: "http" (the server answered with an error status), "timeout", "connection",
             "dns", "refused_connection", "bad_body" (200, but no usable answer), "content_filter",
-            "model" (a model in this process raised).
+            "refusal" (the model's own), "model" (a model in this process raised).
         status_code: the HTTP status, or None.
         code: the server's own error code, e.g. "insufficient_quota", or None.
         retry_after_s: what the server asked for, or None.
         latency_s: how long the attempt took.
-        trace: traceback of a model in this process; empty for servers.
+        trace: traceback of a model that is a class of the user's; empty for others.
+        reply: what came back, where the message does not say it.
     """
 
     def __init__(
@@ -139,9 +143,11 @@ class CallError(Exception):
         retry_after_s: float | None = None,
         latency_s: float = 0.0,
         trace: str = "",
+        reply: str = "",
     ) -> None:
         self.kind, self.status_code, self.code = kind, status_code, code
-        self.retry_after_s, self.latency_s, self.trace = retry_after_s, latency_s, trace
+        self.retry_after_s, self.latency_s = retry_after_s, latency_s
+        self.trace, self.reply = trace, reply
         super().__init__(message)
 
 

@@ -10,17 +10,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from utils.environment import at_home, chosen_folder
+
 
 def data_root() -> Path:
-    """The folder that holds `MMBench-GUI/`."""
-    return Path(os.environ.get("LMUData") or "~/LMUData").expanduser()  # noqa: SIM112
+    """The folder that holds `MMBench-GUI/`.
+
+    Raises:
+        UserError: it lies in the home of nobody.
+    """
+    return chosen_folder(os.environ.get("LMUData") or "~/LMUData", by="LMUData")  # noqa: SIM112
 
 
 def image_root() -> Path:
-    """The folder that holds `os_windows/`, `os_mac/`, ...; `IMAGE_ROOT_DIR` only if it exists."""
+    """The folder that holds `os_windows/`, `os_mac/`, ...; `IMAGE_ROOT_DIR` only if it exists.
+
+    Raises:
+        UserError: the data root lies in the home of nobody.
+    """
     moved = os.environ.get("IMAGE_ROOT_DIR")
-    if moved and Path(moved).expanduser().is_dir():
-        return Path(moved).expanduser()
+    if moved and at_home(moved).is_dir():
+        return at_home(moved)
     return data_root() / "MMBench-GUI" / "offline_images"
 
 

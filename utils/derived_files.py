@@ -6,19 +6,21 @@ import os
 from contextlib import closing
 from functools import partial
 
-from utils import console
+from utils import console, coverage
 from utils.analysis import warnings_of
 from utils.contracts import ModelWrapper
 from utils.environment import is_set
 from utils.errors import StopRun, UserError
 from utils.exit_codes import DONE, SOME_FAILED
+from utils.facts import SAMPLES_SUFFIX
+from utils.log_view import LogView
 from utils.plan import Plan
-from utils.predictions import LogView, RunLog
+from utils.predictions import RunLog
 from utils.ranks.logs import merge_newest_run
 from utils.results import write_predictions, write_results
 from utils.rotations import SECTION, Rotations, all_answered
 from utils.run_folder import RunFolder, newest_log
-from utils.scoring import Scorer, records_to_score
+from utils.scoring import Scorer, Selection
 
 
 def scorer_of(plan: Plan, model: ModelWrapper, dataset: str, *, skip_errors: bool) -> Scorer:
@@ -47,17 +49,23 @@ def rescore(plan: Plan, name: str, model: ModelWrapper, dataset: str) -> int:
     try:
         plan.written.setdefault(folder, []).append(dataset)
         merge_newest_run(folder, dataset, log)  # several ranks may have been stopped
-        return write(plan, model, folder, dataset, partial_run=plan.options.limit is not None)
+        return write(plan, model, folder, dataset)
     finally:
         log.close()
 
 
-def write(
-    plan: Plan, model: ModelWrapper, folder: RunFolder, dataset: str, *, partial_run: bool
-) -> int:
+def view_of(plan: Plan, folder: RunFolder, dataset: str) -> LogView:
+    """The log as this run looks at it: at what it has asked itself, or at what is to be scored."""
+    if plan.options.mode != "eval":
+        return LogView(folder.log(dataset))
+    return LogView(folder.log(dataset), plan.data[dataset].mode, plan.options.limit)
+
+
+def write(plan: Plan, model: ModelWrapper, folder: RunFolder, dataset: str) -> int:
     """Scores a log and writes the files derived from it."""
     options, data, clean = plan.options, plan.data[dataset], plan.secrets.clean_object
-    with closing(LogView(folder.log(dataset))) as log:
+    with closing(view_of(plan, folder, dataset)) as log:
+        partial_run = log.is_part(data.mode, options.limit)
         if options.mode == "infer":
             postprocess = partial(model.postprocess, dataset=dataset)
             whole = write_predictions(
@@ -66,21 +74,29 @@ def write(
             if data.circular is not None:
                 whole = whole and all_answered(data.circular, log, postprocess)
             return DONE if whole else SOME_FAILED
-        partial_run = partial_run or log.is_limited or log.missing > 0 or not log.has(data.mode)
+        records = Selection(log, data.benchmark, data.mode, options.limit)
+        if next(iter(records), None) is None:
+            what = coverage.nothing_there(log, data.mode)
+            plan.stop([f'model "{model.name}", {dataset}: nothing to score: {what}'])
+            return SOME_FAILED
         scorer = scorer_of(plan, model, dataset, skip_errors=is_set("SKIP_ERR"))
-        records = records_to_score(log, data.benchmark, data.mode, options.limit)
         rotations = None
         if data.circular is not None:
             its_own = scorer_of(plan, model, dataset, skip_errors=is_set("SKIP_ERR"))
             rotations = Rotations(data.circular, log, its_own, clean)
+        told = coverage.Told(log, records, data.mode, circular=rotations is not None)
         try:
             written = write_results(
-                folder, data.benchmark, log, records, scorer, os.environ, clean,
-                partial_run=partial_run, rotations=rotations,
+                folder, data.benchmark, log, records, scorer, os.environ, clean, mode=data.mode,
+                partial_run=partial_run, rotations=rotations, extra_sections=told.section,
             )  # fmt: skip
         except StopRun as stop:  # this data set's functions; the others are scored all the same
             plan.stop([f"{dataset}: {stop}"])
+            files = [folder.file(dataset, SAMPLES_SUFFIX, partial=part) for part in (False, True)]
+            if any(file.exists() for file in files):
+                print(f"{dataset}: not scored; its files are those of an earlier scoring")
             return SOME_FAILED
+    plan.scored.setdefault(folder, []).append(dataset)
     note = "" if data.mode == "all" else f" · {data.mode} only"
     note += " (partial)" if partial_run else ""
     table = data.benchmark.table(written.scores)
@@ -88,11 +104,16 @@ def write(
     section = analysis["table"]
     print("\n" + console.render_table(table, model.name, count, note=note, section=section))
     print(console.render_averages(analysis["averages"]))
-    print("\n".join(console.render_summary(scorer, log.missing, verbose=options.verbose)))
+    print("\n".join(console.render_summary(
+        scorer, records.missing, verbose=options.verbose, keeps_failed=options.ignore
+    )))  # fmt: skip
+    for line in told.lines(dataset, options.limit):
+        print(line)
     if rotations is not None:
         print("\n".join(rotations.shown(analysis[SECTION], model.name, note)))
-    for warning in warnings_of(analysis):
+    for warning in warnings_of({**analysis, coverage.SECTION: {}}):  # that one's are told above
         print(f"warning: {warning}")
     print(f"Files: {written.files[-1]} and {len(written.files) - 1} more beside it")
-    is_whole = not log.missing and (rotations is None or rotations.is_whole)
+    is_whole = not records.missing and (rotations is None or rotations.is_whole)
+    is_whole = is_whole and told.is_all(options.limit)
     return DONE if is_whole and not scorer.has_failures else SOME_FAILED

@@ -28,6 +28,12 @@ if __package__ in (None, ""):
     # packages of the same name; what belongs there is the project root.
     sys.path[:] = [str(PROJECT_ROOT), *(e for e in sys.path if e != str(PROJECT_ROOT / "utils"))]
 
+if __name__ == "__main__":  # ahead of the imports that would end in a traceback
+    from utils.ready import stop_unless_ready
+
+    stop_unless_ready("dotenv", "filelock", "huggingface_hub", "tqdm", program="utils/download.py")
+
+from utils.data_root import data_root
 from utils.dataset.hub import DEFAULT_REVISION
 from utils.dataset.inventory import take_inventory
 from utils.dataset.steps import (
@@ -43,7 +49,7 @@ from utils.dataset.steps import (
     say,
     say_aside,
 )
-from utils.environment import load_dotenv_files
+from utils.environment import at_home, chosen_folder, load_dotenv_files
 from utils.errors import UserError
 from utils.streams import outlive_readers
 
@@ -63,9 +69,14 @@ def published_or(sums: Path | None) -> Mapping[str, str]:
 
 
 def chosen_data_root(option: str | None) -> Path:
-    """The option, else LMUData, else `~/LMUData`; absolute."""
-    given = option or os.environ.get("LMUData") or "~/LMUData"  # noqa: SIM112 (the name is given)
-    return Path(given).expanduser().absolute()
+    """The option, else LMUData, else `~/LMUData`; absolute.
+
+    Raises:
+        UserError: it lies in the home of nobody.
+    """
+    if option:
+        return chosen_folder(option, by="--data-root").absolute()
+    return data_root().absolute()
 
 
 def explained(problem: OSError, home: Path) -> str:
@@ -131,7 +142,7 @@ def obey(order: Order) -> int:
     inventory = take_inventory(order.images, order.home / L1_NAME, order.home / L2_NAME)
     say("\n".join(["", str(order.home), *inventory.lines()]))
     elsewhere = os.environ.get("IMAGE_ROOT_DIR")
-    if elsewhere and Path(elsewhere).is_dir():
+    if elsewhere and at_home(elsewhere).is_dir():
         say(f"Note: IMAGE_ROOT_DIR is set: pictures will be read from {elsewhere} instead.")
     root = shlex.quote(str(order.data_root))
     command = "python evaluate.py --config configs/config_api_gpt.json --check"

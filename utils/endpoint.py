@@ -51,6 +51,17 @@ def is_url(model_path: object) -> bool:
     return isinstance(model_path, str) and model_path.lower().startswith(("http://", "https://"))
 
 
+_NEARLY_URL = re.compile(
+    r"h?t+ps?[:;]?/{1,2}|[\w.-]{2,}:\d+(/|\?|$)|[^?]+\?(.*&)?(api_key|model)=", re.IGNORECASE
+)
+
+
+def is_nearly_url(model_path: object) -> bool:
+    """Whether a `model_path` that is no URL was evidently meant as one: `127.0.0.1:8000/v1`."""
+    is_text = isinstance(model_path, str) and not is_url(model_path)
+    return is_text and _NEARLY_URL.match(str(model_path)) is not None
+
+
 def parse_endpoint(model_path: str) -> Endpoint:
     """Takes the endpoint text of a config apart.
 

@@ -6,15 +6,62 @@ import os
 from pathlib import Path
 from typing import Any
 
+from utils.errors import UserError
+
 PROJECT = Path(__file__).resolve().parent.parent
 
 
 def load_dotenv_files() -> None:
-    """`.env` beside `evaluate.py`, then in the current folder; what is set already wins."""
+    """`.env` beside `evaluate.py`, then in the current folder; what is set already wins.
+
+    Raises:
+        UserError: one of them cannot be read as text. It is not quoted: it may hold a key.
+    """
     from dotenv import load_dotenv
 
     for folder in (PROJECT, Path.cwd()):
-        load_dotenv(folder / ".env", override=False)
+        file = folder / ".env"
+        try:
+            load_dotenv(file, override=False)
+        except UnicodeDecodeError:
+            raise UserError(f"{file}: is not UTF-8 text{_line(file)}; save it as UTF-8") from None
+        except OSError as error:
+            raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+
+def _line(file: Path) -> str:
+    """Where a file stops being UTF-8; the decoder of a stream knows the place in a block only."""
+    try:
+        file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return f" (line {line})"
+    return ""
+
+
+def at_home(path: str | Path) -> Path:
+    """A path with `~` and `~user` as the folders they stand for.
+
+    Without such a user it stays as it is, and there is no such folder: for what is only read.
+    """
+    return Path(os.path.expanduser(path))  # noqa: PTH111 (Path's own raises a RuntimeError)
+
+
+def chosen_folder(given: str | Path, *, by: str) -> Path:
+    """The same for a folder that may be made, which must not end up as one named `~user`.
+
+    Args:
+        by: the option or variable that names the folder.
+
+    Raises:
+        UserError: there is no such user.
+    """
+    folder = at_home(given)
+    first = folder.parts[0] if folder.parts else ""
+    if not first.startswith("~"):
+        return folder
+    whose = f"no user {first[1:]}" if first[1:] else "no home folder of yours known"
+    raise UserError(f"{by} {given}: there is {whose}; write the folder in full")
 
 
 def is_set(name: str) -> bool:
@@ -28,7 +75,7 @@ def odd_settings() -> list[str]:
     template, moved = os.environ.get("L2_USER_PROMPT"), os.environ.get("IMAGE_ROOT_DIR")
     if template and "{instruction}" not in template:
         found.append("L2_USER_PROMPT has no {instruction}; every sample gets the same text")
-    if moved and not Path(moved).expanduser().is_dir():
+    if moved and not at_home(moved).is_dir():
         found.append(f"IMAGE_ROOT_DIR {moved}: no such folder; pictures are looked for in LMUData")
     return found
 

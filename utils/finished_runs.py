@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from utils.errors import UserError
 from utils.facts import SAMPLES_SUFFIX, open_samples
+from utils.run_folder import last_start
 
-MANIFEST_NAME = "manifest.json"
+MANIFEST_NAME, PARTIAL_MANIFEST_NAME = "manifest.json", "manifest_partial.json"
 
 _SAMPLES_FILE = re.compile(
     rf"(?P<stem>.+){re.escape(SAMPLES_SUFFIX.removesuffix('.jsonl'))}(?P<partial>_partial)?\.jsonl"
 )
-_RUN_LINE = b'{"kind":"run"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class ScoredFiles:
 
     Attributes:
         dataset, level, model: as the head of the samples file has them.
-        is_partial: they cover only a part of the data set (`--limit`, an unfinished run, one mode).
+        is_partial: they cover only a part (`--limit`, an unfinished run, one mode where a run over
+            all modes was finished in the same folder).
         samples: one line each; see `utils.facts`.
     """
 
@@ -100,15 +101,15 @@ def find_run(path: Path) -> Path:
         raise UserError(f"{path}: there is no such folder")
     if not path.is_dir():
         raise UserError(f"{path}: is a file; name the folder of the run")
-    if _has(path, "*_samples*.jsonl"):
+    if _has_samples(path):
         # A model's folder may hold links to the newest files; the run itself lies below it.
-        runs = [run for run in _runs_below(path) if _has(run, "*_samples*.jsonl")]
-        return max(runs, key=last_start) if runs else path
+        runs = [run for run in _runs_below(path) if _has_samples(run)]
+        return max(runs, key=newest_start) if runs else path
     runs = _runs_below(path)
-    scored = [run for run in runs if _has(run, "*_samples*.jsonl")]
+    scored = [run for run in runs if _has_samples(run)]
     if scored:
-        return max(scored, key=last_start)
-    if runs or last_start(path):
+        return max(scored, key=newest_start)
+    if runs or newest_start(path):
         raise UserError(
             f"{path}: has a log but no scored samples; run evaluate.py with the same --config, "
             "--work-dir and --mode eval, nothing is asked again"
@@ -122,16 +123,44 @@ def find_run(path: Path) -> Path:
     )
 
 
-def last_start(folder: Path) -> str:
+def newest_start(folder: Path) -> str:
     """When the newest run in a folder began, as its logs say; "" without a log."""
-    starts = [
-        str(json.loads(line).get("started_at", ""))
-        for log in folder.glob("*.jsonl")
-        if not log.is_symlink()  # the folder of a model links to its newest logs
-        for line in _lines(log)
-        if line.startswith(_RUN_LINE) and line.endswith(b"\n")
-    ]
-    return max(starts, default="")
+    # The folder of a model links to its newest logs.
+    logs = (log for log in folder.glob("*.jsonl") if not log.is_symlink())
+    return max(map(last_start, logs), default="")
+
+
+def read_manifest(
+    folder: Path, files: Mapping[str, ScoredFiles], *, whole_only: bool = True
+) -> dict[str, Any]:
+    """The manifest of some derived files of a folder; empty for a run without one.
+
+    Full and partial files have one each; where both kinds are meant it is that of the full ones,
+    and the entry of each data set is taken from its own.
+
+    Args:
+        files: by data set; none of them for a run that has only asked: the newest manifest then.
+        whole_only: False takes a spoilt one for none.
+
+    Raises:
+        UserError: it is there and cannot be read.
+    """
+    read = read_json if whole_only else read_if_whole
+    full, part = (read(folder / name) for name in (MANIFEST_NAME, PARTIAL_MANIFEST_NAME))
+    if not part or not full:  # a folder from before there were two has one for all
+        return full or part
+    if not files:
+        began = [str((each.get("asking") or {}).get("started_at")) for each in (full, part)]
+        return part if began[1] > began[0] else full
+    entries: dict[str, Any] = {}
+    for name, each in files.items():
+        own = (part if each.is_partial else full).get("datasets") or {}
+        if name in own:
+            entries[name] = own[name]
+    whole = part if all(each.is_partial for each in files.values()) else full
+    others = {name: entry for name, entry in (whole.get("datasets") or {}).items()
+              if name not in files}  # fmt: skip
+    return {**whole, "datasets": {**others, **entries}}
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -161,13 +190,8 @@ def read_if_whole(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _lines(path: Path) -> Iterable[bytes]:
-    with path.open("rb") as file:
-        yield from file
-
-
-def _has(folder: Path, pattern: str) -> bool:
-    return any(folder.glob(pattern))
+def _has_samples(folder: Path) -> bool:
+    return any(_SAMPLES_FILE.fullmatch(path.name) for path in folder.glob("*.jsonl"))
 
 
 def _folders(path: Path) -> list[Path]:
@@ -176,4 +200,4 @@ def _folders(path: Path) -> list[Path]:
 
 def _runs_below(path: Path) -> list[Path]:
     found = _folders(path)
-    return [each for each in found if last_start(each) or _has(each, "*_samples*.jsonl")]
+    return [each for each in found if newest_start(each) or _has_samples(each)]

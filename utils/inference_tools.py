@@ -19,6 +19,7 @@ from typing import Protocol
 from utils.asking import Asker, Unanswered
 from utils.concurrency import Gate, Limit
 from utils.contracts import (
+    CallError,
     Generation,
     Line,
     ModelWrapper,
@@ -29,7 +30,7 @@ from utils.contracts import (
 from utils.errors import StopRun, UserError
 from utils.interrupt import two_step_interrupt
 from utils.jobs import Episode, Job
-from utils.outcomes import Policy
+from utils.outcomes import Policy, may_reuse
 from utils.predictions import Record, Status, StoredAnswer, turn_key
 from utils.records import (
     Asked,
@@ -38,9 +39,9 @@ from utils.records import (
     new_record,
     user_error_fields,
 )
+from utils.refusals import Refusals
 from utils.user_functions import FAILURES_IN_A_ROW
 
-FIRST_REFUSALS = 20  # if these are all refused, it is the request as such
 SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
 PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
 
@@ -54,21 +55,24 @@ class EngineSettings:
         policy: how patient to be with the server.
         fresh: ask again what has an answer.
         keep_failed: do not ask again what failed last time.
+        retry_refused: ask again what the server refused.
         skip_errors: go on however often a user's function fails.
         clean, clean_text: remove secrets from a record, from a text.
         on_reason: told of each sample that is asked (data set, line), and why.
-        on_answer: told of each new answer's data set and record, in the calling thread.
+        on_asked: told of each sample that was asked (data set, record), answered or not, in the
+            calling thread.
     """
 
     in_flight: int | None
     policy: Policy
     fresh: bool = False
     keep_failed: bool = False
+    retry_refused: bool = False
     skip_errors: bool = False
     clean: Callable[[Record], Record] = lambda record: record
     clean_text: Callable[[str], str] = lambda text: text
     on_reason: Callable[[str, Line, str], None] = lambda dataset, line, reason: None
-    on_answer: Callable[[str, Record], None] = lambda dataset, record: None
+    on_asked: Callable[[str, Record], None] = lambda dataset, record: None
 
 
 class Progress(Protocol):
@@ -125,7 +129,7 @@ class Engine:
         self._gate = Gate(limit, self._stopping)
         self._asker = Asker(model, settings.policy, self._gate, self._stopping, settings.clean_text)
         self._under_way = 0  # turns that were handed out and have not come back
-        self._refused_first: list[tuple[Job, Record]] | None = []  # None once it is not all 400
+        self._refusals = Refusals(model.name, settings.clean)
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Asks everything that has no answer yet; returns when all of it is in the logs.
@@ -138,6 +142,7 @@ class Engine:
         with two_step_interrupt(self._stop) as interrupted:
             try:
                 self._run(self._first_turns(jobs), interrupted)
+                self._refusals.take_back()
             except StopRun:
                 self._stop()
                 self._keep_what_comes()
@@ -198,6 +203,10 @@ class Engine:
                         outcome.turn.job, outcome.record,
                         reused=outcome.reused, write=outcome.write,
                     )  # fmt: skip
+                    if not outcome.reused:
+                        self._refusals.see_late(outcome.turn.job, outcome.record)
+        with contextlib.suppress(StopRun):
+            self._refusals.take_back()
 
     def _stop(self) -> None:
         """Nothing more is sent; what is under way comes back."""
@@ -254,11 +263,13 @@ class Engine:
             self._count_user_failure(job, outcome.user_error)
         else:
             job.failures_in_a_row["preprocess"] = job.failures_in_a_row["postprocess"] = 0
-        self._watch_refusals(outcome)
+            if not outcome.reused:
+                job.failures_in_a_row["generate"] = 0
+        if not outcome.reused:
+            self._refusals.see(job, outcome.record, outcome.reason)
+            self._settings.on_asked(job.dataset, outcome.record)
         if outcome.generation is None:
             return None
-        if not outcome.reused:
-            self._settings.on_answer(job.dataset, outcome.record)
         return self._next_turn(job, turn.sample, turn.episode, turn.number + 1, outcome.generation)
 
     def _finish(self, job: Job, record: Record, *, reused: bool, write: bool = True) -> None:
@@ -278,23 +289,6 @@ class Engine:
             f"{job.dataset}: the {error.stage} function failed {FAILURES_IN_A_ROW} times in a row; "
             "this data set was stopped (set SKIP_ERR=1 to go on in spite of failures). The last "
             f"failure:\n{error.trace}"
-        )
-
-    def _watch_refusals(self, outcome: _Outcome) -> None:
-        record = outcome.record
-        if self._refused_first is None or outcome.reused or record is None:
-            return
-        if (record.get("error") or {}).get("status_code") != 400:
-            self._refused_first = None
-            return
-        self._refused_first.append((outcome.turn.job, record))
-        if len(self._refused_first) < FIRST_REFUSALS:
-            return
-        for job, refused in self._refused_first:  # it was not these samples: ask them again
-            job.log.append(self._settings.clean({**refused, "status": Status.FAILED}))
-        raise StopRun(
-            f"the first {FIRST_REFUSALS} requests were all refused, so the request itself must be "
-            f"wrong. The server said: {record['error']['message']}"
         )
 
     # -- the workers ------------------------------------------------------------------------------
@@ -335,9 +329,13 @@ class Engine:
         return replace(outcome, reason=reason)
 
     def _may_reuse(self, status: Status) -> bool:
-        if self._settings.fresh:
-            return False
-        return status is not Status.FAILED or self._settings.keep_failed
+        told = self._settings
+        return may_reuse(
+            status,
+            fresh=told.fresh,
+            keep_failed=told.keep_failed,
+            retry_refused=told.retry_refused,
+        )
 
     def _reused(self, turn: _Turn, stored: StoredAnswer) -> _Outcome:
         before = stored.read()
@@ -364,7 +362,7 @@ class Engine:
         if isinstance(came, Unanswered):
             record["status"] = came.status
             record["error"] = call_error_fields(came.error)
-            return _Outcome(turn, record)
+            return _Outcome(turn, record, user_error=_own_error(came.error))
         generation = came.generation
         record |= answer_fields(generation, record["sizes"])
         latency_s = came.latency_s if generation.latency_s is None else generation.latency_s
@@ -385,3 +383,8 @@ class Engine:
             return _Outcome(turn, record, user_error=error)
         record["error"] = {"class": "request", "message": str(error)}
         return _Outcome(turn, record)
+
+
+def _own_error(error: CallError) -> UserFunctionError | None:
+    """The exception of a custom class; None for what went wrong elsewhere."""
+    return UserFunctionError("generate", str(error), error.trace) if error.trace else None

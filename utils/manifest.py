@@ -1,5 +1,8 @@
 """`manifest.json` of a run's folder: what was asked of whom, with what, and how to do it again.
 
+Files that end in `_partial` have `manifest_partial.json`, for a run of five samples may not speak
+for the scores of thousands.
+
 Written when a run is done, from its log and from what is loaded by then, so that nothing waits for
 it; `--mode eval` renews what it does itself and keeps the facts of the asking. Its fields:
 
@@ -26,26 +29,30 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import inspect
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from utils.config_text import names_in
 from utils.data_root import data_root, image_root
+from utils.derived_files import view_of
 from utils.environment import PROJECT
 from utils.errors import StopRun, UserError
 from utils.fingerprints import code_digest
-from utils.finished_runs import MANIFEST_NAME, read_if_whole
+from utils.finished_runs import MANIFEST_NAME, PARTIAL_MANIFEST_NAME, read_if_whole
 from utils.images import content_digest
 from utils.import_utils import resolve
+from utils.log_view import LogView
 from utils.outputs import write_json
 from utils.plan import Plan
 from utils.portable_paths import portable
-from utils.predictions import LogView, Record, read_records, turn_key
+from utils.predictions import Record, runs_of, turn_key
 from utils.provenance import versions
 from utils.reproduce import command_line, reproduce
 from utils.run_folder import RunFolder
@@ -76,23 +83,87 @@ def write_manifests(plan: Plan, model: str) -> None:
             print(f"warning: {folder.path}: no manifest ({why}); scores and logs are complete")
 
 
-def write_manifest(plan: Plan, folder: RunFolder, datasets: Sequence[str]) -> Path:
-    """Writes or renews the manifest of a run's folder.
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What is taken from one log: the run that counts, its end, all runs, facts of the answers."""
+
+    run: Record
+    end: Record
+    is_part: bool
+    facts: dict[str, Any]
+
+
+def write_manifest(plan: Plan, folder: RunFolder, datasets: Sequence[str]) -> list[Path]:
+    """Writes or renews the manifests of a run's folder.
 
     Args:
         datasets: those that this run asked or scored; what is known of others stays.
 
+    Returns:
+        That of the whole files, that of the partial ones, or both.
+
     Raises:
         StopRun: the folder cannot be written.
     """
-    path = folder.path / MANIFEST_NAME
+    if plan.options.mode == "eval":  # of what could not be scored there is nothing new
+        datasets = [name for name in datasets if name in plan.scored.get(folder, ())]
+    logs = {name: _look(plan, folder, name) for name in datasets}
+    whole = {name: log for name, log in logs.items() if not log.is_part}
+    part = {name: log for name, log in logs.items() if log.is_part}
+    paths = []
+    if whole:
+        paths.append(_write(plan, folder, whole, folder.path / MANIFEST_NAME))
+        _drop_entries(folder.path / PARTIAL_MANIFEST_NAME, whole)
+    if part:
+        paths.append(_write(plan, folder, part, folder.path / PARTIAL_MANIFEST_NAME))
+    folder.link_newest(folder.path / name for name in (MANIFEST_NAME, PARTIAL_MANIFEST_NAME))
+    return paths
+
+
+def _look(plan: Plan, folder: RunFolder, name: str) -> _Looked:
+    data = plan.data[name]
+    with closing(view_of(plan, folder, name)) as log:
+        run = {key: value for key, value in (log.run or {}).items() if key != "samples"}
+        facts: dict[str, Any] = {
+            "level": data.benchmark.level,
+            "mode": log.mode,
+            "limit": log.limit,
+            "started_at": run.get("started_at"),
+            "samples": len(log.covered),
+            "missing": log.missing,
+            "left_out": len(log.left_out),
+            "runs": [
+                {"started_at": each.begin.get("started_at"), "limit": each.begin.get("limit"),
+                 **{key: each.end.get(key) for key in ("ended_at", "wall_s", "asked", "reused")}}
+                for each in runs_of(folder.log(name))
+            ],
+            **_of_answers(log),
+        }  # fmt: skip
+        return _Looked(run, log.end, log.is_part(data.mode, plan.options.limit), facts)
+
+
+def _drop_entries(path: Path, datasets: Iterable[str]) -> None:
+    """Takes data sets out of a manifest, and the manifest away that is left with none."""
+    manifest = read_if_whole(path)
+    if not manifest:
+        path.unlink(missing_ok=True)
+        return
+    dropped = set(datasets)
+    entries = {n: e for n, e in (manifest.get("datasets") or {}).items() if n not in dropped}
+    if entries:
+        write_json(path, {**manifest, "datasets": entries})
+    else:
+        path.unlink()
+
+
+def _write(plan: Plan, folder: RunFolder, logs: Mapping[str, _Looked], path: Path) -> Path:
     before = read_if_whole(path)
-    runs = {name: _runs_in(folder.log(name)) for name in datasets}
     asked_then = before if plan.options.mode == "eval" else None
-    asking, config = _asking(plan, [runs[name][-1] for name in datasets], asked_then)
+    ends = [(log.run, log.end) for log in logs.values()]
+    asking, config = _asking(plan, folder.model, ends, asked_then)
     entries = dict(before.get("datasets") or {})
-    for name in datasets:
-        entries[name] = _dataset(plan, folder, name, runs[name], entries.get(name) or {})
+    for name, log in logs.items():
+        entries[name] = _dataset(plan, folder.model, name, log, entries.get(name) or {})
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "model": folder.model,
@@ -104,7 +175,7 @@ def write_manifest(plan: Plan, folder: RunFolder, datasets: Sequence[str]) -> Pa
         manifest["scoring"] = {
             "at": _now(),
             "command": command_line(plan.options.arguments),
-            "git": git_state(PROJECT),
+            "git": git_state(PROJECT, _own_files(plan, folder.model)),
             "environment": environment(os.environ, ()),
         }
     elif "scoring" in before:
@@ -122,12 +193,15 @@ def write_manifest(plan: Plan, folder: RunFolder, datasets: Sequence[str]) -> Pa
 
 
 def _asking(
-    plan: Plan, ends: Sequence[tuple[Record, Record]], before: Mapping[str, Any] | None
+    plan: Plan,
+    model: str,
+    ends: Sequence[tuple[Record, Record]],
+    before: Mapping[str, Any] | None,
 ) -> tuple[dict[str, Any], Mapping[str, Any]]:
     """The facts of the asking, and its config.
 
     Args:
-        ends: the newest run of each data set and its end.
+        ends: of each data set the run that counts, and its end.
         before: the manifest that was written then; None if this run has asked.
     """
     runs, closings = zip(*ends, strict=True)
@@ -144,7 +218,7 @@ def _asking(
         own = {
             "command": command_line(plan.options.arguments),
             "config_file": _config_file(plan.config.path),
-            "git": git_state(PROJECT),
+            "git": git_state(PROJECT, _own_files(plan, model)),
             "versions": versions(),
             "hardware": hardware(),
             "environment": environment(os.environ, _config_names(plan.config.path)),
@@ -163,31 +237,11 @@ def _asking(
 
 
 def _dataset(
-    plan: Plan,
-    folder: RunFolder,
-    name: str,
-    runs: Sequence[tuple[Record, Record]],
-    before: Mapping[str, Any],
+    plan: Plan, model: str, name: str, log: _Looked, before: Mapping[str, Any]
 ) -> dict[str, Any]:
-    run, _ = runs[-1]
-    data, entry = plan.data[name], plan.config.model[folder.model]
-    is_same_run = before.get("started_at") == run.get("started_at")
-    with closing(LogView(folder.log(name))) as log:
-        found: dict[str, Any] = {
-            "level": data.benchmark.level,
-            "mode": run.get("mode"),
-            "limit": run.get("limit"),
-            "started_at": run.get("started_at"),
-            "samples": len(log.covered),
-            "missing": log.missing,
-            "left_out": len(run.get("bad") or ()),
-            "runs": [
-                {"started_at": run.get("started_at"), "limit": run.get("limit"),
-                 **{key: end.get(key) for key in ("ended_at", "wall_s", "asked", "reused")}}
-                for run, end in runs
-            ],
-            **_of_answers(log),
-        }  # fmt: skip
+    data, entry = plan.data[name], plan.config.model[model]
+    is_same_run = before.get("started_at") == log.run.get("started_at")
+    found = dict(log.facts)
     if plan.options.mode != "eval":
         samples = data.loaded.samples[: plan.options.limit]
         found["annotations"] = _annotations(data.benchmark.annotation_file)
@@ -287,6 +341,23 @@ def _function(role: str, dotted: str) -> dict[str, Any]:
         return {"path": dotted, "code": None}
 
 
+def _own_files(plan: Plan, model: str) -> list[Path]:
+    """The config and the files of the functions and classes that it names for a model."""
+    entry = plan.config.model[model]
+    named = [
+        *entry.custom_prompt.values(), entry.preprocess_function, entry.postprocess_function,
+        *(data.parse_function for data in plan.config.data.values()),
+        entry.model_path if entry.imp_type == "custom" else None,
+    ]  # fmt: skip
+    files = [plan.config.path]
+    for dotted in filter(None, named):
+        try:
+            files.append(Path(inspect.getfile(inspect.unwrap(resolve(dotted, role="manifest")))))
+        except (UserError, TypeError, OSError):  # gone, a callable object, or of C
+            continue
+    return list(dict.fromkeys(files))
+
+
 def _config_file(path: Path) -> dict[str, Any]:
     try:
         return {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
@@ -300,20 +371,6 @@ def _config_names(path: Path) -> list[str]:
         return sorted(set(names_in(path.read_text("utf-8-sig"))))
     except (OSError, ValueError):
         return []
-
-
-def _runs_in(path: Path) -> list[tuple[Record, Record]]:
-    """The runs of a log, oldest first, each with its end; empty for one that did not get there.
-
-    At least one pair, of empty ones for a log without any.
-    """
-    runs: list[tuple[Record, Record]] = []
-    for _, record in read_records(path):
-        if record.get("kind") == "run":
-            runs.append(({key: record[key] for key in record if key != "samples"}, {}))
-        elif record.get("kind") == "end" and runs:
-            runs[-1] = (runs[-1][0], record)
-    return runs or [({}, {})]
 
 
 def _now() -> str:

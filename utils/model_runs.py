@@ -74,8 +74,7 @@ def evaluate_model(plan: Plan, name: str, model: ModelWrapper, group: Group | No
                 plan.stop(job.stopped.problems)
                 code = SOME_FAILED
                 continue
-            partial_run = plan.options.limit is not None
-            code = max(code, write(plan, model, folder, job.dataset, partial_run=partial_run))
+            code = max(code, write(plan, model, folder, job.dataset))
         write_manifests(plan, name)
         write_reports(plan, name)
         return SOME_FAILED if group is not None and group.given_up else code
@@ -116,7 +115,7 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
         dataset=dataset,
         samples=data.asked(plan.options.limit),
         episode=partial(data.benchmark.episode, prompt_of=prompt_of),
-        answers=AnswerIndex.of_logs(logs),
+        answers=AnswerIndex.of_logs(logs, own=folder.log(dataset)),
     )
 
 
@@ -160,10 +159,11 @@ def infer(
         policy=Policy(options.retry, options.outage_s, options.wait_for_server_s),
         fresh=options.fresh,
         keep_failed=options.ignore,
+        retry_refused=options.retry_refused,
         skip_errors=is_set("SKIP_ERR"),
         clean=plan.secrets.clean_object,
-        clean_text=plan.secrets.clean,
-        on_answer=lambda dataset, record: looks[dataset].see(record),
+        clean_text=plan.secrets.clean_told,
+        on_asked=lambda dataset, record: looks[dataset].see(record),
         on_reason=console.show_reason if options.verbose else console.hide_reason,
     )
     shown = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)

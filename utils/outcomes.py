@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from utils.contracts import CallError
+from utils.predictions import Status
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
@@ -24,6 +25,7 @@ REFUSED_STATUS = frozenset({400, 413, 422})
 TRANSIENT_STATUS = frozenset({408, 409, 429})
 FATAL_STATUS = frozenset({401, 402})
 MISPLACED_STATUS = frozenset({403, 404})  # wrong model or path, or something about one sample
+REFUSED_KINDS = frozenset({"content_filter", "refusal"})
 AWAY_STATUS = frozenset({502, 503})
 AWAY_KINDS = frozenset({"dns", "refused_connection"})
 
@@ -99,7 +101,7 @@ def decide(error: CallError, history: History, policy: Policy, *, jitter: float 
             return patient
     if status in MISPLACED_STATUS:
         return Decision(Action.FAILED if history.run_has_answers else Action.STOP)
-    if status in REFUSED_STATUS or error.kind == "content_filter":
+    if status in REFUSED_STATUS or error.kind in REFUSED_KINDS:
         return Decision(Action.REFUSED)
     if status is not None and status < 500 and status not in TRANSIENT_STATUS:
         return Decision(Action.FAILED)
@@ -111,6 +113,19 @@ def decide(error: CallError, history: History, policy: Policy, *, jitter: float 
     if history.failures < policy.retries:
         return Decision(Action.AGAIN, wait_s)
     return Decision(Action.FAILED)
+
+
+def may_reuse(status: Status, *, fresh: bool, keep_failed: bool, retry_refused: bool) -> bool:
+    """Whether what is stored of a sample stands, or is asked again.
+
+    Args:
+        fresh, keep_failed, retry_refused: as in `utils.inference_tools.EngineSettings`.
+    """
+    if fresh:
+        return False
+    if status is Status.REFUSED:
+        return not retry_refused
+    return status is not Status.FAILED or keep_failed
 
 
 def is_away(error: CallError) -> bool:

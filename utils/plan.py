@@ -39,6 +39,7 @@ class Plan:
 
     Attributes:
         written: the folders that this run has worked in, each with the data sets it covered there.
+        scored: of those, what was scored; the rest could not be.
         stopped: what ended a combination of model and data set early, one line each.
         shows_problems: print those; False where the caller gets them as an error.
     """
@@ -50,6 +51,7 @@ class Plan:
     data: Mapping[str, DataSet]
     secrets: SecretFilter
     written: dict[RunFolder, list[str]] = field(default_factory=dict)
+    scored: dict[RunFolder, list[str]] = field(default_factory=dict)
     stopped: list[str] = field(default_factory=list)
     shows_problems: bool = True
 

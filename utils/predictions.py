@@ -13,9 +13,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any
@@ -25,6 +26,8 @@ from utils.locking import lock_or_refuse
 
 Record = dict[str, Any]
 SECONDS_BETWEEN_SYNCS = 1.0  # what a power cut may cost
+# Inside a text of a record its quotes would be escaped.
+_MAY_BE_OF_A_RUN = re.compile(rb'"kind"\s*:\s*"(?:run|end)"')
 
 
 class Status(StrEnum):
@@ -123,11 +126,19 @@ class RunLog:
             self._lock.release()
 
 
-def read_records(path: Path) -> Iterator[tuple[int, Record]]:
-    """Every whole record of a log with its byte offset; a torn last line is passed over."""
+def read_records(
+    path: Path, start: int = 0, stop: int | None = None
+) -> Iterator[tuple[int, Record]]:
+    """Every whole record of a log with its byte offset; a torn last line is passed over.
+
+    Args:
+        start, stop: byte offsets of lines, for a part of the log.
+    """
     with path.open("rb") as file:
-        offset = 0
+        offset = file.seek(start)
         for line in file:  # splits at \n only: U+2028 and the like are escaped in ASCII JSON
+            if stop is not None and offset >= stop:
+                return
             if line.endswith(b"\n"):
                 record = _parsed(line)
                 if record is not None:
@@ -141,6 +152,50 @@ def _parsed(line: bytes) -> Record | None:
     except ValueError:  # half a line between two crashes; the sample is simply asked again
         return None
     return record if isinstance(record, dict) else None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRun:
+    """One run of a log.
+
+    Attributes:
+        begin: its "run" record without the keys of its samples.
+        end: its "end" record; empty for a run that did not get there.
+        start, stop: byte offsets, from its record to the next run's (None: to the end of the log).
+    """
+
+    begin: Record
+    end: Record
+    start: int
+    stop: int | None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it covers only the first samples of its data set."""
+        return self.begin.get("limit") is not None
+
+    def covers(self, mode: str) -> bool:
+        """Whether it covers all of a mode of its data set."""
+        return self.begin.get("mode") in (mode, "all", None)
+
+
+def runs_of(path: Path) -> list[LoggedRun]:
+    """The runs of a log, oldest first. Quick: answers are not taken apart."""
+    runs: list[LoggedRun] = []
+    with path.open("rb") as file:
+        offset = 0
+        for line in file:
+            if line.endswith(b"\n") and _MAY_BE_OF_A_RUN.search(line):
+                record = _parsed(line) or {}
+                if record.get("kind") == "run":
+                    if runs:
+                        runs[-1] = replace(runs[-1], stop=offset)
+                    record.pop("samples", None)
+                    runs.append(LoggedRun(record, {}, offset, None))
+                elif record.get("kind") == "end" and runs:
+                    runs[-1] = replace(runs[-1], end=record)
+            offset += len(line)
+    return runs
 
 
 def _drop_torn_tail(path: Path) -> None:
@@ -191,8 +246,16 @@ class AnswerIndex:
     _newest: dict[tuple[str, int], StoredAnswer] = field(default_factory=dict)
 
     @classmethod
-    def of_logs(cls, paths: Iterable[Path], *, asked_since: str = "") -> AnswerIndex:
-        """Reads logs, oldest first; answers from before `asked_since` do not count."""
+    def of_logs(
+        cls, paths: Iterable[Path], *, own: Path | None = None, asked_since: str = ""
+    ) -> AnswerIndex:
+        """Reads logs.
+
+        Args:
+            own: the one that is being written. What it holds already need not be copied into it,
+                so of an answer and its copies its own one counts.
+            asked_since: answers from before do not count.
+        """
         index = cls()
         found = []
         for path in paths:
@@ -205,7 +268,8 @@ class AnswerIndex:
                     )  # fmt: skip
                     found.append((asked_at, record["key"], record["trial"], stored))
         # A copy keeps the time of the original, so order of files does not matter.
-        for _, key, trial, stored in sorted(found, key=lambda item: item[0]):
+        found.sort(key=lambda item: (item[0], item[3].path == own))
+        for _, key, trial, stored in found:
             index._by_fingerprint[key, trial, stored.fingerprint] = stored
             index._newest[key, trial] = stored
         return index
@@ -222,8 +286,9 @@ class AnswerIndex:
         self, key: str, trial: int, fingerprint: str, parts: Mapping[str, str]
     ) -> str:
         """Why a sample is asked: the nearest earlier answer and what sets it apart."""
-        if self.find(key, trial, fingerprint):
-            return "failed last time"
+        found = self.find(key, trial, fingerprint)
+        if found is not None:
+            return f"{found.status} last time"  # failed, or refused and asked again on demand
         before = self._newest.get((key, trial))
         if before is None:
             return "new"
@@ -244,96 +309,6 @@ def is_later_turn(key: str) -> bool:
     return "~" in key
 
 
-class LogView:
-    """One log opened for scoring: which samples it covers, and each one's newest record.
-
-    Records stay in the file until they are asked for; a log may hold more than memory does.
-
-    Args:
-        path: the log.
-
-    Attributes:
-        run: the newest "run" record; None in a log without any.
-        columns: of the lines of all records, in order of first appearance.
-
-    Raises:
-        UserError: the log cannot be read.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.run: Record | None = None
-        self._offsets: dict[str, int] = {}
-        self._missing: int | None = None  # known once it is closed
-        columns: dict[str, None] = {}
-        reused: dict[tuple[str, str], None] = {}
-        names: dict[str, str] = {}  # so that each key is held once
-        try:
-            for offset, record in read_records(path):
-                kind = record.get("kind")
-                if kind == "run":  # what other runs asked, with other prompts say, is not its own
-                    self.run = record
-                    names = {key: key for key in record["samples"]}
-                    self._offsets.clear()
-                    reused.clear()
-                elif kind == "answer" and record["trial"] == 0:
-                    key: str = record["key"]
-                    self._offsets[names.get(key, key)] = offset
-                    columns.update(dict.fromkeys(record["line"]))
-                elif kind == "reuse" and record["trial"] == 0:
-                    reused[record["key"], record["fingerprint"]] = None
-            if reused:  # answers of earlier runs in this log that this run found to be its own
-                for offset, record in read_records(path):
-                    if (record.get("key"), record.get("fingerprint")) not in reused:
-                        continue
-                    if record["kind"] == "answer":
-                        self._offsets[record["key"]] = offset
-            self._file = path.open("rb")
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read: {error}") from None
-        self.columns = list(columns)
-
-    @property
-    def covered(self) -> list[str]:
-        """Keys of the samples that the newest run covers, in file order."""
-        if self.run:
-            return self.run["samples"]  # type: ignore[no-any-return]
-        return [key for key in self._offsets if not is_later_turn(key)]
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether the newest run covered only the first samples of its data set."""
-        return self.run is not None and self.run.get("limit") is not None
-
-    def has(self, mode: str) -> bool:
-        """Whether the newest run covered a mode of its data set."""
-        return self.run is None or self.run.get("mode") in (mode, "all", None)
-
-    @property
-    def missing(self) -> int:
-        """How many of them have no record yet."""
-        if self._missing is not None:
-            return self._missing
-        return sum(key not in self._offsets for key in self.covered)
-
-    def records(self) -> Iterator[Record]:
-        """The newest record of each covered sample that has one, in file order."""
-        for key in self.covered:
-            record = self.record(key)
-            if record is not None:
-                yield record
-
-    def record(self, key: str) -> Record | None:
-        """The newest record of one sample, or of a later turn of one, as far as there is one."""
-        if key not in self._offsets:
-            return None
-        self._file.seek(self._offsets[key])
-        record: Record = json.loads(self._file.readline())
-        return record
-
-    def close(self) -> None:
-        """Closes the file and lets go of its index; how many are missing stays known."""
-        self._missing = self.missing
-        self._file.close()
-        self._offsets.clear()
-        if self.run is not None:
-            self.run = {**self.run, "samples": []}
+def sample_of_turn(key: str) -> str:
+    """The key of the sample that a turn belongs to."""
+    return key.partition("~")[0]

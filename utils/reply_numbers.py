@@ -3,7 +3,8 @@
 The protocol's own parser takes the first two numbers it meets. This reader looks at the form
 instead: numbers with keys (`x=0.2, y=0.3`), in brackets or tags (`(200, 300)`,
 `<point>200 300</point>`, `[x1, y1, x2, y2]`) or on a line of their own count before others, and
-of equals the last one counts, because models that think aloud answer at the end.
+of equals the last one counts, because models that think aloud answer at the end. What stands
+between the marks of a thinking (`utils.thinking`) is no answer.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
+
+from utils.thinking import after_thinking
 
 Numbers = tuple[float, ...]
 """Two numbers (a point) or four (a box, or two corners), in the order in which x comes first
@@ -44,7 +47,8 @@ def numbers_of_reply(reply: str) -> Numbers | None:
         reply: what the model said, after postprocessing.
     """
     best: tuple[bool, int, Numbers] | None = None
-    for found in (*_keyed(reply), *_listed(reply)):
+    answer = after_thinking(reply)
+    for found in (*_keyed(answer), *_listed(answer)):
         if best is None or found[:2] >= best[:2]:
             best = found
     return best[2] if best else None

@@ -86,6 +86,11 @@ def _notes(asking: Mapping[str, Any]) -> list[str]:
             "the project's files had uncommitted changes (asking.git.diff_sha256 is the hash of "
             "`git diff HEAD`); the commit alone is not what ran"
         )
+    if git.get("not_in_commit"):
+        notes.append(
+            f"not in the commit: {', '.join(git['not_in_commit'])}; keep these files with the "
+            "results, their checksums are among the inputs"
+        )
     if asking.get("from") == "log":
         notes.append("the run did not live to write this file; the facts are those of its log")
     return notes

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Protocol
 from utils import outputs
 from utils.analysis import ANALYSIS_SUFFIX, Collector, analyse
 from utils.facts import SAMPLES_SUFFIX, facts_of, write_facts, write_head
-from utils.predictions import LogView, Record
+from utils.log_view import LogView
+from utils.predictions import Record
 from utils.rotations import ROTATIONS_SUFFIX, Rotations
 from utils.run_folder import RunFolder
 from utils.scoring import Scorer, reply_of, shown_reply
@@ -80,15 +81,19 @@ def write_results(
     settings: Mapping[str, str],
     clean: Clean,
     *,
+    mode: str,
     partial_run: bool,
     rotations: Rotations | None = None,
+    extra_sections: Callable[[], dict[str, Any]] | None = None,
 ) -> Written:
     """Judges the records and writes predictions, per-sample results and scores on the way.
 
     Args:
         records: of `log`, those that are scored.
         settings: environment variables that a score depends on.
+        mode: of the data set; stands in the head of the samples file.
         rotations: of the same log, for circular evaluation; judged after all else.
+        extra_sections: makes further sections of the analysis, once all records have been read.
 
     Raises:
         StopRun: a user's function failed ten times in a row, or the disk is full; files from
@@ -114,6 +119,7 @@ def write_results(
             "dataset": benchmark.name,
             "level": benchmark.level,
             "model": folder.model,
+            "mode": mode,
             "partial": partial_run,
         }
         write_head(lines, head)
@@ -133,9 +139,10 @@ def write_results(
         analysis |= rotations.analyse(samples, rotations_file)
     else:  # those of an earlier circular run are out of date beside the new samples
         rotations_file.unlink(missing_ok=True)
+    analysis |= extra_sections() if extra_sections is not None else {}
     outputs.write_json(analysis_file, analysis)
+    derived = (*files, samples, rotations_file, analysis_file)
     if not partial_run:  # those of an earlier --limit are out of date beside the full ones
-        derived = (*files, samples, rotations_file, analysis_file)
         folder.drop_partial(benchmark.name, [file.name for file in derived])
-    folder.link_newest([*files, analysis_file, folder.log(benchmark.name)])
+    folder.link_newest([*derived, folder.log(benchmark.name)])
     return Written(files, scores, analysis)

@@ -22,7 +22,8 @@ from utils import outputs
 from utils.analysis import Collector, analyse
 from utils.console import TableLike, render_table
 from utils.facts import Facts, facts_of, open_samples, write_facts, write_head
-from utils.predictions import LogView, Record, turn_key
+from utils.log_view import LogView
+from utils.predictions import Record, turn_key
 from utils.scoring import Scorer, reply_of
 
 ROTATIONS_SUFFIX = "_rotations.jsonl"

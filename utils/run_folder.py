@@ -150,17 +150,29 @@ class RunFolder:
         return []
 
     def link_newest(self, files: Iterable[Path]) -> None:
-        """Links in the model's folder to this run's files; skipped where links are not allowed."""
+        """Links in the model's folder to this run's files; skipped where links are not allowed.
+
+        Args:
+            files: or folders; a link to one that is gone is removed.
+        """
         for file in files:
             link = self.model_folder / file.name
+            if not file.exists():
+                self._unlink_dead(link)
+                continue
             target = os.path.relpath(file, self.model_folder)
             temporary = link.with_name(f".{link.name}.tmp")
             try:
                 temporary.unlink(missing_ok=True)  # left behind by a kill
-                temporary.symlink_to(target)
+                temporary.symlink_to(target, target_is_directory=file.is_dir())
                 temporary.replace(link)
             except OSError:  # Windows without the privilege, some network file systems
                 temporary.unlink(missing_ok=True)
+
+    @staticmethod
+    def _unlink_dead(link: Path) -> None:
+        if link.is_symlink() and not link.exists():
+            link.unlink(missing_ok=True)
 
 
 def newest_log(work_dir: Path, model: str, dataset: str) -> tuple[RunFolder, Path] | None:
@@ -175,11 +187,9 @@ def newest_log(work_dir: Path, model: str, dataset: str) -> tuple[RunFolder, Pat
 
 def last_start(log: Path) -> str:
     """When the newest run of a log began; a file's own times change when it is copied."""
-    from utils.predictions import read_records
+    from utils.predictions import runs_of
 
-    starts = (record.get("started_at", "") for _, record in read_records(log)
-              if record.get("kind") == "run")  # fmt: skip
-    return max(starts, default="")
+    return max((str(run.begin.get("started_at", "")) for run in runs_of(log)), default="")
 
 
 def _glob_quoted(text: str) -> str:

@@ -16,9 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from utils.environment import at_home
 from utils.errors import UserError
 from utils.facts import Facts, open_samples
-from utils.finished_runs import MANIFEST_NAME, ScoredFiles, find_run, read_json, scored_files
+from utils.finished_runs import ScoredFiles, find_run, read_manifest, scored_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +126,7 @@ def load_run(folder: str | Path) -> RunResults:
     Raises:
         UserError: there is no run, or it has not been scored.
     """
-    path = find_run(Path(folder).expanduser())
+    path = find_run(at_home(folder))
     return results_in(path, scored_files(path))
 
 
@@ -138,7 +139,7 @@ def results_in(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") 
         partial=tuple(name for name, each in files.items() if each.is_partial),
         scores={name: each.scores for name, each in files.items()},
         analysis={name: each.analysis for name, each in files.items()},
-        manifest=read_json(folder / MANIFEST_NAME),
+        manifest=read_manifest(folder, files),
         files=dict(files),
     )
 

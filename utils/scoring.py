@@ -13,7 +13,8 @@ from typing import Any, Protocol
 from utils.contracts import Line, Sizes, UserFunctionError
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
-from utils.predictions import LogView, Record, Status
+from utils.log_view import LogView
+from utils.predictions import Record, Status
 from utils.user_functions import FAILURES_IN_A_ROW
 
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
@@ -159,6 +160,7 @@ class Scorer:
         counts["answered"] += 1
         counts[str(judged.verdict)] += 1
         counts["cut_off"] += record.get("finish_reason") == "length"
+        counts["spent"] += record.get("finish_reason") == "length" and not record["raw"]
         sent = record["sizes"].get("sent")
         counts["size_differs"] += bool(sent and sent != record["sizes"]["file"])
 
@@ -169,17 +171,43 @@ class Scorer:
         return any(self.counts[kind] for kind in kinds)
 
 
-def records_to_score(
-    log: LogView, benchmark: Judge, mode: str, limit: int | None
-) -> Iterator[Record]:
-    """The records that a config's mode and `--limit` choose among what a log covers."""
-    taken = 0
-    for record in log.records():
-        if limit is not None and taken >= limit:
-            return
-        if benchmark.in_mode(record["line"], mode):
-            taken += 1
-            yield record
+class Selection:
+    """The records that a config's mode and `--limit` choose among what a log covers.
+
+    Going through it once, in file order, fills in what else is known of it.
+
+    Args:
+        limit: how many of the covered samples count, with or without a record; None: all.
+
+    Attributes:
+        taken: how many samples were chosen, those without a record aside.
+        missing: how many have no record. In a mode of a log that covers all, any sample without
+            one may be of that mode.
+        borrowed: how many of the records are another run's.
+    """
+
+    def __init__(self, log: LogView, benchmark: Judge, mode: str, limit: int | None) -> None:
+        self._log, self._benchmark, self._mode, self._limit = log, benchmark, mode, limit
+        self.taken = self.missing = self.borrowed = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        self.taken = self.missing = self.borrowed = 0
+        rest = self._limit
+        for key in self._log.covered:
+            if rest is not None and rest <= 0:
+                return
+            record = self._log.record(key)
+            if record is None:
+                self.missing += 1
+                counts = self._mode == self._log.mode
+            else:
+                counts = self._benchmark.in_mode(record["line"], self._mode)
+            if rest is not None:
+                rest -= counts
+            if record is not None and counts:
+                self.taken += 1
+                self.borrowed += key in self._log.carried
+                yield record
 
 
 def reply_of(

@@ -21,12 +21,16 @@ NAMED_VARIABLES = (
 _GIB = 2**30
 
 
-def git_state(project: Path) -> dict[str, Any]:
+def git_state(project: Path, files: Iterable[Path] = ()) -> dict[str, Any]:
     """Commit of the project, and whether files that git knows were changed since.
+
+    Args:
+        files: those that the run was made with beside the project's own; git may not know them.
 
     Returns:
         `{"commit": 40 digits or "unknown", "dirty": bool}`; with changes also `diff_sha256`, the
-        hash of `git diff HEAD`, by which two dirty states can be told apart.
+        hash of `git diff HEAD`, by which two dirty states can be told apart; `not_in_commit`, the
+        names of such `files`, where there are any.
     """
     commit = _git(project, "rev-parse", "HEAD")
     if commit is None:
@@ -35,7 +39,9 @@ def git_state(project: Path) -> dict[str, Any]:
     if diff is None:
         return {"commit": commit.decode().strip(), "dirty": None}
     state: dict[str, Any] = {"commit": commit.decode().strip(), "dirty": bool(diff)}
-    return state | ({"diff_sha256": hashlib.sha256(diff).hexdigest()} if diff else {})
+    state |= {"diff_sha256": hashlib.sha256(diff).hexdigest()} if diff else {}
+    unknown = [_name_in(project, file) for file in files if not _is_known(project, file)]
+    return state | ({"not_in_commit": unknown} if unknown else {})
 
 
 def hardware() -> dict[str, Any]:
@@ -66,6 +72,20 @@ def environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, A
     """
     values = {name: environ.get(name) for name in SCORE_VARIABLES}
     return values | {name: bool(environ.get(name)) for name in (*NAMED_VARIABLES, *names)}
+
+
+def _is_known(project: Path, file: Path) -> bool:
+    """Whether a commit of the project has a file, changed since or not."""
+    if not file.resolve().is_relative_to(project.resolve()):
+        return False
+    return _git(project, "cat-file", "-e", f"HEAD:./{_name_in(project, file)}") is not None
+
+
+def _name_in(project: Path, file: Path) -> str:
+    """As it stands in the project; of a file elsewhere its name alone."""
+    whole = file.resolve()
+    root = project.resolve()
+    return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else whole.name
 
 
 def _git(project: Path, *arguments: str) -> bytes | None:

@@ -100,7 +100,8 @@ class Bench:
 
     def folder(self, model: str = "m") -> Path:
         """The newest run folder of a model: the one that the last run worked in."""
-        folders = [path for path in (self.work_dir / model).iterdir() if path.is_dir()]
+        folders = [path for path in (self.work_dir / model).iterdir()
+                   if path.is_dir() and not path.is_symlink()]  # fmt: skip
         return max(folders, key=lambda path: path.stat().st_mtime_ns)
 
     def log(self, dataset: str, model: str = "m") -> Path:

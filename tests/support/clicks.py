@@ -18,6 +18,7 @@ SENT_SIDE = 1600
 SEEN_PIXELS = 1_003_520
 
 Parse = Callable[[str, dict[str, Any]], Any]
+Wrap = Callable[[random.Random, str], str]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def simulated(
     target_side: Sequence[float] = (0.01, 0.15),
     screens: Sequence[tuple[int, int]] = SCREENS,
     shrinks: bool = True,
+    wrap: Wrap | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The facts of a run whose config names `parse`.
 
@@ -58,6 +60,7 @@ def simulated(
         per_picture: least and greatest number of samples on one picture.
         target_side: least and greatest side of a target, as fractions of the picture.
         shrinks: pictures are sent and seen smaller than their files.
+        wrap: what else a reply says around its numbers, thinking perhaps.
     """
     knows_all = model.correlation
     for number in range(pictures):
@@ -75,6 +78,7 @@ def simulated(
             )
             click = _click(dice, box, model) if is_known else _elsewhere(dice)
             reply = _said(dice, click, model, file_wh, sent_wh, (grid_w, grid_h))
+            reply = wrap(dice, reply) if wrap else reply
             yield _facts(reply, box, parse(reply, sizes), file_wh, sent_wh, sizes, number)
 
 

@@ -21,8 +21,9 @@ from utils.config import read_config
 from utils.contracts import ModelWrapper
 from utils.images import encode, shrink
 from utils.import_utils import resolve
+from utils.log_view import LogView
 from utils.outputs import cell_text, open_sheet
-from utils.predictions import LogView, RunLog
+from utils.predictions import RunLog
 from utils.prompting import prompt_builder
 from utils.scoring import FAILED_TEXT, Scorer
 

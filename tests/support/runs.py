@@ -106,5 +106,6 @@ def api_model(url: str, *, key: str = "test-key-123456", **entry: Any) -> dict[s
 
 def run_folder(work_dir: Path, model: str) -> Path:
     """The only run folder of a model."""
-    [folder] = [path for path in (work_dir / model).iterdir() if path.is_dir()]
+    [folder] = [path for path in (work_dir / model).iterdir()
+                if path.is_dir() and not path.is_symlink()]  # fmt: skip
     return folder

@@ -1,8 +1,10 @@
 """Do the numbers of a model's replies mean what the parse function takes them for? (L2)
 
 Models answer in fractions, in pixels of some rendering of the picture, per mille; a parse function
-for the wrong one gives a low score and no error. So the same replies are read in every way, and a
-warning is given where another way is better than chance allows.
+for the wrong one, or one that takes a thought for the answer, gives a low score and no error. So
+the same replies are read in every way, and a warning is given where another way is better than
+chance allows. Replies of which the parse function read other numbers, or none, take part: what a
+ready-made parse function would score on them is known all the same.
 """
 
 from __future__ import annotations
@@ -13,17 +15,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from utils.audits.readings import READINGS, Reading, Replies, hits_of
-from utils.audits.rows import PictureNumbers, Row, listed, percent, share
+from utils.audits.rows import (
+    FEWEST_DISCORDANT,
+    LARGEST_P,
+    LEAST_LEAD,
+    PictureNumbers,
+    Row,
+    lead_over,
+    listed,
+    percent,
+    share,
+)
 from utils.coordinates import Frame, smart_resize
 from utils.reply_numbers import numbers_of_reply
+from utils.thinking import after_thinking
 
 if TYPE_CHECKING:
     from utils.audits.rows import Floats, Ints, Mask
 
 TITLE = "Coordinate audit: the same replies read in every frame"
-LARGEST_P = 0.01
-LEAST_LEAD = 0.05  # of the accuracy
-FEWEST_DISCORDANT = 10  # pictures on which the two readings differ
 SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
 # Frames that a parse function may use and the audit does not offer; only to recognise that it used
@@ -35,24 +45,33 @@ _NO_WH = (-1, -1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Audited:
-    """The replies that can be compared, as arrays."""
+    """The replies that can be compared, as arrays.
+
+    Attributes:
+        replies: numbers are NaN where the audit found none.
+        boxes: x1, y1, x2, y2 as fractions, shape (samples, 4).
+        configured: what the parse function made of it, shape (samples, 2); NaN: no point.
+    """
 
     replies: Replies
     boxes: Floats
-    configured: Floats  # points, shape (samples, 2)
+    configured: Floats
     hits: Mask
     pictures: Ints
 
-    def only(self, mask: Mask) -> _Audited:
-        """Those that a mask keeps."""
-        numbers = self.replies
-        return _Audited(
-            Replies(
-                numbers.numbers[mask], numbers.file_wh[mask],
-                numbers.sent_wh[mask], numbers.grid_wh[mask],
-            ),
-            self.boxes[mask], self.configured[mask], self.hits[mask], self.pictures[mask],
-        )  # fmt: skip
+    @property
+    def offers_numbers(self) -> Mask:
+        """Which replies the audit can read."""
+        import numpy as np
+
+        return ~np.isnan(self.replies.numbers[:, 0])
+
+    @property
+    def has_point(self) -> Mask:
+        """Which replies the parse function could read."""
+        import numpy as np
+
+        return ~np.isnan(self.configured[:, 0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,23 +96,25 @@ class CoordinateAudit:
         self._numbers, self._boxes, self._points = array("d"), array("d"), array("d")
         self._sizes, self._picture = array("i"), array("i")
         self._hits = array("b")
-        self._without_numbers = self._without_point = self._answered = 0
+        self._without_numbers = self._without_point = self._answered = self._thinking = 0
 
     def add(self, facts: Mapping[str, Any]) -> None:
         """One more sample; one without an answer says nothing about frames."""
         if facts["verdict"] is None:
             return
         self._answered += 1
-        numbers = numbers_of_reply(facts["prediction"])
+        reply, point = facts["prediction"], facts["point_frac"]
+        numbers = numbers_of_reply(reply)
         if numbers is None:
             self._without_numbers += 1
-            return
-        if facts["point_frac"] is None:
-            self._without_point += 1
-            return
-        self._numbers.extend(numbers if len(numbers) == 4 else (*numbers, *[float("nan")] * 2))
+            if point is None:  # nobody finds anything in it
+                return
+        self._without_point += point is None
+        self._thinking += after_thinking(reply) != reply
+        padding = [float("nan")] * 4
+        self._numbers.extend((*(numbers or ()), *padding)[:4])
+        self._points.extend(padding[:2] if point is None else point)
         self._boxes.extend(facts["box_frac"])
-        self._points.extend(facts["point_frac"])
         file_wh = facts["file_wh"] or (1, 1)
         sizes = (file_wh, facts["sent_wh"] or file_wh, facts.get("grid_wh") or _NO_WH)
         for wh in sizes:
@@ -106,23 +127,28 @@ class CoordinateAudit:
         everything = self._arrays()
         matches = {r: _same_points(everything, everything.replies.points(r)) for r in READINGS}
         same = _any_of([*matches.values(), *_odd_frames(everything)], len(self._hits))
-        audited = everything.only(same)
+        other = everything.offers_numbers & everything.has_point & ~same
         counts = {
             "answered": self._answered,
             "audited": int(same.sum()),
-            "other numbers used": int((~same).sum()),
+            "other numbers used": int(other.sum()),
             "numbers, but no point read": self._without_point,
             "no numbers": self._without_numbers,
         }
-        offered = _offered(audited)
+        offered = _offered(everything)
         agree = {r: _share_of(matches[r][same]) for r in offered}
-        classes = _classes(audited, list(agree))
         configured = [r for r, agreement in agree.items() if agreement >= NEARLY_ALL]
         section: dict[str, Any] = {"title": TITLE, "rows": [], "notes": [], "warnings": []}
         section |= {"counts": counts, "best": [], "configured": [r.name for r in configured]}
-        section["notes"] = _notes(counts, offered, everything, ~same)
-        if counts["audited"]:
-            _compare(section, audited, classes, configured, agree)
+        section["notes"] = _notes(counts, offered, everything, other)
+        if everything.offers_numbers.any():
+            name = _configured_name(configured, agree, counts)
+            _compare(section, everything, name, _classes(everything, offered))
+            if self._thinking and section["warnings"]:
+                section["warnings"][0] += (
+                    f". {self._thinking} of these replies think first; this function reads what "
+                    "follows the thinking"
+                )
         return section
 
     def _arrays(self) -> _Audited:
@@ -222,16 +248,14 @@ def _classes(audited: _Audited, readings: Sequence[Reading]) -> list[_Class]:
 def _compare(
     section: dict[str, Any],
     audited: _Audited,
+    name: str,
     classes: Sequence[_Class],
-    configured: Sequence[Reading],
-    agreement: Mapping[Reading, float],
 ) -> None:
     """Adds rows, the best class, and a warning where the configured reading loses to it."""
     from utils.statistics import holm
 
-    leads = [_lead(audited, each) for each in classes]
+    leads = [lead_over(each.hits, audited.hits, audited.pictures) for each in classes]
     p_values = holm([1.0 if p is None else p for _, _, p in leads])
-    name = _configured_name(configured, agreement)
     own = share(audited.hits, audited.pictures)
     section["rows"].append(_row(f"as configured ({name})", own, 0.0, 0, None, ""))
     for each, (lead, discordant, p), corrected in zip(classes, leads, p_values, strict=True):
@@ -261,24 +285,6 @@ def _compare(
         section["warnings"].append(_warning(winner, row, own, name))
 
 
-def _lead(audited: _Audited, each: _Class) -> tuple[float, int, float | None]:
-    """Lead over the configured verdicts, discordant pictures, p-value.
-
-    The p-value is None where lead or pictures are too few for a warning whatever it is.
-    """
-    import numpy as np
-
-    from utils.statistics import compare_paired
-
-    difference = each.hits.astype(np.float64) - audited.hits
-    lead = float(difference.mean())
-    discordant = int(np.count_nonzero(np.bincount(audited.pictures, weights=difference)))
-    if lead < LEAST_LEAD or discordant < FEWEST_DISCORDANT:
-        return lead, discordant, None
-    hits = each.hits.astype(np.float64), audited.hits.astype(np.float64)
-    return lead, discordant, compare_paired(*hits, audited.pictures.tolist()).p_value
-
-
 def _is_level(audited: _Audited, best: _Class, other: _Class) -> bool:
     """Whether chance would explain that another class is behind the best one."""
     import numpy as np
@@ -305,12 +311,23 @@ def _row(name: str, cell: Row, lead: float, discordant: int, p: float | None, fu
     }
 
 
-def _configured_name(configured: Sequence[Reading], agreement: Mapping[Reading, float]) -> str:
+def _configured_name(
+    configured: Sequence[Reading], agreement: Mapping[Reading, float], counts: Mapping[str, int]
+) -> str:
+    parts = []
     if configured:
-        return configured[0].name
-    mixed = sorted((r for r in agreement if agreement[r] > 0), key=lambda r: -agreement[r])[:2]
-    parts = [f"{100 * agreement[r]:.0f} % {r.name}" for r in mixed]
-    return f"a mix: {', '.join(parts)}" if parts else "a frame of its own"
+        parts = [configured[0].name]
+    elif counts["audited"]:
+        mixed = sorted((r for r in agreement if agreement[r] > 0), key=lambda r: -agreement[r])[:2]
+        shares = [f"{100 * agreement[r]:.0f} % {r.name}" for r in mixed]
+        parts = [f"a mix: {', '.join(shares)}" if shares else "a frame of its own"]
+    for count, what in (
+        ("other numbers used", "other numbers of the reply"),
+        ("numbers, but no point read", "no point found"),
+    ):
+        if counts[count]:
+            parts.append(f"{what} in {counts[count]} replies")
+    return "; ".join(parts)
 
 
 def _warning(winner: _Class, row: Row, own: Row, configured: str) -> str:
@@ -333,23 +350,25 @@ def _notes(
         f"or more on {FEWEST_DISCORDANT} discordant pictures or more.",
         "Readings with the same verdict on every reply stand in one row.",
     ]
-    if not counts["audited"]:
+    readable = bool(everything.offers_numbers.any())
+    if not readable:
         notes = ["No reply could be audited."]
-    if counts["audited"] and Reading(Frame.GRID_PIXELS) not in offered:
+    if readable and Reading(Frame.GRID_PIXELS) not in offered:
         notes.append(
             "Left out: the grid that the model saw is not known (it is for local models, and where "
             "the config's kwargs say min_pixels and max_pixels)."
         )
     if counts["other numbers used"]:
         notes.append(
-            f"{counts['other numbers used']} of {counts['answered']} replies are left out: the "
-            "parse function read other numbers than the audit, or in no frame known here "
-            f"({percent(_share_of(everything.hits[other]))} % of them are hits)."
+            f"In {counts['other numbers used']} of {counts['answered']} replies the parse function "
+            "read other numbers than the audit, or in no frame known here "
+            f"({percent(_share_of(everything.hits[other]))} % of them are hits). The audit takes "
+            "the last numbers in the form of a point, of what follows any thinking."
         )
     if counts["numbers, but no point read"]:
         notes.append(
-            f"{counts['numbers, but no point read']} replies are left out: they offer numbers, "
-            "but the parse function found no point."
+            f"{counts['numbers, but no point read']} replies offer numbers, but the parse function "
+            "found no point."
         )
     if counts["no numbers"]:
         notes.append(f"{counts['no numbers']} replies offer no point and no box.")

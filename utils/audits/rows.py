@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     Ints = NDArray[np.intp]
     Floats = NDArray[np.float64]
 
+# What it takes to warn that another way to read the same replies is better.
+LARGEST_P = 0.01
+LEAST_LEAD = 0.05  # of the accuracy
+FEWEST_DISCORDANT = 10  # pictures on which the two ways differ
+
 Row = dict[str, Any]
 """One line of a section's table: a name and plain numbers or texts, None where there is none."""
 
@@ -51,6 +56,31 @@ def share(hits: Mask | Floats, pictures: Ints) -> Row:
         "samples": len(values),
         "pictures": len(np.unique(pictures)),
     }
+
+
+def lead_over(first: Mask, second: Mask, pictures: Ints) -> tuple[float, int, float | None]:
+    """How far the hits of one reading are ahead of another's, on the same replies.
+
+    Args:
+        first: hits, shape (samples,), like the next two.
+        second: hits of the reading that the first one may be ahead of.
+        pictures: number of each sample's picture.
+
+    Returns:
+        Lead as a fraction, pictures on which the two differ, p-value of random signs over pictures;
+        None where lead or pictures are too few for a warning whatever the p-value is.
+    """
+    import numpy as np
+
+    from utils.statistics import compare_paired
+
+    hits = first.astype(np.float64), second.astype(np.float64)
+    difference = hits[0] - hits[1]
+    lead = float(difference.mean())
+    discordant = int(np.count_nonzero(np.bincount(pictures, weights=difference)))
+    if lead < LEAST_LEAD or discordant < FEWEST_DISCORDANT:
+        return lead, discordant, None
+    return lead, discordant, compare_paired(*hits, pictures.tolist()).p_value
 
 
 def percent(fraction: float) -> float:

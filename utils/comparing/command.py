@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -15,8 +17,9 @@ from utils.comparing.page import as_page
 from utils.comparing.published import read_published
 from utils.comparing.runs import read_runs
 from utils.comparing.text import as_text
+from utils.environment import chosen_folder
 from utils.errors import UserError
-from utils.exit_codes import DONE, NOTHING_RUN
+from utils.exit_codes import DONE, NOTHING_RUN, SOME_FAILED
 from utils.streams import outlive_readers
 
 DEFAULT_OUTPUT = "./comparison"
@@ -44,7 +47,7 @@ examples:
   python compare.py outputs/my-model --published
       one's own scores above the published ones
 
-exit codes: 0 compared; 2 nothing was compared
+exit codes: 0 compared; 1 compared, but not all files could be written; 2 nothing was compared
 """
 
 
@@ -60,14 +63,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outlive_readers()  # names and replies may be of any script
     given = _parsed(arguments)
     try:
+        output = _output(given)
         runs = read_runs(given.runs)
         published = read_published() if given.published else None
         found = compare(runs, all_pairs=given.all_pairs, published=published)
-        print(as_text(found, flips=given.flips), end="")
-        written = _write(found, given.output, given.format)
     except UserError as error:
         print("\n".join([*error.problems, "Nothing was compared."]), file=sys.stderr)
         return NOTHING_RUN
+    print(as_text(found, flips=given.flips), end="")
+    try:
+        written = _write(found, output, given.format)
+    except OSError as error:
+        print(
+            f"{error.filename or output}: cannot be written: {error.strerror or error}. The "
+            f"comparison above stands; files are missing in --output {output}, name another folder",
+            file=sys.stderr,
+        )
+        return SOME_FAILED
     if written:
         print(f"\nFiles: {', '.join(str(path) for path in written)}")
     return DONE
@@ -88,7 +100,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--format", nargs="+", choices=FORMATS, default=list(FORMATS), metavar="FORMAT",
         help=f"which files to write, of {', '.join(FORMATS)} (default all); text is always printed "
         "and has no file")  # fmt: skip
-    add("--output", type=Path, default=Path(DEFAULT_OUTPUT), metavar="DIR",
+    add("--output", type=Path, metavar="DIR",
         help=f"where the files go (default {DEFAULT_OUTPUT})")  # fmt: skip
     add("--flips", type=_whole, default=FLIPS_ON_CONSOLE, metavar="N",
         help="how many flipped samples of each kind to print "
@@ -105,25 +117,51 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _write(comparison: Comparison, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Writes the files of the chosen formats.
+def _output(given: argparse.Namespace) -> Path:
+    """Where the files go.
 
     Raises:
-        UserError: the folder cannot be written.
+        UserError: files are wanted, and none could be written there.
+    """
+    output = chosen_folder(given.output or DEFAULT_OUTPUT, by="--output")
+    if not set(given.format) & set(FILES):
+        return output
+    if given.output:
+        where, way_out = f"--output {given.output}: ", "name another folder"
+    else:
+        where = f"the files of the comparison go to {output}, which "
+        way_out = "name another folder with --output DIR, or --format text for none"
+    # os.path.exists takes a folder that may not be looked into for absent.
+    candidates = (output, *output.absolute().parents)
+    existing = next(path for path in candidates if os.path.exists(path))  # noqa: PTH110
+    if not existing.is_dir():
+        named = f"{existing} is" if given.output or existing != output else "is"
+        raise UserError(f"{where}{named} a file; {way_out}")
+    try:
+        with tempfile.TemporaryFile(dir=existing):  # permission bits are no proof
+            return output
+    except OSError as error:
+        raise UserError(
+            f"{where}cannot be written ({error.strerror or error}); {way_out}"
+        ) from None
+
+
+def _write(comparison: Comparison, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Writes the files of the chosen formats, each under a temporary name until it is complete.
+
+    Raises:
+        OSError: one of them cannot be written.
     """
     chosen = [item for name, files in FILES.items() if name in formats for item in files.items()]
     written = []
-    try:
-        for name, make in chosen:
-            text = make(comparison)
-            folder.mkdir(parents=True, exist_ok=True)
-            # A reply may hold half a surrogate pair, which UTF-8 has no form for.
-            data = text.encode("utf-8", "backslashreplace")
-            temporary = folder / f".{name}.tmp"
+    for name, make in chosen:
+        # A reply may hold half a surrogate pair, which UTF-8 has no form for.
+        data = make(comparison).encode("utf-8", "backslashreplace")
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = folder / f".{name}.tmp"
+        try:
             temporary.write_bytes(data)
             written.append(temporary.replace(folder / name))
-    except OSError as error:
-        raise UserError(
-            f"--output {folder}: cannot be written: {error.strerror or error}; name another folder"
-        ) from None
+        finally:
+            temporary.unlink(missing_ok=True)
     return written

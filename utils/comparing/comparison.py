@@ -10,15 +10,15 @@ from utils.comparing.leaderboard import Board, Cell, boards_of, notes_of
 from utils.comparing.pairing import Difference, PairOfRuns, pairs_of
 from utils.comparing.published import Published
 from utils.comparing.runs import ComparedRun
-from utils.console import PLATFORM_LABELS
 from utils.errors import UserError
 from utils.facts import Facts
+from utils.protocol import PLATFORM_LABELS
 
-HOW_TO_READ = (
-    "Differences are of the first-named run minus the second, in percentage points, on the samples "
-    "that both have. Interval (95 %) and p (sign flips) go by picture: samples on one picture are "
-    "no independent evidence. p Holm is corrected for all comparisons of the data set's table. "
-    "McNemar ignores that samples share pictures and is there for comparison with other reports."
+_HOW_TO_READ = (
+    "in percentage points, on the samples that both have. Interval (95 %) and p (sign flips) go by "
+    "picture: samples on one picture are no independent evidence. p Holm is corrected for all "
+    "comparisons of the data set's table. McNemar ignores that samples share pictures and is there "
+    "for comparison with other reports."
 )
 
 
@@ -55,6 +55,18 @@ def compare(
     return Comparison(runs, boards_of(runs, published), pairs, notes)
 
 
+def how_to_read(pairs: Sequence[PairOfRuns]) -> str:
+    """What stands below the tables of differences; nothing without a pair."""
+    baselines = list(dict.fromkeys(pair.baseline for pair in pairs))
+    if not baselines:
+        return ""
+    if len(baselines) == 1:
+        minus = f"each run minus {baselines[0]}, the baseline (named first)"
+    else:
+        minus = "a run minus its baseline, the one of the two that was named earlier"
+    return f"Differences are of {minus}, {_HOW_TO_READ}"
+
+
 def pair_notes(pair: PairOfRuns) -> list[str]:
     """What was compared and what was left out."""
     told = [f"{counted(len(pair.common))} in common"]
@@ -89,7 +101,7 @@ def group_text(group: str) -> str:
 
 
 def difference_cells(each: Difference) -> list[str]:
-    """One line of a table of differences, in the order of `DIFFERENCE_HEAD`."""
+    """One line of a table of differences, in the order of `difference_head`."""
     interval = "-" if each.low is None else f"{each.low:+.1f} to {each.high:+.1f}"
     return [
         group_text(each.group), str(each.samples), str(each.pictures), f"{each.run_pct:.2f}",
@@ -98,10 +110,14 @@ def difference_cells(each: Difference) -> list[str]:
     ]  # fmt: skip
 
 
-DIFFERENCE_HEAD = (
-    "group", "samples", "pictures", "first", "second", "difference", "95 % interval", "p",
-    "p Holm", "McNemar*", "only first / second right",
-)  # fmt: skip
+def difference_head(run: str = "run", baseline: str = "baseline") -> list[str]:
+    """The heads of a table of differences, with the names of both where there is room for them."""
+    return [
+        "group", "samples", "pictures", run, baseline, "difference", "95 % interval", "p",
+        "p Holm", "McNemar*", f"only {run} / only {baseline} right",
+    ]  # fmt: skip
+
+
 MCNEMAR_NOTE = "* ignores that samples share pictures"
 
 

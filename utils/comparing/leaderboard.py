@@ -11,11 +11,9 @@ from typing import Any
 
 from utils.comparing.published import Published, is_published_data
 from utils.comparing.runs import ComparedRun, ScoredSet
-from utils.console import PLATFORM_LABELS
+from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORM_LABELS
 
 L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
-DIFFICULTIES = ("easy", "medium", "hard")
-GROUNDING_TYPES = ("basic", "advanced")
 OVERALL = "overall"
 PUBLISHED_MARK = "†"
 PARTIAL_MARK = "‡"

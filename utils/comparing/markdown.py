@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from utils.comparing.comparison import (
-    DIFFERENCE_HEAD,
-    HOW_TO_READ,
     MCNEMAR_NOTE,
     Comparison,
     difference_cells,
+    difference_head,
+    how_to_read,
     interval_text,
     one_line,
     pair_notes,
@@ -37,8 +37,7 @@ def as_markdown(comparison: Comparison) -> str:
     for pair in comparison.pairs:
         lines += [f"## {pair.dataset}: {escaped(pair.title)}", ""]
         lines += [escaped("; ".join(pair_notes(pair))), "", *_differences(pair), *_flips(pair)]
-    if comparison.pairs:
-        lines.append(HOW_TO_READ)
+    lines.append(escaped(how_to_read(comparison.pairs)))
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -57,7 +56,7 @@ def _cell(cell: Cell | None) -> str:
 def _differences(pair: PairOfRuns) -> Iterator[str]:
     if not pair.differences:
         return
-    yield from _head([escaped(name) for name in DIFFERENCE_HEAD])
+    yield from _head([escaped(name) for name in difference_head(pair.run, pair.baseline)])
     for each in pair.differences:
         yield _row([escaped(cell) for cell in difference_cells(each)])
     yield from ("", escaped(MCNEMAR_NOTE), "")

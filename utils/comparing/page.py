@@ -35,9 +35,9 @@ def as_page(comparison: Comparison) -> str:
         sides=_sides,
         cut=_cut,
         most_flips=MOST_FLIPS,
-        difference_head=words.DIFFERENCE_HEAD,
+        difference_head=words.difference_head,
         mcnemar_note=words.MCNEMAR_NOTE,
-        how_to_read=words.HOW_TO_READ,
+        how_to_read=words.how_to_read(comparison.pairs),
         **{
             function.__name__: function
             for function in (

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from utils.comparing.runs import ComparedRun, Outcome, ScoredSet, facts_of_keys
-from utils.console import PLATFORM_LABELS
 from utils.facts import Facts
+from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
 from utils.statistics import compare_paired, holm
 
-SPLITS = ("easy", "medium", "hard", "basic", "advanced")
+SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 ALL = "all samples"
 
 
@@ -140,7 +140,7 @@ def _differences(
         return []
     weights = {key: ours[key].weight if weighted else 1.0 for key in common}
     by_split = _groups(common, [ours[key].split for key in common], SPLITS)
-    by_platform = _groups(common, [ours[key].platform for key in common], tuple(PLATFORM_LABELS))
+    by_platform = _groups(common, [ours[key].platform for key in common], PLATFORMS)
     asked = [(ALL, list(common), weights)]
     if set(by_split) == {"basic", "advanced"}:
         even = {key: 1 / len(keys) for keys in by_split.values() for key in keys}

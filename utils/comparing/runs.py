@@ -11,7 +11,7 @@ from typing import Any
 from utils.errors import UserError
 from utils.facts import Facts, open_samples
 from utils.fingerprints import digest
-from utils.finished_runs import MANIFEST_NAME, ScoredFiles, find_run, read_json, scored_files
+from utils.finished_runs import ScoredFiles, find_run, read_manifest, scored_files
 from utils.predictions import Status
 
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
@@ -180,7 +180,7 @@ def _read(label: str, model: str, folder: Path, files: Mapping[str, ScoredFiles]
         with open_samples(each.samples) as (_, rows):
             outcomes = {facts["key"]: _outcome(facts) for facts in rows}
         sets[name] = ScoredSet(each, outcomes, each.scores, each.analysis)
-    return ComparedRun(label, model, _shown(folder), sets, read_json(folder / MANIFEST_NAME))
+    return ComparedRun(label, model, _shown(folder), sets, read_manifest(folder, files))
 
 
 def _outcome(facts: Facts) -> Outcome:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from utils.comparing.comparison import (
-    DIFFERENCE_HEAD,
-    HOW_TO_READ,
     MCNEMAR_NOTE,
     Comparison,
     counted,
     difference_cells,
+    difference_head,
+    how_to_read,
     interval_text,
     one_line,
     pair_notes,
@@ -33,8 +33,7 @@ def as_text(comparison: Comparison, *, flips: int) -> str:
     lines += [*comparison.notes, ""] if comparison.notes else []
     for pair in comparison.pairs:
         lines += [*_pair(pair), *_flips(pair, flips), ""]
-    if comparison.pairs:
-        lines.append(HOW_TO_READ)
+    lines.append(how_to_read(comparison.pairs))
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -73,11 +72,13 @@ def _line(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) ->
 
 def _pair(pair: PairOfRuns) -> Iterator[str]:
     yield f"{pair.dataset} · {pair.title}"
-    yield f"  {'; '.join(pair_notes(pair))}"
+    told = [f"run: {pair.run}", f"baseline: {pair.baseline}", *pair_notes(pair)]
+    yield f"  {'; '.join(told)}"
     if not pair.differences:
         return
-    rows = [list(DIFFERENCE_HEAD), *(difference_cells(each) for each in pair.differences)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(DIFFERENCE_HEAD))]
+    # Names of two runs of one model would make the table three screens wide.
+    rows = [difference_head(), *(difference_cells(each) for each in pair.differences)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  " + _line(row[0], row[1:], widths[0], widths[1:])
     yield f"  {MCNEMAR_NOTE}"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from utils.dataset.unzip import PLATFORMS
 from utils.errors import UserError
+from utils.protocol import PLATFORMS
 
 _SHOWN = 10
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -307,9 +307,13 @@ class Download:
 
 @contextmanager
 def only_one(work: Path) -> Iterator[None]:
-    """Keep a second download out of the same folder; a killed one leaves no lock behind."""
+    """Keep a second download out of the same folder; a killed one leaves no lock behind.
+
+    A download that has brought nothing leaves no folder behind that was not there before.
+    """
     from filelock import FileLock, Timeout  # comes with huggingface_hub
 
+    made = [folder for folder in work.parents if not folder.exists()]
     work.mkdir(parents=True, exist_ok=True)
     lock = FileLock(work / LOCK_NAME)
     try:
@@ -321,7 +325,14 @@ def only_one(work: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        is_empty = [path.name for path in work.iterdir()] == [LOCK_NAME]
+        if is_empty:
+            (work / LOCK_NAME).unlink()  # still held, so nobody else relies on it
         lock.release()
+        if is_empty:
+            with suppress(OSError):  # something has come into one of them
+                for folder in (work, *made):
+                    folder.rmdir()
 
 
 def require_room(folder: Path, needed: int, purpose: str) -> None:

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from utils.errors import UserError
-
-PLATFORMS = ("os_windows", "os_mac", "os_linux", "os_ios", "os_android", "os_web")
+from utils.protocol import PLATFORMS
 
 # Far above the published set (some thousand screenshots), far below what would fill a disk.
 MAX_TOTAL_BYTES = 64 * 2**30

@@ -157,7 +157,7 @@ class LeadersPart:
     ) -> None:
         """Samples of a lost rank: its answers were merged and count, the others are asked."""
         logs = [job.log.path] if fresh else self._folder.all_logs(job.dataset)
-        answers = AnswerIndex.of_logs(logs, asked_since=job.run if fresh else "")
+        answers = AnswerIndex.of_logs(logs, own=job.log.path, asked_since=job.run if fresh else "")
         again = replace(job, samples=rest, share=None, answers=answers, reused=0)
         try:
             ask([again])

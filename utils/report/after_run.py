@@ -17,11 +17,12 @@ def write_reports(plan: Plan, model: str) -> None:
     options = plan.options
     if options.mode == "infer" or not options.report:
         return
-    for folder in [each.path for each in plan.written if each.model == model]:
+    for run in [each for each in plan.written if each.model == model]:
+        folder, scored = run.path, plan.scored.get(run, [])
+        if not scored:  # a page from before is none of this run's
+            continue
         try:
             shown = scored_files(folder)
-            if not shown:  # nothing could be scored
-                continue
             page = build_report(
                 folder,
                 image_root=image_root(),
@@ -33,7 +34,11 @@ def write_reports(plan: Plan, model: str) -> None:
             print(f"warning: {folder}: no report ({why}); scores and all other files are complete")
         else:
             print(f"Report: {page}")
+            run.link_newest([page.parent])
+            earlier = [name for name in plan.written[run] if name in shown and name not in scored]
+            if earlier:
+                print(f"It shows an earlier scoring of {', '.join(earlier)}, not scored now")
             written = scored_files(folder, newest=True)
-            kept = [name for name in shown if shown[name] != written[name]]
+            kept = [name for name in shown if name in scored and shown[name] != written[name]]
             if kept:
                 print(f"It shows the full results of {', '.join(kept)}, which this run left alone")

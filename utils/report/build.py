@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.facts import Facts, open_samples
-from utils.finished_runs import MANIFEST_NAME, ScoredFiles, read_if_whole, scored_files
+from utils.finished_runs import ScoredFiles, read_if_whole, read_manifest, scored_files
 from utils.outputs import to_json
 from utils.report.data_files import Chunks, Hide, as_script
 from utils.report.pictures import Pictures, ViewImage, place
@@ -148,7 +148,8 @@ def _write_data(
     summary: dict[str, Any] = {"format": 1, "run": run_folder.name, "datasets": []}
     with Pictures.open(image_root, cache) as pictures:
         first = 0
-        for scored in scored_files(run_folder).values():
+        shown = scored_files(run_folder)
+        for scored in shown.values():
             data_set = _add_samples(scored, files, pictures)
             data_set["first"] = first
             first += data_set["samples"]
@@ -158,7 +159,8 @@ def _write_data(
         summary["pictures"] = [
             _placed(name, made, report, embed_originals) for name, made in pictures.finished()
         ]
-    summary["manifest"] = without_absolute_paths(read_if_whole(run_folder / MANIFEST_NAME)) or None
+    manifest = read_manifest(run_folder, shown, whole_only=False)
+    summary["manifest"] = without_absolute_paths(manifest) or None
     files.close(summary)
 
 

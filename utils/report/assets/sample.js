@@ -31,8 +31,8 @@ Report.sample = (() => {
         el("p", { class: "line" }, badge(status === "ok" || status === null ? verdict : status),
           el("span", { class: "quiet" }, ["platform", "app", "split", "kind"].map((name) => store.value(name, row)).filter((value) => value !== null).map(label).join(" · "))),
         el("p", { class: "instruction" }, store.columns.text[row] ?? "(no text)")),
-      facts.error ? el("div", { class: "block error" }, el("h3", {}, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")) : null,
-      facts.options ? options(facts) : null,
+      facts.error && isAnswered(status) ? el("div", { class: "block error" }, el("h3", {}, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")) : null,
+      facts.options ? options(facts, status) : null,
       store.columns.box_frac[row] ? geometry(row, wh) : null,
       reply(facts, status),
       prompt(facts.prompt),
@@ -41,8 +41,9 @@ Report.sample = (() => {
   }
 
   const pre = (text) => el("pre", {}, text);
+  const isAnswered = (status) => status === "ok" || status === null;
 
-  function options({ options: all, answer, chosen }) {
+  function options({ options: all, answer, chosen }, status) {
     const letters = Object.keys(all).filter((letter) => all[letter] !== null);
     const outside = chosen !== null && chosen !== undefined && !letters.includes(chosen);
     return el("div", { class: "block" }, el("h3", {}, "Options"),
@@ -53,7 +54,7 @@ Report.sample = (() => {
           right ? el("span", { class: "tag good" }, "✓ right") : null,
           taken ? el("span", { class: right ? "tag good" : "tag bad" }, "● chosen") : null);
       })),
-      chosen === null || chosen === undefined ? el("p", { class: "quiet" }, "No option could be read from the reply.") : null,
+      isAnswered(status) && (chosen === null || chosen === undefined) ? el("p", { class: "quiet" }, "No option could be read from the reply.") : null,
       outside ? el("p", { class: "quiet" }, `Chosen was ${chosen}, which is none of the options.`) : null);
   }
 
@@ -72,14 +73,25 @@ Report.sample = (() => {
   const pair = (name, value) => (value === null || value === undefined ? null : [el("dt", {}, name), el("dd", {}, value)]);
 
   function reply(facts, status) {
+    if (!isAnswered(status)) return noReply(facts);
     const cut = facts.finish_reason === "length";
     return el("div", { class: "block" },
       el("h3", {}, "Reply", cut ? el("span", { class: "tag bad" }, "cut off at the token limit") : null),
       facts.prediction === null || facts.prediction === undefined
-        ? el("p", { class: "quiet" }, status === "ok" ? "There is no reply." : "There was no answer.") : pre(String(facts.prediction)),
+        ? el("p", { class: "quiet" }, "There is no reply.") : pre(String(facts.prediction)),
       facts.raw !== null && facts.raw !== undefined
         ? el("details", {}, el("summary", {}, "As it came, before the postprocess function"), pre(String(facts.raw))) : null,
       facts.reasoning ? el("details", { open: true }, el("summary", {}, "Reasoning"), pre(String(facts.reasoning))) : null);
+  }
+
+  /** A failed request: the text that stands for a reply in the spreadsheets is not the model's. */
+  function noReply(facts) {
+    return el("div", { class: "block error" },
+      el("h3", {}, "Reply", el("span", { class: "tag bad" }, "no reply")),
+      facts.error ? [el("p", { class: "line" }, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")]
+        : el("p", { class: "quiet" }, "There was no answer."),
+      facts.raw !== null && facts.raw !== undefined
+        ? el("details", {}, el("summary", {}, "What came"), pre(String(facts.raw))) : null);
   }
 
   function prompt(messages) {
