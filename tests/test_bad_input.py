@@ -347,6 +347,8 @@ def test_cuda_that_is_asked_for_and_absent_is_said_before_anything_is_loaded(sta
     checkpoint.mkdir()
     (checkpoint / "config.json").write_text('{"architectures": ["X"], "model_type": "x"}')
     (checkpoint / "model.safetensors").write_bytes(b"\0" * 8)
+    for name in ("tokenizer.json", "preprocessor_config.json", "chat_template.jinja"):
+        (checkpoint / name).write_text("{}")
     entry = {"model_path": str(checkpoint), "imp_type": "transformers", "device_map": "cuda"}
     # On a machine that has CUDA devices, none of them is visible.
     result = stage.evaluate({"m": entry}, env={"CUDA_VISIBLE_DEVICES": ""})

@@ -64,7 +64,7 @@ def score_files(bench):
 def contents(bench):
     """Everything in the work-dir by its name; links by where they lead."""
     paths = [path for path in bench.work_dir.rglob("*") if path.is_file() or path.is_symlink()]
-    return {str(path): path.read_bytes() for path in paths}
+    return {str(path): path.read_bytes() if path.is_file() else path.readlink() for path in paths}
 
 
 def half_written(bench):
