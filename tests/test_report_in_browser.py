@@ -339,6 +339,15 @@ def test_a_failed_request_shows_its_error_and_no_reply(open_tab):
     [told] = [text for text in blocks if "timeout" in text]
     assert re.match(r"reply\s*no reply\s+Error: timeout", told, re.IGNORECASE)
     assert "no answer <script>" in told
+    assert "no reply" in tab.text("#legend")
+    assert "could be read" not in tab.text("#legend")
+
+
+def test_a_reply_without_a_click_says_so_beside_the_picture(open_tab):
+    tab = open_tab(address=f"#sample/{L2}/2")
+    tab.page.wait_for_selector("#facts .block")
+
+    assert "no click could be read" in tab.text("#legend")
 
 
 @pytest.mark.parametrize(

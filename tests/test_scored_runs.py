@@ -363,3 +363,23 @@ def test_models_that_all_went_well_need_no_line(bench):
     bench.model["n"] = bench.model["m"]
 
     assert "models failed" not in bench.run("--no-report").output
+
+
+# ---- what becomes of failed samples --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "fate"),
+    [
+        ([], "asked again by the same command"),
+        (["--ignore"], "left as they are (--ignore)"),
+        (["--mode", "eval"], "asked again without --mode eval"),
+    ],
+)
+def test_the_summary_says_what_this_command_does_with_failed_samples(bench, answers, options, fate):
+    answers.broken = ["Question 0 easy"]
+    bench.run(*ONE_BY_ONE)
+    ran = bench.run(*ONE_BY_ONE, *options)
+
+    assert ran.code == 1
+    assert f"1 (11.1 %) failed: wrong in the score, {fate}" in ran.output

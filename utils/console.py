@@ -17,6 +17,7 @@ from utils.statistics import FEWEST_PICTURES
 SECONDS_BETWEEN_LINES = 30.0
 MOST_LEFT_OUT = 20  # lines
 MOST_ERRORS = 10  # kinds shown in a summary
+ASKED_AGAIN = "asked again by the same command"
 
 
 class TableLike(Protocol):
@@ -156,23 +157,29 @@ def render_averages(section: Mapping[str, Any]) -> str:
     return "averages: " + (", ".join(parts) or "-")
 
 
+def fate_of_failed(mode: str, *, ignored: bool) -> str:
+    """What becomes of failed samples, by `--mode` and `--ignore`."""
+    if ignored:
+        return "left as they are (--ignore)"
+    return "asked again without --mode eval" if mode == "eval" else ASKED_AGAIN
+
+
 def render_summary(
-    scored: Scorer, missing: int, *, verbose: bool, keeps_failed: bool = False
+    scored: Scorer, missing: int, *, verbose: bool, fate: str = ASKED_AGAIN
 ) -> list[str]:
     """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions.
 
     Args:
-        keeps_failed: `--ignore`: the same command asks failed samples no more.
+        fate: what becomes of the failed ones, see `fate_of_failed`.
     """
     counts = scored.counts
-    again = "left as they are (--ignore)" if keeps_failed else "asked again by the same command"
     total = counts["samples"]
     lines = []
     lines.append(f"{counts['answered']} of {total} answered")
     for name, text in (
         ("unparsed", "without a readable answer: wrong in the score"),
         ("refused", "refused by the server: wrong in the score, asked again with --retry-refused"),
-        ("failed", f"failed: wrong in the score, {again}"),
+        ("failed", f"failed: wrong in the score, {fate}"),
         ("spoilt", "spoilt by the postprocess function: wrong in the score; mend it, nothing is "
                    "asked anew"),
         ("cut_off", "cut off at the token limit"),

@@ -105,7 +105,8 @@ def write(plan: Plan, model: ModelWrapper, folder: RunFolder, dataset: str) -> i
     print("\n" + console.render_table(table, model.name, count, note=note, section=section))
     print(console.render_averages(analysis["averages"]))
     print("\n".join(console.render_summary(
-        scorer, records.missing, verbose=options.verbose, keeps_failed=options.ignore
+        scorer, records.missing, verbose=options.verbose,
+        fate=console.fate_of_failed(options.mode, ignored=options.ignore),
     )))  # fmt: skip
     for line in told.lines(dataset, options.limit):
         print(line)

@@ -18,7 +18,10 @@ Report.sample = (() => {
     $("position").textContent = position;
     const facts = await store.sample(row);
     if (mine !== turn) return;
-    stage.show({ row, wh: facts.file_wh ?? picture?.wh ?? [1600, 1000], picture, alt: `Screenshot for: ${text ?? ""}` });
+    stage.show({
+      row, wh: facts.file_wh ?? picture?.wh ?? [1600, 1000], picture, alt: `Screenshot for: ${text ?? ""}`,
+      isAnswered: isAnswered(store.value("status", row)),
+    });
     $("facts").replaceChildren(...panel(row, facts, picture).filter(Boolean));
     $("facts").scrollTop = 0;
   };

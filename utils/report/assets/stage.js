@@ -63,8 +63,8 @@ Report.stage = (() => {
     }
   }
 
-  /** Shows a picture; `wh` in pixels of the file, box and point as fractions of it. */
-  stage.show = ({ row, wh, picture, alt }) => {
+  /** Shows a picture; `wh` in pixels of the file, box and point as fractions of it; `isAnswered`: the model said something. */
+  stage.show = ({ row, wh, picture, alt, isAnswered }) => {
     const box = store.columns.box_frac[row], point = store.columns.point_frac[row];
     const source = picture?.original ?? picture?.view;
     shown = { wh, box, point, isSharp: Boolean(picture?.original) || Math.max(...wh) <= 1600 };
@@ -82,7 +82,7 @@ Report.stage = (() => {
     $("legend").replaceChildren(
       ...(box ? [el("span", { class: "key box" }, "target")] : []),
       ...(point ? [el("span", { class: "key dot" }, "click")] : []),
-      ...(box && !point ? [el("span", { class: "quiet" }, "no click could be read")] : []));
+      ...(box && !point ? [el("span", { class: "quiet" }, isAnswered ? "no click could be read" : "no reply")] : []));
     fit();
   };
 
