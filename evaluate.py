@@ -295,7 +295,7 @@ def check(plan: Plan) -> int:
                 report += told
             print("\n".join(report))
             problems += [f'model "{name}": {problem}' for problem in found]
-    print("\n".join(console.render_left_out(plan.bad_samples)), end="")
+    print("\n".join(console.render_left_out(plan.bad_samples, has_log=False)), end="")
     if problems:
         print(console.problem_report(problems, ran=pinged), file=sys.stderr)
         return NOTHING_RUN
@@ -336,7 +336,7 @@ def evaluate(plan: Plan, rank: Rank | None = None) -> int:
         group = held.enter_context(joined(rank)) if rank is not None and shared else None
         if rank is not None and not rank.leads:
             return follow(plan, group) if group is not None else DONE
-        print("\n".join(console.render_left_out(plan.bad_samples)), end="")
+        print("\n".join(console.render_left_out(plan.bad_samples, has_log=True)), end="")
         codes = [SOME_FAILED if plan.bad_samples else DONE]
         failed = []
         for name, model in plan.models.items():

@@ -38,7 +38,7 @@ from utils.user_functions import (
 
 DEFAULT_TIMEOUT_S = 600.0
 # Of generate_cfg: they say how to send a request, not what it asks.
-TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "extra_body"})
+TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query"})
 
 Preprocess = Callable[..., Any]
 Postprocess = Callable[..., str]
@@ -143,10 +143,12 @@ class APIModelWrapper(WrapperDefaults):
             UserError: a picture cannot be read.
         """
         payload = self._payload(messages, dataset, is_custom_prompt)
-        parameters = {"model": self._endpoint.model, **self._generate_cfg, **payload}
-        extra_body = parameters.get("extra_body") or {}
+        parameters = {
+            "model": self._endpoint.model,
+            **_with_extra_body(self._generate_cfg),
+            **_with_extra_body(payload),
+        }
         body = {k: v for k, v in parameters.items() if k not in TRANSPORT_PARAMETERS}
-        body = {**body, **extra_body}
         request = ApiRequest(
             body=body,
             headers=dict(parameters.get("extra_headers") or {}),
@@ -275,6 +277,7 @@ class APIModelWrapper(WrapperDefaults):
                 if self._endpoint.host != OPENAI_HOST:
                     # The environment's (OPENAI_ORG_ID, ...) are meant for OpenAI alone.
                     client.organization = client.project = None
+                    client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold a key
                 self._client = client
             return self._client
 
@@ -296,6 +299,12 @@ class APIModelWrapper(WrapperDefaults):
         """
         with self._client_lock:
             self._client = None
+
+
+def _with_extra_body(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with those of their `extra_body` among them, where they stand in the request."""
+    plain = {name: value for name, value in parameters.items() if name != "extra_body"}
+    return {**plain, **(parameters.get("extra_body") or {})}
 
 
 def _without_keys(query: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from utils.images import (
 )
 
 JPEG_QUALITY_REFERENCE = 75
+PNG_MODES = ("1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA")
 JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
 CACHED_BYTES = 256 * 1024 * 1024
 
@@ -163,8 +164,13 @@ class PictureSlot:
                 if self._target_format == "JPEG":
                     data = encode(_on_white(small), "JPEG", quality=JPEG_QUALITY)
                 else:
-                    data = encode(small, "PNG")
+                    data = encode(_as_png_takes_it(small), "PNG")
         return EncodedPicture(pybase64.b64encode(data), small.size)
+
+
+def _as_png_takes_it(picture: Any) -> Any:
+    """RGB where the format has no such pixels (CMYK of a JPEG), as the local path has it."""
+    return picture if picture.mode in PNG_MODES else picture.convert("RGB")
 
 
 def _on_white(picture: Any) -> Any:

@@ -336,6 +336,30 @@ def test_check_with_a_bad_sample_names_it_and_finds_no_fault_in_the_rest(stage):
     assert (result.code, stage.server.requests) == (0, [])
 
 
+def test_check_names_every_bad_sample_because_it_writes_no_log(stage):
+    def change(lines):
+        lines += [{**lines[0], "index": 100 + n, "bbox": [1, 1, 1700, 2]} for n in range(30)]
+
+    stage.change_annotations("L2", change)
+
+    result = stage.evaluate({"m": API}, "--check")
+
+    assert result.stdout.count("left out: ") == 30
+    assert "the log has them" not in result.stdout
+
+
+def test_check_goes_on_behind_a_picture_that_the_settings_cannot_send(stage):
+    Image.new("I;16", (400, 300), 700).save(stage.picture(1))  # no JPEG can hold it
+    model = {**API, "kwargs": {"wire_format": "reference"}}
+
+    result = stage.evaluate({"m": model}, "--check")
+
+    assert result.code == 2
+    assert "3 samples: " in result.stderr and "2 samples: " in result.stderr
+    assert f"{L1}: 6 requests to send" in result.stdout
+    assert f"{L2}: 4 requests to send" in result.stdout
+
+
 def test_check_reports_a_function_that_raises_and_how_often(stage):
     stage.module("""
         def prompt(line, dataset):

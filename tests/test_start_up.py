@@ -45,6 +45,26 @@ def test_a_dotenv_file_in_another_encoding_is_named_with_its_line(stage, argumen
     assert stage.server.requests == []
 
 
+def test_the_template_in_a_dotenv_file_keeps_its_dollars_and_braces(stage):
+    lines = ["PLACE=${HOME}/x", 'L2_USER_PROMPT="Find ${HOME} {a} for {instruction}"']
+    (stage.home / ".env").write_text("\n".join(lines))
+
+    result = stage.evaluate({"m": API}, "--data", L2, "--limit", "1")
+
+    assert result.code == 0, result.output
+    [request] = stage.server.requests
+    assert "Find ${HOME} {a} for Click" in request.text
+
+
+def test_a_template_of_the_environment_wins_over_the_one_of_a_dotenv_file(stage):
+    (stage.home / ".env").write_text('L2_USER_PROMPT="Of the file: {instruction}"')
+    env = {"L2_USER_PROMPT": "Of the shell: {instruction}"}
+
+    stage.evaluate({"m": API}, "--data", L2, "--limit", "1", env=env)
+
+    assert "Of the shell: " in stage.server.requests[0].text
+
+
 @pytest.mark.parametrize(
     ("arguments", "env", "message"),
     [

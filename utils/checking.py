@@ -96,8 +96,12 @@ def check_questions(
         reason = "--fresh" if fresh else asked.answers.reason_to_ask(
             sample.key, asked.trial, prepared.fingerprint, prepared.parts
         )  # fmt: skip
+        try:
+            bytes_out += model.wire_size(prepared)
+        except UserError as error:  # the picture, in the form that the settings ask for
+            errors[str(error)] += 1
+            continue
         counts[reason] += 1
-        bytes_out += model.wire_size(prepared)
     problems += [f"{asked.dataset}: {count} samples: {error}" for error, count in errors.items()]
     if prompts:
         report.append(f"{asked.dataset}: the first prompt, pictures elided:")

@@ -70,10 +70,11 @@ class ConsoleProgress:
             self._bar.close()
 
 
-def render_left_out(bad: Sequence[str]) -> list[str]:
-    """The samples that are not asked, as far as one can read them."""
-    lines = [f"left out: {line}" for line in bad[:MOST_LEFT_OUT]]
-    if len(bad) > MOST_LEFT_OUT:
+def render_left_out(bad: Sequence[str], *, has_log: bool) -> list[str]:
+    """The samples that are not asked; where a log has them all, as far as one can read them."""
+    most = MOST_LEFT_OUT if has_log else len(bad)
+    lines = [f"left out: {line}" for line in bad[:most]]
+    if len(bad) > most:
         lines.append(f"left out: {len(bad) - MOST_LEFT_OUT} more; the log has them all")
     return [*lines, ""] if lines else []
 

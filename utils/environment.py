@@ -8,6 +8,7 @@ from typing import Any
 
 from utils.errors import UserError
 
+TEMPLATE = "L2_USER_PROMPT"
 PROJECT = Path(__file__).resolve().parent.parent
 
 
@@ -17,11 +18,15 @@ def load_dotenv_files() -> None:
     Raises:
         UserError: one of them cannot be read as text. It is not quoted: it may hold a key.
     """
-    from dotenv import load_dotenv
+    from dotenv import dotenv_values, load_dotenv
 
     for folder in (PROJECT, Path.cwd()):
         file = folder / ".env"
         try:
+            # The dollars of a prompt are text, not the names of other variables.
+            verbatim = dotenv_values(file, interpolate=False).get(TEMPLATE)
+            if verbatim is not None:
+                os.environ.setdefault(TEMPLATE, verbatim)
             load_dotenv(file, override=False)
         except UnicodeDecodeError:
             raise UserError(f"{file}: is not UTF-8 text{_line(file)}; save it as UTF-8") from None
@@ -72,7 +77,7 @@ def is_set(name: str) -> bool:
 def odd_settings() -> list[str]:
     """What is legal and probably not meant, one line each."""
     found = []
-    template, moved = os.environ.get("L2_USER_PROMPT"), os.environ.get("IMAGE_ROOT_DIR")
+    template, moved = os.environ.get(TEMPLATE), os.environ.get("IMAGE_ROOT_DIR")
     if template and "{instruction}" not in template:
         found.append("L2_USER_PROMPT has no {instruction}; every sample gets the same text")
     if moved and not at_home(moved).is_dir():
