@@ -516,3 +516,18 @@ def test_a_run_in_which_all_was_refused_leaves_samples_that_are_asked_again(stat
 def test_fresh_asks_refused_samples_too(with_failures):
     ran = with_failures.run("--fresh")
     assert (ran.code, len(ran.requests)) == (0, 9)
+
+
+def test_the_reason_is_what_sets_the_nearest_earlier_request_apart(bench):
+    wording = bench.code / "wording.py"
+    before = wording.read_text()
+    bench.run("--data", L2)
+    wording.write_text(before.replace("Please", "I ask you"))
+    assert bench.run("--data", L2).asked == {L1: 0, L2: 6}
+    wording.write_text(before)
+    assert bench.run("--data", L2).asked == NOTHING
+    bench.model["m"]["generate_cfg"]["temperature"] = 1
+
+    ran = bench.run("--data", L2)
+
+    assert f"{L2}: asked 6 (6 settings changed), reused 0" in ran.output

@@ -383,3 +383,40 @@ def test_the_summary_says_what_this_command_does_with_failed_samples(bench, answ
 
     assert ran.code == 1
     assert f"1 (11.1 %) failed: wrong in the score, {fate}" in ran.output
+
+
+# ---- a trial on another day ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def tried_next_day(bench):
+    """All samples in an older folder, two of them in a newer one."""
+    bench.run(*ONE_BY_ONE)
+    old = bench.folder()
+    old = old.rename(old.with_name("T20200101_Gdeadbeef"))
+    bench.run(*ONE_BY_ONE, "--limit", "2", "--fresh")
+    return bench, old
+
+
+def test_a_trial_on_another_day_does_not_hide_the_whole_run(tried_next_day):
+    bench, old = tried_next_day
+    new = bench.folder()
+    assert new != old
+    file = old / f"m_{L1}_scores.json"
+    before = file.read_bytes()
+    file.unlink()
+
+    ran = bench.run("--mode", "eval", "--no-report")
+
+    assert (ran.code, told(ran.output, "answered")) == (0, [9]), ran.output
+    assert f"scored is {old.name}; {new.name} is newer and holds only a part" in ran.output
+    assert file.read_bytes() == before
+
+
+def test_as_many_samples_as_the_trial_had_are_those_of_the_trial(tried_next_day):
+    bench, old = tried_next_day
+
+    ran = bench.run("--mode", "eval", "--no-report", "--limit", "2")
+
+    assert (ran.code, told(ran.output, "answered")) == (0, [2]), ran.output
+    assert old.name not in ran.output

@@ -352,6 +352,29 @@ def test_ten_failures_in_a_row_stop_that_data_set_and_the_other_one_is_scored(
     assert result.code == 1
 
 
+@pytest.mark.parametrize("skips_errors", [False, True])
+@pytest.mark.parametrize("where", ["postprocess", "parse"])
+def test_a_function_that_reads_no_answer_is_found_before_all_are_asked(where, skips_errors, staged):
+    stage = staged(pictures=[("os_web", (64, 48))] * 30)  # 60 samples of L2
+    stage.module(ALWAYS)
+    model, data = config_with(where, f"mymodel.{where}")
+    env = {"SKIP_ERR": "1"} if skips_errors else {}
+    result = stage.evaluate(model, "--api-nproc", "1", "--data", L2, data=data, env=env)
+    told = (
+        f"{L2}: stopped after the first 20 answers: the {where} function failed 10 times in a row"
+    )
+    assert (told in result.stderr) is not skips_errors, result.output
+    assert ("Traceback" in result.stderr) is not skips_errors
+    asked = len(stage.server.requests)
+    assert asked == 60 if skips_errors else asked <= 25
+    assert result.code == 1
+    warning = {
+        "postprocess": "the postprocess function failed on 20 of the first 20 answers",
+        "parse": "20 of the first 20 answers could not be read by the parse function",
+    }
+    assert (warning[where] in result.stdout) is skips_errors
+
+
 @pytest.mark.parametrize("where", STAGES)
 def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, staged):
     stage = staged(pictures=TWELVE_L2_SAMPLES)

@@ -13,13 +13,13 @@ from utils.environment import is_set
 from utils.errors import StopRun, UserError
 from utils.exit_codes import DONE, SOME_FAILED
 from utils.facts import SAMPLES_SUFFIX
-from utils.log_view import LogView
+from utils.log_view import LogView, log_to_score
 from utils.plan import Plan
 from utils.predictions import RunLog
 from utils.ranks.logs import merge_newest_run
 from utils.results import write_predictions, write_results
 from utils.rotations import SECTION, Rotations, all_answered
-from utils.run_folder import RunFolder, newest_log
+from utils.run_folder import RunFolder, logs_by_age
 from utils.scoring import Scorer, Selection
 
 
@@ -35,12 +35,19 @@ def scorer_of(plan: Plan, model: ModelWrapper, dataset: str, *, skip_errors: boo
 
 
 def rescore(plan: Plan, name: str, model: ModelWrapper, dataset: str) -> int:
-    found = newest_log(plan.options.work_dir, name, dataset)
-    if found is None:
+    """Scores what is in the logs (`--mode eval`)."""
+    logs = logs_by_age(plan.options.work_dir, name, dataset)
+    if not logs:
         where = plan.options.work_dir
         plan.stop([f'model "{name}", {dataset}: no log under {where}; run --mode infer'])
         return SOME_FAILED
-    folder, path = found
+    path = log_to_score(logs, plan.data[dataset].mode, plan.options.limit)
+    if path != logs[0]:
+        print(
+            f"{dataset}: scored is {path.parent.name}; {logs[0].parent.name} is newer and holds "
+            "only a part of what is asked for"
+        )
+    folder = RunFolder(name, path.parent)
     try:
         log = RunLog(path)  # keeps others from writing while files are made
     except UserError as error:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from utils.errors import StopRun
 from utils.predictions import Record, Status
-from utils.scoring import Scorer
+from utils.scoring import ScoredSample, Scorer
 
 ENOUGH = 20
 
@@ -20,12 +21,19 @@ class FirstLook:
 
     Args:
         keys: of all samples, in file order; parse functions see samples in that order.
-        scorer: one of its own, with `skip_errors`.
+        scorer: one of its own.
         warn: told what looks wrong.
+        stop: told why no more should be asked: a function fails on one answer after the other.
     """
 
-    def __init__(self, keys: Sequence[str], scorer: Scorer, warn: Callable[[str], None]) -> None:
-        self._keys, self._scorer, self._warn = keys, scorer, warn
+    def __init__(
+        self,
+        keys: Sequence[str],
+        scorer: Scorer,
+        warn: Callable[[str], None],
+        stop: Callable[[StopRun], None],
+    ) -> None:
+        self._keys, self._scorer, self._warn, self._stop = keys, scorer, warn, stop
         self._records: dict[str, Record] | None = {}
         self._failures: list[Record] | None = []  # None once something was answered
 
@@ -39,7 +47,10 @@ class FirstLook:
             return
         self._records[record["key"]] = record
         if len(self._records) >= min(ENOUGH, len(self._keys)):
-            self._look(self._records)
+            try:
+                self._look(self._records)
+            except StopRun as why:
+                self._stop(StopRun(f"stopped after the first {ENOUGH} answers: {why}"))
             self._records = None
 
     def _see_failure(self, record: Record) -> None:
@@ -68,13 +79,17 @@ class FirstLook:
             return
         if counts["cut_off"] == len(records):
             self._warn(f"all of the first {ENOUGH} answers were cut off at the token limit")
-        unreadable = counts["unparsed"] + counts["spoilt"]
-        if unreadable > ENOUGH / 2:
-            odd = next(s for s in samples if str(s.judgement.verdict) in ("unparsed", "None"))
-            self._warn(
-                f"{unreadable} of the first {ENOUGH} answers could not be read by the parse "
-                f"function; one of them: {odd.prediction[:200]!r}"
-            )
+        if counts["spoilt"] > ENOUGH / 2:
+            self._warn(f"the postprocess function failed on {counts['spoilt']} of the first "
+                       f"{ENOUGH} answers; {_one_of(samples, 'None')}")  # fmt: skip
+        if counts["unparsed"] > ENOUGH / 2:
+            self._warn(f"{counts['unparsed']} of the first {ENOUGH} answers could not be read by "
+                       f"the parse function; {_one_of(samples, 'unparsed')}")  # fmt: skip
+
+
+def _one_of(samples: Sequence[ScoredSample], verdict: str) -> str:
+    odd = next(sample for sample in samples if str(sample.judgement.verdict) == verdict)
+    return f"one of them: {odd.prediction[:200]!r}"
 
 
 def _kind_of(record: Record) -> tuple[Any, ...]:

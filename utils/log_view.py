@@ -44,11 +44,30 @@ def run_to_score(
 
     def fits(run: LoggedRun) -> tuple[bool, ...]:
         holds_some = run.covers(mode) or mode == EVERYTHING
-        covers, most = run.covers(mode), run.begin.get("limit")
-        is_enough = most is None or (limit is not None and most >= limit)
+        covers, is_enough = run.covers(mode), _is_enough(run, limit)
         return holds_some, covers and is_enough, is_enough, covers
 
     return max(reversed(runs), key=fits, default=None)
+
+
+def log_to_score(logs: Sequence[Path], mode: str, limit: int | None = None) -> Path:
+    """The log that `--mode eval` scores.
+
+    That is the newest one with a run of the mode and of as many samples as are wanted, for the same
+    reason; without any the newest one.
+
+    Args:
+        logs: the newest first, at least one.
+    """
+    for log in logs:
+        if any(run.covers(mode) and _is_enough(run, limit) for run in runs_of(log)):
+            return log
+    return logs[0]
+
+
+def _is_enough(run: LoggedRun, limit: int | None) -> bool:
+    most = run.begin.get("limit")
+    return most is None or (limit is not None and most >= limit)
 
 
 class LogView:

@@ -243,7 +243,7 @@ class AnswerIndex:
     """
 
     _by_fingerprint: dict[tuple[str, int, str], StoredAnswer] = field(default_factory=dict)
-    _newest: dict[tuple[str, int], StoredAnswer] = field(default_factory=dict)
+    _of_sample: dict[tuple[str, int], list[StoredAnswer]] = field(default_factory=dict)
 
     @classmethod
     def of_logs(
@@ -271,7 +271,7 @@ class AnswerIndex:
         found.sort(key=lambda item: (item[0], item[3].path == own))
         for _, key, trial, stored in found:
             index._by_fingerprint[key, trial, stored.fingerprint] = stored
-            index._newest[key, trial] = stored
+            index._of_sample.setdefault((key, trial), []).append(stored)
         return index
 
     def find(self, key: str, trial: int, fingerprint: str) -> StoredAnswer | None:
@@ -280,7 +280,7 @@ class AnswerIndex:
 
     def knows(self, key: str, trial: int) -> bool:
         """Whether there is any record of this sample."""
-        return (key, trial) in self._newest
+        return (key, trial) in self._of_sample
 
     def reason_to_ask(
         self, key: str, trial: int, fingerprint: str, parts: Mapping[str, str]
@@ -289,14 +289,18 @@ class AnswerIndex:
         found = self.find(key, trial, fingerprint)
         if found is not None:
             return f"{found.status} last time"  # failed, or refused and asked again on demand
-        before = self._newest.get((key, trial))
+        before = self._of_sample.get((key, trial))
         if before is None:
             return "new"
-        if not before.parts:
+        if not before[-1].parts:
             return "failed last time"
-        changed = [part for part in ("prompt", "picture", "settings")
-                   if before.parts.get(part) != parts.get(part)]  # fmt: skip
+        # Of equally near ones the newest.
+        changed = min((_changes(each.parts, parts) for each in reversed(before)), key=len)
         return " and ".join(changed or ["request"]) + " changed"
+
+
+def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    return [part for part in ("prompt", "picture", "settings") if before.get(part) != now.get(part)]
 
 
 def turn_key(key: str, number: int) -> str:

@@ -175,14 +175,10 @@ class RunFolder:
             link.unlink(missing_ok=True)
 
 
-def newest_log(work_dir: Path, model: str, dataset: str) -> tuple[RunFolder, Path] | None:
-    """The log with the newest run record of a model and data set, for `--mode eval`."""
+def logs_by_age(work_dir: Path, model: str, dataset: str) -> list[Path]:
+    """All logs of a model and data set, the one with the newest run record first."""
     probe = RunFolder(model, work_dir / safe_name(model) / "T00000000_Gnone")
-    logs = probe.all_logs(dataset)
-    if not logs:
-        return None
-    newest = max(logs, key=last_start)
-    return RunFolder(model, newest.parent), newest
+    return sorted(probe.all_logs(dataset), key=last_start, reverse=True)
 
 
 def last_start(log: Path) -> str:

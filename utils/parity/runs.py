@@ -13,7 +13,7 @@ from utils.parity.causes import explained
 from utils.parity.sides import Side
 from utils.parity.table import render, write_csv
 from utils.plan import Plan
-from utils.run_folder import last_start, newest_log, safe_name
+from utils.run_folder import RunFolder, last_start, logs_by_age, safe_name
 
 
 def two_plans(plan: Plan, other: Plan, wanted: Sequence[str]) -> list[Plan]:
@@ -91,10 +91,10 @@ def compare_plans(plans: Sequence[Plan], side_of: Callable[[Plan], Side]) -> int
 def _samples(plan: Plan, dataset: str) -> dict[str, Facts]:
     """The samples of the newest run, by key; none where it was not scored."""
     [name] = plan.models
-    found = newest_log(plan.options.work_dir, name, dataset)
-    if found is None:
+    logs = logs_by_age(plan.options.work_dir, name, dataset)
+    if not logs:
         return {}
-    folder, log = found
+    log, folder = logs[0], RunFolder(name, logs[0].parent)
     files = [folder.file(dataset, SAMPLES_SUFFIX, partial=part) for part in (False, True)]
     written = [path for path in files if path.exists()]
     if not written:
