@@ -137,31 +137,32 @@ def _typing_error_of(name: str) -> str | None:
     return best if best is not None and edits(name, best) <= _FAR else None
 
 
-def unknown_arguments(model: Any, function_name: str, generate_cfg: Mapping[str, Any]) -> list[str]:
-    """Arguments that a loaded model's generate method does not take, one line each.
+def unknown_arguments(
+    model_class: type,
+    function_name: str,
+    generate_cfg: Mapping[str, Any],
+    own_settings: Mapping[str, Any],
+) -> list[str]:
+    """Arguments that the generate method of a model's class does not take, one line each.
 
     Args:
-        model: the loaded model.
-        function_name: of its method; one of the model's own that takes `**kwargs` may use any.
+        function_name: of the method; one of the class's own that takes `**kwargs` may use any.
         generate_cfg: the config's arguments.
+        own_settings: those that the checkpoint brings along count as known.
     """
-    named, takes_any = _parameters(getattr(model, function_name))
+    named, takes_any = _parameters(getattr(model_class, function_name))
     if function_name == "generate":
-        if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
-            return []  # its encoder and decoder have arguments of their own
         from transformers.utils import TransformersKwargs
 
         named |= GENERATION_SETTINGS | frozenset(TransformersKwargs.__annotations__)
         for other in ("forward", "prepare_inputs_for_generation"):
-            named |= _parameters(getattr(model, other, None))[0]
-        held = getattr(model, "generation_config", None)
-        if held is not None:  # settings of the checkpoint's own count as known too
-            named |= frozenset(held.to_dict())
+            named |= _parameters(getattr(model_class, other, None))[0]
+        named |= frozenset(own_settings)
     elif takes_any:
         return []
     return [
-        f"generate_cfg.{name}: {type(model).__name__}.{function_name} has no such argument"
-        + did_you_mean(name, sorted(named))
+        f"generate_cfg.{name}: {model_class.__name__}.{function_name} has no such argument"
+        + did_you_mean(name, sorted(named - {"self"}))
         for name, value in generate_cfg.items()
         if name not in named and value is not None
     ]

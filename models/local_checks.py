@@ -6,8 +6,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from models.generate_arguments import unknown_arguments
-from models.local_loading import Loaded
+from models.checkpoint import read_generation_config, settings_folder
+from models.generate_arguments import GENERATION_SETTINGS, unknown_arguments
+from models.local_loading import Loaded, class_of
 from models.local_pictures import resizes_by_area
 from models.local_settings import generation_notes, generation_problems
 from utils.errors import UserError
@@ -30,19 +31,55 @@ def check_generation(
     Raises:
         UserError: it cannot work with this config.
     """
-    if not callable(getattr(loaded.model, generate_function, None)):
-        raise UserError(
-            f"model {model_name!r}: generate_function {generate_function!r} is no method "
-            f'of {type(loaded.model).__name__}; most models have "generate"'
-        )
-    problems = unknown_arguments(loaded.model, generate_function, generate_cfg)
-    if generate_function == "generate":
+    problems = _method_problems(
+        type(loaded.model), loaded.model.config, generate_function, generate_cfg, loaded.generation
+    )
+    if not problems and generate_function == "generate":
         problems += generation_problems(generate_cfg, loaded.generation, batch_size)
         real = generation_notes(generate_cfg, loaded.generation, batch_size)
         if not problems and real != generation_notes(generate_cfg, announced, batch_size):
             print("\n".join(["with the settings of the checkpoint as it was loaded:", *real]))
     if problems:
         raise UserError([f"model {model_name!r}: {problem}" for problem in problems])
+
+
+def method_problems(
+    model_path: str, generate_function: str, generate_cfg: Mapping[str, Any]
+) -> list[str]:
+    """The same of the checkpoint's class, before any weights are loaded; one line each.
+
+    Importing it takes seconds, so only what is not plain is looked up. A class that cannot be told
+    without loading is looked at when it is there.
+    """
+    folder = settings_folder(model_path)
+    plain = generate_function == "generate" and generate_cfg.keys() <= GENERATION_SETTINGS
+    if plain or folder is None or not (folder / "config.json").is_file():
+        return []
+    try:
+        config, model_class = class_of(folder)
+    except UserError as error:
+        return list(error.problems)
+    if model_class is None:
+        return []
+    brought = read_generation_config(model_path)
+    return _method_problems(model_class, config, generate_function, generate_cfg, brought)
+
+
+def _method_problems(
+    model_class: type,
+    config: Any,
+    generate_function: str,
+    generate_cfg: Mapping[str, Any],
+    own_settings: Mapping[str, Any],
+) -> list[str]:
+    if not callable(getattr(model_class, generate_function, None)):
+        return [
+            f"generate_function {generate_function!r} is no method of {model_class.__name__}; "
+            'most models have "generate"'
+        ]
+    if generate_function == "generate" and getattr(config, "is_encoder_decoder", False):
+        return []  # its encoder and decoder have arguments of their own
+    return unknown_arguments(model_class, generate_function, generate_cfg, own_settings)
 
 
 def check_default_preprocessing(model_name: str, processor: Any, limits: Mapping[str, int]) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from models.checkpoint import hub_commit, is_hub_id
@@ -90,9 +91,7 @@ def load(
         )
         model = model.eval()
     except Exception as error:
-        raise UserError(
-            f"{model_path}: the checkpoint cannot be loaded: {type(error).__name__}: {error}"
-        ) from error
+        raise _not_loadable(model_path, error) from error
     if problem := _made_up_weights(report):
         raise UserError(f"{model_path}: {problem}")
     tokenizer = getattr(processor, "tokenizer", processor)
@@ -114,6 +113,12 @@ def load(
         end_ids=frozenset(_end_ids(model, tokenizer)),
         attention=str(getattr(model.config, "_attn_implementation", attention)),
         generation=_own_settings(model),
+    )
+
+
+def _not_loadable(model_path: str | Path, error: Exception) -> UserError:
+    return UserError(
+        f"{model_path}: the checkpoint cannot be loaded: {type(error).__name__}: {error}"
     )
 
 
@@ -152,6 +157,25 @@ def device_of_this_rank(torch: Any) -> str:
     device = f"cuda:{local_rank % torch.cuda.device_count()}"
     torch.cuda.set_device(device)
     return device
+
+
+def class_of(folder: Path) -> tuple[Any, type | None]:
+    """The configuration and class of a checkpoint, without its weights.
+
+    Returns:
+        The class is None where the library finds it only as it loads the checkpoint.
+
+    Raises:
+        UserError: the library does not understand the configuration.
+    """
+    import transformers
+
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    except Exception as error:
+        raise _not_loadable(folder, error) from error
+    found = _model_class(transformers, config)
+    return config, None if found is transformers.AutoModelForImageTextToText else found
 
 
 def _model_class(transformers: Any, config: Any) -> Any:

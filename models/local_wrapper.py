@@ -15,7 +15,11 @@ from typing import Any
 
 from models import checkpoint
 from models.local_batching import Account, Batcher, OutOfMemory, largest
-from models.local_checks import check_default_preprocessing, check_generation
+from models.local_checks import (
+    check_default_preprocessing,
+    check_generation,
+    method_problems,
+)
 from models.local_completions import Encoded, model_failure
 from models.local_defaults import (
     DEFAULTS_VERSION,
@@ -137,7 +141,7 @@ class LocalModelWrapper(WrapperDefaults):
         if self.generate_function == "generate":  # another method knows its arguments itself
             brought = checkpoint.read_generation_config(self.model_path)
             found += generation_problems(self.generate_cfg, brought, self.batch_size)
-        return found
+        return found or method_problems(self.model_path, self.generate_function, self.generate_cfg)
 
     def notes_before(self) -> list[str]:
         """What the generate method will use, the checkpoint's own settings included."""

@@ -253,6 +253,9 @@ def test_a_check_finds_what_would_fail_every_sample_all_at_once(llava, tmp_path)
         "bare": {**entry, "model_path": str(bare)},
         "blind": {**entry, "model_path": str(blind)},
         "hasty": {**entry, "generate_cfg": {"max_time": 1}, "batch_size": "auto"},
+        "foreign": {**entry, "generate_cfg": {"max_new_tokens": 2, "fancy_arg": 2}},
+        "other": {**entry, "generate_function": "chat"},
+        "right": {**entry, "generate_cfg": {"logits_to_keep": 1}},
     }
     with MockServer() as server:
         stage = Stage.make(tmp_path / "stage", server, [("os_web", (90, 60))])
@@ -266,7 +269,9 @@ def test_a_check_finds_what_would_fail_every_sample_all_at_once(llava, tmp_path)
         "no chat template in it",
         "its model takes no pictures",
         "max_time 1 is the time of a whole batch",
-        "5 problems. Nothing was run.",
+        "generate_cfg.fancy_arg: LlavaForConditionalGeneration.generate has no such argument",
+        "generate_function 'chat' is no method of LlavaForConditionalGeneration",
+        "7 problems. Nothing was run.",
     ):
         assert told in ran.output
 
