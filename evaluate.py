@@ -323,6 +323,9 @@ def _side_of(plan: Plan) -> Side:
         checkpoint_settings=checkpoint.read_generation_config(entry.model_path),
         vision=checkpoint.vision_settings(entry.model_path),
         serve_args=entry.serve_args,
+        precision={"dtype": entry.dtype, "attn_implementation": entry.attn_implementation}
+        if entry.imp_type == "transformers"
+        else {},
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 from models.checkpoint import read_generation_config, settings_folder
 from models.generate_arguments import GENERATION_SETTINGS, unknown_arguments
-from models.local_loading import Loaded, class_of
+from models.local_loading import Loaded, class_of, placement_of
 from models.local_pictures import resizes_by_area
 from models.local_settings import generation_notes, generation_problems
 from utils.errors import UserError
@@ -41,6 +42,8 @@ def check_generation(
             print("\n".join(["with the settings of the checkpoint as it was loaded:", *real]))
     if problems:
         raise UserError([f"model {model_name!r}: {problem}" for problem in problems])
+    of_rank = f" by rank {os.environ['RANK']}" if os.environ.get("RANK") else ""
+    print(f"loaded{of_rank}: {placement_of(loaded)}")
 
 
 def method_problems(

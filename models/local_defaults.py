@@ -14,7 +14,7 @@ from typing import Any
 from models.local_pictures import pixel_limits, resizes_by_area
 from utils.contracts import Message
 
-DEFAULTS_VERSION = 1
+DEFAULTS_VERSION = 2
 """Raise it when the functions below make other inputs or replies: older answers count no more."""
 
 
@@ -31,11 +31,11 @@ def default_preprocess_function(
             pixels within which pictures are resized, once.
 
     Raises:
-        ValueError: a message is neither text nor image, or a system message is no text.
+        ValueError: a message is neither text nor image, a system message is no text, or the chat
+            template leaves out what a message says.
     """
     turns = turns_of(message)
-    text = processor.apply_chat_template([turns], tokenize=False, add_generation_prompt=True)
-    return model_inputs(text, turns, model, processor, **kwargs)
+    return model_inputs(_prompt_text(turns, processor), turns, model, processor, **kwargs)
 
 
 def default_postprocess_function(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:  # noqa: ARG001
@@ -87,6 +87,46 @@ def _content_part(part: Message) -> dict[str, Any]:
     raise ValueError(f'message type {part["type"]!r} is neither "text" nor "image"')
 
 
+def _prompt_text(turns: list[dict[str, Any]], processor: Any) -> str:
+    """What the checkpoint's chat template makes of the turns, with all that they say in it."""
+    from jinja2 import TemplateError
+
+    def rendered(conversation: list[dict[str, Any]]) -> str:
+        options = {"tokenize": False, "add_generation_prompt": True}
+        return str(processor.apply_chat_template([conversation], **options)[0])
+
+    try:
+        text = rendered(turns)
+        if not _left_out(turns, text):
+            return text
+    except TemplateError:
+        if all(turn["role"] != "system" for turn in turns):
+            raise
+    # Templates that go through the parts of every turn find none in a plain text.
+    text = rendered([{**turn, "content": _text_parts(turn["content"])} for turn in turns])
+    if lost := _left_out(turns, text):
+        hint = 'set kwargs.system_prompt to "model_default", or ' if lost == "system" else ""
+        raise ValueError(
+            f"the checkpoint's chat template leaves out the text of the {lost} message; {hint}write"
+            " a preprocess_function"
+        )
+    return text
+
+
+def _text_parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _left_out(turns: list[dict[str, Any]], text: str) -> str | None:
+    """The role of a turn whose words are not in the prompt; blanks aside, which templates trim."""
+    there = "".join(text.split())
+    for turn in turns:
+        for part in _text_parts(turn["content"]):
+            if "".join(part.get("text", "").split()) not in there:
+                return str(turn["role"])
+    return None
+
+
 def model_inputs(
     text: str | list[str],
     turns: list[dict[str, Any]],
@@ -118,14 +158,22 @@ def model_inputs(
         options["do_resize"] = False
     elif pictures:
         images = [_opened(part["image"]) for part in pictures]
+    texts = [text] if isinstance(text, str) else text
+    begin = getattr(processor.tokenizer, "bos_token", None)
+    if begin and texts[0].startswith(begin):  # the tokenizer would put another one in front of it
+        options["add_special_tokens"] = False
     inputs = processor(
-        text=[text] if isinstance(text, str) else text,
+        text=texts,
         images=images,
         padding=True,
         return_tensors="pt",
         **options,
     )
-    return inputs.to(model.device)  # type: ignore[no-any-return]
+    inputs = inputs.to(model.device)
+    if images:
+        # They come in float32, and not every vision tower casts them to its own precision.
+        inputs = inputs.to(model.dtype)
+    return inputs  # type: ignore[no-any-return]
 
 
 def _resized(pictures: list[dict[str, Any]], image_processor: Any, settings: Any) -> list[Any]:

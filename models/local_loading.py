@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.checkpoint import hub_commit, is_hub_id
+from models.checkpoint import cuda_present, cuda_wanted, hub_commit, is_hub_id
 from models.local_pictures import pixel_limits, resizes_by_area
+from models.local_settings import ranks_here
 from utils.environment import at_home
 from utils.errors import UserError
 
@@ -66,6 +67,7 @@ def load(
     import torch
     import transformers
 
+    on_cuda = _is_for_cuda(torch, device_map)
     source = model_path
     options: dict[str, Any] = {"trust_remote_code": False}
     if is_hub_id(model_path):
@@ -75,12 +77,12 @@ def load(
     try:
         config = transformers.AutoConfig.from_pretrained(source, **options)
         processor = transformers.AutoProcessor.from_pretrained(source, **options)
-        on_cuda = torch.cuda.is_available() and device_map != "cpu"
         torch_dtype = dtype or ("auto" if on_cuda else "float32")
         model_class = _model_class(transformers, config)
         attention = _attention(attn_implementation, model_class, config, torch_dtype, on_cuda)
-        device = device_of_this_rank(torch) if on_cuda else None
-        placement = device_map if device_map is not None else device
+        placement = device_map
+        if placement is None and on_cuda:
+            placement = device_of_this_rank(torch)
         model, report = model_class.from_pretrained(
             source,
             dtype=torch_dtype if torch_dtype == "auto" else getattr(torch, torch_dtype),
@@ -148,15 +150,55 @@ def _own_settings(model: Any) -> dict[str, Any]:
     return {key: value for key, value in settings.items() if value is not None}
 
 
+def _is_for_cuda(torch: Any, device_map: Any) -> bool:
+    """Whether the model goes to a CUDA device.
+
+    Raises:
+        UserError: there is one that torch cannot use, and the CPU is not what is meant.
+    """
+    if device_map == "cpu":
+        return False
+    if torch.cuda.is_available():
+        return True
+    if not cuda_present():
+        return False
+    why = (
+        "this machine has a CUDA device that torch cannot use: the driver is too old for this "
+        "torch, or this torch was built without CUDA"
+    )
+    if cuda_wanted(device_map) or ranks_here() > 1:  # a slow rank would hold up the others
+        raise UserError(f'{why}; mend that, or set device_map to "cpu"')
+    print(f"warning: {why}. The model runs on the CPU, in float32", file=sys.stderr)
+    return False
+
+
 def device_of_this_rank(torch: Any) -> str:
     """The CUDA device of this process: under torchrun each has one of its own.
 
     It becomes the current one too, because users' functions say `.to("cuda")`.
     """
-    local_rank = int(os.environ.get("LOCAL_RANK") or 0)
-    device = f"cuda:{local_rank % torch.cuda.device_count()}"
+    local_rank, devices = int(os.environ.get("LOCAL_RANK") or 0), torch.cuda.device_count()
+    if 1 < devices < ranks_here():  # with one each rank may have been shown its own
+        print(
+            f"warning: {ranks_here()} ranks share {devices} CUDA devices, so some hold two copies",
+            file=sys.stderr,
+        )
+    device = f"cuda:{local_rank % devices}"
     torch.cuda.set_device(device)
     return device
+
+
+def placement_of(loaded: Loaded) -> str:
+    """Where and how a model runs: "cuda:1 (NVIDIA H100 80GB HBM3), bfloat16, sdpa"."""
+    import torch
+
+    spread = getattr(loaded.model, "hf_device_map", None) or {}
+    devices = sorted({str(device) for device in spread.values()}) or [str(loaded.model.device)]
+    if len(devices) == 1 and loaded.model.device.type == "cuda":
+        devices = [f"{loaded.model.device} ({torch.cuda.get_device_name(loaded.model.device)})"]
+    return f"{', '.join(devices)}, {str(loaded.model.dtype).removeprefix('torch.')}, " + (
+        loaded.attention
+    )
 
 
 def class_of(folder: Path) -> tuple[Any, type | None]:

@@ -23,10 +23,16 @@ def placement_problems(device_map: Any, dtype: str | None, batch_size: Any) -> l
             f"device_map {device_map!r} asks for CUDA, and this machine has no usable CUDA device; "
             "leave device_map out to run on what is there"
         )
-    if isinstance(device_map, str) and device_map in SPREADING and _ranks() > 1:
+    copies = ranks_here()
+    if isinstance(device_map, str) and device_map in SPREADING and copies > 1:
         found.append(
             f"device_map {device_map!r} spreads the model over all GPUs, and torchrun starts "
-            f"{_ranks()} copies of it; leave device_map out, or start without torchrun"
+            f"{copies} copies of it; leave device_map out, or start without torchrun"
+        )
+    elif copies > 1 and cuda_wanted(device_map) and device_map != "cuda":
+        found.append(
+            f"device_map {device_map!r} puts all {copies} copies that torchrun starts onto one "
+            "device; leave device_map out, then each takes one of its own"
         )
     if dtype and dtype not in DTYPES:
         found.append(f"dtype {dtype!r} is unknown; known: {', '.join(DTYPES)}")
@@ -35,9 +41,9 @@ def placement_problems(device_map: Any, dtype: str | None, batch_size: Any) -> l
     return found
 
 
-def _ranks() -> int:
-    """How many processes torchrun has started."""
-    count = os.environ.get("WORLD_SIZE", "1")
+def ranks_here() -> int:
+    """How many processes torchrun has started on this machine."""
+    count = os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("WORLD_SIZE", "1")
     return int(count) if count.isdigit() else 1
 
 

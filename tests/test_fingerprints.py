@@ -1,5 +1,6 @@
 """Hashes of data and of code: what they notice, and what they do not mind."""
 
+import ast
 import importlib
 import linecache
 import re
@@ -288,3 +289,18 @@ def test_the_code_as_text_mentions_what_a_helper_reads(hash_of, tmp_path):
         helper="def inner(k):\n    return k['my_setting']\n",
     )
     assert "my_setting" in code_text(sys.modules["mine"].start)
+
+
+def test_parsing_in_another_thread_is_no_failure(hash_of, monkeypatch):
+    calm, troubles = hash_of(PLAIN), [SystemError("AST constructor recursion depth mismatch")]
+    parse = ast.parse
+
+    def troubled(*arguments, **options):
+        if troubles:
+            raise troubles.pop()
+        return parse(*arguments, **options)
+
+    monkeypatch.setattr(ast, "parse", troubled)
+
+    assert hash_of(PLAIN) == calm
+    assert troubles == []

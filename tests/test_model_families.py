@@ -18,6 +18,7 @@ from models.local_wrapper import LocalModelWrapper
 from tests.support import tiny_checkpoint
 from tests.support.mock_server import MockServer
 from tests.support.stage import L2, Stage
+from utils.contracts import UserFunctionError
 from utils.errors import StopRun
 
 
@@ -49,6 +50,104 @@ def test_a_model_with_a_chat_template_answers_through_the_default_functions(llav
     assert len(set(alone)) > 3
     assert [generation.text for generation in wrapper.generate_encoded(encoded)] == alone
     assert encoded[0].sizes.seen_wh is None  # its grid says nothing about the whole picture
+
+
+# Forms in which checkpoints of other families write their turns.
+FOR_EVERY_PART = (
+    "{% for message in messages %}{{ message['role'] | upper }}: "
+    "{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<|image_pad|>{% endif %}{% if part['type'] == 'text' %}"
+    "{{ part['text'] | trim }}{% endif %}{% endfor %}\n{% endfor %}ASSISTANT:"
+)
+INDEXED = FOR_EVERY_PART.replace("{% for part", "{{ message['content'][0].type[0] }}{% for part")
+WITHOUT_SYSTEM = FOR_EVERY_PART.replace(
+    "in messages %}", "in messages if message['role'] != 'system' %}"
+)
+REFUSING = (
+    "{{ raise_exception('System role not supported') if messages[0]['role'] == 'system' }}"
+    + FOR_EVERY_PART
+)
+ONLY_TEXTS = "{% for message in messages %}{{ message['role'] if message['content'] is iterable }}{% endfor %}<|image_pad|>"
+
+
+def with_template(llava, tmp_path, template):
+    folder = copied(llava, tmp_path / "other")
+    (folder / "chat_template.jinja").write_text(template)
+    return LocalModelWrapper("m", model_path=str(folder), generate_cfg={"max_new_tokens": 2})
+
+
+def prompt_of(wrapper, messages):
+    ids = wrapper.encode(wrapper.request(messages, L2)).inputs["input_ids"][0]
+    return wrapper._loaded.processor.tokenizer.decode(ids)
+
+
+SYSTEM = {"role": "system", "type": "text", "value": "You are  a GUI agent.\n"}
+
+
+@pytest.mark.parametrize("template", [FOR_EVERY_PART, INDEXED])
+def test_a_template_that_reads_parts_only_gets_the_system_prompt_too(
+    template, llava, questions, tmp_path
+):
+    wrapper = with_template(llava, tmp_path, template)
+
+    shown = prompt_of(wrapper, [SYSTEM, *questions[0]])
+
+    assert "You are  a GUI agent." in shown
+    assert "Where?" in shown
+
+
+@pytest.mark.parametrize(("template", "why"), [
+    (WITHOUT_SYSTEM, 'leaves out the text of the system message; set kwargs.system_prompt to "model_default"'),
+    (REFUSING, "System role not supported"),
+])  # fmt: skip
+def test_a_system_prompt_that_a_template_has_no_place_for_is_never_dropped_silently(
+    template, why, llava, questions, tmp_path
+):
+    wrapper = with_template(llava, tmp_path, template)
+
+    with pytest.raises(UserFunctionError, match=why):
+        prompt_of(wrapper, [SYSTEM, *questions[0]])
+
+    assert "Where?" in prompt_of(wrapper, questions[0])
+
+
+def test_a_template_that_leaves_out_the_question_says_what_to_write(llava, questions, tmp_path):
+    wrapper = with_template(llava, tmp_path, ONLY_TEXTS)
+
+    with pytest.raises(UserFunctionError, match=r"of the user message; write a preprocess_functio"):
+        prompt_of(wrapper, questions[0])
+
+
+@pytest.mark.parametrize("template_begins", [True, False])
+def test_a_prompt_begins_with_one_token_of_beginning(template_begins, llava, questions, tmp_path):
+    from tokenizers import Tokenizer, processors
+
+    folder = copied(llava, tmp_path / "bos")
+    begin = "<|im_start|>"
+    inner = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    inner.post_processor = processors.TemplateProcessing(
+        single=f"{begin} $A", special_tokens=[(begin, inner.token_to_id(begin))]
+    )
+    inner.save(str(folder / "tokenizer.json"))
+    edited(folder / "tokenizer_config.json", bos_token=begin)
+    template = ("{{ bos_token }}" if template_begins else "") + FOR_EVERY_PART
+    (folder / "chat_template.jinja").write_text(template)
+    wrapper = LocalModelWrapper("m", model_path=str(folder))
+
+    shown = prompt_of(wrapper, questions[0])
+
+    assert shown.startswith(begin + "USER: ")
+    assert shown.count(begin) == 1
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_pictures_come_in_the_precision_of_the_model(dtype, llava, questions):
+    wrapper = LocalModelWrapper("m", model_path=str(llava), dtype=dtype, device_map="cpu")
+
+    inputs = wrapper.encode(wrapper.request(questions[0], L2)).inputs
+
+    assert inputs["pixel_values"].dtype == getattr(torch, dtype)
+    assert inputs["input_ids"].dtype == torch.int64
 
 
 def test_a_checkpoint_without_a_chat_template_says_what_to_write(tmp_path):

@@ -23,6 +23,7 @@ def local(**settings):
     return side_of(
         "local", kind="transformers", generate_cfg=settings.pop("generate_cfg", {"max_new_tokens": 8}),
         kwargs=settings.pop("kwargs", {}), checkpoint_settings=settings.pop("brought", {}), vision=VISION,
+        precision={"dtype": None, "attn_implementation": None, **settings},
     )  # fmt: skip
 
 
@@ -97,6 +98,9 @@ OURS = facts(**seen(560, 280))
         ]
     ],
     (OURS, facts("no"), local(), served(), "arithmetic", "dtype, attention kernel or batching"),
+    (OURS, facts("no"), local(dtype="float32"), local(dtype="float16", attn_implementation="eager"), "arithmetic",
+     "but attn_implementation unset in local, eager in local; dtype float32 in local, float16 in local"),
+    (OURS, facts("no"), local(dtype="float16"), served(), "arithmetic", "dtype, attention kernel or batching"),
     (OURS, facts("no", usage={}), local(), served(), "arithmetic", "prompt tokens are not known"),
 ])  # fmt: skip
 def test_the_first_difference_is_the_cause(ours, theirs, a, b, cause, told):

@@ -8,6 +8,7 @@ that reformatting costs nothing and a changed helper is noticed.
 from __future__ import annotations
 
 import ast
+import contextlib
 import enum
 import functools
 import hashlib
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
+PARSING_ATTEMPTS = 10
 DIGEST_LENGTH = 32  # hex digits: 128 bits, no accidental collisions, short in logs
 
 
@@ -215,9 +217,18 @@ def _source_file(value: Any) -> Path | None:
 
 
 def _tree_of(target: Any) -> ast.AST | None:
+    """The source's tree; None where there is no source to be had."""
+    for _ in range(PARSING_ATTEMPTS - 1):
+        # CPython 3.11 counts the depth of all threads' parsing together, and then finds it wrong;
+        # tracebacks that are made in another thread parse, too.
+        with contextlib.suppress(SystemError):
+            return _parsed(target)
+    return _parsed(target)
+
+
+def _parsed(target: Any) -> ast.AST | None:
     try:
-        source = textwrap.dedent(inspect.getsource(target))
-        return ast.parse(source)
+        return ast.parse(textwrap.dedent(inspect.getsource(target)))
     except (OSError, TypeError, SyntaxError):  # no file; a lambda cut out of the middle of a call
         return None
 

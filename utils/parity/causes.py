@@ -9,7 +9,7 @@ from typing import Any
 
 from utils.coordinates import shown_wh
 from utils.facts import Facts
-from utils.parity.sides import Side, setting_differences
+from utils.parity.sides import Side, precision_differences, setting_differences
 
 LONGEST_SHOWN_TEXT = 80  # characters
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]*\|>")
@@ -95,6 +95,8 @@ def _first_difference(
         return None, ""
     if different := setting_differences(a, b):
         return "generation settings", "; ".join(different)
+    if rounding := precision_differences(a, b):
+        return "arithmetic", f"same messages, pictures and settings, but {'; '.join(rounding)}"
     unknown = "" if gap is not None else ", prompt tokens are not known on both sides"
     return "arithmetic", (
         "same messages, pictures and settings"

@@ -39,6 +39,8 @@ class Side:
         sampling: generation settings by name, as far as config or checkpoint has any.
         factor: multiple in pixels that the checkpoint's pictures are resized to; None: unknown.
         limits: candidates for its resize, the likeliest first.
+        precision: "dtype" and "attn_implementation" of the entry, None where it leaves them to the
+            machine; without those that are a server's own business.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Side:
     sampling: Mapping[str, Any]
     factor: int | None = None
     limits: tuple[PixelLimits, ...] = field(default_factory=tuple)
+    precision: Mapping[str, str | None] = field(default_factory=dict)
 
     def picture_tokens(self, file_wh: WH, limits: PixelLimits) -> int:
         """Tokens of a picture of this size after a resize within `limits`."""
@@ -63,6 +66,7 @@ def side_of(
     checkpoint_settings: Mapping[str, Any],
     vision: Mapping[str, Any],
     serve_args: Any = None,
+    precision: Mapping[str, str | None] | None = None,
 ) -> Side:
     """A model entry as a side.
 
@@ -73,6 +77,7 @@ def side_of(
         vision: "patch_size", "merge_size", "shortest_edge", "longest_edge" of its checkpoint's
             image processor, as far as known.
         serve_args: of an entry whose server the program starts.
+        precision: "dtype" and "attn_implementation" of an entry that runs in this process.
     """
     words = serve_words(serve_args) if kind == "vllm" and serve_args else []
     given = {name: " ".join(values) for name, values in options(words)[1]}
@@ -90,6 +95,7 @@ def side_of(
         sampling,
         factor,
         tuple(_limits(_asked_limits(kind, kwargs, generate_cfg, given), vision)),
+        {"dtype": given.get("dtype")} if kind == "vllm" else precision or {},
     )
 
 
@@ -130,4 +136,14 @@ def setting_differences(a: Side, b: Side) -> list[str]:
     return [
         f"{name} {ours} in {a.name}, {theirs} in {b.name}"
         for name, ours, theirs in differences(a.sampling, b.sampling)
+    ]
+
+
+def precision_differences(a: Side, b: Side) -> list[str]:
+    """In what numbers the two compute, where both entries say it and not the same."""
+    return [
+        f"{name} {a.precision[name] or 'unset'} in {a.name}, "
+        f"{b.precision[name] or 'unset'} in {b.name}"
+        for name in sorted(a.precision.keys() & b.precision.keys())
+        if (a.precision[name] or None) != (b.precision[name] or None)
     ]

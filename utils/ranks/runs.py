@@ -12,6 +12,7 @@ Notes of a model in the store of the group, each below `<model>/`:
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import socket
 import sys
@@ -34,7 +35,7 @@ from utils.ranks.store import GroupLost
 from utils.run_folder import RunFolder, safe_name
 
 START_FILE = ".start-"
-START_FILE_S = 10.0  # until a network file system shows a new file on all machines
+START_FILE_S = 30.0  # until a network file system shows a new file on all machines
 NOTHING_LEFT = 1_000_000_000  # a count of claimed pieces that no data set reaches
 
 
@@ -187,6 +188,18 @@ class LeadersPart:
         return self._group.heard(f"{self._folder.model}/{key}")
 
 
+def _is_there(file: Path) -> bool:
+    """Whether a file exists now.
+
+    A network file system may remember that it, or its folder, did not; opening a folder makes it
+    ask the server again.
+    """
+    for folder in reversed(file.parents[:3]):  # work-dir, model, run
+        with contextlib.suppress(OSError), os.scandir(folder):
+            pass
+    return file.exists()
+
+
 class FollowersPart:
     """The part of another rank in one model's run."""
 
@@ -211,7 +224,7 @@ class FollowersPart:
         start = Start(*told)
         folder = RunFolder(self._model, work_dir / safe_name(self._model) / start.folder)
         ends_s = time.monotonic() + START_FILE_S
-        while not (folder.path / start.start_file).exists():
+        while not _is_there(folder.path / start.start_file):
             self._group.check_in()  # for one that was given up the file is not kept
             if time.monotonic() > ends_s:
                 raise GroupLost(
