@@ -254,6 +254,7 @@ def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:
             t.Qwen2VLImageProcessor(),
             t.Qwen2VLVideoProcessor(),
         )
+    text["rope_parameters"]["mrope_interleaved"] = True  # as published; vLLM goes by it
     vision |= {**merged, "num_position_embeddings": 256, "deepstack_visual_indexes": [0]}
     halves = [0.5] * 3
     return (

@@ -2,7 +2,8 @@
 
 Random checkpoints say the same through vLLM as through transformers in this process, token for
 token (greedy, float32). They are made to say ASCII alone: where a reply ends inside a character of
-several bytes, the two libraries write the torn end differently.
+several bytes, the two libraries write the torn end differently. And they say at least one token: an
+empty answer counts as one in this process, and as none where a server may have lost it.
 """
 
 import json
@@ -47,9 +48,11 @@ class Place:
         common = {"model_path": str(self.checkpoint), "kwargs": KWARGS}
         self.config = runs.write_config(home / "c.json", model={
             "local": {**common, "imp_type": "transformers", "dtype": "float32", "device_map": "cpu",
-                      "generate_cfg": {"max_new_tokens": GREEDY_TOKENS, "do_sample": False}},
+                      "generate_cfg": {"max_new_tokens": GREEDY_TOKENS, "do_sample": False,
+                                       "min_new_tokens": 1}},
             "vllm": {**common, "imp_type": "vllm", "serve_args": SERVE_ARGS,
-                     "generate_cfg": {"max_tokens": GREEDY_TOKENS, "temperature": 0}},
+                     "generate_cfg": {"max_tokens": GREEDY_TOKENS, "temperature": 0,
+                                      "extra_body": {"min_tokens": 1}}},
         }, data={"GUIContentUnderstanding": {"mode": "easy"}, "GUIElementGrounding": {"mode": "all"}})  # fmt: skip
         (home / "tmp").mkdir()
         self.arguments = [
@@ -76,7 +79,7 @@ class Place:
         return found
 
 
-@pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl"])
+@pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl", "qwen3_vl"])
 def place(request, tmp_path_factory):
     """After a comparison of both ways."""
     assert os.environ.get("VLLM_PYTHON"), "VLLM_PYTHON must name a Python with vLLM: make test-vllm"
