@@ -7,7 +7,6 @@ While it does, the others prepare what comes next, so that the model waits as li
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import threading
 import time
@@ -17,16 +16,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from models.local_grouping import (
+    READY_BYTES,
+    encoder_count,
+    largest,
+    most_ahead,
+    nearest_in_length,
+)
 from models.local_memory import free_memory
 from utils.contracts import Abandoned, CallError
 from utils.errors import StopRun
 from utils.interrupt import GENERATING
 
-LARGEST_AUTO = 64
-LARGEST_AUTO_ON_CPU = 8  # there, memory that runs out ends the process instead of raising
 SECONDS_TO_END = 2.0  # for the batch that is under way when all is over
 GRACE_S = 0.02  # for requests that are just on their way, before a batch starts that is not full
-READY_BYTES = 4 * 1024**3  # of prepared inputs; pictures of 12 million pixels take 0.3 GB each
 
 
 class Sized(Protocol):
@@ -55,6 +58,7 @@ class _Waiting(Generic[Item, Result]):
     """One request that waits for its turn."""
 
     item: Item
+    nbytes: int  # asked of the item once: whoever waits to prepare more adds them up
     done: threading.Event = field(default_factory=threading.Event)
     result: Result | None = None
     error: BaseException | None = None
@@ -110,7 +114,8 @@ class Batcher(Generic[Item, Result]):
         self._is_generating = self._must_rest = False
         self._one_at_a_time = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._encoders = threading.BoundedSemaphore(_encoder_count())
+        self._encoders = threading.BoundedSemaphore(encoder_count())
+        self._largest_bytes: int | None = None  # of an item so far
         self._abandonments = 0
         self._closed = False
         self.account = Account()
@@ -187,8 +192,12 @@ class Batcher(Generic[Item, Result]):
     def _is_ahead(self) -> bool:
         """Whether more inputs would only take up memory; one may always be prepared."""
         coming = self._preparing + len(self._waiting)
-        ready_bytes = sum(waiting.item.nbytes for waiting in self._waiting)
-        return coming > self._size or (coming > 0 and ready_bytes > READY_BYTES)
+        if self._largest_bytes is None:  # the first ones show how much that is
+            return coming >= encoder_count()
+        if coming >= most_ahead(self._size):
+            return True
+        ready_bytes = sum(waiting.nbytes for waiting in self._waiting)
+        return coming > 0 and ready_bytes + self._preparing * self._largest_bytes > READY_BYTES
 
     def generate(self, item: Item) -> Result:
         """Waits until a batch with this item has been generated.
@@ -198,9 +207,10 @@ class Batcher(Generic[Item, Result]):
             StopRun: batches are not possible with such inputs.
             Abandoned: the run stopped before its turn.
         """
-        waiting: _Waiting[Item, Result] = _Waiting(item)
+        waiting: _Waiting[Item, Result] = _Waiting(item, item.nbytes)
         with self._changed:
             self._waiting.append(waiting)
+            self._largest_bytes = max(self._largest_bytes or 0, waiting.nbytes)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name=GENERATING, daemon=True)
                 self._thread.start()
@@ -247,29 +257,57 @@ class Batcher(Generic[Item, Result]):
                     self._changed.notify_all()
 
     def _answer(self, group: list[_Waiting[Item, Result]]) -> None:
-        began_s = time.monotonic()
         try:
-            results = self._run([waiting.item for waiting in group])
-        except OutOfMemory as error:
-            self._shrink(group, error)
+            self._run_for(group)
+        except OutOfMemory:
+            if len(group) > 1:
+                self._shrink(group)
+                return
         except CannotCollate as error:
             self._do_without_batches(group, error)
+            return
         except CallError as error:
             if len(group) == 1:
                 _settle(group[0], error)
-            else:  # one of them is to blame; the others have an answer
-                self._one_by_one(group)
+                return
         except BaseException as error:  # noqa: BLE001 - the threads that wait must hear of it
             for waiting in group:
                 _settle(waiting, error)
+            return
         else:
-            self.account.generating_s += time.monotonic() - began_s
-            self.account.batches += 1
-            self.account.samples += len(group)
-            for waiting, result in zip(group, results, strict=True):
-                waiting.result = result
-                waiting.done.set()
             self._grow(len(group))
+            return
+        # Outside of the handlers: their tracebacks held the tensors of what failed.
+        free_memory()
+        tries = 1 if len(group) == 1 else 2
+        for waiting in group:  # one of them is to blame; the others have an answer
+            self._answer_alone(waiting, tries)
+
+    def _answer_alone(self, waiting: _Waiting[Item, Result], tries: int) -> None:
+        """Generates for one; where memory runs out, so many times."""
+        problem = ""
+        for _ in range(tries):
+            try:
+                self._run_for([waiting])
+            except OutOfMemory as error:
+                problem = str(error)
+            except BaseException as error:  # noqa: BLE001 - as above
+                _settle(waiting, error)
+                return
+            else:
+                return
+            free_memory()
+        _settle(waiting, CallError("model", problem))
+
+    def _run_for(self, group: list[_Waiting[Item, Result]]) -> None:
+        began_s = time.monotonic()
+        results = self._run([waiting.item for waiting in group])
+        self.account.generating_s += time.monotonic() - began_s
+        self.account.batches += 1
+        self.account.samples += len(group)
+        for waiting, result in zip(group, results, strict=True):
+            waiting.result = result
+            waiting.done.set()
 
     def _next_group(self) -> list[_Waiting[Item, Result]] | None:
         """Blocks until there is a full batch, or nothing more is on its way; None: closed."""
@@ -282,8 +320,8 @@ class Batcher(Generic[Item, Result]):
                 if self._preparing or not count:
                     self._changed.wait()
                     continue
-                self._changed.wait(GRACE_S)
-                if count == len(self._waiting) and not self._preparing:
+                # Woken sooner: somebody has just prepared his inputs, and is on his way with them.
+                if not self._changed.wait(GRACE_S) and not self._preparing:
                     break
             if self._closed:
                 return None
@@ -306,10 +344,7 @@ class Batcher(Generic[Item, Result]):
                 self._size = min(2 * self._size, self._most)
                 self._changed.notify_all()
 
-    def _shrink(self, group: list[_Waiting[Item, Result]], error: OutOfMemory) -> None:
-        if len(group) == 1:
-            _settle(group[0], CallError("model", str(error)))
-            return
+    def _shrink(self, group: list[_Waiting[Item, Result]]) -> None:
         with self._changed:
             self._size = self._most = max(1, len(group) // 2)
             self._waiting.extendleft(reversed(group))
@@ -328,29 +363,6 @@ class Batcher(Generic[Item, Result]):
             self._size = self._most = 1
             self._waiting.extendleft(reversed(group))
 
-    def _one_by_one(self, group: list[_Waiting[Item, Result]]) -> None:
-        for waiting in group:
-            try:
-                [waiting.result] = self._run([waiting.item])
-                waiting.done.set()
-            except OutOfMemory as error:
-                _settle(waiting, CallError("model", str(error)))
-            except BaseException as error:  # noqa: BLE001 - as above
-                _settle(waiting, error)
-
-
-def nearest_in_length(lengths: Sequence[int], count: int) -> list[int]:
-    """Places of the first and of those that are nearest to it in length: padding is wasted work."""
-    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
-    first = by_length.index(0)
-    starts = range(max(0, first - count + 1), min(first, len(lengths) - count) + 1)
-
-    def spread(start: int) -> int:
-        return lengths[by_length[start + count - 1]] - lengths[by_length[start]]
-
-    start = min(starts, key=spread)
-    return by_length[start : start + count]
-
 
 def _warn(text: str) -> None:
     """A closed pipe must not end the one thread that generates."""
@@ -359,18 +371,9 @@ def _warn(text: str) -> None:
 
 
 def _settle(waiting: _Waiting[Item, Result], error: BaseException) -> None:
+    if isinstance(error, CallError):
+        # Nobody reads where it came from, and its frames hold the tensors of what failed while the
+        # next batch is generated.
+        error.__traceback__ = error.__cause__ = error.__context__ = None
     waiting.error = error
     waiting.done.set()
-
-
-def largest(size: int | str, *, on_cpu: bool) -> int:
-    """How many requests a batch may come to hold."""
-    if isinstance(size, int):
-        return size
-    return LARGEST_AUTO_ON_CPU if on_cpu else LARGEST_AUTO
-
-
-def _encoder_count() -> int:
-    """Threads that prepare inputs at once; one core is left for what feeds the model."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, min(4, (cores or 2) - 1))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from models.local_memory import is_out_of_memory
 from utils.contracts import Prepared, Sizes
 
 
@@ -72,6 +73,6 @@ def completion_end(
 def model_failure(error: BaseException) -> str:
     """An exception of the generate method in one line, with advice where memory ran out."""
     text = f"{type(error).__name__}: {error}"
-    if "out of memory" in str(error).lower():
+    if is_out_of_memory(error):
         text += " - lower kwargs.max_pixels or generate_cfg.max_new_tokens, or use a smaller dtype"
     return text

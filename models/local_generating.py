@@ -18,10 +18,12 @@ from models.local_completions import (
     prompt_length,
 )
 from models.local_defaults import default_postprocess_function, sequences_of
+from models.local_devices import on_device_of, stop_if_lost
 from models.local_inputs import wrong_return
 from models.local_loading import Loaded
 from models.local_memory import free_memory, is_out_of_memory
 from utils.contracts import CallError, Generation, Prepared, UserFunctionError
+from utils.errors import StopRun
 from utils.user_functions import call_user_function
 
 
@@ -29,6 +31,7 @@ class ReplyMaker:
     """Generates for batches and makes a `Generation` of each row.
 
     Args:
+        name: of the model entry, for messages.
         loaded: the checkpoint.
         generate_function: name of the generate method.
         generate_cfg: its arguments beside the inputs.
@@ -38,6 +41,7 @@ class ReplyMaker:
 
     def __init__(
         self,
+        name: str,
         loaded: Loaded,
         *,
         generate_function: str,
@@ -45,7 +49,7 @@ class ReplyMaker:
         postprocess: Callable[..., Any] | None,
         function_kwargs: Callable[[Prepared], dict[str, Any]],
     ) -> None:
-        self._loaded, self._generate_cfg = loaded, generate_cfg
+        self._name, self._loaded, self._generate_cfg = name, loaded, generate_cfg
         self._function_name = generate_function
         self._postprocess, self._function_kwargs = postprocess, function_kwargs
         self._used = {**loaded.generation, **generate_cfg}
@@ -57,13 +61,18 @@ class ReplyMaker:
             CallError: the generate method raised (kind "model").
             OutOfMemory: the device had no room for so many.
             CannotCollate: the inputs cannot be put together.
+            StopRun: the device can be used no more.
         """
         problem = ""
         try:
-            if not counts_the_prompt(self._used):
-                return self._run_at_once(batch)
-            return self._run_by_length(batch)
+            with on_device_of(self._loaded.model):
+                if not counts_the_prompt(self._used):
+                    return self._run_at_once(batch)
+                return self._run_by_length(batch)
+        except StopRun:
+            raise
         except Exception as error:
+            stop_if_lost(error, self._name, self._loaded.model)
             if not is_out_of_memory(error.__cause__ or error):
                 raise
             problem = model_failure(error.__cause__ or error)
@@ -162,6 +171,7 @@ class ReplyMaker:
             try:
                 reply = self._postprocessed(self._postprocess, encoded, outputs)
             except UserFunctionError as error:
+                stop_if_lost(error, self._name, loaded.model)  # else a failure of each sample's
                 reply = None
                 problem = (
                     error.trace if error.summary in error.trace else error.trace + error.summary

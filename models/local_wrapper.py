@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from models import checkpoint
-from models.local_batching import Account, Batcher, OutOfMemory, largest
+from models.local_batching import Account, Batcher, OutOfMemory
 from models.local_checks import (
     check_default_preprocessing,
     check_generation,
@@ -28,7 +28,9 @@ from models.local_defaults import (
     model_inputs,
     turns_of,
 )
+from models.local_devices import is_on_cuda, on_device_of, stop_if_lost
 from models.local_generating import ReplyMaker
+from models.local_grouping import largest, most_ahead
 from models.local_inputs import encoded_of
 from models.local_loading import Loaded, load
 from models.local_memory import free_memory, is_out_of_memory
@@ -258,7 +260,7 @@ class LocalModelWrapper(WrapperDefaults):
         Raises:
             CallError: the generate method raised (kind "model").
             UserFunctionError: the preprocess function raised.
-            StopRun: the checkpoint cannot be loaded, or its inputs cannot be put into batches.
+            StopRun: no checkpoint, inputs that cannot be put into batches, or a lost device.
             Abandoned: the run stopped before its turn.
         """
         batcher = self._batches()
@@ -271,7 +273,7 @@ class LocalModelWrapper(WrapperDefaults):
             UserFunctionError: the preprocess function raised, or returned no inputs.
             OutOfMemory: the device had no room for the inputs.
             CallError: a picture that `img_size` shrinks can no longer be read.
-            StopRun: the checkpoint cannot be loaded.
+            StopRun: the checkpoint cannot be loaded, or the device can be used no more.
         """
         loaded = self._load()
         messages = private_copy(prepared.payload)
@@ -280,19 +282,22 @@ class LocalModelWrapper(WrapperDefaults):
         except OSError as error:  # it was readable when the request was made
             raise CallError("model", f"picture: {error}") from error
         try:
-            returned = call_user_function(
-                "preprocess",
-                self._preprocess,
-                messages,
-                loaded.model,
-                loaded.processor,
-                **self._function_kwargs(prepared),
-            )
-            return encoded_of(returned, prepared, loaded)
-        except UserFunctionError as error:
-            if error.__cause__ is None or not is_out_of_memory(error.__cause__):
+            with on_device_of(loaded.model):
+                returned = call_user_function(
+                    "preprocess",
+                    self._preprocess,
+                    messages,
+                    loaded.model,
+                    loaded.processor,
+                    **self._function_kwargs(prepared),
+                )
+                return encoded_of(returned, prepared, loaded)
+        except (UserFunctionError, RuntimeError) as error:
+            stop_if_lost(error, self.name, loaded.model)
+            cause = error.__cause__ or error
+            if not is_out_of_memory(cause):
                 raise
-            problem = f"preparing the inputs: {model_failure(error.__cause__)}"
+            problem = f"preparing the inputs: {model_failure(cause)}"
         raise OutOfMemory(problem)  # outside the handler: the traceback holds the tensors
 
     def generate_encoded(self, encoded: Sequence[Encoded]) -> list[Generation]:
@@ -300,11 +305,13 @@ class LocalModelWrapper(WrapperDefaults):
 
         Raises:
             CallError: the generate method raised (kind "model").
+            StopRun: the device can be used no more.
         """
         return self._replies().run(encoded)
 
     def _replies(self) -> ReplyMaker:
         return ReplyMaker(
+            self.name,
             self._load(),
             generate_function=self.generate_function,
             generate_cfg=self.generate_cfg,
@@ -316,15 +323,14 @@ class LocalModelWrapper(WrapperDefaults):
         loaded = self._load()
         with self._load_lock:
             if self._batcher is None:
-                self._batcher = Batcher(
-                    self.generate_encoded, self.batch_size, on_cpu=not _is_on_cuda(loaded)
-                )
+                on_cpu = not is_on_cuda(loaded.model)
+                self._batcher = Batcher(self.generate_encoded, self.batch_size, on_cpu=on_cpu)
             return self._batcher
 
     def in_flight(self, wanted: int | None) -> int:
         """Requests of one batch, and those that are prepared meanwhile."""
-        on_cpu = not checkpoint.cuda_present()
-        return 2 * largest(self.batch_size, on_cpu=on_cpu) + 1
+        most = largest(self.batch_size, on_cpu=not checkpoint.cuda_present())
+        return most + most_ahead(most)
 
     def abandon(self) -> None:
         """Lets go of requests that wait for the model."""
@@ -392,7 +398,3 @@ class LocalModelWrapper(WrapperDefaults):
         self._loaded = None
         self._shrunk_pictures.close()
         free_memory()
-
-
-def _is_on_cuda(loaded: Loaded) -> bool:
-    return str(loaded.model.device).startswith("cuda")

@@ -3,7 +3,9 @@
 import random
 import re
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import numpy
@@ -16,8 +18,10 @@ pytest.importorskip("qwen_vl_utils")
 import torch
 from PIL import Image
 
-from models.local_batching import Batcher, CannotCollate, OutOfMemory, nearest_in_length
+from models import local_batching, local_grouping
+from models.local_batching import Batcher, CannotCollate, OutOfMemory
 from models.local_collating import collate, split, trimmed
+from models.local_grouping import READY_BYTES, nearest_in_length
 from models.local_wrapper import LocalModelWrapper
 from tests.support import tiny_checkpoint
 from tests.support.mock_server import MockServer
@@ -406,6 +410,75 @@ def test_one_that_is_too_large_by_itself_fails_alone():
     results = ask_all(Batcher(model, 1, on_cpu=True), model, [Item(0)])
 
     assert "no room for 1" in str(results[0])
+    assert model.batches == [[0], [0]]
+
+
+class Tensors:
+    """What a batch holds on the device."""
+
+
+class ForgetfulModel:
+    """Fails with what is in `failures`, one call after the other; then answers.
+
+    Attributes:
+        kept: by call, whether tensors of an earlier one were still held.
+    """
+
+    def __init__(self, *failures):
+        self.failures, self.batches, self.kept, self._tensors = list(failures), [], [], []
+
+    def __call__(self, items):
+        self.batches.append([item.number for item in items])
+        self.kept.append(any(tensors() is not None for tensors in self._tensors))
+        tensors = Tensors()
+        self._tensors.append(weakref.ref(tensors))
+        if self.failures:
+            try:
+                tensors.lookup_that_fails  # noqa: B018 - the library's own error, below ours
+            except AttributeError as error:
+                raise self.failures.pop(0) from error
+        return [10 * item.number for item in items]
+
+
+def ask_at_once(batcher, count):
+    """Results of so many requests, which all wait before anything is generated."""
+    with ThreadPoolExecutor(count) as pool:
+        with batcher.preparing():
+            asked = [pool.submit(batcher.generate, Item(number)) for number in range(count)]
+            wait_until(lambda: len(batcher._waiting) == count or batcher.account.batches)
+        return [each.result(60) for each in asked]
+
+
+@pytest.mark.parametrize("size", [1, "auto"])
+def test_memory_that_runs_out_once_with_a_single_request_costs_no_answer(size, monkeypatch):
+    freed = []
+    monkeypatch.setattr(local_batching, "free_memory", lambda: freed.append(len(model.batches)))
+    model = ForgetfulModel(OutOfMemory("no room"))
+
+    assert ask_at_once(Batcher(model, size, on_cpu=True), 1) == [0]
+    assert (model.batches, model.kept, freed) == ([[0], [0]], [False, False], [1])
+
+
+def test_a_batch_that_failed_holds_no_tensors_while_its_members_go_one_by_one(monkeypatch):
+    freed = []
+    monkeypatch.setattr(local_batching, "free_memory", lambda: freed.append(len(model.batches)))
+    model = ForgetfulModel(CallError("model", "broken"), OutOfMemory("no room"))
+
+    assert ask_at_once(Batcher(model, 3, on_cpu=True), 3) == [0, 10, 20]
+    assert model.batches == [[0, 1, 2], [0], [0], [1], [2]]
+    assert model.kept == [False] * 5
+    assert freed == [1, 2]
+
+
+def test_a_request_that_failed_alone_holds_no_tensors_while_the_next_is_generated():
+    model = ForgetfulModel(CallError("model", "broken"))
+    batcher = Batcher(model, 1, on_cpu=True)
+
+    with pytest.raises(CallError, match="broken") as raised:
+        ask_at_once(batcher, 1)
+    assert ask_at_once(batcher, 1) == [0]
+
+    assert raised.value.__cause__ is None and model.kept == [False, False]
 
 
 def test_a_request_that_fails_does_not_take_its_batch_with_it():
@@ -454,6 +527,130 @@ def test_requests_of_similar_length_go_together_with_the_one_that_waited_longest
     lengths, count, group
 ):
     assert set(nearest_in_length(lengths, count)) == group
+
+
+def test_a_batch_waits_for_a_request_whose_inputs_have_just_been_prepared(monkeypatch):
+    monkeypatch.setattr(local_batching, "GRACE_S", 60)
+    model, waits = Model(), []
+    model.may_go_on.set()
+    batcher = Batcher(model, 2, on_cpu=True)
+    wait = batcher._changed.wait
+
+    def counted(timeout_s=None):
+        waits.append(timeout_s)
+        return wait(timeout_s)
+
+    monkeypatch.setattr(batcher._changed, "wait", counted)
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(batcher.generate, Item(0))
+        wait_until(lambda: waits == [60])
+        with batcher.preparing():
+            pass
+        wait_until(lambda: len(waits) == 2 or model.batches)  # it has been woken
+        pool.submit(batcher.generate, Item(1))
+
+    assert model.batches == [[0, 1]]
+
+
+class WatchedModel:
+    """Generates only when as much is prepared as the batcher allows, or there is nothing more."""
+
+    def __init__(self):
+        self.groups, self.batcher, self.all_came = [], None, threading.Event()
+
+    def __call__(self, items):
+        self.groups.append(list(items))
+        wait_until(lambda: self.all_came.is_set() or self.batcher._is_ahead())
+        return [10 * item.number for item in items]
+
+    def has(self, item):
+        waiting = [waiting.item for waiting in list(self.batcher._waiting)]
+        return item in waiting or any(item in group for group in self.groups)
+
+
+def ask_in_order(model, size, items):
+    """Asks for one after the other, each as soon as the batcher lets it be prepared."""
+    model.batcher = Batcher(model, size, on_cpu=True)
+    results, threads = {}, []
+
+    def ask(item):
+        results[item.number] = model.batcher.generate(item)
+
+    for item in items:
+        with model.batcher.preparing():
+            pass
+        threads.append(threading.Thread(target=ask, args=(item,)))
+        threads[-1].start()
+        wait_until(lambda item=item: model.has(item))
+    model.all_came.set()
+    for thread in threads:
+        thread.join(60)
+    return results
+
+
+def padding(groups):
+    """What is padded, as a share of what is real."""
+    real = sum(item.input_length for group in groups for item in group)
+    padded = sum(len(group) * max(item.input_length for item in group) for group in groups)
+    return padded / real - 1
+
+
+@pytest.mark.parametrize("size", [4, 8])
+def test_batches_are_chosen_among_enough_requests_to_be_alike(size, monkeypatch):
+    # Until the batch is full: the machine may be slow, and what is chosen from should not vary.
+    monkeypatch.setattr(local_batching, "GRACE_S", 60)
+    monkeypatch.setattr(local_batching, "encoder_count", lambda: 2, raising=False)
+    dice, screens = random.Random(7), (350, 500, 600, 700, 1300, 1400, 2700, 3000)
+    items = [Item(n, dice.choice(screens) + dice.randrange(60)) for n in range(40 * size)]
+    model = WatchedModel()
+
+    results = ask_in_order(model, size, items)
+
+    assert results == {n: 10 * n for n in range(40 * size)}
+    in_order = [items[at : at + size] for at in range(0, len(items), size)]
+    assert padding(in_order) > 0.6 and padding(model.groups) < padding(in_order) / 3
+    left = [item.number for item in items]
+    for group in model.groups:  # nobody starves: whoever waits longest is among the next
+        numbers = [item.number for item in group]
+        assert left[0] in numbers
+        left = [number for number in left if number not in numbers]
+
+
+@pytest.mark.parametrize(("size", "encoders", "most"), [(1, 1, 2), (1, 4, 4), (4, 4, 12), (64, 2, 130)])  # fmt: skip
+def test_what_is_prepared_ahead_follows_the_size_of_the_batches(size, encoders, most, monkeypatch):
+    for module in (local_batching, local_grouping):
+        monkeypatch.setattr(module, "encoder_count", lambda: encoders)
+    batcher = Batcher(Model(), size, on_cpu=False)
+    batcher._largest_bytes = 1
+
+    with ExitStack() as held:
+        for _ in range(most):
+            assert not batcher._is_ahead()
+            held.enter_context(preparing_alone(batcher))
+        assert batcher._is_ahead()
+    wrapper = LocalModelWrapper("m", model_path="nowhere", batch_size=size)
+    assert wrapper.in_flight(4) == size + most  # all of them have a thread
+
+
+@pytest.mark.parametrize(("nbytes", "most"), [(None, 2), (READY_BYTES // 4, 5), (READY_BYTES * 2, 1)])  # fmt: skip
+def test_large_inputs_are_not_prepared_far_ahead(nbytes, most, monkeypatch):
+    for module in (local_batching, local_grouping):
+        monkeypatch.setattr(module, "encoder_count", lambda: 2)
+    batcher = Batcher(Model(), 64, on_cpu=False)
+    batcher._largest_bytes = nbytes  # as they have been so far; None: nobody knows yet
+
+    with ExitStack() as held:
+        while not batcher._is_ahead():
+            held.enter_context(preparing_alone(batcher))
+        assert batcher._preparing == most
+
+
+@contextmanager
+def preparing_alone(batcher):
+    """A place among those that prepare, without the turn that comes with it."""
+    batcher._preparing += 1
+    yield
+    batcher._preparing -= 1
 
 
 def test_whoever_waits_when_the_run_stops_is_let_go():
