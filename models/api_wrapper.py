@@ -38,7 +38,7 @@ from utils.user_functions import (
 
 DEFAULT_TIMEOUT_S = 600.0
 # Of generate_cfg: they say how to send a request, not what it asks.
-TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query"})
+TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "extra_body"})
 
 Preprocess = Callable[..., Any]
 Postprocess = Callable[..., str]
@@ -143,12 +143,12 @@ class APIModelWrapper(WrapperDefaults):
             UserError: a picture cannot be read.
         """
         payload = self._payload(messages, dataset, is_custom_prompt)
-        parameters = {
+        parameters = {**self._generate_cfg, **payload}
+        body = {
             "model": self._endpoint.model,
-            **_with_extra_body(self._generate_cfg),
-            **_with_extra_body(payload),
+            **_body_part(self._generate_cfg),
+            **_body_part(payload),
         }
-        body = {k: v for k, v in parameters.items() if k not in TRANSPORT_PARAMETERS}
         request = ApiRequest(
             body=body,
             headers=dict(parameters.get("extra_headers") or {}),
@@ -301,9 +301,9 @@ class APIModelWrapper(WrapperDefaults):
             self._client = None
 
 
-def _with_extra_body(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters with those of their `extra_body` among them, where they stand in the request."""
-    plain = {name: value for name, value in parameters.items() if name != "extra_body"}
+def _body_part(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the parameters stands in the request's body, on top of it what `extra_body` has."""
+    plain = {k: v for k, v in parameters.items() if k not in TRANSPORT_PARAMETERS}
     return {**plain, **(parameters.get("extra_body") or {})}
 
 

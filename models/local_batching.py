@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from models.local_account import Account
 from models.local_grouping import (
     READY_BYTES,
     encoder_count,
@@ -59,37 +60,10 @@ class _Waiting(Generic[Item, Result]):
 
     item: Item
     nbytes: int  # asked of the item once: whoever waits to prepare more adds them up
+    is_last_try: bool = False
     done: threading.Event = field(default_factory=threading.Event)
     result: Result | None = None
     error: BaseException | None = None
-
-
-@dataclass
-class Account:
-    """How the time of the generating thread was spent.
-
-    Attributes:
-        generating_s: in the generate method.
-        idle_s: without inputs, between the first batch and the last.
-        batches, samples: how many.
-    """
-
-    generating_s: float = 0.0
-    idle_s: float = 0.0
-    batches: int = 0
-    samples: int = 0
-
-    def told(self) -> list[str]:
-        """In one line for people, if there is something to tell."""
-        if not self.batches:
-            return []
-        whole_s = self.generating_s + self.idle_s
-        share = 100 * self.idle_s / whole_s if whole_s else 0.0
-        return [
-            f"the model generated for {self.generating_s:.1f} s in {self.batches} batches of "
-            f"{self.samples / self.batches:.1f} and waited {self.idle_s:.1f} s "
-            f"({share:.1f} %) for inputs"
-        ]
 
 
 class Batcher(Generic[Item, Result]):
@@ -110,8 +84,11 @@ class Batcher(Generic[Item, Result]):
         self._most = largest(size, on_cpu=on_cpu)
         self._changed = threading.Condition()
         self._waiting: deque[_Waiting[Item, Result]] = deque()
+        self._postponed: deque[_Waiting[Item, Result]] = deque()
+        self._is_alone = False  # a postponed one is being generated
         self._preparing = 0
-        self._is_generating = self._must_rest = False
+        self._is_generating = self._is_draining = False
+        self._most_ahead = most_ahead(self._most)  # less once memory has run out
         self._one_at_a_time = threading.Lock()
         self._thread: threading.Thread | None = None
         self._encoders = threading.BoundedSemaphore(encoder_count())
@@ -121,7 +98,7 @@ class Batcher(Generic[Item, Result]):
         self.account = Account()
 
     def prepare(self, make: Callable[[], Item]) -> Item:
-        """Makes inputs; where memory runs out, once more, alone, while the model rests.
+        """Makes inputs; where memory runs out, once more, with nothing else in it but the model.
 
         Raises:
             CallError: there was no room even then.
@@ -131,7 +108,7 @@ class Batcher(Generic[Item, Result]):
             size = self._size
             with contextlib.suppress(OutOfMemory):
                 return make()
-        with self._one_at_a_time, self._resting(size):
+        with self._one_at_a_time, self._alone(size):
             try:
                 return make()
             except OutOfMemory as error:
@@ -139,33 +116,44 @@ class Batcher(Generic[Item, Result]):
         raise CallError("model", problem)
 
     @contextmanager
-    def _resting(self, size_before: int) -> Iterator[None]:
-        """No batch is being generated, and from now on they are smaller.
+    def _alone(self, size_before: int) -> Iterator[None]:
+        """All that is ready has been generated; from now on batches are smaller.
 
         Args:
             size_before: of batches when memory ran out; if they have shrunk since, that will do.
         """
         with self._changed:
             before, size = self._abandonments, self._size
-            self._must_rest = True
-            self._preparing += 1
+            self._is_draining = True
+            self._keep_less_ready()
             if is_smaller := size > 1 and size >= size_before:
                 self._size = self._most = size // 2
         try:
             if is_smaller:
                 _warn(f"out of memory with inputs for {size} at once; going on with {size // 2}")
             with self._changed:
-                while self._is_generating and self._abandonments == before:
-                    self._changed.wait()
+                while self._abandonments == before:
+                    if self._waiting or self._postponed or self._is_generating or self._preparing:
+                        self._changed.wait()
+                    elif not self._changed.wait(GRACE_S):  # nobody was just on his way
+                        break
                 if self._abandonments != before:
                     raise Abandoned
-            free_memory()
-            yield
+                self._preparing += 1
+            try:
+                free_memory()
+                yield
+            finally:
+                with self._changed:
+                    self._preparing -= 1
         finally:
             with self._changed:
-                self._must_rest = False
-                self._preparing -= 1
+                self._is_draining = False
                 self._changed.notify_all()
+
+    def _keep_less_ready(self) -> None:
+        """Memory ran out while so many inputs took up a part of it."""
+        self._most_ahead = max(1, min(self._most_ahead, most_ahead(self._size)) // 2)
 
     @contextmanager
     def preparing(self) -> Iterator[None]:
@@ -191,10 +179,12 @@ class Batcher(Generic[Item, Result]):
 
     def _is_ahead(self) -> bool:
         """Whether more inputs would only take up memory; one may always be prepared."""
+        if self._is_draining or self._postponed or self._is_alone:
+            return True
         coming = self._preparing + len(self._waiting)
         if self._largest_bytes is None:  # the first ones show how much that is
             return coming >= encoder_count()
-        if coming >= most_ahead(self._size):
+        if coming >= min(self._most_ahead, most_ahead(self._size)):
             return True
         ready_bytes = sum(waiting.nbytes for waiting in self._waiting)
         return coming > 0 and ready_bytes + self._preparing * self._largest_bytes > READY_BYTES
@@ -225,11 +215,14 @@ class Batcher(Generic[Item, Result]):
         """Lets go of everyone who waits; what is being generated is finished."""
         with self._changed:
             self._abandonments += 1
-            for waiting in self._waiting:
-                waiting.error = Abandoned()
-                waiting.done.set()
-            self._waiting.clear()
+            self._let_go()
             self._changed.notify_all()
+
+    def _let_go(self) -> None:
+        for waiting in (*self._waiting, *self._postponed):
+            _settle(waiting, Abandoned())
+        self._waiting.clear()
+        self._postponed.clear()
 
     def close(self) -> None:
         """Ends the generating thread, so that it holds no model any more.
@@ -253,16 +246,15 @@ class Batcher(Generic[Item, Result]):
                 self._answer(group)
             finally:
                 with self._changed:
-                    self._is_generating = False
+                    self._is_generating = self._is_alone = False
                     self._changed.notify_all()
 
     def _answer(self, group: list[_Waiting[Item, Result]]) -> None:
+        no_room: str | None = None
         try:
             self._run_for(group)
-        except OutOfMemory:
-            if len(group) > 1:
-                self._shrink(group)
-                return
+        except OutOfMemory as error:
+            no_room = str(error)
         except CannotCollate as error:
             self._do_without_batches(group, error)
             return
@@ -279,25 +271,23 @@ class Batcher(Generic[Item, Result]):
             return
         # Outside of the handlers: their tracebacks held the tensors of what failed.
         free_memory()
-        tries = 1 if len(group) == 1 else 2
-        for waiting in group:  # one of them is to blame; the others have an answer
-            self._answer_alone(waiting, tries)
+        if no_room is None:  # one of them is to blame; the others have an answer
+            for waiting in group:
+                self._answer([waiting])
+        elif len(group) > 1:
+            self._shrink(group)
+        else:
+            self._postpone(group[0], no_room)
 
-    def _answer_alone(self, waiting: _Waiting[Item, Result], tries: int) -> None:
-        """Generates for one; where memory runs out, so many times."""
-        problem = ""
-        for _ in range(tries):
-            try:
-                self._run_for([waiting])
-            except OutOfMemory as error:
-                problem = str(error)
-            except BaseException as error:  # noqa: BLE001 - as above
-                _settle(waiting, error)
+    def _postpone(self, waiting: _Waiting[Item, Result], no_room: str) -> None:
+        """Tries once more, when no inputs of others take up memory beside it."""
+        with self._changed:
+            if not waiting.is_last_try:
+                waiting.is_last_try = True
+                self._postponed.append(waiting)
+                self._keep_less_ready()
                 return
-            else:
-                return
-            free_memory()
-        _settle(waiting, CallError("model", problem))
+        _settle(waiting, CallError("model", no_room))
 
     def _run_for(self, group: list[_Waiting[Item, Result]]) -> None:
         began_s = time.monotonic()
@@ -315,8 +305,13 @@ class Batcher(Generic[Item, Result]):
         with self._changed:
             while not self._closed:
                 count = len(self._waiting)
-                if count >= self._size and not self._must_rest:
+                if count >= self._size:
                     break
+                if not (count or self._preparing) and self._postponed:
+                    if self._changed.wait(GRACE_S):
+                        continue
+                    self._is_generating = self._is_alone = True
+                    return [self._postponed.popleft()]
                 if self._preparing or not count:
                     self._changed.wait()
                     continue
@@ -324,6 +319,7 @@ class Batcher(Generic[Item, Result]):
                 if not self._changed.wait(GRACE_S) and not self._preparing:
                     break
             if self._closed:
+                self._let_go()  # of what came back from a batch that failed meanwhile
                 return None
             if self.account.batches:  # before the first batch nobody could be quicker
                 self.account.idle_s += time.monotonic() - began_s
@@ -353,7 +349,7 @@ class Batcher(Generic[Item, Result]):
     def _do_without_batches(
         self, group: list[_Waiting[Item, Result]], error: CannotCollate
     ) -> None:
-        if not self._is_auto:
+        if not self._is_auto or len(group) == 1:
             stop = StopRun(f"{error}; set batch_size to 1")
             for waiting in group:
                 _settle(waiting, stop)

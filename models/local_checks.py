@@ -42,8 +42,11 @@ def check_generation(
             print("\n".join(["with the settings of the checkpoint as it was loaded:", *real]))
     if problems:
         raise UserError([f"model {model_name!r}: {problem}" for problem in problems])
-    of_rank = f" by rank {os.environ['RANK']}" if os.environ.get("RANK") else ""
-    print(f"loaded{of_rank}: {placement_of(loaded)}")
+    rank = os.environ.get("RANK")
+    of_rank = f" by rank {rank}" if rank else ""
+    # On stdout rank 0 speaks alone.
+    out = sys.stdout if rank in (None, "0") else sys.stderr
+    print(f"loaded{of_rank}: {placement_of(loaded)}", file=out)
 
 
 def method_problems(

@@ -8,6 +8,7 @@ prompt text their chat template does not write (see `models/local_aguvis.py`).
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -99,13 +100,17 @@ def _prompt_text(turns: list[dict[str, Any]], processor: Any) -> str:
         text = rendered(turns)
         if not _left_out(turns, text):
             return text
-    except TemplateError:
+    except (TemplateError, TypeError):  # of a template that adds lists of parts
         if all(turn["role"] != "system" for turn in turns):
             raise
     # Templates that go through the parts of every turn find none in a plain text.
     text = rendered([{**turn, "content": _text_parts(turn["content"])} for turn in turns])
     if lost := _left_out(turns, text):
-        hint = 'set kwargs.system_prompt to "model_default", or ' if lost == "system" else ""
+        hint = (
+            'set kwargs.system_prompt to "model_default" (or leave it out of your own prompt), or '
+            if lost == "system"
+            else ""
+        )
         raise ValueError(
             f"the checkpoint's chat template leaves out the text of the {lost} message; {hint}write"
             " a preprocess_function"
@@ -118,11 +123,19 @@ def _text_parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _left_out(turns: list[dict[str, Any]], text: str) -> str | None:
-    """The role of a turn whose words are not in the prompt; blanks aside, which templates trim."""
+    """The role of a turn whose words are not in the prompt.
+
+    Blanks aside, which templates trim, and earlier replies, which they rid of their thinking; a
+    template may write texts as JSON.
+    """
     there = "".join(text.split())
     for turn in turns:
+        if turn["role"] == "assistant":
+            continue
         for part in _text_parts(turn["content"]):
-            if "".join(part.get("text", "").split()) not in there:
+            said = part.get("text", "")
+            forms = (said, json.dumps(said)[1:-1], json.dumps(said, ensure_ascii=False)[1:-1])
+            if all("".join(form.split()) not in there for form in forms):
                 return str(turn["role"])
     return None
 
@@ -159,7 +172,7 @@ def model_inputs(
     elif pictures:
         images = [_opened(part["image"]) for part in pictures]
     texts = [text] if isinstance(text, str) else text
-    begin = getattr(processor.tokenizer, "bos_token", None)
+    begin = getattr(getattr(processor, "tokenizer", processor), "bos_token", None)
     if begin and texts[0].startswith(begin):  # the tokenizer would put another one in front of it
         options["add_special_tokens"] = False
     inputs = processor(

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from models.local_memory import is_out_of_memory
 from utils.errors import StopRun
 
 # After these a process can use the device no more, whatever it asks of it.
@@ -57,7 +56,8 @@ def stop_if_lost(error: BaseException, name: str, model: Any) -> None:
     Raises:
         StopRun: the device is lost.
     """
-    reason = next((str(each) for each in _with_causes(error) if _means_loss(each, model)), None)
+    found = (_loss(each, model) for each in _with_causes(error))
+    reason = next((each for each in found if each is not None), None)
     if reason is None:
         return
     first_line = (reason.strip().splitlines() or ["?"])[0].rstrip(".")
@@ -78,20 +78,20 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
         each = each.__cause__ or each.__context__
 
 
-def _means_loss(error: BaseException, model: Any) -> bool:
-    """Most errors leave a device as it was, and say nothing of it; so it is asked as well."""
+def _loss(error: BaseException, model: Any) -> str | None:
+    """The text that shows that the device is lost; None if it is not."""
     if not isinstance(error, RuntimeError):
-        return False
-    text = str(error).lower()
-    if any(said in text for said in _LOST):
-        return True
-    torch = sys.modules.get("torch")
+        return None
+    text, torch = str(error).lower(), sys.modules.get("torch")
     accelerator_error = getattr(torch, "AcceleratorError", ())  # older releases have none
     is_about_device = isinstance(error, accelerator_error) or any(said in text for said in _SAID)
+    if is_about_device and any(said in text for said in _LOST):
+        return str(error)
     if torch is None or not torch.cuda.is_initialized():
-        return is_about_device and not is_out_of_memory(error)
+        return None
+    # Most errors leave a device as it was, and some that do not say nothing of it: it is asked.
     try:
         torch.cuda.synchronize(model.device if is_on_cuda(model) else None)
-    except RuntimeError:
-        return True
-    return False
+    except RuntimeError as failure:
+        return str(failure)
+    return None

@@ -11,7 +11,7 @@ from typing import Any
 
 from models.checkpoint import cuda_present, cuda_wanted, hub_commit, is_hub_id
 from models.local_pictures import pixel_limits, resizes_by_area
-from models.local_settings import ranks_here
+from models.local_settings import SPREADING, ranks_here
 from utils.environment import at_home
 from utils.errors import UserError
 
@@ -154,11 +154,19 @@ def _is_for_cuda(torch: Any, device_map: Any) -> bool:
     """Whether the model goes to a CUDA device.
 
     Raises:
-        UserError: there is one that torch cannot use, and the CPU is not what is meant.
+        UserError: there is one that torch cannot use, or several ranks would share the same ones
+            for no reason; the config says otherwise, or a slow rank would hold up the others.
     """
-    if device_map == "cpu":
+    if _is_elsewhere(device_map):
         return False
+    ranks = ranks_here()
     if torch.cuda.is_available():
+        fixed = device_map is not None and device_map != "cuda" and cuda_wanted(device_map)
+        if fixed and ranks > 1 and torch.cuda.device_count() > 1:
+            raise UserError(
+                f"device_map {device_map!r} puts all {ranks} copies that torchrun starts onto the "
+                "same devices; leave device_map out, then each takes one of its own"
+            )
         return True
     if not cuda_present():
         return False
@@ -166,10 +174,19 @@ def _is_for_cuda(torch: Any, device_map: Any) -> bool:
         "this machine has a CUDA device that torch cannot use: the driver is too old for this "
         "torch, or this torch was built without CUDA"
     )
-    if cuda_wanted(device_map) or ranks_here() > 1:  # a slow rank would hold up the others
+    if cuda_wanted(device_map) or ranks > 1:
         raise UserError(f'{why}; mend that, or set device_map to "cpu"')
-    print(f"warning: {why}. The model runs on the CPU, in float32", file=sys.stderr)
+    print(f"warning: {why}. The model runs on the CPU", file=sys.stderr)
     return False
+
+
+def _is_elsewhere(device_map: Any) -> bool:
+    """Whether all of the model is put onto something that is not CUDA, "cpu" or "xpu:0"."""
+    devices = device_map.values() if isinstance(device_map, Mapping) else [device_map]
+    return all(
+        isinstance(each, str) and each not in SPREADING and not cuda_wanted(each)
+        for each in devices
+    )
 
 
 def device_of_this_rank(torch: Any) -> str:
@@ -180,7 +197,8 @@ def device_of_this_rank(torch: Any) -> str:
     local_rank, devices = int(os.environ.get("LOCAL_RANK") or 0), torch.cuda.device_count()
     if 1 < devices < ranks_here():  # with one each rank may have been shown its own
         print(
-            f"warning: {ranks_here()} ranks share {devices} CUDA devices, so some hold two copies",
+            f"warning: {ranks_here()} ranks share {devices} CUDA devices, so some hold more than "
+            "one copy",
             file=sys.stderr,
         )
     device = f"cuda:{local_rank % devices}"
@@ -193,7 +211,8 @@ def placement_of(loaded: Loaded) -> str:
     import torch
 
     spread = getattr(loaded.model, "hf_device_map", None) or {}
-    devices = sorted({str(device) for device in spread.values()}) or [str(loaded.model.device)]
+    names = {f"cuda:{each}" if isinstance(each, int) else str(each) for each in spread.values()}
+    devices = sorted(names) or [str(loaded.model.device)]
     if len(devices) == 1 and loaded.model.device.type == "cuda":
         devices = [f"{loaded.model.device} ({torch.cuda.get_device_name(loaded.model.device)})"]
     return f"{', '.join(devices)}, {str(loaded.model.dtype).removeprefix('torch.')}, " + (

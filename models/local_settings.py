@@ -29,11 +29,6 @@ def placement_problems(device_map: Any, dtype: str | None, batch_size: Any) -> l
             f"device_map {device_map!r} spreads the model over all GPUs, and torchrun starts "
             f"{copies} copies of it; leave device_map out, or start without torchrun"
         )
-    elif copies > 1 and cuda_wanted(device_map) and device_map != "cuda":
-        found.append(
-            f"device_map {device_map!r} puts all {copies} copies that torchrun starts onto one "
-            "device; leave device_map out, then each takes one of its own"
-        )
     if dtype and dtype not in DTYPES:
         found.append(f"dtype {dtype!r} is unknown; known: {', '.join(DTYPES)}")
     if batch_size != "auto" and not (isinstance(batch_size, int) and batch_size >= 1):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from models import checkpoint
-from models.local_batching import Account, Batcher, OutOfMemory
+from models.local_batching import Batcher, OutOfMemory
 from models.local_checks import (
     check_default_preprocessing,
     check_generation,
@@ -339,8 +339,7 @@ class LocalModelWrapper(WrapperDefaults):
 
     def notes_after(self) -> list[str]:
         """How the model's time was spent."""
-        account = self._batcher.account if self._batcher is not None else Account()
-        return account.told()
+        return self._batcher.account.told() if self._batcher is not None else []
 
     def _function_kwargs(self, prepared: Prepared) -> dict[str, Any]:
         return {**private_copy(self.kwargs), "dataset_name": prepared.dataset}

@@ -29,7 +29,7 @@ from utils.images import (
 )
 
 JPEG_QUALITY_REFERENCE = 75
-PNG_MODES = ("1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA")
+PNG_MODES = ("1", "L", "LA", "I", "I;16", "I;16B", "P", "RGB", "RGBA")
 JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
 CACHED_BYTES = 256 * 1024 * 1024
 

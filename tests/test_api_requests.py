@@ -247,7 +247,7 @@ EXTRA = {
     "temperature": 0.5,
     "max_tokens": 9,
     "stop": ["\n\n", "ü"],
-    "extra_body": {"top_k": 1, "deep": {"list": [1, None]}, "max_tokens": 11},
+    "extra_body": {"top_k": 1, "deep": {"list": [1, None]}, "max_tokens": 11, "timeout": 7},
     "extra_headers": {"X-Project": "mmbench"},
     "extra_query": {"tier": "flex"},
 }
@@ -423,6 +423,7 @@ def test_parameters_reach_the_body_with_extra_body_on_top_of_them(wire):
             "stop": ["\n\n", "ü"],
             "top_k": 1,
             "deep": {"list": [1, None]},
+            "timeout": 7,  # the server's own; the client's stands beside extra_body
             "messages": documented(s, s.text, system=SYSTEM[s.dataset]),
         }
         for s in asked_samples(wire.root)

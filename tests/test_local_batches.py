@@ -395,7 +395,7 @@ def test_the_second_try_waits_until_no_batch_is_generated():
         wait_until(lambda: model.batches)
         two = pool.submit(lambda: batcher.generate(batcher.prepare(make)))
         assert failed.wait(60)
-        wait_until(lambda: batcher._must_rest)
+        wait_until(lambda: batcher._is_draining)
         assert tries == [False]
         model.may_go_on.set()
         one.result(60)
@@ -445,7 +445,7 @@ def ask_at_once(batcher, count):
     with ThreadPoolExecutor(count) as pool:
         with batcher.preparing():
             asked = [pool.submit(batcher.generate, Item(number)) for number in range(count)]
-            wait_until(lambda: len(batcher._waiting) == count or batcher.account.batches)
+            wait_until(lambda: len(batcher._waiting) == count or batcher._run.batches)
         return [each.result(60) for each in asked]
 
 
@@ -465,9 +465,52 @@ def test_a_batch_that_failed_holds_no_tensors_while_its_members_go_one_by_one(mo
     model = ForgetfulModel(CallError("model", "broken"), OutOfMemory("no room"))
 
     assert ask_at_once(Batcher(model, 3, on_cpu=True), 3) == [0, 10, 20]
-    assert model.batches == [[0, 1, 2], [0], [0], [1], [2]]
+    assert model.batches == [[0, 1, 2], [0], [1], [2], [0]]
     assert model.kept == [False] * 5
     assert freed == [1, 2]
+
+
+class Device:
+    """Memory of so many units; what a request holds from its preparation until it is answered."""
+
+    def __init__(self, units):
+        self.free, self._lock = units, threading.Lock()
+
+    def take(self, units):
+        with self._lock:
+            if units > self.free:
+                raise OutOfMemory("no room")
+            self.free -= units
+
+    def give_back(self, units):
+        with self._lock:
+            self.free += units
+
+
+@pytest.mark.parametrize("units", [12, 14])
+@pytest.mark.parametrize("size", [1, 2])
+def test_nearly_full_memory_costs_no_request_that_fits_by_itself(size, units, monkeypatch):
+    for module in (local_batching, local_grouping):
+        monkeypatch.setattr(module, "encoder_count", lambda: 4)
+    device = Device(units)
+
+    def generate(items):
+        needed = sum(6 if item.number % 5 == 4 else 0 for item in items)
+        device.take(needed)  # beside two of each request that is ready
+        device.give_back(needed)
+        return [10 * item.number for item in items]
+
+    batcher = Batcher(generate, size, on_cpu=False)
+
+    def ask(number):
+        item = batcher.prepare(lambda: device.take(2) or Item(number))
+        try:
+            return batcher.generate(item)
+        finally:
+            device.give_back(2)
+
+    with ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(ask, range(40))) == [10 * number for number in range(40)]
 
 
 def test_a_request_that_failed_alone_holds_no_tensors_while_the_next_is_generated():
@@ -599,7 +642,8 @@ def padding(groups):
 def test_batches_are_chosen_among_enough_requests_to_be_alike(size, monkeypatch):
     # Until the batch is full: the machine may be slow, and what is chosen from should not vary.
     monkeypatch.setattr(local_batching, "GRACE_S", 60)
-    monkeypatch.setattr(local_batching, "encoder_count", lambda: 2, raising=False)
+    for module in (local_batching, local_grouping):
+        monkeypatch.setattr(module, "encoder_count", lambda: 2)
     dice, screens = random.Random(7), (350, 500, 600, 700, 1300, 1400, 2700, 3000)
     items = [Item(n, dice.choice(screens) + dice.randrange(60)) for n in range(40 * size)]
     model = WatchedModel()

@@ -1,16 +1,20 @@
 """Where a checkpoint goes: devices, ranks that share a machine, a driver that torch cannot use."""
 
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
+
+import torch
 
 from models import local_loading
 from models.local_loading import device_of_this_rank
 from models.local_settings import placement_problems
 from models.local_wrapper import LocalModelWrapper
 from tests.support import tiny_checkpoint
-from utils.errors import StopRun
+from utils.errors import StopRun, UserError
 
 
 @pytest.fixture(scope="module")
@@ -18,32 +22,38 @@ def folder(tmp_path_factory):
     return tiny_checkpoint.build_llava(tmp_path_factory.mktemp("llava"))
 
 
-@pytest.fixture
-def on_8_gpus(monkeypatch):
-    """A machine with eight devices, as the config's check sees it."""
-    monkeypatch.setattr("models.local_settings.cuda_present", lambda: True)
-
-
-@pytest.mark.parametrize(("device_map", "ranks_here", "told"), [
-    (None, "8", None),
-    ("cuda", "8", None),  # transformers makes the local rank's of it
-    ("cuda:0", "8", "puts all 8 copies"),
-    (0, "8", "puts all 8 copies"),
-    ({"": "cuda:1"}, "8", "puts all 8 copies"),
-    ("auto", "8", "torchrun starts 8 copies"),
-    ("cpu", "8", None),
-    ("cuda:0", "1", None),  # several machines with one rank each
-    ("auto", "1", None),
+@pytest.mark.parametrize(("device_map", "ranks_here", "devices", "is_refused"), [
+    (None, "8", 8, False),
+    ("cuda", "8", 8, False),  # transformers makes the local rank's of it
+    ("cuda:0", "8", 8, True),
+    (0, "8", 8, True),
+    ({"": "cuda:1"}, "8", 8, True),
+    ({"model.visual": 0, "model.language_model": 1}, "8", 8, True),
+    ("cuda:0", "8", 1, False),  # each rank was shown one of its own
+    ("cpu", "8", 8, False),
+    ("cuda:0", "1", 8, False),  # several machines with one rank each
 ])  # fmt: skip
 def test_a_fixed_device_goes_with_one_rank_on_a_machine(
-    device_map, ranks_here, told, on_8_gpus, monkeypatch
+    device_map, ranks_here, devices, is_refused, monkeypatch
 ):
     monkeypatch.setenv("WORLD_SIZE", "16")
     monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks_here)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: devices)
 
-    found = placement_problems(device_map, None, 1)
+    if is_refused:
+        with pytest.raises(UserError, match="puts all 8 copies"):
+            local_loading._is_for_cuda(torch, device_map)
+    else:
+        assert local_loading._is_for_cuda(torch, device_map) is (device_map != "cpu")
 
-    assert [told in problem for problem in found] == ([True] if told else [])
+
+@pytest.mark.parametrize(("ranks_here", "problems"), [("8", 1), ("1", 0)])
+def test_a_model_that_spreads_over_a_machine_is_alone_on_it(ranks_here, problems, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "16")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks_here)
+
+    assert len(placement_problems("auto", None, 1)) == problems
 
 
 @pytest.mark.parametrize(("devices", "ranks_here", "is_told"), [
@@ -73,7 +83,15 @@ def test_the_run_says_where_and_how_the_model_runs(folder, capsys, monkeypatch):
     monkeypatch.setenv("RANK", "3")
     settings = {"device_map": "cpu", "dtype": "bfloat16", "attn_implementation": "eager"}
     LocalModelWrapper("m", model_path=str(folder), **settings).warm_up()
-    assert "loaded by rank 3: cpu, bfloat16, eager\n" in capsys.readouterr().out
+    assert "loaded by rank 3: cpu, bfloat16, eager\n" in capsys.readouterr().err
+
+
+def test_a_model_on_several_devices_is_told_with_all_of_them():
+    model = SimpleNamespace(hf_device_map={"a": 0, "b": 1, "c": "cpu"}, dtype=torch.bfloat16,
+                            device=torch.device("cuda:0"))  # fmt: skip
+    loaded = SimpleNamespace(model=model, attention="sdpa")
+
+    assert local_loading.placement_of(loaded) == "cpu, cuda:0, cuda:1, bfloat16, sdpa"
 
 
 # ---- a driver that is too old for the installed torch ----------------------------------------------
@@ -104,7 +122,8 @@ def test_it_is_no_reason_to_be_slow_where_a_gpu_was_meant(
         LocalModelWrapper("m", model_path=str(folder), device_map=device_map).warm_up()
 
 
-def test_on_the_cpu_by_choice_nothing_is_said(folder, unusable_gpu, capsys):
-    LocalModelWrapper("m", model_path=str(folder), device_map="cpu").warm_up()
+@pytest.mark.parametrize("device_map", ["cpu", {"": "cpu"}])
+def test_on_the_cpu_by_choice_nothing_is_said(device_map, folder, unusable_gpu, capsys):
+    LocalModelWrapper("m", model_path=str(folder), device_map=device_map).warm_up()
 
     assert "CUDA" not in capsys.readouterr().err

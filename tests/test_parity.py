@@ -99,7 +99,10 @@ OURS = facts(**seen(560, 280))
     ],
     (OURS, facts("no"), local(), served(), "arithmetic", "dtype, attention kernel or batching"),
     (OURS, facts("no"), local(dtype="float32"), local(dtype="float16", attn_implementation="eager"), "arithmetic",
-     "but attn_implementation unset in local, eager in local; dtype float32 in local, float16 in local"),
+     "settings, but dtype float32 in local, float16 in local"),
+    (OURS, facts("no"), local(attn_implementation="sdpa"), local(attn_implementation="eager"), "arithmetic",
+     "settings, but attn_implementation sdpa in local, eager in local"),
+    (OURS, facts("no"), local(), local(dtype="auto"), "arithmetic", "dtype, attention kernel or batching"),
     (OURS, facts("no"), local(dtype="float16"), served(), "arithmetic", "dtype, attention kernel or batching"),
     (OURS, facts("no", usage={}), local(), served(), "arithmetic", "prompt tokens are not known"),
 ])  # fmt: skip
@@ -123,6 +126,19 @@ def test_the_pixel_limits_of_a_vllm_entry_are_known(kwargs, serve_args):
 
     assert pair.cause == "pixel limits"
     assert "are those of 3136 to 78400 pixels (the config's)" in pair.detail
+
+
+@pytest.mark.parametrize(("ours", "theirs", "told"), [
+    ("float32", "bfloat16", "but dtype float32 in local, bfloat16 in v"),
+    ("float16", "half", "dtype, attention kernel or batching"),
+])  # fmt: skip
+def test_the_dtype_of_a_vllm_entry_is_known(ours, theirs, told):
+    vllm = side_of("v", kind="vllm", generate_cfg={"max_tokens": 8, "temperature": 0}, kwargs={},
+                   checkpoint_settings={}, vision=VISION, serve_args={"dtype": theirs})  # fmt: skip
+
+    [pair] = explained([(OURS, facts("no"))], local(dtype=ours), vllm)
+
+    assert told in pair.detail
 
 
 def test_vllm_without_the_checkpoints_own_settings_is_told_apart():

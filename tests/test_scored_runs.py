@@ -398,19 +398,24 @@ def tried_next_day(bench):
     return bench, old
 
 
-def test_a_trial_on_another_day_does_not_hide_the_whole_run(tried_next_day):
+def test_a_trial_on_another_day_is_scored_and_the_whole_run_named(tried_next_day):
     bench, old = tried_next_day
     new = bench.folder()
     assert new != old
-    file = old / f"m_{L1}_scores.json"
-    before = file.read_bytes()
-    file.unlink()
 
     ran = bench.run("--mode", "eval", "--no-report")
 
-    assert (ran.code, told(ran.output, "answered")) == (0, [9]), ran.output
-    assert f"scored is {old.name}; {new.name} is newer and holds only a part" in ran.output
-    assert file.read_bytes() == before
+    assert (ran.code, told(ran.output, "answered")) == (1, [2]), ran.output
+    assert f"in {new.name}, holds a part of what is asked for, and {old.name} all" in ran.output
+
+
+def test_the_whole_run_is_taken_over_by_the_command_that_is_named(tried_next_day):
+    bench, old = tried_next_day
+    before = (old / f"m_{L1}_scores.json").read_bytes()
+
+    ran = bench.run("--no-report")
+
+    assert (ran.code, ran.asked[L1], bench.scores(L1)) == (0, 0, before), ran.output
 
 
 def test_as_many_samples_as_the_trial_had_are_those_of_the_trial(tried_next_day):

@@ -13,7 +13,7 @@ from utils.environment import is_set
 from utils.errors import StopRun, UserError
 from utils.exit_codes import DONE, SOME_FAILED
 from utils.facts import SAMPLES_SUFFIX
-from utils.log_view import LogView, log_to_score
+from utils.log_view import LogView, log_with_all
 from utils.plan import Plan
 from utils.predictions import RunLog
 from utils.ranks.logs import merge_newest_run
@@ -41,13 +41,16 @@ def rescore(plan: Plan, name: str, model: ModelWrapper, dataset: str) -> int:
         where = plan.options.work_dir
         plan.stop([f'model "{name}", {dataset}: no log under {where}; run --mode infer'])
         return SOME_FAILED
-    path = log_to_score(logs, plan.data[dataset].mode, plan.options.limit)
-    if path != logs[0]:
-        print(
-            f"{dataset}: scored is {path.parent.name}; {logs[0].parent.name} is newer and holds "
-            "only a part of what is asked for"
-        )
+    path = logs[0]
     folder = RunFolder(name, path.parent)
+    whole = log_with_all(logs, plan.data[dataset].mode, plan.options.limit)
+    if is_less := whole not in (None, path):
+        assert whole is not None
+        print(
+            f"{dataset}: the newest log, in {path.parent.name}, holds a part of what is asked for, "
+            f"and {whole.parent.name} all of it. The same command without --mode eval takes its "
+            "answers over"
+        )
     try:
         log = RunLog(path)  # keeps others from writing while files are made
     except UserError as error:
@@ -56,7 +59,8 @@ def rescore(plan: Plan, name: str, model: ModelWrapper, dataset: str) -> int:
     try:
         plan.written.setdefault(folder, []).append(dataset)
         merge_newest_run(folder, dataset, log)  # several ranks may have been stopped
-        return write(plan, model, folder, dataset)
+        code = write(plan, model, folder, dataset)
+        return max(code, SOME_FAILED) if is_less else code
     finally:
         log.close()
 

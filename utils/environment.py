@@ -18,20 +18,28 @@ def load_dotenv_files() -> None:
     Raises:
         UserError: one of them cannot be read as text. It is not quoted: it may hold a key.
     """
-    from dotenv import dotenv_values, load_dotenv
+    from dotenv import load_dotenv
 
     for folder in (PROJECT, Path.cwd()):
         file = folder / ".env"
         try:
-            # The dollars of a prompt are text, not the names of other variables.
-            verbatim = dotenv_values(file, interpolate=False).get(TEMPLATE)
-            if verbatim is not None:
-                os.environ.setdefault(TEMPLATE, verbatim)
+            _take_template(file)
             load_dotenv(file, override=False)
         except UnicodeDecodeError:
             raise UserError(f"{file}: is not UTF-8 text{_line(file)}; save it as UTF-8") from None
         except OSError as error:
             raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+
+def _take_template(file: Path) -> None:
+    """The prompt of a `.env` as it stands there: its dollars name no other variables."""
+    from dotenv import dotenv_values
+
+    if TEMPLATE in os.environ or not file.is_file() or TEMPLATE not in file.read_text("utf-8"):
+        return
+    template = dotenv_values(file, interpolate=False).get(TEMPLATE)
+    if template is not None:
+        os.environ[TEMPLATE] = template
 
 
 def _line(file: Path) -> str:

@@ -23,22 +23,19 @@ class FirstLook:
         keys: of all samples, in file order; parse functions see samples in that order.
         scorer: one of its own.
         warn: told what looks wrong.
-        stop: told why no more should be asked: a function fails on one answer after the other.
     """
 
-    def __init__(
-        self,
-        keys: Sequence[str],
-        scorer: Scorer,
-        warn: Callable[[str], None],
-        stop: Callable[[StopRun], None],
-    ) -> None:
-        self._keys, self._scorer, self._warn, self._stop = keys, scorer, warn, stop
+    def __init__(self, keys: Sequence[str], scorer: Scorer, warn: Callable[[str], None]) -> None:
+        self._keys, self._scorer, self._warn = keys, scorer, warn
         self._records: dict[str, Record] | None = {}
         self._failures: list[Record] | None = []  # None once something was answered
 
     def see(self, record: Record) -> None:
-        """One more sample that was asked; the first answers, or failures, are looked at."""
+        """One more sample that was asked; the first answers, or failures, are looked at.
+
+        Raises:
+            StopRun: no more should be asked: a function fails on one answer after the other.
+        """
         if record["status"] != Status.OK:
             self._see_failure(record)
             return
@@ -47,11 +44,11 @@ class FirstLook:
             return
         self._records[record["key"]] = record
         if len(self._records) >= min(ENOUGH, len(self._keys)):
+            records, self._records = self._records, None
             try:
-                self._look(self._records)
+                self._look(records)
             except StopRun as why:
-                self._stop(StopRun(f"stopped after the first {ENOUGH} answers: {why}"))
-            self._records = None
+                raise StopRun(f"stopped after the first {ENOUGH} answers: {why}") from None
 
     def _see_failure(self, record: Record) -> None:
         if self._failures is None:

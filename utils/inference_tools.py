@@ -60,7 +60,7 @@ class EngineSettings:
         clean, clean_text: remove secrets from a record, from a text.
         on_reason: told of each sample that is asked (data set, line), and why.
         on_asked: told of each sample that was asked (data set, record), answered or not, in the
-            calling thread.
+            calling thread; a StopRun that it raises ends the asking of that data set.
     """
 
     in_flight: int | None
@@ -267,7 +267,10 @@ class Engine:
                 job.failures_in_a_row["generate"] = 0
         if not outcome.reused:
             self._refusals.see(job, outcome.record, outcome.reason)
-            self._settings.on_asked(job.dataset, outcome.record)
+            try:
+                self._settings.on_asked(job.dataset, outcome.record)
+            except StopRun as why:
+                job.stopped = StopRun(f"{job.dataset}: {why}")
         if outcome.generation is None:
             return None
         return self._next_turn(job, turn.sample, turn.episode, turn.number + 1, outcome.generation)

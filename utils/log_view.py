@@ -50,19 +50,12 @@ def run_to_score(
     return max(reversed(runs), key=fits, default=None)
 
 
-def log_to_score(logs: Sequence[Path], mode: str, limit: int | None = None) -> Path:
-    """The log that `--mode eval` scores.
-
-    That is the newest one with a run of the mode and of as many samples as are wanted, for the same
-    reason; without any the newest one.
-
-    Args:
-        logs: the newest first, at least one.
-    """
+def log_with_all(logs: Sequence[Path], mode: str, limit: int | None = None) -> Path | None:
+    """The first log with a run of the mode and of as many samples as are wanted."""
     for log in logs:
         if any(run.covers(mode) and _is_enough(run, limit) for run in runs_of(log)):
             return log
-    return logs[0]
+    return None
 
 
 def _is_enough(run: LoggedRun, limit: int | None) -> bool:

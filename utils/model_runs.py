@@ -13,7 +13,6 @@ from utils.config import ModelEntry
 from utils.contracts import ModelWrapper
 from utils.derived_files import rescore, scorer_of, write
 from utils.environment import PROJECT, is_set
-from utils.errors import StopRun
 from utils.exit_codes import DONE, SOME_FAILED
 from utils.first_look import FirstLook
 from utils.import_utils import resolve
@@ -192,12 +191,8 @@ def infer(
 
 
 def _first_look(plan: Plan, model: ModelWrapper, job: Job) -> FirstLook:
-    def stop(why: StopRun) -> None:
-        job.stopped = StopRun(f"{job.dataset}: {why}")
-
     return FirstLook(
         [sample.key for sample in job.samples],
         scorer_of(plan, model, job.dataset, skip_errors=is_set("SKIP_ERR")),
         lambda text: print(f"warning: {model.name}, {job.dataset}: {text}", flush=True),
-        stop,
     )

@@ -132,7 +132,7 @@ class Scorer:
         if too_many and not self._skip_errors:
             raise StopRun(
                 f"the {error.stage} function failed {FAILURES_IN_A_ROW} times in a row; all "
-                "answers are kept (set SKIP_ERR=1 to score in spite of failures). The last "
+                "answers are kept (set SKIP_ERR=1 to go on in spite of failures). The last "
                 f"failure:\n{error.trace}"
             )
 

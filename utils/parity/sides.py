@@ -14,6 +14,7 @@ from utils.parity.settings import differences, local_settings, server_settings
 from utils.serve_args import options, serve_words
 
 SERVERS = ("openai", "vllm")
+_DTYPES: Mapping[str | None, str] = {"half": "float16", "float": "float32"}  # vLLM's other names
 PROCESSOR_KEY = "mm_processor_kwargs"  # how vLLM takes settings of the image processor
 
 
@@ -141,9 +142,10 @@ def setting_differences(a: Side, b: Side) -> list[str]:
 
 def precision_differences(a: Side, b: Side) -> list[str]:
     """In what numbers the two compute, where both entries say it and not the same."""
-    return [
-        f"{name} {a.precision[name] or 'unset'} in {a.name}, "
-        f"{b.precision[name] or 'unset'} in {b.name}"
-        for name in sorted(a.precision.keys() & b.precision.keys())
-        if (a.precision[name] or None) != (b.precision[name] or None)
-    ]
+    found = []
+    for name in sorted(a.precision.keys() & b.precision.keys()):
+        ours, theirs = a.precision[name], b.precision[name]
+        is_said = not {ours, theirs} & {None, "", "auto"}  # else the machine decides
+        if is_said and _DTYPES.get(ours, ours) != _DTYPES.get(theirs, theirs):
+            found.append(f"{name} {ours} in {a.name}, {theirs} in {b.name}")
+    return found

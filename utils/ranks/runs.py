@@ -164,7 +164,7 @@ class LeadersPart:
             ask([again])
         finally:
             job.reused += again.reused
-            job.stopped = again.stopped or job.stopped
+            job.stopped = again.stopped
 
     def _add(self, report: dict[str, Any]) -> None:
         self.cpu_s += report["cpu_s"]
