@@ -11,6 +11,7 @@ from utils.concurrency import Gate
 from utils.contracts import Abandoned, CallError, Generation, ModelWrapper, Prepared
 from utils.errors import StopRun
 from utils.outcomes import (
+    AWAY_STATUS,
     MISPLACED_STATUS,
     Action,
     History,
@@ -102,7 +103,8 @@ class Asker:
                     now_s = time.monotonic()
                     self._note_answer(began_s, now_s)
                     return Answered(generation, attempts, now_s - began_s)
-            answered_meanwhile |= self._answers > answers_before
+            if failure.status_code in AWAY_STATUS:  # no other failure can be about one sample
+                answered_meanwhile |= self._answers > answers_before
             history = self._history(failure, failures, rate_limited_s, answered_meanwhile)
             decision = decide(failure, history, self._policy, jitter=random_jitter())
             if decision.action is Action.STOP:
