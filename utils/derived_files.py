@@ -41,11 +41,11 @@ def rescore(plan: Plan, name: str, model: ModelWrapper, dataset: str) -> int:
         where = plan.options.work_dir
         plan.stop([f'model "{name}", {dataset}: no log under {where}; run --mode infer'])
         return SOME_FAILED
-    path = logs[0]
-    folder = RunFolder(name, path.parent)
+    path, _ = logs[0]
+    folder, least = RunFolder(name, path.parent), DONE
     whole = log_with_all(logs, plan.data[dataset].mode, plan.options.limit)
-    if is_less := whole not in (None, path):
-        assert whole is not None
+    if whole is not None and whole != path:
+        least = SOME_FAILED
         print(
             f"{dataset}: the newest log, in {path.parent.name}, holds a part of what is asked for, "
             f"and {whole.parent.name} all of it. The same command without --mode eval takes its "
@@ -59,8 +59,7 @@ def rescore(plan: Plan, name: str, model: ModelWrapper, dataset: str) -> int:
     try:
         plan.written.setdefault(folder, []).append(dataset)
         merge_newest_run(folder, dataset, log)  # several ranks may have been stopped
-        code = write(plan, model, folder, dataset)
-        return max(code, SOME_FAILED) if is_less else code
+        return max(write(plan, model, folder, dataset), least)
     finally:
         log.close()
 

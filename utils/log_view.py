@@ -9,7 +9,7 @@ them, as long as nothing speaks against their being answers to the same requests
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +50,12 @@ def run_to_score(
     return max(reversed(runs), key=fits, default=None)
 
 
-def log_with_all(logs: Sequence[Path], mode: str, limit: int | None = None) -> Path | None:
+def log_with_all(
+    logs: Iterable[tuple[Path, Sequence[LoggedRun]]], mode: str, limit: int | None = None
+) -> Path | None:
     """The first log with a run of the mode and of as many samples as are wanted."""
-    for log in logs:
-        if any(run.covers(mode) and _is_enough(run, limit) for run in runs_of(log)):
+    for log, runs in logs:
+        if any(run.covers(mode) and _is_enough(run, limit) for run in runs):
             return log
     return None
 

@@ -9,9 +9,11 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from utils.predictions import LoggedRun, runs_of
 
 LONGEST_NAME = 80  # file names add a data set and a suffix; most file systems end at 255 bytes
 _RUN_FOLDER = re.compile(r"T\d{8}_G\w+")
@@ -175,17 +177,21 @@ class RunFolder:
             link.unlink(missing_ok=True)
 
 
-def logs_by_age(work_dir: Path, model: str, dataset: str) -> list[Path]:
-    """All logs of a model and data set, the one with the newest run record first."""
+def logs_by_age(work_dir: Path, model: str, dataset: str) -> list[tuple[Path, Sequence[LoggedRun]]]:
+    """All logs of a model and data set with their runs, the one with the newest run first."""
     probe = RunFolder(model, work_dir / safe_name(model) / "T00000000_Gnone")
-    return sorted(probe.all_logs(dataset), key=last_start, reverse=True)
+    logs = [(log, runs_of(log)) for log in probe.all_logs(dataset)]
+    return sorted(logs, key=lambda each: newest_of(each[1]), reverse=True)
 
 
 def last_start(log: Path) -> str:
     """When the newest run of a log began; a file's own times change when it is copied."""
-    from utils.predictions import runs_of
+    return newest_of(runs_of(log))
 
-    return max((str(run.begin.get("started_at", "")) for run in runs_of(log)), default="")
+
+def newest_of(runs: Iterable[LoggedRun]) -> str:
+    """When the newest of a log's runs began; "" without any."""
+    return max((str(run.begin.get("started_at", "")) for run in runs), default="")
 
 
 def _glob_quoted(text: str) -> str:

@@ -13,7 +13,7 @@ from utils.parity.causes import explained
 from utils.parity.sides import Side
 from utils.parity.table import render, write_csv
 from utils.plan import Plan
-from utils.run_folder import RunFolder, last_start, logs_by_age, safe_name
+from utils.run_folder import RunFolder, logs_by_age, newest_of, safe_name
 
 
 def two_plans(plan: Plan, other: Plan, wanted: Sequence[str]) -> list[Plan]:
@@ -94,13 +94,14 @@ def _samples(plan: Plan, dataset: str) -> dict[str, Facts]:
     logs = logs_by_age(plan.options.work_dir, name, dataset)
     if not logs:
         return {}
-    log, folder = logs[0], RunFolder(name, logs[0].parent)
+    log, runs = logs[0]
+    folder = RunFolder(name, log.parent)
     files = [folder.file(dataset, SAMPLES_SUFFIX, partial=part) for part in (False, True)]
     written = [path for path in files if path.exists()]
     if not written:
         return {}
     newest = max(written, key=lambda path: path.stat().st_mtime_ns)
-    began_s = datetime.datetime.fromisoformat(last_start(log)).timestamp()
+    began_s = datetime.datetime.fromisoformat(newest_of(runs)).timestamp()
     if newest.stat().st_mtime < began_s:  # scoring was stopped; these are of a run before
         return {}
     limit = plan.options.limit
