@@ -28,49 +28,52 @@ from benchmarks import BENCHMARK, PLANNED
 from benchmarks.base import Benchmark, ParseFunction
 from benchmarks.circular import Circular
 from benchmarks.data_set import DataSet
-from models import build_model, checkpoint
-from utils import checking, console
-from utils.cli import Options, parse_arguments, unknown_names
-from utils.concurrency import MOST_IN_FLIGHT
-from utils.config import (
+from models import build_model
+from models.wrappers.local import checkpoint
+from utils import PROJECT
+from utils.config.data_root import data_root, image_root
+from utils.config.environment import WithStandIns, load_dotenv_files, odd_settings
+from utils.config.options import Options, parse_arguments, unknown_names
+from utils.config.read import (
     ConfigReading,
     DataEntry,
     read_config,
     redacted_dump,
 )
-from utils.config_text import key_path
+from utils.config.secret_filter import SecretFilter, secrets_in
+from utils.config.text import key_path
 from utils.contracts import ModelWrapper
-from utils.data_root import data_root, image_root
-from utils.derived_files import scorer_of
-from utils.environment import PROJECT, WithStandIns, load_dotenv_files, odd_settings
-from utils.errors import UserError
-from utils.exit_codes import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED
-from utils.import_utils import check_reference, parse_caller, resolve
-from utils.inference_tools import Interrupted
-from utils.interrupt import end_like_ctrl_c, leave
-from utils.model_runs import evaluate_model, questions_of, take_part
-from utils.parity.runs import compare_plans, two_plans
-from utils.parity.sides import Side, side_of
-from utils.plan import Plan
-from utils.python_calls import errors_for_callers, options_of, results_of
-from utils.ranks.group import GivenUp, Group, joined
-from utils.ranks.runs import tell_failure
-from utils.ranks.store import GroupLost
-from utils.ranks.who import (
+from utils.engine import checking
+from utils.engine.gate import MOST_IN_FLIGHT
+from utils.engine.interrupt import end_like_ctrl_c, leave
+from utils.engine.ranks.group import GivenUp, Group, joined
+from utils.engine.ranks.runs import tell_failure
+from utils.engine.ranks.store import GroupLost
+from utils.engine.ranks.who import (
     SHARED_TYPES,
     Rank,
     rank_0_speaks,
     rank_of,
     speak_of_errors_only,
 )
-from utils.run_folder import (
+from utils.errors import UserError
+from utils.evaluation import evaluate_model, questions_of, take_part
+from utils.exit_codes import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED
+from utils.import_utils import check_reference, parse_caller, resolve
+from utils.inference_tools import Interrupted
+from utils.parity.runs import compare_plans, two_plans
+from utils.parity.sides import Side, side_of
+from utils.plan import Plan
+from utils.runs.folder import (
     RunFolder,
     name_collisions,
     work_dir_problems,
 )
-from utils.run_results import RunResults, load_run
-from utils.secrets import SecretFilter, secrets_in
-from utils.streams import outlive_readers
+from utils.runs.python_calls import errors_for_callers, options_of, results_of
+from utils.runs.run_results import RunResults, load_run
+from utils.scoring import console
+from utils.scoring.streams import outlive_readers
+from utils.scoring.write import scorer_of
 
 __all__ = ["load_run", "main", "run"]
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.matrics import Scores, Verdict
-from utils.analysis import Collector
 from utils.annotations import read_annotations
 from utils.contracts import WH, Generation, Line, Message, Prompt, Sizes, UserFunctionError
-from utils.fingerprints import digest
+from utils.functions.calling import call_user_function, private_copy
+from utils.functions.fingerprints import digest
 from utils.images import read_header
-from utils.user_functions import call_user_function, private_copy
+from utils.scoring.analysing import Collector
 
 ParseFunction = Callable[[str, Mapping[str, Any]], Any]
 """The parse function in one calling form: (response, meta)."""

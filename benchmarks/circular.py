@@ -18,7 +18,7 @@ from benchmarks.base import Sample, Table
 from benchmarks.circular_section import CircularCollector, circular_figures, circular_table
 from benchmarks.rotation import rotated, rotation_count
 from utils.contracts import WH, Line
-from utils.predictions import turn_key
+from utils.runs.log import turn_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from typing import Any
 from benchmarks.base import Table
 from benchmarks.matrics import in_order
 from benchmarks.rotation import names_other_options
-from utils.audits.rows import PictureNumbers, Row, share
-from utils.facts import Facts
+from utils.analysis.columns import PictureNumbers, Row, share
 from utils.protocol import DIFFICULTIES
-from utils.rotations import OVERALL
+from utils.scoring.rotations import OVERALL
+from utils.scoring.samples import Facts
 
 MOST_NAMED = 20  # questions in a note
 TITLE = "L1 GUIContentUnderstanding circular"
@@ -48,7 +48,7 @@ class _Question:
 
 
 class CircularCollector:
-    """Collects the lines of a rotations file (`utils.rotations`), all of one question in a row."""
+    """Collects the lines of a rotations file, all of one question in a row."""
 
     def __init__(self) -> None:
         self._open: list[Facts] = []

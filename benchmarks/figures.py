@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.columns import LARGEST_SIZES, SIZE_CLASSES, Answers, Columns
 from benchmarks.matrics import in_order
-from utils.analysis import Collector
-from utils.facts import Facts
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
+from utils.scoring.analysing import Collector
+from utils.scoring.samples import Facts
 
 if TYPE_CHECKING:
     from benchmarks.columns import Floats, Mask
@@ -157,7 +157,7 @@ class Means:
         """
         import numpy as np
 
-        from utils.statistics import interval
+        from utils.analysis import interval
 
         counted = [(share, mask) for share, mask in parts if self._weights[mask].sum() > 0]
         if not counted:

@@ -15,13 +15,13 @@ from benchmarks.matrics import (
     in_order,
     score_content_understanding,
 )
-from utils.analysis import Collector
-from utils.audits.letter_bias import LetterBias
-from utils.audits.parse_audit import ParseAudit
+from utils.analysis.letter_bias import LetterBias
+from utils.analysis.parse_audit import ParseAudit
 from utils.contracts import WH, Line, Sizes
 from utils.errors import UserError
 from utils.misc import parser_answers_into_option
 from utils.protocol import DIFFICULTIES, PLATFORMS
+from utils.scoring.analysing import Collector
 
 # parity: protocol text, to the byte.
 L1_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a screenshot of an application, a question and corresponding options. You need to choose one option as your answer for the question. Finally, you are ONLY allowed to return the single letter of your choice."""  # noqa: E501

@@ -19,13 +19,13 @@ from benchmarks.matrics import (
     score_click,
     score_element_grounding,
 )
-from utils.analysis import Collector
-from utils.audits.anatomy import Anatomy
-from utils.audits.coordinate_audit import CoordinateAudit
+from utils.analysis.anatomy import Anatomy
+from utils.analysis.coordinate_audit import CoordinateAudit
 from utils.contracts import WH, Line, Point, Sizes
 from utils.coordinates import known_grid_wh
 from utils.misc import parser_response_into_coordinates
 from utils.protocol import GROUNDING_TYPES, PLATFORMS
+from utils.scoring.analysing import Collector
 
 # parity: protocol texts, to the byte.
 L2_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."""  # noqa: E501

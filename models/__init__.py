@@ -8,7 +8,7 @@ from utils.contracts import ModelWrapper
 from utils.import_utils import resolve
 
 if TYPE_CHECKING:
-    from utils.config import ModelEntry
+    from utils.config.read import ModelEntry
 
 
 def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapper:
@@ -33,7 +33,7 @@ def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapp
         "postprocess_function": function("postprocess_function"),
     }
     if entry.imp_type == "custom":
-        from models.custom_wrapper import CustomModelWrapper
+        from models.wrappers.custom import CustomModelWrapper
 
         model_class = resolve(entry.model_path, role=f"{where}.model_path")
         return CustomModelWrapper(name, model_class=model_class, **common)  # type: ignore[arg-type]
@@ -42,7 +42,7 @@ def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapp
         "preprocess_function": function("preprocess_function"),
     }
     if entry.imp_type == "transformers":
-        from models.local_wrapper import LocalModelWrapper
+        from models.wrappers.local.wrapper import LocalModelWrapper
 
         return LocalModelWrapper(
             name,
@@ -55,9 +55,9 @@ def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapp
         )
     common["connections"] = connections
     if entry.imp_type == "vllm":
-        from models.vllm_wrapper import VllmModelWrapper
+        from models.wrappers.vllm.wrapper import VllmModelWrapper
 
         return VllmModelWrapper(name, serve_args=entry.serve_args, **common)  # type: ignore[arg-type]
-    from models.api_wrapper import APIModelWrapper
+    from models.wrappers.api.wrapper import APIModelWrapper
 
     return APIModelWrapper(name, **common)  # type: ignore[arg-type]

@@ -5,12 +5,20 @@ process. To add a model, copy one of the example files beside this one; the wrap
 are.
 """
 
-from models.api_wrapper import APIModelWrapper
-from models.api_wrapper import default_postprocess_function as default_api_postprocess_function
-from models.api_wrapper import default_preprocess_function as default_api_preprocess_function
-from models.local_wrapper import LocalModelWrapper
-from models.local_wrapper import default_postprocess_function as default_local_postprocess_function
-from models.local_wrapper import default_preprocess_function as default_local_preprocess_function
+from models.wrappers.api.wrapper import APIModelWrapper
+from models.wrappers.api.wrapper import (
+    default_postprocess_function as default_api_postprocess_function,
+)
+from models.wrappers.api.wrapper import (
+    default_preprocess_function as default_api_preprocess_function,
+)
+from models.wrappers.local.wrapper import LocalModelWrapper
+from models.wrappers.local.wrapper import (
+    default_postprocess_function as default_local_postprocess_function,
+)
+from models.wrappers.local.wrapper import (
+    default_preprocess_function as default_local_preprocess_function,
+)
 
 __all__ = [
     "APIModelWrapper",

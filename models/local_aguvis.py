@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from models.local_wrapper import (
+from models.wrappers.local.wrapper import (
     default_postprocess_function,
     model_inputs,
     turns_of,

@@ -96,7 +96,7 @@ def bare_loop(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict
 def evaluate_in_turn(arguments: list[str]) -> int:
     """`evaluate.py`, but nothing is prepared while the model generates, nor the other way round."""
     import evaluate
-    from models.local_batching import Batcher
+    from models.wrappers.local.batching import Batcher
 
     turn = threading.Lock()
     prepare, begin = Batcher.preparing, Batcher.__init__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import conformance
+from tests.conformance import support as conformance
 
 REPLAYED: list[list[object]] = []
 

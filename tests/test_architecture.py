@@ -115,7 +115,7 @@ def test_nothing_but_tests_imports_tests():
 def test_the_check_sees_imports_inside_functions(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "PROJECT", tmp_path)
     (tmp_path / "sly.py").write_text(
-        "def f():\n    from models.wire import x\n    importlib.import_module('benchmarks.base')\n"
+        "def f():\n    from models.wrappers.api.wire import x\n    importlib.import_module('benchmarks.base')\n"
     )
 
     assert imported_packages(Path("sly.py")) == {"models", "benchmarks"}

@@ -2,3 +2,8 @@
 
 Imports neither `benchmarks` nor `models`.
 """
+
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+"""The folder of `evaluate.py`."""

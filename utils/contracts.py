@@ -119,7 +119,7 @@ class UserFunctionError(Exception):
 
 
 class CallError(Exception):
-    """One attempt to get an answer failed; `utils.outcomes` decides what follows from it.
+    """One attempt to get an answer failed; `retry_policy` decides what follows.
 
     Attributes:
         kind: "http" (the server answered with an error status), "timeout", "connection",

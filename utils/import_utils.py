@@ -1,7 +1,7 @@
 """Dotted path → the user's function, with errors that say which part of the path is wrong.
 
 Whether the function can be called the way this program calls it is the business of
-`utils.signatures`; its public names can be imported from here too.
+`utils.functions.signatures`; its public names can be imported from here too.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from utils import PROJECT
 from utils.errors import UserError
-from utils.signatures import (
+from utils.functions.signatures import (
     FunctionRef,
     Kind,
     ParseCall,
@@ -34,7 +35,6 @@ __all__ = [
     "parse_caller", "path_problem", "resolve",
 ]  # fmt: skip
 
-PROJECT_ROOT = Path(__file__).resolve().parent.parent
 _MISSING = object()
 
 
@@ -85,8 +85,8 @@ def path_problem(dotted: str) -> str | None:
 def _resolve(dotted: str) -> Callable[..., Any]:
     if problem := path_problem(dotted):
         raise _Unresolved(problem)
-    if str(PROJECT_ROOT) not in sys.path:  # the program may be started from any folder
-        sys.path.insert(0, str(PROJECT_ROOT))
+    if str(PROJECT) not in sys.path:  # the program may be started from any folder
+        sys.path.insert(0, str(PROJECT))
     importlib.invalidate_caches()
     parts = dotted.split(".")
     module, used = _import_longest(parts)
@@ -147,7 +147,7 @@ def _is_module_file(package: ModuleType, name: str) -> bool:
 def _no_module(parts: list[str], count: int) -> str:
     name, missing = ".".join(parts[:count]), parts[count - 1]
     if count == 1:
-        known = [info.name for info in pkgutil.iter_modules([str(PROJECT_ROOT)])]
+        known = [info.name for info in pkgutil.iter_modules([str(PROJECT)])]
         return f'there is no module "{name}"{did_you_mean(missing, known)}'
     package = sys.modules[".".join(parts[: count - 1])]
     known = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
@@ -200,9 +200,9 @@ def _is_users(filename: str, origin: str | None) -> bool:
     if filename == origin:
         return True
     installed = {"site-packages", "dist-packages"} & set(path.parts)
-    return PROJECT_ROOT in path.parents and path != Path(__file__) and not installed
+    return PROJECT in path.parents and path != Path(__file__) and not installed
 
 
 def _shown_path(filename: str) -> str:
     path = Path(filename)
-    return str(path.relative_to(PROJECT_ROOT) if path.is_relative_to(PROJECT_ROOT) else path)
+    return str(path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path)

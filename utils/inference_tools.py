@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from utils.asking import Asker, Unanswered
-from utils.concurrency import Gate, Limit
 from utils.contracts import (
     CallError,
     Generation,
@@ -27,20 +25,22 @@ from utils.contracts import (
     Prompt,
     UserFunctionError,
 )
+from utils.engine.asking import Asker, Unanswered
+from utils.engine.gate import Gate, Limit
+from utils.engine.interrupt import two_step_interrupt
+from utils.engine.jobs import Episode, Job
+from utils.engine.refusals import Refusals
+from utils.engine.retry_policy import Policy, may_reuse
 from utils.errors import StopRun, UserError
-from utils.interrupt import two_step_interrupt
-from utils.jobs import Episode, Job
-from utils.outcomes import Policy, may_reuse
-from utils.predictions import Record, Status, StoredAnswer, turn_key
-from utils.records import (
+from utils.functions.calling import FAILURES_IN_A_ROW
+from utils.runs.log import Record, Status, StoredAnswer, turn_key
+from utils.runs.records import (
     Asked,
     answer_fields,
     call_error_fields,
     new_record,
     user_error_fields,
 )
-from utils.refusals import Refusals
-from utils.user_functions import FAILURES_IN_A_ROW
 
 SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
 PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from utils import console
-from utils.cli import Options
-from utils.config import RunConfig
+from utils.config.options import Options
+from utils.config.read import RunConfig
+from utils.config.secret_filter import SecretFilter
 from utils.contracts import ModelWrapper
-from utils.run_folder import RunFolder
-from utils.secrets import SecretFilter
+from utils.runs.folder import RunFolder
+from utils.scoring import console
 
 
 class DataSet(Protocol):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.matrics import Box, point_as_fractions, score_click
-from utils.audits.readings import Reading
+from utils.analysis.readings import Reading
 from utils.coordinates import FULL_SCALE, Frame, known_grid_wh, smart_resize
 
 # Sizes that people's screens have; a few are larger than what is sent or seen.

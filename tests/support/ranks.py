@@ -25,7 +25,7 @@ PATIENCE_S = 240.0  # a busy machine imports torch in half a minute
 GATED = """
 import os, time
 from pathlib import Path
-from models.local_wrapper import default_preprocess_function
+from models.wrappers.local.wrapper import default_preprocess_function
 
 def preprocess(message, model, processor, **kwargs):
     # Counted where it is no part of the code: a changed global would be a changed setting.

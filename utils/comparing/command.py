@@ -17,10 +17,10 @@ from utils.comparing.page import as_page
 from utils.comparing.published import read_published
 from utils.comparing.runs import read_runs
 from utils.comparing.text import as_text
-from utils.environment import chosen_folder
+from utils.config.environment import chosen_folder
 from utils.errors import UserError
 from utils.exit_codes import DONE, NOTHING_RUN, SOME_FAILED
-from utils.streams import outlive_readers
+from utils.scoring.streams import outlive_readers
 
 DEFAULT_OUTPUT = "./comparison"
 FLIPS_ON_CONSOLE = 5

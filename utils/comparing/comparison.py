@@ -11,8 +11,8 @@ from utils.comparing.pairing import Difference, PairOfRuns, pairs_of
 from utils.comparing.published import Published
 from utils.comparing.runs import ComparedRun
 from utils.errors import UserError
-from utils.facts import Facts
 from utils.protocol import PLATFORM_LABELS
+from utils.scoring.samples import Facts
 
 _HOW_TO_READ = (
     "in percentage points, on the samples that both have. Interval (95 %) and p (sign flips) go by "

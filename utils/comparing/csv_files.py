@@ -9,7 +9,7 @@ from typing import Any
 
 from utils.comparing.comparison import Comparison, read_as_text, reply_text, truth_text
 from utils.comparing.pairing import Difference, Flip, PairOfRuns
-from utils.outputs import safe_cell
+from utils.scoring.sheets import safe_cell
 
 FIGURE_COLUMNS = (
     "kind", "dataset", "run", "baseline", "split", "platform", "group", "value", "low", "high",

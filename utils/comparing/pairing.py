@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from utils.analysis import compare_paired, holm
 from utils.comparing.runs import ComparedRun, Outcome, ScoredSet, facts_of_keys
-from utils.facts import Facts
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
-from utils.statistics import compare_paired, holm
+from utils.scoring.samples import Facts
 
 SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 ALL = "all samples"
@@ -51,7 +51,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A sample that one run got right and the other missed; `*_facts` as in `utils.facts`."""
+    """A sample that one run got right and the other missed."""
 
     key: str
     run_is_right: bool

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from utils.errors import UserError
-from utils.facts import Facts, open_samples
-from utils.fingerprints import digest
-from utils.finished_runs import ScoredFiles, find_run, read_manifest, scored_files
-from utils.predictions import Status
+from utils.functions.fingerprints import digest
+from utils.runs.finished import ScoredFiles, find_run, read_manifest, scored_files
+from utils.runs.log import Status
+from utils.scoring.samples import Facts, open_samples
 
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
 
@@ -66,7 +66,7 @@ class ComparedRun:
     Attributes:
         folder: as it may be shown: below the current folder, or its last three parts.
         sets: by name of the data set.
-        manifest: see `utils.manifest`; empty for a run without one.
+        manifest: see `utils.runs.manifest`; empty for a run without one.
     """
 
     label: str

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from utils.coordinates import shown_wh
-from utils.facts import Facts
 from utils.parity.sides import Side, precision_differences, setting_differences
+from utils.scoring.samples import Facts
 
 LONGEST_SHOWN_TEXT = 80  # characters
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]*\|>")

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from utils.errors import UserError
 from utils.exit_codes import DONE, SOME_FAILED
-from utils.facts import SAMPLES_SUFFIX, Facts, open_samples
 from utils.parity.causes import explained
 from utils.parity.sides import Side
 from utils.parity.table import render, write_csv
 from utils.plan import Plan
-from utils.run_folder import RunFolder, logs_by_age, newest_of, safe_name
+from utils.runs.folder import RunFolder, logs_by_age, newest_of, safe_name
+from utils.scoring.samples import SAMPLES_SUFFIX, Facts, open_samples
 
 
 def two_plans(plan: Plan, other: Plan, wanted: Sequence[str]) -> list[Plan]:

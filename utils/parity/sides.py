@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from utils.config.serve_args import options, serve_words
 from utils.contracts import WH
 from utils.coordinates import PIXEL_LIMITS, smart_resize
 from utils.parity.settings import differences, local_settings, server_settings
-from utils.serve_args import options, serve_words
 
 SERVERS = ("openai", "vllm")
 _DTYPES: Mapping[str | None, str] = {"half": "float16", "float": "float32"}  # vLLM's other names

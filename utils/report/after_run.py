@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from utils.data_root import image_root
-from utils.finished_runs import scored_files
+from utils.config.data_root import image_root
 from utils.plan import Plan
 from utils.report.build import build_report
 from utils.report.pictures import CACHE_FOLDER
+from utils.runs.finished import scored_files
 
 
 def write_reports(plan: Plan, model: str) -> None:

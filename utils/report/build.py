@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from utils.facts import Facts, open_samples
-from utils.finished_runs import ScoredFiles, read_if_whole, read_manifest, scored_files
-from utils.outputs import to_json
 from utils.report.data_files import Chunks, Hide, as_script
 from utils.report.pictures import Pictures, ViewImage, place
 from utils.report.privacy import path_hider, shown_name, without_absolute_paths
+from utils.runs.finished import ScoredFiles, read_if_whole, read_manifest, scored_files
+from utils.scoring.samples import Facts, open_samples
+from utils.scoring.sheets import to_json
 
 REPORT_FOLDER = "report"
 ASSETS = Path(__file__).parent / "assets"
@@ -110,7 +110,7 @@ def build_report(
 ) -> Path:
     """Writes the report of a run; one from before is replaced when the new one is whole.
 
-    Of a data set with full and partial files it shows the full ones; see `utils.finished_runs`.
+    Of a data set with full and partial files it shows the full ones; see `utils.runs.finished`.
 
     Args:
         run_folder: holds the samples and analysis files.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from utils.outputs import to_json
+from utils.scoring.sheets import to_json
 
 Hide = Callable[[str], str]
 """Removes this machine's paths from JSON text."""

@@ -1,0 +1,1 @@
+"""`imp_type: "openai"`: a model behind an OpenAI-style server."""

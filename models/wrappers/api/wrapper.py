@@ -1,0 +1,357 @@
+"""A model behind an OpenAI-style server."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from models.wrappers.api.deadline import deadline, keep_deadlines
+from models.wrappers.api.replies import as_call_error, read_reply
+from models.wrappers.api.wire import (
+    PictureStyle,
+    chat_messages,
+    encode_body,
+    identified,
+    shown_messages,
+    slots_in,
+)
+from models.wrappers.defaults import WrapperDefaults
+from utils.config.endpoint import OPENAI_HOST, PLACEHOLDER_KEY, parse_endpoint, resolve_api_key
+from utils.config.rules import envelope_findings
+from utils.config.secret_names import is_secret_name
+from utils.config.text import key_path
+from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
+from utils.functions.calling import (
+    SerialUnlessThreadSafe,
+    call_postprocess,
+    call_user_function,
+    private_copy,
+)
+from utils.functions.fingerprints import digest
+from utils.images import read_header
+
+DEFAULT_TIMEOUT_S = 600.0
+# Of generate_cfg: they say how to send a request, not what it asks.
+TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "extra_body"})
+
+Preprocess = Callable[..., Any]
+Postprocess = Callable[..., str]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequest:
+    """What goes over the wire: the body with pictures still in their slots, and the envelope."""
+
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+    query: Mapping[str, Any]
+    timeout_s: float
+
+
+def default_preprocess_function(
+    message: list[Message],
+    model: None,  # noqa: ARG001 - the documented form
+    processor: None,  # noqa: ARG001
+    **kwargs: Any,
+) -> list[dict[str, Any]]:
+    """Messages → chat messages with base64 pictures, for users who want to start from them.
+
+    The wrapper itself builds the same messages without the detour through base64.
+    """
+    chat = chat_messages(message, PictureStyle.from_kwargs(kwargs))
+    decoded: list[dict[str, Any]] = json.loads(encode_body({"messages": chat}))["messages"]
+    return decoded
+
+
+def default_postprocess_function(
+    response: str,
+    model: None,  # noqa: ARG001 - the documented form
+    processor: None,  # noqa: ARG001
+    **kwargs: Any,  # noqa: ARG001
+) -> str:
+    """The reply as it came."""
+    return response
+
+
+class APIModelWrapper(WrapperDefaults):
+    """Asks an OpenAI-style server; knows nothing of benchmarks but the name in `kwargs`.
+
+    Args:
+        name: the model's name in the config.
+        model_path: `base_url?api_key=...&model=...`.
+        generate_cfg: parameters of `chat.completions.create`.
+        preprocess_function: the user's, or None for the documented payload.
+        postprocess_function: the user's, or None for the reply as it came.
+        kwargs: the config's `kwargs` block.
+        model_identity: names the weights in fingerprints instead of base URL and model name.
+        connections: how many requests may be in flight.
+
+    Raises:
+        UserError: `model_path` is no URL.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        model_path: str,
+        generate_cfg: Mapping[str, Any],
+        kwargs: Mapping[str, Any],
+        preprocess_function: Preprocess | None = None,
+        postprocess_function: Postprocess | None = None,
+        model_identity: str | None = None,
+        connections: int = 4,
+    ) -> None:
+        self.name = name
+        self._endpoint = parse_endpoint(model_path)
+        self._generate_cfg, self._kwargs = generate_cfg, kwargs
+        self._style = PictureStyle.from_kwargs(kwargs)
+        self._timeout_s = float(kwargs.get("timeout_s", DEFAULT_TIMEOUT_S))
+        self._identity = model_identity or [self._endpoint.base_url, self._endpoint.model]
+        self._connections = connections
+        lock = threading.Lock()  # one for both functions: they may share globals
+        self._preprocess = preprocess_function and SerialUnlessThreadSafe(
+            preprocess_function, lock, copy_result=True
+        )
+        self._postprocess = postprocess_function and SerialUnlessThreadSafe(
+            postprocess_function, lock
+        )
+        self._client: Any = None
+        self._client_lock = threading.Lock()
+
+    def problems(self) -> list[str]:
+        """An API model has none that can be seen without asking."""
+        return []
+
+    def warm_up(self) -> None:
+        """Imports the client library, which takes longer than all else before the first request."""
+        self._connected()
+
+    def request(
+        self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
+    ) -> Prepared:
+        """Builds the request and its fingerprint.
+
+        Raises:
+            UserFunctionError: the user's preprocess function raised or returned no payload.
+            UserError: a picture cannot be read.
+        """
+        payload = self._payload(messages, dataset, is_custom_prompt)
+        parameters = {**self._generate_cfg, **payload}
+        body = {
+            "model": self._endpoint.model,
+            **_body_part(self._generate_cfg),
+            **_body_part(payload),
+        }
+        request = ApiRequest(
+            body=body,
+            headers=dict(parameters.get("extra_headers") or {}),
+            query=dict(parameters.get("extra_query") or {}),
+            timeout_s=float(parameters.get("timeout") or self._timeout_s),
+        )
+        settings = {k: v for k, v in body.items() if k != "messages"}
+        slots = list(slots_in(body))
+        # How the pictures are sent is told as a change of settings; whether it changes the request
+        # at all is seen in the messages: a picture that already fits is sent as it is.
+        told, plain = (asdict(self._style), asdict(PictureStyle())) if slots else (None, None)
+        shown = [slot.source() for slot in slots] or list(_pictures(identified(body["messages"])))
+        if self._identity and isinstance(self._identity, str):
+            settings.pop("model")  # the same weights under another name
+        asked = [self._identity, identified(settings), _without_keys(request.query)]
+        parts = {
+            "prompt": digest(_without_pictures(body["messages"])),
+            "picture": digest(shown),
+            "settings": digest([*asked, told]),
+        }
+        whole = digest([self._identity, identified(body["messages"]), digest([*asked, plain])])
+        return Prepared(
+            dataset, whole, parts, request, self._sizes(messages), shown_messages(body["messages"])
+        )
+
+    def _payload(
+        self, messages: list[Message], dataset: str, is_custom_prompt: bool
+    ) -> dict[str, Any]:
+        if self._preprocess is None:
+            chat = chat_messages(messages, self._style, is_custom_prompt=is_custom_prompt)
+            return {"messages": chat}
+        kwargs = {**private_copy(dict(self._kwargs)), "dataset_name": dataset}
+        payload = call_user_function(
+            "preprocess", self._preprocess, private_copy(messages), None, None, **kwargs
+        )
+        if isinstance(payload, list):
+            payload = {"messages": payload}
+        made = payload.get("messages") if isinstance(payload, dict) else None
+        if not isinstance(made, list) or not made or not all(map(_is_chat_message, made)):
+            text = (
+                f"returned {payload!r:.200}; expected a list of chat messages "
+                '({"role", "content"}), or a dict with "messages"'
+            )
+            raise UserFunctionError("preprocess", text, text)
+        try:
+            json.dumps(payload, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            text = f"returned a payload that is no JSON: {error}"
+            raise UserFunctionError("preprocess", text, text) from None
+        for place, problem in envelope_findings(payload):
+            text = f"returned a payload whose {key_path(*place)} {problem}"
+            raise UserFunctionError("preprocess", text, text)
+        return dict(payload)
+
+    def _sizes(self, messages: list[Message]) -> Sizes:
+        paths = [message["value"] for message in messages if message["type"] == "image"]
+        try:
+            return Sizes(file_wh=read_header(Path(paths[0])).wh) if paths else Sizes()
+        except OSError:  # a custom preprocess may read pictures from anywhere, a URL for one
+            return Sizes()
+
+    def wire_size(self, prepared: Prepared) -> int:
+        """Bytes of the request body."""
+        return len(encode_body(prepared.payload.body))
+
+    def generate(self, prepared: Prepared) -> Generation:
+        """Sends the request once.
+
+        Raises:
+            CallError: no usable answer; says what kind of failure it was.
+            UserError: a picture cannot be sent as the settings ask.
+        """
+        request: ApiRequest = prepared.payload
+        body = encode_body(request.body)
+        began_s = time.monotonic()
+        try:
+            with deadline(request.timeout_s):
+                response = self._post(request, body)
+        except Exception as error:
+            raise as_call_error(error, time.monotonic() - began_s, self._has_key()) from error
+        sent_wh = next((slot.encoded().wh for slot in slots_in(request.body)), None)
+        if sent_wh is None:
+            sent_wh = _sent_wh(request.body)
+        sizes = Sizes(file_wh=prepared.sizes.file_wh, sent_wh=sent_wh)
+        return read_reply(response, sizes, time.monotonic() - began_s)
+
+    def _post(self, request: ApiRequest, body: bytes) -> bytes:
+        client = self._connected()
+        import httpx2
+
+        response = client.post(
+            "/chat/completions",
+            content=body,
+            cast_to=httpx2.Response,
+            options={
+                "headers": {"content-type": "application/json", **request.headers},
+                "params": dict(request.query),
+                "timeout": request.timeout_s,
+            },
+        )
+        content: bytes = response.content
+        return content
+
+    def _has_key(self) -> bool:
+        return resolve_api_key(self._endpoint, os.environ) != PLACEHOLDER_KEY
+
+    def _connected(self) -> Any:
+        """The one pooled client, made when the first request is due."""
+        with self._client_lock:
+            if self._client is None:
+                import httpx2
+                import openai
+
+                limits = httpx2.Limits(
+                    max_connections=self._connections + 8,
+                    max_keepalive_connections=self._connections + 8,
+                )
+                http_client = openai.DefaultHttpxClient(limits=limits)
+                keep_deadlines(http_client)
+                client = openai.OpenAI(
+                    base_url=self._endpoint.base_url,
+                    api_key=resolve_api_key(self._endpoint, os.environ),
+                    max_retries=0,  # the engine decides about retries, with the whole run in view
+                    http_client=http_client,
+                )
+                if self._endpoint.host != OPENAI_HOST:
+                    # The environment's (OPENAI_ORG_ID, ...) are meant for OpenAI alone.
+                    client.organization = client.project = None
+                    client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold a key
+                self._client = client
+            return self._client
+
+    def postprocess(self, text: str, dataset: str) -> str:
+        """The reply as the parse function will see it.
+
+        Raises:
+            UserFunctionError: the user's postprocess function raised or returned no text.
+        """
+        if self._postprocess is None:
+            return text
+        return call_postprocess(self._postprocess, text, self._kwargs, dataset)
+
+    def close(self) -> None:
+        """Lets go of the client; whoever still asks with it keeps it until then.
+
+        Closing its sockets under a thread that waits on one would give the number of the socket to
+        the next file that is opened, and the thread would wait on that.
+        """
+        with self._client_lock:
+            self._client = None
+
+
+def _body_part(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the parameters stands in the request's body, on top of it what `extra_body` has."""
+    plain = {k: v for k, v in parameters.items() if k not in TRANSPORT_PARAMETERS}
+    return {**plain, **(parameters.get("extra_body") or {})}
+
+
+def _without_keys(query: Mapping[str, Any]) -> dict[str, Any]:
+    """The query without what says who is asking."""
+    return {name: value for name, value in query.items() if not is_secret_name(name)}
+
+
+def _is_chat_message(message: Any) -> bool:
+    return isinstance(message, Mapping) and "role" in message
+
+
+def _without_pictures(value: Any) -> Any:
+    """The messages with pictures left out: what the model is asked in words."""
+    if isinstance(value, Mapping):
+        return {key: _without_pictures(item) for key, item in value.items() if key != "image_url"}
+    if isinstance(value, (list, tuple)):
+        return [_without_pictures(item) for item in value]
+    return value
+
+
+def _pictures(value: Any) -> Iterator[Any]:
+    """Every `image_url` of the messages, in order."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if key == "image_url":
+                yield item
+            else:
+                yield from _pictures(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _pictures(item)
+
+
+def _sent_wh(body: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Size of the first picture that a user's preprocess function put in as a data URL."""
+    import base64
+    import io
+    import re
+
+    found = re.search(r"data:image/[^;]+;base64,([A-Za-z0-9+/=]+)", json.dumps(body, default=str))
+    if not found:
+        return None
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(base64.b64decode(found.group(1)))) as picture:
+            size: tuple[int, int] = picture.size
+            return size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None  # the server took it; what Pillow makes of it is no matter

@@ -1,0 +1,141 @@
+"""A model that is a Python class (`imp_type: "custom"`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from models.wrappers.defaults import WrapperDefaults
+from utils.contracts import CallError, Generation, Message, Prepared, Sizes
+from utils.errors import UserError
+from utils.functions.calling import as_user_error, call_postprocess, private_copy
+from utils.functions.fingerprints import code_digest, digest
+from utils.functions.prompting import shown
+from utils.images import content_digest, read_header
+from utils.import_utils import custom_arguments
+
+
+class CustomModelWrapper(WrapperDefaults):
+    """Runs a class of the user's: `generate(message, *, dataset_name, **generate_cfg) -> str`.
+
+    Args:
+        name: the model's name in the config.
+        model_class: built with the `kwargs` block where it takes that, else without arguments;
+            one call at a time unless it says `max_concurrency = N`.
+        generate_cfg: keyword arguments of each call.
+        kwargs: the config's `kwargs` block.
+        model_identity: names the version of the model in fingerprints, besides its code.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        model_class: Callable[..., Any],
+        generate_cfg: Mapping[str, Any],
+        kwargs: Mapping[str, Any],
+        postprocess_function: Callable[..., str] | None = None,
+        model_identity: str | None = None,
+    ) -> None:
+        self.name = name
+        self._class, self._generate_cfg, self._kwargs = model_class, generate_cfg, kwargs
+        self._postprocess = postprocess_function
+        self.max_concurrency = getattr(model_class, "max_concurrency", 1)
+        self._settings = digest(
+            [code_digest(model_class), dict(generate_cfg), dict(kwargs), model_identity]
+        )
+        self._model: Any = None
+
+    def problems(self) -> list[str]:
+        """Builds the object: a class whose weights are missing says so before anything is asked."""
+        wanted = self.max_concurrency
+        if wanted is not None and (type(wanted) is not int or wanted < 1):
+            name = getattr(self._class, "__qualname__", "the class")
+            return [f"{name}.max_concurrency must be a whole number from 1 up, not {wanted!r}"]
+        try:
+            self._built()
+        except UserError as error:
+            return list(error.problems)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a constructor may raise anything, and exit
+            return [f"cannot be built: {as_user_error('model', error).summary}"]
+        return []
+
+    def in_flight(self, wanted: int | None) -> int | None:
+        """As many as the user asks for and the class allows."""
+        known = [number for number in (wanted, self.max_concurrency) if number is not None]
+        return min(known) if known else None
+
+    def _built(self) -> Any:
+        if self._model is None:
+            self._model = self._class(**custom_arguments(self._class, dict(self._kwargs)))
+        return self._model
+
+    def warm_up(self) -> None:
+        """`problems` has built the object already; with `--mode eval` it is not needed."""
+        self._built()
+
+    def request(
+        self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
+    ) -> Prepared:
+        """The messages with a fingerprint of their words, their pictures and the class's code.
+
+        Raises:
+            UserError: a picture cannot be read.
+        """
+        paths = [Path(message["value"]) for message in messages if message["type"] == "image"]
+        try:
+            pictures = [content_digest(path) for path in paths]
+            sizes = Sizes(file_wh=read_header(paths[0]).wh) if paths else Sizes()
+        except OSError as error:
+            raise UserError(f"the prompt names a picture that cannot be read: {error}") from None
+        words = [{**m, "value": None} if m["type"] == "image" else m for m in messages]
+        parts = {
+            "prompt": digest(words),
+            "picture": digest(pictures),
+            "settings": digest([self._settings, dataset]),
+        }
+        return Prepared(dataset, digest(parts), parts, messages, sizes, shown(messages))
+
+    def wire_size(self, prepared: Prepared) -> int:
+        """Nothing leaves this process."""
+        return 0
+
+    def generate(self, prepared: Prepared) -> Generation:
+        """Calls the user's class once.
+
+        Raises:
+            CallError: it raised, or returned something that is no text; with its traceback unless
+                the class raised a `CallError` of its own.
+        """
+        model = self._built()
+        messages = private_copy(prepared.payload)
+        try:
+            text = model.generate(
+                messages, dataset_name=prepared.dataset, **private_copy(dict(self._generate_cfg))
+            )
+        except (KeyboardInterrupt, CallError):
+            raise
+        except BaseException as error:
+            told = as_user_error("generate", error)
+            raise CallError("model", told.summary, trace=told.trace) from error
+        if not isinstance(text, str):
+            problem = f"generate returned {type(text).__name__}; expected str"
+            raise CallError("model", problem, trace=problem)
+        return Generation(text, sizes=prepared.sizes)
+
+    def postprocess(self, text: str, dataset: str) -> str:
+        """The reply as the parse function will see it.
+
+        Raises:
+            UserFunctionError: the user's postprocess function raised.
+        """
+        if self._postprocess is None:
+            return text
+        return call_postprocess(self._postprocess, text, self._kwargs, dataset)
+
+    def close(self) -> None:
+        """Lets the object go."""
+        self._model = None

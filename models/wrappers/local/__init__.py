@@ -1,0 +1,1 @@
+"""`imp_type: "transformers"`: a checkpoint in this process."""

@@ -1,0 +1,214 @@
+"""What happens to a local model's messages and outputs where the config names no function.
+
+Both functions have the form of a user's own, so a model file can call them and change one thing.
+`turns_of` and `model_inputs` are the two halves of the default preprocessing, for models whose
+prompt text their chat template does not write (see `models/local_aguvis.py`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from models.wrappers.local.pictures import pixel_limits, resizes_by_area
+from utils.contracts import Message
+
+DEFAULTS_VERSION = 2
+"""Raise it when the functions below make other inputs or replies: older answers count no more."""
+
+
+def default_preprocess_function(
+    message: list[Message], model: Any, processor: Any, **kwargs: Any
+) -> Mapping[str, Any]:
+    """Messages → inputs of `model.generate`, by the checkpoint's own chat template.
+
+    Args:
+        message: `{"role", "type", "value"}` each; the value of an image is a path.
+        model: the loaded model; tensors go to its device.
+        processor: the loaded processor.
+        **kwargs: the config's `kwargs`; `min_pixels` and `max_pixels` are read, the areas in
+            pixels within which pictures are resized, once.
+
+    Raises:
+        ValueError: a message is neither text nor image, a system message is no text, or the chat
+            template leaves out what a message says.
+    """
+    turns = turns_of(message)
+    return model_inputs(_prompt_text(turns, processor), turns, model, processor, **kwargs)
+
+
+def default_postprocess_function(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:  # noqa: ARG001
+    """Output ids → the completion's text, without the prompt and without special tokens.
+
+    Args:
+        outputs: shape (1, prompt + completion) of token ids; or a tuple that starts with it, or
+            an object that has it as `sequences`.
+        model: not used.
+        processor: the loaded processor.
+        **kwargs: `input_length`, the number of prompt tokens in front of the completion.
+    """
+    predicted = sequences_of(outputs)[:, kwargs["input_length"] :]
+    return str(processor.batch_decode(predicted, skip_special_tokens=True)[0])
+
+
+def sequences_of(outputs: Any) -> Any:
+    """The tensor of token ids, shape (batch, tokens), in whatever a generate method returned."""
+    if hasattr(outputs, "sequences"):
+        return outputs.sequences
+    return outputs[0] if isinstance(outputs, tuple) else outputs
+
+
+def turns_of(message: list[Message]) -> list[dict[str, Any]]:
+    """Messages → turns as chat templates take them; neighbours of one role become one turn.
+
+    parity: the content of a system turn is a plain text, that of other turns a list of parts.
+
+    Raises:
+        ValueError: a message is neither text nor image, or a system message is no text.
+    """
+    turns: list[dict[str, Any]] = []
+    for role, group in itertools.groupby(message, key=lambda part: part["role"]):
+        parts = list(group)
+        if role == "system":
+            if any(part["type"] != "text" for part in parts):
+                raise ValueError("a system message must be text")
+            turns.append({"role": role, "content": "\n".join(part["value"] for part in parts)})
+        else:
+            turns.append({"role": role, "content": [_content_part(part) for part in parts]})
+    return turns
+
+
+def _content_part(part: Message) -> dict[str, Any]:
+    if part["type"] == "image":
+        return {"type": "image", "image": part["value"]}
+    if part["type"] == "text":
+        return {"type": "text", "text": part["value"]}
+    raise ValueError(f'message type {part["type"]!r} is neither "text" nor "image"')
+
+
+def _prompt_text(turns: list[dict[str, Any]], processor: Any) -> str:
+    """What the checkpoint's chat template makes of the turns, with all that they say in it."""
+    from jinja2 import TemplateError
+
+    def rendered(conversation: list[dict[str, Any]]) -> str:
+        options = {"tokenize": False, "add_generation_prompt": True}
+        return str(processor.apply_chat_template([conversation], **options)[0])
+
+    try:
+        text = rendered(turns)
+        if not _left_out(turns, text):
+            return text
+    except (TemplateError, TypeError):  # of a template that adds lists of parts
+        if all(turn["role"] != "system" for turn in turns):
+            raise
+    # Templates that go through the parts of every turn find none in a plain text.
+    text = rendered([{**turn, "content": _text_parts(turn["content"])} for turn in turns])
+    if lost := _left_out(turns, text):
+        hint = (
+            'set kwargs.system_prompt to "model_default" (or leave it out of your own prompt), or '
+            if lost == "system"
+            else ""
+        )
+        raise ValueError(
+            f"the checkpoint's chat template leaves out the text of the {lost} message; {hint}write"
+            " a preprocess_function"
+        )
+    return text
+
+
+def _text_parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _left_out(turns: list[dict[str, Any]], text: str) -> str | None:
+    """The role of a turn whose words are not in the prompt.
+
+    Blanks aside, which templates trim, and earlier replies, which they rid of their thinking; a
+    template may write texts as JSON.
+    """
+    there = "".join(text.split())
+    for turn in turns:
+        if turn["role"] == "assistant":
+            continue
+        for part in _text_parts(turn["content"]):
+            said = part.get("text", "")
+            forms = (said, json.dumps(said)[1:-1], json.dumps(said, ensure_ascii=False)[1:-1])
+            if all("".join(form.split()) not in there for form in forms):
+                return str(turn["role"])
+    return None
+
+
+def model_inputs(
+    text: str | list[str],
+    turns: list[dict[str, Any]],
+    model: Any,
+    processor: Any,
+    **kwargs: Any,
+) -> Mapping[str, Any]:
+    """Prompt text and the pictures of its turns → tensors on the model's device.
+
+    Args:
+        text: the prompt as the model reads it, with a placeholder for each picture.
+        turns: what `turns_of` gave; supplies the pictures.
+        model: the loaded model.
+        processor: the loaded processor.
+        **kwargs: the config's `kwargs`; `min_pixels` and `max_pixels` are read.
+
+    Returns:
+        Batch size 1: input_ids and attention_mask of shape (1, tokens), pixel_values,
+        image_grid_thw of shape (pictures, 3) and what else the processor makes.
+    """
+    parts = [part for turn in turns if turn["role"] != "system" for part in turn["content"]]
+    pictures = [part for part in parts if part["type"] == "image"]
+    options: dict[str, Any] = {}
+    images: list[Any] | None = None
+    if pictures and resizes_by_area(processor.image_processor):
+        images = _resized(pictures, processor.image_processor, kwargs)
+        # They lie on the model's grid now. The processor would resize them again, to limits of
+        # its own: other pixels and another frame for coordinates.
+        options["do_resize"] = False
+    elif pictures:
+        images = [_opened(part["image"]) for part in pictures]
+    texts = [text] if isinstance(text, str) else text
+    begin = getattr(getattr(processor, "tokenizer", processor), "bos_token", None)
+    if begin and texts[0].startswith(begin):  # the tokenizer would put another one in front of it
+        options["add_special_tokens"] = False
+    inputs = processor(
+        text=texts,
+        images=images,
+        padding=True,
+        return_tensors="pt",
+        **options,
+    )
+    inputs = inputs.to(model.device)
+    if images:
+        # They come in float32, and not every vision tower casts them to its own precision.
+        inputs = inputs.to(model.dtype)
+    return inputs  # type: ignore[no-any-return]
+
+
+def _resized(pictures: list[dict[str, Any]], image_processor: Any, settings: Any) -> list[Any]:
+    from qwen_vl_utils import process_vision_info
+
+    least, most = pixel_limits(image_processor, settings)
+    items = [{**part, "min_pixels": least, "max_pixels": most} for part in pictures]
+    images, _ = process_vision_info(
+        [{"role": "user", "content": items}],
+        # The default is 14; the grid of Qwen3-VL would be missed.
+        image_patch_size=image_processor.patch_size,
+    )
+    return list(images)
+
+
+def _opened(path: str) -> Any:
+    from PIL import Image
+
+    with Image.open(path.removeprefix("file://")) as picture:
+        return picture.convert("RGB")
+
+
+# Neither keeps state, so several threads may run them at once.
+default_preprocess_function.thread_safe = True  # type: ignore[attr-defined]
+default_postprocess_function.thread_safe = True  # type: ignore[attr-defined]

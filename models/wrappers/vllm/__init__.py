@@ -1,0 +1,1 @@
+"""`imp_type: "vllm"`: a checkpoint behind a server that this run starts."""

@@ -1,0 +1,234 @@
+"""Error anatomy: where misses are."""
+
+from __future__ import annotations
+
+import json
+import random
+import tracemalloc
+
+import pytest
+
+from tests.support.clicks import Model, simulated
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import run_folder
+from tests.support.stage import API, L2, Stage
+from utils.analysis.anatomy import Anatomy
+from utils.analysis.coordinate_audit import CoordinateAudit
+from utils.analysis.letter_bias import LetterBias
+from utils.analysis.parse_audit import ParseAudit
+from utils.analysis.readings import Reading
+from utils.coordinates import Frame
+from utils.misc import parser_response_into_coordinates
+
+BOX = [0.4, 0.4, 0.5, 0.5]  # 100 x 100 pixels of a picture of 1000 x 1000
+
+
+def sample(point, *, box=BOX, image=0, file_wh=(1000, 1000), **more):
+    hit = point is not None and box[0] <= point[0] <= box[2] and box[1] <= point[1] <= box[3]
+    return {"verdict": "hit" if hit else "miss", "hit": int(hit), "image": f"os_web/{image}.png",
+            "box_frac": box, "point_frac": point, "file_wh": list(file_wh), **more}  # fmt: skip
+
+
+def rows_of(samples):
+    anatomy = Anatomy()
+    for each in samples:
+        anatomy.add(each)
+    section = anatomy.result()
+    json.dumps(section, allow_nan=False)
+    assert len({tuple(row) for row in section["rows"]}) <= 1  # one table: the same columns
+    return {(row["group"], row["name"], row["unit"]): row for row in section["rows"]}, section
+
+
+def row(rows, group, name):
+    [found] = [row for key, row in rows.items() if key[0] == group and key[1].startswith(name)]
+    return found
+
+
+@pytest.mark.parametrize(("point", "sizes", "of_diagonal"), [
+    ([0.6, 0.45], 100 / 141.42, 100 / 14.142),  # to the nearest edge, not to the centre
+    ([0.8, 0.9], 500 / 141.42, 500 / 14.142),
+    ([0.45, -0.1], 500 / 141.42, 500 / 14.142),
+])  # fmt: skip
+def test_distances_are_to_the_box_in_its_own_size_and_the_pictures(point, sizes, of_diagonal):
+    rows, _ = rows_of([sample(point), sample([0.45, 0.45])])
+
+    by_unit = {
+        unit: row["value"] for (_, name, unit), row in rows.items() if name == "50 % are within"
+    }
+    assert by_unit["target sizes"] == pytest.approx(sizes, rel=1e-3)
+    assert by_unit["% of the picture's diagonal"] == pytest.approx(of_diagonal, rel=1e-3)
+
+
+def test_misses_fall_into_classes_of_distance():
+    points = [[0.55, 0.45], [0.58, 0.45], [0.75, 0.45], [0.99, 0.99]]
+
+    rows, _ = rows_of([sample(point) for point in points] + [sample([0.45, 0.45]), sample(None)])
+
+    found = {
+        name: row["value"] for (group, name, unit), row in rows.items() if unit == "% of misses"
+    }
+    assert found == {"near miss: less than 1 target size": 50, "1 to 3": 25, "3 to 10": 25,
+                     "10 target sizes or more": 0}  # fmt: skip
+
+
+def test_a_constant_offset_shows_as_a_direction():
+    rows, _ = rows_of([sample([0.46, 0.35 + n / 10_000], image=n) for n in range(20)])
+
+    right, up = (
+        row(rows, "direction of points", "mean dx"),
+        row(rows, "direction of points", "mean dy"),
+    )
+    assert right["value"] == pytest.approx(1)
+    assert up["low"] <= up["value"] <= up["high"] < 0
+    assert up["value"] == pytest.approx(-10 + 0.095, abs=0.01)
+
+
+def test_clicks_without_a_bias_have_an_interval_around_none():
+    model = Model(Reading(Frame.FRACTIONS), spread=0.3)
+
+    rows, _ = rows_of(
+        simulated(random.Random(1), model, parser_response_into_coordinates, pictures=80)
+    )
+
+    for name in ("mean dx", "mean dy"):
+        found = row(rows, "direction of points", name)
+        assert found["low"] < 0 < found["high"]
+
+
+def test_a_model_that_clicks_the_middle_is_seen_through():
+    boxes = [
+        [0.1, 0.1, 0.2, 0.2],
+        [0.48, 0.48, 0.52, 0.52],
+        [0.7, 0.1, 0.8, 0.2],
+        [0.1, 0.7, 0.3, 0.9],
+    ]
+
+    rows, section = rows_of([sample([0.5, 0.5], box=boxes[n % 4], image=n) for n in range(40)])
+
+    centre = row(rows, "attraction", "at the picture's centre")
+    assert (centre["value"], centre["expected"]) == (100, 25)
+    assert row(rows, "attraction", "in a corner")["value"] == 0
+    assert row(rows, "attraction", "the commonest point (0.500, 0.500)")["value"] == 100
+    assert any(
+        note.startswith("100.0 % of the points are at the picture's centre (25.0 %")
+        for note in section["notes"]
+    )
+
+
+@pytest.mark.parametrize("corner", [(0.0, 0.0), (1.0, 0.01), (0.0, 0.99), (1.0, 1.0)])
+def test_all_corners_attract(corner):
+    rows, _ = rows_of([sample(list(corner), image=n) for n in range(12)])
+
+    found = row(rows, "attraction", "in a corner")
+    assert (found["value"], found["expected"]) == (100, 0)
+
+
+def test_targets_in_a_corner_explain_clicks_there():
+    rows, section = rows_of(
+        [sample([0.01, 0.01], box=[0.0, 0.0, 0.04, 0.02], image=n) for n in range(12)]
+    )
+
+    assert row(rows, "attraction", "in a corner")["expected"] == 50
+    assert row(rows, "attraction", "in a corner")["value"] == 100
+    assert section["warnings"] == []
+
+
+def test_points_outside_the_picture_are_counted():
+    rows, _ = rows_of([sample([1.2, 0.5]), sample([-0.1, 0.5]), sample([0.5, 0.5]), sample(None),
+                       sample([float("inf"), 0.5])])  # fmt: skip
+
+    found = row(rows, "points outside the picture", "outside")
+    assert (found["value"], found["samples"]) == (75, 4)
+
+
+@pytest.mark.parametrize("far", [
+    1e200, -1e308, float("inf"), pytest.param(10**400, id="10**400"),
+])  # fmt: skip
+def test_a_point_that_means_no_place_spoils_no_figure(far):
+    rows, _ = rows_of([sample([0.6, far if n == 0 else 0.45], image=n) for n in range(12)])
+
+    mean = row(rows, "direction of points", "mean dy")
+    assert mean["samples"] == 12 and None not in (mean["value"], mean["low"], mean["high"])
+    assert row(rows, "direction of points", "median dx")["value"] == pytest.approx(15)
+    shown = [each for (_, name, _), each in rows.items() if name == "50 % are within"]
+    assert len(shown) == 2 and all(each["value"] < 1000 for each in shown)
+
+
+@pytest.mark.parametrize("digits", [160, 200, 306, 309, 320, 5000])
+def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(tmp_path, digits):
+    def answers(request):
+        loops = "target 1." in request.text or "target 2." in request.text
+        return Reply(f"Action: click(point='<point>500 {'1' * digits if loops else 60}</point>')")
+
+    with MockServer(answers) as server:
+        stage = Stage.make(tmp_path, server, [("os_web", (400, 300))] * 12)
+        data = {L2: {"mode": "all",
+                     "parse_function": "models.api_uitars.parse_grounding_response"}}  # fmt: skip
+        asked = stage.evaluate({"m": API}, data=data)
+        scored = stage.evaluate({"m": API}, "--mode", "eval", data=data)
+
+    folder = run_folder(stage.work_dir, "m")
+    section = json.loads((folder / f"m_{L2}_analysis.json").read_text())["anatomy"]
+    [found] = [each for each in section["rows"] if each["name"] == "median dy"]
+    assert found["samples"] == (24 if digits < 320 else 20)  # or no number at all
+    for ran in (asked, scored):
+        assert "Traceback" not in ran.output and "Report: " in ran.output, ran.output
+    assert (folder / "manifest.json").is_file()
+
+
+def test_accuracy_goes_by_area_and_by_place():
+    small, large = [0.9, 0.9, 0.91, 0.91], [0.0, 0.0, 0.2, 0.2]
+
+    rows, _ = rows_of([sample([0.1, 0.1], box=large)] * 3 + [sample([0.1, 0.1], box=small)] * 2)
+
+    areas = {
+        name: (row["value"], row["samples"])
+        for (group, name, _), row in rows.items()
+        if "area" in group
+    }
+    assert areas == {
+        "0 to 0.05 % of the picture": (0, 2), "0.05 to 0.2 % of the picture": (None, 0),
+        "0.2 to 1 % of the picture": (None, 0), "over 1 % of the picture": (100, 3),
+    }  # fmt: skip
+    places = {name: row["value"] for (group, name, _), row in rows.items() if "position" in group}
+    assert len(places) == 9
+    assert (places["top left"], places["bottom right"], places["middle centre"]) == (100, 0, None)
+
+
+@pytest.mark.parametrize("box", [[0.3, 0.3, 0.3, 0.3], [0.3, 0.3, 0.3, 0.5], [0.5, 0.5, 0.3, 0.3]])
+def test_boxes_without_an_area_have_distances_too(box):
+    rows, _ = rows_of([sample([0.9, 0.9], box=box)])
+
+    assert row(rows, "distance of misses", "10 target sizes or more")["samples"] == 1
+
+
+def test_failed_requests_and_empty_runs_are_no_problem():
+    rows, section = rows_of([sample([0.5, 0.5], verdict=None)])
+
+    assert (rows, section["notes"]) == ({}, ["No reply to look at."])
+
+
+@pytest.mark.parametrize("samples", [[None], [[0.45, 0.45]], [[0.9, 0.9]]])
+def test_runs_of_one_kind_of_verdict_are_no_problem(samples):
+    rows, _ = rows_of([sample(point) for point in samples])
+
+    assert row(rows, "accuracy by position of the target", "middle centre")["samples"] == 1
+
+
+@pytest.mark.parametrize("collector", [Anatomy, CoordinateAudit, ParseAudit, LetterBias])
+def test_a_sample_costs_two_hundred_bytes_at_most(collector):
+    reply = {"prediction": "(450, 450)" + "x" * 1000, "sent_wh": [10, 10], "grid_wh": [7, 7], "key": "k",
+             "options": {"A": "x", "B": "y"}, "chosen": "A", "answer": "B"}  # fmt: skip
+    facts = sample([0.45, 0.45], image=1, **reply)
+    audit = collector()
+    audit.add(facts)
+    count = 5000
+    tracemalloc.start()
+    try:
+        for _ in range(count):
+            audit.add({**facts, "prediction": facts["prediction"] + "y"})
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert used / count < 200

@@ -1,0 +1,376 @@
+"""The coordinate audit: it names the frame a model answers in, and keeps quiet without need."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.support.clicks import Model, simulated
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import run_folder
+from tests.support.stage import API, L2, Stage
+from utils import coordinates
+from utils.analysis.coordinate_audit import CoordinateAudit
+from utils.analysis.readings import READINGS, Reading
+from utils.coordinates import Frame
+from utils.misc import parser_response_into_coordinates as default_parser
+
+CASES = [(reading, is_box) for reading in READINGS for is_box in (False, True)
+         if is_box or not reading.corner]  # fmt: skip
+FULL_HD = ((1920, 1080),)
+
+
+def audited(facts):
+    audit = CoordinateAudit()
+    for sample in facts:
+        audit.add(sample)
+    section = audit.result()
+    json.dumps(section, allow_nan=False)
+    return section
+
+
+def named(section):
+    """The parse functions that the warnings name."""
+    return [
+        warning.split('"parse_function": "')[1].split('"')[0] for warning in section["warnings"]
+    ]
+
+
+def function_of(reading):
+    return getattr(coordinates, reading.parse_function.rpartition(".")[2])
+
+
+@pytest.mark.parametrize(("reading", "is_box"), CASES)
+@pytest.mark.parametrize("accuracy", [1.0, 0.6])
+def test_replies_in_each_frame_are_recognised(reading, is_box, accuracy):
+    model = Model(reading, accuracy=accuracy, spread=0.1, correlation=0.3, is_box=is_box)
+
+    section = audited(simulated(random.Random(1), model, default_parser, pictures=60))
+
+    assert reading.name in section["best"]
+    configured = {*section["configured"]} & {*section["best"]}
+    assert named(section) == ([] if configured else [reading.parse_function])
+
+
+@pytest.mark.parametrize(("reading", "is_box"), CASES)
+def test_with_the_function_that_it_names_nothing_is_left_to_warn_of(reading, is_box):
+    model = Model(reading, is_box=is_box)
+
+    section = audited(simulated(random.Random(2), model, function_of(reading), pictures=40))
+
+    assert section["warnings"] == []
+    assert reading.name in section["configured"] and reading.name in section["best"]
+    assert section["rows"][0]["value"] == 100
+    assert section["counts"]["audited"] == section["counts"]["answered"]
+
+
+@pytest.mark.parametrize("accuracy", [1.0, 0.6])
+@pytest.mark.parametrize("says", [
+    "<think>The window is at (0.1, 0.2).</think>\n{}",
+    "<thinking>Somewhere at x=0.1, y=0.2?</thinking>{}",
+    "◁think▷[0.1, 0.2] is the menu◁/think▷ {}",
+    "The menu is at (0.1, 0.2).\n</think>\n\n{}",  # the chat template has opened it
+])  # fmt: skip
+@pytest.mark.parametrize("frame", [Frame.FRACTIONS, Frame.PER_MILLE])
+def test_a_model_whose_thoughts_are_read_for_its_answers_is_recognised(frame, says, accuracy):
+    model = Model(Reading(frame), accuracy=accuracy)
+
+    def wrap(dice, reply):
+        return says.format(reply)
+
+    before = simulated(random.Random(1), model, default_parser, pictures=40, wrap=wrap)
+    section = audited(before)
+    fixed = function_of(Reading(frame))
+    after = audited(simulated(random.Random(1), model, fixed, pictures=40, wrap=wrap))
+
+    assert named(section) == [Reading(frame).parse_function]
+    assert f"{section['counts']['answered']} of these replies think first" in section["warnings"][0]
+    assert section["counts"]["other numbers used"] == section["counts"]["answered"]
+    assert after["warnings"] == []
+    assert f" {after['rows'][0]['value']:.1f} %; as configured" in section["warnings"][0]
+
+
+def test_replies_that_the_parser_cannot_read_are_read_in_every_frame():
+    def wrap(dice, reply):
+        return "({}%, {}%)".format(*coordinates.numbers_of_reply(reply))
+
+    model = Model(Reading(Frame.PER_CENT), spread=0.1)
+
+    section = audited(simulated(random.Random(1), model, default_parser, pictures=40, wrap=wrap))
+
+    assert section["counts"]["numbers, but no point read"] == section["counts"]["answered"]
+    assert section["rows"][0]["value"] == 0
+    assert section["best"] == ["per cent"]
+    assert named(section) == ["utils.coordinates.parse_per_cent"]
+    assert "no point found in" in section["warnings"][0]
+
+
+@pytest.mark.parametrize("unread", [0.02, 0.4])
+def test_some_replies_that_are_not_read_are_worth_a_warning_where_they_are_many(unread):
+    """The lead is over all replies, so it is what the score would gain."""
+
+    def wrap(dice, reply):
+        thinks = dice.random() < unread
+        return f"<think>(0.001, 0.001)?</think>{reply}" if thinks else reply
+
+    model = Model(Reading(Frame.FRACTIONS))
+
+    section = audited(simulated(random.Random(1), model, default_parser, pictures=100, wrap=wrap))
+
+    assert bool(section["warnings"]) is (unread > 0.05)
+    assert section["best"] == ["fractions"]
+
+
+def from_words(reply, meta):
+    return (0.5, 0.5) if "centre" in reply else default_parser(reply, meta)
+
+
+def test_points_that_no_ready_made_function_finds_count_against_it():
+    """Half of the replies are words that only this run's parser knows; the rest are per mille."""
+    words = simulated(random.Random(1), Model(Reading(Frame.FRACTIONS)), from_words, pictures=30,
+                      wrap=lambda dice, reply: "the centre", target_side=(0.5, 0.9))  # fmt: skip
+    words = [{**facts, "image": f"more/{facts['image']}"} for facts in words if facts["hit"]]
+    numbers = list(simulated(random.Random(1), Model(Reading(Frame.PER_MILLE), accuracy=0.4),
+                             from_words, pictures=15, target_side=(0.01, 0.05)))  # fmt: skip
+
+    section = audited([*words, *numbers])
+
+    assert len(words) > sum(facts["hit"] for facts in numbers)
+    assert section["warnings"] == []
+
+
+THOUGHTS = (
+    lambda dice, reply: reply,
+    lambda dice, reply: f"<think>Probably {reply}.</think>\n{reply}",
+    lambda dice, reply: f"<think>There is a menu, and below it a list.</think>\n{reply}",
+    lambda dice, reply: f"I would say {reply}\n</think>\n{reply}",
+    # cut off: the parser reads a thought, and there is nothing to read instead
+    lambda dice, reply: reply if dice.random() < 0.7 else f"<think>Perhaps {reply}, or",
+    # no answer, but numbers
+    lambda dice, reply: reply if dice.random() < 0.7 else f"Rows, columns: {dice.randint(0, 20)}%, 7%",
+)  # fmt: skip
+
+
+def thinks_of_elsewhere(dice, reply):
+    return f"<think>({dice.random():.3f}, {dice.random():.3f})?</think>{reply}"
+
+
+def test_a_thousand_runs_of_models_that_think_give_no_false_alarm():
+    """Their answers are read, or a thought that names the same place; some know very little."""
+    dice = random.Random(20_260_101)
+    alarms = []
+    for number in range(1000):
+        accuracy = (0.0, 0.1, 0.6, dice.uniform(0.2, 0.95))[number % 4]
+        reading = dice.choice([r for r in READINGS if not r.corner])
+        model = Model(reading, accuracy, spread=dice.uniform(0, 0.6), correlation=dice.random(),
+                      bias=dice.gauss(0, 0.1))  # fmt: skip
+        wrap, parse = dice.choice(THOUGHTS), function_of(reading)
+        if number % 3 == 0:  # its answers are all that is read, whatever it thinks of
+            wrap = thinks_of_elsewhere
+        elif number % 3 == 1:
+            parse = default_parser
+            model = dataclasses.replace(model, reading=Reading(Frame.FRACTIONS))
+        section = audited(simulated(
+            dice, model, parse, wrap=wrap,
+            pictures=dice.choice((12, 30, 60)),
+            per_picture=dice.choice(((1, 1), (1, 3))),
+            target_side=dice.choice(((0.005, 0.03), (0.01, 0.15), (0.05, 0.4))),
+        ))  # fmt: skip
+        alarms += [(model, section["warnings"])] if section["warnings"] else []
+
+    assert alarms == []
+
+
+def test_a_thousand_runs_in_the_configured_frame_give_hardly_a_false_alarm():
+    dice = random.Random(20_250_726)
+    alarms = []
+    for _ in range(1000):
+        reading = dice.choice(READINGS)
+        model = Model(
+            reading,
+            accuracy=dice.choice((0.0, *[dice.uniform(0.2, 0.9)] * 4)),  # some know nothing
+            spread=dice.uniform(0, 0.6),
+            correlation=dice.random(),
+            is_box=reading.corner or dice.random() < 0.3,
+            bias=dice.gauss(0, 0.1),
+        )
+        facts = simulated(
+            dice, model, function_of(reading),
+            pictures=dice.choice((12, 30, 60, 120)),
+            per_picture=dice.choice(((1, 1), (1, 3), (1, 8))),
+            target_side=dice.choice(((0.005, 0.03), (0.01, 0.15), (0.05, 0.4))),
+            shrinks=dice.random() < 0.5,
+        )  # fmt: skip
+        section = audited(facts)
+        alarms += [(model, section["warnings"])] if section["warnings"] else []
+
+    print(f"{len(alarms)} false alarms in 1000 runs: {alarms}")
+    assert len(alarms) <= 10
+
+
+@pytest.mark.parametrize(("pictures", "per_picture", "warns"), [
+    (9, (1, 1), False),
+    (9, (8, 8), False),  # many samples on few pictures are few pictures
+    (40, (1, 1), True),
+])  # fmt: skip
+def test_too_few_pictures_are_no_evidence(pictures, per_picture, warns):
+    model = Model(Reading(Frame.PER_MILLE))
+
+    section = audited(simulated(
+        random.Random(3), model, default_parser, pictures=pictures, per_picture=per_picture,
+        screens=FULL_HD,
+    ))  # fmt: skip
+
+    assert bool(section["warnings"]) is warns
+    assert section["best"] == ["per mille"]
+
+
+def test_a_lead_of_less_than_five_points_is_not_warned_of():
+    """4 % of the replies are per mille, the others as configured: they alone could be better read."""
+    right = list(simulated(random.Random(4), Model(Reading(Frame.FRACTIONS), 0.0), default_parser,
+                           pictures=480, per_picture=(1, 1), screens=FULL_HD))  # fmt: skip
+    wrong = simulated(random.Random(5), Model(Reading(Frame.PER_MILLE)), default_parser,
+                      pictures=20, per_picture=(1, 1), screens=FULL_HD)  # fmt: skip
+    moved = [{**sample, "image": f"more/{sample['image']}"} for sample in wrong]
+
+    section = audited([*right, *moved])
+
+    assert section["best"] == ["per mille"]
+    assert section["rows"][1]["discordant pictures"] >= 10
+    assert section["warnings"] == []
+
+
+def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared():
+    model = Model(Reading(Frame.PER_MILLE))
+    facts = list(
+        simulated(random.Random(6), model, lambda reply, meta: (0.123, 0.456), pictures=50)
+    )
+
+    section = audited(facts)
+
+    assert section["counts"]["other numbers used"] == len(facts)
+    assert section["counts"]["audited"] == 0
+    assert named(section) == ["utils.coordinates.parse_per_mille"]
+    assert "as configured (other numbers of the reply in" in section["warnings"][0]
+    assert any("read other numbers" in note for note in section["notes"])
+
+
+@pytest.mark.parametrize(("change", "count"), [
+    ({"prediction": "I see nothing."}, "no numbers"),
+    ({"point_frac": None, "verdict": "unparsed"}, "numbers, but no point read"),
+    ({"point_frac": [0.5, 0.5]}, "other numbers used"),
+    ({"point_frac": [float("inf"), 0.5]}, "other numbers used"),
+    ({"point_frac": [0.5, -1e308]}, "other numbers used"),
+])  # fmt: skip
+def test_each_reply_that_is_not_read_alike_is_counted_by_its_reason(change, count):
+    [sample] = simulated(random.Random(7), Model(Reading(Frame.FRACTIONS)), default_parser,
+                         pictures=1, per_picture=(1, 1))  # fmt: skip
+
+    section = audited([sample, {**sample, **change}, {**sample, "verdict": None}])
+
+    assert section["counts"][count] == 1
+    assert (section["counts"]["answered"], section["counts"]["audited"]) == (2, 1)
+
+
+def rounded_to_pixels(reply, meta):
+    x, y = coordinates.parse_per_mille(reply, meta)
+    width, height = meta["image_size"]
+    return round(x * width), round(y * height)
+
+
+def clipped(reply, meta):
+    x, y = default_parser(reply, meta)
+    width, height = meta["image_size"]
+    return min(x / width, 1.0), min(y / height, 1.0)
+
+
+def of_1024(reply, meta):
+    x, y = default_parser(reply, meta)
+    return x / 1024, y / 1024
+
+
+@pytest.mark.parametrize("parse", [rounded_to_pixels, clipped, of_1024])
+def test_a_parser_that_rounds_or_clips_or_has_a_frame_of_its_own_used_the_same_numbers(parse):
+    model = Model(Reading(Frame.PER_MILLE))
+
+    section = audited(simulated(random.Random(8), model, parse, pictures=40,
+                                screens=((640, 360), (1920, 1080)), shrinks=False))  # fmt: skip
+
+    assert section["counts"]["other numbers used"] == 0
+    assert section["best"] == ["per mille"]
+
+
+def test_without_a_known_grid_its_reading_is_left_out_and_named():
+    facts = [{**sample, "grid_wh": None}
+             for sample in simulated(random.Random(9), Model(Reading(Frame.PIXELS)), default_parser, pictures=20)]  # fmt: skip
+
+    section = audited(facts)
+
+    assert not any("grid" in row["name"] for row in section["rows"])
+    assert any(note.startswith("Left out: the grid") for note in section["notes"])
+
+
+def test_no_sample_is_no_problem():
+    assert audited([])["warnings"] == []
+
+
+# -- in real runs ---------------------------------------------------------------------------------
+
+
+def section_of(stage) -> dict:
+    path = run_folder(stage.work_dir, "m") / f"m_{L2}_analysis.json"
+    return json.loads(Path(path).read_text("utf-8"))["coordinate_audit"]
+
+
+def test_a_run_in_the_wrong_frame_prints_the_fix_and_the_fix_needs_no_request(tmp_path):
+    pictures = [("os_windows", (640, 360)), ("os_ios", (295, 639))] * 8
+    with MockServer(lambda request: Reply("<p>250,150</p>")) as server:
+        stage = Stage.make(tmp_path, server, pictures)
+        before = stage.evaluate({"m": API}, data={L2: {"mode": "all"}})
+        [warning] = [line for line in before.stdout.splitlines() if "coordinate audit" in line]
+        function = warning.split('"parse_function": "')[1].split('"')[0]
+        wrong, asked = stage.scores(L2)["Average accuracy"], len(server.requests)
+        data = {L2: {"mode": "all", "parse_function": function}}
+        after = stage.evaluate({"m": API}, "--mode", "eval", data=data)
+
+        assert len(server.requests) == asked
+    assert warning.startswith("warning: coordinate audit: read as per mille")
+    assert (wrong, function) == (0, "utils.coordinates.parse_per_mille")
+    assert stage.scores(L2)["Average accuracy"] == 100
+    assert "coordinate audit" not in after.output
+    assert section_of(stage)["configured"] == ["per mille"]
+
+
+@pytest.mark.parametrize(("reply", "function"), [
+    ("<think>The window is at (0.9, 0.9).</think>\n(0.25, 0.15)", "utils.coordinates.parse_fractions"),
+    ("(25.0%, 15.0%)", "utils.coordinates.parse_per_cent"),
+])  # fmt: skip
+def test_a_run_whose_answers_are_not_what_is_read_prints_the_fix(tmp_path, reply, function):
+    with MockServer(lambda request: Reply(reply)) as server:
+        stage = Stage.make(tmp_path, server, [("os_windows", (640, 360))] * 12)
+        before = stage.evaluate({"m": API}, data={L2: {"mode": "all"}})
+        wrong, asked = stage.scores(L2)["Average accuracy"], len(server.requests)
+        data = {L2: {"mode": "all", "parse_function": function}}
+        after = stage.evaluate({"m": API}, "--mode", "eval", data=data)
+
+        assert len(server.requests) == asked
+    [warning] = [line for line in before.stdout.splitlines() if "coordinate audit" in line]
+    assert f'"parse_function": "{function}"' in warning
+    assert (wrong, stage.scores(L2)["Average accuracy"]) == (0, 100)
+    assert "coordinate audit" not in after.output
+
+
+def test_the_grid_follows_from_the_limits_in_the_config(tmp_path):
+    """Pixels of the resized picture, read as pixels of the file."""
+    pictures = [("os_web", (1000, 1000))] * 12
+    kwargs = {"min_pixels": 3136, "max_pixels": 280 * 280}
+    with MockServer(lambda request: Reply("(70, 42)")) as server:
+        stage = Stage.make(tmp_path, server, pictures)
+        finished = stage.evaluate({"m": {**API, "kwargs": kwargs}}, data={L2: {"mode": "all"}})
+
+    assert '"utils.coordinates.parse_grid_pixels"' in finished.output
+    assert section_of(stage)["best"] == ["pixels of the grid seen"]

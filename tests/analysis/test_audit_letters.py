@@ -1,0 +1,335 @@
+"""The parse audit and the letter bias of L1."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+
+import pytest
+
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import run_folder
+from tests.support.stage import API, L1, Stage
+from utils.analysis.letter_bias import LetterBias
+from utils.analysis.option_replies import decide
+from utils.analysis.parse_audit import ParseAudit
+from utils.misc import parser_answers_into_option
+from utils.reply_letters import strict_option
+from utils.thinking import parse_option
+
+
+def facts(reply, *, chosen="default", answer="B", image=0, letters="ABCD", **more):
+    """One sample as it stands in the samples file."""
+    found = parser_answers_into_option(reply) if chosen == "default" else chosen
+    return {
+        "key": f"k{image}", "image": f"os_web/{image}.png", "verdict": "hit" if found == answer else "miss",
+        "hit": int(found == answer), "prediction": reply, "chosen": found, "answer": answer,
+        "options": dict.fromkeys(letters, "text"), **more,
+    }  # fmt: skip
+
+
+def section_of(collector, samples):
+    for sample in samples:
+        collector.add(sample)
+    section = collector.result()
+    json.dumps(section, allow_nan=False)
+    return section
+
+
+def counts(section):
+    return {row["name"]: row["samples"] for row in section["rows"]}
+
+
+@pytest.mark.parametrize(("reply", "letter", "pattern", "is_of_word"), [
+    ("B. Settings", "B", 0, False),
+    ("i.e. the gear", "E", 0, True),
+    ("Option C is correct", "C", 1, False),
+    ("option a user would pick", "A", 1, True),
+    ("Final answer:\n\nC", "C", 2, False),
+    ("B", "B", 3, False),
+    ("Based on the picture", "B", 3, True),
+    ("Can't say", "C", 3, True),
+    ("A button is shown", "A", 3, True),
+    ("A is the right one", "A", 3, False),
+    ("The icon 'B' is bold", "B", 4, False),
+    ("(C)", "C", 5, False),
+])  # fmt: skip
+def test_the_pattern_that_decided_is_known(reply, letter, pattern, is_of_word):
+    decision = decide(reply)
+
+    assert (decision.letter, decision.pattern) == (letter, pattern)
+    assert decision.is_of_word is is_of_word
+    assert parser_answers_into_option(reply) == letter
+
+
+def test_the_letter_decided_on_is_the_one_that_the_protocols_parser_reads():
+    dice = random.Random(1)
+    pieces = ("answer", "Option", "a", "B", "f", "g", " ", "  ", "\n", ":", "：", ".", '"', "x")
+    for _ in range(5000):
+        reply = "".join(dice.choices(pieces, k=dice.randint(0, 9)))
+        decision = decide(reply)
+        letter = decision.letter if decision else None
+        assert letter == parser_answers_into_option(reply), reply
+
+
+def test_a_reply_without_a_letter_is_decided_by_no_pattern():
+    assert decide("None of these") is None
+
+
+@pytest.mark.parametrize(("reply", "expected"), [
+    ("B", "B"), ("b.", "B"), ("**D**", "D"), ("Option C", "C"), ("B. Settings", "B"),
+    ("B, because it is blue", "B"), ("D – Close", "D"), ("a", "A"),
+    ("Answer: **C**", "C"), ("Final answer:\n\nC", "C"), ("\\boxed{B}", "B"), ("<answer>D</answer>", "D"),
+    ("The correct answer would be: C. Foo", "C"), ("I'd choose option B", "B"), ("A is correct because B is not", "A"),
+    ("Based on the screenshot, the answer is C.", "C"), ("The answer is A. No: the answer is B.", "B"),
+    ("A. Yes\nB. No\nC. Maybe\nAnswer: C", "C"), ("Correct answer: Option A. Yes", "A"),
+    ("A. Yes\nB. No", None), ("Based on the picture", None), ("A button is shown", None),
+    ("The answer is A button", None), ("Answer: I think so", None), ("F", None), ("", None), ("The user sees a: b", None),
+])  # fmt: skip
+def test_the_strict_parser_takes_only_what_is_plainly_an_answer(reply, expected):
+    assert strict_option(reply, "ABCD") == expected
+
+
+@pytest.mark.parametrize("piece", ["A ", "* ", "\n", "option ", "answer ", "boxed{", "I would "])
+def test_a_reply_of_any_kind_and_length_is_read_in_time(piece):
+    reply = piece * (100_000 // len(piece))
+
+    started = time.perf_counter()
+    strict_option(reply, "ABCD")
+    decide(reply)
+
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize(("sample", "row"), [
+    (facts("Based on the picture"), "doubtful: first letter of a word, or the article"),
+    (facts("A button", answer="A"), "doubtful: first letter of a word, or the article"),
+    (facts("E", letters="ABCD"), "doubtful: no option of the question"),
+    (facts("D", options={"A": "x", "D": None}), "doubtful: no option of the question"),
+    (facts("A. Yes\nB. No\nAnswer: B"), "doubtful: another letter is stated later"),
+])  # fmt: skip
+def test_doubtful_letters_are_told_apart(sample, row):
+    found = counts(section_of(ParseAudit(), [sample, facts("C. Close"), facts("B")]))
+
+    doubts = {
+        name: count for name, count in found.items() if name.startswith("doubtful:") and count
+    }
+    assert doubts == {row: 1}
+    assert found["doubtful in all"] == 1
+
+
+def test_both_parsers_are_scored_and_the_default_one_is_the_score():
+    samples = [facts("B", image=n) for n in range(10)]
+    samples += [facts("Based on this the answer is: C", image=n) for n in range(10)]
+
+    rows = section_of(ParseAudit(), samples)["rows"]
+
+    assert (rows[0]["name"], rows[0]["value"]) == ("the default parser (the score)", 100)
+    assert (rows[1]["name"], rows[1]["value"]) == ("a strict parser", 50)
+    assert rows[1]["low"] < 50 < rows[1]["high"]
+
+
+@pytest.mark.parametrize(("doubtful", "plain", "warns"), [
+    (10, 150, True), (9, 20, False), (10, 190, False), (0, 50, False),
+])  # fmt: skip
+def test_a_warning_needs_ten_doubtful_letters_and_five_per_cent(doubtful, plain, warns):
+    samples = [facts("Before that, the answer is: D", image=n) for n in range(doubtful)]
+    samples += [facts("B", image=100 + n) for n in range(plain)]
+
+    warnings = section_of(ParseAudit(), samples)["warnings"]
+
+    assert bool(warnings) is warns
+    if warns:
+        assert "10 of 160 letters are doubtful (10 are the first letter of a word" in warnings[0]
+        assert "a strict parser scores 93.8 % instead of 100.0 %" in warnings[0]
+
+
+def test_a_parser_of_ones_own_is_said_to_be_one_and_no_pattern_is_blamed():
+    samples = [facts("Based on it: D", chosen="D", image=n) for n in range(12)]
+
+    section = section_of(ParseAudit(), samples)
+
+    assert section["rows"][0]["name"] == "the parse function (the score)"
+    assert counts(section)["decided by: read otherwise than by the default parser"] == 12
+    assert counts(section)["doubtful in all"] == 0
+    assert any(
+        "is not the default one: it reads 12 replies otherwise" in n for n in section["notes"]
+    )
+
+
+def test_failed_requests_are_not_replies():
+    section = section_of(ParseAudit(), [facts("Failed", verdict=None)])
+
+    assert section["rows"] == []
+
+
+THINKING = (
+    "<think>Option A? The first one looks plausible.</think>\n{}",
+    "<thinking>\nFirst the menu: A. Then the bar.\n</thinking>\n\n**{}**",
+    "◁think▷Option A or option D◁/think▷Answer: {}",
+    "It says option A somewhere.\n</think>\n\nThe answer is {}",
+)
+
+
+@pytest.mark.parametrize("says", THINKING)
+@pytest.mark.parametrize("accuracy", [1.0, 0.6])
+def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, accuracy):
+    dice = random.Random(1)
+    samples = [
+        facts(says.format("B" if dice.random() < accuracy else "C"), image=number // 2)
+        for number in range(40)
+    ]
+
+    section = section_of(ParseAudit(), samples)
+    fixed = section_of(ParseAudit(), [with_fix(sample) for sample in samples])
+
+    assert counts(section)["doubtful: read out of the thinking, another letter is answered"] == 40
+    [warning] = section["warnings"]
+    assert "40 of 40 letters are doubtful" in warning and "40 are read out of the" in warning
+    assert '"parse_function": "utils.thinking.parse_option"' in warning
+    assert f"these replies score {fixed['rows'][0]['value']:.1f} % (" in warning
+    assert fixed["rows"][0]["value"] >= 50 > section["rows"][0]["value"]
+    assert fixed["warnings"] == []
+
+
+def with_fix(sample):
+    return facts(
+        sample["prediction"], chosen=parse_option(sample["prediction"], sample),
+        answer=sample["answer"], image=sample["image"],
+    )  # fmt: skip
+
+
+def test_a_clearly_better_reading_is_warned_of_where_no_single_letter_is_doubtful():
+    """The lone letter at the end is no statement in words, and "Option A" a perfect match."""
+    samples = [facts("Option A is wrong here.\n\nB", image=number) for number in range(12)]
+
+    section = section_of(ParseAudit(), samples)
+
+    assert counts(section)["doubtful in all"] == 0
+    [warning] = section["warnings"]
+    assert warning.startswith("parse audit: Read as the answer")
+    assert '"parse_function": "utils.thinking.parse_option"' in warning
+
+
+@pytest.mark.parametrize("pictures", [9, 10])
+def test_a_lead_on_few_pictures_is_no_evidence(pictures):
+    """However many questions they have."""
+    samples = [facts("Option A is wrong here.\n\nB", image=n % pictures) for n in range(90)]
+
+    assert bool(section_of(ParseAudit(), samples)["warnings"]) is (pictures >= 10)
+
+
+HONEST = (
+    "{}", "{}.", "({})", "**{}**", "{}. Settings", "Option {}", "Answer: {}", "The answer is {}.",
+    "<think>It is option {}.</think>\n{}", "<think>There is a menu on top.</think>\n{}",
+    "This must be {}\n</think>\n\nAnswer: {}", "<think>Perhaps option {}, or",
+    "{}. Settings, not option A", "I see nothing.", "",
+)  # fmt: skip
+
+
+def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_alarm():
+    dice = random.Random(20_260_102)
+    alarms = []
+    for number in range(1000):
+        accuracy = (0.0, 0.25, 0.6, dice.uniform(0.2, 1.0))[number % 4]
+        forms = dice.sample(HONEST, dice.choice((1, 2, 5)))
+        samples = []
+        for question in range(dice.choice((12, 40, 90))):
+            answer = dice.choice("ABCD")
+            letter = answer if dice.random() < accuracy else dice.choice("ABCD")
+            reply = dice.choice(forms).replace("{}", letter)
+            samples.append(facts(reply, answer=answer, image=question // dice.choice((1, 3))))
+        warnings = section_of(ParseAudit(), samples)["warnings"]
+        alarms += [(forms, accuracy, warnings)] if warnings else []
+
+    assert alarms == []
+
+
+# -- letters --------------------------------------------------------------------------------------
+
+
+def test_a_liked_letter_shows_against_the_letters_that_are_right():
+    samples = [facts("A", answer="ABCD"[n % 4], image=n) for n in range(40)]
+
+    section = section_of(LetterBias(), samples)
+
+    rows = {row["name"]: row for row in section["rows"]}
+    assert [(rows[x]["chosen"], rows[x]["right"]) for x in "ABCD"] == [
+        (40, 10),
+        (0, 10),
+        (0, 10),
+        (0, 10),
+    ]
+    assert rows["A"]["difference"] == 75
+    assert rows["A"]["low"] > 50
+    assert any(
+        note.startswith("A is chosen more often than it is right") for note in section["notes"]
+    )
+
+
+def test_a_model_without_a_habit_is_not_blamed():
+    samples = [facts("ABCD"[n % 4], answer="ABCD"[n // 2 % 4], image=n) for n in range(40)]
+
+    section = section_of(LetterBias(), samples)
+
+    assert len(section["notes"]) == 1
+    assert all(row["difference"] == 0 for row in section["rows"])
+
+
+def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
+    samples = [
+        facts("?"),
+        facts("x", chosen="yes"),
+        facts("E", letters="ABE"),
+        facts("B", verdict=None),
+    ]
+
+    section = section_of(LetterBias(), samples)
+
+    assert {row["name"]: row["chosen"] for row in section["rows"]} == {
+        "A": 0,
+        "B": 0,
+        "C": 0,
+        "D": 0,
+        "E": 1,
+    }
+    assert "Of 2 replies with a letter; 1 have none" in section["notes"][0]
+
+
+def test_no_sample_is_no_problem():
+    assert section_of(LetterBias(), [])["rows"] == []
+    assert section_of(ParseAudit(), [])["rows"] == []
+
+
+# -- in a real run --------------------------------------------------------------------------------
+
+
+def test_a_run_whose_thoughts_are_read_prints_the_fix_and_the_fix_needs_no_request(tmp_path):
+    with MockServer(lambda request: Reply(THINKING[0].format("B"))) as server:
+        stage = Stage.make(tmp_path, server, [("os_web", (40, 30))] * 12)
+        before = stage.evaluate({"m": API}, data={L1: {"mode": "all"}})
+        [warning] = [line for line in before.stdout.splitlines() if "parse audit" in line]
+        function = warning.split('"parse_function": "')[1].split('"')[0]
+        wrong, asked = stage.scores(L1)["easy"]["level_score"], len(server.requests)
+        data = {L1: {"mode": "all", "parse_function": function}}
+        after = stage.evaluate({"m": API}, "--mode", "eval", data=data)
+
+        assert len(server.requests) == asked
+    assert warning.startswith("warning: parse audit: 36 of 36 letters are doubtful")
+    assert (wrong, stage.scores(L1)["easy"]["level_score"]) == (0, 1)
+    assert "parse audit" not in after.output
+
+
+def test_a_run_warns_of_letters_that_are_words(tmp_path):
+    with MockServer(
+        lambda request: Reply("Because of the bar, the answer is, in short: (C)")
+    ) as server:
+        stage = Stage.make(tmp_path, server, [("os_web", (40, 30))] * 6)
+        finished = stage.evaluate({"m": API}, data={L1: {"mode": "all"}})
+
+    [warning] = [line for line in finished.stdout.splitlines() if "parse audit" in line]
+    assert "18 of 18 letters are doubtful" in warning
+    path = run_folder(stage.work_dir, "m") / f"m_{L1}_analysis.json"
+    analysis = json.loads(path.read_text("utf-8"))
+    assert {"parse_audit", "letter_bias"} <= analysis.keys()

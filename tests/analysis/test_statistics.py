@@ -1,0 +1,220 @@
+"""Intervals, paired comparison and many comparisons: what must hold whatever the data."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+
+from utils.analysis import Interval, compare_paired, holm, interval
+from utils.analysis.clusters import t_quantile
+from utils.analysis.paired import mcnemar_p
+from utils.analysis.signs import sign_flip_p
+
+TWENTY = [number // 3 for number in range(60)]  # pictures of sixty samples, three on each
+
+
+def length(bounds):
+    return bounds.high - bounds.low
+
+
+# -- intervals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_interval_has_a_length_stays_in_range_and_holds_the_mean(seed):
+    chance = random.Random(seed)
+    rate = chance.choice([0, 0.01, 0.5, 0.99, 1])
+    pictures = [chance.randrange(chance.choice([30, 200])) for _ in range(chance.choice([60, 400]))]
+    hits = [chance.random() < rate for _ in pictures]
+    weights = [chance.choice([0, 0.5, 1, 3]) for _ in pictures]
+
+    bounds = interval(hits, weights, pictures)
+
+    mean = np.average(hits, weights=weights)
+    assert 0 <= bounds.low <= mean + 1e-12 and mean - 1e-12 <= bounds.high <= 1
+    assert length(bounds) > 0.001
+
+
+@pytest.mark.parametrize("rate", [0, 1])
+def test_groups_without_a_spread_still_leave_an_interval(rate):
+    groups = [0, 1] * 30
+
+    bounds = interval([rate if group else 1 - rate for group in groups], None, TWENTY, groups)
+
+    assert length(bounds) > 0.05
+
+
+def test_ten_pictures_are_needed():
+    assert interval([1, 0] * 9, None, [number // 2 for number in range(18)]) is None
+    assert interval([1, 0] * 10, None, [number // 2 for number in range(20)]) is not None
+    assert interval([], None, []) is None
+
+
+def test_a_picture_without_weight_does_not_count():
+    weights = [1.0] * 18 + [0.0] * 2
+
+    assert interval([1, 0] * 10, weights, [number // 2 for number in range(20)]) is None
+
+
+def test_with_one_sample_a_picture_it_is_the_interval_of_wilson():
+    hits = [1] * 12 + [0] * 28
+    z, p, n = 1.959964, 12 / 40, 40
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    reach = z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+
+    bounds = interval(hits, None, range(40))
+
+    assert (bounds.low, bounds.high) == pytest.approx((middle - reach, middle + reach), abs=1e-4)
+
+
+def test_answers_that_agree_within_pictures_say_less():
+    agreeing = [number // 3 % 2 for number in range(60)]
+    mixed = [(number + number // 3) % 2 for number in range(60)]
+
+    assert length(interval(agreeing, None, TWENTY)) > 1.4 * length(interval(mixed, None, TWENTY))
+
+
+def test_names_and_order_of_pictures_do_not_matter():
+    hits = [number % 7 == 0 for number in range(60)]
+    order = random.Random(3).sample(range(60), 60)
+
+    shuffled = interval([hits[i] for i in order], None, [f"os_web/{TWENTY[i]}.png" for i in order])
+
+    expected = interval(hits, None, TWENTY)
+    assert (shuffled.low, shuffled.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_only_the_proportions_of_weights_matter():
+    hits = [number % 4 == 0 for number in range(60)]
+    weights = [1 + number % 2 for number in range(60)]
+
+    thousandfold = interval(hits, [1000 * weight for weight in weights], TWENTY)
+
+    expected = interval(hits, weights, TWENTY)
+    assert (thousandfold.low, thousandfold.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_what_lies_between_the_groups_of_an_average_is_no_noise():
+    groups = [number // 30 for number in range(60)]
+    hits = [number % 10 < (9 if group else 1) for number, group in enumerate(groups)]
+
+    assert length(interval(hits, None, TWENTY, groups)) < 0.8 * length(interval(hits, None, TWENTY))
+
+
+@pytest.mark.parametrize(("weights", "pictures"), [
+    ([1.0] * 19, range(20)),
+    ([-1.0] + [1.0] * 19, range(20)),
+    ([0.0] * 20, range(20)),
+    ([math.nan] * 20, range(20)),
+    (None, range(19)),
+])  # fmt: skip
+def test_nonsense_is_refused(weights, pictures):
+    with pytest.raises(ValueError, match="must"):
+        interval([1] * 20, weights, pictures)
+
+
+@pytest.mark.parametrize(("df", "quantile"), [
+    (3, 3.18245), (4, 2.77645), (10, 2.22814), (30, 2.04227), (1e6, 1.95997),
+])  # fmt: skip
+def test_quantiles_of_students_t(df, quantile):
+    assert t_quantile(np.array([df], dtype=float))[0] == pytest.approx(quantile, rel=2e-3)
+
+
+# -- paired ---------------------------------------------------------------------------------------
+
+
+def test_what_a_comparison_counts():
+    found = compare_paired([1, 1, 0, 1] * 10, [1, 0, 1, 0] * 10, [n // 2 for n in range(40)])
+
+    assert (found.difference, found.only_first, found.only_second) == (pytest.approx(0.25), 20, 10)
+    assert (found.pictures, found.samples) == (20, 40)
+    assert found.interval.low < 0.25 < found.interval.high
+
+
+def test_equal_systems_differ_by_zero_within_an_interval():
+    found = compare_paired([1, 0] * 30, [1, 0] * 30, TWENTY)
+
+    assert (found.difference, found.p_value, found.p_mcnemar) == (0, 1, 1)
+    assert found.interval.low == pytest.approx(-found.interval.high)
+    assert length(found.interval) > 0.02
+
+
+def test_the_difference_of_weighted_systems_is_that_of_their_weighted_means():
+    first, second, weights = [1, 0, 1] * 20, [0, 0, 1] * 20, [3, 1, 1] * 20
+
+    assert compare_paired(first, second, TWENTY, weights).difference == pytest.approx(0.6)
+
+
+def test_ten_pictures_are_needed_for_the_interval_not_for_the_test():
+    found = compare_paired([1] * 18, [0] * 18, [number // 2 for number in range(18)])
+
+    assert (found.interval, found.p_value) == (None, pytest.approx(2 / 2**9))
+
+
+def test_many_samples_on_few_pictures_are_no_evidence_where_mcnemar_sees_it():
+    first = [1] * 40 + [0] * 20
+
+    found = compare_paired(first, [0] * 60, [number // 20 for number in range(60)])
+
+    assert (found.p_value, found.p_mcnemar < 1e-9) == (pytest.approx(0.5), True)
+
+
+def test_a_comparison_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="must"):
+        compare_paired([], [], [])
+
+
+@pytest.mark.parametrize("sums", [
+    [1, 1, 1, -1, 2, 3], [0.5, -0.25, 0.125, 1, 1, 1, 0], [1], [3, -3], [0.2, 0.3, -0.5, 0.4],
+    [0.1, 0.2, 0.3, 0.6], [1 / 3, 1 / 7, -1 / 3, 2 / 7, 2 / 3],
+])  # fmt: skip
+def test_the_test_is_the_share_of_sign_patterns_that_reach_the_sum(sums):
+    patterns = list(itertools.product([1, -1], repeat=len(sums)))
+    reached = [abs(np.dot(signs, sums)) >= abs(sum(sums)) - 1e-9 for signs in patterns]
+
+    assert sign_flip_p(np.array(sums, dtype=float)) == pytest.approx(np.mean(reached))
+
+
+def test_a_thousand_pictures_are_worked_out_exactly():
+    sums = np.array([1.0] * 530 + [-1.0] * 470)
+
+    assert sign_flip_p(sums) == pytest.approx(mcnemar_p(530, 470), rel=1e-9)
+
+
+def test_sums_that_are_all_different_are_drawn_with_a_seed_and_never_reach_zero():
+    sums = np.sqrt(np.arange(2.0, 60))
+    fair = sums * np.where(np.arange(58) % 2, 1, -1)
+
+    assert sign_flip_p(sums) == 1e-5
+    assert 0.5 < sign_flip_p(fair) == sign_flip_p(fair) <= 1
+
+
+@pytest.mark.parametrize(("only_first", "only_second", "p"), [
+    (0, 0, 1.0), (5, 5, 1.0), (0, 6, 2 / 64), (6, 0, 2 / 64), (1, 9, 22 / 1024), (900, 1100, 8.5e-6),
+])  # fmt: skip
+def test_mcnemar(only_first, only_second, p):
+    assert mcnemar_p(only_first, only_second) == pytest.approx(p, rel=0.02)
+
+
+# -- many comparisons -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("given", "adjusted"), [
+    ([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]),
+    ([0.01, None, 0.02], [0.02, None, 0.02]),
+    ([0.5, 0.9], [1.0, 1.0]),
+    ([], []),
+])  # fmt: skip
+def test_holm(given, adjusted):
+    assert holm(given) == [value if value is None else pytest.approx(value) for value in adjusted]
+
+
+def test_intervals_are_plain_numbers():
+    bounds = interval([1, 0] * 30, None, TWENTY)
+
+    assert bounds == Interval(bounds.low, bounds.high)
+    assert {type(bounds.low), type(bounds.high)} == {float}

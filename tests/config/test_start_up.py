@@ -1,0 +1,202 @@
+"""Mistakes before a run has begun: a wrong Python, a broken `.env`, a typing error in a command."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.mock_server import MockServer
+from tests.support.runs import PICTURES, PROJECT, Finished
+from tests.support.stage import API, BOTH, L2, Stage, right_answers
+from utils.config.options import parse_arguments
+from utils.ready import DISTRIBUTIONS
+
+
+@pytest.fixture
+def stage(tmp_path):
+    with MockServer(right_answers) as server:
+        yield Stage.make(tmp_path, server, PICTURES[:1])
+
+
+def assert_one_line(result, *fragments):
+    assert result.code == 2, result.output
+    assert "Traceback" not in result.output
+    for fragment in fragments:
+        assert fragment in result.stderr, result.output
+    assert "Nothing was run." in result.stderr
+
+
+# -- .env and `~` ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [["--check"], ["--mode", "eval"], []])
+def test_a_dotenv_file_in_another_encoding_is_named_with_its_line(stage, arguments):
+    (stage.home / ".env").write_bytes("# who\nNAME=José\n".encode("latin-1"))
+
+    result = stage.evaluate({"m": API}, *arguments)
+
+    assert_one_line(result, f"{stage.home / '.env'}: is not UTF-8 text (line 2); save it as UTF-8")
+    assert "Jos" not in result.output  # it may be a secret
+    assert stage.server.requests == []
+
+
+def test_the_template_in_a_dotenv_file_keeps_its_dollars_and_braces(stage):
+    lines = ["PLACE=${HOME}/x", 'L2_USER_PROMPT="Find ${HOME} {a} for {instruction}"']
+    (stage.home / ".env").write_text("\n".join(lines))
+
+    result = stage.evaluate({"m": API}, "--data", L2, "--limit", "1")
+
+    assert result.code == 0, result.output
+    [request] = stage.server.requests
+    assert "Find ${HOME} {a} for Click" in request.text
+
+
+def test_a_template_of_the_environment_wins_over_the_one_of_a_dotenv_file(stage):
+    (stage.home / ".env").write_text('L2_USER_PROMPT="Of the file: {instruction}"')
+    env = {"L2_USER_PROMPT": "Of the shell: {instruction}"}
+
+    stage.evaluate({"m": API}, "--data", L2, "--limit", "1", env=env)
+
+    assert "Of the shell: " in stage.server.requests[0].text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "message"),
+    [
+        ([], {"LMUData": "~nosuchuser/x"}, "LMUData ~nosuchuser/x: there is no user nosuchuser"),
+        (["--work-dir", "~nosuchuser/x"], {}, "--work-dir ~nosuchuser/x: there is no user nosuch"),
+        ([], {"EVAL_WORK_DIR": "~nosuchuser"}, "EVAL_WORK_DIR ~nosuchuser: there is no user"),
+    ],
+)
+def test_the_home_of_a_user_who_does_not_exist_is_named_with_its_setting(
+    stage, arguments, env, message
+):
+    stage.config({"model": {"m": API}, "data": BOTH})
+
+    result = stage.run("--config", "config.json", "--check", *arguments, env=env)
+
+    assert_one_line(result, message, "write the folder in full")
+    assert not (stage.home / "~nosuchuser").exists()
+
+
+def test_a_data_root_of_nobody_hides_no_other_problem(stage):
+    model = {**API, "postproces_function": "f"}
+
+    result = stage.evaluate({"m": model}, env={"LMUData": "~nosuchuser/x"})
+
+    assert_one_line(result, "LMUData ~nosuchuser/x", "postproces_function", "2 problems.")
+
+
+def test_pictures_in_the_home_of_nobody_are_looked_for_in_the_data_root(stage):
+    env = {"IMAGE_ROOT_DIR": "~nosuchuser"}
+
+    result = stage.evaluate({"m": API}, data={L2: {"mode": "basic"}}, env=env)
+
+    assert result.code == 0, result.output
+    assert "warning: IMAGE_ROOT_DIR ~nosuchuser: no such folder" in result.stdout
+
+
+@pytest.mark.parametrize("kind", ["transformers", "vllm"])
+def test_a_checkpoint_in_the_home_of_nobody_is_no_such_folder(stage, kind):
+    result = stage.evaluate({"m": {"model_path": "~nosuchuser/x", "imp_type": kind}}, "--check")
+
+    assert_one_line(result, 'model."m": ~nosuchuser/x: no such folder')
+
+
+def test_an_interpreter_in_the_home_of_nobody_is_no_such_program(stage):
+    entry = {"model_path": str(stage.home), "imp_type": "vllm"}
+
+    result = stage.evaluate({"m": entry}, "--check", env={"VLLM_PYTHON": "~nosuchuser/python"})
+
+    assert_one_line(result, "VLLM_PYTHON ~nosuchuser/python: no such program")
+
+
+# -- the wrong Python -----------------------------------------------------------------------------
+
+PROGRAMS = ("evaluate.py", "compare.py", "utils/download.py")
+OLD = """
+import runpy, sys
+program = sys.argv[1]
+sys.version_info, sys.argv = (3, 9, 2, "final", 0), sys.argv[1:]
+sys.path.insert(0, sys.argv[0].rpartition("/utils/")[0] or sys.argv[0].rpartition("/")[0])
+runpy.run_path(program, run_name="__main__")
+"""
+
+
+def bare_python(*arguments, cwd):
+    """A Python without installed packages."""
+    names = ("PATH", "LANG", "SYSTEMROOT")
+    env = {name: os.environ[name] for name in names if name in os.environ}
+    result = subprocess.run([sys.executable, "-S", *map(str, arguments)], cwd=cwd, env=env,
+                            capture_output=True, text=True, timeout=60)  # fmt: skip
+    return Finished(result.returncode, result.stdout, result.stderr)
+
+
+@pytest.mark.parametrize(("program", "missing"), [
+    ("evaluate.py", "blake3, filelock, numpy, pillow, pybase64, pydantic, python-dotenv, tqdm, xlsxwriter"),
+    ("compare.py", "jinja2, numpy"),
+    ("utils/download.py", "filelock, huggingface_hub, python-dotenv, tqdm"),
+])  # fmt: skip
+def test_a_python_without_the_packages_is_told_which_and_how_to_get_them(
+    tmp_path, program, missing
+):
+    result = bare_python(PROJECT / program, "--help", cwd=tmp_path)
+
+    assert_one_line(result, f"{program}: this Python ({sys.executable}) lacks {missing}.",
+                    "Activate the environment (. .venv/bin/activate)",
+                    "pip install -r requirements/core.txt")  # fmt: skip
+    assert len(result.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_python_that_is_too_old_is_told_so_before_anything_else(tmp_path, program):
+    result = bare_python("-c", OLD, PROJECT / program, cwd=tmp_path)
+
+    assert_one_line(result, f"{program}: needs Python 3.11 or newer, and this is 3.9.2")
+    assert len(result.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize("file", [*PROGRAMS, "utils/__init__.py", "utils/ready.py"])
+def test_an_old_python_can_read_the_files_that_tell_it_so(file):
+    ast.parse((PROJECT / file).read_text("utf-8"), feature_version=(3, 8))
+
+
+def test_what_a_program_asks_for_is_listed_in_the_core_requirements():
+    listed = (PROJECT / "requirements" / "core.txt").read_text("utf-8")
+    for program in PROGRAMS:
+        call = re.search(r"stop_unless_ready\(([^)]*)\)", (PROJECT / program).read_text("utf-8"))
+        for name in re.findall(r'"(\w+)"', call[1]):
+            assert re.search(rf"^{DISTRIBUTIONS.get(name, name)}>=", listed, re.MULTILINE), name
+
+
+# -- typing errors --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ("--confg x.json", 'unknown option --confg; did you mean "--config"?'),
+    ("--confg=x.json", 'unknown option --confg; did you mean "--config"?'),
+    ("-config x.json", 'unknown option -config; did you mean "--config"?'),
+    ("--config x.json --limt 3 --freh",
+     'unknown option --limt; did you mean "--limit"?; unknown option --freh; did you mean "--fresh"?'),
+    ("--config x.json --quickly", "unknown option --quickly"),
+    ("--config x.json --key=sk-123456", "unknown option --key"),
+    ("configs/my_model.json", "configs/my_model.json: say --config configs/my_model.json"),
+    ("configs/my_model.json --check --ping --limit 3", "configs/my_model.json: say --config configs/"),
+    ("one.json two.json", "one.json: say --config one.json; two.json belongs to no option"),
+    ("--config x.json y.json", "y.json belongs to no option"),
+    ("--check", "--config FILE is missing"),
+])  # fmt: skip
+def test_what_was_mistyped_is_named_before_what_is_missing(arguments, message, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parse_arguments(arguments.split())
+
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said.startswith(f"evaluate.py: {message}")
+    assert said.endswith("; see --help. Nothing was run.\n") and said.count("\n") == 1
+    assert "sk-123456" not in said

@@ -1,0 +1,126 @@
+"""Replays of the files that go from a text to a value: parsers, reply cutter, resizing, endpoint."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from models import api_gpt, api_uitars, local_uitars
+from tests.conformance.support import Case, Departs, Replay, World, equal
+from utils.config.endpoint import parse_endpoint
+from utils.coordinates import smart_resize
+from utils.misc import cut_reply, parser_answers_into_option, parser_response_into_coordinates
+
+OPTION_PARSERS: dict[str, Callable[[str], str | None]] = {
+    "l1_default": parser_answers_into_option,
+    "gpt": api_gpt.parse_understanding_response,
+    "uitars": api_uitars.parse_understanding_response,
+}
+
+# Where the reference takes (0, 0) because the form "x=..., y=..." is absent, or raises because what
+# stands there is no number, this project asks the default point parser. Read off by hand from its
+# documented pattern: a pair of numbers with a comma, semicolon or blank between them.
+GPT_DEPARTURES: dict[str, tuple[float, float] | None] = {
+    # from gpt_point_parser.json
+    "x=-.5, y=.1": (-0.5, 0.1),
+    "X=007, Y=0": (7.0, 0.0),
+    "x=.5,y=0.25": (0.5, 0.25),
+    "x=812%, y=9.%": None,
+    "x=1.0%, y=0.25%": None,
+    "x=-.5, y=9.": (-0.5, 9.0),
+    "x=0.123,y=0.9": (0.123, 0.9),
+    '{"x": 007, "y": 0.9}': None,
+    "x=1.0, y=-0.25": (1.0, -0.25),
+    "(0.5, 0.5)": (0.5, 0.5),
+    "x=5.,  y=9.": None,
+    '{"x": 1.0, "y": 455}': None,
+    "X=5., Y=0.25": None,
+    "x: .5, y: 9.": (0.5, 9.0),
+    "x=812,  y=0.9": (812.0, 0.9),
+    "X=0.123, Y=0.25": (0.123, 0.25),
+    "x=5.%, y=455%": None,
+    "x = 5., y = 0": None,
+    "x=5.%, y=.1%": None,
+    "x: 0.5, y: 0.9": (0.5, 0.9),
+    "x=5.,  y=.1": None,
+    "x=…, y=1": None,
+    # from the eval files
+    '{"x": 0.77, "y": 0.213}': None,
+    "x=-0.0001, y=0.0002": (-0.0001, 0.0002),
+    '{"x": 0.671, "y": 0.39}': None,
+    "I cannot find it.": None,
+    "x=0.439,y=0.71": (0.439, 0.71),
+    "x=0.34,y=0.36": (0.34, 0.36),
+    '{"x": 0.8398, "y": 0.45}': None,
+    "x=0.529,y=0.249": (0.529, 0.249),
+    "x=0.48,y=0.01": (0.48, 0.01),
+    "x=., y=.": None,
+    "x=1.2.3, y=4": (2.3, 4.0),
+}
+
+
+def gpt_departure(text: str) -> Departs | None:
+    """What a reply means here, where the reference finds no number in the form `x=..., y=...`."""
+    found = re.search(r"x=([\d.]+), y=([\d.]+)", text)
+    if found and all(_is_number(group) for group in found.groups()):
+        return None
+    return Departs(GPT_DEPARTURES[text])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _option(case: Case, world: World) -> Any:
+    return parser_answers_into_option(case.input)
+
+
+def _wrapped_option(case: Case, world: World) -> Any:
+    return OPTION_PARSERS[case.input["parser"]](case.input["text"])
+
+
+def _point(case: Case, world: World) -> Any:
+    return parser_response_into_coordinates(case.input)
+
+
+def _gpt_point(case: Case, world: World) -> Any:
+    return api_gpt.parse_grounding_response(case.input)
+
+
+def _uitars_point(case: Case, world: World) -> Any:
+    """Both example files hold a copy of this parser; they must agree to be reproduced."""
+    meta = {"image_size": case.input["image_size"]}
+    points = [
+        m.parse_grounding_response(case.input["text"], meta) for m in (api_uitars, local_uitars)
+    ]
+    return points[0] if equal(*points) else points
+
+
+def _resize(case: Case, world: World) -> Any:
+    return smart_resize(**case.input)
+
+
+def _cut(case: Case, world: World) -> Any:
+    return cut_reply(case.input["text"], case.input["dataset"])
+
+
+def _endpoint(case: Case, world: World) -> Any:
+    endpoint = parse_endpoint(case.input)
+    return {"base_url": endpoint.base_url, "api_key": endpoint.api_key, "model": endpoint.model}
+
+
+REPLAYS = {
+    "option_parser.json": Replay(_option),
+    "option_parser_wrappers.json": Replay(_wrapped_option),
+    "point_parser.json": Replay(_point),
+    "gpt_point_parser.json": Replay(_gpt_point, departs=lambda case: gpt_departure(case.input)),
+    "uitars_point_parser.json": Replay(_uitars_point),
+    "uitars_resize.json": Replay(_resize),
+    "reply_cutter.json": Replay(_cut),
+    "endpoint_url.json": Replay(_endpoint),
+}

@@ -1,0 +1,160 @@
+"""The frame of the conformance files: reading them, comparing, counting what was replayed.
+
+A case is one of three kinds: ordinary (must come out as the file says), a departure (named in the
+README of the data; must come out as said there), a crash of the reference (`upstream_crashes`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parent
+FILES = sorted(path.name for path in FOLDER.glob("*.json"))
+ORDINARY, DEPARTURE, CRASH = "ordinary", "departure", "crash"
+
+
+@dataclass(frozen=True)
+class World:
+    """What a replay may use of pytest."""
+
+    folder: Path
+    patch: pytest.MonkeyPatch
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case as it stands in its file."""
+
+    number: int
+    input: Any
+    expected: Any
+    is_crash: bool = False
+
+
+@dataclass(frozen=True)
+class Departs:
+    """What must come out instead of `expected`, where this project departs from the reference."""
+
+    expected: Any
+
+
+@dataclass(frozen=True)
+class Replay:
+    """How the cases of one file are run through this project.
+
+    Attributes:
+        run: the case's input → what comes out; may raise where the reference raises.
+        departs: None for an ordinary case, else what must come out here.
+        same: whether what came out is what was expected.
+    """
+
+    run: Callable[[Case, World], Any]
+    departs: Callable[[Case], Departs | None] = lambda case: None
+    same: Callable[[Any, Any], bool] = lambda got, expected: equal(got, expected)
+
+
+@dataclass
+class Tally:
+    """How many cases of one file were run, by kind, and what went wrong."""
+
+    in_file: int
+    run: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=Counter)
+    mismatches: list[str] = field(default_factory=list)
+
+
+def read_cases(name: str) -> list[Case]:
+    """All cases of a file; those of `upstream_crashes` have `proposed` as their expectation."""
+    frame = json.loads((FOLDER / name).read_text(encoding="ascii"), object_hook=_number)
+    cases = [Case(n, item["input"], item["expected"]) for n, item in enumerate(frame["cases"])]
+    crashes = frame.get("upstream_crashes", [])
+    return cases + [Case(n, item["input"], item["proposed"], is_crash=True)
+                    for n, item in enumerate(crashes)]  # fmt: skip
+
+
+def replay(name: str, how: Replay, world: World) -> Tally:
+    """Runs every case of a file."""
+    cases = read_cases(name)
+    tally = Tally(len(cases))
+    for case in cases:
+        departure = how.departs(case)
+        expected = case.expected if departure is None else departure.expected
+        kind = CRASH if case.is_crash else ORDINARY if departure is None else DEPARTURE
+        tally.run[kind] += 1
+        got = _outcome(how, case, world)
+        if not _agrees(how, got, expected):
+            tally.wrong[kind] += 1
+            tally.mismatches.append(
+                f"{kind} {case.number}\n   input    {shown(case.input)}"
+                f"\n   expected {shown(expected)}\n   got      {shown(got)}"
+            )
+    return tally
+
+
+def _outcome(how: Replay, case: Case, world: World) -> Any:
+    try:
+        return how.run(case, world)
+    except Exception as error:  # noqa: BLE001 - a case may expect any failure
+        return error
+
+
+def _agrees(how: Replay, got: Any, expected: Any) -> bool:
+    # Only the fact that it fails has to be reproduced, not the type; a failed assertion is the
+    # replay's own failure.
+    if isinstance(expected, Mapping) and set(expected) == {"raises"}:
+        return isinstance(got, Exception) and not isinstance(got, AssertionError)
+    return not isinstance(got, Exception) and how.same(got, expected)
+
+
+def equal(got: Any, expected: Any) -> bool:
+    """Floats to 1e-9, tuples as lists, everything else exactly; key order does not matter."""
+    if isinstance(expected, bool) or isinstance(got, bool):
+        return got is expected
+    if isinstance(expected, (int, float)) and isinstance(got, (int, float)):
+        if math.isnan(expected) or math.isnan(got):
+            return math.isnan(expected) and math.isnan(got)
+        return math.isclose(got, expected, rel_tol=1e-9)
+    if isinstance(expected, Mapping) and isinstance(got, Mapping):
+        return set(got) == set(expected) and all(equal(got[key], expected[key]) for key in expected)
+    if isinstance(expected, (list, tuple)) and isinstance(got, (list, tuple)):
+        return len(got) == len(expected) and all(map(equal, got, expected))
+    return type(got) is type(expected) and got == expected
+
+
+def shown(value: Any, limit: int = 600) -> str:
+    """A value on one line, not longer than a reader bears."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit // 2]} ... {text[-limit // 2 :]}"
+
+
+def summary_lines(replayed: Iterable[list[Any]]) -> Iterator[str]:
+    """What the end of a pytest run says about the files that were replayed."""
+    total_run: Counter[str] = Counter()
+    total_wrong: Counter[str] = Counter()
+    for name, run, wrong in sorted(replayed):
+        total_run += Counter(run)
+        total_wrong += Counter(wrong)
+        yield f"  {name:28} {_counts(Counter(run), Counter(wrong))}"
+    yield f"conformance: {_counts(total_run, total_wrong)}"
+
+
+def _counts(run: Counter[str], wrong: Counter[str]) -> str:
+    right = run - wrong
+    return (
+        f"{right[ORDINARY]:,} cases reproduced, {right[DEPARTURE]:,} departures tested, "
+        f"{right[CRASH]:,} upstream crashes tested"
+        + (f", {wrong.total():,} OF {run.total():,} DIFFER" if wrong else "")
+    )
+
+
+def _number(value: dict[str, Any]) -> Any:
+    """`{"float": "nan"}` → the number."""
+    return float(value["float"]) if set(value) == {"float"} else value

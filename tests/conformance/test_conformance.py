@@ -1,0 +1,83 @@
+"""Every case of every conformance file, through this project's public functions."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance import parsers as conformance_parsers
+from tests.conformance import prompts as conformance_prompts
+from tests.conformance import scores as conformance_scores
+from tests.conformance import wire as conformance_wire
+from tests.conformance.support import CRASH, DEPARTURE, FILES, ORDINARY, World, read_cases, replay
+
+REPLAYS = (
+    conformance_parsers.REPLAYS
+    | conformance_prompts.REPLAYS
+    | conformance_scores.REPLAYS
+    | conformance_wire.REPLAYS
+)
+
+# Ordinary cases, departures, crashes of the reference: so that no case slips into another kind.
+CASES = {
+    "dataset_rows.json": (18, 0, 0),
+    "endpoint_url.json": (15, 0, 0),
+    "gpt_point_parser.json": (19, 22, 0),  # replies without the form x=..., y=...
+    "image_encoding.json": (75, 0, 0),
+    "l1_eval_samples.json": (160, 2, 0),  # changed by the reference's spreadsheet
+    "l1_eval_sets.json": (3, 3, 0),  # the same
+    "l1_score_normal.json": (21, 0, 0),
+    "l1_score_weighted.json": (19, 2, 0),  # NaN
+    "l2_eval_samples.json": (
+        236,
+        28,
+        0,
+    ),  # a box with -1, a reply without the form, the spreadsheet
+    "l2_eval_sets.json": (2, 6, 3),  # the same
+    "l2_score.json": (23, 0, 8),
+    "option_parser.json": (853, 0, 0),
+    "option_parser_wrappers.json": (14, 0, 0),
+    "point_parser.json": (509, 0, 0),
+    "prediction_storage.json": (0, 64, 0),  # all: what is scored is the reply itself
+    "prompts_custom.json": (22, 0, 1),
+    "prompts_default.json": (165, 14, 0),  # templates with other braces
+    "reply_cutter.json": (58, 0, 0),
+    "uitars_point_parser.json": (82, 0, 2),
+    "uitars_resize.json": (44, 0, 0),
+    "wire_requests.json": (68, 0, 25),
+}
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    for name in ("LMUData", "IMAGE_ROOT_DIR", "L2_USER_PROMPT", "L1_USE_WEIGHTED"):
+        monkeypatch.delenv(name, raising=False)
+    return World(tmp_path, monkeypatch)
+
+
+def test_every_file_is_replayed():
+    assert set(FILES) == set(REPLAYS) == set(CASES)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_case_comes_out_as_the_reference_or_the_departures_page_says(
+    name, world, record_property
+):
+    tally = replay(name, REPLAYS[name], world)
+
+    record_property("replayed", [name, dict(tally.run), dict(tally.wrong)])
+
+    first_ten = "\n".join(tally.mismatches[:10])
+    assert len(tally.mismatches) == 0, (
+        f"{name}: {len(tally.mismatches)} of {tally.in_file} differ\n{first_ten}"
+    )
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_case_of_a_file_is_of_the_kind_that_the_data_says(name):
+    cases = read_cases(name)
+
+    departures = sum(REPLAYS[name].departs(case) is not None for case in cases)
+    crashes = sum(case.is_crash for case in cases)
+
+    counts = {ORDINARY: len(cases) - departures - crashes, DEPARTURE: departures, CRASH: crashes}
+    assert tuple(counts.values()) == CASES[name]

@@ -1,0 +1,284 @@
+"""Replays of what leaves this program and what it keeps: requests, pictures, stored replies."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from benchmarks import BENCHMARK
+from models import build_model
+from models.wrappers.api.wire import PictureStyle, encode_body, slot_for
+from tests.conformance.prompts import DATASETS, MODES, set_template
+from tests.conformance.support import Case, Departs, Replay, World, equal
+from utils.config.read import read_config
+from utils.contracts import ModelWrapper
+from utils.functions.prompting import prompt_builder
+from utils.images import encode, shrink
+from utils.import_utils import resolve
+from utils.runs.log import RunLog
+from utils.runs.view import LogView
+from utils.scoring.scorer import FAILED_TEXT, Scorer
+from utils.scoring.sheets import cell_text, open_sheet
+
+BUILDERS = {"uitars": "models.api_uitars.build_custom_prompt"}
+FILE_FORMATS = {  # a file format that keeps the mode; none keeps HSV
+    "1": "PNG", "L": "PNG", "LA": "PNG", "P": "PNG", "RGB": "PNG", "RGBA": "PNG", "I;16": "PNG",
+    "I": "TIFF", "F": "TIFF", "CMYK": "TIFF", "YCbCr": "TIFF", "LAB": "TIFF",
+}  # fmt: skip
+
+
+# -- requests -------------------------------------------------------------------------------------
+
+
+def _request(case: Case, world: World) -> Any:
+    """The body on the wire, after the run's other data sets were asked through the same wrapper."""
+    asked = case.input
+    root = world.folder / f"{case.is_crash}-{case.number}"
+    world.patch.setenv("IMAGE_ROOT_DIR", str(root))
+    root.mkdir()
+    set_template(asked, world)
+    _draw_plain(root / asked["row"]["image_path"], asked["picture"])
+    config = _config(world.folder / "config.json", asked)
+    reading = read_config(config, datasets=MODES, planned={}, environ={})
+    assert not reading.problems, reading.problems
+    assert reading.config is not None
+    entry = reading.config.model["m"]
+    model = build_model("m", entry, connections=1)
+    bodies = {}
+    for name in asked["dataset_order"]:
+        row = asked["row"] if name == DATASETS[asked["level"]] else _another(name, asked["row"])
+        dotted = (entry.custom_prompt or {}).get(name)
+        ask = prompt_builder(
+            BENCHMARK[name](world.folder, root),
+            system_prompt=entry.kwargs.get("system_prompt"),
+            custom=resolve(dotted, role="custom_prompt") if dotted else None,
+        )
+        prompt = ask(row)
+        bodies[name] = _body(model, prompt.messages, name, is_custom=prompt.is_custom)
+    body = bodies[DATASETS[asked["level"]]]
+    return {"params": {key: body[key] for key in body if key != "messages"},
+            "messages": [_described(message) for message in body["messages"]]}  # fmt: skip
+
+
+def _config(path: Path, asked: Mapping[str, Any]) -> Path:
+    kwargs = {key: asked[key] for key in ("img_size", "img_detail") if key in asked}
+    setting = asked["system_prompt_setting"]
+    if setting != {"absent": True}:
+        kwargs["system_prompt"] = setting
+    entry = {
+        "imp_type": "openai",
+        "model_path": "http://127.0.0.1:1/v1?api_key=k&model=mock-model",
+        "generate_cfg": asked["generate_cfg"],
+        "kwargs": {**kwargs, "wire_format": "reference"},
+        "custom_prompt": {name: BUILDERS[builder]
+                          for name, builder in (asked["custom_prompt"] or {}).items()},
+    }  # fmt: skip
+    data = {name: {"mode": "all"} for name in asked["dataset_order"]}
+    path.write_text(json.dumps({"model": {"m": entry}, "data": data}))
+    return path
+
+
+def _another(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A sample of the run's other data set, on the same picture."""
+    asked: dict[str, Any] = {
+        "question": "Which?",
+        "options": {"A": "this", "B": "that"},
+        "answer": "A",
+    }
+    if name == DATASETS["L2"]:
+        asked = {"instruction": "Click it.", "bbox": [0, 0, 1, 1]}
+    kept = ("image_path", "image_size", "platform")
+    return {"index": 0, **{key: row[key] for key in kept}, **asked}
+
+
+def _body(
+    model: ModelWrapper, messages: list[dict[str, str]], name: str, *, is_custom: bool
+) -> dict[str, Any]:
+    prepared = model.request(messages, name, is_custom_prompt=is_custom)
+    body: dict[str, Any] = json.loads(encode_body(prepared.payload.body))
+    return body
+
+
+def _described(value: Any) -> Any:
+    """The message with every data URL replaced by what is compared of a picture."""
+    if isinstance(value, str) and value.startswith("data:"):
+        head, _, data = value.partition(";base64,")
+        with Image.open(io.BytesIO(base64.b64decode(data, validate=True))) as picture:
+            return {"mime": head.removeprefix("data:"), "format": picture.format,
+                    "width": picture.width, "height": picture.height, "mode": picture.mode}  # fmt: skip
+    if isinstance(value, dict):
+        return {key: _described(item) for key, item in value.items()}
+    return [_described(item) for item in value] if isinstance(value, list) else value
+
+
+def _same_request(got: Any, expected: Any) -> bool:
+    return equal(got, _comparable(expected))
+
+
+def _comparable(value: Any) -> Any:
+    """The expected body: pictures without bytes and hash, in the place where the URL stands."""
+    if isinstance(value, dict) and "image" in value:
+        image = {
+            key: item for key, item in value["image"].items() if key not in ("bytes", "sha256")
+        }
+        return {"url": image, **{key: item for key, item in value.items() if key != "image"}}
+    if isinstance(value, dict):
+        return {key: _comparable(item) for key, item in value.items()}
+    return [_comparable(item) for item in value] if isinstance(value, list) else value
+
+
+def _draw_plain(path: Path, picture: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    size = (picture["width"], picture["height"])
+    options = {"compress_level": 1} if picture["format"] == "PNG" else {}
+    Image.new(picture["mode"], size).save(path, format=picture["format"], **options)
+
+
+# -- pictures -------------------------------------------------------------------------------------
+
+
+def _encoded(case: Case, world: World) -> Any:
+    """What is sent of a picture file; of HSV, which no file holds, what the encoder says."""
+    asked = case.input
+    picture = drawn(asked["mode"], asked["width"], asked["height"])
+    if asked["mode"] == "HSV":
+        data = encode(shrink(picture, asked["target_size"]), "JPEG", quality=75)
+    else:
+        style = PictureStyle(wire_format="reference", img_size=asked["target_size"])
+        path = _saved(picture, world.folder / f"{case.number}")
+        data = base64.b64decode(slot_for(str(path), style).encoded().base64)
+    with Image.open(io.BytesIO(data)) as sent:
+        width, height = sent.size
+        rgb = sent.convert("RGB")
+        places = ((0, 0), ((width - 1) // 2, (height - 1) // 2), (width - 1, height - 1))
+        return {
+            "format": sent.format, "mode": sent.mode, "width": width, "height": height,
+            "bytes": len(data), "corner_mid_corner_rgb": [rgb.getpixel(place) for place in places],
+            "shrunk": (width, height) != (asked["width"], asked["height"]),
+        }  # fmt: skip
+
+
+def _saved(picture: Image.Image, stem: Path) -> Path:
+    """The picture in a file that keeps its mode; whatever fails here is no failure to send it."""
+    path = stem.with_suffix(f".{FILE_FORMATS[picture.mode].lower()}")
+    try:
+        picture.save(path)
+        with Image.open(path) as reopened:
+            reopened.load()
+            kept = reopened.mode
+    except OSError as error:
+        raise AssertionError(f"{picture.mode} cannot be saved as {path.suffix}") from error
+    assert kept == picture.mode, f"{picture.mode} came back as {kept}"
+    return path
+
+
+@cache
+def drawn(mode: str, width: int, height: int) -> Image.Image:
+    """The picture that the file describes: two ramps and a pattern, converted to the mode."""
+    red = Image.frombytes("L", (width, 1), bytes(x * 255 // (width - 1) for x in range(width)))
+    green = Image.frombytes("L", (1, height), bytes(y * 255 // (height - 1) for y in range(height)))
+    stripes = [bytes((x // 8 + y) * 16 % 256 for x in range(width)) for y in range(16)]
+    rows = b"".join(stripes[y // 8 % 16] for y in range(height))
+    blue = Image.frombytes("L", (width, height), rows)
+    ramps = [ramp.resize((width, height), Image.Resampling.NEAREST) for ramp in (red, green)]
+    rgb = Image.merge("RGB", [*ramps, blue])
+    if mode == "RGBA":
+        rgba = rgb.convert("RGBA")
+        rgba.putalpha(rgb.convert("L"))
+        return rgba
+    if mode == "P":
+        return rgb.convert("P", palette=Image.Palette.ADAPTIVE, colors=64)
+    if mode == "I;16":
+        return Image.new("I;16", (width, height), 40000)
+    if mode == "LAB":  # Pillow converts to it by colour profiles only; it is refused by any content
+        return Image.new("LAB", (width, height))
+    return rgb.convert(mode)
+
+
+def _same_picture(got: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+    exact = all(equal(got[key], expected[key]) for key in ("format", "mode", "width", "height"))
+    channel, size = (20, 0.1) if got["shrunk"] else (3, 0.02)
+    if abs(got["bytes"] - expected["bytes"]) > size * expected["bytes"]:
+        return False
+    pixels = zip(got["corner_mid_corner_rgb"], expected["corner_mid_corner_rgb"], strict=True)
+    return exact and all(
+        abs(a - b) <= channel for ours, theirs in pixels for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+# -- stored replies -------------------------------------------------------------------------------
+
+
+def _stored(case: Case, world: World) -> Any:
+    """The text that is scored after the reply went through log and spreadsheet.
+
+    A failure text is a status here: such a record is never parsed, the sheet shows the text.
+    """
+    reply, others = case.input["prediction"], case.input["other_predictions"]
+    others = [reply if other == "(same)" else other for other in others]
+    log = RunLog(world.folder / f"{case.number}.jsonl")
+    texts = [reply, *others]
+    try:
+        log.append({"kind": "run", "samples": [f"k{n}" for n in range(len(texts))]})
+        for number, text in enumerate(texts):
+            log.append(_record(number, text))
+    finally:
+        log.close()
+    parsed: list[str] = []
+    benchmark = BENCHMARK["GUIElementGrounding"](world.folder, world.folder)
+    scorer = Scorer(
+        benchmark, postprocess=lambda text: text, parse=lambda text, meta: parsed.append(text),
+        kwargs={}, skip_errors=True,
+    )  # fmt: skip
+    shown = [scorer.judge(record).prediction for record in LogView(log.path).records()]
+    return {
+        "scored": parsed[0] if parsed else None,
+        "shown": shown[0],
+        "cell": _cell(world.folder / "sheet.xlsx", shown),
+    }
+
+
+def _record(number: int, text: str) -> dict[str, Any]:
+    line = {"index": number, "image_path": "os_web/x.png", "instruction": "Click it.", "platform": "os_web",
+            "bbox": [0, 0, 1, 1], "grounding_type": "basic", "data_type": "icon"}  # fmt: skip
+    failed = text == FAILED_TEXT
+    return {
+        "kind": "answer", "key": f"k{number}", "trial": 0, "status": "failed" if failed else "ok",
+        "raw": None if failed else text, "line": line, "sizes": {"file": [10, 10]},
+    }  # fmt: skip
+
+
+def _cell(path: Path, texts: Sequence[str]) -> str | None:
+    """The first reply as Excel would read it from the sheet; a formula would show as a formula."""
+    from openpyxl import load_workbook
+    from openpyxl.utils.escape import unescape
+
+    with open_sheet(path, ["prediction"]) as add:
+        for text in texts:
+            add({"prediction": text})
+    cell = load_workbook(path).active.cell(row=2, column=1)
+    assert cell.data_type in ("s", "n"), f"a cell of type {cell.data_type}"
+    return unescape(cell.value) if cell.value else None
+
+
+def _reply_itself(case: Case) -> Departs:
+    reply = case.input["prediction"]
+    return Departs({
+        "scored": None if reply == FAILED_TEXT else reply,
+        "shown": reply,
+        "cell": cell_text(reply) or None,
+    })  # fmt: skip
+
+
+REPLAYS = {
+    "wire_requests.json": Replay(_request, same=_same_request),
+    "image_encoding.json": Replay(_encoded, same=_same_picture),
+    "prediction_storage.json": Replay(_stored, departs=_reply_itself),
+}

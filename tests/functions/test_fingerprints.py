@@ -1,0 +1,306 @@
+"""Hashes of data and of code: what they notice, and what they do not mind."""
+
+import ast
+import importlib
+import linecache
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from utils.functions.fingerprints import code_digest, code_text, digest
+
+# ---- data ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ((1, 2), [1, 2]),
+        ({3, 1, 2}, {2, 3, 1}),
+        (frozenset("ab"), frozenset("ba")),
+        (Path("a/b"), Path("a") / "b"),
+        (re.compile("x", re.I), re.compile("x", re.I)),
+        (object(), object()),  # nothing about it is stable but its type
+    ],
+    ids=["order-of-keys", "tuple", "set", "frozenset", "path", "pattern", "object"],
+)
+def test_equal_data_has_equal_hashes(one, other):
+    assert digest(one) == digest(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([1, 2], [2, 1]),
+        ({"a": 1}, {"a": "1"}),
+        ({"a": None}, {}),
+        ("", None),
+        (0, False),
+        (1, 1.5),
+        ("é", "e\u0301"),
+        ("\ud83d", "\ud83e"),
+        (b"a", b"b"),
+        (re.compile("x"), re.compile("x", re.I)),
+        (re.compile("x"), re.compile("y")),
+        ({1, 2}, {1, 3}),
+        (float("nan"), float("inf")),
+    ],
+    ids=repr,
+)
+def test_different_data_has_different_hashes(one, other):
+    assert digest(one) != digest(other)
+
+
+@pytest.mark.parametrize(
+    "value", [{("a", "b"): 1}, {1: "a", "b": 2}, {None: 1, "b": 2}, {b"x": 1}], ids=repr
+)
+def test_any_dict_has_a_hash_whatever_its_keys(value):
+    assert digest(value) == digest(dict(value))
+    assert digest(value) != digest({})
+
+
+# ---- code ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hash_of(tmp_path, monkeypatch):
+    """Writes modules, imports `mine` afresh and hashes `mine.start`."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    names = ("mine", "helper", "kit", "kit.tools", "cycle_a", "cycle_b")
+
+    def forget():
+        for name in names:
+            sys.modules.pop(name, None)
+        linecache.clearcache()
+        importlib.invalidate_caches()
+
+    def hashed(mine, **others):
+        forget()
+        (tmp_path / "kit").mkdir(exist_ok=True)
+        (tmp_path / "kit" / "__init__.py").write_text("")
+        for name, text in {"mine": mine, **others}.items():
+            (tmp_path / f"{name.replace('__', '/')}.py").write_text(text)
+        return code_digest(importlib.import_module("mine").start)
+
+    yield hashed
+    forget()
+
+
+PLAIN = """\
+def start(message, model, processor, **kwargs):
+    text = message[0]["value"]
+    return {"text": text.strip(), "limit": 10}
+"""
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        '# a comment\n' + PLAIN,
+        PLAIN.replace("    text =", "    # why\n    text =").replace("10}", "10}  # ten"),
+        PLAIN.replace("    text =", '    """A docstring."""\n    text ='),
+        PLAIN.replace('{"text": text.strip(), "limit": 10}', "{\n        'text': text.strip(),\n\n        'limit': (10),\n    }"),
+        "import os\nUNUSED = 3\n\n" + PLAIN + "\ndef unused():\n    return 4\n",
+        PLAIN.replace("    ", "\t"),
+    ],
+    ids=["comment-above", "comments-inside", "docstring", "formatting", "unused-names", "tabs"],
+)  # fmt: skip
+def test_what_code_looks_like_does_not_matter(same, hash_of):
+    assert hash_of(same) == hash_of(PLAIN)
+
+
+def test_docstrings_and_comments_of_what_is_reached_do_not_matter(hash_of):
+    mine = "from helper import Cutter\ndef start(m):\n    return Cutter().cut(m)\n"
+    bare = "class Cutter:\n    def cut(self, m):\n        return m[1:]\n"
+    told = (
+        'class Cutter:\n    """Cuts."""\n    # it does\n    def cut(self, m):\n'
+        '        """The first sign."""\n        return m[1:]\n'
+    )
+    assert hash_of(mine, helper=bare) == hash_of(mine, helper=told)
+
+
+# Each case: modules, and one text in one of them that is replaced by another.
+NOTICED = {
+    "own-body": ({"mine": "def start(m):\n    return m + 'ONE'\n"}, "mine"),
+    "helper": ({"mine": "def help(m):\n    return 'ONE'\ndef start(m):\n    return help(m)\n"}, "mine"),
+    "helper-of-a-helper": (
+        {
+            "mine": "from helper import one\ndef start(m):\n    return one(m)\n",
+            "helper": "def two(m):\n    return 'ONE'\ndef one(m):\n    return two(m)\n",
+        },
+        "helper",
+    ),
+    "constant": ({"mine": "K = 'ONE'\ndef start(m):\n    return K\n"}, "mine"),
+    "constant-dict": ({"mine": "K = {1: 'ONE', 'b': [2]}\ndef start(m):\n    return K['b']\n"}, "mine"),
+    "constant-dict-with-pairs-as-keys": (
+        {"mine": "K = {('a', 'b'): 'ONE'}\ndef start(m):\n    return K\n"}, "mine"),
+    "constant-in-an-f-string": ({"mine": "K = 'ONE'\ndef start(m):\n    return f'{K!r:>3}'\n"}, "mine"),
+    "compiled-pattern": (
+        {"mine": "import re\nK = re.compile('ONE')\ndef start(m):\n    return K.sub('', m)\n"}, "mine"),
+    "default-argument": ({"mine": "def start(m, k='ONE'):\n    return k\n"}, "mine"),
+    "default-argument-by-name": ({"mine": "K = 'ONE'\ndef start(m, *, k=K):\n    return k\n"}, "mine"),
+    "closure": (
+        {"mine": "def make(k):\n    def inner(m):\n        return k\n    return inner\nstart = make('ONE')\n"},
+        "mine"),
+    "second-closure-of-one-maker": (
+        {"mine": "def make(k):\n    def inner(m):\n        return k\n    return inner\n"
+                 "a = make('first')\nb = make('ONE')\ndef start(m):\n    return a(m) + b(m)\n"},
+        "mine"),
+    "partial": (
+        {"mine": "import functools\ndef cut(k, m):\n    return k\nstart = functools.partial(cut, 'ONE')\n"},
+        "mine"),
+    "decorator": (
+        {"mine": "import functools\ndef deco(f):\n    @functools.wraps(f)\n    def run(m):\n"
+                 "        return f(m) + 'ONE'\n    return run\n@deco\ndef start(m):\n    return m\n"},
+        "mine"),
+    "decorator-without-wraps": (
+        {"mine": "def deco(f):\n    def run(m):\n        return f(m)\n    return run\n"
+                 "@deco\ndef start(m):\n    return 'ONE'\n"},
+        "mine"),
+    "class": (
+        {"mine": "class C:\n    def cut(self, m):\n        return 'ONE'\ndef start(m):\n    return C().cut(m)\n"},
+        "mine"),
+    "base-class": (
+        {
+            "mine": "from helper import Base\nclass C(Base):\n    pass\ndef start(m):\n    return C().cut(m)\n",
+            "helper": "class Base:\n    def cut(self, m):\n        return 'ONE'\n",
+        },
+        "helper",
+    ),
+    "class-attribute": (
+        {"mine": "class C:\n    K = 'ONE'\ndef start(m):\n    return C.K\n"}, "mine"),
+    "static-method": (
+        {"mine": "class C:\n    @staticmethod\n    def cut(m):\n        return 'ONE'\nstart = C.cut\n"}, "mine"),
+    "class-method-and-what-it-calls": (
+        {"mine": "class C:\n    @classmethod\n    def cut(cls, m):\n        return cls.k()\n"
+                 "    @classmethod\n    def k(cls):\n        return 'ONE'\nstart = C.cut\n"},
+        "mine"),
+    "callable-object": (
+        {"mine": "class C:\n    def __call__(self, m):\n        return 'ONE'\nstart = C()\n"}, "mine"),
+    "state-of-a-global-object": (
+        {"mine": "class C:\n    def __init__(self, k):\n        self.k = k\n"
+                 "CUTTER = C('ONE')\ndef start(m):\n    return CUTTER.k\n"},
+        "mine"),
+    "dataclass-constant": (
+        {"mine": "import dataclasses\n@dataclasses.dataclass\nclass C:\n    k: str\n"
+                 "LIMITS = C('ONE')\ndef start(m):\n    return LIMITS.k\n"},
+        "mine"),
+    "enum-member": (
+        {"mine": "import enum\nclass E(enum.Enum):\n    ONE = 1\n    TWO = 2\nK = E.ONE\n"
+                 "def start(m):\n    return K\n"},
+        "mine-member"),
+    "function-in-a-table": (
+        {"mine": "def cut(m):\n    return 'ONE'\nTABLE = {'L1': cut}\ndef start(m):\n    return TABLE['L1'](m)\n"},
+        "mine"),
+    "lambda": ({"mine": "start = lambda m: m + 'ONE'\n"}, "mine"),
+    "lambda-inside-a-call": (
+        {"mine": "def keep(n, f):\n    return f\nstart = keep(\n    1, lambda m: m + 'ONE')\n"}, "mine"),
+    "module-attribute-function": (
+        {"mine": "import helper\ndef start(m):\n    return helper.cut(m)\n",
+         "helper": "def cut(m):\n    return 'ONE'\n"},
+        "helper"),
+    "module-attribute-constant": (
+        {"mine": "import helper as h\ndef start(m):\n    return h.K\n", "helper": "K = 'ONE'\n"}, "helper"),
+    "attribute-of-a-submodule": (
+        {"mine": "import kit.tools\ndef start(m):\n    return kit.tools.cut(m)\n",
+         "kit__tools": "def cut(m):\n    return 'ONE'\n"},
+        "kit__tools"),
+    "submodule-imported-by-name": (
+        {"mine": "from kit import tools\ndef start(m):\n    return tools.cut(m)\n",
+         "kit__tools": "def cut(m):\n    return 'ONE'\n"},
+        "kit__tools"),
+    "local-import-of-a-function": (
+        {"mine": "def start(m):\n    from helper import cut\n    return cut(m)\n",
+         "helper": "def cut(m):\n    return 'ONE'\n"},
+        "helper"),
+    "local-import-under-another-name": (
+        {"mine": "def start(m):\n    from helper import K as mine\n    return mine\n", "helper": "K = 'ONE'\n"},
+        "helper"),
+    "local-import-of-a-module": (
+        {"mine": "def start(m):\n    import helper\n    return helper.cut(m)\n",
+         "helper": "def cut(m):\n    return 'ONE'\n"},
+        "helper"),
+    "local-import-of-a-submodule": (
+        {"mine": "def start(m):\n    from kit import tools\n    return tools.cut(m)\n",
+         "kit__tools": "def cut(m):\n    return 'ONE'\n"},
+        "kit__tools"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NOTICED)
+def test_a_change_of_what_code_does_is_noticed(case, hash_of):
+    modules, where = NOTICED[case]
+    if where == "mine-member":  # the class keeps both members, the constant takes the other one
+        changed = {"mine": modules["mine"].replace("K = E.ONE", "K = E.TWO")}
+    else:
+        assert modules[where].count("ONE") == 1
+        changed = {**modules, where: modules[where].replace("ONE", "TWO")}
+    before = hash_of(**modules)
+    assert hash_of(**changed) != before
+    assert hash_of(**modules) == before
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        "def start(n):\n    return start(n - 1) if n else 0\n",
+        "def start(n):\n    return other(n)\ndef other(n):\n    return start(n)\n",
+        "class C:\n    def m(self):\n        return C()\ndef start(n):\n    return C().m()\n",
+        "import cycle_a\ndef start(n):\n    return cycle_a.f(n)\n",
+        "K = []\nK.append(K)\ndef start(n):\n    return K\n",
+        "import mine\ndef start(n):\n    return mine.start\n",
+        "def make():\n    def inner(n):\n        return inner(n)\n    return inner\nstart = make()\n",
+    ],
+    ids=["itself", "each-other", "class", "modules", "list", "own-module", "closure"],
+)
+def test_recursion_of_any_kind_comes_to_an_end(mine, hash_of):
+    cycle = {
+        "cycle_a": "import cycle_b\ndef f(n):\n    return cycle_b.g(n)\n",
+        "cycle_b": "import cycle_a\ndef g(n):\n    return cycle_a.f(n)\n",
+    }
+    assert len(hash_of(mine, **cycle)) == 32
+
+
+def test_what_nobody_reaches_does_not_count(hash_of):
+    mine = "import helper\ndef start(m):\n    return helper.used(m)\n"
+    used = "def used(m):\n    return m\n"
+    other = used + "def unused(m):\n    return 'x'\nAPART = 3\n"
+    assert hash_of(mine, helper=used) == hash_of(mine, helper=other)
+
+
+def test_what_is_installed_counts_by_name_only(hash_of):
+    mine = "import json\ndef start(m):\n    return json.dumps(m)\n"
+    assert hash_of(mine) != hash_of(mine.replace("dumps", "loads"))
+    installed = importlib.import_module("openpyxl").load_workbook
+    assert "def load_workbook" not in code_text(installed)
+
+
+def test_no_function_is_the_default():
+    assert code_digest(None) == code_digest(None) != code_digest(test_no_function_is_the_default)
+
+
+def test_the_code_as_text_mentions_what_a_helper_reads(hash_of, tmp_path):
+    hash_of(
+        "from helper import inner\ndef start(m, **kwargs):\n    return inner(kwargs)\n",
+        helper="def inner(k):\n    return k['my_setting']\n",
+    )
+    assert "my_setting" in code_text(sys.modules["mine"].start)
+
+
+def test_parsing_in_another_thread_is_no_failure(hash_of, monkeypatch):
+    calm, troubles = hash_of(PLAIN), [SystemError("AST constructor recursion depth mismatch")]
+    parse = ast.parse
+
+    def troubled(*arguments, **options):
+        if troubles:
+            raise troubles.pop()
+        return parse(*arguments, **options)
+
+    monkeypatch.setattr(ast, "parse", troubled)
+
+    assert hash_of(PLAIN) == calm
+    assert troubles == []

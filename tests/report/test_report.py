@@ -1,0 +1,456 @@
+"""The files of a report: what is in them, what never is, and that nothing depends on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.support.mock_server import MockServer
+from tests.support.report_runs import (
+    L1,
+    L2,
+    analysis_of_l2,
+    l1_sample,
+    l2_sample,
+    make_pictures,
+    write_analysis,
+    write_samples,
+)
+from tests.support.runs import run_folder
+from tests.support.stage import API, Stage, right_answers
+from utils.report import pictures as report_pictures
+from utils.report.build import build_report
+from utils.report.data_files import as_script
+from utils.report.privacy import shown_name, without_absolute_paths
+from utils.scoring.sheets import to_json
+
+IMAGES = ["os_web/pic0.png", "os_web/pic1.png", "os_ios/pic0.png"]
+CALL = re.compile(r"Report\.take\(\"(\w+)\",(\d+),JSON\.parse\('(.*)'\)\);\n", re.ASCII)
+
+
+def read_script(path):
+    """The value of a data file, as the page would see it."""
+    found = CALL.fullmatch(path.read_text("ascii"))
+    assert found, path
+    assert path.name == f"{found[1]}_{found[2]}.js"
+    return json.loads(found[3].replace("\\'", "'").replace("\\\\", "\\"))
+
+
+def summary(report):
+    return read_script(report / "data" / "summary_0.js")
+
+
+def all_text(report):
+    return "\n".join(
+        p.read_text("utf-8") for p in report.rglob("*") if p.suffix in (".js", ".html", ".css")
+    )
+
+
+@pytest.fixture
+def home(tmp_path):
+    make_pictures(tmp_path / "images", IMAGES)
+    return tmp_path
+
+
+def build(home, *, embed_originals=False, image_root="images"):
+    page = build_report(
+        home / "out" / "m" / "T1_Ga",
+        image_root=None if image_root is None else home / image_root,
+        cache=home / "out" / ".view_images",
+        embed_originals=embed_originals,
+    )
+    return page.parent
+
+
+def run_of(home, samples, dataset=L2, **more):
+    return write_samples(home / "out" / "m" / "T1_Ga", dataset, samples, **more)
+
+
+# -- what is in it --------------------------------------------------------------------------------
+
+
+def test_a_report_holds_page_data_and_two_sizes_of_each_picture(home):
+    run_of(home, [l2_sample(n, IMAGES[n % 3]) for n in range(7)])
+
+    report = build(home)
+
+    known = summary(report)
+    assert (report / "index.html").is_file()
+    assert [p["wh"] for p in known["pictures"]] == [[400, 300]] * 3
+    for picture in known["pictures"]:
+        assert Image.open(report / picture["view"]).size == (400, 300)
+        assert max(Image.open(report / picture["thumb"]).size) == 320
+    assert known["samples"] == 7 and known["datasets"][0]["counts"] == {"miss": 7, "hits": 0}
+
+
+def test_a_view_image_is_at_most_1600_pixels_wide_or_high(home):
+    make_pictures(home / "images", ["os_ios/tall.png"], (1000, 4000))
+    run_of(home, [l2_sample(0, "os_ios/tall.png")])
+
+    report = build(home)
+
+    [picture] = summary(report)["pictures"]
+    assert picture["wh"] == [1000, 4000]
+    assert Image.open(report / picture["view"]).size == (400, 1600)
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "P", "L", "LA", "1", "CMYK", "I;16"])
+def test_a_picture_of_any_mode_is_shown(home, mode):
+    name = f"os_web/odd.{'jpg' if mode == 'CMYK' else 'png'}"
+    Image.new(mode, (30, 20)).save(home / "images" / name)
+    run_of(home, [l2_sample(0, name)])
+
+    report = build(home)
+
+    assert summary(report)["pictures"][0]["wh"] == [30, 20]
+
+
+def test_every_sample_is_in_the_chunk_that_the_summary_says(home, monkeypatch):
+    monkeypatch.setattr("utils.report.build.DETAILS_PER_FILE", 4)
+    monkeypatch.setattr("utils.report.build.REPLIES_PER_FILE", 3)
+    monkeypatch.setattr("utils.report.build.ROWS_PER_FILE", 5)
+    run_of(home, [l1_sample(n) for n in range(4)], L1)
+    run_of(home, [l2_sample(n, prediction=f"reply {n}") for n in range(7)])
+
+    report = build(home)
+
+    known = summary(report)
+    assert [(d["name"], d["first"], d["samples"]) for d in known["datasets"]] == [
+        (L1, 0, 4),
+        (L2, 4, 7),
+    ]
+    assert (known["details"], known["replies"], known["rows"]) == (
+        [0, 4, 8],
+        [0, 3, 6, 9],
+        [0, 5, 10],
+    )
+    details = [read_script(report / "data" / f"details_{n}.js")["samples"] for n in range(3)]
+    assert [s["key"] for part in details for s in part] == [
+        f"k{n:08x}" for n in [*range(4), *range(7)]
+    ]
+    assert read_script(report / "data" / "replies_2.js")["prediction"] == [
+        "reply 2",
+        "reply 3",
+        "reply 4",
+    ]
+
+
+def test_analysis_and_manifest_are_in_the_summary(home):
+    run_of(home, [l2_sample(0)])
+    folder = home / "out" / "m" / "T1_Ga"
+    write_analysis(folder, L2, analysis_of_l2())
+    (folder / "manifest.json").write_text(json.dumps({"versions": {"python": "3.11"}}))
+
+    known = summary(build(home))
+
+    assert known["datasets"][0]["analysis"]["averages"]["micro"]["value"] == 60.1
+    assert known["manifest"] == {"versions": {"python": "3.11"}}
+
+
+def test_a_broken_analysis_costs_itself_only(home):
+    run_of(home, [l2_sample(0)])
+    (home / "out" / "m" / "T1_Ga" / f"m_{L2}_analysis.json").write_text('{"table": ')
+
+    assert summary(build(home))["datasets"][0]["analysis"] == {}
+
+
+def test_a_partial_run_is_marked_and_a_full_one_preferred_however_old(home):
+    run_of(home, [l2_sample(0)], partial=True)
+    full = run_of(home, [l1_sample(n) for n in range(2)], L1)
+    os.utime(full, (1, 1))
+    run_of(home, [l1_sample(0)], L1, partial=True)
+
+    known = summary(build(home))
+
+    assert [(d["name"], d["partial"], d["samples"]) for d in known["datasets"]] == [
+        (L1, False, 2),
+        (L2, True, 1),
+    ]
+
+
+def test_the_pictures_themselves_come_along_when_asked_for(home):
+    run_of(home, [l2_sample(0)])
+
+    assert "original" not in summary(build(home))["pictures"][0]
+    report = build(home, embed_originals=True)
+
+    original = report / summary(report)["pictures"][0]["original"]
+    assert original.read_bytes() == (home / "images" / IMAGES[0]).read_bytes()
+
+
+# -- what never is --------------------------------------------------------------------------------
+
+HOSTILE = "</script><script>alert(1)</script><!-- \u2028 \u2029 ' \\' \" \\u003c \ud83d \x00 `${1}`"
+
+
+def test_nothing_in_a_reply_can_end_a_script_or_a_string():
+    script = as_script("replies", 0, to_json({"text": HOSTILE, "__proto__": {"x": 1}}))
+
+    assert script.isascii() and script.count("\n") == 1
+    assert "<" not in script and ">" not in script
+    found = CALL.fullmatch(script)
+    assert not re.search(r"(?<!\\)(?:\\\\)*'", found[3])
+    assert json.loads(found[3].replace("\\'", "'").replace("\\\\", "\\"))["text"] == HOSTILE
+
+
+def test_hostile_texts_arrive_unchanged_from_every_field(home):
+    run_of(home, [l2_sample(0, text=HOSTILE, prediction=HOSTILE, raw=HOSTILE, app=HOSTILE,
+                            error={"class": HOSTILE, "message": HOSTILE})])  # fmt: skip
+
+    report = build(home)
+
+    assert "<script>alert" not in all_text(report)
+    assert read_script(report / "data" / "replies_0.js")["raw"] == [HOSTILE]
+    assert read_script(report / "data" / "rows_0.js")["text"] == [HOSTILE]
+
+
+def test_numbers_that_json_does_not_have_become_null(home):
+    run_of(home, [l2_sample(0, point_frac=[float("nan"), float("inf")])])
+
+    assert read_script(build(home) / "data" / "rows_0.js")["point_frac"] == [[None, None]]
+
+
+def test_no_path_of_this_machine_is_in_the_page(home, monkeypatch):
+    monkeypatch.setenv("HOME", str(home / "jane"))
+    monkeypatch.chdir(home)
+    picture = home / "images" / IMAGES[0]
+    run_of(home, [
+        l2_sample(0, str(picture), error={"class": "OSError", "message": f"{picture}: no such file"}),
+        l2_sample(1, raw=f"Traceback\n{home / 'jane'}/model.py", reasoning=str(home / "out" / "m")),
+    ])  # fmt: skip
+    manifest = {
+        "config": {"model_path": "/checkpoints/big/Qwen"},
+        "argv": [f"--work-dir={home}/out"],
+        "url": "http://host/v1/x",
+    }
+    (home / "out" / "m" / "T1_Ga" / "manifest.json").write_text(json.dumps(manifest))
+
+    report = build(home)
+
+    text = all_text(report)
+    assert str(home) not in text and "jane" not in text
+    assert "/checkpoints" not in text
+    known = summary(report)
+    assert known["manifest"]["config"]["model_path"] == "…/Qwen"
+    assert known["manifest"]["url"] == "http://host/v1/x"
+    assert known["pictures"][0]["name"] == IMAGES[0]
+    assert read_script(report / "data" / "replies_0.js")["raw"][1] == "Traceback\n~/model.py"
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("/checkpoints/a/model", "…/model"),
+    ("--config=/srv/x/c.json", "--config=…/c.json"),
+    ("C:\\People\\jane\\x.json", "…/x.json"),
+    ("https://host/a/b", "https://host/a/b"),
+    ("os_web/pic.png", "os_web/pic.png"),
+    ("1/2/3", "1/2/3"),
+    ("~/x/y", "~/x/y"),
+    ("a /srv/x/y b", "a …/y b"),
+])  # fmt: skip
+def test_an_absolute_path_keeps_its_last_name_only(text, expected):
+    assert without_absolute_paths({"k": [text]}) == {"k": [expected]}
+
+
+def test_a_picture_outside_the_image_root_shows_two_names():
+    assert (shown_name("/data/x/os_web/p.png"), shown_name("os_web/p.png")) == ("os_web/p.png",) * 2
+
+
+def test_the_page_has_no_inline_code_or_style_and_a_strict_policy():
+    assets = Path(report_pictures.__file__).parent / "assets"
+    page = (assets / "index.html").read_text("utf-8")
+
+    assert "default-src 'none'" in page and "unsafe" not in page
+    assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?://", page)
+    scripts = "".join(path.read_text("utf-8") for path in assets.glob("*.js"))
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", scripts
+    )
+
+
+# -- pictures that are not there, and the cache ---------------------------------------------------
+
+
+@pytest.mark.parametrize("image_root", [None, "nowhere"])
+def test_without_pictures_the_report_is_built_all_the_same(home, image_root):
+    run_of(home, [l2_sample(0), {**l2_sample(1), "image": None}])
+
+    report = build(home, image_root=image_root)
+
+    assert summary(report)["pictures"] == [{"name": IMAGES[0]}]
+    assert not list((report / "pictures").iterdir())
+
+
+def test_a_broken_picture_is_left_out(home):
+    (home / "images" / IMAGES[1]).write_bytes((home / "images" / IMAGES[0]).read_bytes()[:90])
+    run_of(home, [l2_sample(0, IMAGES[0]), l2_sample(1, IMAGES[1])])
+
+    assert ["view" in picture for picture in summary(build(home))["pictures"]] == [True, False]
+
+
+def test_view_images_are_made_once_for_all_runs_of_a_work_dir(home):
+    run_of(home, [l2_sample(n, IMAGES[n]) for n in range(3)])
+    build(home)
+    cache = home / "out" / ".view_images"
+    before = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
+    shutil.move(home / "out" / "m", home / "out" / "other")
+    run_of(home, [l2_sample(n, IMAGES[n]) for n in range(3)])
+
+    report = build(home)
+
+    assert len(before) == 6
+    assert {path.name: path.stat().st_mtime_ns for path in cache.iterdir()} == before
+    assert len(list((report / "pictures").iterdir())) == 6
+
+
+def test_a_changed_picture_is_shown_as_it_is_now(home):
+    run_of(home, [l2_sample(0)])
+    first = summary(build(home))["pictures"]
+    Image.new("RGB", (50, 40), (1, 2, 3)).save(home / "images" / IMAGES[0])
+
+    second = summary(build(home))["pictures"]
+
+    assert second[0]["view"] != first[0]["view"] and second[0]["wh"] == [50, 40]
+
+
+def test_threads_of_several_reports_share_a_cache(home):
+    cache = home / "cache"
+    cache.mkdir()
+    start = threading.Barrier(4)
+
+    def make(_):
+        start.wait()
+        return report_pictures.make_view_image(home / "images" / IMAGES[0], cache)
+
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(make, range(4)))
+
+    assert len({each.view for each in made}) == 1
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_where_files_cannot_be_linked_they_are_copied(home, monkeypatch):
+    def refuse(*_):
+        raise OSError("cross-device link")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    run_of(home, [l2_sample(0)])
+
+    report = build(home)
+
+    copied = [picture.stat() for picture in (report / "pictures").iterdir()]
+    assert copied and all(stat.st_size and stat.st_nlink == 1 for stat in copied)
+
+
+def test_a_moved_report_needs_nothing_outside_itself(home):
+    run_of(home, [l2_sample(0)])
+    moved = shutil.move(build(home), home / "elsewhere")
+
+    assert not [p for p in Path(moved).rglob("*") if p.is_symlink()]
+    assert not re.search(r"\.\./", all_text(Path(moved)))
+
+
+def test_a_report_that_fails_leaves_the_one_before(home, monkeypatch):
+    run_of(home, [l2_sample(0)])
+    before = all_text(build(home))
+    monkeypatch.setattr("utils.report.build.to_json", lambda _: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        build(home)
+
+    assert all_text(home / "out" / "m" / "T1_Ga" / "report") == before
+    assert not [
+        path.name for path in (home / "out" / "m" / "T1_Ga").iterdir() if ".tmp" in path.name
+    ]
+
+
+# -- as part of a run -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stage(tmp_path):
+    with MockServer(right_answers) as server:
+        yield Stage.make(tmp_path, server)
+
+
+def report_of(stage):
+    return run_folder(stage.work_dir, "m") / "report"
+
+
+def test_a_run_writes_a_report_and_says_where(stage):
+    finished = stage.evaluate({"m": API})
+
+    assert finished.code == 0, finished.output
+    assert re.findall(r"^Report: (.*)$", finished.stdout, re.MULTILINE) == [
+        str(report_of(stage) / "index.html")
+    ]
+    known = summary(report_of(stage))
+    assert [(d["level"], d["samples"], d["counts"]["hits"]) for d in known["datasets"]] == [
+        ("L1", 9, 9),
+        ("L2", 6, 6),
+    ]
+    assert len(list((stage.work_dir / ".view_images").iterdir())) == 6
+    text = all_text(report_of(stage))
+    assert str(stage.home) not in text and os.path.expanduser("~") + "/" not in text  # noqa: PTH111
+
+
+def test_the_key_is_not_in_the_report(stage):
+    stage.evaluate({"m": API})
+
+    assert API["model_path"].partition("api_key=")[2].partition("&")[0] not in all_text(
+        report_of(stage)
+    )
+
+
+@pytest.mark.parametrize("arguments", [("--no-report",), ("--mode", "infer")])
+def test_no_report_where_none_is_wanted(stage, arguments):
+    finished = stage.evaluate({"m": API}, *arguments)
+
+    assert finished.code == 0 and "Report:" not in finished.stdout
+    assert not report_of(stage).exists() and not (stage.work_dir / ".view_images").exists()
+
+
+def test_scoring_again_without_pictures_renews_the_report(stage):
+    stage.evaluate({"m": API}, "--no-report")
+    shutil.rmtree(stage.home / "data")
+
+    finished = stage.evaluate({"m": API}, "--mode", "eval")
+
+    assert finished.stdout.count("Report: ") == 1, finished.output
+    assert not any("view" in picture for picture in summary(report_of(stage))["pictures"])
+
+
+def test_trying_some_samples_out_takes_no_full_report_away(stage):
+    stage.evaluate({"m": API})
+
+    tried = stage.evaluate({"m": API}, "--limit", "2", "--data", L2)
+
+    known = summary(report_of(stage))
+    assert [(d["samples"], d["partial"]) for d in known["datasets"]] == [(9, False), (6, False)]
+    told = f"It shows the full results of {L2}, which this run left alone"
+    assert told in tried.stdout.splitlines(), tried.output
+
+
+def test_a_report_that_cannot_be_written_costs_no_scores(stage):
+    stage.work_dir.mkdir()
+    (stage.work_dir / ".view_images").write_text("in the way")
+
+    finished = stage.evaluate({"m": API})
+
+    assert finished.code == 0, finished.output
+    assert "Report:" not in finished.stdout and finished.stdout.count("no report") == 1
+    assert "Traceback" not in finished.output
+    assert stage.scores(L2)["Average accuracy"] == 100
+
+
+def test_embedding_pictures_in_no_report_is_refused(stage):
+    finished = stage.evaluate({"m": API}, "--no-report", "--embed-originals")
+
+    assert finished.code == 2 and "--embed-originals" in finished.stderr

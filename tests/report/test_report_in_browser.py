@@ -1,0 +1,517 @@
+"""The report page in headless Chromium, opened from disk as a user opens it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from tests.support.browser import need_browser
+from tests.support.report_runs import (
+    L1,
+    L2,
+    analysis_of_l2,
+    l1_sample,
+    l2_sample,
+    make_pictures,
+    many_samples,
+    write_analysis,
+    write_samples,
+)
+from utils.report.build import build_report
+from utils.scoring.scorer import FAILED_TEXT
+
+IMAGES = ["os_web/pic0.png", "os_windows/pic0.png", "os_ios/tall.png"]
+WH = {
+    "os_web/pic0.png": (400, 300),
+    "os_windows/pic0.png": (1920, 1080),
+    "os_ios/tall.png": (300, 640),
+}
+BAD = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+BOX, POINT = [0.251, 0.1458, 0.2708, 0.1792], [0.6214, 0.3593]
+L2_SAMPLES = [
+    l2_sample(0, "os_windows/pic0.png", box_frac=BOX, point_frac=POINT, file_wh=[1920, 1080],
+              text="Delete the picture", kind="icon", prediction=f"click {BAD}", raw=f"raw {BAD}", reasoning=f"so {BAD}"),
+    l2_sample(1, "os_web/pic0.png", verdict="hit", point_frac=[0.2, 0.3], text="Open the basket", kind="text",
+              split="advanced", prediction="(0.2, 0.3)"),
+    l2_sample(2, "os_ios/tall.png", verdict="unparsed", point_frac=None, text=f"Wrapped {BAD}", file_wh=[300, 640],
+              prediction="I cannot see a zeppelin"),
+    l2_sample(3, "os_web/pic0.png", verdict=None, status="failed", point_frac=None, prediction=FAILED_TEXT,
+              error={"class": f"timeout {BAD}", "message": f"no answer {BAD}"}),
+]  # fmt: skip
+L1_SAMPLES = [
+    l1_sample(0, text=f"Which is right? {BAD}", options={"A": BAD, "B": "yes", "C": "no"}),
+    l1_sample(1, verdict="hit", chosen="B", prediction="B"),
+    l1_sample(1, verdict="unparsed", chosen=None, prediction="hm"),  # the same index again
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    render = need_browser()
+    with render.open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    home = tmp_path_factory.mktemp("report")
+    for name in IMAGES:
+        make_pictures(home / "images", [name], WH[name])
+    run = home / "out" / "m" / "T1_Ga"
+    write_samples(run, L1, L1_SAMPLES, model=f"model {BAD}"[:12])
+    write_samples(run, L2, L2_SAMPLES, model=f"model {BAD}"[:12])
+    analysis = analysis_of_l2()
+    analysis["coordinate_audit"]["warnings"].append(f"warned {BAD}")
+    write_analysis(run, L2, analysis, model=f"model {BAD}"[:12])
+    (run / "manifest.json").write_text('{"versions": {"torch": "<b>2.14</b>"}, "list": [1, 2]}')
+    return build_report(run, image_root=home / "images", cache=home / "cache")
+
+
+@pytest.fixture(scope="module")
+def long_report(tmp_path_factory):
+    home = tmp_path_factory.mktemp("long")
+    make_pictures(home / "images", IMAGES)
+    write_samples(home / "run", L2, many_samples(7000, IMAGES))
+    return build_report(home / "run", image_root=home / "images", cache=home / "cache")
+
+
+class Tab:
+    """A page with everything that it complained of or asked the network for."""
+
+    def __init__(self, browser, page_path, *, address="", **context):
+        settings = {
+            "viewport": {"width": 1280, "height": 900},
+            "reduced_motion": "reduce",
+            **context,
+        }
+        self.context = browser.new_context(**settings)
+        self.page, self.page_path = self.context.new_page(), page_path
+        self.troubles: list[str] = []
+        self.page.on(
+            "console",
+            lambda m: (
+                self.troubles.append(f"{m.type}: {m.text}")
+                if m.type in ("error", "warning")
+                else None
+            ),
+        )
+        self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
+        self.page.on(
+            "dialog",
+            lambda dialog: (self.troubles.append(f"dialog {dialog.message}"), dialog.dismiss()),
+        )
+        self.page.on(
+            "request",
+            lambda r: None if r.url.startswith(("file:", "data:")) else self.troubles.append(r.url),
+        )
+        self.page.on("requestfailed", lambda r: self.troubles.append(f"failed: {r.url}"))
+        self.page.goto(page_path.as_uri() + address)
+        self.page.wait_for_function("() => document.documentElement.dataset.ready")
+
+    def go(self, address):
+        self.page.evaluate("(address) => { location.hash = address; }", address)
+        self.settle()
+
+    def settle(self):
+        """Waits until what is under way is drawn."""
+        self.page.evaluate(
+            "() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 180))"
+        )
+
+    def press(self, *keys):
+        for key in keys:
+            self.page.keyboard.press(key)
+            self.settle()
+
+    def text(self, selector):
+        return self.page.inner_text(selector)
+
+    def count(self):
+        return self.page.evaluate("document.getElementById('count').value")
+
+    def hash(self):
+        return self.page.evaluate("location.hash")
+
+    def box(self, selector):
+        return self.page.evaluate(
+            "(s) => { const r = document.querySelector(s).getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; }",
+            selector,
+        )
+
+
+@pytest.fixture
+def open_tab(browser, report):
+    tabs = []
+
+    def open_(path=report, **settings):
+        tabs.append(Tab(browser, path, **settings))
+        return tabs[-1]
+
+    yield open_
+    for tab in tabs:
+        tab.context.close()
+        assert tab.troubles == []
+
+
+# -- overview -------------------------------------------------------------------------------------
+
+
+def test_the_overview_shows_scores_intervals_audits_and_provenance(open_tab):
+    tab = open_tab()
+
+    text = tab.text("#view-overview")
+
+    for expected in ("60.1", "95 % interval 50.6 to 68.2", "Windows", "48.20", "Coordinate audit", "per mille",
+                     "Where the misses are", "warned <script>alert(1)", "3 samples on 1 picture"):  # fmt: skip
+        assert expected.lower() in text.lower(), expected
+    tab.page.click("#provenance summary")
+    assert "<b>2.14</b>" in tab.text("#provenance")
+
+
+def test_a_bar_of_a_chart_leads_to_its_samples(open_tab):
+    tab = open_tab()
+
+    tab.page.click(".chart a:text('Windows')")
+    tab.settle()
+
+    assert tab.hash() == f"#samples?dataset={L2}&platform=os_windows"
+    assert tab.count() == "1 of 7 samples"
+
+
+def test_every_chart_says_its_figures_in_text(open_tab):
+    tab = open_tab()
+
+    rows = tab.page.eval_on_selector_all(
+        ".chart tbody tr", "rows => rows.map(row => row.textContent)"
+    )
+
+    assert any(
+        re.search(r"Icon.*52\.3 %, 95 % interval 42\.8 to 60\.4, 40 samples on 20 pictures", row)
+        for row in rows
+    ), rows
+    assert any("Under 16 px" in row and "too few pictures for an interval" in row for row in rows)
+
+
+# -- filters --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "value", "shown"), [
+    ("dataset", L1, 3),
+    ("platform", "os_ios", 1),
+    ("split", "advanced", 1),
+    ("kind", "text", 1),
+    ("verdict", "unparsed", 2),
+    ("verdict", "no answer", 1),
+    ("status", "failed", 1),
+])  # fmt: skip
+def test_a_filter_leaves_the_samples_that_fit(open_tab, name, value, shown):
+    tab = open_tab(address="#samples")
+    assert tab.count() == "7 samples"
+
+    tab.page.select_option(f"#filter-{name}", value)
+    tab.settle()
+
+    assert tab.count() == f"{shown} of 7 samples"
+    assert tab.page.locator(".card").count() == shown
+    assert re.fullmatch(
+        rf".* \({shown}\)",
+        tab.page.evaluate(
+            f"document.querySelector('#filter-{name}').selectedOptions[0].textContent"
+        ),
+    )
+    tab.page.click("#clear")
+    tab.settle()
+    assert tab.count() == "7 samples"
+
+
+def test_filters_count_what_the_others_leave(open_tab):
+    tab = open_tab(address=f"#samples?dataset={L2}")
+
+    options = tab.page.eval_on_selector_all(
+        "#filter-verdict option", "all => all.map(each => each.textContent)"
+    )
+
+    assert sorted(options) == sorted(
+        ["All (4)", "miss (1)", "hit (1)", "unreadable (1)", "no answer (1)"]
+    )
+
+
+@pytest.mark.parametrize(("query", "shown"), [
+    ("basket", 1),        # an instruction
+    ("which is right", 1),  # a question
+    ("ZEPPELIN", 1),      # a reply
+    ("raw <script>", 1),  # a reply as it came
+    ("nowhere", 0),
+])  # fmt: skip
+def test_the_search_looks_into_texts_and_replies(open_tab, query, shown):
+    tab = open_tab(address="#samples")
+
+    tab.page.fill("#search", query)
+    tab.page.wait_for_function("() => document.getElementById('count').value.includes(' of ')")
+
+    assert tab.count() == f"{shown} of 7 samples"
+    assert tab.page.is_visible("#nothing") == (shown == 0)
+
+
+def test_a_link_brings_the_filters_along(open_tab):
+    tab = open_tab(address=f"#samples?dataset={L2}&verdict=miss&q=delete")
+
+    assert tab.count() == "1 of 7 samples"
+    assert tab.page.input_value("#search") == "delete"
+    assert tab.page.input_value("#filter-verdict") == "miss"
+
+
+# -- keyboard and links ---------------------------------------------------------------------------
+
+
+def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
+    tab = open_tab()
+
+    tab.press("s", "j", "j", "ArrowRight", "k")
+    assert tab.page.get_attribute(".card[aria-selected=true]", "aria-posinset") == "3"
+    assert tab.page.get_attribute("#gallery", "aria-activedescendant") == "card-2"
+    tab.press("Enter")
+    assert tab.hash() == f"#sample/{L1}/1~2"
+    assert tab.page.evaluate("document.activeElement.id") == "sample-title"
+    tab.press("j")
+    assert tab.hash() == f"#sample/{L2}/0"
+    tab.press("k", "ArrowRight", "ArrowRight")
+    assert tab.hash() == f"#sample/{L2}/1"
+    tab.press("Escape")
+    assert tab.hash() == "#samples"
+    assert tab.page.get_attribute(".card[aria-selected=true]", "aria-posinset") == "5"
+    tab.press("/")
+    assert tab.page.evaluate("document.activeElement.id") == "search"
+    tab.page.keyboard.type("jk")  # letters are text here
+    tab.settle()
+    assert tab.page.input_value("#search") == "jk"
+    tab.press("Escape", "h")
+    assert tab.page.is_visible("#help")
+    tab.press("Escape")
+    assert not tab.page.is_visible("#help")
+    tab.press("o")
+    assert tab.page.is_visible("#view-overview")
+
+
+def test_samples_follow_each_other_as_filtered(open_tab):
+    tab = open_tab(address=f"#samples?dataset={L2}&platform=os_web")
+
+    tab.press("Enter", "j")
+
+    assert tab.text("#position") == "2 of 2"
+    assert tab.hash() == f"#sample/{L2}/3"
+    assert tab.page.is_disabled("#next")
+
+
+@pytest.mark.parametrize(("address", "text"), [
+    (f"#sample/{L2}/1", "Open the basket"),
+    (f"#sample/{L1}/1", "Question 1?"),
+    (f"#sample/{L1}/1~2", "Question 1?"),
+])  # fmt: skip
+def test_a_link_opens_one_sample(open_tab, address, text):
+    tab = open_tab(address=address)
+
+    assert text in tab.text("#facts .instruction")
+
+
+@pytest.mark.parametrize("address", ["", "#overview"])
+def test_the_overview_begins_with_its_head_whatever_the_link(open_tab, address):
+    tab = open_tab(address=address)
+
+    assert tab.page.evaluate("scrollY") == 0
+
+
+def test_an_unknown_link_shows_the_overview(open_tab):
+    assert open_tab(address="#sample/Nothing/99").page.is_visible("#view-overview")
+
+
+# -- one sample -----------------------------------------------------------------------------------
+
+
+def test_a_failed_request_shows_its_error_and_no_reply(open_tab):
+    tab = open_tab(address=f"#sample/{L2}/3")
+
+    facts, blocks = tab.text("#facts"), tab.page.locator("#facts .block").all_inner_texts()
+
+    assert FAILED_TEXT not in facts
+    [told] = [text for text in blocks if "timeout" in text]
+    assert re.match(r"reply\s*no reply\s+Error: timeout", told, re.IGNORECASE)
+    assert "no answer <script>" in told
+    assert "no reply" in tab.text("#legend")
+    assert "could be read" not in tab.text("#legend")
+
+
+def test_a_reply_without_a_click_says_so_beside_the_picture(open_tab):
+    tab = open_tab(address=f"#sample/{L2}/2")
+    tab.page.wait_for_selector("#facts .block")
+
+    assert "no click could be read" in tab.text("#legend")
+
+
+@pytest.mark.parametrize(
+    "keys", [[], ["1"], ["2"], ["t"], ["+", "+", "+"], ["2", "Shift+ArrowLeft", "Shift+ArrowUp"]]
+)
+@pytest.mark.parametrize("viewport", [(1280, 900), (390, 844)])
+def test_target_and_click_lie_where_the_picture_has_them(open_tab, keys, viewport):
+    tab = open_tab(
+        address=f"#sample/{L2}/0", viewport=dict(zip(("width", "height"), viewport, strict=True))
+    )
+    scales = {"1": 1, "2": 2}
+
+    tab.press(*keys)
+
+    left, top, width, height = tab.box("#canvas img")
+    if keys and keys[0] in scales:
+        assert (width, height) == (
+            pytest.approx(1920 * scales[keys[0]], abs=0.1),
+            pytest.approx(1080 * scales[keys[0]], abs=0.1),
+        )
+    assert width / height == pytest.approx(1920 / 1080, rel=1e-3)
+    x1, y1, x2, y2 = BOX
+    expected = [left + x1 * width, top + y1 * height, (x2 - x1) * width, (y2 - y1) * height]
+    assert tab.box("#canvas .target") == pytest.approx(expected, abs=1)
+    assert tab.box("#canvas .point")[:2] == pytest.approx(
+        [left + POINT[0] * width, top + POINT[1] * height], abs=1
+    )
+
+
+def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab):
+    tab = open_tab(address=f"#sample/{L2}/0")
+    before = tab.box("#canvas")
+    spot = (round(before[0] + before[2] / 3), round(before[1] + before[3] / 3))
+
+    tab.page.mouse.move(*spot)
+    tab.page.mouse.wheel(0, -900)
+    tab.settle()
+
+    after = tab.box("#canvas")
+    assert after[2] > 2 * before[2]
+    for edge, side in ((0, 2), (1, 3)):  # the same place of the picture is under the pointer
+        place_frac = (spot[edge] - before[edge]) / before[side]
+        assert after[edge] + place_frac * after[side] == pytest.approx(spot[edge], abs=1)
+    tab.page.mouse.down()
+    tab.page.mouse.move(spot[0] + 40, spot[1] - 25, steps=3)
+    tab.page.mouse.up()
+    moved = tab.box("#canvas")
+    assert (moved[0] - after[0], moved[1] - after[1]) == pytest.approx((40, -25), abs=1)
+    tab.page.click("#zoom-fit")
+    assert tab.box("#canvas") == pytest.approx(before, abs=0.5)
+
+
+def test_the_distance_is_that_of_the_click_to_the_box(open_tab):
+    dx, dy = (POINT[0] - BOX[2]) * 1920, (POINT[1] - BOX[3]) * 1080
+    px = (dx**2 + dy**2) ** 0.5
+    size = (((BOX[2] - BOX[0]) * 1920) ** 2 + ((BOX[3] - BOX[1]) * 1080) ** 2) ** 0.5
+
+    text = open_tab(address=f"#sample/{L2}/0").text("#facts")
+
+    assert f"{px:.0f} px from the target, {px / size:.1f} target sizes" in text
+
+
+@pytest.mark.parametrize(("address", "places"), [
+    (f"#sample/{L2}/0", ["click <script>alert(1)", "raw <script>alert(1)", "so <script>alert(1)"]),
+    (f"#sample/{L2}/2", ["Wrapped <script>alert(1)"]),
+    (f"#sample/{L2}/3", ["timeout <script>alert(1)", "no answer <script>alert(1)"]),
+    (f"#sample/{L1}/0", ["Which is right? <script>alert(1)"]),
+])  # fmt: skip
+def test_markup_from_a_model_is_shown_as_text(open_tab, address, places):
+    tab = open_tab(address=address)
+    tab.page.eval_on_selector_all(
+        "#facts details", "all => all.forEach(each => { each.open = true; })"
+    )
+
+    text = tab.text("#facts")
+
+    for place in places:
+        assert place in text
+    assert tab.page.locator("#facts script, #facts img").count() == 0
+
+
+def test_options_say_which_is_right_and_which_was_chosen(open_tab):
+    tab = open_tab(address=f"#sample/{L1}/0")
+
+    options = tab.page.eval_on_selector_all(
+        ".options li", "all => all.map(each => each.innerText.replace(/\\s+/g, ' ').trim())"
+    )
+
+    assert options == [f"A {BAD}", "B yes ✓ right", "C no ● chosen"]
+
+
+def test_a_sample_shows_what_was_sent_and_what_it_took(open_tab):
+    text = open_tab(address=f"#sample/{L2}/1").text("#facts")
+
+    for expected in ("You are a GUI agent", "Which element matches: Open the basket", "1.25 s", "1,204", "stop",
+                     "400 × 300 px", "2026-01-02", "inside the target"):  # fmt: skip
+        assert expected in text, expected
+
+
+# -- many samples, small screens, missing pictures ------------------------------------------------
+
+
+def test_seven_thousand_samples_are_never_all_in_the_page(open_tab, long_report):
+    tab = open_tab(long_report, address="#samples")
+    seen = [tab.page.evaluate("document.querySelectorAll('*').length")]
+
+    for place in (0.2, 0.5, 1.0):
+        tab.page.evaluate(
+            "(place) => { const g = document.getElementById('gallery'); g.scrollTop = place * g.scrollHeight; }",
+            place,
+        )
+        tab.settle()
+        seen.append(tab.page.evaluate("document.querySelectorAll('*').length"))
+
+    assert max(seen) < 1500, seen
+    assert tab.page.locator('.card[aria-posinset="7000"]').count() == 1
+    assert tab.count() == "7,000 samples"
+    tab.press("Home", "End", "Enter")
+    assert tab.hash() == f"#sample/{L2}/6999"
+
+
+def test_farthest_misses_come_first_when_asked(open_tab, long_report):
+    tab = open_tab(long_report, address="#samples?order=far&verdict=miss")
+
+    distances = tab.page.evaluate(
+        "Report.gallery.rows.map((row) => Report.store.distance(row, Report.store.picture(row).wh).px)"
+    )
+
+    assert len(distances) > 1000 and distances == sorted(distances, reverse=True)
+
+
+@pytest.mark.parametrize("address", ["#overview", "#samples", f"#sample/{L2}/0", f"#sample/{L1}/0"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_the_page_without_scrolling_sideways(open_tab, address, scheme):
+    tab = open_tab(
+        address=address, viewport={"width": 390, "height": 844}, color_scheme=scheme, has_touch=True
+    )
+
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 390
+    ground = tab.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", ground))) > 380) == (scheme == "light")
+
+
+def test_without_pictures_targets_are_drawn_on_an_empty_frame(open_tab, report, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(report.parent.parent, run, ignore=shutil.ignore_patterns("report"))
+    page = build_report(run, image_root=None, cache=tmp_path / "cache")
+
+    tab = open_tab(page, address=f"#sample/{L2}/0")
+
+    assert "not found" in tab.text("#canvas")
+    left, top, width, height = tab.box("#canvas")
+    assert tab.box("#canvas .point")[:2] == pytest.approx(
+        [left + POINT[0] * width, top + POINT[1] * height], abs=1
+    )
+    tab.press("o")
+    assert "pictures were not found" in tab.text(".warnings")
+
+
+def test_an_empty_run_says_so(open_tab, tmp_path):
+    page = build_report(tmp_path, image_root=None, cache=tmp_path / "cache")
+
+    tab = open_tab(page)
+
+    assert "No sample has been scored yet" in tab.text("#view-overview")
+    tab.go("#samples")
+    assert tab.page.is_visible("#nothing")

@@ -1,0 +1,201 @@
+"""`load_run` and `run`: results as pandas frames, in whatever thread, errors raised."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import evaluate
+from tests.support import runs
+from tests.support.finished import L1, L2, l1_set, l2_set, make_run
+from tests.support.mock_server import MockServer, Reply
+from utils.errors import UserError
+from utils.runs.run_results import SAMPLE_COLUMNS, load_run
+
+KEY = "test-key-123456"
+
+
+def right_answers(request):
+    return Reply("B" if "Question" in request.text else "(0.2, 0.15)")
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """A config for a server that answers right; in a folder with data and without `.env`."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("EVAL_WORK_DIR", "IMAGE_ROOT_DIR", "L2_USER_PROMPT", "L1_USE_WEIGHTED"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LMUData", str(runs.make_data(tmp_path / "data")))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    with MockServer(right_answers) as server:
+        model = {"m": runs.api_model(server.url), "n": runs.api_model(server.url)}
+        yield runs.write_config(tmp_path / "c.json", model=model)
+
+
+# -- load_run -------------------------------------------------------------------------------------
+
+
+def test_samples_are_one_frame_over_all_data_sets(tmp_path):
+    error = {"class": "http", "message": "HTTP 500"}
+    failed = l2_set("x.", error=error, status="failed")
+    run = load_run(make_run(tmp_path / "r", {L2: failed, L1: l1_set("x..")}))
+
+    frame = run.samples
+
+    assert run.datasets == (L1, L2)
+    assert tuple(frame.columns) == SAMPLE_COLUMNS
+    assert frame.groupby("dataset")["hit"].sum().to_dict() == {L1: 1, L2: 1}
+    assert frame["prompt_tokens"].sum() == 5 * 1204
+    assert list(frame["error"].dropna()) == ["http: HTTP 500"] * 2
+    assert str(frame["asked_at"].dtype).endswith("UTC]")
+    assert frame["box_frac"].iloc[-1] == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_a_table_unstacks_in_the_order_in_which_it_was_printed(tmp_path):
+    def cell(value):
+        return {"value": value, "low": value - 1, "high": None, "samples": 4, "pictures": 2}
+
+    table = {"columns": ["os_windows", "os_ios", "Overall"], "rows": [
+        {"name": "easy", "cells": [cell(50), None, cell(40)]},
+        {"name": "hard", "cells": [cell(30), cell(20), cell(10)]}]}  # fmt: skip
+    run = load_run(make_run(tmp_path / "r", {L1: l1_set("x..")}, tables={L1: table}))
+
+    frame = run.table(L1)
+
+    assert frame.loc[("hard", "os_ios")].to_dict() == pytest.approx(
+        {"value": 20, "low": 19, "high": float("nan"), "samples": 4, "pictures": 2}, nan_ok=True)  # fmt: skip
+    wide = frame["value"].unstack()
+    assert (list(wide.index), list(wide.columns)) == (["easy", "hard"], table["columns"])
+    assert len(frame) == 5
+
+
+def test_scores_analysis_and_manifest_are_those_of_the_files(tmp_path):
+    folder = make_run(tmp_path / "r", {L2: l2_set("x.x.")}, manifest={"format": 1}, partial=True)
+
+    run = load_run(str(folder))
+
+    assert run.scores[L2]["Average accuracy"] == 50.0
+    assert run.partial == (L2,)
+    assert (run.model, run.manifest) == ("m", {"format": 1})
+
+
+@pytest.mark.parametrize(("ask", "said"), [
+    (lambda run: run.table("L2"), "was not scored on 'L2'; scored: GUIElementGrounding"),
+    (lambda run: run.table(L2), "has no table yet; run --mode eval again"),
+    (lambda run: load_run(run.folder / "nowhere"), "there is no such folder"),
+])  # fmt: skip
+def test_what_is_not_there_is_said(tmp_path, ask, said):
+    run = load_run(make_run(tmp_path / "r", {L2: l2_set("x.")}))
+
+    with pytest.raises(UserError, match=said):
+        ask(run)
+
+
+def test_a_log_is_no_samples_file_whatever_the_models_name(tmp_path):
+    folder = tmp_path / "my_samples_v1" / "T20260101_Gabcdef12"
+    folder.mkdir(parents=True)
+    run = {"kind": "run", "started_at": "2026-01-01T00:00:00", "samples": []}
+    (folder / f"my_samples_v1_{L1}.jsonl").write_text(json.dumps(run) + "\n")
+
+    for path in (folder, folder.parent):
+        with pytest.raises(UserError, match="has a log but no scored samples"):
+            load_run(path)
+
+
+def test_loading_a_run_needs_no_pandas_until_a_frame_is_asked_for(tmp_path):
+    folder = make_run(tmp_path / "r", {L2: l2_set("x.")})
+    script = (
+        "import sys; from evaluate import load_run; run = load_run(sys.argv[1]); run.scores\n"
+        "before = 'pandas' in sys.modules; run.samples\n"
+        "print(before, 'pandas' in sys.modules, 'torch' in sys.modules)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(folder)],
+        cwd=runs.PROJECT, env=runs.environment(), capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+    assert done.stdout.split() == ["False", "True", "False"], done.stderr
+
+
+# -- run ------------------------------------------------------------------------------------------
+
+
+def test_a_run_from_another_thread_returns_each_models_results(config):
+    found = []
+    streams = (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook)
+
+    thread = threading.Thread(target=lambda: found.extend(evaluate.run(config, api_nproc=2)))
+    thread.start()
+    thread.join()
+
+    assert [(run.model, run.datasets, run.partial) for run in found] == [
+        ("m", (L1, L2), ()), ("n", (L1, L2), ())]  # fmt: skip
+    assert found[0].samples["hit"].mean() == 1.0
+    assert found[0].manifest["datasets"][L2]["samples"] == 6
+    assert (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook) == streams
+
+
+def test_options_are_those_of_the_command_line(config, tmp_path):
+    evaluate.run(config, model="m", report=False)
+
+    [limited] = evaluate.run(
+        config, model=["m"], data=L2, limit=2, work_dir=tmp_path / "outputs", report=False
+    )
+
+    assert (limited.datasets, limited.partial, len(limited.samples)) == ((L2,), (L2,), 2)
+
+
+def test_asking_alone_returns_no_scores_of_an_earlier_run(config):
+    evaluate.run(config, model="m", report=False)
+
+    [asked] = evaluate.run(config, model="m", mode="infer")
+
+    assert (asked.model, asked.datasets, dict(asked.scores)) == ("m", (), {})
+    assert set(asked.manifest["datasets"]) == {L1, L2}
+    assert len(asked.samples) == 0
+
+
+def test_what_was_typed_stands_in_the_manifest_not_the_notebooks_own_command_line(config):
+    [run] = evaluate.run(config, model="m", data=L2, report=False)
+
+    command = run.manifest["asking"]["command"]
+    assert command.startswith("python evaluate.py --config=")
+    assert command.endswith("--model=m --data=GUIElementGrounding --no-report")
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"modell": "m"}, "run(): unknown option 'modell'; did you mean \"model\"?"),
+    ({"check": True}, "run(): unknown option 'check'"),
+    ({"limit": 0}, "evaluate.py: argument --limit: expected a whole number from 1 up"),
+    ({"model": "x"}, "--model x: not in the config"),
+    ({"mode": "eval"}, f'model "m", {L1}: no log under'),
+])  # fmt: skip
+def test_problems_are_raised_and_not_printed(config, capsys, options, said):
+    with pytest.raises(UserError) as caught:
+        evaluate.run(config, **options)
+
+    assert said in str(caught.value)
+    assert "problem" not in "".join(capsys.readouterr())
+
+
+def test_a_run_that_is_stopped_raises_without_the_key(config, tmp_path):
+    with MockServer(lambda request: Reply(status=401, body=f"bad key {KEY}".encode())) as server:
+        runs.write_config(config, model={"m": runs.api_model(server.url, key=KEY)})
+        with pytest.raises(UserError) as caught:
+            evaluate.run(config, report=False)
+
+    assert "401" in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert "What was answered is kept" in str(caught.value)
+
+
+def test_the_arguments_in_the_log_are_those_of_the_call(config, tmp_path):
+    [run] = evaluate.run(config, model="m", data=L2, report=False)
+
+    log = (run.folder / f"m_{L2}.jsonl").read_text().splitlines()
+    assert json.loads(log[0])["arguments"][-1] == "--no-report"

@@ -1,0 +1,656 @@
+"""Circular evaluation: every rotation is asked, rotation 0 is shared with plain runs, all is told.
+
+Rotations by hand are annotation files of their own, made here without the program's own rotation,
+and asked by plain runs.
+"""
+
+import hashlib
+import itertools
+import json
+import shutil
+import signal
+import threading
+from itertools import pairwise
+
+import pytest
+
+from benchmarks.circular import Circular
+from benchmarks.circular_section import CircularCollector
+from benchmarks.rotation import names_other_options, rotated
+from tests.functions.test_ocr_baseline import needs_ocr
+from tests.support.bench import L1, L2, Bench, read_log_lines
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import PROJECT, api_model, evaluate, make_data
+from utils.scoring.console import shown_range
+from utils.scoring.rotations import Rotations
+
+PLAIN, CIRCULAR = {L1: {"mode": "all"}}, {L1: {"mode": "all", "circular": True}}
+QUESTIONS, ROTATIONS = 9, 32  # of the bench: 9 questions; 2, 3, 4 and 5 options
+OPTIONS = [
+    ({"A": "no", "B": "yes", "C": "maybe"}, "B"),
+    ({"A": "red", "B": "blue", "C": "green", "D": "grey", "E": "pink"}, "D"),
+    ({"A": "up", "B": None, "C": "down", "D": "left", "E": "right"}, "E"),
+    ({"A": "on", "B": "off"}, "A"),
+    ({"A": "tea", "B": "coffee", "C": "A and B", "D": "none of the above"}, "C"),
+]
+
+
+# -- rotating -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("options", "answer", "rotation", "texts", "right"), [
+    ({"A": "x", "B": "y", "C": "z"}, "B", 0, {"A": "x", "B": "y", "C": "z"}, "B"),
+    ({"A": "x", "B": "y", "C": "z"}, "B", 1, {"A": "y", "B": "z", "C": "x"}, "A"),
+    ({"A": "x", "B": "y", "C": "z"}, "B", 2, {"A": "z", "B": "x", "C": "y"}, "C"),
+    ({"A": "x", "B": None, "C": "z"}, "C", 1, {"A": "z", "B": None, "C": "x"}, "A"),
+    ({"C": "z", "A": "x"}, "A", 1, {"C": "x", "A": "z"}, "C"),  # annotated out of order
+    ({"A": "x"}, "A", 0, {"A": "x"}, "A"),
+])  # fmt: skip
+def test_a_rotation_moves_texts_and_the_right_letter_with_them(
+    options, answer, rotation, texts, right
+):
+    line = {"options": options, "answer": answer, "question": "Which?"}
+    before = json.dumps(line)
+
+    found = rotated(line, rotation)
+
+    assert list(found["options"].items()) == list(texts.items())
+    assert (found["answer"], found["question"], json.dumps(line)) == (right, "Which?", before)
+
+
+@pytest.mark.parametrize(("text", "is_flagged"), [
+    ("A and B", True),
+    ("Both A and C", True),
+    ("Neither A nor B", True),
+    ("A, B, and C", True),
+    ("A/B", True),
+    ("(A) and (C)", True),
+    ("Options A and B are right", True),
+    ("Option D", True),
+    ("Only C", True),
+    ("A only", True),
+    ("Everything except B", True),
+    ("All of the above", True),
+    ("none of the above.", True),
+    ("Both of the above are correct", True),
+    ("None of the options above", True),
+    ("The above two options", True),
+    ("A and F", False),  # F is no option here
+    ("Drive C", False),
+    ("Plan B", False),
+    ("Columns A and B", False),
+    ("A tab and a window", False),
+    ("Section A.png", False),
+    ("It opens the folder above", False),
+    ("It is the sum of the cells above it", False),
+    ("None of the buttons above it", False),
+    ("All above the line", False),
+    ("The first option in the menu", False),
+    ("None of these", False),
+])  # fmt: skip
+def test_options_that_speak_of_other_options_are_told_from_the_rest(text, is_flagged):
+    options = {"A": "x", "B": "y", "C": "z", "D": text, "E": None}
+
+    assert names_other_options(options) == ([text] if is_flagged else [])
+
+
+# -- the section ----------------------------------------------------------------------------------
+
+XYZ = ("x", "y", "z")
+
+
+def turns(number, chosen, *, split="easy", texts=XYZ, right=0, asked=None, **more):
+    """The lines of a question whose rotations were answered with the letters `chosen`."""
+    line = {"options": dict(zip("ABCDEF", texts, strict=False)), "answer": "ABCDEF"[right]}
+    found = []
+    for rotation in range(len(texts) if asked is None else asked):
+        turn = rotated(line, rotation)
+        letter = chosen[rotation]
+        found.append({
+            "question": f"q{number}", "key": f"q{number}~{rotation}", "rotation": rotation,
+            "rotations": len(texts), "index": number, "image": f"p{number}.png", "split": split,
+            "options": turn["options"], "chosen": letter, "hit": int(letter == turn["answer"]),
+            "status": "ok" if letter else "failed", "fingerprint": f"f{number}.{rotation}", **more,
+        })  # fmt: skip
+    return found
+
+
+def section(*questions):
+    collector = CircularCollector()
+    for question in questions:
+        for facts in question:
+            collector.add(facts)
+    return collector.result()
+
+
+def test_a_question_counts_when_all_its_rotations_are_right():
+    found = section(
+        turns(0, "ACB"),  # right throughout
+        turns(1, "BAC"),  # y throughout: consistent, never right
+        turns(2, "AAA"),  # right once, by its letter
+        turns(3, "AC" + "A", split="hard"),  # right but for the last
+        turns(4, "AB", split="hard", texts=("x", "y")),
+    )
+
+    figures = {
+        row["name"]: (
+            row["questions"],
+            *(row[figure]["value"] for figure in ("plain", "circular", "consistent")),
+        )
+        for row in found["rows"]
+    }  # fmt: skip
+    assert figures == {
+        "easy": (3, 66.67, 33.33, 66.67),
+        "hard": (2, 100, 50, 50),
+        "Overall": (5, 80, 40, 60),
+    }
+    assert [row["accuracy"]["samples"] for row in found["by_rotation"]] == [5, 5, 4]
+    assert [row["accuracy"]["value"] for row in found["by_rotation"]] == [80, 60, 25]
+
+
+def test_a_blind_guess_is_right_in_all_n_rotations_once_in_n_to_the_nth():
+    [*_, overall] = section(turns(0, "AAA"), turns(1, "AA", texts=("x", "y")))["rows"]
+
+    assert overall["blind_plain"] == pytest.approx(100 * (1 / 3 + 1 / 2) / 2, abs=1e-4)
+    assert overall["blind_circular"] == pytest.approx(100 * (1 / 27 + 1 / 4) / 2, abs=1e-4)
+
+
+@pytest.mark.parametrize(("chosen", "plain", "consistent"), [
+    (["A", None, "B"], 100, 0),  # one without a letter
+    ([None, None, None], 0, 0),  # the same nothing thrice is no consistency
+    (["F", "F", "F"], 0, 0),  # no option at all
+])  # fmt: skip
+def test_what_chooses_no_text_is_neither_right_nor_consistent(chosen, plain, consistent):
+    [_, overall] = section(turns(0, chosen))["rows"]
+
+    assert overall["plain"]["value"] == plain
+    assert (overall["circular"]["value"], overall["consistent"]["value"]) == (0, consistent)
+
+
+def test_the_printed_table_has_an_interval_under_each_figure_but_a_worked_out_chance():
+    asked = [turns(n, "AAA" if n % 3 else "ACB") for n in range(12)]
+    asked.append(turns(12, "AA", texts=("x", "A and B")))
+    found = section(*asked)
+
+    lines = Rotations(Circular(), None, None, None).shown(found, "m", "")[1].splitlines()
+
+    overall = found["rows"][-1]
+    figures = [overall[name] for name in ("plain", "circular", "circular_unflagged", "consistent")]
+    [below] = [under for line, under in pairwise(lines) if line.startswith("Overall ")]
+    assert below.split() == ["95", "%", *map(shown_range, figures), "-", "-"]
+    assert all("-" in shown_range(figure) for figure in figures)
+
+
+def test_under_ten_pictures_there_are_no_intervals_and_it_is_said():
+    found = section(turns(0, "ACB"), turns(1, "AAA"))
+
+    shown = Rotations(Circular(), None, None, None).shown(found, "m", "")[1]
+
+    assert "  95 %" not in shown.replace("no 95 %", "")
+    assert "no 95 % intervals: under 10 pictures" in shown
+
+
+def test_a_question_with_a_rotation_to_come_is_left_out_and_counted():
+    found = section(turns(0, "ACB"), turns(1, "AA", asked=2))
+
+    assert [row["questions"] for row in found["rows"]] == [1, 1]
+    assert "rotations that were not asked yet: 1;" in found["warnings"][0]
+
+
+def test_flagged_questions_are_named_and_the_accuracy_given_without_them():
+    found = section(turns(0, "ACB"), turns(7, "AAA", texts=("x", "y", "all of the above")))
+
+    overall = found["rows"][-1]
+    assert (overall["flagged"], overall["circular"]["value"]) == (1, 50)
+    assert overall["circular_unflagged"]["value"] == 100
+    assert "1 of 2 questions, index 7; " in found["notes"][1]
+    assert found["notes"][1].endswith("without them: 100.00 %")
+
+
+def test_without_flagged_questions_there_is_no_second_figure():
+    found = section(turns(0, "ACB"))
+
+    assert [row["circular_unflagged"] for row in found["rows"]] == [None, None]
+    assert len(found["notes"]) == 1
+
+
+def test_rotations_asked_in_the_same_words_are_warned_of():
+    same = turns(0, "ACB", fingerprint="f")
+
+    assert "in the same words in several rotations: 1;" in section(same)["warnings"][0]
+    assert section(turns(0, "ACB"), turns(1, "AAA", fingerprint=""))["warnings"] == []
+
+
+def test_both_accuracies_have_intervals_from_ten_pictures_on():
+    ten = section(*(turns(number, "ACB" if number else "AAA") for number in range(10)))
+    nine = section(*(turns(number, "ACB") for number in range(9)))
+
+    cell = ten["rows"][-1]["circular"]
+    assert (cell["samples"], cell["pictures"]) == (10, 10)
+    assert 0 < cell["low"] < cell["value"] == 90 < cell["high"] <= 100
+    assert nine["rows"][-1]["circular"]["low"] is None
+
+
+def test_no_question_at_all_still_makes_a_section():
+    found = section()
+
+    assert (found["rows"], found["by_rotation"], found["warnings"]) == ([], [], [])
+    assert Circular().table(found).rows == []
+
+
+# -- real runs ------------------------------------------------------------------------------------
+
+
+def letter_for(text):
+    """A letter that depends on the request alone, among those that it lists."""
+    listed = [line[0] for line in text.splitlines() if line[1:3] == ". "]
+    return listed[hashlib.sha256(text.encode()).digest()[0] % len(listed)]
+
+
+def by_text(text):
+    """Chooses by what the options say, so that it is consistent; by letter where blue is not."""
+    options = {line[3:]: line[0] for line in text.splitlines() if line[1:3] == ". "}
+    return next((options[word] for word in ("yes", "grey", "right") if word in options), "A")
+
+
+@pytest.fixture(scope="module")
+def server():
+    with MockServer(lambda request: Reply(letter_for(request.text))) as running:
+        yield running
+
+
+def bench_in(home, server, **model):
+    """A bench whose nine questions have two to five options, one of them without a text."""
+    make_data(home / "data")
+    (home / "code").mkdir()
+    path = home / "data" / "MMBench-GUI" / "L1_annotations.json"
+    annotations = json.loads(path.read_text())
+    groups = [group for image in annotations for group in image["groups"]]
+    for number, group in enumerate(groups):
+        group["options"], group["answer"] = OPTIONS[number % len(OPTIONS)]
+    path.write_text(json.dumps(annotations))
+    return Bench(home, server, {"m": api_model(server.url, **model)}, dict(CIRCULAR))
+
+
+@pytest.fixture(scope="module")
+def base(server, tmp_path_factory):
+    """After a circular run."""
+    bench = bench_in(tmp_path_factory.mktemp("circular"), server)
+    ran = bench.run()
+    assert (ran.code, len(ran.requests)) == (0, ROTATIONS), ran.output
+    return bench
+
+
+@pytest.fixture
+def bench(server, tmp_path):
+    """Before any run."""
+    return bench_in(tmp_path / "bench", server)
+
+
+def lines_of(bench, suffix, *, partial=False):
+    """The lines of a derived file, without its head."""
+    path = bench.folder() / f"m_{L1}{suffix}{'_partial' if partial else ''}.jsonl"
+    return read_log_lines(path)[1:]
+
+
+def analysis(bench, *, partial=False):
+    path = bench.folder() / f"m_{L1}_analysis{'_partial' if partial else ''}.json"
+    return json.loads(path.read_text())
+
+
+def overall(bench):
+    return analysis(bench)["circular"]["rows"][-1]
+
+
+def rotate_by_hand(annotations):
+    """One entry for each picture and rotation, holding the questions that have so many."""
+    found = []
+    for image in annotations:
+        most = max(len(group["options"]) for group in image["groups"])
+        for rotation in range(most):
+            groups = []
+            for group in image["groups"]:
+                letters = sorted(x for x, text in group["options"].items() if text is not None)
+                if rotation >= len(letters):
+                    continue
+                options, answer = dict(group["options"]), group["answer"]
+                for _ in range(rotation):  # each text goes up by one letter, the first one to last
+                    first = options[letters[0]]
+                    for above, below in itertools.pairwise(letters):
+                        options[above] = options[below]
+                    options[letters[-1]] = first
+                    answer = letters[letters.index(answer) - 1]
+                groups.append({**group, "options": options, "answer": answer})
+            found.append({**image, "groups": groups})
+    return found
+
+
+def as_asked(facts):
+    """What two runs of one rotated question must agree about."""
+    names = (
+        "image",
+        "text",
+        "options",
+        "answer",
+        "prompt",
+        "prediction",
+        "chosen",
+        "verdict",
+        "hit",
+    )
+    return {name: facts[name] for name in names}
+
+
+def in_one_order(rows):
+    return sorted((as_asked(row) for row in rows), key=lambda row: json.dumps(row, sort_keys=True))
+
+
+def circular_by_hand(rows):
+    """Share of the questions of which every rotation is a hit."""
+    by_question = {}
+    for row in rows:
+        by_question.setdefault((row["image"], row["text"]), []).append(row["hit"])
+    return 100 * sum(map(min, by_question.values())) / len(by_question)
+
+
+def test_a_circular_run_is_what_asking_each_rotation_by_hand_gives(base, tmp_path):
+    by_hand = base.copy_to(tmp_path / "by hand")
+    shutil.rmtree(by_hand.work_dir)
+    path = by_hand.annotations / "L1_annotations.json"
+    path.write_text(json.dumps(rotate_by_hand(json.loads(path.read_text()))))
+    by_hand.data = dict(PLAIN)
+
+    ran = by_hand.run()
+
+    plainly = lines_of(by_hand, "_samples")
+    assert (ran.code, len(plainly)) == (0, ROTATIONS)
+    assert in_one_order(plainly) == in_one_order(lines_of(base, "_rotations"))
+    assert overall(base)["circular"]["value"] == pytest.approx(circular_by_hand(plainly), abs=0.01)
+
+
+@needs_ocr
+def test_on_the_sample_data_the_embedded_model_agrees_with_rotations_by_hand(tmp_path):
+    def run(name, lmu_data, data, *arguments):
+        config = tmp_path / f"{name}.json"
+        model = {"model_path": "models.ocr_baseline.OCRBaseline", "imp_type": "custom"}
+        config.write_text(json.dumps({"model": {"m": model}, "data": data}))
+        ran = evaluate(
+            "--config", config, "--work-dir", tmp_path / name, *arguments,
+            cwd=tmp_path, env={"LMUData": str(lmu_data), "PYTHONPATH": str(PROJECT)},
+        )  # fmt: skip
+        assert ran.code == 0, ran.output
+        return Bench(tmp_path / name, None, {})
+
+    sample_data = PROJECT / "sample_data" / "MMBench-GUI"
+    by_hand = tmp_path / "data" / "MMBench-GUI"
+    by_hand.mkdir(parents=True)
+    (by_hand / "offline_images").symlink_to(sample_data / "offline_images")
+    first = json.loads((sample_data / "L1_annotations.json").read_text())[:1]
+    (by_hand / "L1_annotations.json").write_text(json.dumps(rotate_by_hand(first)))
+    run("circular", PROJECT / "sample_data", CIRCULAR, "--limit", "3")
+    run("plain", tmp_path / "data", PLAIN)
+    circular, plain = (next((tmp_path / name / "m").glob("T*")) for name in ("circular", "plain"))
+
+    rotations = read_log_lines(circular / f"m_{L1}_rotations_partial.jsonl")[1:]
+    plainly = read_log_lines(plain / f"m_{L1}_samples.jsonl")[1:]
+
+    assert len(rotations) == 15
+    assert in_one_order(rotations) == in_one_order(plainly)
+
+
+# -- rotation 0 is the question itself ------------------------------------------------------------
+
+
+def test_after_a_plain_run_only_further_rotations_are_asked(bench):
+    bench.data = dict(PLAIN)
+    plain = bench.run()
+    scores, samples = bench.scores(L1), (bench.folder() / f"m_{L1}_samples.jsonl").read_bytes()
+    sheets = [bench.sheet(L1), bench.sheet(L1, "_exact_matching_result")]
+    bench.data = dict(CIRCULAR)
+    circular = bench.run()
+    again = bench.run()
+
+    asked = [len(ran.requests) for ran in (plain, circular, again)]
+    assert asked == [QUESTIONS, ROTATIONS - QUESTIONS, 0]
+    assert not {r.text for r in plain.requests} & {r.text for r in circular.requests}
+    assert bench.scores(L1) == scores
+    assert (bench.folder() / f"m_{L1}_samples.jsonl").read_bytes() == samples
+    assert [bench.sheet(L1), bench.sheet(L1, "_exact_matching_result")] == sheets
+    assert f"asked {ROTATIONS - QUESTIONS}" in circular.output
+    assert f"reused {ROTATIONS}" in again.output
+
+
+def test_a_plain_run_after_a_circular_one_asks_nothing(base, bench):
+    bench = base.copy_to(bench.home)
+    scores, samples = bench.scores(L1), (bench.folder() / f"m_{L1}_samples.jsonl").read_bytes()
+    bench.data = dict(PLAIN)
+
+    ran = bench.run()
+
+    assert (ran.code, ran.requests) == (0, [])
+    assert bench.scores(L1) == scores
+    assert (bench.folder() / f"m_{L1}_samples.jsonl").read_bytes() == samples
+    assert "circular" not in analysis(bench)
+    assert not list(bench.folder().glob("*_rotations*"))  # of no run that the samples are of
+    assert "circular" not in ran.output
+
+
+def test_plain_and_circular_accuracy_stand_side_by_side_after_the_run(base):
+    ran = base.run()
+
+    [head] = [line for line in ran.output.splitlines() if " circular · m · " in line]
+    [row] = [line for line in ran.output.splitlines() if line.startswith("Overall ")]
+    found = overall(base)
+    assert f"n = {QUESTIONS}" in head
+    assert [float(cell) for cell in row.split()[1:3]] == [
+        round(found[name]["value"], 2) for name in ("plain", "circular")
+    ]
+    assert f"{found['flagged']} of {QUESTIONS} questions, index " in ran.output
+
+
+def test_a_model_that_reads_the_options_is_right_in_every_rotation(tmp_path):
+    with MockServer(lambda request: Reply(by_text(request.text))) as reader:
+        bench = bench_in(tmp_path, reader)
+        ran = bench.run()
+
+    by_question = {}
+    for row in lines_of(bench, "_rotations"):
+        by_question.setdefault(row["question"], []).append(row["hit"])
+    wholly_right = sorted(map(tuple, by_question.values()))
+    assert ran.code == 0
+    assert wholly_right == sorted([
+        *[(1, 1, 1)] * 2, *[(1, 1, 1, 1, 1)] * 2, *[(1, 1, 1, 1)] * 2,  # yes, grey, right
+        *[(1, 0)] * 2, (0, 0, 1, 0),  # always A: right where chance puts it
+    ])  # fmt: skip
+    assert overall(bench)["circular"]["value"] == 66.67
+    assert overall(bench)["circular_unflagged"]["value"] == 75
+
+
+# -- what a run may meet --------------------------------------------------------------------------
+
+
+def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(bench):
+    arrived, held = [], threading.Event()
+
+    def answer(request):
+        arrived.append(request.text)
+        if len(arrived) == 5:  # the second rotation of the second question
+            held.wait()
+        return Reply(letter_for(request.text))
+
+    with MockServer(answer) as slow:
+        bench.model = {"m": api_model(slow.url, model_identity="the same")}
+        process = bench.start("--api-nproc", "1")
+        slow.wait_for(5)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        held.set()
+        scored = bench.run("--mode", "eval")
+        partial = [row["rotation"] for row in lines_of(bench, "_rotations", partial=True)]
+        left_out = analysis(bench, partial=True)["circular"]
+        resumed = Bench(bench.home, slow, bench.model, bench.data).run("--api-nproc", "1")
+
+    assert (scored.code, partial) == (1, [0, 1, 2, 0])
+    assert [row["questions"] for row in left_out["rows"]] == [1, 1]
+    assert "rotations that were not asked yet: 1;" in scored.output
+    assert resumed.code == 0
+    assert arrived[5] == arrived[4]  # the one that was on its way
+    assert [r.text for r in resumed.requests] == arrived[5:]
+    assert len(set(arrived)) == ROTATIONS == len(resumed.requests) + 4
+    assert [row["question"] for row in lines_of(bench, "_rotations")] == [
+        row["key"] for row in lines_of(bench, "_samples") for _ in range(options_listed(row))
+    ]
+
+
+def options_listed(row):
+    return sum(text is not None for text in row["options"].values())
+
+
+@pytest.mark.parametrize(("broken", "code"), [
+    ("A. no\n", 1),  # rotation 0 of the questions that ask no, yes, maybe
+    ("A. yes\n", 1),  # rotation 1
+])  # fmt: skip
+def test_a_rotation_that_fails_holds_up_no_other_and_is_asked_again(bench, broken, code):
+    is_well = threading.Event()
+
+    def answer(request):
+        if broken in request.text and not is_well.is_set():
+            return Reply(status=500, body=b"{}")
+        return Reply(by_text(request.text))
+
+    with MockServer(answer) as shaky:
+        bench = Bench(bench.home, shaky, {"m": api_model(shaky.url)}, bench.data)
+        failing = bench.run("--retry", "0")
+        found = overall(bench)
+        is_well.set()
+        mended = bench.run()
+
+    assert (failing.code, len(failing.requests)) == (code, ROTATIONS)
+    assert (mended.code, {broken in r.text for r in mended.requests}) == (0, {True})
+    assert len(mended.requests) == 2
+    assert found["questions"] == QUESTIONS
+    assert overall(bench)["circular"]["value"] - found["circular"]["value"] == pytest.approx(
+        200 / 9, abs=0.02
+    )
+
+
+def test_a_failed_rotation_is_told_of_and_leaves_the_official_score_alone(bench):
+    answer = {"A. yes\n": Reply(status=400, body=b'{"error": {"message": "no"}}')}
+    with MockServer(
+        lambda request: next(
+            (reply for text, reply in answer.items() if text in request.text),
+            Reply(by_text(request.text)),
+        )
+    ) as picky:
+        bench = Bench(bench.home, picky, {"m": api_model(picky.url)}, bench.data)
+        ran = bench.run("--api-nproc", "1")
+        inferred = bench.run("--mode", "infer")
+
+    assert (ran.code, inferred.code) == (1, 1)
+    assert f"{QUESTIONS} of {QUESTIONS} answered" in ran.output
+    assert "warning: rotations refused, beside the questions themselves: 2;" in ran.output
+
+
+@pytest.mark.parametrize(("arguments", "requests"), [
+    ([], ROTATIONS), (["--limit", "2"], 3 + 5), (["--limit", "1"], 3),
+])  # fmt: skip
+def test_check_and_limit_count_questions_and_tell_requests(bench, arguments, requests):
+    checked = bench.run("--check", *arguments)
+    ran = bench.run(*arguments)
+
+    partial = bool(arguments)
+    [record] = [r for r in read_log_lines(bench.log(L1)) if r["kind"] == "run"]
+    assert (checked.code, checked.requests) == (0, [])
+    assert f"{requests} requests to send" in checked.output
+    assert (ran.code, len(ran.requests)) == (0, requests)
+    assert len(record["samples"]) == (int(arguments[1]) if partial else QUESTIONS)
+    assert len(lines_of(bench, "_rotations", partial=partial)) == requests
+    assert f"{requests}/{requests}" in ran.output
+
+
+def test_a_log_alone_gives_the_same_rotations(base, tmp_path):
+    moved = base.copy_to(tmp_path / "moved")
+    shutil.rmtree(moved.root)
+    derived = ["_rotations.jsonl", "_samples.jsonl", "_analysis.json", "_scores.json"]
+    before = [(moved.folder() / f"m_{L1}{name}").read_bytes() for name in derived]
+    for name in derived:
+        (moved.folder() / f"m_{L1}{name}").unlink()
+
+    ran = moved.run("--mode", "eval")
+
+    assert (ran.code, ran.requests) == (0, [])
+    assert [(moved.folder() / f"m_{L1}{name}").read_bytes() for name in derived] == before
+
+
+def test_scoring_a_plain_log_as_circular_says_that_rotations_were_not_asked(bench):
+    bench.data = dict(PLAIN)
+    bench.run()
+    scores = bench.scores(L1)
+    bench.data = dict(CIRCULAR)
+
+    ran = bench.run("--mode", "eval")
+
+    assert (ran.code, ran.requests) == (1, [])
+    assert f"rotations that were not asked yet: {QUESTIONS};" in ran.output
+    assert bench.scores(L1) == scores
+
+
+def test_the_users_functions_see_the_options_as_they_are_asked(server, tmp_path):
+    bench = bench_in(tmp_path, server, custom_prompt={L1: "mine.ask"})
+    bench.data = {L1: {**CIRCULAR[L1], "parse_function": "mine.read"}}
+    (bench.code / "mine.py").write_text('''
+import ast
+
+
+def ask(line, dataset):
+    right = line["options"][line["answer"]]
+    listed = "".join(f"{x}. {t}\\n" for x, t in line["options"].items() if t)
+    return [{"role": "user", "type": "image", "value": line["image_path"]},
+            {"role": "user", "type": "text", "value": f"Question {right}?\\n{listed}"}]
+
+
+def read(response, meta):
+    """Whatever was said, the first letter that the question lists."""
+    return next(x for x, t in ast.literal_eval(meta["options"]).items() if t)
+''')
+
+    ran = bench.run()
+
+    rows = lines_of(bench, "_rotations")
+    asked_for = {(r["question"], r["prompt"][-1]["value"].split("\n")[0]) for r in rows}
+    assert (ran.code, len(ran.requests)) == (0, ROTATIONS)
+    assert len(asked_for) == QUESTIONS  # one right text, whatever its letter
+    assert all(f"{r['answer']}. {r['options'][r['answer']]}\n" in r["prompt"][-1]["value"]
+               for r in rows)  # fmt: skip
+    assert sum(row["hit"] for row in rows) == QUESTIONS  # each text is first in one rotation
+    assert overall(bench)["circular"]["value"] == 0
+
+
+def test_a_prompt_function_that_shows_no_options_is_found_out(server, tmp_path):
+    bench = bench_in(tmp_path, server, custom_prompt={L1: "mine.ask"})
+    (bench.code / "mine.py").write_text("""
+def ask(line, dataset):
+    return [{"role": "user", "type": "text", "value": f"Question {line['question']}\\nA. one\\n"}]
+""")
+
+    ran = bench.run()
+
+    assert f"in the same words in several rotations: {QUESTIONS};" in ran.output
+
+
+def test_a_changed_prompt_asks_every_rotation_anew(base, tmp_path):
+    bench = base.copy_to(tmp_path)
+    bench.model["m"]["kwargs"] = {"system_prompt": "Be brief."}
+
+    ran = bench.run()
+
+    assert f"asked {ROTATIONS} ({ROTATIONS} prompt changed)" in ran.output
+
+
+@pytest.mark.parametrize("circular", [False, None])
+def test_without_circular_a_question_is_asked_once(bench, circular):
+    bench.data = {L1: {"mode": "all", "circular": circular}, L2: {"mode": "all"}}
+
+    ran = bench.run("--check")
+
+    assert f"{L1}: {QUESTIONS} requests to send" in ran.output

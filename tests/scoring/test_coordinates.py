@@ -1,0 +1,120 @@
+"""Frames of points: the resizing of the Qwen-VL family, sizes in both forms, conversions."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from utils import coordinates as c
+
+CASES = json.loads(
+    (Path(__file__).parents[1] / "conformance" / "uitars_resize.json").read_text("utf-8")
+)["cases"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: json.dumps(case["input"]))
+def test_a_picture_is_resized_as_the_reference_does_it(case):
+    expected = case["expected"]
+    if isinstance(expected, dict):
+        with pytest.raises((ValueError, ZeroDivisionError)) as caught:
+            c.smart_resize(**case["input"])
+        assert type(caught.value).__name__ == expected["raises"]
+    else:
+        assert list(c.smart_resize(**case["input"])) == expected
+
+
+def test_the_conformance_file_was_read_whole():
+    print(f"uitars_resize: {len(CASES)} cases")
+    assert len(CASES) == 44
+
+
+@pytest.mark.parametrize(
+    ("factor", "min_pixels", "max_pixels"),
+    [(28, 78400, 12845056), (28, 3136, 2116800), (28, 200704, 937664), (32, 65536, 16777216)],
+)
+def test_resizing_agrees_with_qwen_vl_utils(factor, min_pixels, max_pixels):
+    theirs = pytest.importorskip("qwen_vl_utils.vision_process").smart_resize
+    dice = random.Random(factor + max_pixels)
+    for _ in range(500):
+        height, width = dice.randint(1, 5000), dice.randint(1, 5000)
+        if max(height, width) / min(height, width) > 200:
+            continue
+        limits = {"factor": factor, "min_pixels": min_pixels, "max_pixels": max_pixels}
+        assert c.smart_resize(height, width, **limits) == theirs(height, width, **limits)
+
+
+def test_a_very_long_picture_keeps_one_unit_under_a_small_limit():
+    assert min(c.smart_resize(10, 2000, max_pixels=3136, min_pixels=784)) == 28
+
+
+@pytest.mark.parametrize(
+    "value", ["[1179, 2556]", "(1179, 2556)", " [1179,2556] ", [1179, 2556], (1179, 2556)]
+)
+def test_a_size_is_read_in_either_form(value):
+    assert c.read_size(value) == (1179, 2556)
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ("oops", ValueError),
+        ("[1, 2", ValueError),
+        ("[1, 2, 3]", ValueError),
+        ("5", ValueError),
+        (None, ValueError),
+        ({"w": 1, "h": 2}, ValueError),
+        ("['10', '20']", TypeError),
+        ([True, 3], TypeError),
+    ],
+)
+def test_what_is_no_size_is_an_error(value, error):
+    with pytest.raises(error):
+        c.read_size(value)
+
+
+@pytest.mark.parametrize(
+    ("meta", "expected_wh"),
+    [
+        ({"image_size": "[1920, 1080]"}, (1932, 1092)),
+        ({"image_size": "[1920, 1080]", "seen_size": "[1316, 728]"}, (1316, 728)),
+        ({"image_size": "[3840, 2160]", "sent_size": "[1920, 1080]"}, (1932, 1092)),
+        ({"image_size": "[3840, 2160]", "sent_size": None, "seen_size": ""}, (3836, 2156)),
+        ({"image_size": [1920, 1080], "max_pixels": 1003520}, (1316, 728)),
+        ({"image_size": [100, 100], "min_pixels": "3136"}, (112, 112)),
+    ],
+)
+def test_the_grid_of_a_model_is_what_it_saw_else_what_follows_from_what_was_sent(meta, expected_wh):
+    assert c.model_grid_wh(meta) == expected_wh
+
+
+@pytest.mark.parametrize(
+    ("grid", "patch_size", "expected_wh"),
+    [([[1, 78, 138]], 14, (1932, 1092)), ([[1, 68, 120], [1, 2, 2]], 16, (1920, 1088))],
+)
+def test_the_size_seen_is_the_grid_of_the_first_picture_times_the_patch(
+    grid, patch_size, expected_wh
+):
+    assert c.seen_wh(grid, patch_size) == expected_wh
+
+
+@pytest.mark.parametrize("grid", [[], [[2, 4, 4]]])
+def test_no_picture_and_a_video_have_no_size(grid):
+    with pytest.raises(ValueError, match=r"picture"):
+        c.seen_wh(grid, 14)
+
+
+def test_a_point_outside_a_picture_stays_outside():
+    assert c.px_to_frac((2000, 540), (1920, 1080))[0] > 1  # outside stays outside
+
+
+def test_the_size_of_a_thumbnail_is_known_without_making_it():
+    from PIL import Image
+
+    dice = random.Random(7)
+    for _ in range(300):
+        wh, side = (dice.randint(1, 900), dice.randint(1, 900)), dice.randint(1, 700)
+        picture = Image.new("L", wh)
+        picture.thumbnail((side, side))
+        assert c.thumbnail_wh(wh, side) == picture.size
+    assert c.thumbnail_wh((1920, 1080), -1) == (1920, 1080)

@@ -1,0 +1,319 @@
+"""The table, averages and groups of an analysis: the printed values, each with its interval."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from benchmarks import BENCHMARK
+from tests.support.bench import L1, L2, Bench, dataset_of
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import api_model, make_data
+from utils.analysis import interval
+from utils.contracts import Sizes
+from utils.scoring.console import render_averages, render_table
+
+PLATFORMS = ("os_windows", "os_mac", "os_linux", "os_ios", "os_android", "os_web")
+WEIGHTED = {"L1_USE_WEIGHTED": "1"}
+WH = (1920, 1080)
+KINDS = ("icon", "text", "text", "canvas", None)
+
+
+def benchmark_of(name):
+    return BENCHMARK[name](Path("unused"), Path("unused"))
+
+
+def l1_line(chance, split, platform):
+    letters = string.ascii_uppercase[: chance.choice([1, 2, 4, 4, 5])]
+    return {"platform": platform, "image_path": f"{platform}/{chance.randrange(25)}.png",
+            "question": "Which?", "options": dict.fromkeys(letters, "text"), "answer": "A",
+            "difficulty": split, "image_size": list(WH)}  # fmt: skip
+
+
+def l2_line(chance, split, platform):
+    left, top = chance.random() / 2, chance.random() / 2
+    side = chance.choice([0, 0.01, 0.02, 0.05, 0.3])
+    return {"platform": platform, "image_path": f"{platform}/{chance.randrange(25)}.png",
+            "instruction": "Click.", "bbox": [left, top, left + side, top + side],
+            "data_type": chance.choice(KINDS), "grounding_type": split, "image_size": list(WH)}  # fmt: skip
+
+
+def judged_run(name, seed, splits, platforms, samples=300):
+    """Outcomes and facts of a made run: hits, misses, replies nobody can read, failed requests."""
+    chance, benchmark = random.Random(seed), benchmark_of(name)
+    outcomes, facts = [], []
+    for _ in range(samples):
+        make = l1_line if name == L1 else l2_line
+        line = make(chance, chance.choice(splits), chance.choice(platforms))
+        right = "A" if name == L1 else tuple(line["bbox"][:2])
+        wrong = "B" if name == L1 else (0.99, 0.99)
+        parsed = chance.choice([right, right, wrong, None])
+        reply = chance.choice(["text", "text", None]) if parsed is None else "text"
+        judged = benchmark.judge_parsed(line, Sizes(file_wh=WH), parsed, reply)
+        outcomes.append(judged.outcome)
+        facts.append({"image": line["image_path"], "platform": line["platform"], **judged.facts,
+                      "hit": int(judged.verdict == "hit")})  # fmt: skip
+    return benchmark, outcomes, facts
+
+
+def sections_of(benchmark, facts, settings=None):
+    figures = {
+        name: collector
+        for name, collector in benchmark.collectors(settings or {}).items()
+        if name in ("table", "averages", "groups")
+    }
+    for sample in facts:
+        for collector in figures.values():
+            collector.add(sample)
+    return {name: collector.result() for name, collector in figures.items()}
+
+
+def value(cell):
+    return None if cell is None else pytest.approx(cell["value"], abs=1e-9)
+
+
+RUNS = [
+    (L1, ("easy", "medium", "hard"), PLATFORMS, {}),
+    (L1, ("easy", "medium", "hard"), PLATFORMS, WEIGHTED),
+    (L1, ("hard",), PLATFORMS[2:4], {}),
+    (L1, ("medium", "easy"), PLATFORMS[::-1], WEIGHTED),
+    (L2, ("basic", "advanced"), PLATFORMS, {}),
+    (L2, ("advanced",), PLATFORMS[:2], {}),
+    (L2, ("basic",), PLATFORMS[5:], {}),
+]
+
+
+@pytest.mark.parametrize("samples", [0, 1, 7, 300])
+@pytest.mark.parametrize(("name", "splits", "platforms", "settings"), RUNS)
+def test_the_section_is_the_printed_table(name, splits, platforms, settings, samples):
+    benchmark, outcomes, facts = judged_run(name, samples, splits, platforms, samples)
+
+    printed = benchmark.table(benchmark.summarise(outcomes, settings))
+
+    section = sections_of(benchmark, facts, settings)["table"]
+    assert (section["title"], section["columns"]) == (printed.title, list(printed.columns))
+    assert [(name, list(values)) for name, values in printed.rows] == [
+        (row["name"], [value(cell) for cell in row["cells"]]) for row in section["rows"]
+    ]
+
+
+@pytest.mark.parametrize(("name", "splits", "platforms", "settings"), RUNS)
+def test_every_cell_of_ten_pictures_has_an_interval_that_holds_its_value(
+    name, splits, platforms, settings
+):
+    benchmark, _, facts = judged_run(name, 5, splits, platforms)
+
+    sections = sections_of(benchmark, facts, settings)
+
+    cells = [cell for row in sections["table"]["rows"] for cell in row["cells"]]
+    cells += [*sections["averages"].values()]
+    cells += [cell for group in sections["groups"].values() for cell in group.values()]
+    counted = [cell for cell in cells if cell is not None]
+    assert len(counted) > 8
+    for cell in counted:
+        if cell["pictures"] < 10:
+            assert (cell["low"], cell["high"]) == (None, None)
+        else:
+            assert 0 <= cell["low"] <= cell["value"] <= cell["high"] <= 100
+            assert cell["high"] - cell["low"] > 1
+
+
+def test_averages_of_l1_are_named_and_weigh_as_they_say():
+    benchmark, _, facts = judged_run(L1, 1, ("easy", "hard"), ("os_mac", "os_web"))
+
+    averages = sections_of(benchmark, facts)["averages"]
+
+    def mean(**wanted):
+        hits = [s["hit"] for s in facts if all(s[key] == label for key, label in wanted.items())]
+        return 100 * sum(hits) / len(hits)
+
+    assert {name: cell["value"] for name, cell in averages.items()} == pytest.approx({
+        "micro": mean(),
+        "macro by platform": (mean(platform="os_mac") + mean(platform="os_web")) / 2,
+        "macro by difficulty": (mean(split="easy") + mean(split="hard")) / 2,
+        "easy": mean(split="easy"),
+        "easy, macro by platform":
+            (mean(split="easy", platform="os_mac") + mean(split="easy", platform="os_web")) / 2,
+        "hard": mean(split="hard"),
+        "hard, macro by platform":
+            (mean(split="hard", platform="os_mac") + mean(split="hard", platform="os_web")) / 2,
+    })  # fmt: skip
+
+
+def test_averages_of_l2_hold_those_of_the_score_file():
+    benchmark, outcomes, facts = judged_run(L2, 2, ("basic", "advanced"), PLATFORMS)
+    scores = benchmark.summarise(outcomes, {})
+
+    averages = sections_of(benchmark, facts)["averages"]
+
+    protocol = [f"{name} accuracy" for name in ("Average", "Basic", "Advanced")]
+    assert list(averages) == ["micro", "macro by platform", *protocol]
+    assert [averages[name]["value"] for name in protocol] == pytest.approx(
+        [scores[name] for name in protocol]
+    )
+    blocks = [block for split in ("basic", "advanced") for block in scores[split].values()]
+    correct, total = (sum(b[key] for b in blocks) for key in ("Correct num", "Total num"))
+    assert averages["micro"]["value"] == pytest.approx(100 * correct / total)
+
+
+def test_an_average_that_has_nothing_to_average_is_null():
+    benchmark, _, facts = judged_run(L2, 2, ("basic",), PLATFORMS)
+
+    averages = sections_of(benchmark, facts)["averages"]
+
+    assert averages["Advanced accuracy"] is None
+    assert averages["Average accuracy"] == averages["Basic accuracy"]
+
+
+def test_an_interval_is_that_of_the_cells_own_samples():
+    benchmark, _, facts = judged_run(L1, 3, ("easy", "hard"), ("os_mac", "os_web"))
+    own = [s for s in facts if (s["split"], s["platform"]) == ("hard", "os_web")]
+    expected = interval([s["hit"] for s in own], None, [s["image"] for s in own])
+
+    cell = sections_of(benchmark, facts)["table"]["rows"][1]["cells"][1]
+
+    assert (cell["low"], cell["high"]) == (
+        pytest.approx(100 * expected.low, abs=0.01), pytest.approx(100 * expected.high, abs=0.01),
+    )  # fmt: skip
+    assert (cell["samples"], cell["pictures"]) == (len(own), len({s["image"] for s in own}))
+
+
+def test_pictures_of_one_name_on_two_platforms_are_two():
+    benchmark, _, facts = judged_run(L2, 4, ("basic",), ("os_mac", "os_web"), 400)
+
+    overall = sections_of(benchmark, facts)["averages"]["micro"]
+
+    assert overall["pictures"] == 50
+
+
+def test_the_groups_of_l2():
+    benchmark, _, facts = judged_run(L2, 2, ("advanced", "basic"), ("os_web", "os_mac"))
+
+    groups = sections_of(benchmark, facts)["groups"]
+
+    assert {name: list(group) for name, group in groups.items()} == {
+        "platform": ["os_mac", "os_web"],
+        "split": ["basic", "advanced"],
+        "kind": ["icon", "text", "canvas", "none"],
+        "target size": ["under 1.5 %", "1.5 to 3 %", "3 to 6 %", "6 % and more"],
+    }
+    canvas = [sample["hit"] for sample in facts if sample["kind"] == "canvas"]
+    assert groups["kind"]["canvas"]["value"] == pytest.approx(100 * sum(canvas) / len(canvas))
+
+
+def test_the_groups_of_l1():
+    benchmark, _, facts = judged_run(L1, 2, ("hard", "easy"), ("os_web", "os_mac"))
+
+    groups = sections_of(benchmark, facts)["groups"]
+
+    assert {name: list(group) for name, group in groups.items()} == {
+        "platform": ["os_mac", "os_web"], "split": ["easy", "hard"],
+    }  # fmt: skip
+
+
+def test_little_is_kept_of_each_sample():
+    benchmark = benchmark_of(L2)
+    collectors = [benchmark.collectors({})[name] for name in ("table", "averages", "groups")]
+    samples = 20_000
+
+    tracemalloc.start()
+    for number in range(samples):
+        sample = {"image": f"os_web/picture_{number // 3}.png", "platform": "os_web", "split": "basic",
+                  "kind": "icon", "hit": number % 2, "box_frac": [0, 0, 0.1, 0.1],
+                  "text": "long" * 500}  # fmt: skip
+        for collector in collectors:
+            collector.add(sample)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert kept / samples < 60
+
+
+# -- what is printed ------------------------------------------------------------------------------
+
+
+def cell(percent, low=None, high=None):
+    return {"value": percent, "low": low, "high": high, "samples": 40, "pictures": 20}
+
+
+def shown(cells):
+    """Lines of a table with one row, below its head."""
+    benchmark = benchmark_of(L2)
+    table = benchmark.table(benchmark.summarise([], {}))
+    section = {"rows": [{"name": "average", "cells": cells}]}
+    return render_table(table, "m", 40, section=section).split("\n")[3:]
+
+
+@pytest.mark.parametrize(("bounds", "expected"), [
+    ((36.4, 63.6), "36-64"), ((0.0, 7.01), "0-8"), ((99.2, 100.0), "99-100"), ((33.0, 34.0), "33-34"),
+])  # fmt: skip
+def test_intervals_stand_below_their_figures_rounded_outwards(bounds, expected):
+    lines = shown([cell(50.0, *bounds)])
+
+    assert lines[1].split() == ["95", "%", expected]
+    assert lines[2] == "95 % intervals, clustered by picture; '-': under 10 pictures"
+
+
+def test_a_table_without_any_interval_says_so_in_one_line():
+    assert shown([cell(50.0)])[1:] == ["no 95 % intervals: under 10 pictures"]
+
+
+def test_averages_are_named_in_one_line():
+    section = {
+        "micro": cell(50.0, 36.4, 63.6),
+        "macro by platform": cell(48.126),
+        "easy": cell(1.0),
+    }
+
+    assert render_averages(section) == "averages: micro 50.00 (36-64), macro by platform 48.13"
+
+
+# -- a real run -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """Twenty-four pictures, some answers wrong, some requests refused: (bench, the run)."""
+    home = tmp_path_factory.mktemp("intervals")
+    make_data(home / "data", [(("os_web", "os_ios")[n % 2], (40, 30)) for n in range(24)])
+
+    def answer(request):
+        if "target 3." in request.text:
+            return Reply(status=400)
+        if dataset_of(request) == L1:
+            return Reply("B" if "easy" in request.text else "C")
+        return Reply("(0.2, 0.15)" if "basic" in request.text else "nowhere")
+
+    with MockServer(answer) as server:
+        bench = Bench(home, server, {"m": api_model(server.url)}, env=dict(WEIGHTED))
+        yield bench, bench.run()
+
+
+@pytest.mark.parametrize("name", [L1, L2])
+def test_the_analysis_file_holds_the_values_of_the_score_file(ran, name):
+    bench, _ = ran
+    scores = json.loads(bench.scores(name))
+    analysis = json.loads((bench.folder() / f"m_{name}_analysis.json").read_text())
+
+    printed = benchmark_of(name).table(scores)
+
+    assert [list(values) for _, values in printed.rows] == [
+        [value(cell) for cell in row["cells"]] for row in analysis["table"]["rows"]
+    ]
+    assert analysis["averages"]["micro"]["samples"] == {L1: 72, L2: 48}[name]
+
+
+def test_a_run_prints_intervals_and_averages(ran):
+    _, finished = ran
+    lines = finished.output.split("\n")
+
+    [basic] = [number for number, line in enumerate(lines) if line.startswith("basic")]
+    columns = lines[basic + 1].split()
+    assert columns[:2] == ["95", "%"] and len(columns) == 5
+    assert [line.startswith("averages: micro") for line in lines].count(True) == 2
+    assert "macro by platform" in finished.output

@@ -1,0 +1,1 @@
+"""What the user said: command line, config file, environment."""

@@ -1,0 +1,1 @@
+"""Asking: jobs in, records out."""

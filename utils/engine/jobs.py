@@ -1,0 +1,69 @@
+"""What the engine is given to do: one data set for one model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from utils.contracts import Generation, Prompt
+from utils.engine.ranks.shares import Share
+from utils.errors import StopRun
+from utils.runs.log import AnswerIndex, RunLog
+from utils.runs.records import Asked
+
+Episode = Generator[Prompt, Generation, None]
+
+
+@dataclass(kw_only=True)
+class Questions:
+    """The samples of one data set, how they are asked, and what was answered before.
+
+    Attributes:
+        episode: sample → generator of prompts that is sent the generations.
+    """
+
+    dataset: str
+    samples: Sequence[Asked]
+    episode: Callable[[Any], Episode]
+    answers: AnswerIndex
+    trial: int = 0
+
+    @property
+    def has_new_samples(self) -> bool:
+        """Whether some sample was never asked, whatever has changed since about the others."""
+        return any(not self.answers.knows(sample.key, self.trial) for sample in self.samples)
+
+
+@dataclass(kw_only=True)
+class Job(Questions):
+    """One data set for one model, with its log and what became of it.
+
+    Attributes:
+        run: when it began, as the run's record in the log has it.
+        share: what of the samples this process asks; None: all of them.
+        stopped: why the job ended early, if it did.
+        reasons: how many samples were asked, by reason.
+        reused: how many had an answer already.
+        failures_in_a_row: of the user's functions, by stage.
+    """
+
+    log: RunLog
+    run: str
+    share: Share | None = None
+    stopped: StopRun | None = None
+    reasons: Counter[str] = field(default_factory=Counter)
+    reused: int = 0
+    failures_in_a_row: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def has_new_samples(self) -> bool:
+        """Whether some sample was never asked and may come to this process."""
+        return (self.share is None or self.share.has_more) and super().has_new_samples
+
+    def to_ask(self, under_way: Callable[[], int]) -> Iterator[Asked | None]:
+        """The samples that this process asks; None: not now, ask again when less is under way."""
+        if self.share is not None:
+            return self.share.take(under_way)
+        return iter(self.samples)

@@ -1,0 +1,170 @@
+"""What follows from a failed attempt: one pure decision, made in one place.
+
+again     the same request once more, after a wait
+pause     the server is away: nobody asks for a while, then the same request once more
+refused   the server will not answer this request; the others go on
+failed    no answer for this sample; the next run asks again
+stop      nothing will work (wrong key, no credit, no server): the run ends, all is kept
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+from enum import StrEnum
+
+from utils.contracts import CallError
+from utils.runs.log import Status
+
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 30.0
+LONGEST_RATE_LIMITED_S = 900.0  # of one sample, all its 429 together
+
+REFUSED_STATUS = frozenset({400, 413, 422})
+TRANSIENT_STATUS = frozenset({408, 409, 429})
+FATAL_STATUS = frozenset({401, 402})
+MISPLACED_STATUS = frozenset({403, 404})  # wrong model or path, or something about one sample
+REFUSED_KINDS = frozenset({"content_filter", "refusal"})
+AWAY_STATUS = frozenset({502, 503})
+AWAY_KINDS = frozenset({"dns", "refused_connection"})
+
+
+class Action(StrEnum):
+    """What to do after an attempt that gave no answer."""
+
+    AGAIN = "again"
+    PAUSE = "pause"
+    REFUSED = "refused"
+    FAILED = "failed"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How patient a run is.
+
+    Attributes:
+        retries: attempts after the first that a sample may use up.
+        outage_s: how long a server that has answered before may be away.
+        wait_for_server_s: how long a server that has answered nothing yet may be away.
+    """
+
+    retries: int = 5
+    outage_s: float = 900.0
+    wait_for_server_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What happened so far to one sample, and to its run.
+
+    Attributes:
+        failures: earlier failed attempts of this sample that count against the retries.
+        rate_limited_s: how long this sample has waited for 429s.
+        run_has_answers: whether the server has answered anything in this run.
+        answered_meanwhile: whether the server answered others during an attempt of this sample
+            that it answered with 502 or 503.
+        away_s: how long ago the server was first found away; 0 if this is the first time.
+        run_s: how long ago the run sent its first request.
+    """
+
+    failures: int = 0
+    rate_limited_s: float = 0.0
+    run_has_answers: bool = False
+    answered_meanwhile: bool = False
+    away_s: float = 0.0
+    run_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The action; for `AGAIN` and `PAUSE` how long to wait, and whether that uses up a retry."""
+
+    action: Action
+    wait_s: float = 0.0
+    counts: bool = True
+
+
+def decide(error: CallError, history: History, policy: Policy, *, jitter: float = 0.0) -> Decision:
+    """What follows from `error`.
+
+    Args:
+        jitter: 0..1, shortens the wait by up to half, so that clients do not return in step.
+    """
+    status = error.status_code
+    if status in FATAL_STATUS or error.code == "insufficient_quota":
+        return Decision(Action.STOP)
+    if is_away(error) and not history.answered_meanwhile:
+        patient = _while_away(error, history, policy)
+        if patient is not None:
+            return patient
+    if status in MISPLACED_STATUS:
+        return Decision(Action.FAILED if history.run_has_answers else Action.STOP)
+    if status in REFUSED_STATUS or error.kind in REFUSED_KINDS:
+        return Decision(Action.REFUSED)
+    if status is not None and status < 500 and status not in TRANSIENT_STATUS:
+        return Decision(Action.FAILED)
+    if error.kind == "model":  # a deterministic model in this process fails the same way again
+        return Decision(Action.FAILED)
+    wait_s = _wait_s(error, history, jitter)
+    if status == 429 and history.rate_limited_s < LONGEST_RATE_LIMITED_S:
+        return Decision(Action.AGAIN, wait_s, counts=False)
+    if history.failures < policy.retries:
+        return Decision(Action.AGAIN, wait_s)
+    return Decision(Action.FAILED)
+
+
+def may_reuse(status: Status, *, fresh: bool, keep_failed: bool, retry_refused: bool) -> bool:
+    """Whether what is stored of a sample stands, or is asked again.
+
+    Args:
+        fresh, keep_failed, retry_refused: as in `utils.inference_tools.EngineSettings`.
+    """
+    if fresh:
+        return False
+    if status is Status.REFUSED:
+        return not retry_refused
+    return status is not Status.FAILED or keep_failed
+
+
+def is_away(error: CallError) -> bool:
+    """Whether nobody is there at all, which is no sample's fault."""
+    return error.status_code in AWAY_STATUS or error.kind in AWAY_KINDS
+
+
+def _while_away(error: CallError, history: History, policy: Policy) -> Decision | None:
+    """Waits for the server, or gives it up; None: treat it as any other failure.
+
+    Only where nobody is answered: a 502 or 503 beside answers is about one sample, a picture too
+    large for a gateway, say.
+    """
+    if not history.run_has_answers:
+        if history.run_s < policy.wait_for_server_s:
+            return Decision(Action.PAUSE, _asked_for(error.retry_after_s) or 2.0, counts=False)
+        return Decision(Action.STOP) if error.kind in AWAY_KINDS else None
+    if history.away_s >= policy.outage_s:
+        return Decision(Action.STOP)
+    patience_s = min(max(history.away_s / 2, 1.0), LONGEST_WAIT_S)
+    return Decision(Action.PAUSE, _asked_for(error.retry_after_s) or patience_s, counts=False)
+
+
+def _asked_for(retry_after_s: float | None) -> float:
+    """What the server asked for, as far as one can believe it; 0 for nothing."""
+    if retry_after_s is None or math.isnan(retry_after_s):
+        return 0.0
+    return min(max(retry_after_s, 0.0), LONGEST_RATE_LIMITED_S)
+
+
+def _wait_s(error: CallError, history: History, jitter: float) -> float:
+    if error.retry_after_s is not None:
+        return _asked_for(error.retry_after_s)
+    doubled = FIRST_WAIT_S * 2.0 ** min(history.failures, 16)
+    # Rate limits use up no retry, so what doubles is the time already waited for them.
+    patience_s: float = min(max(doubled, history.rate_limited_s), LONGEST_WAIT_S)
+    return patience_s * (1 - jitter / 2)
+
+
+def random_jitter() -> float:
+    """Jitter for `decide`."""
+    return random.random()

@@ -1,0 +1,199 @@
+"""One model on all data sets of a run: what it is asked, the logs, the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
+
+from utils import PROJECT
+from utils.config.environment import is_set
+from utils.config.read import ModelEntry
+from utils.contracts import ModelWrapper
+from utils.engine.early_warnings import FirstLook
+from utils.engine.jobs import Job, Questions
+from utils.engine.ranks.group import Group
+from utils.engine.ranks.logs import merge_leftovers, open_rank_log
+from utils.engine.ranks.runs import FollowersPart, LeadersPart, share_samples
+from utils.engine.retry_policy import Policy
+from utils.exit_codes import DONE, SOME_FAILED
+from utils.functions.prompting import prompt_builder
+from utils.import_utils import resolve
+from utils.inference_tools import Engine, EngineSettings, Progress
+from utils.plan import Plan
+from utils.report.after_run import write_reports
+from utils.runs.folder import RunFolder, git_commit
+from utils.runs.log import AnswerIndex, RunLog
+from utils.runs.manifest import write_manifests
+from utils.runs.provenance import Stopwatch, end_record, run_record
+from utils.scoring import console
+from utils.scoring.write import rescore, scorer_of, write
+
+BATCH_OF_AUTO = 8
+
+
+class Team(Protocol):
+    """This process's part where several ranks ask one model; see `utils.engine.ranks.runs`."""
+
+    cpu_s: float
+
+    def watched(self, progress: Progress) -> Progress: ...
+    def finish(self, ask: Callable[[Sequence[Job]], None], *, fresh: bool) -> None: ...
+
+
+def evaluate_model(plan: Plan, name: str, model: ModelWrapper, group: Group | None = None) -> int:
+    """Asks one model everything that has no answer yet, scores, and writes; the exit code.
+
+    Args:
+        group: the ranks that share the samples; this process leads them.
+    """
+    if plan.options.mode == "eval":
+        code = max([rescore(plan, name, model, dataset) for dataset in plan.data], default=DONE)
+        write_manifests(plan, name)
+        write_reports(plan, name)
+        return code
+    folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
+    plan.written[folder] = list(plan.data)
+    print(f'\nmodel "{name}" → {folder.path}')
+    code = DONE
+    with ExitStack() as held:
+        team = None if group is None else LeadersPart(group, folder, _batch(plan, name))
+        if team is not None:
+            held.enter_context(team.leading())
+        jobs = []
+        for dataset in plan.data:
+            log = held.enter_context(closing(RunLog(folder.log(dataset))))
+            merge_leftovers(folder, dataset, log)
+            jobs.append(open_job(plan, name, dataset, folder, log))
+        if team is not None:
+            team.begin(jobs)
+        infer(plan, model, jobs, team)
+        for job in jobs:
+            if job.stopped is not None:
+                plan.stop(job.stopped.problems)
+                code = SOME_FAILED
+                continue
+            code = max(code, write(plan, model, folder, job.dataset))
+        write_manifests(plan, name)
+        write_reports(plan, name)
+        return SOME_FAILED if group is not None and group.given_up else code
+
+
+def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:
+    """Asks this rank's share of one model's samples; rank 0 does everything else."""
+    team = FollowersPart(group, name)
+    joined = team.join(plan.options.work_dir)
+    if joined is None:
+        return
+    folder, runs = joined
+    rank, token = group.rank.number, group.token
+    with ExitStack() as held:
+        jobs = []
+        for dataset, run in runs.items():
+            log = open_rank_log(folder, dataset, rank=rank, token=token, run=run)
+            held.enter_context(closing(log))
+            asked = questions_of(plan, name, dataset, folder)
+            jobs.append(Job(**vars(asked), log=log, run=run))
+        share_samples(group, name, jobs, _batch(plan, name))
+        cost = infer(plan, model, jobs, team)
+    team.report(jobs, cost.cpu_s)
+
+
+def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Questions:
+    """What one model is asked of one data set, and what it has answered before."""
+    entry, data = plan.config.model[name], plan.data[dataset]
+    prompt_of = prompt_builder(
+        data.benchmark,
+        system_prompt=entry.kwargs.get("system_prompt"),
+        custom=_prompt_function(entry, name, dataset),
+    )
+    logs = folder.all_logs(dataset)
+    if plan.options.check:  # a run would merge first what a group has left behind
+        logs += [part for log in logs for part in folder.beside(log).rank_logs(dataset)]
+    return Questions(
+        dataset=dataset,
+        samples=data.asked(plan.options.limit),
+        episode=partial(data.benchmark.episode, prompt_of=prompt_of),
+        answers=AnswerIndex.of_logs(logs, own=folder.log(dataset)),
+    )
+
+
+def open_job(plan: Plan, name: str, dataset: str, folder: RunFolder, log: RunLog) -> Job:
+    """Opens a run in its log."""
+    asked, data = questions_of(plan, name, dataset, folder), plan.data[dataset]
+    record = run_record(
+        model=name,
+        dataset=dataset,
+        mode=data.mode,
+        limit=plan.options.limit,
+        samples=[sample.key for sample in data.loaded.samples[: plan.options.limit]],
+        bad=[str(bad) for bad in data.loaded.bad],
+        config=plan.dump,
+        commit=git_commit(PROJECT),
+        arguments=plan.options.arguments,
+    )
+    log.append(plan.secrets.clean_object(record))
+    return Job(**vars(asked), log=log, run=record["started_at"])
+
+
+def _batch(plan: Plan, name: str) -> int:
+    """How many samples of a model are generated together, as far as one knows."""
+    size = plan.config.model[name].batch_size
+    return BATCH_OF_AUTO if isinstance(size, str) else size or 1
+
+
+def _prompt_function(entry: ModelEntry, name: str, dataset: str) -> Callable[..., Any] | None:
+    dotted = (entry.custom_prompt or {}).get(dataset)
+    return resolve(dotted, role=f'model."{name}".custom_prompt.{dataset}') if dotted else None
+
+
+def infer(
+    plan: Plan, model: ModelWrapper, jobs: Sequence[Job], team: Team | None = None
+) -> Stopwatch:
+    """Asks all that has no answer; returns when it is in the logs, of all ranks if rank 0 asks."""
+    options = plan.options
+    looks = {job.dataset: _first_look(plan, model, job) for job in jobs}
+    settings = EngineSettings(
+        in_flight=options.api_nproc,
+        policy=Policy(options.retry, options.outage_s, options.wait_for_server_s),
+        fresh=options.fresh,
+        keep_failed=options.ignore,
+        retry_refused=options.retry_refused,
+        skip_errors=is_set("SKIP_ERR"),
+        clean=plan.secrets.clean_object,
+        clean_text=plan.secrets.clean_told,
+        on_asked=lambda dataset, record: looks[dataset].see(record),
+        on_reason=console.show_reason if options.verbose else console.hide_reason,
+    )
+    shown = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
+    progress = shown if team is None else team.watched(shown)
+    for note in model.notes_before():
+        print(note)
+    if options.fresh or any(job.has_new_samples for job in jobs):
+        model.warm_up()
+    cost = Stopwatch()
+    try:
+        Engine(model, settings, progress).run(jobs)
+        if team is not None:
+            stored = replace(settings, fresh=False)
+            team.finish(Engine(model, stored, progress).run, fresh=options.fresh)
+    finally:
+        shown.close()
+    wall_s, cpu_s = cost.wall_s, cost.cpu_s + (team.cpu_s if team is not None else 0.0)
+    for job in jobs:
+        job.log.append(end_record(wall_s, cpu_s, asked=job.reasons, reused=job.reused))
+        print(console.render_asked(job.dataset, job.reasons, job.reused))
+    for note in model.notes_after():
+        print(note)
+    print(f"took {wall_s:.1f} s ({cpu_s:.1f} s of CPU)")
+    return cost
+
+
+def _first_look(plan: Plan, model: ModelWrapper, job: Job) -> FirstLook:
+    return FirstLook(
+        [sample.key for sample in job.samples],
+        scorer_of(plan, model, job.dataset, skip_errors=is_set("SKIP_ERR")),
+        lambda text: print(f"warning: {model.name}, {job.dataset}: {text}", flush=True),
+    )

@@ -1,0 +1,1 @@
+"""The user's functions: found, checked, called, fingerprinted."""

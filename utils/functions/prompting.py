@@ -1,0 +1,83 @@
+"""Which prompt a sample gets: the user's function's, or the benchmark's default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from utils.contracts import Line, Message, Prompt, PromptFunction, UserFunctionError
+from utils.functions.calling import call_user_function, private_copy
+
+MODEL_DEFAULT = "model_default"
+BENCHMARK_DEFAULT = "benchmark_default"
+MESSAGE_KEYS = frozenset({"role", "type", "value"})
+
+
+class DefaultPrompt(Protocol):
+    """The part of a benchmark that builds prompts."""
+
+    name: ClassVar[str]
+    image_root: Path
+
+    def build_prompt(
+        self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
+    ) -> list[Message]: ...
+
+
+def prompt_builder(
+    benchmark: DefaultPrompt, *, system_prompt: str | None, custom: PromptFunction | None
+) -> Callable[[Line], Prompt]:
+    """The prompt of each line.
+
+    Args:
+        benchmark: builds the default prompt.
+        system_prompt: the config's `kwargs.system_prompt`; without effect where `custom` answers.
+        custom: the user's prompt function for this data set, or None.
+
+    Raises (from the returned function):
+        UserFunctionError: the user's function raised, or returned something that is no prompt.
+    """
+    use_system = system_prompt != MODEL_DEFAULT
+    text = None if system_prompt in (None, "", BENCHMARK_DEFAULT, MODEL_DEFAULT) else system_prompt
+
+    def build(line: Line) -> Prompt:
+        if custom is not None:
+            messages = call_user_function("prompt", custom, private_copy(line), benchmark.name)
+            if messages is not None:
+                return Prompt(_checked(messages, benchmark.image_root), is_custom=True)
+        return Prompt(benchmark.build_prompt(line, use_system, text))
+
+    return build
+
+
+def shown(messages: Sequence[Message]) -> list[Message]:
+    """The messages as people may read them later: a picture is named by its place alone."""
+    return [{**m, "value": ""} if m["type"] == "image" else dict(m) for m in messages]
+
+
+def _checked(messages: Any, image_root: Path) -> list[Message]:
+    if not isinstance(messages, (list, tuple)) or not messages:
+        raise _no_prompt(f"returned {messages!r:.200}; expected a list of messages, or None")
+    return [_checked_message(message, image_root) for message in messages]
+
+
+def _checked_message(message: Any, image_root: Path) -> Message:
+    if not isinstance(message, dict) or not set(message) >= MESSAGE_KEYS:
+        raise _no_prompt(
+            f'returned a message {message!r:.200}; expected {{"role", "type", "value"}}'
+        )
+    if not all(isinstance(message[key], (str, os.PathLike)) for key in MESSAGE_KEYS):
+        raise _no_prompt(f"returned a message {message!r:.200}; role, type and value must be texts")
+    checked = {key: os.fspath(message[key]) for key in ("role", "type", "value")}
+    if checked["type"] == "image" and "://" not in checked["value"]:
+        # A relative path is meant as the line has it: below the image root.
+        path = Path(checked["value"])
+        if not path.is_absolute() and not path.exists():
+            checked["value"] = str(image_root / path)
+    return checked
+
+
+def _no_prompt(problem: str) -> UserFunctionError:
+    return UserFunctionError("prompt", problem, problem)

@@ -1,0 +1,1 @@
+"""From the log to scores, files and what is printed."""

@@ -1,0 +1,217 @@
+"""What the user sees: progress, tables, summaries. Readable on a terminal and in a log file."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from utils.analysis import FEWEST_PICTURES
+from utils.contracts import Line
+from utils.protocol import PLATFORM_LABELS
+from utils.scoring.scorer import Scorer
+
+SECONDS_BETWEEN_LINES = 30.0
+MOST_LEFT_OUT = 20  # lines
+MOST_ERRORS = 10  # kinds shown in a summary
+ASKED_AGAIN = "asked again by the same command"
+
+
+class TableLike(Protocol):
+    """Rows of percentages with a name each."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def columns(self) -> Sequence[str]: ...
+    @property
+    def rows(self) -> Sequence[tuple[str, Sequence[float | None]]]: ...
+
+
+class ConsoleProgress:
+    """A tqdm bar on a terminal; a plain line now and then where output is piped."""
+
+    def __init__(self, total: int, label: str) -> None:
+        self._total, self._label = total, label
+        self._counts: Counter[str] = Counter()
+        self._done = 0
+        self._next_line_s = time.monotonic() + SECONDS_BETWEEN_LINES
+        self._bar: Any = None
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, desc=label, unit="sample", dynamic_ncols=True)
+
+    def advance(self, status: str, *, reused: bool) -> None:
+        """One sample is finished."""
+        self._done += 1
+        kept = "reused" if status == "ok" else f"{status} before"
+        self._counts[kept if reused else str(status)] += 1
+        if self._bar is not None:
+            self._bar.set_postfix(self._postfix(), refresh=False)
+            self._bar.update()
+        elif self._done == self._total or time.monotonic() >= self._next_line_s:
+            self._next_line_s = time.monotonic() + SECONDS_BETWEEN_LINES
+            parts = ", ".join(f"{count} {name}" for name, count in self._postfix().items())
+            print(
+                f"{self._label}: {self._done}/{self._total} ({parts})", file=sys.stderr, flush=True
+            )
+
+    def _postfix(self) -> dict[str, int]:
+        names = {"ok": "answered"}
+        return {names.get(name, name): count for name, count in sorted(self._counts.items())}
+
+    def close(self) -> None:
+        """Leaves the finished bar on the screen."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+def render_left_out(bad: Sequence[str], *, has_log: bool) -> list[str]:
+    """The samples that are not asked; where a log has them all, as far as one can read them."""
+    most = MOST_LEFT_OUT if has_log else len(bad)
+    lines = [f"left out: {line}" for line in bad[:most]]
+    if len(bad) > most:
+        lines.append(f"left out: {len(bad) - MOST_LEFT_OUT} more; the log has them all")
+    return [*lines, ""] if lines else []
+
+
+def render_asked(dataset: str, reasons: Counter[str], reused: int) -> str:
+    """How many samples were asked, and why."""
+    why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    return f"{dataset}: asked {reasons.total()}{f' ({why})' if why else ''}, reused {reused}"
+
+
+def show_reason(dataset: str, line: Line, reason: str) -> None:
+    """Says why one sample is asked (`--verbose`)."""
+    print(f"asking {dataset} {line.get('index')}, {line.get('image_path')}: {reason}")
+
+
+def hide_reason(dataset: str, line: Line, reason: str) -> None:
+    """Reasons are printed as counts only, once all is asked."""
+
+
+def render_table(
+    table: TableLike,
+    model: str,
+    samples: int,
+    *,
+    note: str = "",
+    section: Mapping[str, Any] | None = None,
+) -> str:
+    """The table as text, accuracies with two decimals as papers print them.
+
+    Args:
+        section: "table" of an analysis, with the same rows; puts intervals under each of them.
+    """
+    head = [PLATFORM_LABELS.get(column, column) for column in table.columns]
+    widths = [max(8, len(name)) for name in head]
+    first = max([len(name) for name, _ in table.rows] + [10])
+    lines = [f"{table.title} · {model} · accuracy in % · n = {samples}{note}"]
+    cells = "  ".join(f"{name:>{width}}" for name, width in zip(head, widths, strict=True))
+    lines += [f"{'':<{first}}  {cells}", "-" * (first + 2 + len(cells))]
+    ranges = [] if section is None else _ranges(section)
+    for number, (name, values) in enumerate(table.rows):
+        shown = ["-" if value is None else format(value, ".2f") for value in values]
+        lines.append(_row(name, first, shown, widths))
+        if ranges:
+            lines.append(_row("  95 %", first, ranges[number], widths))
+    if ranges:
+        lines.append(f"95 % intervals, clustered by picture; '-': under {FEWEST_PICTURES} pictures")
+    elif section is not None:
+        lines.append(f"no 95 % intervals: under {FEWEST_PICTURES} pictures")
+    return "\n".join(lines)
+
+
+def _ranges(section: Mapping[str, Any]) -> list[list[str]]:
+    """The intervals by row; none at all where not one cell has any."""
+    ranges = [[shown_range(cell) or "-" for cell in row["cells"]] for row in section["rows"]]
+    return ranges if any(text != "-" for row in ranges for text in row) else []
+
+
+def _row(name: str, first: int, cells: Sequence[str], widths: Iterable[int]) -> str:
+    aligned = "  ".join(f"{text:>{width}}" for text, width in zip(cells, widths, strict=True))
+    return f"{name:<{first}}  {aligned}"
+
+
+def shown_range(cell: Mapping[str, Any] | None) -> str:
+    """A cell's interval in whole per cent, rounded outwards never shorter than it is; or ""."""
+    if cell is None or cell["low"] is None:
+        return ""
+    return f"{math.floor(cell['low'])}-{math.ceil(cell['high'])}"
+
+
+def render_averages(section: Mapping[str, Any]) -> str:
+    """Micro and macro averages with their intervals, in one line.
+
+    Args:
+        section: "averages" of an analysis.
+    """
+    parts = []
+    for name, cell in section.items():
+        if name.partition(" ")[0] in ("micro", "macro") and cell is not None:
+            bounds = shown_range(cell)
+            parts.append(f"{name} {cell['value']:.2f}" + (f" ({bounds})" if bounds else ""))
+    return "averages: " + (", ".join(parts) or "-")
+
+
+def fate_of_failed(mode: str, *, ignored: bool) -> str:
+    """What becomes of failed samples, by `--mode` and `--ignore`."""
+    if ignored:
+        return "left as they are (--ignore)"
+    return "asked again without --mode eval" if mode == "eval" else ASKED_AGAIN
+
+
+def render_summary(
+    scored: Scorer, missing: int, *, verbose: bool, fate: str = ASKED_AGAIN
+) -> list[str]:
+    """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions.
+
+    Args:
+        fate: what becomes of the failed ones, see `fate_of_failed`.
+    """
+    counts = scored.counts
+    total = counts["samples"]
+    lines = []
+    lines.append(f"{counts['answered']} of {total} answered")
+    for name, text in (
+        ("unparsed", "without a readable answer: wrong in the score"),
+        ("refused", "refused by the server: wrong in the score, asked again with --retry-refused"),
+        ("failed", f"failed: wrong in the score, {fate}"),
+        ("spoilt", "spoilt by the postprocess function: wrong in the score; mend it, nothing is "
+                   "asked anew"),
+        ("cut_off", "cut off at the token limit"),
+        ("spent", "empty: the model used all its tokens before it answered (reasoning); raise "
+                  "max_tokens"),
+        ("retried", "needed more than one attempt"),
+    ):  # fmt: skip
+        if counts[name]:
+            share = 100 * counts[name] / total
+            lines.append(f"  {counts[name]} ({share:.1f} %) {text}")
+    if counts["completion_tokens"]:
+        tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
+        lines.append(f"  tokens: {tokens} (prompt + completion)")
+    if missing:
+        lines.append(f"{missing} samples of this run have not been asked yet")
+    if counts["size_differs"]:
+        lines.append(
+            f"{counts['size_differs']} pictures were sent in another size than the file's; pixel "
+            "coordinates in replies are still divided by the size of the file"
+        )
+    most = sorted(scored.errors.items(), key=lambda item: -item[1][0])
+    for kind, (count, trace) in most[:MOST_ERRORS]:
+        lines.append(f"{count} x {kind}")
+        if verbose and trace:
+            lines.append(trace.rstrip())
+    if len(most) > MOST_ERRORS:
+        lines.append(f"and {len(most) - MOST_ERRORS} other kinds of errors; the log has them all")
+    return lines
+
+
+def problem_report(problems: Sequence[str], *, ran: bool = False) -> str:
+    """All problems, one a line, and what follows from them."""
+    count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}."
+    return "\n".join([*problems, count if ran else f"{count} Nothing was run."])

@@ -1,0 +1,104 @@
+"""What is known of each scored sample: one JSON line each, derived from the log.
+
+`<model>_<dataset>_samples.jsonl` lies beside the score file and says the same thing sample by
+sample. Reports, comparisons, audits and notebooks read it, so none of them runs a user's functions
+again. Its first line is a head, every other line one sample:
+
+key, index, image            which sample; image is relative to the image root, and with `platform`
+                             tells one picture from another (intervals and tests go by picture)
+platform, app, split, kind   groups: split is the difficulty (L1) or grounding type (L2), kind the
+                             type of element ("icon", "text"; L2)
+text                         the question or instruction
+status, verdict, hit         "ok" | "refused" | "failed"; "hit" | "miss" | "unparsed", None without
+                             an answer; 1 or 0, as the score counts it
+prediction, raw, reasoning   the reply as it was parsed (or what is shown for a failed request), the
+                             reply as it came where that differs, the thinking that came with it
+prompt                       messages as shown to the model, images without value
+file_wh, sent_wh, seen_wh    the picture in pixels: file, as sent, as the model worked on it
+finish_reason, usage, latency_s, attempts, asked_at, error, fingerprint
+L1: options, answer, chosen  letters and their texts; the right letter; the parsed one or None
+L2: box_frac, point_frac     x1, y1, x2, y2 and x, y as fractions of the picture; None: no point,
+                             or none that can be drawn (an infinite coordinate)
+L2: grid_wh                  the grid in whose pixels the model may answer: seen_wh, else what
+                             follows from the config's pixel limits; None: not known
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from utils.errors import UserError
+from utils.runs.log import Record, read_records
+from utils.scoring.scorer import ScoredSample
+from utils.scoring.sheets import to_json
+
+Facts = dict[str, Any]
+
+SAMPLES_SUFFIX = "_samples.jsonl"
+FORMAT = 1
+
+
+def facts_of(record: Record, scored: ScoredSample) -> Facts:
+    """One sample's line of the file."""
+    line, judged, sizes = scored.line, scored.judgement, record["sizes"]
+    error = record.get("error")
+    if scored.error is not None:
+        error = {"class": f"{scored.error.stage} function", "message": scored.error.summary}
+    found: Facts = {
+        "key": record["key"],
+        "index": line.get("index"),
+        "image": line.get("image_path"),
+        "platform": line.get("platform"),
+        "app": line.get("app_name"),
+        **judged.facts,
+        "status": record["status"],
+        "verdict": judged.verdict,
+        "hit": int(judged.verdict == "hit"),
+        "prediction": scored.prediction,
+        "prompt": record.get("prompt") or [],
+        "file_wh": sizes.get("file"),
+        "sent_wh": sizes.get("sent"),
+        "seen_wh": sizes.get("seen"),
+        "error": error and {name: error.get(name) for name in ("class", "message")},
+        "fingerprint": record.get("fingerprint"),
+    }
+    if record.get("raw") not in (None, scored.prediction):
+        found["raw"] = record["raw"]
+    for name in ("reasoning", "finish_reason", "usage", "latency_s", "attempts", "asked_at"):
+        if record.get(name) is not None:
+            found[name] = record[name]
+    return found
+
+
+def write_head(file: IO[str], head: Mapping[str, Any]) -> None:
+    """The first line of a file: data set, level, model, mode, whether it is partial, ..."""
+    _write(file, {"kind": "head", "format": FORMAT, **head})
+
+
+def _write(file: IO[str], value: Mapping[str, Any]) -> None:
+    file.write(to_json(value) + "\n")
+
+
+def write_facts(file: IO[str], facts: Facts) -> None:
+    """One more sample."""
+    _write(file, facts)
+
+
+@contextmanager
+def open_samples(path: Path) -> Iterator[tuple[Facts, Iterator[Facts]]]:
+    """The head of a file and its samples in file order, one at a time.
+
+    Raises:
+        UserError: the file is missing or none of this kind.
+    """
+    try:
+        records = (record for _, record in read_records(path))
+        head = next(records, {})
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if head.get("kind") != "head" or head.get("format") != FORMAT:
+        raise UserError(f"{path}: is no samples file of this version; run --mode eval again")
+    yield head, records

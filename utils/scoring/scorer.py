@@ -1,0 +1,239 @@
+"""From the log to judged samples and scores. Needs no model, no pictures and no data root.
+
+Samples pass through one at a time; what is kept of each is what its score needs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from utils.contracts import Line, Sizes, UserFunctionError
+from utils.coordinates import PIXEL_LIMITS
+from utils.errors import StopRun
+from utils.functions.calling import FAILURES_IN_A_ROW
+from utils.runs.log import Record, Status
+from utils.runs.view import LogView
+
+FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
+
+
+class Judged(Protocol):
+    """A benchmark's judgement, as far as this module looks at it."""
+
+    @property
+    def verdict(self) -> Any: ...
+    @property
+    def outcome(self) -> Any: ...
+    @property
+    def columns(self) -> Mapping[str, Any]: ...
+    @property
+    def facts(self) -> Mapping[str, Any]: ...
+    @property
+    def error(self) -> UserFunctionError | None: ...
+
+
+class Judge(Protocol):
+    """The part of a benchmark that scores."""
+
+    def judge(
+        self, line: Line, sizes: Sizes, reply: str | None, parse: Any, meta_extra: Line
+    ) -> Any: ...
+    def summarise(self, outcomes: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]: ...
+    def in_mode(self, row: Line, mode: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSample:
+    """One sample, answered or not, with all that the derived files show of it."""
+
+    line: Line
+    prediction: str
+    judgement: Judged
+    error: UserFunctionError | None = None  # of the postprocess or parse function
+
+
+class Scorer:
+    """Judges samples one after the other and sums up.
+
+    Args:
+        benchmark: judges and sums up.
+        postprocess: raw reply → text to parse; for records that hold no postprocessed reply.
+        parse: the parse function as (response, meta).
+        kwargs: the model's; parse functions see its pixel limits.
+        skip_errors: go on however often a user's function fails.
+
+    Attributes:
+        counts: "samples", "answered", "unparsed", "failed", "refused", "spoilt", "cut_off", ...
+        errors: what went wrong, by kind: how often, and one traceback ("" where there is none).
+    """
+
+    def __init__(
+        self,
+        benchmark: Judge,
+        *,
+        postprocess: Callable[[str], str],
+        parse: Callable[[str, Mapping[str, Any]], Any],
+        kwargs: Mapping[str, Any],
+        skip_errors: bool,
+    ) -> None:
+        self._benchmark, self._postprocess, self._parse = benchmark, postprocess, parse
+        self._limits = {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs}
+        self._skip_errors = skip_errors
+        self._outcomes: list[Any] = []
+        self._distinct: dict[Any, Any] = {}
+        self._failures_in_a_row: Counter[str] = Counter()  # by function
+        self.counts: Counter[str] = Counter()
+        self.errors: dict[str, tuple[int, str]] = {}
+
+    def judge(self, record: Record) -> ScoredSample:
+        """One sample.
+
+        Raises:
+            StopRun: a postprocess or parse function failed ten times in a row.
+        """
+        reply, error = reply_of(record, self._postprocess)
+        sizes = record["sizes"]
+        extra = self._limits | {
+            f"{stage}_size": sizes[stage] for stage in ("sent", "seen") if sizes.get(stage)
+        }
+        judged = self._benchmark.judge(record["line"], _sizes(sizes), reply, self._parse, extra)
+        error = error or judged.error
+        self._note(record, error)
+        self._count(record, reply, judged, error)
+        # Few differ from one another, so each is held once.
+        self._outcomes.append(self._distinct.setdefault(judged.outcome, judged.outcome))
+        return ScoredSample(record["line"], shown_reply(record, reply, error), judged, error)
+
+    def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
+        """The score object of all samples so far, which it then lets go of.
+
+        Args:
+            settings: environment variables.
+        """
+        outcomes, self._outcomes = self._outcomes, []
+        return self._benchmark.summarise(outcomes, settings)
+
+    def _note(self, record: Record, error: UserFunctionError | None) -> None:
+        if error is None:
+            if record["status"] == Status.OK:  # one without an answer says nothing about functions
+                self._failures_in_a_row.clear()
+            if record.get("error"):
+                why = record["error"]
+                self._note_kind(f"{why['class']}: {why['message']}", why.get("trace", ""))
+            return
+        self._note_kind(f"{error.stage} function: {error.summary}", error.trace)
+        if error.stage == "parse":  # it was reached, so postprocessing succeeded
+            self._failures_in_a_row["postprocess"] = 0
+        self._failures_in_a_row[error.stage] += 1
+        too_many = self._failures_in_a_row[error.stage] >= FAILURES_IN_A_ROW
+        if too_many and not self._skip_errors:
+            raise StopRun(
+                f"the {error.stage} function failed {FAILURES_IN_A_ROW} times in a row; all "
+                "answers are kept (set SKIP_ERR=1 to go on in spite of failures). The last "
+                f"failure:\n{error.trace}"
+            )
+
+    def _note_kind(self, kind: str, trace: str) -> None:
+        count, first_trace = self.errors.get(kind, (0, trace))
+        self.errors[kind] = (count + 1, first_trace)
+
+    def _count(
+        self,
+        record: Record,
+        reply: str | None,
+        judged: Judged,
+        error: UserFunctionError | None,
+    ) -> None:
+        counts = self.counts
+        counts["samples"] += 1
+        counts["retried"] += record.get("attempts", 1) > 1
+        for kind in ("prompt_tokens", "completion_tokens"):
+            counts[kind] += (record.get("usage") or {}).get(kind) or 0
+        if reply is None:
+            was_refused = record["status"] == Status.REFUSED
+            counts["spoilt" if error else "refused" if was_refused else "failed"] += 1
+            return
+        counts["parse_errors"] += error is not None
+        counts["answered"] += 1
+        counts[str(judged.verdict)] += 1
+        counts["cut_off"] += record.get("finish_reason") == "length"
+        counts["spent"] += record.get("finish_reason") == "length" and not record["raw"]
+        sent = record["sizes"].get("sent")
+        counts["size_differs"] += bool(sent and sent != record["sizes"]["file"])
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether a sample failed in whatever way."""
+        kinds = ("failed", "refused", "spoilt", "parse_errors")
+        return any(self.counts[kind] for kind in kinds)
+
+
+class Selection:
+    """The records that a config's mode and `--limit` choose among what a log covers.
+
+    Going through it once, in file order, fills in what else is known of it.
+
+    Args:
+        limit: how many of the covered samples count, with or without a record; None: all.
+
+    Attributes:
+        taken: how many samples were chosen, those without a record aside.
+        missing: how many have no record. In a mode of a log that covers all, any sample without
+            one may be of that mode.
+        borrowed: how many of the records are another run's.
+    """
+
+    def __init__(self, log: LogView, benchmark: Judge, mode: str, limit: int | None) -> None:
+        self._log, self._benchmark, self._mode, self._limit = log, benchmark, mode, limit
+        self.taken = self.missing = self.borrowed = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        self.taken = self.missing = self.borrowed = 0
+        rest = self._limit
+        for key in self._log.covered:
+            if rest is not None and rest <= 0:
+                return
+            record = self._log.record(key)
+            if record is None:
+                self.missing += 1
+                counts = self._mode == self._log.mode
+            else:
+                counts = self._benchmark.in_mode(record["line"], self._mode)
+            if rest is not None:
+                rest -= counts
+            if record is not None and counts:
+                self.taken += 1
+                self.borrowed += key in self._log.carried
+                yield record
+
+
+def reply_of(
+    record: Record, postprocess: Callable[[str], str]
+) -> tuple[str | None, UserFunctionError | None]:
+    """The text to parse; None if there is no answer, with the postprocess function's error."""
+    if record["status"] != Status.OK:
+        return None, None
+    if record.get("reply") is not None:
+        return record["reply"], None
+    try:
+        return postprocess(record["raw"]), None
+    except UserFunctionError as error:
+        return None, error
+
+
+def shown_reply(record: Record, reply: str | None, error: UserFunctionError | None) -> str:
+    """What the spreadsheets show: the reply, the raw one where postprocessing it failed."""
+    if reply is not None:
+        return reply
+    return str(record["raw"]) if error is not None else FAILED_TEXT
+
+
+def _sizes(stages: Mapping[str, Any]) -> Sizes:
+    def wh(stage: str) -> tuple[int, int] | None:
+        value = stages.get(stage)
+        return (value[0], value[1]) if value else None
+
+    return Sizes(wh("file"), wh("sent"), wh("seen"))
