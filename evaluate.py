@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import BENCHMARK, PLANNED
-from benchmarks.base import Benchmark, ParseFunction
+from benchmarks.base import Benchmark
 from benchmarks.circular import Circular
 from benchmarks.data_set import DataSet
 from models import build_model
@@ -42,7 +42,7 @@ from utils.config.read import (
 )
 from utils.config.secret_filter import SecretFilter, secrets_in
 from utils.config.text import key_path
-from utils.contracts import ModelWrapper
+from utils.contracts import ModelWrapper, ParseFunction
 from utils.engine import checking
 from utils.engine.gate import MOST_IN_FLIGHT
 from utils.engine.interrupt import end_like_ctrl_c, leave

@@ -6,57 +6,31 @@ that whoever drives it can batch, overlap and resume all levels alike.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.matrics import Scores, Verdict
+from benchmarks.matrics import Scores
 from utils.annotations import read_annotations
-from utils.contracts import WH, Generation, Line, Message, Prompt, Sizes, UserFunctionError
+from utils.contracts import (
+    WH,
+    Collector,
+    Episode,
+    Judgement,
+    Line,
+    Message,
+    ParseFunction,
+    PromptOf,
+    Sample,
+    Sizes,
+    UserFunctionError,
+)
 from utils.functions.calling import call_user_function, private_copy
 from utils.functions.fingerprints import digest
 from utils.images import read_header
-from utils.scoring.analysing import Collector
-
-ParseFunction = Callable[[str, Mapping[str, Any]], Any]
-"""The parse function in one calling form: (response, meta)."""
-
-PromptOf = Callable[[Line], Prompt]
-"""Prompt of one line: the user's prompt function's, or the benchmark's default."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One question to ask; small, because all samples of a run are held at once.
-
-    Attributes:
-        key: hash of data set, picture and question; the same in every mode and every run.
-        packed: the row of the annotation file as JSON, a quarter of its size as an object.
-        columns: of all rows, shared by all samples.
-        image_root: what the row's `image_path` is relative to.
-        file_wh: width and height of the picture in pixels.
-    """
-
-    key: str
-    packed: bytes
-    columns: tuple[str, ...]
-    image_root: Path
-    file_wh: WH
-
-    @property
-    def line(self) -> Line:
-        """The row with all columns of the data set, None where it lacks one; a new object."""
-        row = json.loads(self.packed)
-        return {column: row.get(column) for column in self.columns}
-
-    @property
-    def image(self) -> Path:
-        """The picture's file."""
-        return self.image_root / str(json.loads(self.packed)["image_path"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +59,6 @@ class Loaded:
 
     samples: list[Sample]
     bad: list[BadSample]
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """One sample's result.
-
-    Attributes:
-        verdict: of an answered sample; None for one without an answer (wrong in the score).
-        outcome: what `summarise` needs.
-        columns: the columns of the per-sample file.
-        facts: what reports and comparisons show of this sample beyond its line's columns.
-        error: why the parse function gave nothing usable, if it raised or returned nonsense.
-    """
-
-    verdict: Verdict | None
-    outcome: Any
-    columns: Mapping[str, Any]
-    facts: Mapping[str, Any]
-    error: UserFunctionError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,31 +108,29 @@ class Benchmark(ABC):
             UserError: the file is missing or broken as a whole.
         """
         numbers: Counter[str] = Counter()
-        asked: list[tuple[str, bytes]] = []
+        asked: list[tuple[str, Line]] = []
         columns: dict[str, None] = {}
         for row in self.rows(read_annotations(self.annotation_file), mode):
             key = _numbered(self.key_text(row), numbers)  # of all rows: the same in any mode
             if self.in_mode(row, mode):
                 columns.update(dict.fromkeys(row))
-                asked.append((key, json.dumps(row, separators=(",", ":")).encode("ascii")))
+                asked.append((key, row))
         samples: list[Sample] = []
         bad: list[BadSample] = []
-        for key, packed in asked:
-            sample = Sample(key, packed, tuple(columns), self.image_root, (0, 0))
-            found = self._measured(sample, mode)
+        for key, row in asked:
+            found = self._measured(key, {column: row.get(column) for column in columns}, mode)
             if isinstance(found, Sample):
                 samples.append(found)
             else:
                 bad.append(found)
         return Loaded(samples, bad)
 
-    def _measured(self, sample: Sample, mode: str) -> Sample | BadSample:
+    def _measured(self, key: str, row: Line, mode: str) -> Sample | BadSample:
         """The sample with the size of its picture, or what is wrong with it."""
-        row = sample.line
         where = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
         if row["image_path"] is None:
             return BadSample(where, "", "picture missing: image_path and platform must be texts")
-        picture, image = _printable(row["image_path"]), sample.image
+        picture, image = _printable(row["image_path"]), self.image_root / str(row["image_path"])
         try:
             file_wh = read_header(image).wh
         except FileNotFoundError:
@@ -186,7 +139,9 @@ class Benchmark(ABC):
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             return BadSample(where, picture, f"picture unreadable: {error}", is_picture=True)
         problem = self.problem_of(row, file_wh)
-        return BadSample(where, picture, problem) if problem else replace(sample, file_wh=file_wh)
+        if problem:
+            return BadSample(where, picture, problem)
+        return Sample(key, row, image, file_wh)
 
     def place_of(self, row: Line, mode: str) -> str:
         """Where a row stands in the annotation file, for people."""
@@ -234,7 +189,7 @@ class Benchmark(ABC):
         messages.append({"role": "user", "type": "text", "value": self.user_text(line)})
         return messages
 
-    def episode(self, sample: Sample, prompt_of: PromptOf) -> Generator[Prompt, Generation, None]:
+    def episode(self, sample: Sample, prompt_of: PromptOf) -> Episode:
         """The questions that one sample asks, one after the other; here a single one."""
         yield prompt_of(sample.line)
 
@@ -279,11 +234,11 @@ class Benchmark(ABC):
         return replace(judged, error=error)
 
     @abstractmethod
-    def summarise(self, outcomes: Iterable[Any], settings: Mapping[str, str]) -> Scores:
+    def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:
         """The score object of the score file.
 
         Args:
-            outcomes: `Judgement.outcome` of every sample.
+            counted: `Judgement.counted` of every sample.
             settings: environment variables.
         """
 

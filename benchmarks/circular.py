@@ -10,59 +10,36 @@ Source: Liu et al. (2023), MMBench: Is Your Multi-modal Model an All-around Play
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-from benchmarks.base import Sample, Table
+from benchmarks.base import Table
 from benchmarks.circular_section import CircularCollector, circular_figures, circular_table
 from benchmarks.rotation import rotated, rotation_count
-from utils.contracts import WH, Line
-from utils.runs.log import turn_key
-
-
-@dataclass(frozen=True, slots=True)
-class RotatedSample:
-    """A question in one of its rotations; looks like a `Sample`, and holds little more than it."""
-
-    sample: Sample
-    rotation: int
-
-    @property
-    def key(self) -> str:
-        """Of its answers."""
-        return turn_key(self.sample.key, self.rotation)
-
-    @property
-    def line(self) -> Line:
-        """The row with its options rotated; a new object."""
-        return rotated(self.sample.line, self.rotation)
-
-    @property
-    def file_wh(self) -> WH:
-        """Width and height of the picture in pixels."""
-        return self.sample.file_wh
-
-    @property
-    def image(self) -> Path:
-        """The picture's file."""
-        return self.sample.image
+from utils.contracts import Sample, turn_key
 
 
 class Circular:
     """Asks every rotation of every question."""
 
-    def asked(self, samples: Sequence[Sample]) -> list[Sample | RotatedSample]:
+    def asked(self, samples: Sequence[Sample]) -> list[Sample]:
         """Each sample in all its rotations, rotation 0 being the sample itself.
 
         They are samples of their own to whoever asks them: none depends on what the model said to
         another, so they can be asked at once, and one that fails holds up no other.
         """
-        every: list[Sample | RotatedSample] = []
+        every: list[Sample] = []
         for sample in samples:
             count = rotation_count(sample.line["options"])
             every.append(sample)
-            every += [RotatedSample(sample, rotation) for rotation in range(1, count)]
+            every += [
+                replace(
+                    sample,
+                    key=turn_key(sample.key, rotation),
+                    line=rotated(sample.line, rotation),
+                )
+                for rotation in range(1, count)
+            ]
         return every
 
     def count(self, line: Mapping[str, Any]) -> int:

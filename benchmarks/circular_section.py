@@ -17,9 +17,9 @@ from benchmarks.base import Table
 from benchmarks.matrics import in_order
 from benchmarks.rotation import names_other_options
 from utils.analysis.columns import PictureNumbers, Row, share
+from utils.contracts import Facts
 from utils.protocol import DIFFICULTIES
 from utils.scoring.rotations import OVERALL
-from utils.scoring.samples import Facts
 
 MOST_NAMED = 20  # questions in a note
 TITLE = "L1 GUIContentUnderstanding circular"

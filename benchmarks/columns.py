@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from utils.scoring.samples import Facts
+from utils.contracts import Facts
 
 if TYPE_CHECKING:
     import numpy as np

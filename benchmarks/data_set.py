@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.base import Benchmark, Loaded, ParseFunction, Sample, grouped
-from benchmarks.circular import Circular, RotatedSample
+from benchmarks.base import Benchmark, Loaded, grouped
+from benchmarks.circular import Circular
+from utils.contracts import ParseFunction, Sample
 
 
 @dataclass
@@ -28,7 +29,7 @@ class DataSet:
         """The samples that are left out, one line for each picture or sample."""
         return [f"{self.benchmark.name}: {line}" for line in grouped(self.loaded.bad)]
 
-    def asked(self, limit: int | None) -> Sequence[Sample | RotatedSample]:
+    def asked(self, limit: int | None) -> Sequence[Sample]:
         """What is asked of the first `limit` samples: they themselves, or all their rotations."""
         samples = self.loaded.samples[:limit]
         return samples if self.circular is None else self.circular.asked(samples)

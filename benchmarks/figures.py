@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.columns import LARGEST_SIZES, SIZE_CLASSES, Answers, Columns
 from benchmarks.matrics import in_order
+from utils.contracts import Collector, Facts
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
-from utils.scoring.analysing import Collector
-from utils.scoring.samples import Facts
 
 if TYPE_CHECKING:
     from benchmarks.columns import Floats, Mask

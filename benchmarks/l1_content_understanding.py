@@ -6,22 +6,15 @@ import string
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from benchmarks.base import Benchmark, Judgement, Table, platform_path
+from benchmarks.base import Benchmark, Table, platform_path
 from benchmarks.figures import option_figures
-from benchmarks.matrics import (
-    OptionOutcome,
-    Scores,
-    Verdict,
-    in_order,
-    score_content_understanding,
-)
+from benchmarks.matrics import OptionOutcome, Scores, in_order, score_content_understanding
 from utils.analysis.letter_bias import LetterBias
 from utils.analysis.parse_audit import ParseAudit
-from utils.contracts import WH, Line, Sizes
+from utils.contracts import WH, Collector, Judgement, Line, Sizes, Verdict
 from utils.errors import UserError
 from utils.misc import parser_answers_into_option
 from utils.protocol import DIFFICULTIES, PLATFORMS
-from utils.scoring.analysing import Collector
 
 # parity: protocol text, to the byte.
 L1_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a screenshot of an application, a question and corresponding options. You need to choose one option as your answer for the question. Finally, you are ONLY allowed to return the single letter of your choice."""  # noqa: E501
@@ -119,13 +112,13 @@ class GUIContentUnderstanding(Benchmark):
         hit = parsed is not None and parsed == line["answer"]
         word = "and" if hit else "while"
         verdict = Verdict.HIT if hit else Verdict.UNPARSED if parsed is None else Verdict.MISS
-        outcome = OptionOutcome(line["difficulty"], line["platform"], hit, len(line["options"]))
+        counted = OptionOutcome(line["difficulty"], line["platform"], hit, len(line["options"]))
         columns = {
             "hit": int(hit),
             "log": f"Match Log: Parsed option is {parsed} {word} groundtruth option is "
             f"{line['answer']}.",
             "parsed_prediction": str(parsed),
-            "options_num": outcome.options_num,
+            "options_num": counted.options_num,
         }
         facts = {
             "split": line["difficulty"],
@@ -135,11 +128,11 @@ class GUIContentUnderstanding(Benchmark):
             "answer": line["answer"],
             "chosen": parsed,
         }
-        return Judgement(None if reply is None else verdict, outcome, columns, facts)
+        return Judgement(None if reply is None else verdict, counted, columns, facts)
 
-    def summarise(self, outcomes: Iterable[OptionOutcome], settings: Mapping[str, str]) -> Scores:
+    def summarise(self, counted: Iterable[OptionOutcome], settings: Mapping[str, str]) -> Scores:
         """Accuracy by difficulty and platform; `L1_USE_WEIGHTED` weighs by number of options."""
-        return score_content_understanding(outcomes, weighted=_is_weighted(settings))
+        return score_content_understanding(counted, weighted=_is_weighted(settings))
 
     def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]:
         """Intervals, how letters were read, and which ones the model likes."""

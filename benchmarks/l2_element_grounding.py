@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.base import Benchmark, Judgement, ParseFunction, Table, platform_path
+from benchmarks.base import Benchmark, Table, platform_path
 from benchmarks.figures import grounding_figures
 from benchmarks.matrics import (
     Scores,
-    Verdict,
     box_as_fractions,
     in_order,
     point_as_fractions,
@@ -21,11 +20,10 @@ from benchmarks.matrics import (
 )
 from utils.analysis.anatomy import Anatomy
 from utils.analysis.coordinate_audit import CoordinateAudit
-from utils.contracts import WH, Line, Point, Sizes
+from utils.contracts import WH, Collector, Judgement, Line, ParseFunction, Point, Sizes, Verdict
 from utils.coordinates import known_grid_wh
 from utils.misc import parser_response_into_coordinates
 from utils.protocol import GROUNDING_TYPES, PLATFORMS
-from utils.scoring.analysing import Collector
 
 # parity: protocol texts, to the byte.
 L2_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."""  # noqa: E501
@@ -115,7 +113,7 @@ class GUIElementGrounding(Benchmark):
         box = box_as_fractions(line["bbox"], file_wh)
         click = None if parsed is None else point_as_fractions(parsed, file_wh)
         verdict = score_click(box, click)
-        outcome = (
+        counted = (
             line["grounding_type"], line["platform"], line.get("data_type"),
             OUTCOME_BY_VERDICT[verdict],
         )  # fmt: skip
@@ -140,15 +138,15 @@ class GUIElementGrounding(Benchmark):
             "box_frac": [box.x1, box.y1, box.x2, box.y2],
             "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,
         }
-        return Judgement(None if reply is None else verdict, outcome, columns, facts)
+        return Judgement(None if reply is None else verdict, counted, columns, facts)
 
-    def summarise(self, outcomes: Iterable[Any], settings: Mapping[str, str]) -> Scores:
+    def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:
         """Accuracy by grounding type and platform; samples without a reply are format errors."""
-        counted: dict[str, dict[str, dict[str, list[int]]]] = {}
-        for split, platform, kind, value in outcomes:
-            kinds = counted.setdefault(split, {}).setdefault(platform, {})
+        by_split: dict[str, dict[str, dict[str, list[int]]]] = {}
+        for split, platform, kind, value in counted:
+            kinds = by_split.setdefault(split, {}).setdefault(platform, {})
             kinds.setdefault(str(kind), []).append(value)
-        return score_element_grounding(counted)
+        return score_element_grounding(by_split)
 
     def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]:
         """Intervals, whether points are read in the right frame, and where the misses are."""

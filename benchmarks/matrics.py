@@ -5,21 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
-from utils.contracts import WH, Point
+from utils.contracts import WH, Point, Verdict
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
 
 Scores = dict[str, Any]
-
-
-class Verdict(StrEnum):
-    """What an answered sample came to. `UNPARSED` is a miss that is counted apart."""
-
-    HIT = "hit"
-    MISS = "miss"
-    UNPARSED = "unparsed"
 
 
 @dataclass(frozen=True, slots=True)

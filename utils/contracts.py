@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
 from typing import Any, Protocol
 
 Line = dict[str, Any]
@@ -24,8 +26,50 @@ Point = tuple[float, float]
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 """What `dtype` of a model entry may be; "auto" is the checkpoint's own."""
 
+Record = dict[str, Any]
+"""One line of a run's log; `utils/runs/records.py` has the fields of each kind."""
+
+Facts = dict[str, Any]
+"""One line of a samples file; `utils/scoring/samples.py` has the fields."""
+
+ParseFunction = Callable[[str, Mapping[str, Any]], Any]
+"""A parse function in one calling form: (response, meta)."""
+
 PromptFunction = Callable[[Line, str], "list[Message] | None"]
 """A user's prompt function: `f(line, dataset)`; None asks for the benchmark's default prompt."""
+
+
+class Status(StrEnum):
+    """How asking a sample ended. A field of the record, never a text to search for."""
+
+    OK = "ok"
+    REFUSED = "refused"  # the server will not answer this one; wrong in the score
+    FAILED = "failed"  # no answer after all tries; wrong, counted apart, asked again
+
+
+class Verdict(StrEnum):
+    """What an answered sample came to. `UNPARSED` is a miss that is counted apart."""
+
+    HIT = "hit"
+    MISS = "miss"
+    UNPARSED = "unparsed"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One question to ask.
+
+    Attributes:
+        key: hash of data set, picture and question; the same in every mode and every run.
+        line: the row of the annotation file with all columns of the data set; not to be changed.
+        image: the picture's file.
+        file_wh: width and height of the picture in pixels.
+    """
+
+    key: str
+    line: Line
+    image: Path
+    file_wh: WH
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +98,10 @@ class Prompt:
 
     messages: list[Message]
     is_custom: bool = False
+
+
+PromptOf = Callable[[Line], Prompt]
+"""Prompt of one line: the user's prompt function's, or the benchmark's default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +201,105 @@ class CallError(Exception):
 
 class Abandoned(Exception):
     """The run stopped before this request was sent; nothing is known about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One sample's result.
+
+    Attributes:
+        verdict: of an answered sample; None for one without an answer (wrong in the score).
+        counted: what `summarise` needs.
+        columns: the columns of the per-sample file.
+        facts: what reports and comparisons show of this sample beyond its line's columns.
+        error: why the parse function gave nothing usable, if it raised or returned nonsense.
+    """
+
+    verdict: Verdict | None
+    counted: Any
+    columns: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    error: UserFunctionError | None = None
+
+
+class Collector(Protocol):
+    """Sees the facts of every scored sample of a run once, and works out one section of them."""
+
+    def add(self, facts: Facts) -> None:
+        """One more sample, in file order."""
+        ...
+
+    def result(self) -> dict[str, Any]:
+        """The section: plain JSON values. A list "warnings" in it is printed after the run too."""
+        ...
+
+
+Episode = Generator[Prompt, Generation, Any]
+"""The prompts of one sample, each sent what the model said; returns what `judge` gets (L3, L4)."""
+
+
+class Benchmark(Protocol):
+    """What a run needs of a data set; `benchmarks.base.Benchmark` is where they come from.
+
+    Attributes:
+        level: "L1" to "L4".
+        title: of its table.
+        result_suffix, score_suffix: of the names of the per-sample and the score file.
+        result_columns: of the per-sample file, behind the line's own if `result_has_line`.
+        image_root: the folder that the lines' `image_path` is relative to.
+    """
+
+    name: str
+    level: str
+    title: str
+    result_suffix: str
+    score_suffix: str
+    result_columns: tuple[str, ...]
+    result_has_line: bool
+    image_root: Path
+
+    def build_prompt(
+        self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
+    ) -> list[Message]:
+        """The default prompt of a line."""
+        ...
+
+    def episode(self, sample: Sample, prompt_of: PromptOf) -> Episode:
+        """The questions that one sample asks, one after the other."""
+        ...
+
+    def in_mode(self, row: Line, mode: str) -> bool:
+        """Whether a row belongs to `mode`."""
+        ...
+
+    def judge(
+        self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
+    ) -> Judgement:
+        """Parses and judges one reply; None: there was no answer."""
+        ...
+
+    def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]:
+        """The score object of all samples' `Judgement.counted`."""
+        ...
+
+    def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]:
+        """What is worked out beyond the scores, by the name of its section in the analysis."""
+        ...
+
+
+def turn_key(key: str, number: int) -> str:
+    """The key of a turn of a sample: a rotation, a step; the first one has the sample's own."""
+    return key if number == 0 else f"{key}~{number}"
+
+
+def is_later_turn(key: str) -> bool:
+    """Whether a key is that of a rotation or step, not of a sample itself."""
+    return "~" in key
+
+
+def sample_of_turn(key: str) -> str:
+    """The key of the sample that a turn belongs to."""
+    return key.partition("~")[0]
 
 
 class ModelWrapper(Protocol):

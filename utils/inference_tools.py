@@ -23,7 +23,11 @@ from utils.contracts import (
     ModelWrapper,
     Prepared,
     Prompt,
+    Record,
+    Sample,
+    Status,
     UserFunctionError,
+    turn_key,
 )
 from utils.engine.asking import Asker, Unanswered
 from utils.engine.gate import Gate, Limit
@@ -33,9 +37,8 @@ from utils.engine.refusals import Refusals
 from utils.engine.retry_policy import Policy, may_reuse
 from utils.errors import StopRun, UserError
 from utils.functions.calling import FAILURES_IN_A_ROW
-from utils.runs.log import Record, Status, StoredAnswer, turn_key
+from utils.runs.log import StoredAnswer
 from utils.runs.records import (
-    Asked,
     answer_fields,
     call_error_fields,
     new_record,
@@ -86,7 +89,7 @@ class _Turn:
     """One prompt of one sample on its way."""
 
     job: Job
-    sample: Asked
+    sample: Sample
     episode: Episode
     prompt: Prompt
     number: int
@@ -230,7 +233,7 @@ class Engine:
                     yield turn
 
     def _next_turn(
-        self, job: Job, sample: Asked, episode: Episode, number: int, said: Generation | None
+        self, job: Job, sample: Sample, episode: Episode, number: int, said: Generation | None
     ) -> _Turn | None:
         """The episode's next prompt; None if it has none, or the prompt function failed."""
         try:

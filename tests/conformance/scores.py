@@ -11,12 +11,12 @@ from typing import Any
 from PIL import Image
 
 from benchmarks import BENCHMARK
-from benchmarks.base import Benchmark, Judgement
+from benchmarks.base import Benchmark
 from benchmarks.matrics import OptionOutcome, score_content_understanding, score_element_grounding
 from models import api_gpt, api_uitars
 from tests.conformance.parsers import gpt_departure
 from tests.conformance.support import Case, Departs, Replay, World, equal
-from utils.contracts import Sizes
+from utils.contracts import Judgement, Sizes
 from utils.misc import parser_response_into_coordinates
 
 NOWHERE = Path("not-used")  # judging needs no files
@@ -70,9 +70,9 @@ def _l1_set(case: Case, world: World) -> Any:
     here = [_judged_l1(row, row["prediction"]) for row in rows]
     there = [_judged_l1(row, row.get("prediction_as_stored", row["prediction"])) for row in rows]
     return {
-        "score": L1.summarise([judged.outcome for judged in there], {}),
+        "score": L1.summarise([judged.counted for judged in there], {}),
         "score_weighted": L1.summarise(
-            [judged.outcome for judged in there], {"L1_USE_WEIGHTED": "1"}
+            [judged.counted for judged in there], {"L1_USE_WEIGHTED": "1"}
         ),
         "hits": [judgement.columns["hit"] for judgement in here],
     }
@@ -196,14 +196,14 @@ def _l2_set(case: Case, world: World) -> Any:
         for row, judgement, (match, wrong) in zip(rows, judged, outcomes, strict=True)
     ]
     return {
-        "score": L2.summarise([judged.outcome for judged in there], {}),
+        "score": L2.summarise([judged.counted for judged in there], {}),
         "matches": [judgement.columns["match"] for judgement in judged],
         "wrong_format": [judgement.columns["is_wrong_format"] for judgement in judged],
     }
 
 
 def _with_outcome(judgement: Judgement, value: int) -> Judgement:
-    return replace(judgement, outcome=(*judgement.outcome[:3], value))
+    return replace(judgement, counted=(*judgement.outcome[:3], value))
 
 
 def _departs(row: Mapping[str, Any], parser: str) -> bool:

@@ -12,9 +12,8 @@ from PIL import Image
 
 from benchmarks import BENCHMARK, PLANNED
 from benchmarks.base import grouped
-from benchmarks.matrics import Verdict
 from tests.support import runs
-from utils.contracts import Generation, Prompt, Sizes
+from utils.contracts import Generation, Prompt, Sizes, Verdict
 from utils.errors import UserError
 from utils.import_utils import parse_caller
 

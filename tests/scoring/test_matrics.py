@@ -10,7 +10,6 @@ import pytest
 from benchmarks.matrics import (
     Box,
     OptionOutcome,
-    Verdict,
     box_as_fractions,
     in_order,
     point_as_fractions,
@@ -18,6 +17,7 @@ from benchmarks.matrics import (
     score_content_understanding,
     score_element_grounding,
 )
+from utils.contracts import Verdict
 
 WH = (1000, 500)
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from utils.scoring.samples import Facts, write_facts, write_head
+from utils.contracts import Facts
+from utils.scoring.samples import write_facts, write_head
 
 L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 LEVELS = {L1: "L1", L2: "L2"}

@@ -10,9 +10,9 @@ from utils.comparing.leaderboard import Board, Cell, boards_of, notes_of
 from utils.comparing.pairing import Difference, PairOfRuns, pairs_of
 from utils.comparing.published import Published
 from utils.comparing.runs import ComparedRun
+from utils.contracts import Facts
 from utils.errors import UserError
 from utils.protocol import PLATFORM_LABELS
-from utils.scoring.samples import Facts
 
 _HOW_TO_READ = (
     "in percentage points, on the samples that both have. Interval (95 %) and p (sign flips) go by "

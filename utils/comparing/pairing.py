@@ -12,8 +12,8 @@ from typing import Any
 
 from utils.analysis import compare_paired, holm
 from utils.comparing.runs import ComparedRun, Outcome, ScoredSet, facts_of_keys
+from utils.contracts import Facts
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
-from utils.scoring.samples import Facts
 
 SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 ALL = "all samples"

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from utils.contracts import Facts, Status
 from utils.errors import UserError
 from utils.functions.fingerprints import digest
 from utils.runs.finished import ScoredFiles, find_run, read_manifest, scored_files
-from utils.runs.log import Status
-from utils.scoring.samples import Facts, open_samples
+from utils.scoring.samples import open_samples
 
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
 

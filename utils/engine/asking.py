@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from utils.contracts import Abandoned, CallError, Generation, ModelWrapper, Prepared
+from utils.contracts import Abandoned, CallError, Generation, ModelWrapper, Prepared, Status
 from utils.engine.gate import Gate
 from utils.engine.retry_policy import (
     AWAY_STATUS,
@@ -20,7 +20,6 @@ from utils.engine.retry_policy import (
     random_jitter,
 )
 from utils.errors import StopRun
-from utils.runs.log import Status
 
 LONGEST_ERROR_TEXT = 600  # characters of what a server said
 NEVER_THERE = 5  # samples that failed on 502, 503 or a time-out before there was any answer

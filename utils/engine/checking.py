@@ -17,6 +17,7 @@ from utils.contracts import (
     ModelWrapper,
     Prepared,
     Prompt,
+    Status,
     UserFunctionError,
 )
 from utils.coordinates import shown_wh
@@ -24,7 +25,6 @@ from utils.engine.jobs import Questions
 from utils.engine.retry_policy import may_reuse
 from utils.errors import UserError
 from utils.images import decode_fully
-from utils.runs.log import Status
 from utils.runs.records import answer_fields, new_record
 from utils.scoring.scorer import Scorer
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from utils.contracts import Record, Status
 from utils.errors import StopRun
-from utils.runs.log import Record, Status
 from utils.scoring.scorer import ScoredSample, Scorer
 
 ENOUGH = 20

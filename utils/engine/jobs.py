@@ -7,11 +7,10 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from utils.contracts import Generation, Prompt
+from utils.contracts import Generation, Prompt, Sample
 from utils.engine.ranks.shares import Share
 from utils.errors import StopRun
 from utils.runs.log import AnswerIndex, RunLog
-from utils.runs.records import Asked
 
 Episode = Generator[Prompt, Generation, None]
 
@@ -25,7 +24,7 @@ class Questions:
     """
 
     dataset: str
-    samples: Sequence[Asked]
+    samples: Sequence[Sample]
     episode: Callable[[Any], Episode]
     answers: AnswerIndex
     trial: int = 0
@@ -62,7 +61,7 @@ class Job(Questions):
         """Whether some sample was never asked and may come to this process."""
         return (self.share is None or self.share.has_more) and super().has_new_samples
 
-    def to_ask(self, under_way: Callable[[], int]) -> Iterator[Asked | None]:
+    def to_ask(self, under_way: Callable[[], int]) -> Iterator[Sample | None]:
         """The samples that this process asks; None: not now, ask again when less is under way."""
         if self.share is not None:
             return self.share.take(under_way)

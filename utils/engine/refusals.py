@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from utils.contracts import Record, Status
 from utils.engine.jobs import Job
 from utils.engine.retry_policy import REFUSED_STATUS
 from utils.errors import StopRun
-from utils.runs.log import Record, Status
 
 FIRST_REFUSALS = 20
 REFUSED_AGAIN = f"{Status.REFUSED} last time"  # as `AnswerIndex.reason_to_ask` says it

@@ -14,8 +14,7 @@ import random
 from dataclasses import dataclass
 from enum import StrEnum
 
-from utils.contracts import CallError
-from utils.runs.log import Status
+from utils.contracts import CallError, Status
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
-from utils.contracts import Line, Message, Prompt, PromptFunction, UserFunctionError
+from utils.contracts import Benchmark, Line, Message, Prompt, PromptFunction, UserFunctionError
 from utils.functions.calling import call_user_function, private_copy
 
 MODEL_DEFAULT = "model_default"
@@ -15,19 +15,8 @@ BENCHMARK_DEFAULT = "benchmark_default"
 MESSAGE_KEYS = frozenset({"role", "type", "value"})
 
 
-class DefaultPrompt(Protocol):
-    """The part of a benchmark that builds prompts."""
-
-    name: ClassVar[str]
-    image_root: Path
-
-    def build_prompt(
-        self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
-    ) -> list[Message]: ...
-
-
 def prompt_builder(
-    benchmark: DefaultPrompt, *, system_prompt: str | None, custom: PromptFunction | None
+    benchmark: Benchmark, *, system_prompt: str | None, custom: PromptFunction | None
 ) -> Callable[[Line], Prompt]:
     """The prompt of each line.
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from utils.contracts import Facts
 from utils.coordinates import shown_wh
 from utils.parity.sides import Side, precision_differences, setting_differences
-from utils.scoring.samples import Facts
 
 LONGEST_SHOWN_TEXT = 80  # characters
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]*\|>")

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from utils.contracts import Facts
 from utils.errors import UserError
 from utils.exit_codes import DONE, SOME_FAILED
 from utils.parity.causes import explained
@@ -13,7 +14,7 @@ from utils.parity.sides import Side
 from utils.parity.table import render, write_csv
 from utils.plan import Plan
 from utils.runs.folder import RunFolder, logs_by_age, newest_of, safe_name
-from utils.scoring.samples import SAMPLES_SUFFIX, Facts, open_samples
+from utils.scoring.samples import SAMPLES_SUFFIX, open_samples
 
 
 def two_plans(plan: Plan, other: Plan, wanted: Sequence[str]) -> list[Plan]:

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from utils.contracts import Facts
 from utils.coordinates import shown_wh
 from utils.parity.causes import Pair, prompt_tokens
 from utils.parity.sides import Side, setting_differences
-from utils.scoring.samples import Facts
 from utils.scoring.sheets import open_lines, safe_cell
 
 MOST_SHOWN = 20  # samples on the console; the file has them all

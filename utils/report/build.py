@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from utils.contracts import Facts
 from utils.report.data_files import Chunks, Hide, as_script
 from utils.report.pictures import Pictures, ViewImage, place
 from utils.report.privacy import path_hider, shown_name, without_absolute_paths
 from utils.runs.finished import ScoredFiles, read_if_whole, read_manifest, scored_files
-from utils.scoring.samples import Facts, open_samples
+from utils.scoring.samples import open_samples
 from utils.scoring.sheets import to_json
 
 REPORT_FOLDER = "report"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from utils.runs.log import is_later_turn
+from utils.contracts import is_later_turn
 from utils.runs.view import LogView
 from utils.scoring.scorer import Selection
 

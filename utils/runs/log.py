@@ -17,25 +17,16 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any
 
+from utils.contracts import Record, Status
 from utils.errors import StopRun, UserError
 from utils.runs.locking import lock_or_refuse
 
-Record = dict[str, Any]
 SECONDS_BETWEEN_SYNCS = 1.0  # what a power cut may cost
 # Inside a text of a record its quotes would be escaped.
 _MAY_BE_OF_A_RUN = re.compile(rb'"kind"\s*:\s*"(?:run|end)"')
-
-
-class Status(StrEnum):
-    """How asking a sample ended. A field of the record, never a text to search for."""
-
-    OK = "ok"
-    REFUSED = "refused"  # the server will not answer this one; wrong in the score
-    FAILED = "failed"  # no answer after all tries; wrong, counted apart, asked again
 
 
 class RunLog:
@@ -301,18 +292,3 @@ class AnswerIndex:
 
 def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     return [part for part in ("prompt", "picture", "settings") if before.get(part) != now.get(part)]
-
-
-def turn_key(key: str, number: int) -> str:
-    """The key of a turn of a sample: a rotation, a step; the first one has the sample's own."""
-    return key if number == 0 else f"{key}~{number}"
-
-
-def is_later_turn(key: str) -> bool:
-    """Whether a key is that of a rotation or step, not of a sample itself."""
-    return "~" in key
-
-
-def sample_of_turn(key: str) -> str:
-    """The key of the sample that a turn belongs to."""
-    return key.partition("~")[0]

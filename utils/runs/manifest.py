@@ -42,6 +42,7 @@ from typing import Any
 from utils import PROJECT
 from utils.config.data_root import data_root, image_root
 from utils.config.text import names_in
+from utils.contracts import Record, turn_key
 from utils.errors import StopRun, UserError
 from utils.functions.fingerprints import code_digest
 from utils.images import content_digest
@@ -49,7 +50,7 @@ from utils.import_utils import resolve
 from utils.plan import Plan
 from utils.runs.finished import MANIFEST_NAME, PARTIAL_MANIFEST_NAME, read_if_whole
 from utils.runs.folder import RunFolder
-from utils.runs.log import Record, runs_of, turn_key
+from utils.runs.log import runs_of
 from utils.runs.portable_paths import portable
 from utils.runs.provenance import versions
 from utils.runs.reproduce import command_line, reproduce

@@ -12,25 +12,22 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
-from utils.contracts import WH, CallError, Generation, Line, Prepared, Sizes, UserFunctionError
-from utils.runs.log import Record, Status
-
-
-class Asked(Protocol):
-    """What a record needs of a sample."""
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def line(self) -> Line: ...
-    @property
-    def file_wh(self) -> WH: ...
+from utils.contracts import (
+    CallError,
+    Generation,
+    Prepared,
+    Record,
+    Sample,
+    Sizes,
+    Status,
+    UserFunctionError,
+)
 
 
 def new_record(
-    sample: Asked, key: str, trial: int, prepared: Prepared | None, status: Status
+    sample: Sample, key: str, trial: int, prepared: Prepared | None, status: Status
 ) -> Record:
     """A record as far as it is known before asking; `prepared` None: not even that succeeded."""
     sizes = prepared.sizes if prepared else Sizes()

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from utils.config.environment import at_home
+from utils.contracts import Facts
 from utils.errors import UserError
 from utils.runs.finished import ScoredFiles, find_run, read_manifest, scored_files
-from utils.scoring.samples import Facts, open_samples
+from utils.scoring.samples import open_samples
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,15 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from utils.contracts import Record, is_later_turn, sample_of_turn
 from utils.errors import UserError
-from utils.runs.log import (
-    LoggedRun,
-    Record,
-    is_later_turn,
-    read_records,
-    runs_of,
-    sample_of_turn,
-)
+from utils.runs.log import LoggedRun, read_records, runs_of
 
 # Keys of a model's entry that change no answer.
 _WITHOUT_EFFECT = ("batch_size",)

@@ -9,24 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from utils.scoring.samples import Facts, open_samples
+from utils.contracts import Collector
+from utils.scoring.samples import open_samples
 from utils.scoring.sheets import finite
 
 ANALYSIS_SUFFIX = "_analysis.json"
-
-
-class Collector(Protocol):
-    """Sees every sample of a run once, and keeps little of each: a run may have 50,000."""
-
-    def add(self, facts: Facts) -> None:
-        """One more sample, in file order."""
-        ...
-
-    def result(self) -> dict[str, Any]:
-        """The section: plain JSON values. A list "warnings" in it is printed after the run too."""
-        ...
 
 
 def analyse(samples: Path, collectors: dict[str, Collector]) -> dict[str, Any]:

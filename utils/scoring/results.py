@@ -7,32 +7,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
+from utils.contracts import Benchmark, Record
 from utils.runs.folder import RunFolder
-from utils.runs.log import Record
 from utils.runs.view import LogView
 from utils.scoring import sheets as outputs
-from utils.scoring.analysing import ANALYSIS_SUFFIX, Collector, analyse
+from utils.scoring.analysing import ANALYSIS_SUFFIX, analyse
 from utils.scoring.rotations import ROTATIONS_SUFFIX, Rotations
 from utils.scoring.samples import SAMPLES_SUFFIX, facts_of, write_facts, write_head
 from utils.scoring.scorer import Scorer, reply_of, shown_reply
 
 Clean = Callable[[Any], Any]
 """Removes secrets: a user's function may have put one into a reply."""
-
-
-class Naming(Protocol):
-    """What the names and columns of the files depend on."""
-
-    name: ClassVar[str]
-    level: ClassVar[str]
-    result_suffix: ClassVar[str]
-    score_suffix: ClassVar[str]
-    result_columns: ClassVar[tuple[str, ...]]
-    result_has_line: ClassVar[bool]
-
-    def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +61,7 @@ def write_predictions(
 
 def write_results(
     folder: RunFolder,
-    benchmark: Naming,
+    benchmark: Benchmark,
     log: LogView,
     records: Iterable[Record],
     scorer: Scorer,

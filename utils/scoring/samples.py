@@ -30,12 +30,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from utils.contracts import Facts, Record
 from utils.errors import UserError
-from utils.runs.log import Record, read_records
+from utils.runs.log import read_records
 from utils.scoring.scorer import ScoredSample
 from utils.scoring.sheets import to_json
-
-Facts = dict[str, Any]
 
 SAMPLES_SUFFIX = "_samples.jsonl"
 FORMAT = 1

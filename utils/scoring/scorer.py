@@ -6,43 +6,17 @@ Samples pass through one at a time; what is kept of each is what its score needs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from utils.contracts import Line, Sizes, UserFunctionError
+from utils.contracts import Benchmark, Judgement, Line, Record, Sizes, Status, UserFunctionError
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.calling import FAILURES_IN_A_ROW
-from utils.runs.log import Record, Status
 from utils.runs.view import LogView
 
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
-
-
-class Judged(Protocol):
-    """A benchmark's judgement, as far as this module looks at it."""
-
-    @property
-    def verdict(self) -> Any: ...
-    @property
-    def outcome(self) -> Any: ...
-    @property
-    def columns(self) -> Mapping[str, Any]: ...
-    @property
-    def facts(self) -> Mapping[str, Any]: ...
-    @property
-    def error(self) -> UserFunctionError | None: ...
-
-
-class Judge(Protocol):
-    """The part of a benchmark that scores."""
-
-    def judge(
-        self, line: Line, sizes: Sizes, reply: str | None, parse: Any, meta_extra: Line
-    ) -> Any: ...
-    def summarise(self, outcomes: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]: ...
-    def in_mode(self, row: Line, mode: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +25,7 @@ class ScoredSample:
 
     line: Line
     prediction: str
-    judgement: Judged
+    judgement: Judgement
     error: UserFunctionError | None = None  # of the postprocess or parse function
 
 
@@ -72,7 +46,7 @@ class Scorer:
 
     def __init__(
         self,
-        benchmark: Judge,
+        benchmark: Benchmark,
         *,
         postprocess: Callable[[str], str],
         parse: Callable[[str, Mapping[str, Any]], Any],
@@ -82,8 +56,7 @@ class Scorer:
         self._benchmark, self._postprocess, self._parse = benchmark, postprocess, parse
         self._limits = {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs}
         self._skip_errors = skip_errors
-        self._outcomes: list[Any] = []
-        self._distinct: dict[Any, Any] = {}
+        self._counted: list[Any] = []
         self._failures_in_a_row: Counter[str] = Counter()  # by function
         self.counts: Counter[str] = Counter()
         self.errors: dict[str, tuple[int, str]] = {}
@@ -103,18 +76,16 @@ class Scorer:
         error = error or judged.error
         self._note(record, error)
         self._count(record, reply, judged, error)
-        # Few differ from one another, so each is held once.
-        self._outcomes.append(self._distinct.setdefault(judged.outcome, judged.outcome))
+        self._counted.append(judged.counted)
         return ScoredSample(record["line"], shown_reply(record, reply, error), judged, error)
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        """The score object of all samples so far, which it then lets go of.
+        """The score object of all samples so far.
 
         Args:
             settings: environment variables.
         """
-        outcomes, self._outcomes = self._outcomes, []
-        return self._benchmark.summarise(outcomes, settings)
+        return self._benchmark.summarise(self._counted, settings)
 
     def _note(self, record: Record, error: UserFunctionError | None) -> None:
         if error is None:
@@ -144,7 +115,7 @@ class Scorer:
         self,
         record: Record,
         reply: str | None,
-        judged: Judged,
+        judged: Judgement,
         error: UserFunctionError | None,
     ) -> None:
         counts = self.counts
@@ -186,7 +157,7 @@ class Selection:
         borrowed: how many of the records are another run's.
     """
 
-    def __init__(self, log: LogView, benchmark: Judge, mode: str, limit: int | None) -> None:
+    def __init__(self, log: LogView, benchmark: Benchmark, mode: str, limit: int | None) -> None:
         self._log, self._benchmark, self._mode, self._limit = log, benchmark, mode, limit
         self.taken = self.missing = self.borrowed = 0
 

@@ -16,10 +16,11 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from utils.contracts import Record
 from utils.errors import UserError
 from utils.runs.folder import RunFolder
 from utils.runs.locking import Lock, lock_or_refuse
-from utils.runs.log import Record, RunLog, read_records
+from utils.runs.log import RunLog, read_records
 
 MERGED_KINDS = frozenset({"answer", "reuse"})
 

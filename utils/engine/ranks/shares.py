@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from utils.runs.records import Asked
+from utils.contracts import Sample
 
 LARGEST_PIECE = 64  # samples
 
@@ -45,7 +45,7 @@ class Share:
         claimed: how many pieces are gone, as far as this can be known.
     """
 
-    samples: Sequence[Asked]
+    samples: Sequence[Sample]
     pieces: Sequence[range]
     claim: Callable[[], int]
     claimed: Callable[[], int]
@@ -55,7 +55,7 @@ class Share:
         """Whether there is something left to claim."""
         return self.claimed() < len(self.pieces)
 
-    def take(self, under_way: Callable[[], int]) -> Iterator[Asked | None]:
+    def take(self, under_way: Callable[[], int]) -> Iterator[Sample | None]:
         """Claims and gives samples; None: not now, ask again when less is under way.
 
         Requests are prepared far ahead; a rank that claimed so far ahead would leave the others
