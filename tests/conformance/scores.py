@@ -203,7 +203,7 @@ def _l2_set(case: Case, world: World) -> Any:
 
 
 def _with_outcome(judgement: Judgement, value: int) -> Judgement:
-    return replace(judgement, counted=(*judgement.outcome[:3], value))
+    return replace(judgement, counted=(*judgement.counted[:3], value))
 
 
 def _departs(row: Mapping[str, Any], parser: str) -> bool:

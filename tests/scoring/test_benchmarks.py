@@ -471,7 +471,7 @@ def test_an_episode_of_l1_and_l2_asks_once(data_set):
 
 
 def outcomes(judgements):
-    return [judgement.outcome for judgement in judgements]
+    return [judgement.counted for judgement in judgements]
 
 
 def judge(benchmark, reply, parse=None, *, sizes=None, extra=None, **changed):
