@@ -20,6 +20,56 @@ SKIPPED_FOLDERS = {"outputs", "__pycache__", "node_modules", "build", "venv"}
 LONGEST_MODULE = 400
 HEAVY = ("torch", "torchvision", "transformers", "onnxruntime", "rapidocr", "vllm", "qwen_vl_utils")
 
+ORDER = (
+    ("utils", "utils.contracts", "utils.errors", "utils.protocol"),
+    ("utils.misc", "utils.thinking", "utils.coordinates", "utils.images"),
+    ("utils.functions", "utils.import_utils"),
+    ("utils.config",),
+    ("utils.runs",),
+    ("utils.analysis",),
+    ("utils.scoring",),
+    ("utils.engine", "utils.inference_tools"),
+    ("utils.report", "utils.comparing"),
+    ("utils.evaluation",),
+)
+"""Rooms of `utils`, left to right: a module imports from its own and from those before it."""
+
+SEEN_BY_BENCHMARKS = "contracts errors protocol misc thinking coordinates images functions analysis"
+SEEN_BY_MODELS = (
+    "contracts errors protocol misc thinking coordinates images functions import_utils config"
+)
+DOWNLOAD = {"utils.download", "utils.hub"}
+SEEN_BY_DOWNLOAD = {
+    "utils",
+    "utils.errors",
+    "utils.protocol",
+    "utils.config.environment",
+    *DOWNLOAD,
+}
+
+BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
+    ".": 240,
+    "benchmarks": 1170,
+    "models": 520,
+    "models/ocr_baseline": 320,
+    "models/wrappers": 160,
+    "models/wrappers/api": 890,
+    "models/wrappers/local": 1900,
+    "models/wrappers/vllm": 620,
+    "utils": 2280,
+    "utils/analysis": 1080,
+    "utils/comparing": 1100,
+    "utils/config": 1050,
+    "utils/engine": 950,
+    "utils/engine/ranks": 620,
+    "utils/functions": 490,
+    "utils/report": 430,
+    "utils/runs": 1220,
+    "utils/scoring": 950,
+}
+MODULES_OF_A_ROOM = 8
+FLAT_MODULES = 14
+
 # A path of somebody's machine: nothing that another one has.
 MACHINE_PATH = re.compile(
     r"(?<![\w.~$}>:/])/(?:home|root|work|Users|mnt|scratch|tmp)/\w|\b[A-Za-z]:\\\\?Users"
@@ -93,6 +143,118 @@ def test_a_package_knows_only_what_lies_below_it(package, forbidden):
     offenders = {str(path): sorted(imported_packages(path) & forbidden) for path in files}
 
     assert {path: names for path, names in offenders.items() if names} == {}
+
+
+def program_files():
+    return [path for path in project_files()
+            if path.parts[0] in ("benchmarks", "models", "utils") or len(path.parts) == 1]  # fmt: skip
+
+
+def module_name(path):
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_modules(path, *, at_import=False):
+    """The project's own modules that a file imports; `at_import`: not those within functions."""
+    known = {module_name(each) for each in program_files()}
+    tree = ast.parse((PROJECT / path).read_text(encoding="utf-8"))
+    inside = {node for definition in ast.walk(tree) for node in ast.walk(definition)
+              if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef))
+              or (isinstance(definition, ast.If) and "TYPE_CHECKING" in ast.unparse(definition.test))}  # fmt: skip
+    found = set()
+    for node in ast.walk(tree):
+        if at_import and node in inside:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (names & known) or {node.module}
+    return found & known
+
+
+def floor_of(name):
+    """The place of a module in `ORDER`."""
+    return max((i for i, rooms in enumerate(ORDER) for room in rooms
+                if name == room or (room != "utils" and name.startswith(f"{room}."))), default=None)  # fmt: skip
+
+
+def test_a_module_imports_from_its_own_room_and_from_those_before_it():
+    offenders = []
+    for path in program_files():
+        name = module_name(path)
+        if name.partition(".")[0] != "utils" or name in DOWNLOAD:
+            continue
+        assert floor_of(name) is not None, f"{name} is in no room of ORDER"
+        offenders += [f"{name} -> {other}" for other in imported_modules(path)
+                      if other in DOWNLOAD or (floor_of(other) or 0) > floor_of(name)]  # fmt: skip
+
+    assert offenders == []
+
+
+@pytest.mark.parametrize(("package", "seen"), [
+    ("benchmarks", SEEN_BY_BENCHMARKS), ("models", SEEN_BY_MODELS)])  # fmt: skip
+def test_benchmarks_and_models_see_a_part_of_utils(package, seen):
+    allowed = tuple(f"utils.{room}" for room in seen.split())
+
+    offenders = [f"{path} -> {other}" for path in project_files(PROJECT / package)
+                 for other in imported_modules(path)
+                 if other.startswith("utils.") and not other.startswith(allowed)]  # fmt: skip
+
+    assert offenders == []
+
+
+def test_the_download_stands_alone():
+    offenders = [f"{name} -> {other}" for name in sorted(DOWNLOAD)
+                 for other in imported_modules(Path(name.replace(".", "/") + ".py")) - SEEN_BY_DOWNLOAD]  # fmt: skip
+
+    assert offenders == []
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = {module_name(path): imported_modules(path, at_import=True) for path in program_files()}
+    done, circles = set(), []
+
+    def visit(name, trail):
+        if name in trail:
+            circles.append(" -> ".join([*trail[trail.index(name) :], name]))
+        elif name not in done:
+            for other in graph[name]:
+                visit(other, [*trail, name])
+            done.add(name)
+
+    for name in graph:
+        visit(name, [])
+
+    assert circles == []
+
+
+def rooms():
+    """The modules of each folder of the program."""
+    found = {}
+    for path in program_files():
+        found.setdefault(str(path.parent), []).append(path)
+    return found
+
+
+def test_every_room_keeps_to_its_budget():
+    lines = {room: sum(len((PROJECT / path).read_bytes().splitlines()) for path in paths)
+             for room, paths in rooms().items()}  # fmt: skip
+
+    over = {room: (count, BUDGET.get(room, 0)) for room, count in lines.items()
+            if count > BUDGET.get(room, 0)}  # fmt: skip
+
+    assert over == {}
+
+
+def test_no_room_has_more_modules_than_one_can_overlook():
+    counts = {
+        room: len([p for p in paths if p.name != "__init__.py"]) for room, paths in rooms().items()
+    }
+    assert counts.pop("utils") < FLAT_MODULES
+
+    assert {room: count for room, count in counts.items() if count > MODULES_OF_A_ROOM} == {}
 
 
 def test_benchmarks_and_models_meet_in_evaluate_only():
