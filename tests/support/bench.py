@@ -79,10 +79,14 @@ class Bench:
     def annotations(self) -> Path:
         return self.root / "MMBench-GUI"
 
-    def run(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Ran:
+    def run(
+        self, *arguments: str | Path, env: Mapping[str, str] | None = None, process: bool = False
+    ) -> Ran:
         """One run to its end."""
         before = len(self.server.requests)
-        finished = evaluate(*self._command(arguments), cwd=self.home, env=self._env(env))
+        finished = evaluate(
+            *self._command(arguments), cwd=self.home, env=self._env(env), process=process
+        )
         assert "Traceback" not in finished.output, finished.output
         return Ran(finished, self.server.requests[before:])
 

@@ -1,15 +1,23 @@
-"""Real runs of `evaluate.py` as a process, on a small data root that the test makes."""
+"""Real runs of `evaluate.py`, on a small data root that the test makes."""
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import IO, Any
 
 from PIL import Image, ImageDraw
 
@@ -39,13 +47,84 @@ def environment(**extra: str) -> dict[str, str]:
     return {**kept, "NO_PROXY": "127.0.0.1,localhost", "OMP_NUM_THREADS": "1", **extra}
 
 
-def evaluate(*arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> Finished:
-    """Runs `python evaluate.py ...` to its end."""
+def evaluate(
+    *arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None, process: bool = False
+) -> Finished:
+    """Runs `python evaluate.py ...` to its end, in this process unless a process is what is tested.
+
+    Variables that only the start of an interpreter reads get a process, too.
+    """
+    variables = environment(**(env or {}))
+    command = [str(PROJECT / "evaluate.py"), *map(str, arguments)]
+    if not process and not _is_for_an_interpreter(env or {}):
+        return _run_here(command, cwd, variables)
     result = subprocess.run(
-        [sys.executable, str(PROJECT / "evaluate.py"), *map(str, arguments)],
-        cwd=cwd, env=environment(**(env or {})), capture_output=True, text=True, timeout=300,
+        [sys.executable, *command], cwd=cwd, env=variables, capture_output=True, text=True,
+        timeout=300,
     )  # fmt: skip
     return Finished(result.returncode, result.stdout, result.stderr)
+
+
+def _is_for_an_interpreter(env: Mapping[str, str]) -> bool:
+    folders = filter(None, env.get("PYTHONPATH", "").split(os.pathsep))
+    return any((Path(folder) / "sitecustomize.py").exists() for folder in folders) or any(
+        name.startswith("PYTHON") and name != "PYTHONPATH" for name in env
+    )
+
+
+def _run_here(command: list[str], cwd: Path, variables: Mapping[str, str]) -> Finished:
+    import evaluate as program
+
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with _as_in_a_process(command, cwd, variables, stdout, stderr):
+        try:
+            code = program.main(command[1:])
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 1
+        except Exception:  # noqa: BLE001 - the interpreter would print it, too
+            traceback.print_exc(file=stderr)
+            code = 1
+    return Finished(code, stdout.getvalue(), stderr.getvalue())
+
+
+@contextmanager
+def _as_in_a_process(
+    command: list[str], cwd: Path, variables: Mapping[str, str], stdout: IO[str], stderr: IO[str]
+) -> Iterator[None]:
+    """Everything that a process has for itself, put back afterwards; user modules are forgotten."""
+    environ, folder, modules = dict(os.environ), Path.cwd(), set(sys.modules)
+    names = ("argv", "path", "stdout", "stderr", "excepthook", "dont_write_bytecode")
+    before = {name: getattr(sys, name) for name in names}
+    hook, on_sigterm = threading.excepthook, signal.getsignal(signal.SIGTERM)
+    try:
+        os.environ.clear()
+        os.environ.update(variables)
+        os.chdir(cwd)
+        folders = filter(None, variables.get("PYTHONPATH", "").split(os.pathsep))
+        sys.argv, sys.path = command, [str(PROJECT), *folders, *before["path"]]
+        sys.stdout, sys.stderr, sys.dont_write_bytecode = stdout, stderr, True
+        importlib.invalidate_caches()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for name, value in before.items():
+            setattr(sys, name, value)
+        threading.excepthook = hook
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, on_sigterm)
+        os.environ.clear()
+        os.environ.update(environ)
+        os.chdir(folder)
+        for name in set(sys.modules) - modules:
+            if _is_of_a_test(sys.modules[name]):
+                del sys.modules[name]
+
+
+def _is_of_a_test(module: ModuleType) -> bool:
+    places = [getattr(module, "__file__", None) or "", *map(str, getattr(module, "__path__", ()))]
+    ours = (str(PROJECT), sys.prefix, sys.base_prefix, str(Path(sys.prefix).resolve()))
+    return any(place and not place.startswith(ours) for place in places)
 
 
 def start(

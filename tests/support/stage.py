@@ -73,13 +73,15 @@ class Stage:
         path.write_text(text.replace("{url}", self.server.url), encoding="utf-8")
         return path
 
-    def run(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Finished:
+    def run(
+        self, *arguments: str | Path, env: Mapping[str, str] | None = None, process: bool = False
+    ) -> Finished:
         """Runs `evaluate.py` with these arguments only, on this stage's data root."""
         ours = {
             "LMUData": str(self.home / "data"),
             "PYTHONPATH": str(self.home / "mine"),
         }
-        return evaluate(*arguments, cwd=self.home, env={**ours, **(env or {})})
+        return evaluate(*arguments, cwd=self.home, env={**ours, **(env or {})}, process=process)
 
     def evaluate(
         self,
