@@ -31,7 +31,6 @@ from benchmarks.data_set import DataSet
 from models import build_model
 from models.wrappers.local import checkpoint
 from utils import PROJECT
-from utils.config.data_root import data_root, image_root
 from utils.config.environment import WithStandIns, load_dotenv_files, odd_settings
 from utils.config.options import Options, parse_arguments, unknown_names
 from utils.config.read import (
@@ -59,6 +58,7 @@ from utils.engine.ranks.who import (
 from utils.errors import UserError
 from utils.evaluation import evaluate_model, questions_of, take_part
 from utils.exit_codes import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED
+from utils.images import data_root, image_root
 from utils.import_utils import check_reference, parse_caller, resolve
 from utils.inference_tools import Interrupted
 from utils.parity.runs import compare_plans, two_plans

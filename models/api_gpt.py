@@ -14,8 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from utils.config.data_root import image_path_of
 from utils.contracts import Line, Message, Point
+from utils.images import image_path_of
 from utils.misc import parser_answers_into_option, parser_response_into_coordinates
 
 GROUNDING_PROMPT = """\

@@ -17,10 +17,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from utils.config.data_root import image_path_of
 from utils.contracts import Line, Message, Point
 from utils.coordinates import model_grid_wh, px_to_frac
 from utils.errors import UserError
+from utils.images import image_path_of
 from utils.misc import parser_answers_into_option
 
 

@@ -19,10 +19,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.wrappers.local.wrapper import default_postprocess_function, default_preprocess_function
-from utils.config.data_root import image_path_of
 from utils.contracts import Line, Message, Point
 from utils.coordinates import UITARS_MAX_PIXELS, UITARS_MIN_PIXELS, model_grid_wh, px_to_frac
 from utils.errors import UserError
+from utils.images import image_path_of
 from utils.misc import parser_answers_into_option
 
 

@@ -43,6 +43,7 @@ SEEN_BY_DOWNLOAD = {
     "utils",
     "utils.errors",
     "utils.protocol",
+    "utils.images",
     "utils.config.environment",
     *DOWNLOAD,
 }

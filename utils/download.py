@@ -33,7 +33,6 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
 
     stop_unless_ready("dotenv", "filelock", "huggingface_hub", "tqdm", program="utils/download.py")
 
-from utils.config.data_root import data_root
 from utils.config.environment import at_home, chosen_folder, load_dotenv_files
 from utils.dataset.hub import DEFAULT_REVISION
 from utils.dataset.inventory import take_inventory
@@ -51,6 +50,7 @@ from utils.dataset.steps import (
     say_aside,
 )
 from utils.errors import UserError
+from utils.images import data_root
 from utils.scoring.streams import outlive_readers
 
 DOWNLOAD_COMMAND = "LMUData=<folder> python utils/download.py"

@@ -11,7 +11,7 @@ import os
 import struct
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from utils.contracts import WH
+from utils.errors import UserError
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -30,6 +31,61 @@ MIME_BY_FORMAT = {
     "PNG": "image/png", "JPEG": "image/jpeg", "MPO": "image/jpeg", "WEBP": "image/webp",
     "GIF": "image/gif", "BMP": "image/bmp", "TIFF": "image/tiff",
 }  # fmt: skip
+
+
+def at_home(path: str | Path) -> Path:
+    """A path with `~` and `~user` as the folders they stand for.
+
+    Without such a user it stays as it is, and there is no such folder: for what is only read.
+    """
+    return Path(os.path.expanduser(path))  # noqa: PTH111 (Path's own raises a RuntimeError)
+
+
+def chosen_folder(given: str | Path, *, by: str) -> Path:
+    """The same for a folder that may be made, which must not end up as one named `~user`.
+
+    Args:
+        by: the option or variable that names the folder.
+
+    Raises:
+        UserError: there is no such user.
+    """
+    folder = at_home(given)
+    first = folder.parts[0] if folder.parts else ""
+    if not first.startswith("~"):
+        return folder
+    whose = f"no user {first[1:]}" if first[1:] else "no home folder of yours known"
+    raise UserError(f"{by} {given}: there is {whose}; write the folder in full")
+
+
+def data_root() -> Path:
+    """The folder that holds `MMBench-GUI/`.
+
+    Raises:
+        UserError: it lies in the home of nobody.
+    """
+    return chosen_folder(os.environ.get("LMUData") or "~/LMUData", by="LMUData")  # noqa: SIM112
+
+
+def image_root() -> Path:
+    """The folder that holds `os_windows/`, `os_mac/`, ...; `IMAGE_ROOT_DIR` only if it exists.
+
+    Raises:
+        UserError: the data root lies in the home of nobody.
+    """
+    moved = os.environ.get("IMAGE_ROOT_DIR")
+    if moved and at_home(moved).is_dir():
+        return at_home(moved)
+    return data_root() / "MMBench-GUI" / "offline_images"
+
+
+def image_path_of(line: Mapping[str, Any]) -> str:
+    """Full path of a line's image, as an image message needs it; an absolute one stays.
+
+    Raises:
+        KeyError: the line has no `image_path`.
+    """
+    return str(image_root() / line["image_path"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ def test_the_aguvis_prompt_names_the_recipient_and_adds_no_system_message(datase
 
 
 def test_the_image_folder_is_looked_up_when_it_is_needed(tmp_path, monkeypatch):
-    from utils.config.data_root import image_path_of
+    from utils.images import image_path_of
 
     line = {"image_path": "os_web/a.png"}
     moved = tmp_path / "moved"

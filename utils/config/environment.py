@@ -8,6 +8,8 @@ from typing import Any
 
 from utils import PROJECT
 from utils.errors import UserError
+from utils.images import at_home as at_home
+from utils.images import chosen_folder as chosen_folder
 
 TEMPLATE = "L2_USER_PROMPT"
 
@@ -50,31 +52,6 @@ def _line(file: Path) -> str:
         line = error.object.count(b"\n", 0, error.start) + 1
         return f" (line {line})"
     return ""
-
-
-def at_home(path: str | Path) -> Path:
-    """A path with `~` and `~user` as the folders they stand for.
-
-    Without such a user it stays as it is, and there is no such folder: for what is only read.
-    """
-    return Path(os.path.expanduser(path))  # noqa: PTH111 (Path's own raises a RuntimeError)
-
-
-def chosen_folder(given: str | Path, *, by: str) -> Path:
-    """The same for a folder that may be made, which must not end up as one named `~user`.
-
-    Args:
-        by: the option or variable that names the folder.
-
-    Raises:
-        UserError: there is no such user.
-    """
-    folder = at_home(given)
-    first = folder.parts[0] if folder.parts else ""
-    if not first.startswith("~"):
-        return folder
-    whose = f"no user {first[1:]}" if first[1:] else "no home folder of yours known"
-    raise UserError(f"{by} {given}: there is {whose}; write the folder in full")
 
 
 def is_set(name: str) -> bool:

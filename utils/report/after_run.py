@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from utils.config.data_root import image_root
+from utils.images import image_root
 from utils.plan import Plan
 from utils.report.build import build_report
 from utils.report.pictures import CACHE_FOLDER

@@ -40,12 +40,11 @@ from pathlib import Path
 from typing import Any
 
 from utils import PROJECT
-from utils.config.data_root import data_root, image_root
 from utils.config.text import names_in
 from utils.contracts import Record, turn_key
 from utils.errors import StopRun, UserError
 from utils.functions.fingerprints import code_digest
-from utils.images import content_digest
+from utils.images import content_digest, data_root, image_root
 from utils.import_utils import resolve
 from utils.plan import Plan
 from utils.runs.finished import MANIFEST_NAME, PARTIAL_MANIFEST_NAME, read_if_whole
