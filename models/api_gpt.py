@@ -14,9 +14,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from utils.contracts import Line, Message, Point
-from utils.images import image_path_of
-from utils.misc import parser_answers_into_option, parser_response_into_coordinates
+from models.base import (
+    Line,
+    Message,
+    Point,
+    image_path_of,
+    parser_answers_into_option,
+    parser_response_into_coordinates,
+)
 
 GROUNDING_PROMPT = """\
 Find one element in this screenshot: the one to click for the following task.

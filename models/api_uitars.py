@@ -17,11 +17,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from utils.contracts import Line, Message, Point
-from utils.coordinates import model_grid_wh, px_to_frac
-from utils.errors import UserError
-from utils.images import image_path_of
-from utils.misc import parser_answers_into_option
+from models.base import (
+    Line,
+    Message,
+    Point,
+    UserError,
+    image_path_of,
+    model_grid_wh,
+    parser_answers_into_option,
+    px_to_frac,
+)
 
 
 def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:

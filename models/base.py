@@ -1,8 +1,7 @@
-"""The two model wrappers and their default functions, in one place for people who write models.
+"""The one door for people who write models; the examples beside this file import from here only.
 
-`APIModelWrapper` asks an OpenAI-style server, `LocalModelWrapper` a transformers checkpoint in this
-process. To add a model, copy one of the example files beside this one; the wrappers stay as they
-are.
+To add a model, copy the example that is nearest to yours and keep what differs from the defaults.
+What stands in `wrappers/` is machinery that stays as it is. Nothing here imports torch or openai.
 """
 
 from models.wrappers.api.wrapper import APIModelWrapper
@@ -12,19 +11,35 @@ from models.wrappers.api.wrapper import (
 from models.wrappers.api.wrapper import (
     default_preprocess_function as default_api_preprocess_function,
 )
+from models.wrappers.custom import CustomModelWrapper
+from models.wrappers.local.defaults import (
+    default_postprocess_function,
+    default_preprocess_function,
+    model_inputs,
+    turns_of,
+)
 from models.wrappers.local.wrapper import LocalModelWrapper
-from models.wrappers.local.wrapper import (
-    default_postprocess_function as default_local_postprocess_function,
+from models.wrappers.vllm.wrapper import VllmModelWrapper
+from utils.contracts import Line, Message, Point
+from utils.coordinates import (
+    UITARS_MAX_PIXELS,
+    UITARS_MIN_PIXELS,
+    frac_to_px,
+    model_grid_wh,
+    px_to_frac,
+    read_size,
+    smart_resize,
 )
-from models.wrappers.local.wrapper import (
-    default_preprocess_function as default_local_preprocess_function,
-)
+from utils.errors import UserError
+from utils.images import image_path_of
+from utils.misc import cut_reply, parser_answers_into_option, parser_response_into_coordinates
+from utils.thinking import after_thinking
 
 __all__ = [
-    "APIModelWrapper",
-    "LocalModelWrapper",
-    "default_api_postprocess_function",
-    "default_api_preprocess_function",
-    "default_local_postprocess_function",
-    "default_local_preprocess_function",
-]
+    "UITARS_MAX_PIXELS", "UITARS_MIN_PIXELS", "APIModelWrapper", "CustomModelWrapper", "Line",
+    "LocalModelWrapper", "Message", "Point", "UserError", "VllmModelWrapper", "after_thinking",
+    "cut_reply", "default_api_postprocess_function", "default_api_preprocess_function",
+    "default_postprocess_function", "default_preprocess_function", "frac_to_px", "image_path_of",
+    "model_grid_wh", "model_inputs", "parser_answers_into_option",
+    "parser_response_into_coordinates", "px_to_frac", "read_size", "smart_resize", "turns_of",
+]  # fmt: skip

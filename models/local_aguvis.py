@@ -17,13 +17,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from models.wrappers.local.wrapper import (
+from models.base import (
+    Message,
+    Point,
+    cut_reply,
     default_postprocess_function,
     model_inputs,
+    parser_answers_into_option,
+    parser_response_into_coordinates,
     turns_of,
 )
-from utils.contracts import Message, Point
-from utils.misc import cut_reply, parser_answers_into_option, parser_response_into_coordinates
 
 MIN_PIXELS = 200704
 MAX_PIXELS = 937664  # "720P"

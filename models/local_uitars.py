@@ -18,12 +18,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from models.wrappers.local.wrapper import default_postprocess_function, default_preprocess_function
-from utils.contracts import Line, Message, Point
-from utils.coordinates import UITARS_MAX_PIXELS, UITARS_MIN_PIXELS, model_grid_wh, px_to_frac
-from utils.errors import UserError
-from utils.images import image_path_of
-from utils.misc import parser_answers_into_option
+from models.base import (
+    UITARS_MAX_PIXELS,
+    UITARS_MIN_PIXELS,
+    Line,
+    Message,
+    Point,
+    UserError,
+    default_postprocess_function,
+    default_preprocess_function,
+    image_path_of,
+    model_grid_wh,
+    parser_answers_into_option,
+    px_to_frac,
+)
 
 
 def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:

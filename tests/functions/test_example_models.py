@@ -1,5 +1,6 @@
 """The example model files: their prompts and parsers, against the reference and the departures."""
 
+import ast
 import importlib
 import json
 import subprocess
@@ -179,12 +180,24 @@ def test_the_image_folder_is_looked_up_when_it_is_needed(tmp_path, monkeypatch):
 
 def test_example_files_import_nothing_heavy():
     names = ", ".join(module.__name__ for module in MODULES)
-    code = f"import sys, {names}; print(sorted({{'torch', 'transformers'}} & set(sys.modules)))"
+    code = f"import sys, {names}; print(sorted({{'torch', 'transformers', 'openai'}} & set(sys.modules)))"
     root = Path(__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_of_the_program_an_example_imports_the_one_door_only(module):
+    tree = ast.parse(Path(module.__file__).read_text("utf-8"))
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    imported |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import)
+                 for name in node.names}  # fmt: skip
+
+    assert {name for name in imported if name.partition(".")[0] in ("models", "utils")} == {
+        "models.base"
+    }
 
 
 @pytest.mark.parametrize("module", MODULES, ids=name_of)
