@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 if __name__ == "__main__":  # ahead of the imports that would end in a traceback
-    from utils.ready import stop_unless_ready
+    from utils.errors import stop_unless_ready
 
     stop_unless_ready("jinja2", "numpy", program="compare.py")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 if __name__ == "__main__":  # ahead of the imports that would end in a traceback
-    from utils.ready import stop_unless_ready
+    from utils.errors import stop_unless_ready
 
     stop_unless_ready(
         "PIL", "blake3", "dotenv", "filelock", "numpy", "pybase64", "pydantic", "tqdm",
@@ -55,9 +55,15 @@ from utils.engine.ranks.who import (
     rank_of,
     speak_of_errors_only,
 )
-from utils.errors import UserError
+from utils.errors import (
+    DONE,
+    INTERRUPTED,
+    NOTHING_RUN,
+    SOME_FAILED,
+    UserError,
+    problem_report,
+)
 from utils.evaluation import evaluate_model, questions_of, take_part
-from utils.exit_codes import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED
 from utils.images import data_root, image_root
 from utils.import_utils import check_reference, parse_caller, resolve
 from utils.inference_tools import Interrupted
@@ -91,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         load_dotenv_files()
     except UserError as error:
-        print(console.problem_report(error.problems), file=sys.stderr)
+        print(problem_report(error.problems), file=sys.stderr)
         return NOTHING_RUN
     options = parse_arguments(arguments)
     end_like_ctrl_c()
@@ -105,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plan, *others = plans_of(options, rank)
     except UserError as error:
         if not rank_0_speaks(rank):
-            print(console.problem_report(error.problems), file=sys.stderr)
+            print(problem_report(error.problems), file=sys.stderr)
         return NOTHING_RUN
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -122,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return INTERRUPTED
     except UserError as error:
-        print(console.problem_report(error.problems, ran=True), file=sys.stderr)
+        print(problem_report(error.problems, ran=True), file=sys.stderr)
         return SOME_FAILED
 
 
@@ -300,7 +306,7 @@ def check(plan: Plan) -> int:
             problems += [f'model "{name}": {problem}' for problem in found]
     print("\n".join(console.render_left_out(plan.bad_samples, has_log=False)), end="")
     if problems:
-        print(console.problem_report(problems, ran=pinged), file=sys.stderr)
+        print(problem_report(problems, ran=pinged), file=sys.stderr)
         return NOTHING_RUN
     print("\nNo problems." + ("" if pinged else " Nothing was asked."))
     return DONE
@@ -373,12 +379,12 @@ def follow(plan: Plan, group: Group) -> int:
         try:
             take_part(plan, name, model, group)
         except GivenUp as late:  # no failure: torchrun would end the run of the others
-            print(console.problem_report(late.problems, ran=True), file=sys.stderr)
+            print(problem_report(late.problems, ran=True), file=sys.stderr)
             return DONE
         except GroupLost:
             raise
         except UserError as error:  # the same model may work on other ranks, another one here
-            print(console.problem_report(error.problems, ran=True), file=sys.stderr)
+            print(problem_report(error.problems, ran=True), file=sys.stderr)
             tell_failure(group, name)
             code = SOME_FAILED
         finally:

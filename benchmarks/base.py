@@ -28,6 +28,7 @@ from utils.contracts import (
     Sizes,
     UserFunctionError,
 )
+from utils.errors import printable
 from utils.functions.calling import call_user_function, private_copy
 from utils.functions.fingerprints import digest
 from utils.images import read_header
@@ -130,11 +131,11 @@ class Benchmark(ABC):
         where = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
         if row["image_path"] is None:
             return BadSample(where, "", "picture missing: image_path and platform must be texts")
-        picture, image = _printable(row["image_path"]), self.image_root / str(row["image_path"])
+        picture, image = printable(row["image_path"]), self.image_root / str(row["image_path"])
         try:
             file_wh = read_header(image).wh
         except FileNotFoundError:
-            missing = f"picture missing: {_printable(str(image))}"
+            missing = f"picture missing: {printable(str(image))}"
             return BadSample(where, picture, missing, is_picture=True)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             return BadSample(where, picture, f"picture unreadable: {error}", is_picture=True)
@@ -276,11 +277,6 @@ def platform_path(row: Mapping[str, Any]) -> str | None:
     if not isinstance(path, str) or not isinstance(platform, str):
         return None
     return path if path.startswith(f"{platform}/") else f"{platform}/{path}"
-
-
-def _printable(text: str) -> str:
-    """A text from a file, fit for a terminal: control characters escaped, so one line."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def _numbered(key: str, seen: Counter[str]) -> str:

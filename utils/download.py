@@ -29,7 +29,7 @@ if __package__ in (None, ""):
     sys.path[:] = [str(PROJECT_ROOT), *(e for e in sys.path if e != str(PROJECT_ROOT / "utils"))]
 
 if __name__ == "__main__":  # ahead of the imports that would end in a traceback
-    from utils.ready import stop_unless_ready
+    from utils.errors import stop_unless_ready
 
     stop_unless_ready("dotenv", "filelock", "huggingface_hub", "tqdm", program="utils/download.py")
 

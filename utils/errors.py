@@ -1,12 +1,24 @@
-"""The errors that a user can cause, and how they read.
+"""Errors that a user can cause, how they read, and the exit codes.
 
 UserError                 one or more problems, each with its place; exit code 2, no traceback
 └── StopRun               the run stopped on purpose, all answers are kept; code 1
+
+The standard library only, in words that older Pythons read: a program checks its Python with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from importlib.util import find_spec
+
+DONE, SOME_FAILED, NOTHING_RUN, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes of `evaluate.py`."""
+
+_OLDEST_PYTHON = (3, 11)
+DISTRIBUTIONS = {"PIL": "pillow", "dotenv": "python-dotenv"}
+"""What pip calls a package, where that is not the name it is imported by."""
 
 
 class UserError(Exception):
@@ -25,3 +37,64 @@ class UserError(Exception):
 
 class StopRun(UserError):
     """The run cannot go on (a wrong key, a full disk, a user function that always fails)."""
+
+
+def problem_report(problems: Sequence[str], *, ran: bool = False) -> str:
+    """All problems, one a line, and what follows from them."""
+    count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}."
+    return "\n".join([*problems, count if ran else f"{count} Nothing was run."])
+
+
+def likeness(word: str, other: str) -> float:
+    """How alike two names are, 0 to 1; case, dashes and underscores make no difference."""
+    left, right = (each.lower().replace("-", "").replace("_", "") for each in (word, other))
+    return SequenceMatcher(None, left, right, autojunk=False).ratio()
+
+
+def nearest(word: str, known: Iterable[str], at_least: float = 0.7) -> str | None:
+    """The known name that `word` was probably meant as, or None."""
+    best = max(known, key=lambda name: likeness(word, name), default=None)
+    return best if best is not None and likeness(word, best) >= at_least else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean "x"?`, or nothing."""
+    best = nearest(word, known)
+    return f'; did you mean "{best}"?' if best is not None else ""
+
+
+def listed(names: Sequence[str], limit: int = 12) -> str:
+    """`"a", "b", "c"`, cut after `limit` names with the number of those left out."""
+    shown = ", ".join(f'"{name}"' for name in names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
+
+
+def printable(text: str) -> str:
+    """A text of somebody else's, fit for a terminal: control characters as escapes, one line."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def stop_unless_ready(*packages: str, program: str) -> None:
+    """Ends the process with one line and code 2 where an import would end it with a traceback.
+
+    Args:
+        packages: what the program cannot do without, by the names they are imported by.
+        program: its name, for the message.
+    """
+    missing = [DISTRIBUTIONS.get(name, name) for name in packages if find_spec(name) is None]
+    activate = "ctivate the environment (. .venv/bin/activate)"
+    if tuple(sys.version_info[:2]) < _OLDEST_PYTHON:
+        needed, this = (".".join(map(str, v)) for v in (_OLDEST_PYTHON, sys.version_info[:3]))
+        problem = (
+            f"needs Python {needed} or newer, and this is {this} ({sys.executable}). A{activate} "
+            f"or make one: make demo PYTHON=python{needed}"
+        )
+    elif missing:
+        problem = (
+            f"this Python ({sys.executable}) lacks {', '.join(sorted(missing))}. A{activate} or "
+            "fill this one: pip install -r requirements/core.txt"
+        )
+    else:
+        return
+    sys.stderr.write(f"{program}: {problem}. Nothing was run.\n")
+    sys.exit(NOTHING_RUN)

@@ -18,7 +18,7 @@ from utils.engine.ranks.group import Group
 from utils.engine.ranks.logs import merge_leftovers, open_rank_log
 from utils.engine.ranks.runs import FollowersPart, LeadersPart, share_samples
 from utils.engine.retry_policy import Policy
-from utils.exit_codes import DONE, SOME_FAILED
+from utils.errors import DONE, SOME_FAILED
 from utils.functions.prompting import prompt_builder
 from utils.import_utils import resolve
 from utils.inference_tools import Engine, EngineSettings, Progress

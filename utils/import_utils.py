@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from utils import PROJECT
-from utils.errors import UserError
+from utils.errors import UserError, did_you_mean, likeness, listed
 from utils.functions.signatures import (
     FunctionRef,
     Kind,
@@ -28,7 +28,6 @@ from utils.functions.signatures import (
     parse_caller,
     signature_problem,
 )
-from utils.spelling import did_you_mean, edits, listed
 
 __all__ = [
     "FunctionRef", "Kind", "ParseCall", "call_parse", "check_reference", "custom_arguments",
@@ -178,7 +177,7 @@ def _has(owner: Any, wanted: str = "") -> str:
         and getattr(getattr(value, "__func__", value), "__module__", None) == module_name
     ]
     if wanted and len(names) > 8:
-        names.sort(key=lambda name: edits(name, wanted))
+        names.sort(key=lambda name: -likeness(name, wanted))
     return f"; it has {listed(names, 8)}" if names else ""
 
 

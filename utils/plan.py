@@ -11,8 +11,8 @@ from utils.config.options import Options
 from utils.config.read import RunConfig
 from utils.config.secret_filter import SecretFilter
 from utils.contracts import ModelWrapper
+from utils.errors import problem_report
 from utils.runs.folder import RunFolder
-from utils.scoring import console
 
 
 class DataSet(Protocol):
@@ -59,7 +59,7 @@ class Plan:
         """Notes why a combination of model and data set cannot go on; the others do."""
         self.stopped += problems
         if self.shows_problems:
-            print(console.problem_report(problems, ran=True), file=sys.stderr)
+            print(problem_report(problems, ran=True), file=sys.stderr)
 
     @property
     def bad_samples(self) -> list[str]:

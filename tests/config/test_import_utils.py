@@ -186,7 +186,7 @@ def test_the_project_is_importable_from_any_folder(tmp_path: Path) -> None:
     code = (
         f"import importlib.util, sys; here = {str(PROJECT_ROOT)!r}\n"
         "sys.path.insert(0, here); from utils.import_utils import resolve; sys.path.remove(here)\n"
-        "print(resolve('utils.spelling.edits', role='x')('ab', 'ba'))\n"
+        "print(resolve('utils.errors.likeness', role='x')('ab', 'ba'))\n"
         "from utils.import_utils import check_reference, FunctionRef\n"
         "print(resolve('utils.errors.UserError', role='x').__name__)"
     )
@@ -195,7 +195,7 @@ def test_the_project_is_importable_from_any_folder(tmp_path: Path) -> None:
         [sys.executable, "-c", code],
         cwd=tmp_path, env=environ, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert run.stdout.split() == ["1", "UserError"]
+    assert run.stdout.split() == ["0.5", "UserError"]
 
 
 # ---- signatures ----------------------------------------------------------------------------------

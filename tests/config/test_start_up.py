@@ -14,7 +14,7 @@ from tests.support.mock_server import MockServer
 from tests.support.runs import PICTURES, PROJECT, Finished
 from tests.support.stage import API, BOTH, L2, Stage, right_answers
 from utils.config.options import parse_arguments
-from utils.ready import DISTRIBUTIONS
+from utils.errors import DISTRIBUTIONS
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_a_python_that_is_too_old_is_told_so_before_anything_else(tmp_path, prog
     assert len(result.output.splitlines()) == 1
 
 
-@pytest.mark.parametrize("file", [*PROGRAMS, "utils/__init__.py", "utils/ready.py"])
+@pytest.mark.parametrize("file", [*PROGRAMS, "utils/__init__.py", "utils/errors.py"])
 def test_an_old_python_can_read_the_files_that_tell_it_so(file):
     ast.parse((PROJECT / file).read_text("utf-8"), feature_version=(3, 8))
 

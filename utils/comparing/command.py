@@ -18,8 +18,7 @@ from utils.comparing.published import read_published
 from utils.comparing.runs import read_runs
 from utils.comparing.text import as_text
 from utils.config.environment import chosen_folder
-from utils.errors import UserError
-from utils.exit_codes import DONE, NOTHING_RUN, SOME_FAILED
+from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError
 from utils.scoring.streams import outlive_readers
 
 DEFAULT_OUTPUT = "./comparison"

@@ -11,7 +11,7 @@ from utils.comparing.pairing import Difference, PairOfRuns, pairs_of
 from utils.comparing.published import Published
 from utils.comparing.runs import ComparedRun
 from utils.contracts import Facts
-from utils.errors import UserError
+from utils.errors import UserError, printable
 from utils.protocol import PLATFORM_LABELS
 
 _HOW_TO_READ = (
@@ -157,6 +157,5 @@ def read_as_text(facts: Facts) -> str:
 
 def one_line(text: str, width: int) -> str:
     """A text in one line, control characters as escapes, cut with an ellipsis."""
-    flat = " ".join(text.split())
-    flat = "".join(char if char.isprintable() else repr(char)[1:-1] for char in flat)
+    flat = printable(" ".join(text.split()))
     return flat if len(flat) <= width else flat[: width - 1] + "…"

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from utils.errors import UserError
-from utils.spelling import did_you_mean, nearest
+from utils.errors import UserError, did_you_mean, nearest
 
 PLACEHOLDER_KEY = "api_key_placeholder"
 """Sent where no key is given: local servers want some key, whatever it is."""

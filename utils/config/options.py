@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from utils.config.environment import chosen_folder
-from utils.errors import UserError
-from utils.exit_codes import NOTHING_RUN
-from utils.spelling import did_you_mean
+from utils.errors import NOTHING_RUN, UserError, did_you_mean
 
 DEFAULT_WORK_DIR = "./outputs"
 

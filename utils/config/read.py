@@ -18,9 +18,8 @@ from utils.config.rules import Finding, kind_of
 from utils.config.schema import IMP_TYPES, DataEntry, ModelEntry, RunConfig, validate
 from utils.config.secret_filter import SecretFilter, mask_config
 from utils.config.text import ConfigTextError, PlainConfig, key_path, read_plain
-from utils.errors import UserError
+from utils.errors import UserError, did_you_mean, listed
 from utils.import_utils import FunctionRef, Kind, path_problem
-from utils.spelling import did_you_mean, listed
 
 __all__ = [
     "ConfigReading", "DataEntry", "FunctionRef", "ModelEntry", "RunConfig", "read_config",

@@ -14,14 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from utils.config import serve_args
-from utils.spelling import did_you_mean, edits, listed
+from utils.errors import did_you_mean, listed, nearest
 
 Path = tuple[str | int, ...]
 Finding = tuple[Path, str]
 
 RESERVED_KWARGS = ("dataset_name", "input_length")
 _LOCAL_ONLY = ("generate_function", "device_map", "dtype", "attn_implementation", "batch_size")
-_DISTANT_TYPING_ERROR = 8  # from this length on two edits in a key are a typing error, not a name
 
 _ANOTHER_NAME = {
     "max_new_tokens": "max_tokens",
@@ -142,20 +141,8 @@ def kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _nearly(name: str) -> str | None:
     """The key of ours that `name` is a typing error of; other keys belong to the user."""
-    for known in (*_KWARGS, *RESERVED_KWARGS):
-        if _squeezed(name) == _squeezed(known):
-            return known
-        distance = edits(name, known)
-        # Two edits only behind an equal first letter: "image_size" is meant as "img_size", but
-        # "file_format" and "img_pixels" are names of somebody's own.
-        far = len(known) >= _DISTANT_TYPING_ERROR and name[:1] == known[:1]
-        if distance <= (2 if far else 1):
-            return known
-    return None
-
-
-def _squeezed(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")
+    alike = (key for key in (*_KWARGS, *RESERVED_KWARGS) if key[0] == name[:1].lower())
+    return nearest(name, alike, 0.85)
 
 
 # ---- generate_cfg --------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from utils.config import rules, serve_args
 from utils.config.rules import Finding, is_whole, kind_of
 from utils.contracts import DTYPES
-from utils.spelling import did_you_mean, listed
+from utils.errors import did_you_mean, listed
 
 IMP_TYPES = ("openai", "api", "transformers", "custom", "vllm")
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from utils.config.rules import KWARGS_READ
-from utils.errors import UserError
-from utils.spelling import listed
+from utils.errors import UserError, listed
 
 Kind = Literal["prompt", "preprocess", "postprocess", "parse", "custom-class"]
 ParseCall = Callable[[str, Mapping[str, Any]], Any]

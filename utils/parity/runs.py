@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from utils.contracts import Facts
-from utils.errors import UserError
-from utils.exit_codes import DONE, SOME_FAILED
+from utils.errors import DONE, SOME_FAILED, UserError
 from utils.parity.causes import explained
 from utils.parity.sides import Side
 from utils.parity.table import render, write_csv

@@ -11,11 +11,10 @@ from typing import Any
 
 from utils.config.options import Options, read_arguments
 from utils.config.secret_filter import FilteredStream
-from utils.errors import UserError
+from utils.errors import UserError, did_you_mean
 from utils.plan import Plan
 from utils.runs.finished import scored_files
 from utils.runs.run_results import RunResults, results_in
-from utils.spelling import did_you_mean
 
 # What makes no results, or is the call itself.
 _NO_OPTIONS = ("config", "check", "ping", "parity", "compare", "arguments")

@@ -209,9 +209,3 @@ def render_summary(
     if len(most) > MOST_ERRORS:
         lines.append(f"and {len(most) - MOST_ERRORS} other kinds of errors; the log has them all")
     return lines
-
-
-def problem_report(problems: Sequence[str], *, ran: bool = False) -> str:
-    """All problems, one a line, and what follows from them."""
-    count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}."
-    return "\n".join([*problems, count if ran else f"{count} Nothing was run."])

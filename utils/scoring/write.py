@@ -9,8 +9,7 @@ from functools import partial
 from utils.config.environment import is_set
 from utils.contracts import ModelWrapper
 from utils.engine.ranks.logs import merge_newest_run
-from utils.errors import StopRun, UserError
-from utils.exit_codes import DONE, SOME_FAILED
+from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.plan import Plan
 from utils.runs import coverage
 from utils.runs.folder import RunFolder, logs_by_age

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from utils.spelling import did_you_mean, edits, nearest
+from utils.errors import did_you_mean, nearest
 
 Rule = tuple[Callable[[Any], bool], str]
 
@@ -18,7 +18,7 @@ LIBRARY_LIMIT = 20
 """New tokens where neither the config nor the checkpoint sets a limit (transformers 5)."""
 
 _FLOATS = ("temperature", "repetition_penalty", "encoder_repetition_penalty", "length_penalty")
-_FAR = 2  # edits up to which an unknown name is a typing error, not a name of the model's own
+_CLOSE = 0.85  # an unknown name less like a known one is the model's own
 
 
 def _is_whole(value: Any) -> bool:
@@ -133,8 +133,7 @@ def argument_problems(generate_cfg: Mapping[str, Any]) -> list[str]:
 
 
 def _typing_error_of(name: str) -> str | None:
-    best = nearest(name, sorted(GENERATION_SETTINGS))
-    return best if best is not None and edits(name, best) <= _FAR else None
+    return nearest(name, sorted(GENERATION_SETTINGS), _CLOSE)
 
 
 def unknown_arguments(
