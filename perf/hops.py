@@ -1,0 +1,101 @@
+"""What one more L2 sample costs in functions, modules and calls of this program.
+
+python -m perf.hops [--samples 40] [--list]
+
+Runs N and N + 1 samples against the mock server, in this process, and counts every call of the
+program's own functions. What the larger run calls more often is what the sample passes through.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import evaluate
+from perf.api_engine import DATASET, PROJECT
+from perf.scale import make_data
+
+ROOMS = tuple(str(PROJECT / name) for name in ("evaluate.py", "benchmarks", "models", "utils"))
+INLINE = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")  # parts of a function
+Function = tuple[str, str]
+"""Module and qualified name."""
+
+
+@contextlib.contextmanager
+def counted() -> Iterator[Counter[Function]]:
+    """Counts the calls of the program's functions in all threads that are started within."""
+    calls: Counter[Function] = Counter()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(ROOMS) and code.co_name not in INLINE:
+            module = Path(code.co_filename).relative_to(PROJECT)
+            calls[str(module), code.co_qualname] += 1
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def calls_of(samples: int, url: str, folder: Path) -> Counter[Function]:
+    """The calls of one run over so many samples, one request at a time."""
+    data = make_data(folder / f"data{samples}", samples)
+    config = folder / "config.json"
+    config.write_text(
+        f'{{"model": {{"m": {{"model_path": "{url}?api_key=none&model=mock"}}}},'
+        f' "data": {{"{DATASET}": {{"mode": "all"}}}}}}'
+    )
+    os.environ["LMUData"] = str(data)  # noqa: SIM112
+    work_dir = tempfile.mkdtemp(dir=folder)
+    arguments = ["--config", str(config), "--work-dir", work_dir, "--api-nproc", "1"]
+    quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
+    with quiet[0], quiet[1], counted() as calls:
+        code = evaluate.main([*arguments, "--no-report"])
+    assert code == 0, f"the run ended with {code}"
+    return calls
+
+
+def main() -> None:
+    """Prints the three figures, and with --list the functions."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--samples", type=int, default=40)
+    parser.add_argument("--list", action="store_true")
+    given = parser.parse_args()
+    command = [sys.executable, "-m", "perf.mock_server"]
+    with (
+        tempfile.TemporaryDirectory() as name,
+        subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as server,
+    ):
+        assert server.stdout is not None
+        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
+        try:
+            calls_of(2, url, Path(name))  # what is imported and made once
+            before = calls_of(given.samples, url, Path(name))
+            after = calls_of(given.samples + 1, url, Path(name))
+        finally:
+            server.kill()
+    more = after - before
+    modules = {module for module, _ in more}
+    print(f"{len(more)} functions in {len(modules)} modules, {more.total()} calls")
+    if given.list:
+        for (module, function), count in sorted(more.items()):
+            print(f"{count:5} {module} {function}")
+
+
+if __name__ == "__main__":
+    main()
