@@ -70,13 +70,18 @@ from utils.inference_tools import Interrupted
 from utils.parity.runs import compare_plans, two_plans
 from utils.parity.sides import Side, side_of
 from utils.plan import Plan
+from utils.runs.finished import (
+    RunResults,
+    errors_for_callers,
+    load_run,
+    options_of,
+    results_written,
+)
 from utils.runs.folder import (
     RunFolder,
     name_collisions,
     work_dir_problems,
 )
-from utils.runs.python_calls import errors_for_callers, options_of, results_of
-from utils.runs.run_results import RunResults, load_run
 from utils.scoring import console
 from utils.scoring.streams import outlive_readers
 from utils.scoring.write import scorer_of
@@ -157,7 +162,15 @@ def run(config: str | Path, **options: Any) -> list[RunResults]:
         plan = prepare(options_of(config, options))
         plan.shows_problems = False
         evaluate(plan)
-        return results_of(plan)
+        if plan.stopped:  # all else was written and can be loaded
+            kept = [str(folder.path) for folder in plan.written if folder.path.exists()]
+            where = f"What was answered is kept: {', '.join(kept)}" if kept else ""
+            raise UserError([*plan.stopped, *filter(None, [where])])
+        has_scored = plan.options.mode != "infer"
+        return [
+            results_written(folder.path, folder.model, datasets if has_scored else ())
+            for folder, datasets in plan.written.items()
+        ]
 
 
 # -- before the run -------------------------------------------------------------------------------

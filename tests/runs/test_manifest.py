@@ -17,9 +17,9 @@ from tests.support.runs import api_model, evaluate, make_data, run_folder
 from utils.errors import StopRun
 from utils.images import content_digest
 from utils.runs import manifest
+from utils.runs.finished import load_run
 from utils.runs.folder import RunFolder
 from utils.runs.manifest import pictures_digest, write_manifests
-from utils.runs.run_results import load_run
 from utils.runs.surroundings import environment, git_state, hardware
 from utils.scoring.sheets import write_json
 

@@ -14,7 +14,7 @@ from tests.support import runs
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
 from tests.support.mock_server import MockServer, Reply
 from utils.errors import UserError
-from utils.runs.run_results import SAMPLE_COLUMNS, load_run
+from utils.runs.finished import SAMPLE_COLUMNS, load_run
 
 KEY = "test-key-123456"
 

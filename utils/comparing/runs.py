@@ -11,8 +11,7 @@ from typing import Any
 from utils.contracts import Facts, Status
 from utils.errors import UserError
 from utils.functions.fingerprints import digest
-from utils.runs.finished import ScoredFiles, find_run, read_manifest, scored_files
-from utils.scoring.samples import open_samples
+from utils.runs.finished import ScoredFiles, find_run, open_samples, read_manifest, scored_files
 
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
 
@@ -180,7 +179,7 @@ def _read(label: str, model: str, folder: Path, files: Mapping[str, ScoredFiles]
         with open_samples(each.samples) as (_, rows):
             outcomes = {facts["key"]: _outcome(facts) for facts in rows}
         sets[name] = ScoredSet(each, outcomes, each.scores, each.analysis)
-    return ComparedRun(label, model, _shown(folder), sets, read_manifest(folder, files))
+    return ComparedRun(label, model, _shown(folder), sets, read_manifest(folder))
 
 
 def _outcome(facts: Facts) -> Outcome:

@@ -12,8 +12,8 @@ from utils.parity.causes import explained
 from utils.parity.sides import Side
 from utils.parity.table import render, write_csv
 from utils.plan import Plan
+from utils.runs.finished import SAMPLES_SUFFIX, open_samples
 from utils.runs.folder import RunFolder, logs_by_age, newest_of, safe_name
-from utils.scoring.samples import SAMPLES_SUFFIX, open_samples
 
 
 def two_plans(plan: Plan, other: Plan, wanted: Sequence[str]) -> list[Plan]:

@@ -17,8 +17,13 @@ from utils.contracts import Facts
 from utils.report.data_files import Chunks, Hide, as_script
 from utils.report.pictures import Pictures, ViewImage, place
 from utils.report.privacy import path_hider, shown_name, without_absolute_paths
-from utils.runs.finished import ScoredFiles, read_if_whole, read_manifest, scored_files
-from utils.scoring.samples import open_samples
+from utils.runs.finished import (
+    ScoredFiles,
+    open_samples,
+    read_if_whole,
+    read_manifest,
+    scored_files,
+)
 from utils.scoring.sheets import to_json
 
 REPORT_FOLDER = "report"
@@ -160,7 +165,7 @@ def _write_data(
         summary["pictures"] = [
             _placed(name, made, report, embed_originals) for name, made in pictures.finished()
         ]
-    manifest = read_manifest(run_folder, shown, whole_only=False)
+    manifest = read_manifest(run_folder, whole_only=False)
     summary["manifest"] = without_absolute_paths(manifest) or None
     files.close(summary)
 

@@ -1,42 +1,58 @@
-"""What a finished run left in its folder: scored samples, analysis, scores, manifest.
+"""What a finished run left in its folder, for reports, comparisons and notebooks.
 
-Reports, comparisons and notebooks start from here; nothing of this runs a user's function or needs
-the data. A folder may hold a full and a partial set of files of a data set: a full run removes the
-partial set from before, so the partial one is a later `--limit`. A folder stands for the full one
-all the same: five samples that somebody tried out take no result of thousands away. Only what a
-call of `evaluate.run` returns, and what a run prints, is of the files that it has written itself.
+    from evaluate import load_run
+    run = load_run("outputs/my-model")
+    run.table("GUIElementGrounding")["value"].unstack()
+    run.samples.groupby(["dataset", "platform"], observed=True)["hit"].mean()
+
+Nothing here runs a user's function or needs the data; pandas is imported for the first frame. Where
+a folder holds full and partial files of a data set, it stands for the full ones.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+import sys
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from utils.errors import UserError
+from utils.config.environment import at_home
+from utils.config.options import Options, read_arguments
+from utils.config.secret_filter import FilteredStream
+from utils.contracts import Facts
+from utils.errors import UserError, did_you_mean
 from utils.runs.folder import last_start
-from utils.scoring.samples import SAMPLES_SUFFIX, open_samples
+from utils.runs.log import read_records
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MANIFEST_NAME, PARTIAL_MANIFEST_NAME = "manifest.json", "manifest_partial.json"
+SAMPLES_SUFFIX = "_samples.jsonl"
+SAMPLES_FORMAT = 1
+SAMPLE_COLUMNS = (
+    "dataset", "key", "index", "image", "platform", "app", "split", "kind", "text", "status",
+    "verdict", "hit", "prediction", "raw", "reasoning", "options", "answer", "chosen", "box_frac",
+    "point_frac", "file_wh", "sent_wh", "seen_wh", "finish_reason", "prompt_tokens",
+    "completion_tokens", "latency_s", "attempts", "asked_at", "error", "fingerprint", "prompt",
+)  # fmt: skip
+CELL_COLUMNS = ("value", "low", "high", "samples", "pictures")
+_SAMPLES_FILE = re.compile(r"(?P<stem>.+)_samples(?P<partial>_partial)?\.jsonl")
+_NO_OPTIONS = ("config", "check", "ping", "parity", "compare", "arguments")  # of `evaluate.run`
 
-_SAMPLES_FILE = re.compile(
-    rf"(?P<stem>.+){re.escape(SAMPLES_SUFFIX.removesuffix('.jsonl'))}(?P<partial>_partial)?\.jsonl"
-)
+
+# -- files ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredFiles:
-    """The derived files of one data set in a run's folder.
-
-    Attributes:
-        dataset, level, model: as the head of the samples file has them.
-        is_partial: they cover only a part (`--limit`, an unfinished run, one mode where a run over
-            all modes was finished in the same folder).
-        samples: one line each; see `utils.scoring.samples`.
-    """
+    """The derived files of one data set; the first three fields as the samples file has them."""
 
     dataset: str
     level: str
@@ -46,7 +62,7 @@ class ScoredFiles:
 
     @property
     def analysis_file(self) -> Path:
-        """Sections by name; a run from before there were any has none."""
+        """Tables and audits, by section."""
         return self._beside("analysis")
 
     @property
@@ -59,108 +75,74 @@ class ScoredFiles:
         """The score object; empty if its file is gone."""
         return read_json(self._beside("score")) or read_json(self._beside("scores"))
 
+    def facts(self) -> Iterator[Facts]:
+        """The samples in file order, one at a time."""
+        with open_samples(self.samples) as (_, rows):
+            yield from rows
+
     def _beside(self, kind: str) -> Path:
         found = _SAMPLES_FILE.fullmatch(self.samples.name)
         assert found is not None  # that is how the file was found
         return self.samples.with_name(f"{found['stem']}_{kind}{found['partial'] or ''}.json")
 
 
+@contextmanager
+def open_samples(path: Path) -> Iterator[tuple[Facts, Iterator[Facts]]]:
+    """The head of a samples file and its samples in file order, one at a time.
+
+    Raises:
+        UserError: the file is missing or none of this kind.
+    """
+    try:
+        records = (record for _, record in read_records(path))
+        head = next(records, {})
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if head.get("kind") != "head" or head.get("format") != SAMPLES_FORMAT:
+        raise UserError(f"{path}: is no samples file of this version; run --mode eval again")
+    yield head, records
+
+
 def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:
-    """The data sets that a run's folder has scored samples of, by name.
+    """The data sets that a run's folder has scored samples of, by name, in order of level.
 
     Args:
-        newest: of a full and a partial set the one that was written last, which is what a call
-            has just written; the full one otherwise.
+        newest: of a full and a partial set take the one that was written last.
 
     Raises:
         UserError: a samples file is of another version.
     """
     found: dict[str, ScoredFiles] = {}
-    names = [path for path in folder.glob("*.jsonl") if _SAMPLES_FILE.fullmatch(path.name)]
+    paths = [path for path in folder.glob("*.jsonl") if _SAMPLES_FILE.fullmatch(path.name)]
     if newest:
-        names.sort(key=lambda path: -path.stat().st_mtime_ns)
+        paths.sort(key=lambda path: -path.stat().st_mtime_ns)
     else:
-        names.sort(key=lambda path: (path.stem.endswith("_partial"), path.name))
-    for path in names:
+        paths.sort(key=lambda path: (path.stem.endswith("_partial"), path.name))
+    for path in paths:
         with open_samples(path) as (head, _):
-            files = ScoredFiles(
-                str(head["dataset"]), str(head["level"]), str(head["model"]),
-                bool(head["partial"]), path,
-            )  # fmt: skip
-        found.setdefault(files.dataset, files)
+            dataset, level, model = (str(head[name]) for name in ("dataset", "level", "model"))
+            files = ScoredFiles(dataset, level, model, bool(head["partial"]), path)
+        found.setdefault(dataset, files)
     return dict(sorted(found.items(), key=lambda item: item[1].level))
 
 
-def find_run(path: Path) -> Path:
-    """The folder of a run: `path` itself, or the newest run of the model whose folder it is.
+def read_manifest(folder: Path, *, whole_only: bool = True) -> dict[str, Any]:
+    """The manifest of a run's folder; empty for a run without one.
 
-    Raises:
-        UserError: there is none, or nothing in it was scored.
-    """
-    if not path.exists():
-        raise UserError(f"{path}: there is no such folder")
-    if not path.is_dir():
-        raise UserError(f"{path}: is a file; name the folder of the run")
-    if _has_samples(path):
-        # A model's folder may hold links to the newest files; the run itself lies below it.
-        runs = [run for run in _runs_below(path) if _has_samples(run)]
-        return max(runs, key=newest_start) if runs else path
-    runs = _runs_below(path)
-    scored = [run for run in runs if _has_samples(run)]
-    if scored:
-        return max(scored, key=newest_start)
-    if runs or newest_start(path):
-        raise UserError(
-            f"{path}: has a log but no scored samples; run evaluate.py with the same --config, "
-            "--work-dir and --mode eval, nothing is asked again"
-        )
-    models = [folder.name for folder in _folders(path) if _runs_below(folder)]
-    if models:
-        raise UserError(f"{path}: holds the runs of {', '.join(models)}; name one of them")
-    raise UserError(
-        f"{path}: is no folder of a run; expected <work-dir>/<model>/T<date>_G<commit>, or "
-        "<work-dir>/<model> for its newest run"
-    )
-
-
-def newest_start(folder: Path) -> str:
-    """When the newest run in a folder began, as its logs say; "" without a log."""
-    # The folder of a model links to its newest logs.
-    logs = (log for log in folder.glob("*.jsonl") if not log.is_symlink())
-    return max(map(last_start, logs), default="")
-
-
-def read_manifest(
-    folder: Path, files: Mapping[str, ScoredFiles], *, whole_only: bool = True
-) -> dict[str, Any]:
-    """The manifest of some derived files of a folder; empty for a run without one.
-
-    Full and partial files have one each; where both kinds are meant it is that of the full ones,
-    and the entry of each data set is taken from its own.
+    Partial files have one of their own. Where there are both, entries of data sets that the full
+    one lacks come from the other.
 
     Args:
-        files: by data set; none of them for a run that has only asked: the newest manifest then.
-        whole_only: False takes a spoilt one for none.
+        whole_only: False takes one that cannot be read for none.
 
     Raises:
         UserError: it is there and cannot be read.
     """
     read = read_json if whole_only else read_if_whole
     full, part = (read(folder / name) for name in (MANIFEST_NAME, PARTIAL_MANIFEST_NAME))
-    if not part or not full:  # a folder from before there were two has one for all
+    if not full or not part:
         return full or part
-    if not files:
-        began = [str((each.get("asking") or {}).get("started_at")) for each in (full, part)]
-        return part if began[1] > began[0] else full
-    entries: dict[str, Any] = {}
-    for name, each in files.items():
-        own = (part if each.is_partial else full).get("datasets") or {}
-        if name in own:
-            entries[name] = own[name]
-    whole = part if all(each.is_partial for each in files.values()) else full
-    others = {name: entry for name, entry in (whole.get("datasets") or {}).items()
-              if name not in files}  # fmt: skip
-    return {**whole, "datasets": {**others, **entries}}
+    return {**full, "datasets": {**(part.get("datasets") or {}), **(full.get("datasets") or {})}}
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -176,18 +158,63 @@ def read_json(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ValueError:
-        raise UserError(f"{path}: is no JSON; run --mode eval again") from None
+        value = None
     if not isinstance(value, dict):
         raise UserError(f"{path}: is no JSON object; run --mode eval again")
     return value
 
 
 def read_if_whole(path: Path) -> dict[str, Any]:
-    """A JSON object that one can do without; empty where it is missing or spoilt."""
+    """A JSON object that one can do without; empty where it is missing or broken."""
     try:
         return read_json(path)
     except UserError:
         return {}
+
+
+# -- finding a run --------------------------------------------------------------------------------
+
+
+def find_run(path: Path) -> Path:
+    """The folder of a run: `path` itself, or the newest run of the model whose folder it is.
+
+    Raises:
+        UserError: there is none, or nothing in it was scored.
+    """
+    if not path.is_dir():
+        why = (
+            "is a file; name the folder of the run" if path.exists() else "there is no such folder"
+        )
+        raise UserError(f"{path}: {why}")
+    if runs := scored_runs(path):  # before `path`: a model's folder links to the newest files
+        return runs[0]
+    if _has_samples(path):
+        return path
+    if newest_start(path) or _runs_below(path):
+        raise UserError(
+            f"{path}: has a log but no scored samples; run evaluate.py with the same --config, "
+            "--work-dir and --mode eval, which makes no requests"
+        )
+    models = [folder.name for folder in _folders(path) if _runs_below(folder)]
+    if models:
+        raise UserError(f"{path}: holds the runs of {', '.join(models)}; name one of them")
+    raise UserError(
+        f"{path}: is no folder of a run; expected <work-dir>/<model>/T<date>_G<commit>, or "
+        "<work-dir>/<model> for its newest run"
+    )
+
+
+def scored_runs(model_folder: Path) -> list[Path]:
+    """The runs of a model that were scored, the newest first."""
+    found = [run for run in _runs_below(model_folder) if _has_samples(run)]
+    return sorted(found, key=newest_start, reverse=True)
+
+
+def newest_start(folder: Path) -> str:
+    """When the newest run in a folder began, as its logs say; "" without a log."""
+    # The folder of a model links to its newest logs.
+    logs = (log for log in folder.glob("*.jsonl") if not log.is_symlink())
+    return max(map(last_start, logs), default="")
 
 
 def _has_samples(folder: Path) -> bool:
@@ -199,5 +226,176 @@ def _folders(path: Path) -> list[Path]:
 
 
 def _runs_below(path: Path) -> list[Path]:
-    found = _folders(path)
-    return [each for each in found if newest_start(each) or _has_samples(each)]
+    return [each for each in _folders(path) if newest_start(each) or _has_samples(each)]
+
+
+# -- for notebooks --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """The results of one run of one model.
+
+    Attributes:
+        folder: the run's folder.
+        model: its name in the config.
+        datasets: those that were scored, by name.
+        partial: data sets of which not all samples were scored.
+        scores: the score object of each data set, as in its score file (L1 in 0..1, L2 in percent).
+        analysis: the sections of each data set's analysis: tables with intervals, audits.
+        manifest: config, versions, checksums, commands; empty for a run that has none.
+        files: where each data set's derived files lie.
+    """
+
+    folder: Path
+    model: str
+    datasets: tuple[str, ...]
+    partial: tuple[str, ...]
+    scores: Mapping[str, dict[str, Any]] = field(repr=False)
+    analysis: Mapping[str, dict[str, Any]] = field(repr=False)
+    manifest: Mapping[str, Any] = field(repr=False)
+    files: Mapping[str, ScoredFiles] = field(repr=False)
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """One row a scored sample, over all data sets, in file order.
+
+        Columns: `dataset`, then the fields of the samples file (`scoring/samples.py`), None where a
+        level has no such field. Different from there: `prompt_tokens` and `completion_tokens` stand
+        for `usage`, `error` is a text, `asked_at` a time in UTC.
+        """
+        import pandas as pd
+
+        rows = [_row(name, facts) for name, each in self.files.items() for facts in each.facts()]
+        frame = pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS))
+        for column in ("prompt_tokens", "completion_tokens", "latency_s", "attempts"):
+            frame[column] = pd.to_numeric(frame[column])
+        frame["hit"] = frame["hit"].astype(int)
+        frame["asked_at"] = pd.to_datetime(frame["asked_at"], utc=True, format="ISO8601")
+        return frame
+
+    def table(self, dataset: str) -> pd.DataFrame:
+        """The printed table of a data set, one row a figure.
+
+        Index: `row` (a difficulty, a grounding type, ...) and `column` (a platform or "Overall"),
+        in the order of the table, so that `.table(d)["value"].unstack()` looks as it was printed.
+        Columns: `value`, `low`, `high` in percent (95 % interval by image, NaN where there are too
+        few), `samples`, `pictures`. Cells in which nothing was counted are left out.
+
+        Raises:
+            UserError: the run was not scored on this data set, or its analysis is gone.
+        """
+        import pandas as pd
+
+        if dataset not in self.datasets:
+            scored = ", ".join(self.datasets) or "none"
+            raise UserError(f"{self.folder}: was not scored on {dataset!r}; scored: {scored}")
+        table = self.analysis[dataset].get("table")
+        if not table:
+            raise UserError(f"{self.folder}: {dataset} has no table yet; run --mode eval again")
+        found = [
+            (row["name"], column, cell)
+            for row in table["rows"]
+            for column, cell in zip(table["columns"], row["cells"], strict=True)
+            if cell is not None
+        ]
+        rows, columns = [row["name"] for row in table["rows"]], table["columns"]
+        index = pd.MultiIndex.from_arrays(
+            [
+                pd.Categorical([row for row, _, _ in found], rows),
+                pd.Categorical([column for _, column, _ in found], columns),
+            ],
+            names=["row", "column"],
+        )
+        cells = [{name: cell.get(name) for name in CELL_COLUMNS} for _, _, cell in found]
+        frame = pd.DataFrame(cells, index=index, columns=list(CELL_COLUMNS))
+        return frame.astype({"value": float, "low": float, "high": float})
+
+
+def load_run(folder: str | Path) -> RunResults:
+    """Reads a finished run; no model, no data root and no function of yours is needed.
+
+    Args:
+        folder: of a run, or of a model: its newest run then.
+
+    Raises:
+        UserError: there is no run, or it has not been scored.
+    """
+    path = find_run(at_home(folder))
+    return results_in(path, scored_files(path))
+
+
+def results_written(folder: Path, model: str, datasets: Collection[str]) -> RunResults:
+    """The results that a run has just written for some data sets; its folder may hold more."""
+    files = scored_files(folder, newest=True)
+    return results_in(folder, {name: files[name] for name in files if name in datasets}, model)
+
+
+def results_in(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") -> RunResults:
+    """The results that some derived files of a folder hold; `model` for when there are none."""
+    return RunResults(
+        folder=folder,
+        model=next((each.model for each in files.values()), model),
+        datasets=tuple(files),
+        partial=tuple(name for name, each in files.items() if each.is_partial),
+        scores={name: each.scores for name, each in files.items()},
+        analysis={name: each.analysis for name, each in files.items()},
+        manifest=read_manifest(folder),
+        files=dict(files),
+    )
+
+
+def _row(dataset: str, facts: Facts) -> dict[str, Any]:
+    usage, error = facts.get("usage") or {}, facts.get("error")
+    changed = {
+        "dataset": dataset,
+        "prompt_tokens": usage.get("prompt_tokens"),
+        "completion_tokens": usage.get("completion_tokens"),
+        "error": f"{error['class']}: {error['message']}" if error else None,
+    }
+    return {name: facts.get(name) for name in SAMPLE_COLUMNS} | changed
+
+
+# -- `evaluate.run` -------------------------------------------------------------------------------
+
+
+def options_of(config: str | Path, options: Mapping[str, Any]) -> Options:
+    """The options of a call of `evaluate.run`, checked as those of the command line are.
+
+    Args:
+        options: the command line's, `-` as `_`: texts and numbers, lists for `data` and `model`,
+            True and False for a switch; None for the default.
+
+    Raises:
+        UserError: there is no such option, or its value does not fit.
+    """
+    arguments = [f"--config={config}"]
+    known = {name.removesuffix("_s") for name in Options.__dataclass_fields__} - {*_NO_OPTIONS}
+    for name, value in options.items():
+        if name not in known:
+            raise UserError(
+                f"run(): unknown option {name!r}{did_you_mean(name, sorted(known))}; "
+                f"there are {', '.join(sorted(known))}"
+            )
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            is_default = value == (name == "report")  # the one switch that is on by default
+            arguments += [] if is_default else [f"--{flag}" if value else f"--no-{flag}"]
+        elif value is not None:
+            values = value if isinstance(value, (list, tuple)) else [value]
+            arguments += [f"--{flag}={each}" for each in values]
+    return read_arguments(arguments)
+
+
+@contextmanager
+def errors_for_callers() -> Iterator[None]:
+    """Errors leave without secrets; streams and hooks are the caller's again afterwards."""
+    before = (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook)
+    try:
+        yield
+    except UserError as error:
+        stream: Any = sys.stderr
+        clean = stream.filter.clean if isinstance(stream, FilteredStream) else str
+        raise type(error)([clean(problem) for problem in error.problems]) from None
+    finally:
+        sys.stdout, sys.stderr, sys.excepthook, threading.excepthook = before

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Collector
-from utils.scoring.samples import open_samples
+from utils.runs.finished import open_samples
 from utils.scoring.sheets import finite
 
 ANALYSIS_SUFFIX = "_analysis.json"

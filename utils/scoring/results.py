@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Benchmark, Record
+from utils.runs.finished import SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
 from utils.runs.view import LogView
 from utils.scoring import sheets as outputs
 from utils.scoring.analysing import ANALYSIS_SUFFIX, analyse
 from utils.scoring.rotations import ROTATIONS_SUFFIX, Rotations
-from utils.scoring.samples import SAMPLES_SUFFIX, facts_of, write_facts, write_head
+from utils.scoring.samples import facts_of, write_facts, write_head
 from utils.scoring.scorer import Scorer, reply_of, shown_reply
 
 Clean = Callable[[Any], Any]

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from utils.contracts import Collector, Facts, Record, turn_key
+from utils.runs.finished import open_samples
 from utils.runs.view import LogView
 from utils.scoring import sheets as outputs
 from utils.scoring.analysing import analyse
 from utils.scoring.console import TableLike, render_table
-from utils.scoring.samples import facts_of, open_samples, write_facts, write_head
+from utils.scoring.samples import facts_of, write_facts, write_head
 from utils.scoring.scorer import Scorer, reply_of
 
 ROTATIONS_SUFFIX = "_rotations.jsonl"

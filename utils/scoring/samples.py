@@ -25,19 +25,13 @@ L2: grid_wh                  the grid in whose pixels the model may answer: seen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
 from typing import IO, Any
 
 from utils.contracts import Facts, Record
-from utils.errors import UserError
-from utils.runs.log import read_records
+from utils.runs.finished import SAMPLES_FORMAT
 from utils.scoring.scorer import ScoredSample
 from utils.scoring.sheets import to_json
-
-SAMPLES_SUFFIX = "_samples.jsonl"
-FORMAT = 1
 
 
 def facts_of(record: Record, scored: ScoredSample) -> Facts:
@@ -74,7 +68,7 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
 
 def write_head(file: IO[str], head: Mapping[str, Any]) -> None:
     """The first line of a file: data set, level, model, mode, whether it is partial, ..."""
-    _write(file, {"kind": "head", "format": FORMAT, **head})
+    _write(file, {"kind": "head", "format": SAMPLES_FORMAT, **head})
 
 
 def _write(file: IO[str], value: Mapping[str, Any]) -> None:
@@ -84,20 +78,3 @@ def _write(file: IO[str], value: Mapping[str, Any]) -> None:
 def write_facts(file: IO[str], facts: Facts) -> None:
     """One more sample."""
     _write(file, facts)
-
-
-@contextmanager
-def open_samples(path: Path) -> Iterator[tuple[Facts, Iterator[Facts]]]:
-    """The head of a file and its samples in file order, one at a time.
-
-    Raises:
-        UserError: the file is missing or none of this kind.
-    """
-    try:
-        records = (record for _, record in read_records(path))
-        head = next(records, {})
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if head.get("kind") != "head" or head.get("format") != FORMAT:
-        raise UserError(f"{path}: is no samples file of this version; run --mode eval again")
-    yield head, records

@@ -12,6 +12,7 @@ from utils.engine.ranks.logs import merge_newest_run
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.plan import Plan
 from utils.runs import coverage
+from utils.runs.finished import SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder, logs_by_age
 from utils.runs.log import RunLog
 from utils.runs.view import LogView, log_with_all
@@ -19,7 +20,6 @@ from utils.scoring import console
 from utils.scoring.analysing import warnings_of
 from utils.scoring.results import write_predictions, write_results
 from utils.scoring.rotations import SECTION, Rotations, all_answered
-from utils.scoring.samples import SAMPLES_SUFFIX
 from utils.scoring.scorer import Scorer, Selection
 
 
