@@ -354,7 +354,7 @@ def spoilt(home):
     (["good", "out"], "out: holds the runs of model-a; name one of them"),
     (["good", "unscored"], "unscored: has a log but no scored samples; run evaluate.py with the same"),
     (["good", "old"], "is no samples file of this version; run --mode eval again"),
-    (["good", "broken"], "score.json: is no JSON; run --mode eval again"),
+    (["good", "broken"], "score.json: is no JSON object; run --mode eval again"),
     (["good", "./good"], "./good: is the same run as good"),
     (["a=good", "a=l1"], "a=: two runs have this name; give each its own"),
     (["good", "l1"], "no sample in common, so there is nothing to compare"),
