@@ -24,10 +24,11 @@ from utils.import_utils import resolve
 from utils.inference_tools import Engine, EngineSettings, Progress
 from utils.plan import Plan
 from utils.report.after_run import write_reports
-from utils.runs.folder import RunFolder, git_commit
+from utils.runs.folder import RunFolder
 from utils.runs.log import AnswerIndex, RunLog
 from utils.runs.manifest import write_manifests
-from utils.runs.provenance import Stopwatch, end_record, run_record
+from utils.runs.provenance import Stopwatch, inputs_of, made_with
+from utils.runs.records import end_record, run_record
 from utils.scoring import console
 from utils.scoring.write import rescore, scorer_of, write
 
@@ -123,16 +124,23 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
 def open_job(plan: Plan, name: str, dataset: str, folder: RunFolder, log: RunLog) -> Job:
     """Opens a run in its log."""
     asked, data = questions_of(plan, name, dataset, folder), plan.data[dataset]
+    samples = data.loaded.samples[: plan.options.limit]
+    inputs = inputs_of(data.benchmark.annotation_file, samples)
     record = run_record(
+        seq=0,
         model=name,
         dataset=dataset,
         mode=data.mode,
         limit=plan.options.limit,
-        samples=[sample.key for sample in data.loaded.samples[: plan.options.limit]],
+        samples=[sample.key for sample in samples],
         bad=[str(bad) for bad in data.loaded.bad],
-        config=plan.dump,
-        commit=git_commit(PROJECT),
-        arguments=plan.options.arguments,
+        asking={},
+        made_with=made_with(
+            config=plan.dump,
+            config_file=plan.config.path,
+            arguments=plan.options.arguments,
+            inputs=inputs,
+        ),
     )
     log.append(plan.secrets.clean_object(record))
     return Job(**vars(asked), log=log, run=record["started_at"])

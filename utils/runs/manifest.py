@@ -51,9 +51,9 @@ from utils.runs.finished import MANIFEST_NAME, PARTIAL_MANIFEST_NAME, read_if_wh
 from utils.runs.folder import RunFolder
 from utils.runs.log import runs_of
 from utils.runs.portable_paths import portable
-from utils.runs.provenance import versions
+from utils.runs.provenance import environment, hardware, versions
 from utils.runs.reproduce import command_line, reproduce
-from utils.runs.surroundings import environment, git_state, hardware
+from utils.runs.surroundings import git_state
 from utils.runs.view import LogView
 from utils.scoring.sheets import write_json
 from utils.scoring.write import view_of
@@ -230,7 +230,7 @@ def _asking(
     of_log = {
         "from": "log",
         "command": command_line(newest.get("arguments") or ()),
-        "git": {"commit": newest.get("commit", "unknown"), "dirty": None},
+        "git": newest.get("git") or {},
         "versions": newest.get("versions") or {},
     }
     return facts | of_log, newest.get("config") or plan.dump

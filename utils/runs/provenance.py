@@ -1,18 +1,153 @@
-"""What a run was made with, for the header of its log."""
+"""What a run is made of and made with, as its record in the log has it.
+
+`asking_of` says what its requests depend on: two runs with the same values ask the same, so answers
+of one may stand in for those of the other, and they share a folder. The rest is for the manifest.
+"""
 
 from __future__ import annotations
 
-import datetime
+import functools
+import hashlib
+import os
 import platform
+import re
+import subprocess
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
+from pathlib import Path
 from typing import Any
+
+from utils import PROJECT
+from utils.contracts import Sample
+from utils.functions.fingerprints import code_digest, code_text, digest
+from utils.images import content_digest
 
 PACKAGES = (
     "openai", "pillow", "pydantic", "torch", "torchvision", "transformers", "qwen-vl-utils",
     "accelerate", "ui-tars", "rapidocr", "onnxruntime",
 )  # fmt: skip
+SCORE_VARIABLES = ("L1_USE_WEIGHTED", "L2_USER_PROMPT", "SKIP_ERR")
+"""Their values decide about prompts and scores, so they are written down."""
+# Places and secrets: whether they are set is all that another machine can use.
+NAMED_VARIABLES = (
+    "LMUData", "IMAGE_ROOT_DIR", "EVAL_WORK_DIR", "OPENAI_API_KEY", "HF_HOME", "HF_TOKEN",
+    "HTTPS_PROXY", "CUDA_VISIBLE_DEVICES",
+)  # fmt: skip
+READERS = 8  # threads that read images: a network disk is slow to open each
+_GIB = 2**30
+
+
+# -- what the requests depend on -------------------------------------------------------------------
+
+
+def asking_of(
+    *,
+    settings: Any,
+    default_prompt: Any,
+    prompt_function: Callable[..., Any] | None,
+    inputs: Mapping[str, Any],
+) -> dict[str, str]:
+    """What the requests of a run depend on, as one short hash for each aspect.
+
+    Args:
+        settings: what of the model decides about its answers; see `ModelWrapper.settings_digest`.
+        default_prompt: the benchmark's own messages for a first sample, as settings and environment
+            have them.
+        prompt_function: the user's for this data set.
+        inputs: as `inputs_of` returns them.
+    """
+    return {
+        "settings": _short(settings),
+        "prompt": _short([default_prompt, _code_and_environment(prompt_function)]),
+        "annotations": _short(inputs["annotations"].get("sha256")),
+        "pictures": _short(inputs["pictures"]["digest"]),
+    }
+
+
+def _short(value: Any) -> str:
+    return digest(value)[:16]
+
+
+def _code_and_environment(function: Callable[..., Any] | None) -> Any:
+    """A function's code, with the values of the environment variables that it names."""
+    if function is None:
+        return None
+    named = set(re.findall(r"""['"]([A-Za-z_]\w+)['"]""", code_text(function)))
+    return [
+        code_digest(function),
+        {name: os.environ[name] for name in sorted(named & {*os.environ})},
+    ]
+
+
+def inputs_of(annotation_file: Path, samples: Iterable[Sample]) -> dict[str, Any]:
+    """Checksums of an annotation file and of the images that samples show."""
+    data = annotation_file.read_bytes()
+    return {
+        "annotations": {
+            "file": annotation_file.name,
+            "bytes": len(data),
+            "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
+            "sha256": hashlib.sha256(data).hexdigest(),
+        },
+        "pictures": pictures_digest({str(each.line["image_path"]): each.image for each in samples}),
+    }
+
+
+def pictures_digest(pictures: Mapping[str, Path]) -> dict[str, Any]:
+    """One checksum of many images: SHA-256 over the lines "<BLAKE3>  <path>\\n", sorted by path.
+
+    Each file is read once: the engine, which hashes what it sends, finds the hashes remembered.
+
+    Args:
+        pictures: file by path relative to the image root.
+    """
+    names = sorted(pictures)
+    with ThreadPoolExecutor(READERS) as readers:
+        hashes = readers.map(_content, (pictures[name] for name in names))
+        lines = [f"{content}  {name}\n" for content, name in zip(hashes, names, strict=True)]
+    whole = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass"))
+    return {"count": len(names), "digest": f"sha256:{whole.hexdigest()}"}
+
+
+def _content(file: Path) -> str:
+    try:
+        return content_digest(file).removeprefix("blake3:")
+    except OSError:  # its sample will fail, and say so
+        return "unreadable"
+
+
+# -- what else is worth knowing --------------------------------------------------------------------
+
+
+def made_with(
+    *,
+    config: Mapping[str, Any],
+    config_file: Path,
+    arguments: Sequence[str],
+    inputs: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The part of a run's record that only people and comparisons read.
+
+    Args:
+        config: the resolved config, without secrets.
+        arguments: of the command line, as they were typed.
+        inputs: as `inputs_of` returns them.
+    """
+    text = config_file.read_bytes()
+    named = re.findall(r"\$\{(\w+)\}", text.decode("utf-8", "replace"))
+    return {
+        **inputs,
+        "config": dict(config),
+        "config_file": {"name": config_file.name, "sha256": hashlib.sha256(text).hexdigest()},
+        "arguments": list(arguments),
+        "git": git_state(PROJECT),
+        "versions": versions(),
+        "hardware": hardware(),
+        "environment": environment(os.environ, named),
+    }
 
 
 def versions() -> dict[str, str]:
@@ -26,41 +161,70 @@ def versions() -> dict[str, str]:
     return found
 
 
-def run_record(
-    *,
-    model: str,
-    dataset: str,
-    mode: str,
-    limit: int | None,
-    samples: Sequence[str],
-    bad: Sequence[str],
-    config: Mapping[str, Any],
-    commit: str,
-    arguments: Sequence[str],
-) -> dict[str, Any]:
-    """The record that opens a run in its log.
+@functools.cache
+def git_state(project: Path) -> dict[str, Any]:
+    """`{"commit": 40 digits or "unknown", "dirty": whether tracked files differ from it}`."""
+    commit = _git(project, "rev-parse", "HEAD")
+    changes = _git(project, "diff", "HEAD", "--name-only") if commit else None
+    return {"commit": commit or "unknown", "dirty": None if changes is None else bool(changes)}
+
+
+def _git(project: Path, *arguments: str) -> str | None:
+    command = ["git", "-C", str(project), *arguments]
+    try:
+        result = subprocess.run(command, capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return result.stdout.decode("utf-8", "replace").strip() if result.returncode == 0 else None
+
+
+def environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[str, Any]:
+    """The variables that matter: values where they decide about scores, else whether they are set.
 
     Args:
-        samples: keys of all samples that the run covers, in file order.
-        bad: the samples that were left out, one line each.
-        config: the resolved config, without secrets.
-        commit: of the project, or "unknown".
-        arguments: of the command line, as they were typed.
+        names: further ones, which the config takes from the environment.
     """
+    values = {name: environ.get(name) for name in SCORE_VARIABLES}
+    return values | {name: bool(environ.get(name)) for name in (*NAMED_VARIABLES, *names)}
+
+
+def hardware() -> dict[str, Any]:
+    """Processor, memory in GiB, graphics cards; what cannot be found out is None or empty."""
+    try:
+        memory_gib = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB, 1)
+    except (AttributeError, ValueError, OSError):  # not on every system
+        memory_gib = None
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
-        "kind": "run",
-        "started_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
-        "model": model,
-        "dataset": dataset,
-        "mode": mode,
-        "limit": limit,
-        "samples": list(samples),
-        "bad": list(bad),
-        "config": dict(config),
-        "versions": versions(),
-        "commit": commit,
-        "arguments": list(arguments),
+        "system": f"{platform.system()} {platform.release()}",
+        "cpu": _value_in("/proc/cpuinfo", "model name") or platform.processor() or None,
+        "cores": os.cpu_count(),
+        "cores_usable": usable,
+        "memory_gib": memory_gib,
+        "gpus": _gpus(),
     }
+
+
+def _gpus() -> list[dict[str, Any]]:
+    """The graphics cards: from torch if a model has loaded it, else what the driver lists."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
+        cards = map(torch.cuda.get_device_properties, range(torch.cuda.device_count()))
+        return [
+            {"name": card.name, "memory_gib": round(card.total_memory / _GIB, 1)} for card in cards
+        ]
+    files = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
+    return [{"name": name} for file in files if (name := _value_in(file, "Model"))]
+
+
+def _value_in(file: str | Path, name: str) -> str | None:
+    """The first value of a name in a file of lines `name: value`."""
+    try:
+        lines = Path(file).read_text("utf-8", "replace").splitlines()
+    except OSError:  # another system
+        return None
+    found = (line.partition(":")[2].strip() for line in lines if line.startswith(name))
+    return next(found, None)
 
 
 class Stopwatch:
@@ -78,17 +242,3 @@ class Stopwatch:
     def cpu_s(self) -> float:
         """Seconds of CPU."""
         return time.process_time() - self._cpu_s
-
-
-def end_record(
-    wall_s: float, cpu_s: float, *, asked: Mapping[str, int], reused: int
-) -> dict[str, Any]:
-    """The record that closes a run's inference part; its cost is that of all data sets together."""
-    return {
-        "kind": "end",
-        "ended_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
-        "wall_s": round(wall_s, 4),
-        "cpu_s": round(cpu_s, 4),
-        "asked": dict(asked),
-        "reused": reused,
-    }

@@ -1,17 +1,32 @@
-"""One answer record of the log: its fields, and how they are filled.
+"""The five kinds of record that a run's log holds: their fields, and how they are filled.
 
-key, trial, fingerprint, parts   which request it answers; see `utils.runs.log`
-status, error                    how asking ended; a field, never a text to search for
-raw, reply                       what the model said; for local models also after postprocessing
-line, sizes                      truth and picture sizes: all that scoring needs
-prompt                           the messages as the model was shown them, without pictures
-finish_reason, usage, reasoning, latency_s, attempts, asked_at
+Every record has `kind` and `seq`: the number of the run that wrote it. It only grows over all logs
+of a model, so that it orders runs and answers whatever clocks say. The log adds `crc`.
+
+run      opens a run: started_at, model, dataset, mode, limit; samples (keys of all that it covers,
+         in file order), bad (left out, one line each); asking (what its requests depend on, as
+         short hashes: settings, prompt, annotations, pictures; see `utils.runs.provenance`);
+         annotations, pictures (checksums); config (resolved, without secrets), config_file,
+         arguments, git, versions, hardware, environment
+answer   one request of one sample, a rotation or step of which has the key `<sample>~<number>`:
+           key, trial, fingerprint, parts   which request it answers
+           status, error                    how asking ended; a field, never a text to search for
+           raw, reply                       what the model said; of local models also after
+                                            postprocessing
+           line, sizes                      truth and image sizes: all that scoring needs
+           prompt                           the messages as the model saw them, without images
+           finish_reason, usage, reasoning, latency_s, attempts, asked_at
+episode  a sample of many turns is over: key, trial, fingerprint (of task and settings), parts,
+         status, error; turns (how many answers it took), returned (what is judged); line, sizes,
+         asked_at
+end      the run has asked everything: ended_at, wall_s, cpu_s, asked (samples by reason), reused
+rank     opens the log of one rank of a group, until it is merged: rank; its seq is that of the run
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from utils.contracts import (
@@ -24,6 +39,66 @@ from utils.contracts import (
     Status,
     UserFunctionError,
 )
+
+_OF_A_SAMPLE = {"key": str, "trial": int, "fingerprint": str, "line": dict, "sizes": dict,
+                "asked_at": str}  # fmt: skip
+_FIELDS: dict[str, dict[str, type]] = {
+    "run": {"seq": int, "started_at": str, "samples": list, "asking": dict},
+    "answer": _OF_A_SAMPLE | {"parts": dict},
+    "episode": _OF_A_SAMPLE | {"turns": int},
+    "end": {},
+    "rank": {"seq": int},
+}
+
+
+def is_sound(record: object) -> bool:
+    """Whether a value read from a log is a record of a known kind, with what all readers need."""
+    if not isinstance(record, dict) or not isinstance(record.get("kind"), str):
+        return False
+    fields = _FIELDS.get(record["kind"])
+    if fields is None or not all(isinstance(record.get(n), kind) for n, kind in fields.items()):
+        return False
+    if "key" not in fields:
+        return True
+    status, known = record.get("status"), [str(each) for each in Status]
+    has_raw = record["kind"] == "episode" or status != Status.OK or isinstance(record["raw"], str)
+    return status in known and has_raw
+
+
+def run_record(
+    *,
+    seq: int,
+    model: str,
+    dataset: str,
+    mode: str,
+    limit: int | None,
+    samples: Sequence[str],
+    bad: Sequence[str],
+    asking: Mapping[str, str],
+    made_with: Mapping[str, Any],
+) -> Record:
+    """The record that opens a run in its log.
+
+    Args:
+        seq: one more than that of any run of this model before.
+        samples: keys of all samples that the run covers, in file order.
+        bad: the samples that were left out, one line each.
+        asking: what its requests depend on; equal for runs that ask the same.
+        made_with: everything else that is worth knowing; see the top of this module.
+    """
+    return {
+        "kind": "run",
+        "seq": seq,
+        "started_at": now(),
+        "model": model,
+        "dataset": dataset,
+        "mode": mode,
+        "limit": limit,
+        "samples": list(samples),
+        "bad": list(bad),
+        "asking": dict(asking),
+        **made_with,
+    }
 
 
 def new_record(
@@ -38,7 +113,7 @@ def new_record(
         "fingerprint": prepared.fingerprint if prepared else "",
         "parts": dict(prepared.parts) if prepared else {},
         "status": status,
-        "asked_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
+        "asked_at": now(),
         "raw": None,
         "reply": None,
         "line": sample.line,
@@ -62,6 +137,63 @@ def answer_fields(generation: Generation, sizes: Mapping[str, Any]) -> Record:
     return fields
 
 
+def episode_record(
+    sample: Sample,
+    *,
+    turns: int,
+    returned: Any,
+    fingerprint: str,
+    status: Status,
+    error: Mapping[str, Any] | None = None,
+) -> Record:
+    """The record that closes a sample of many turns.
+
+    Args:
+        turns: how many answers belong to it.
+        returned: by the benchmark's episode, as plain JSON values; what is judged.
+        fingerprint: of the task and of all settings that decide how it goes.
+        error: as `user_error_fields` or `call_error_fields` have it.
+    """
+    record: Record = {
+        "kind": "episode",
+        "key": sample.key,
+        "trial": 0,
+        "fingerprint": fingerprint,
+        "parts": {},
+        "status": status,
+        "turns": turns,
+        "returned": returned,
+        "asked_at": now(),
+        "line": sample.line,
+        "sizes": {"file": list(sample.file_wh)},
+    }
+    return record | ({"error": dict(error)} if error else {})
+
+
+def end_record(
+    wall_s: float, cpu_s: float, *, asked: Mapping[str, int], reused: int, **more: Any
+) -> Record:
+    """The record that closes a run's inference part; its cost is that of all data sets together.
+
+    Args:
+        more: what is known only now, such as the device that a local model really ran on.
+    """
+    return {
+        "kind": "end",
+        "ended_at": now(),
+        "wall_s": round(wall_s, 4),
+        "cpu_s": round(cpu_s, 4),
+        "asked": dict(asked),
+        "reused": reused,
+        **more,
+    }
+
+
+def rank_record(rank: int, run: int) -> Record:
+    """The record that opens the log of one rank of a group; `run` is the `seq` of its run."""
+    return {"kind": "rank", "seq": run, "rank": rank}
+
+
 def user_error_fields(error: UserFunctionError) -> dict[str, Any]:
     """The `error` of a sample on which one of the user's functions raised."""
     return {"class": f"{error.stage} function", "message": error.summary, "trace": error.trace}
@@ -71,6 +203,11 @@ def call_error_fields(error: CallError) -> dict[str, Any]:
     """The `error` of a sample that a server refused, or a model could not answer."""
     fields = {"class": error.kind, "message": str(error), "status_code": error.status_code}
     return fields | ({"trace": error.trace} if error.trace else {})
+
+
+def now() -> str:
+    """The time as records have it."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
 
 
 def _sizes_fields(sizes: Sizes) -> dict[str, Any]:
