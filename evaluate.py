@@ -45,16 +45,16 @@ from utils.contracts import ModelWrapper, ParseFunction
 from utils.engine import checking
 from utils.engine.gate import MOST_IN_FLIGHT
 from utils.engine.interrupt import end_like_ctrl_c, leave
-from utils.engine.ranks.group import GivenUp, Group, joined
-from utils.engine.ranks.runs import tell_failure
-from utils.engine.ranks.store import GroupLost
-from utils.engine.ranks.who import (
+from utils.engine.ranks.group import (
     SHARED_TYPES,
+    GivenUp,
+    Group,
+    GroupLost,
     Rank,
-    rank_0_speaks,
+    joined,
     rank_of,
-    speak_of_errors_only,
 )
+from utils.engine.ranks.runs import rank_0_speaks, report_failure, speak_of_errors_only
 from utils.errors import (
     DONE,
     INTERRUPTED,
@@ -218,8 +218,8 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
     for warning in [*reading.warnings, *odd_settings()]:
         print(f"warning: {warning}")
     entries = {n: e for n, e in reading.models.items() if not options.model or n in options.model}
-    if rank is not None:
-        entries = {n: e for n, e in entries.items() if e is None or rank.takes_part(e.imp_type)}
+    if rank is not None and not rank.leads:
+        entries = {n: e for n, e in entries.items() if e is None or e.imp_type in SHARED_TYPES}
     wanted = {n: e for n, e in reading.data.items() if not options.data or n in options.data}
     problems = list(reading.problems)
     problems += unknown_names("--model", options.model, reading.models)
@@ -398,7 +398,7 @@ def follow(plan: Plan, group: Group) -> int:
             raise
         except UserError as error:  # the same model may work on other ranks, another one here
             print(problem_report(error.problems, ran=True), file=sys.stderr)
-            tell_failure(group, name)
+            report_failure(group, name)
             code = SOME_FAILED
         finally:
             model.close()

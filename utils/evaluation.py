@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from utils import PROJECT
 from utils.config.environment import is_set
@@ -15,13 +15,22 @@ from utils.contracts import ModelWrapper
 from utils.engine.early_warnings import FirstLook
 from utils.engine.jobs import Job, Questions
 from utils.engine.ranks.group import Group
-from utils.engine.ranks.logs import merge_leftovers, open_rank_log
-from utils.engine.ranks.runs import FollowersPart, LeadersPart, share_samples
+from utils.engine.ranks.runs import (
+    GroupProgress,
+    adopt,
+    begin,
+    collect,
+    join,
+    leading,
+    open_rank_log,
+    report,
+    share_samples,
+)
 from utils.engine.retry_policy import Policy
 from utils.errors import DONE, SOME_FAILED
 from utils.functions.prompting import prompt_builder
 from utils.import_utils import resolve
-from utils.inference_tools import Engine, EngineSettings, Progress
+from utils.inference_tools import Engine, EngineSettings
 from utils.plan import Plan
 from utils.report.after_run import write_reports
 from utils.runs.folder import RunFolder
@@ -33,15 +42,6 @@ from utils.scoring import console
 from utils.scoring.write import rescore, scorer_of, write
 
 BATCH_OF_AUTO = 8
-
-
-class Team(Protocol):
-    """This process's part where several ranks ask one model; see `utils.engine.ranks.runs`."""
-
-    cpu_s: float
-
-    def watched(self, progress: Progress) -> Progress: ...
-    def finish(self, ask: Callable[[Sequence[Job]], None], *, fresh: bool) -> None: ...
 
 
 def evaluate_model(plan: Plan, name: str, model: ModelWrapper, group: Group | None = None) -> int:
@@ -60,17 +60,16 @@ def evaluate_model(plan: Plan, name: str, model: ModelWrapper, group: Group | No
     print(f'\nmodel "{name}" → {folder.path}')
     code = DONE
     with ExitStack() as held:
-        team = None if group is None else LeadersPart(group, folder, _batch(plan, name))
-        if team is not None:
-            held.enter_context(team.leading())
+        if group is not None:
+            held.enter_context(leading(group, name))
         jobs = []
         for dataset in plan.data:
             log = held.enter_context(closing(RunLog(folder.log(dataset))))
-            merge_leftovers(folder, dataset, log)
+            adopt(folder, dataset, log)
             jobs.append(open_job(plan, name, dataset, folder, log))
-        if team is not None:
-            team.begin(jobs)
-        infer(plan, model, jobs, team)
+        if group is not None:
+            begin(group, folder, jobs, _batch(plan, name))
+        infer(plan, model, jobs, group, folder)
         for job in jobs:
             if job.stopped is not None:
                 plan.stop(job.stopped.problems)
@@ -84,22 +83,19 @@ def evaluate_model(plan: Plan, name: str, model: ModelWrapper, group: Group | No
 
 def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:
     """Asks this rank's share of one model's samples; rank 0 does everything else."""
-    team = FollowersPart(group, name)
-    joined = team.join(plan.options.work_dir)
+    joined = join(group, name, plan.options.work_dir)
     if joined is None:
         return
     folder, runs = joined
-    rank, token = group.rank.number, group.token
     with ExitStack() as held:
         jobs = []
         for dataset, run in runs.items():
-            log = open_rank_log(folder, dataset, rank=rank, token=token, run=run)
-            held.enter_context(closing(log))
+            log = held.enter_context(closing(open_rank_log(group, folder, dataset, run)))
             asked = questions_of(plan, name, dataset, folder)
             jobs.append(Job(**vars(asked), log=log, run=run))
         share_samples(group, name, jobs, _batch(plan, name))
-        cost = infer(plan, model, jobs, team)
-    team.report(jobs, cost.cpu_s)
+        cost = infer(plan, model, jobs, group)
+    report(group, name, jobs, cost.cpu_s)
 
 
 def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Questions:
@@ -111,8 +107,7 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
         custom=_prompt_function(entry, name, dataset),
     )
     logs = folder.all_logs(dataset)
-    if plan.options.check:  # a run would merge first what a group has left behind
-        logs += [part for log in logs for part in folder.beside(log).rank_logs(dataset)]
+    logs += [part for log in logs for part in folder.beside(log).rank_logs(dataset)]
     return Questions(
         dataset=dataset,
         samples=data.asked(plan.options.limit),
@@ -158,9 +153,17 @@ def _prompt_function(entry: ModelEntry, name: str, dataset: str) -> Callable[...
 
 
 def infer(
-    plan: Plan, model: ModelWrapper, jobs: Sequence[Job], team: Team | None = None
+    plan: Plan,
+    model: ModelWrapper,
+    jobs: Sequence[Job],
+    group: Group | None = None,
+    folder: RunFolder | None = None,
 ) -> Stopwatch:
-    """Asks all that has no answer; returns when it is in the logs, of all ranks if rank 0 asks."""
+    """Asks all that has no answer; returns when it is in the logs, of all ranks if rank 0 asks.
+
+    Args:
+        folder: where rank 0 of a group finds what the others have answered.
+    """
     options = plan.options
     looks = {job.dataset: _first_look(plan, model, job) for job in jobs}
     settings = EngineSettings(
@@ -176,20 +179,21 @@ def infer(
         on_reason=console.show_reason if options.verbose else console.hide_reason,
     )
     shown = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
-    progress = shown if team is None else team.watched(shown)
+    of_group = None if group is None else GroupProgress(shown, group, model.name)
+    progress = of_group or shown
     for note in model.notes_before():
         print(note)
     if options.fresh or any(job.has_new_samples for job in jobs):
         model.warm_up()
-    cost = Stopwatch()
+    cost, others_cpu_s = Stopwatch(), 0.0
     try:
         Engine(model, settings, progress).run(jobs)
-        if team is not None:
-            stored = replace(settings, fresh=False)
-            team.finish(Engine(model, stored, progress).run, fresh=options.fresh)
+        if of_group is not None and folder is not None:
+            ask = Engine(model, replace(settings, fresh=False), progress).run
+            others_cpu_s = collect(of_group, folder, jobs, ask, fresh=options.fresh)
     finally:
         shown.close()
-    wall_s, cpu_s = cost.wall_s, cost.cpu_s + (team.cpu_s if team is not None else 0.0)
+    wall_s, cpu_s = cost.wall_s, cost.cpu_s + others_cpu_s
     for job in jobs:
         job.log.append(end_record(wall_s, cpu_s, asked=job.reasons, reused=job.reused))
         print(console.render_asked(job.dataset, job.reasons, job.reused))

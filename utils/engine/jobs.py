@@ -56,11 +56,6 @@ class Job(Questions):
     reused: int = 0
     failures_in_a_row: Counter[str] = field(default_factory=Counter)
 
-    @property
-    def has_new_samples(self) -> bool:
-        """Whether some sample was never asked and may come to this process."""
-        return (self.share is None or self.share.has_more) and super().has_new_samples
-
     def to_ask(self, under_way: Callable[[], int]) -> Iterator[Sample | None]:
         """The samples that this process asks; None: not now, ask again when less is under way."""
         if self.share is not None:

@@ -112,7 +112,7 @@ class RunFolder:
         return RunFolder(self.model, log.parent)
 
     def rank_log(self, dataset: str, rank: int, token: str) -> Path:
-        """The log of one rank of a group; see `utils.engine.ranks.logs`."""
+        """The log of one rank of a group; see `utils.engine.ranks.runs`."""
         return self.path / f"{self.stem(dataset)}.rank{rank}-{token}.jsonl"
 
     def rank_logs(self, dataset: str) -> list[Path]:

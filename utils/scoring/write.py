@@ -8,7 +8,7 @@ from functools import partial
 
 from utils.config.environment import is_set
 from utils.contracts import ModelWrapper
-from utils.engine.ranks.logs import merge_newest_run
+from utils.engine.ranks.runs import adopt
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.plan import Plan
 from utils.runs import coverage
@@ -58,7 +58,7 @@ def rescore(plan: Plan, name: str, model: ModelWrapper, dataset: str) -> int:
         return SOME_FAILED
     try:
         plan.written.setdefault(folder, []).append(dataset)
-        merge_newest_run(folder, dataset, log)  # several ranks may have been stopped
+        adopt(folder, dataset, log)  # several ranks may have been stopped
         return max(write(plan, model, folder, dataset), least)
     finally:
         log.close()

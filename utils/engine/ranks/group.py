@@ -1,8 +1,11 @@
-"""The group that ranks form: they find each other, give signs of life, and notice who has none.
+"""The group that torchrun's processes form: they find each other, leave notes, notice silence.
+
+The notes lie in a small store that torchrun's agent keeps, or rank 0. Every request is answered at
+once: no collective, nothing that times out while one rank waits for another.
 
     hello/<rank>             a word of each rank's own, new in every process
     welcome/<word>           rank 0's answer: the token of this group
-    <token>/beat/<rank>      goes up while the process lives; its finished samples
+    <token>/beat/<rank>      [count, model, finished]: changes while the process lives
     <token>/given-up/<rank>  rank 0 goes on without it
     <token>/...              notes about the models; see `utils.engine.ranks.runs`
 
@@ -13,93 +16,166 @@ count of restarts, which the machines may count differently, keep the groups apa
 from __future__ import annotations
 
 import json
+import math
+import os
 import secrets
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, TypeVar
 
-from utils.engine.ranks.store import GroupLost, Store, TorchStore
-from utils.engine.ranks.who import Rank
-from utils.errors import StopRun
+from utils.errors import StopRun, UserError
 
-START_S = 300.0  # for the first sign of life: torch from a busy network disk may take minutes
+CONNECT_S = 300.0
+START_S = 300.0  # for the first heartbeat: torch from a busy network disk may take minutes
+DEFAULT_SILENCE_S = 60.0
 POLL_S = 0.1
-BEATS_PER_SILENCE = 10.0
 LONGEST_BEAT_S = 2.0
+SHARED_TYPES = frozenset({"transformers"})
+"""Model entries whose samples the ranks share; rank 0 alone asks all others, because a server takes
+as many requests from one process, and what a user's class does is not known."""
 Found = TypeVar("Found")
+
+
+class GroupLost(StopRun):
+    """What all ranks must have in common is not there: no other model would fare better."""
 
 
 class GivenUp(StopRun):
     """This rank was silent for too long; rank 0 goes on without it, and all is well without it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """One process of `count` on all machines; rank 0 opens the run, merges, scores and prints.
+
+    Attributes:
+        silence_s: after so long without a heartbeat another rank is given up.
+    """
+
+    number: int
+    count: int
+    silence_s: float = DEFAULT_SILENCE_S
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is rank 0."""
+        return self.number == 0
+
+
+def rank_of(environ: Mapping[str, str]) -> Rank | None:
+    """This process's rank; None where it is the only one, with or without torchrun.
+
+    Raises:
+        UserError: the variables that torchrun sets contradict each other.
+    """
+    if environ.get("WORLD_SIZE", "1") == "1" or "RANK" not in environ:
+        return None
+    try:
+        number, count = int(environ["RANK"]), int(environ["WORLD_SIZE"])
+        _ = environ["MASTER_ADDR"], int(environ["MASTER_PORT"])
+    except (KeyError, ValueError) as error:
+        raise UserError(
+            "RANK and WORLD_SIZE are set as torchrun does it, but not all that goes with them "
+            f"({type(error).__name__}: {error}); start with torchrun, or unset WORLD_SIZE"
+        ) from None
+    if not 0 <= number < count:
+        raise UserError(f"RANK {number} does not fit WORLD_SIZE {count}; start with torchrun")
+    text = environ.get("EVAL_RANK_SILENCE_S", "").strip() or str(DEFAULT_SILENCE_S)
+    with suppress(ValueError):
+        if 1 <= float(text) < math.inf:  # NaN is not, either
+            return Rank(number, count, float(text))
+    raise UserError(f"EVAL_RANK_SILENCE_S is {text!r}; expected seconds from 1 up, e.g. 60")
+
+
+def torch_store() -> Any:
+    """The store that torchrun's agent hosts, or rank 0 where there is no agent."""
+    # Otherwise it prints the C++ stack of each lost connection.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
+    from torch.distributed import PrefixStore, TCPStore
+
+    has_agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    store = TCPStore(
+        os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), wait_for_workers=False,
+        is_master=os.environ["RANK"] == "0" and not has_agent,
+        timeout=timedelta(seconds=CONNECT_S), multi_tenant=True,
+    )  # fmt: skip
+    return PrefixStore(f"evaluate/{os.environ.get('TORCHELASTIC_RUN_ID')}", store)
+
+
 class Group:
     """This process's place in the group.
 
-    Args:
-        rank: this process's.
-        store: what all ranks see.
-
     Attributes:
         token: of the group, the same on all ranks.
-        finished: samples of this rank that have an answer; the others are told.
+        finished: a model and how many of its samples are finished here, for the others to see.
         given_up: ranks that were silent for too long, as rank 0 knows it.
         failed: ranks that some model did not work on, as rank 0 knows it.
 
     Raises:
-        GroupLost: rank 0 does not answer.
+        GroupLost: the store cannot be reached, or rank 0 does not answer.
     """
 
-    def __init__(self, rank: Rank, store: Store) -> None:
-        self.rank, self._store = rank, store
-        self.finished = 0
-        self._beat_s = min(LONGEST_BEAT_S, rank.silence_s / BEATS_PER_SILENCE)
-        self._watched = range(1, rank.count) if rank.leads else range(1)
-        self._words: dict[int, str] = {}
-        self._beats: dict[int, str] = {}
-        self._heard_s: dict[int, float] = {}
-        self._began_s = self._listened_s = time.monotonic()
+    def __init__(self, rank: Rank, connect: Callable[[], Any] = torch_store) -> None:
+        self.rank = rank
         self.given_up: set[int] = set()
         self.failed: set[int] = set()
+        self.finished = ("", 0)
+        self._watched = range(1, rank.count) if rank.leads else range(1)
+        self._words: dict[int, str] = {}
+        self._beats: dict[int, list[Any]] = {}
+        self._heard_s: dict[int, float] = {}
+        self._began_s = self._listened_s = time.monotonic()
         self._closed = threading.Event()
+        self._store = self._asked(connect)
         self.token = secrets.token_hex(8) if rank.leads else self._find_leader()
         self._beating = threading.Thread(target=self._beat, daemon=True)
         self._beating.start()
 
     # -- notes ------------------------------------------------------------------------------------
 
-    def tell(self, key: str, note: object) -> None:
+    def leave(self, key: str, note: object) -> None:
         """Leaves a note that can be written as JSON for the other ranks."""
-        self._store.put(f"{self.token}/{key}", json.dumps(note))
+        self._put(f"{self.token}/{key}", json.dumps(note))
 
-    def heard(self, key: str) -> Any:
+    def find(self, key: str) -> Any:
         """A note of this group; None if it is not there yet."""
-        note = self._store.look(f"{self.token}/{key}")
+        note = self._look(f"{self.token}/{key}")
         return None if note is None else json.loads(note)
 
-    def count_up(self, key: str, by: int = 1) -> int:
-        """Adds to a counter of the group; its value before.
+    def count_up(self, key: str) -> int:
+        """Adds one to a counter of the group; its value before. No two ranks get the same.
 
         Raises:
             GivenUp: this rank was silent and is back.
         """
-        self.check_in()
-        return self._store.add(f"{self.token}/{key}", by) - by
-
-    def check_in(self) -> None:
-        """Asks whether the group still counts on this rank.
-
-        Raises:
-            GivenUp: this rank was silent and is back.
-        """
-        if not self.rank.leads and self.heard(f"given-up/{self.rank.number}"):
+        if self.find(f"given-up/{self.rank.number}"):
             raise GivenUp(
-                "this rank was silent for too long, rank 0 goes on without it; what "
-                "it has answered is kept"
+                "this rank was silent for too long, rank 0 goes on without it; what it has "
+                "answered is kept"
             )
+        return int(self._asked(lambda: self._store.add(f"{self.token}/{key}", 1))) - 1
+
+    def _asked(self, request: Callable[[], Found]) -> Found:
+        try:
+            return request()
+        except RuntimeError as error:  # all of torch's errors about networks and stores
+            reason = (str(error).splitlines() or ["?"])[0]
+            raise GroupLost(
+                f"the store through which the ranks agree cannot be reached: {reason} All answers "
+                "are kept; the same command goes on"
+            ) from None
+
+    def _put(self, key: str, value: str) -> None:
+        self._asked(lambda: self._store.set(key, value))
+
+    def _look(self, key: str) -> str | None:
+        there = self._asked(lambda: self._store.check([key]))
+        return self._asked(lambda: self._store.get(key)).decode() if there else None
 
     # -- waiting ----------------------------------------------------------------------------------
 
@@ -112,8 +188,8 @@ class Group:
         while (found := look()) is None:
             if self._is_silent(0):
                 raise GroupLost(
-                    f"rank 0 has given no sign of life for {self.rank.silence_s:.0f} s; all "
-                    "answers are kept, the same command goes on"
+                    f"rank 0 has given no heartbeat for {self.rank.silence_s:.0f} s; all answers "
+                    "are kept, the same command goes on"
                 )
             time.sleep(POLL_S)
         return found
@@ -121,10 +197,7 @@ class Group:
     def wait_for_others(
         self, look: Callable[[int], Found | None], meanwhile: Callable[[], None] = lambda: None
     ) -> dict[int, Found]:
-        """Rank 0 looks for something of each other rank; what is found, by rank.
-
-        A rank that stays silent is given up; it is missing in what is returned.
-        """
+        """What rank 0 finds of each other rank; one that stays silent is given up, and missing."""
         found: dict[int, Found] = {}
         while True:
             for number in set(self._watched) - found.keys() - self.given_up:
@@ -132,24 +205,22 @@ class Group:
                     found[number] = note
                 elif self._is_silent(number):
                     self.given_up.add(number)
-                    self.tell(f"given-up/{number}", note=True)
+                    self.leave(f"given-up/{number}", note=True)
             meanwhile()
             if found.keys() | self.given_up >= set(self._watched):
                 return found
             time.sleep(POLL_S)
 
-    @property
-    def finished_by(self) -> dict[int, int]:
-        """Samples that each rank which this one watches has finished, as far as heard."""
-        beats = self._beats.copy()
-        return {number: int(beat.partition(" ")[2]) for number, beat in beats.items()}
+    # -- heartbeats -------------------------------------------------------------------------------
 
-    # -- signs of life ----------------------------------------------------------------------------
+    def finished_by_others(self, model: str) -> int:
+        """Samples of a model that the ranks which this one watches are known to have finished."""
+        return sum(done for _, name, done in self._beats.copy().values() if name == model)
 
     def _find_leader(self) -> str:
         word = secrets.token_hex(8)
-        self._store.put(f"hello/{self.rank.number}", word)
-        while (token := self._store.look(f"welcome/{word}")) is None:
+        self._put(f"hello/{self.rank.number}", word)
+        while (token := self._look(f"welcome/{word}")) is None:
             if time.monotonic() - self._began_s > START_S:
                 raise GroupLost(
                     f"rank 0 has not answered within {START_S:.0f} s; were all ranks started with "
@@ -160,36 +231,26 @@ class Group:
         return token
 
     def _beat(self) -> None:
-        number = 0
-        try:
+        beat_s = min(LONGEST_BEAT_S, self.rank.silence_s / 10)
+        count = 0
+        with suppress(StopRun):  # the store is gone: whoever needs it next says so
             while not self._closed.is_set():
-                number += 1
-                beat = f"{number} {self.finished}"
-                self._store.put(f"{self.token}/beat/{self.rank.number}", beat)
-                if self.rank.leads:
-                    self._welcome()
-                self._listen()
-                has_all = not self.rank.leads or len(self._words) == len(self._watched)
-                self._closed.wait(self._beat_s if has_all else POLL_S)
-        except StopRun:  # the store is gone: whoever needs it next says so
-            return
+                count += 1
+                self.leave(f"beat/{self.rank.number}", [count, *self.finished])
+                for other in self._watched:
+                    if self.rank.leads and other not in self._beats:
+                        self._welcome(other)
+                    beat = self.find(f"beat/{other}")
+                    if beat is not None and beat != self._beats.get(other):
+                        self._beats[other], self._heard_s[other] = beat, time.monotonic()
+                self._listened_s = time.monotonic()
+                self._closed.wait(beat_s if len(self._beats) == len(self._watched) else POLL_S)
 
-    def _welcome(self) -> None:
-        for number in self._watched:
-            if number in self._words and number in self._beats:
-                continue
-            word = self._store.look(f"hello/{number}")
-            if word is not None and word != self._words.get(number):
-                self._store.put(f"welcome/{word}", self.token)
-                self._words[number] = word
-
-    def _listen(self) -> None:
-        for number in self._watched:
-            beat = self._store.look(f"{self.token}/beat/{number}")
-            if beat is not None and beat != self._beats.get(number):
-                self._beats[number] = beat
-                self._heard_s[number] = time.monotonic()
-        self._listened_s = time.monotonic()
+    def _welcome(self, number: int) -> None:
+        word = self._look(f"hello/{number}")
+        if word is not None and word != self._words.get(number):
+            self._put(f"welcome/{word}", self.token)
+            self._words[number] = word
 
     def _is_silent(self, number: int) -> bool:
         # By the last time this process listened: it may have been stopped itself.
@@ -199,7 +260,7 @@ class Group:
         return self._listened_s - heard_s > self.rank.silence_s
 
     def close(self) -> None:
-        """No more signs of life."""
+        """No more heartbeats."""
         self._closed.set()
         self._beating.join(self.rank.silence_s)
 
@@ -209,16 +270,13 @@ def joined(rank: Rank) -> Iterator[Group]:
     """The group that torchrun has started, as long as this rank belongs to it.
 
     The others do not leave before rank 0, because the store may live on their machine.
-
-    Raises:
-        GroupLost: the store or rank 0 cannot be reached.
     """
-    group = Group(rank, TorchStore(rank))
+    group = Group(rank)
     try:
         yield group
         if not rank.leads:
             with suppress(StopRun):  # all that this rank had to do is done
-                group.wait_for_leader(lambda: group.heard("end"))
+                group.wait_for_leader(lambda: group.find("end"))
         # All is written. The first rank that leaves with a failure makes torchrun end the others,
         # which would call themselves interrupted.
         with suppress(ValueError):  # not the main thread
@@ -226,5 +284,5 @@ def joined(rank: Rank) -> Iterator[Group]:
     finally:
         if rank.leads:
             with suppress(StopRun):
-                group.tell("end", note=True)
+                group.leave("end", note=True)
         group.close()

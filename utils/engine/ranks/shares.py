@@ -6,23 +6,18 @@ No rank has a fixed share, so that a fast one takes more and one that never star
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from utils.contracts import Sample
+from utils.engine.ranks.group import Group
 
 LARGEST_PIECE = 64  # samples
 
 
 def pieces(samples: int, ranks: int, least: int = 1) -> list[range]:
-    """Consecutive pieces of a data set that shrink towards its end.
+    """Consecutive pieces of a data set that shrink towards its end; only the last is below `least`.
 
-    Large ones cost few requests and keep questions about one picture together; small ones at the
+    Large ones cost few requests and keep questions about one image together; small ones at the
     end let all ranks finish at about the same time.
-
-    Args:
-        samples: how many there are.
-        ranks: how many share them.
-        least: no piece but the last is smaller; a batch should not be cut.
     """
     found = []
     begin = 0
@@ -34,26 +29,22 @@ def pieces(samples: int, ranks: int, least: int = 1) -> list[range]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
 class Share:
     """The samples of a data set that one rank comes to ask.
 
-    Attributes:
+    Args:
+        model: a note `<model>/start` that is false ends the claiming on all ranks.
         samples: of the whole group.
-        pieces: as `pieces` cuts them, alike on all ranks.
-        claim: number of the next piece that nobody has; beyond the last when there is none.
-        claimed: how many pieces are gone, as far as this can be known.
+        batch: no fewer samples are claimed at once, but at the end.
     """
 
-    samples: Sequence[Sample]
-    pieces: Sequence[range]
-    claim: Callable[[], int]
-    claimed: Callable[[], int]
-
-    @property
-    def has_more(self) -> bool:
-        """Whether there is something left to claim."""
-        return self.claimed() < len(self.pieces)
+    def __init__(
+        self, group: Group, model: str, dataset: str, samples: Sequence[Sample], batch: int
+    ) -> None:
+        self._group, self._samples = group, samples
+        self._start, self._claims = f"{model}/start", f"{model}/claims/{dataset}"
+        self._pieces = pieces(len(samples), group.rank.count, batch)
+        self.claimed: list[int] = []
 
     def take(self, under_way: Callable[[], int]) -> Iterator[Sample | None]:
         """Claims and gives samples; None: not now, ask again when less is under way.
@@ -62,12 +53,18 @@ class Share:
         nothing of a small data set.
         """
         last_size = 0
-        while True:
+        while self._group.find(self._start) is not False:
             while under_way() > last_size:
                 yield None
-            number = self.claim()
-            if number >= len(self.pieces):
+            number = self._group.count_up(self._claims)
+            if number >= len(self._pieces):
                 return
-            last_size = len(self.pieces[number])
-            for index in self.pieces[number]:
-                yield self.samples[index]
+            self.claimed.append(number)
+            last_size = len(self._pieces[number])
+            for index in self._pieces[number]:
+                yield self._samples[index]
+
+    def rest(self, done: set[int]) -> list[Sample]:
+        """The samples of all pieces but these."""
+        left = [piece for number, piece in enumerate(self._pieces) if number not in done]
+        return [self._samples[index] for piece in left for index in piece]
