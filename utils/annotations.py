@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from utils.download import DOWNLOAD_COMMAND
 from utils.errors import UserError
 
 
@@ -47,7 +46,7 @@ def _where_else(path: Path) -> str:
         return f"LMUData is one folder too deep: set it to {root.parent}, which holds {root.name}/"
     return (
         f"Set LMUData to the folder that holds {path.parent.name}/, or fetch the data set: "
-        f"{DOWNLOAD_COMMAND}"
+        "LMUData=<folder> python utils/download.py"
     )
 
 

@@ -2,25 +2,31 @@
 
     LMUData=/data python utils/download.py
 
-Two annotation files and one zip with the pictures come from the Hugging Face hub, are compared
-with the sums of the published files, and end in `<LMUData>/MMBench-GUI`. The same command goes on
-after any interruption and does nothing where everything is there. What is under way, and a receipt
-of what was done, lie in `MMBench-GUI/.download`.
+Two annotation files and one zip with the images come from the Hugging Face hub, are compared with
+the MD5 sums of the published files, and end in `<LMUData>/MMBench-GUI`. The same command goes on
+after any interruption and does nothing where everything is there. What is under way lies in
+`MMBench-GUI/.download`, and so does a note of what was unpacked.
 
-Exit codes: 0 all there; 1 all there, but the annotations name pictures that are missing; 2 an
-error; 130 interrupted.
+Exit codes: 0 all there; 1 all there, but the annotations name images that are missing; 2 an error;
+130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
-import errno
+import hashlib
 import json
 import os
 import shlex
+import shutil
 import sys
-from collections.abc import Mapping, Sequence
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 if __package__ in (None, ""):
@@ -33,156 +39,349 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
 
     stop_unless_ready("dotenv", "filelock", "huggingface_hub", "tqdm", program="utils/download.py")
 
-from utils.config.environment import at_home, chosen_folder, load_dotenv_files
-from utils.dataset.hub import DEFAULT_REVISION
-from utils.dataset.inventory import take_inventory
-from utils.dataset.steps import (
-    L1_NAME,
-    L2_NAME,
-    PUBLISHED_MD5,
-    REPO_ID,
-    SET_FOLDER,
-    ZIP_NAME,
-    Download,
-    Order,
-    only_one,
-    say,
-    say_aside,
-)
+from utils.config.environment import load_dotenv_files
 from utils.errors import UserError
-from utils.images import data_root
-from utils.scoring.streams import outlive_readers
+from utils.hub import Hub, Unreachable
+from utils.images import at_home, chosen_folder, data_root
+from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 
-DOWNLOAD_COMMAND = "LMUData=<folder> python utils/download.py"
-
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_NO_WRITING = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
-
-
-def published_or(sums: Path | None) -> Mapping[str, str]:
-    """The MD5 sums to compare with: those of the published files, or those in a JSON file."""
-    if sums is None:
-        return PUBLISHED_MD5
-    given = json.loads(sums.read_text(encoding="utf-8"))
-    say_aside(f"note: compared with the sums in {sums}, not with those of the published files")
-    return {name: str(given[name]) for name in PUBLISHED_MD5}
+REPO_ID, DEFAULT_REVISION = "OpenGVLab/MMBench-GUI", "main"
+IMAGE_FOLDER, NOTE_NAME, LOCK_NAME = "offline_images", "unpacked.json", "lock"
+BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+NAMES_SHOWN = 10
 
 
-def chosen_data_root(option: str | None) -> Path:
-    """The option, else LMUData, else `~/LMUData`; absolute.
+@dataclass(frozen=True)
+class Download:
+    """One run: looks at what is there, fetches and unpacks the rest.
+
+    Attributes:
+        home: `<LMUData>/MMBench-GUI`.
+        work: the folder in it for what is under way.
+        revision: of the hub; what is there counts as the one that was fetched last.
+        md5: the sums to compare with, by file name.
+    """
+
+    home: Path
+    work: Path
+    revision: str
+    accept_changed: bool
+    md5: Mapping[str, str]
+
+    def run(self) -> None:
+        """Brings everything that is missing; a complete data root is only read.
+
+        Raises:
+            UserError: what to do is in the message; what has arrived is kept.
+        """
+        hub, note = Hub(REPO_ID, self.revision), self._note()
+        is_current = note["revision"] == self.revision
+        there = {name: is_current and (self.home / name).is_file() for name in (L1_NAME, L2_NAME)}
+        is_unpacked = is_current and bool(note["sizes"]) and all(
+            _size(self.home / IMAGE_FOLDER / target) == size
+            for target, size in note["sizes"].items()
+        )  # fmt: skip
+        is_done = is_unpacked and all(there.values())
+        _say("Everything is there already." if is_done else f"{REPO_ID} → {self.home}")
+        with nullcontext() if is_done else only_one(self.work):
+            # The small files first: what is wrong with them is known before gigabytes are fetched.
+            for name, is_there in there.items():
+                self._settle_annotations(name, None if is_there else hub)
+            if not is_unpacked:
+                note = self._unpacked_from(self._zip(hub, is_current))
+        if note["md5"] != self.md5[ZIP_NAME]:
+            _warn(
+                f"warning: {ZIP_NAME} differs from the one that is known: MD5 {note['md5']},"
+                f" expected {self.md5[ZIP_NAME]}. The publishers have replaced it once before;"
+                " scores may not compare with older ones."
+            )
+
+    def _note(self) -> dict[str, Any]:
+        """What was unpacked last: revision, MD5 of the zip, and the size of each image."""
+        try:
+            found = json.loads((self.work / NOTE_NAME).read_text("ascii"))
+            return {**found, "sizes": dict(found["sizes"]), "md5": found["md5"] + ""}
+        except (OSError, ValueError, TypeError, KeyError):
+            return {"revision": DEFAULT_REVISION, "md5": "", "sizes": {}}
+
+    def _settle_annotations(self, name: str, hub: Hub | None) -> None:
+        """Checks an annotation file, fetched first if a hub is given."""
+        path = self._fetched(hub, name) if hub else self.home / name
+        md5, expected = _md5(path), self.md5[name]
+        difference = f"differs from the published one: MD5 {md5}, expected {expected}"
+        if md5 != expected and not self.accept_changed:
+            if hub:
+                path.unlink()
+            where = f"on the hub at revision {self.revision}" if hub else f"in {self.home}"
+            rest = "nothing was replaced." if hub else "to have it fetched again, remove it."
+            raise UserError(
+                f"{name} ({where}) {difference}. Questions may have changed, scores would not"
+                " compare with published ones. To use it anyway, run the same command with"
+                f" --accept-changed; {rest}"
+            )
+        if md5 != expected:
+            _warn(f"warning: {name} is accepted although it {difference}")
+        if hub:
+            read_annotations(path)  # a broken file must not replace a good one
+            path.replace(self.home / name)
+
+    def _fetched(self, hub: Hub, name: str) -> Path:
+        remote = hub.look_up(name)
+        came = max(map(_size, self.work.glob(f"{remote.place_in(Path())}*")), default=0)
+        require_room(self.work, remote.size - came, f"fetch {name}")
+        with progress(f"fetching {name}", remote.size) as bar:
+            return hub.fetch(remote, self.work, bar.update)
+
+    def _zip(self, hub: Hub, is_current: bool) -> Path:
+        """The zip to unpack: put there by hand, left by an earlier run, or fetched now."""
+        if is_current and (self.home / ZIP_NAME).is_file():
+            return self.home / ZIP_NAME
+        try:
+            return self._fetched(hub, ZIP_NAME)
+        except Unreachable:
+            fetched_before = sorted(self.work.glob(f"*-{ZIP_NAME}"))
+            if not fetched_before:
+                raise
+            return fetched_before[-1]
+
+    def _unpacked_from(self, path: Path) -> dict[str, Any]:
+        """Unpacks a zip and takes a note of it; then nothing under way is needed any more."""
+        _say(f"checking and unpacking {ZIP_NAME}")
+        note: dict[str, Any] = {"revision": self.revision, "md5": _md5(path)}
+        try:
+            with zipfile.ZipFile(path) as archive:
+                note["sizes"] = unpack(archive, self.home / IMAGE_FOLDER)
+        except BROKEN_ZIP as problem:
+            advice = f"Remove {path} to have it fetched."
+            if path.parent == self.work:
+                path.unlink()
+                advice = "It was removed; run the same command again to fetch it anew."
+            reason = f"{path}: not a zip file that can be read ({problem}). {advice}"
+            raise UserError(reason) from problem
+        part = self.work / f"{NOTE_NAME}.part"
+        part.write_text(json.dumps(note), encoding="ascii")
+        part.replace(self.work / NOTE_NAME)
+        for left in self.work.iterdir():
+            if left.name not in (NOTE_NAME, LOCK_NAME):
+                left.unlink()
+        return note
+
+
+def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
+    """Writes the images that are missing or differ, each under a temporary name until it is whole.
+
+    Returns:
+        The size of each image of the zip, by its path below `images`.
 
     Raises:
-        UserError: it lies in the home of nobody.
+        UserError: no member is an image, or there is too little room.
     """
-    if option:
-        return chosen_folder(option, by="--data-root").absolute()
-    return data_root().absolute()
+    files = [member for member in archive.infolist() if not member.is_dir()]
+    wanted = {target: member for member in files if (target := image_of(member.filename))}
+    if not wanted:
+        folders = ", ".join(PLATFORMS)
+        raise UserError(f"{archive.filename}: no member lies in one of the folders {folders}")
+    missing = {
+        target: member
+        for target, member in wanted.items()
+        if _size(images / target) != member.file_size
+        or zlib.crc32((images / target).read_bytes()) != member.CRC
+    }
+    needed = sum(member.file_size for member in missing.values())
+    require_room(images, needed, f"unpack {ZIP_NAME}")
+    with progress(f"unpacking {len(missing)} files", needed) as bar:
+        for target, member in missing.items():
+            part = (images / target).with_name(".unpacking.part")
+            part.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(member) as source, part.open("wb") as sink:
+                shutil.copyfileobj(source, sink)
+            part.replace(images / target)
+            bar.update(member.file_size)
+    if len(missing) < len(wanted):
+        _say(f"{len(wanted) - len(missing)} images were unpacked already")
+    if skipped := [member.filename for member in files if not image_of(member.filename)]:
+        some = ", ".join(skipped[:3]) + (", ..." if len(skipped) > 3 else "")
+        _say(f"skipped {len(skipped)} members of the zip that are no images: {some}")
+    return {target: member.file_size for target, member in wanted.items()}
 
 
-def explained(problem: OSError, home: Path) -> str:
-    """A failed file operation as one message."""
-    where = problem.filename or home
-    if problem.errno in _NO_ROOM:
-        return (
-            f"{where}: no room left ({problem.strerror}). Make room and run the same command again;"
-            " it goes on from there."
+def image_of(name: str) -> str:
+    """A member's place below the image folder, from its platform on; empty if it is no image."""
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    # macOS adds `__MACOSX/.../os_mac/._a.png` twins, which look like images of a platform.
+    is_litter = parts[-1].startswith(".") or parts[-1] == "Thumbs.db" or "__MACOSX" in parts
+    if is_litter or ".." in parts or any(sign in name for sign in "\\:"):
+        return ""
+    start = next((at for at, part in enumerate(parts[:-1]) if part in PLATFORMS), len(parts))
+    return "/".join(parts[start:])
+
+
+@contextmanager
+def only_one(work: Path) -> Iterator[None]:
+    """Keeps a second download out of the same folder; a killed one leaves no lock behind."""
+    from filelock import FileLock, Timeout
+
+    work.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(work / LOCK_NAME)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as taken:
+        raise UserError(f"{work.parent}: another download into this folder is running.") from taken
+    except NotImplementedError:  # a network disk without locks: two at once are unlikely there too
+        pass
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def require_room(folder: Path, needed: int, purpose: str) -> None:
+    """Stops before the disk is full rather than when it is.
+
+    Raises:
+        UserError: fewer bytes are free than needed.
+    """
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise UserError(
+            f"{folder}: {needed / 2**20:.1f} MiB needed to {purpose}, {free / 2**20:.1f} MiB free."
+            " Make room, or choose another folder with LMUData or --data-root; what has arrived is"
+            " kept."
         )
-    if problem.errno in _NO_WRITING:
-        return (
-            f"{where}: cannot be written ({problem.strerror}). Choose another folder with LMUData"
-            " or --data-root."
-        )
-    return (
-        f"{where}: {problem.strerror or problem}. Run the same command again once this is mended."
-    )
+
+
+def progress(what: str, total: int) -> Any:
+    """A bar on a terminal, now and then a line in a log, nothing for what takes no time."""
+    from tqdm import tqdm
+
+    return tqdm(
+        desc=what, total=total, unit="B", unit_scale=True, unit_divisor=1024,
+        mininterval=0.1 if sys.stderr.isatty() else 30, disable=total < 2**20,
+    )  # fmt: skip
+
+
+def read_annotations(path: Path) -> list[dict[str, Any]]:
+    """The entries of an annotation file.
+
+    Raises:
+        UserError: no JSON, or no list of objects.
+    """
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise UserError(f"{path}: no valid JSON ({problem})") from problem
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise UserError(f"{path}: expected a list of objects")
+    return entries
+
+
+def inventory(home: Path) -> tuple[list[str], int]:
+    """What is there, one line each, and how many images of the annotations are missing."""
+
+    def image_in(line: Mapping[str, Any]) -> str:  # L1 names it with or without the platform
+        path = str(line.get("image_path") or "")
+        return path if path.split("/")[0] in PLATFORMS else f"{line.get('platform')}/{path}"
+
+    images = home / IMAGE_FOLDER
+    there = {platform: {path.relative_to(images).as_posix()
+                        for path in (images / platform).rglob("[!.]*") if path.is_file()}
+             for platform in PLATFORMS}  # fmt: skip
+    l1, l2 = read_annotations(home / L1_NAME), read_annotations(home / L2_NAME)
+    l1_images, l2_images = set(map(image_in, l1)), set(map(image_in, l2))
+    questions = sum(len(line.get("groups") or ()) for line in l1)
+    missing = sorted((l1_images | l2_images).difference(*there.values()))
+    lines = [
+        f"  images           {sum(map(len, there.values())):,}",
+        *(f"    {platform:<12}   {len(paths):,}" for platform, paths in there.items()),
+        f"  L1 questions     {questions:,} on {len(l1_images):,} images",
+        f"  L2 instructions  {len(l2):,} on {len(l2_images):,} images",
+    ]
+    if missing:
+        lines.append(f"  missing          {len(missing):,} images of the annotations:")
+        lines += [f"    {path}" for path in missing[:NAMES_SHOWN]]
+    if len(missing) > NAMES_SHOWN:
+        lines.append(f"    and {len(missing) - NAMES_SHOWN:,} more")
+    return lines, len(missing)
 
 
 def arguments() -> argparse.ArgumentParser:
+    """The command line."""
     parser = argparse.ArgumentParser(
         prog="python utils/download.py",
         description=f"Fetch the data set {REPO_ID} from the Hugging Face hub, check it and unpack"
-        f" it into <LMUData>/{SET_FOLDER}. Run it again after an interruption: it goes on.",
+        " it into <LMUData>/MMBench-GUI. Run it again after an interruption: it goes on.",
         epilog="HF_ENDPOINT (a mirror), HF_TOKEN and proxy variables work as in huggingface_hub."
-        f" Without network, put {L1_NAME}, {L2_NAME} and {ZIP_NAME} into <LMUData>/{SET_FOLDER}"
-        " by hand and run this to unpack them.",
+        f" Without network, put {L1_NAME}, {L2_NAME} and {ZIP_NAME} into <LMUData>/MMBench-GUI by"
+        " hand and run this to unpack them.",
     )
-    parser.add_argument(
-        "--data-root", metavar="FOLDER", help="instead of LMUData (default: ~/LMUData)"
-    )
-    parser.add_argument(
-        "--revision", default=DEFAULT_REVISION, help="branch, tag or commit (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--accept-changed",
-        action="store_true",
-        help="take annotation files that differ from the published ones",
-    )
-    parser.add_argument(
-        "--keep-zip",
-        action=argparse.BooleanOptionalAction,
-        default=False,
-        help="keep the zip once it is unpacked (default: remove it, unless you put it there)",
-    )
+    add = parser.add_argument
+    add("--data-root", metavar="FOLDER", help="instead of LMUData (default: ~/LMUData)")
+    add("--revision", default=DEFAULT_REVISION, help="branch, tag or commit (default: %(default)s)")
+    help_on_changed = "use annotation files that differ from the published ones"
+    add("--accept-changed", action="store_true", help=help_on_changed)
     # For the tests, whose small files have other sums. An option and no variable: a forgotten
     # variable or a stray .env could switch the check off unseen, an option is typed and reported.
-    parser.add_argument("--sums", type=Path, help=argparse.SUPPRESS)
+    add("--sums", type=Path, help=argparse.SUPPRESS)
     return parser
 
 
-def obey(order: Order) -> int:
-    """Bring the data set and say what is there; the exit code."""
-    download = Download(order)
-    if download.is_done():
-        download.warn_about_zip()
-        say("Everything is there already; nothing was fetched.")
-    else:
-        say(f"{REPO_ID} → {order.home}")
-        with only_one(order.work):
-            Download(order).run()
-    inventory = take_inventory(order.images, order.home / L1_NAME, order.home / L2_NAME)
-    say("\n".join(["", str(order.home), *inventory.lines()]))
+def fetch(options: argparse.Namespace) -> int:
+    """Brings the data set and prints what is there; the exit code."""
+    given, md5 = options.data_root, PUBLISHED_MD5
+    root = (chosen_folder(given, by="--data-root") if given else data_root()).absolute()
+    if options.sums:
+        md5 = json.loads(options.sums.read_text(encoding="utf-8"))
+        _warn(f"note: compared with the sums in {options.sums}, not with the published ones")
+    home = root / "MMBench-GUI"
+    Download(home, home / ".download", options.revision, options.accept_changed, md5).run()
+    lines, missing = inventory(home)
+    _say("\n".join(["", str(home), *lines]))
     elsewhere = os.environ.get("IMAGE_ROOT_DIR")
     if elsewhere and at_home(elsewhere).is_dir():
-        say(f"Note: IMAGE_ROOT_DIR is set: pictures will be read from {elsewhere} instead.")
-    root = shlex.quote(str(order.data_root))
+        _say(f"Note: IMAGE_ROOT_DIR is set: images will be read from {elsewhere} instead.")
     command = "python evaluate.py --config configs/config_api_gpt.json --check"
-    say(f"\nNext: LMUData={root} {command}")
-    return 1 if inventory.missing else 0
+    _say(f"\nNext: LMUData={shlex.quote(str(root))} {command}")
+    return 1 if missing else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command line.
-
-    Args:
-        argv: arguments without the program's name; those of the process if None.
-    """
-    outlive_readers()
+    """The command line; `argv` without the program's name, by default the process's."""
     options = arguments().parse_args(argv)
-    home = Path(SET_FOLDER)
     try:
         load_dotenv_files()
-        order = Order(
-            data_root=chosen_data_root(options.data_root),
-            revision=options.revision,
-            accept_changed=options.accept_changed,
-            keep_zip=options.keep_zip,
-            md5=published_or(options.sums),
-        )
-        home = order.home
-        return obey(order)
+        return fetch(options)
     except UserError as mistake:
         for problem in mistake.problems:
-            say_aside(f"error: {problem}")
-        return 2
+            _warn(f"error: {problem}")
     except OSError as problem:
-        say_aside(f"error: {explained(problem, home)}")
-        return 2
-    except KeyboardInterrupt:
-        say_aside(
-            "\nStopped. What has arrived is kept; run the same command again,"
-            " it goes on from there."
+        _warn(
+            f"error: {problem.filename or 'the data root'}: {problem.strerror or problem}. Mend"
+            " this, or choose another folder with LMUData or --data-root, and run the same command"
+            " again; what has arrived is kept."
         )
+    except KeyboardInterrupt:
+        _warn("\nStopped. What has arrived is kept; run the same command again, it goes on.")
         return 130
+    return 2
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else -1
+
+
+def _md5(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _warn(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the data sets divide their samples into, in the order in which people see it."""
+"""The published data set: its files, and what its samples are divided into (in shown order)."""
 
 from __future__ import annotations
 
@@ -11,3 +11,11 @@ PLATFORM_LABELS = {
 PLATFORMS = tuple(PLATFORM_LABELS)
 DIFFICULTIES = ("easy", "medium", "hard")
 GROUNDING_TYPES = ("basic", "advanced")
+
+L1_NAME, L2_NAME = "L1_annotations.json", "L2_annotations.json"
+ZIP_NAME = "MMBench-GUI-OfflineImages.zip"
+PUBLISHED_MD5 = {
+    ZIP_NAME: "8a34d69f0e9c0c450a48bfc1c90b65d5",
+    L1_NAME: "a9a4fd9eb1e4ae0355fee057bd55cbec",
+    L2_NAME: "a2e042302ac389299873a857b7370a35",
+}

@@ -17,7 +17,7 @@ from utils.comparing.leaderboard import boards_of, notes_of
 from utils.comparing.pairing import pairs_of
 from utils.comparing.published import read_published
 from utils.comparing.runs import read_runs
-from utils.dataset.steps import PUBLISHED_MD5
+from utils.protocol import PUBLISHED_MD5
 
 
 def two_runs(home, first, second, **more):

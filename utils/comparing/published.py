@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from utils.dataset.steps import PUBLISHED_MD5
+from utils.protocol import PUBLISHED_MD5
 
 PUBLISHED_FILE = Path(__file__).with_name("published_results.json")
 

@@ -1,0 +1,191 @@
+"""One file of a data set on the Hugging Face hub, fetched so that a broken transfer goes on.
+
+Addresses, headers (with the token), metadata and errors are those of huggingface_hub, so
+HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE and proxies work as they do there. Only the bytes are read
+here: that library writes to a file of a random name and removes it on failure, so a transfer of
+gigabytes that breaks off would start again from nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from utils.errors import UserError
+
+# Seconds before each new attempt. The first costs nothing (most breaks are a closed connection),
+# and any attempt that brought data starts the row again.
+RETRY_WAITS_S = (0, 1, 2, 4, 8)
+PASSING_STATUS = (None, 408, 429, 500, 502, 503, 504)  # None: the connection failed
+AGAIN = "Run the same command again; what has arrived is kept."
+REFUSALS = {
+    "GatedRepoError": "asks for consent: accept the conditions there, then set HF_TOKEN",
+    "RevisionNotFoundError": "has no revision {revision!r}; check --revision",
+    "EntryNotFoundError": "has no file {name} at revision {revision!r}; check --revision",
+    "RepositoryNotFoundError": "is not there or not open to you; check HF_ENDPOINT and HF_TOKEN",
+}
+"""What a refusal of the hub means, by the name of huggingface_hub's error."""
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file as the hub has it now."""
+
+    name: str
+    etag: str
+    size: int
+
+    def place_in(self, folder: Path) -> Path:
+        """Where exactly this content is brought to: another content, another name."""
+        tag = hashlib.sha256(self.etag.encode()).hexdigest()[:16]
+        return folder / f"{tag}-{self.name}"
+
+
+class Unreachable(UserError):
+    """There is no way to the hub, now or on this machine; nothing is known about the file."""
+
+
+@dataclass
+class Hub:
+    """One data set repository; the first answer pins the commit, so that all files fit together."""
+
+    repo_id: str
+    revision: str
+    commit: str | None = None
+
+    def look_up(self, name: str) -> Remote:
+        """Asks for a file's tag and size; transfers nothing.
+
+        Raises:
+            UserError: the hub cannot be reached, refuses, or has no such file.
+        """
+        with self._plain_errors(name) as hub:
+            found = hub.get_hf_file_metadata(self._url(name), endpoint=_endpoint())
+        if None in (found.commit_hash, found.etag, found.size):
+            raise UserError(
+                f"{_shown_endpoint()} does not answer like a Hugging Face hub (no commit, ETag or"
+                f" size for {name}); check HF_ENDPOINT, or a proxy may be in between."
+            )
+        self.commit = self.commit or found.commit_hash
+        return Remote(name, found.etag, found.size)
+
+    def fetch(self, remote: Remote, folder: Path, on_bytes: Callable[[int], object]) -> Path:
+        """Brings a file into a folder, going on with what an earlier run left there.
+
+        Args:
+            remote: what `look_up` returned.
+            folder: must exist.
+            on_bytes: called with the number of bytes that have come, those of earlier runs first;
+                negative if they have to be fetched again.
+
+        Raises:
+            UserError: the transfer broke off and could not be taken up again.
+            OSError: the disk is full or the folder cannot be written.
+        """
+        complete = remote.place_in(folder)
+        if complete.exists():
+            return complete
+        part = complete.with_name(f"{complete.name}.part")
+        part.touch()
+        came, failures = part.stat().st_size, 0
+        on_bytes(came)
+        with self._plain_errors(remote.name) as hub:
+            while came != remote.size:
+                start, problem = came, None
+                try:
+                    self._stream(hub, remote.name, part, start, on_bytes)
+                except hub.errors.HTTPError as error:
+                    response = getattr(error, "response", None)
+                    if getattr(response, "status_code", None) not in PASSING_STATUS:
+                        raise
+                    problem = error
+                came = part.stat().st_size
+                failures = 0 if came > start else failures + 1
+                if failures == len(RETRY_WAITS_S):
+                    raise problem or OSError(f"{came} of {remote.size} bytes came, then no more")
+                time.sleep(0 if came == remote.size else RETRY_WAITS_S[failures])
+        part.replace(complete)
+        return complete
+
+    def _stream(
+        self, hub: Any, name: str, part: Path, start: int, on_bytes: Callable[[int], object]
+    ) -> None:
+        # Compressed on the way, a file could not be continued at a byte.
+        headers = {**hub.utils.build_hf_headers(), "Accept-Encoding": "identity"}
+        if start:
+            headers["Range"] = f"bytes={start}-"
+        # Always by the hub's own address: it redirects to storage under a link that is good for
+        # this attempt, and the client drops the token when the redirect leaves the host.
+        with hub.utils.get_session().stream(
+            "GET", self._url(name), headers=headers, follow_redirects=True,
+            timeout=hub.constants.HF_HUB_DOWNLOAD_TIMEOUT,
+        ) as response:  # fmt: skip
+            hub.utils.hf_raise_for_status(response)
+            goes_on = response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
+            if start and not goes_on:  # all of it comes again
+                on_bytes(-start)
+                os.truncate(part, 0)
+            with part.open("ab") as sink:
+                for chunk in response.iter_bytes():
+                    sink.write(chunk)
+                    on_bytes(len(chunk))
+
+    def _url(self, name: str) -> str:
+        from huggingface_hub import hf_hub_url
+
+        revision = self.commit or self.revision
+        return hf_hub_url(
+            self.repo_id, name, repo_type="dataset", revision=revision, endpoint=_endpoint()
+        )
+
+    @contextmanager
+    def _plain_errors(self, name: str) -> Iterator[Any]:
+        """Hands out the library; what it raises becomes one message for people."""
+        import huggingface_hub as hub
+        from huggingface_hub import errors
+
+        try:
+            yield hub
+        except errors.HfHubHTTPError as refused:
+            status, kinds = refused.response.status_code, [k.__name__ for k in type(refused).mro()]
+            if status in (401, 403, 404):
+                kinds.append("RepositoryNotFoundError")
+            why = next((REFUSALS[kind] for kind in kinds if kind in REFUSALS), "fails. " + AGAIN)
+            token = "HF_TOKEN is set" if os.environ.get("HF_TOKEN") else "no HF_TOKEN is set"
+            raise UserError(
+                f"{_shown_endpoint()}/datasets/{self.repo_id} (HTTP {status}, {token}) "
+                + why.format(name=name, revision=self.revision)
+            ) from refused
+        except errors.OfflineModeIsEnabled as offline:
+            raise Unreachable(
+                f"{name} has to be fetched, but HF_HUB_OFFLINE is set; unset it, or put the file"
+                " into the folder MMBench-GUI of the data root by hand."
+            ) from offline
+        except OSError:
+            raise
+        except Exception as failed:  # the client has errors of its own for odd addresses and tokens
+            reason = f"{type(failed).__name__}: {failed}"
+            if token := os.environ.get("HF_TOKEN", "").strip():
+                reason = reason.replace(token, "<HF_TOKEN>")
+            raise Unreachable(
+                f"{name}: the connection to {_shown_endpoint()} failed ({reason}). Check the"
+                f" network, the proxy settings, HF_TOKEN and HF_ENDPOINT (a mirror). {AGAIN}"
+            ) from failed
+
+
+def _endpoint() -> str:
+    from huggingface_hub import constants
+
+    return (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
+
+
+def _shown_endpoint() -> str:
+    """The hub's address without user name and password."""
+    scheme, _, rest = _endpoint().rpartition("//")
+    return f"{scheme}//{rest.rpartition('@')[2]}"
