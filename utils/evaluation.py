@@ -32,7 +32,7 @@ from utils.functions.prompting import prompt_builder
 from utils.import_utils import resolve
 from utils.inference_tools import Engine, EngineSettings
 from utils.plan import Plan
-from utils.report.after_run import write_reports
+from utils.report.build import report_after_run
 from utils.runs.folder import RunFolder
 from utils.runs.log import AnswerIndex, RunLog
 from utils.runs.manifest import write_manifests
@@ -79,6 +79,18 @@ def evaluate_model(plan: Plan, name: str, model: ModelWrapper, group: Group | No
         write_manifests(plan, name)
         write_reports(plan, name)
         return SOME_FAILED if group is not None and group.given_up else code
+
+
+def write_reports(plan: Plan, name: str) -> None:
+    """The report of each folder that a run has scored in for one model."""
+    options = plan.options
+    for folder in [each for each in plan.written if each.model == name and options.report]:
+        report_after_run(
+            folder,
+            plan.scored.get(folder, ()) if options.mode != "infer" else (),
+            work_dir=options.work_dir,
+            embed_originals=options.embed_originals,
+        )
 
 
 def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,7 @@ import pytest
 from utils.report.privacy import path_hider
 from utils.runs.portable_paths import portable
 
-
-def hide_in_json(text):
-    return json.loads(path_hider([])(json.dumps(text)))
-
-
-BOTH = pytest.mark.parametrize("hide", [hide_in_json, lambda text: portable({})(text)],
+BOTH = pytest.mark.parametrize("hide", [lambda text: path_hider([])(text), lambda text: portable({})(text)],
                                ids=["report", "manifest"])  # fmt: skip
 
 
@@ -64,8 +58,7 @@ def test_a_page_shows_neither_a_folder_nor_where_its_link_leads(tmp_path):
 
     hide = path_hider([tmp_path / "out", None, Path("/")])
 
-    text = json.dumps([f"{tmp_path}/out/m", f"{tmp_path}/disk/out/m", "/m"])
-    assert json.loads(hide(text)) == ["…/m", "…/m", "/m"]
+    assert hide([f"{tmp_path}/out/m", f"{tmp_path}/disk/out/m", "/m"]) == ["…/m", "…/m", "/m"]
 
 
 def test_paths_are_rewritten_whole_and_the_nearest_place_wins(tmp_path, monkeypatch):

@@ -9,22 +9,18 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from utils.contracts import Facts
+from utils.images import image_root
 from utils.report.data_files import Chunks, Hide, as_script
-from utils.report.pictures import Pictures, ViewImage, place
+from utils.report.pictures import CACHE_FOLDER, Pictures, ViewImage, copy, link_or_copy
 from utils.report.privacy import path_hider, shown_name, without_absolute_paths
-from utils.runs.finished import (
-    ScoredFiles,
-    open_samples,
-    read_if_whole,
-    read_manifest,
-    scored_files,
-)
-from utils.scoring.sheets import to_json
+from utils.runs.finished import ScoredFiles, read_if_whole, read_manifest, scored_files
+from utils.runs.folder import RunFolder
 
 REPORT_FOLDER = "report"
 ASSETS = Path(__file__).parent / "assets"
@@ -32,83 +28,41 @@ ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
 FACETS = ("dataset", "platform", "split", "kind", "verdict", "status", "app")
 REPLY_FIELDS = ("prediction", "raw", "reasoning")
 ROW_FIELDS = ("index", "text", "box_frac", "point_frac")
+NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"}
 NO_ANSWER = "no answer"
 
 
-@dataclass
-class Facet:
-    """The values of a column that few values occur in, numbered as they come."""
+def report_after_run(
+    run: RunFolder, scored: Collection[str], *, work_dir: Path, embed_originals: bool
+) -> None:
+    """Builds the report of a folder that a run has scored in, and prints where it is.
 
-    values: list[Any] = field(default_factory=list)
-    _numbers: dict[Any, int] = field(default_factory=dict)
+    Scores and all other files are there already, so what goes wrong here is one line of warning.
 
-    def number(self, value: Any) -> int | None:
-        """The number of a value; None has none."""
-        if value is None:
-            return None
-        value = value if isinstance(value, str) else json.dumps(value)
-        if value not in self._numbers:
-            self._numbers[value] = len(self.values)
-            self.values.append(value)
-        return self._numbers[value]
-
-
-@dataclass
-class DataFiles:
-    """The data files of a report while they are written."""
-
-    folder: Path
-    hide: Hide
-    facets: dict[str, Facet] = field(default_factory=lambda: {name: Facet() for name in FACETS})
-    rows: Chunks = field(init=False)
-    details: Chunks = field(init=False)
-    replies: Chunks = field(init=False)
-
-    def __post_init__(self) -> None:
-        def chunks(name: str, pack: Any, most: int) -> Chunks:
-            return Chunks(self.folder, name, self.hide, pack, most)
-
-        self.rows = chunks("rows", _columns, ROWS_PER_FILE)
-        self.details = chunks("details", _with_text_table, DETAILS_PER_FILE)
-        self.replies = chunks("replies", _columns, REPLIES_PER_FILE)
-
-    def add(self, facts: Facts, dataset: str, picture: int | None) -> None:
-        """One more sample."""
-        named = {**facts, "dataset": dataset, "verdict": facts.get("verdict") or NO_ANSWER}
-        row = {name: self.facets[name].number(named.get(name)) for name in FACETS}
-        row |= {"picture": picture} | {name: facts.get(name) for name in ROW_FIELDS}
-        self.rows.add(row, 120 + len(str(facts.get("text"))))
-        reply = {name: facts.get(name) for name in REPLY_FIELDS}
-        self.replies.add(reply, 40 + sum(len(str(text)) for text in reply.values()))
-        left_out = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"}
-        detail = {name: value for name, value in facts.items() if name not in left_out}
-        self.details.add(detail, 500 + len(str(facts.get("prompt"))))
-
-    def close(self, summary: dict[str, Any]) -> None:
-        """Writes what is left, and the summary with the places of everything."""
-        for chunks in (self.rows, self.details, self.replies):
-            chunks.close()
-            summary[chunks.name] = chunks.firsts
-        summary["facets"] = {name: facet.values for name, facet in self.facets.items()}
-        text = as_script("summary", 0, self.hide(to_json(summary)))
-        (self.folder / "summary_0.js").write_text(text, encoding="ascii")
-
-
-def _columns(items: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [item[name] for item in items] for name in items[0]}
-
-
-def _with_text_table(items: list[Facts]) -> dict[str, Any]:
-    """Prompts share most of their texts; each is written once a file."""
-    texts: dict[str, int] = {}
-    samples = []
-    for item in items:
-        prompt = []
-        for part in item.get("prompt") or ():
-            text = texts.setdefault(str(part.get("value")), len(texts))
-            prompt.append([part.get("role"), part.get("type"), text])
-        samples.append({**item, "prompt": prompt})
-    return {"texts": list(texts), "samples": samples}
+    Args:
+        scored: the data sets that this run has scored.
+    """
+    if not scored:  # a page from before is none of this run's
+        return
+    try:
+        shown = scored_files(run.path)
+        page = build_report(
+            run.path,
+            image_root=image_root(),
+            cache=work_dir / CACHE_FOLDER,
+            embed_originals=embed_originals,
+        )
+    except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
+        why = f"{type(error).__name__}: {error}".splitlines()[0]
+        print(f"warning: {run.path}: no report ({why}); scores and all other files are complete")
+        return
+    print(f"Report: {page}")
+    run.link_newest([page.parent])
+    if earlier := [name for name in shown if name not in scored]:
+        print(f"It shows an earlier scoring of {', '.join(earlier)}, not scored now")
+    written = scored_files(run.path, newest=True)
+    if kept := [name for name in shown if name in scored and shown[name] != written[name]]:
+        print(f"It shows the full results of {', '.join(kept)}, which this run left alone")
 
 
 def build_report(
@@ -116,13 +70,11 @@ def build_report(
 ) -> Path:
     """Writes the report of a run; one from before is replaced when the new one is whole.
 
-    Of a data set with full and partial files it shows the full ones; see `utils.runs.finished`.
-
     Args:
         run_folder: holds the samples and analysis files.
-        image_root: what the samples' pictures are relative to; None if there are none here.
+        image_root: what the samples' images are relative to; None if there are none here.
         cache: folder for view images, shared by the runs of a work-dir.
-        embed_originals: put the pictures themselves into the report, too.
+        embed_originals: put the images themselves into the report, too.
 
     Returns:
         The page.
@@ -146,22 +98,75 @@ def build_report(
     return target / "index.html"
 
 
+class DataFiles:
+    """The data files of a report while they are written."""
+
+    def __init__(self, folder: Path, hide: Hide) -> None:
+        self._folder, self._hide = folder, hide
+        self._facets: dict[str, dict[str, int]] = {name: {} for name in FACETS}
+        self._rows = Chunks(folder, "rows", hide, _columns, ROWS_PER_FILE)
+        self._details = Chunks(folder, "details", hide, _with_text_table, DETAILS_PER_FILE)
+        self._replies = Chunks(folder, "replies", hide, _columns, REPLIES_PER_FILE)
+
+    def add(self, facts: Facts, dataset: str, picture: int | None) -> None:
+        """One more sample."""
+        named = {**facts, "dataset": dataset, "verdict": facts.get("verdict") or NO_ANSWER}
+        row = {name: self._number(name, named.get(name)) for name in FACETS}
+        row |= {"picture": picture} | {name: facts.get(name) for name in ROW_FIELDS}
+        self._rows.add(row, 120 + len(str(facts.get("text"))))
+        reply = {name: facts.get(name) for name in REPLY_FIELDS}
+        self._replies.add(reply, 40 + sum(len(str(text)) for text in reply.values()))
+        detail = {name: value for name, value in facts.items() if name not in NOT_IN_DETAILS}
+        self._details.add(detail, 500 + len(str(facts.get("prompt"))))
+
+    def _number(self, facet: str, value: Any) -> int | None:
+        """The number of a value of a column in which few values occur; None has none."""
+        if value is None:
+            return None
+        values = self._facets[facet]
+        return values.setdefault(
+            value if isinstance(value, str) else json.dumps(value), len(values)
+        )
+
+    def close(self, summary: dict[str, Any]) -> None:
+        """Writes what is left, and the summary with the places of everything."""
+        for chunks in (self._rows, self._details, self._replies):
+            chunks.close()
+            summary[chunks.name] = chunks.firsts
+        summary["facets"] = {name: list(values) for name, values in self._facets.items()}
+        script = as_script("summary", 0, self._hide(summary))
+        (self._folder / "summary_0.js").write_text(script, encoding="ascii")
+
+
+def _columns(items: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [item[name] for item in items] for name in items[0]}
+
+
+def _with_text_table(items: list[Facts]) -> dict[str, Any]:
+    """Prompts share most of their texts; each is written once a file."""
+    texts: dict[str, int] = {}
+    samples = []
+    for item in items:
+        prompt = []
+        for part in item.get("prompt") or ():
+            text = texts.setdefault(str(part.get("value")), len(texts))
+            prompt.append([part.get("role"), part.get("type"), text])
+        samples.append({**item, "prompt": prompt})
+    return {"texts": list(texts), "samples": samples}
+
+
 def _write_data(
     report: Path, run_folder: Path, image_root: Path | None, cache: Path, embed_originals: bool
 ) -> None:
     hide = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
     files = DataFiles(report / "data", hide)
-    summary: dict[str, Any] = {"format": 1, "run": run_folder.name, "datasets": []}
-    with Pictures.open(image_root, cache) as pictures:
-        first = 0
-        shown = scored_files(run_folder)
-        for scored in shown.values():
+    summary: dict[str, Any] = {"format": 1, "run": run_folder.name, "datasets": [], "samples": 0}
+    with closing(Pictures(image_root, cache)) as pictures:
+        for scored in scored_files(run_folder).values():
             data_set = _add_samples(scored, files, pictures)
-            data_set["first"] = first
-            first += data_set["samples"]
-            summary["datasets"].append(data_set)
+            summary["datasets"].append({**data_set, "first": summary["samples"]})
+            summary["samples"] += data_set["samples"]
             summary["model"] = scored.model
-        summary["samples"] = first
         summary["pictures"] = [
             _placed(name, made, report, embed_originals) for name, made in pictures.finished()
         ]
@@ -175,17 +180,15 @@ def _add_samples(scored: ScoredFiles, files: DataFiles, pictures: Pictures) -> d
     counts: Counter[str] = Counter()
     seen: set[int] = set()
     samples = 0
-    with open_samples(scored.samples) as (_, rows):
-        for facts in rows:
-            number = pictures.number(facts["image"]) if facts.get("image") else None
-            files.add(facts, scored.dataset, number)
-            samples += 1
-            status, verdict = facts.get("status"), facts.get("verdict")
-            counts[str((verdict or NO_ANSWER) if status == "ok" else status)] += 1
-            counts["hits"] += int(facts.get("hit") or 0)
-            if number is not None:
-                seen.add(number)
-    analysis = read_if_whole(scored.analysis_file)  # the page does without a spoilt one
+    for facts in scored.facts():
+        number = pictures.number(facts["image"]) if facts.get("image") else None
+        files.add(facts, scored.dataset, number)
+        samples += 1
+        status, verdict = facts.get("status"), facts.get("verdict")
+        counts[str((verdict or NO_ANSWER) if status == "ok" else status)] += 1
+        counts["hits"] += int(facts.get("hit") or 0)
+        seen |= set() if number is None else {number}
+    analysis = read_if_whole(scored.analysis_file)  # the page does without a broken one
     analysis.pop("head", None)
     return {
         "name": scored.dataset, "level": scored.level, "partial": scored.is_partial,
@@ -200,11 +203,10 @@ def _placed(
     """Puts a view image into the report; what the page needs to know of it."""
     if made is None:
         return {"name": shown_name(name)}
-    known: dict[str, Any] = {"name": shown_name(name), "wh": made.wh}
-    for kind, file, ending in (("view", made.view, ""), ("thumb", made.thumb, "_small")):
-        known[kind] = f"pictures/{made.name}{ending}.webp"
-        place(file, report / known[kind])
+    known: dict[str, Any] = {"name": shown_name(name), "wh": made.source_wh}
+    known["view"] = f"pictures/{made.name}.webp"
+    link_or_copy(made.view, report / known["view"])
     if embed_originals:
         known["original"] = f"pictures/{made.name}_full{made.source.suffix.lower()}"
-        place(made.source, report / known["original"])
+        copy(made.source, report / known["original"])
     return known

@@ -14,13 +14,13 @@ from typing import Any
 
 from utils.scoring.sheets import to_json
 
-Hide = Callable[[str], str]
-"""Removes this machine's paths from JSON text."""
+Hide = Callable[[Any], Any]
+"""Replaces this machine's paths in plain data."""
 
 
-def as_script(name: str, number: int, json_text: str) -> str:
+def as_script(name: str, number: int, value: Any) -> str:
     """The script that hands a value to the page under a name and a number."""
-    safe = json_text.replace("<", "\\u003c").replace(">", "\\u003e")
+    safe = to_json(value).replace("<", "\\u003c").replace(">", "\\u003e")
     quoted = safe.replace("\\", "\\\\").replace("'", "\\'")
     return f"Report.take(\"{name}\",{number},JSON.parse('{quoted}'));\n"
 
@@ -32,8 +32,8 @@ class Chunks:
     Attributes:
         folder: where `<name>_<number>.js` go.
         name: what the page asks for.
-        most_items, most_chars: a file is closed when it has reached either.
         pack: makes the value of a file from its items.
+        most_items, most_chars: a file is closed when it has reached either.
         firsts: number of the first item of each file, as far as written.
     """
 
@@ -60,8 +60,7 @@ class Chunks:
         """Writes what has gathered."""
         if not self._items:
             return
-        text = self.hide(to_json(self.pack(self._items)))
-        script = as_script(self.name, len(self.firsts), text)
+        script = as_script(self.name, len(self.firsts), self.hide(self.pack(self._items)))
         path = self.folder / f"{self.name}_{len(self.firsts)}.js"
         path.write_text(script, encoding="ascii")
         self.firsts.append(self._count - len(self._items))

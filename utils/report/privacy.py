@@ -14,30 +14,34 @@ _ABSOLUTE = re.compile(
 )
 
 
-def path_hider(roots: Iterable[Path | None]) -> Callable[[str], str]:
-    """A function that replaces folders in ASCII JSON text: the home by `~`, the others by `…`.
+def path_hider(roots: Iterable[Path | None]) -> Callable[[Any], Any]:
+    """A function that replaces folders in plain data: the home by `~`, the others by `…`.
 
     Args:
-        roots: folders that tell something about this machine; one right below a file system's root
+        roots: folders that say something about this machine; one right below a file system's root
             does not, and its name may be a word of a reply.
     """
     hidden = [(root, "…") for root in roots if root and root.absolute().parts[2:]]
-    home = [(Path.home(), HOME)]
-    return folder_replacer([*hidden, *home], in_json=True)
+    replace = folder_replacer([*hidden, (Path.home(), HOME)])
+    return lambda value: _rewritten(value, replace)
 
 
 def without_absolute_paths(value: Any) -> Any:
-    """A copy in which an absolute path keeps its last name only: `…/config.json`."""
+    """A copy of plain data in which an absolute path keeps its last name only: `…/config.json`."""
+    return _rewritten(value, lambda text: _ABSOLUTE.sub(r"…/\1", text))
+
+
+def _rewritten(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return _ABSOLUTE.sub(r"…/\1", value)
+        return change(value)
     if isinstance(value, dict):
-        return {str(key): without_absolute_paths(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [without_absolute_paths(each) for each in value]
+        return {change(str(key)): _rewritten(each, change) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_rewritten(each, change) for each in value]
     return value
 
 
 def shown_name(image: str) -> str:
-    """A picture's path as the page may show it: with its platform's folder, never from the root."""
+    """An image's path as the page may show it: with its platform's folder, never from the root."""
     path = Path(image)
     return "/".join(path.parts[-2:]) if path.is_absolute() else path.as_posix()

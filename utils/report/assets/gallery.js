@@ -150,15 +150,15 @@ Report.gallery = (() => {
     });
   }
 
-  /** The thumbnail with target and click, inside the space of a card. */
+  /** The image with target and click, inside the space of a card. */
   function picture(row) {
     const found = store.picture(row), box = store.columns.box_frac[row], point = store.columns.point_frac[row];
     const wh = found?.wh ?? [16, 10];
     const scale = Math.min(layout.width / wh[0], layout.picture / wh[1]);
-    const frame = styled(el("div", { class: found?.thumb ? "frame" : "frame empty" }), {
+    const frame = styled(el("div", { class: found?.view ? "frame" : "frame empty" }), {
       width: `${wh[0] * scale}px`, height: `${wh[1] * scale}px`,
     });
-    if (found?.thumb) frame.append(el("img", { src: found.thumb, alt: "", loading: "lazy", decoding: "async", draggable: "false" }));
+    if (found?.view) frame.append(el("img", { src: found.view, alt: "", loading: "lazy", decoding: "async", draggable: "false" }));
     if (box) {
       frame.append(styled(el("i", { class: "mini-box" }), {
         left: `${100 * box[0]}%`, top: `${100 * box[1]}%`, width: `${100 * (box[2] - box[0])}%`, height: `${100 * (box[3] - box[1])}%`,
