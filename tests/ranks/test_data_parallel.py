@@ -110,7 +110,7 @@ def test_what_a_killed_group_has_answered_is_scored_as_it_stands(killed, tmp_pat
     assert (bench.answered().total(), bench.rank_logs()) == (10, [])
 
 
-@pytest.mark.parametrize("ranks", [None, 2, 3])
+@pytest.mark.parametrize("ranks", [None, 3])
 def test_another_number_of_ranks_asks_only_what_a_killed_group_has_not(
     ranks, killed, tmp_path, alone
 ):
@@ -140,6 +140,7 @@ def test_ranks_started_across_midnight_share_the_folder_of_rank_0(bench, alone):
 
 
 def test_a_rank_with_another_work_dir_says_so_and_sigterm_ends_the_one_that_waits(bench):
+    bench.write_config({"m": bench.model(), "another": bench.model()})
     elsewhere = bench.home / "elsewhere"
     with rank_variables(2) as variables:
         first = bench.start(env=variables[0])
@@ -149,7 +150,7 @@ def test_a_rank_with_another_work_dir_says_so_and_sigterm_ends_the_one_that_wait
 
     assert second.code == 1
     assert "rank 1" in second.stderr
-    assert "this rank sees another work-dir than rank 0" in second.stderr
+    assert second.stderr.count("this rank sees another work-dir than rank 0") == 1
     assert str(bench.work_dir) in second.stderr and str(elsewhere) in second.stderr
     assert "Traceback" not in second.output + ended.output
     assert (ended.code, bench.answers(), elsewhere.exists()) == (130, [], False), ended.output
