@@ -27,6 +27,7 @@ from utils.contracts import (
     Sample,
     Sizes,
     UserFunctionError,
+    World,
 )
 from utils.errors import printable
 from utils.functions.calling import call_user_function, private_copy
@@ -88,6 +89,8 @@ class Benchmark(ABC):
     result_columns: ClassVar[tuple[str, ...]]  # of the per-sample file
     result_has_line: ClassVar[bool]  # whether it has the line's own columns in front of them
     system_prompt: ClassVar[str]
+    replays: ClassVar[bool] = True  # the answer to one prompt can be reused by itself
+    worlds: ClassVar[int] = 0  # how many its episodes can use at once
 
     def __init__(self, annotation_dir: Path, image_root: Path) -> None:
         self.annotation_dir, self.image_root = annotation_dir, image_root
@@ -190,9 +193,18 @@ class Benchmark(ABC):
         messages.append({"role": "user", "type": "text", "value": self.user_text(line)})
         return messages
 
-    def episode(self, sample: Sample, prompt_of: PromptOf) -> Episode:
+    def episode(
+        self,
+        sample: Sample,
+        prompt_of: PromptOf,
+        world: World | None = None,
+    ) -> Episode:
         """The questions that one sample asks, one after the other; here a single one."""
         yield prompt_of(sample.line)
+
+    def open_world(self) -> World:
+        """A new world for episodes to act in."""
+        raise NotImplementedError(f"{self.name} acts in no world")
 
     @abstractmethod
     def default_parse(self, response: str, meta: Mapping[str, Any]) -> Any:

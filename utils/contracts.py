@@ -199,6 +199,18 @@ class CallError(Exception):
         super().__init__(message)
 
 
+class WorldError(Exception):
+    """A world failed (a crash, a page that hangs); that is not the model's fault.
+
+    Attributes:
+        trace: the traceback.
+    """
+
+    def __init__(self, summary: str, trace: str) -> None:
+        self.trace = trace
+        super().__init__(summary)
+
+
 class Abandoned(Exception):
     """The run stopped before this request was sent; nothing is known about it."""
 
@@ -238,6 +250,30 @@ Episode = Generator[Prompt, Generation, Any]
 """The prompts of one sample, each sent what the model said; returns what `judge` gets (L3, L4)."""
 
 
+class World(Protocol):
+    """Where an episode acts. Serves one episode at a time; all calls come from the same thread."""
+
+    def reset(self, task: Line) -> Any:
+        """Begins a task; returns the first observation."""
+        ...
+
+    def observe(self) -> Any:
+        """What there is to see now, once it has settled."""
+        ...
+
+    def step(self, action: Any) -> Any:
+        """Acts; returns the next observation."""
+        ...
+
+    def evaluate(self) -> Any:
+        """What the task has come to: a success or not, and why."""
+        ...
+
+    def close(self) -> None:
+        """Releases everything, from whatever state."""
+        ...
+
+
 class Benchmark(Protocol):
     """What a run needs of a data set; `benchmarks.base.Benchmark` is where they come from.
 
@@ -247,6 +283,9 @@ class Benchmark(Protocol):
         result_suffix, score_suffix: of the names of the per-sample and the score file.
         result_columns: of the per-sample file, behind the line's own if `result_has_line`.
         image_root: the folder that the lines' `image_path` is relative to.
+        replays: whether the answer to one prompt can be reused by itself; False: only whole
+            episodes, and a broken one starts again from the beginning.
+        worlds: how many worlds its episodes can use at once; 0: they act in none.
     """
 
     name: str
@@ -257,6 +296,8 @@ class Benchmark(Protocol):
     result_columns: tuple[str, ...]
     result_has_line: bool
     image_root: Path
+    replays: bool
+    worlds: int
 
     def build_prompt(
         self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
@@ -264,8 +305,12 @@ class Benchmark(Protocol):
         """The default prompt of a line."""
         ...
 
-    def episode(self, sample: Sample, prompt_of: PromptOf) -> Episode:
+    def episode(self, sample: Sample, prompt_of: PromptOf, world: World | None = None) -> Episode:
         """The questions that one sample asks, one after the other."""
+        ...
+
+    def open_world(self) -> World:
+        """A new world; only where `worlds` is not 0."""
         ...
 
     def in_mode(self, row: Line, mode: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
@@ -11,8 +11,7 @@ from typing import Any
 from utils import PROJECT
 from utils.config.environment import is_set
 from utils.config.read import ModelEntry
-from utils.contracts import ModelWrapper
-from utils.engine.early_warnings import FirstLook
+from utils.contracts import ModelWrapper, Sample
 from utils.engine.jobs import Job, Questions
 from utils.engine.ranks.group import Group
 from utils.engine.ranks.runs import (
@@ -27,7 +26,9 @@ from utils.engine.ranks.runs import (
     share_samples,
 )
 from utils.engine.retry_policy import Policy
+from utils.engine.worlds import Worlds
 from utils.errors import DONE, SOME_FAILED
+from utils.functions.fingerprints import digest
 from utils.functions.prompting import prompt_builder
 from utils.import_utils import resolve
 from utils.inference_tools import Engine, EngineSettings
@@ -64,7 +65,8 @@ def evaluate_model(plan: Plan, name: str, model: ModelWrapper, group: Group | No
             held.enter_context(leading(group, name))
         jobs = []
         for dataset in plan.data:
-            log = held.enter_context(closing(RunLog(folder.log(dataset))))
+            log = RunLog(folder.log(dataset), clean=plan.secrets.clean_object)
+            held.enter_context(closing(log))
             adopt(folder, dataset, log)
             jobs.append(open_job(plan, name, dataset, folder, log))
         if group is not None:
@@ -102,7 +104,9 @@ def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:
     with ExitStack() as held:
         jobs = []
         for dataset, run in runs.items():
-            log = held.enter_context(closing(open_rank_log(group, folder, dataset, run)))
+            clean = plan.secrets.clean_object
+            log = open_rank_log(group, folder, dataset, run, clean=clean)
+            held.enter_context(closing(log))
             asked = questions_of(plan, name, dataset, folder)
             jobs.append(Job(**vars(asked), log=log, run=run))
         share_samples(group, name, jobs, _batch(plan, name))
@@ -120,12 +124,20 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
     )
     logs = folder.all_logs(dataset)
     logs += [part for log in logs for part in folder.beside(log).rank_logs(dataset)]
+    benchmark = data.benchmark
     return Questions(
         dataset=dataset,
         samples=data.asked(plan.options.limit),
-        episode=partial(data.benchmark.episode, prompt_of=prompt_of),
+        episode=partial(benchmark.episode, prompt_of=prompt_of),
         answers=AnswerIndex.of_logs(logs, own=folder.log(dataset)),
+        worlds=Worlds(benchmark.open_world, benchmark.worlds) if benchmark.worlds else None,
+        fingerprint=None if benchmark.replays else partial(_of_episode, entry.model_dump()),
     )
+
+
+def _of_episode(settings: Mapping[str, Any], sample: Sample) -> str:
+    """Of a whole episode: its task, and all that decides how it goes."""
+    return digest([settings, sample.key, sample.line])
 
 
 def open_job(plan: Plan, name: str, dataset: str, folder: RunFolder, log: RunLog) -> Job:
@@ -149,7 +161,7 @@ def open_job(plan: Plan, name: str, dataset: str, folder: RunFolder, log: RunLog
             inputs=inputs,
         ),
     )
-    log.append(plan.secrets.clean_object(record))
+    log.append(record)
     return Job(**vars(asked), log=log, run=record["started_at"])
 
 
@@ -177,7 +189,8 @@ def infer(
         folder: where rank 0 of a group finds what the others have answered.
     """
     options = plan.options
-    looks = {job.dataset: _first_look(plan, model, job) for job in jobs}
+    for job in jobs:
+        job.first_look = scorer_of(plan, model, job.dataset, skip_errors=is_set("SKIP_ERR"))
     settings = EngineSettings(
         in_flight=options.api_nproc,
         policy=Policy(options.retry, options.outage_s, options.wait_for_server_s),
@@ -185,10 +198,8 @@ def infer(
         keep_failed=options.ignore,
         retry_refused=options.retry_refused,
         skip_errors=is_set("SKIP_ERR"),
-        clean=plan.secrets.clean_object,
         clean_text=plan.secrets.clean_told,
-        on_asked=lambda dataset, record: looks[dataset].see(record),
-        on_reason=console.show_reason if options.verbose else console.hide_reason,
+        on_reason=console.show_reason if options.verbose else None,
     )
     shown = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
     of_group = None if group is None else GroupProgress(shown, group, model.name)
@@ -213,11 +224,3 @@ def infer(
         print(note)
     print(f"took {wall_s:.1f} s ({cpu_s:.1f} s of CPU)")
     return cost
-
-
-def _first_look(plan: Plan, model: ModelWrapper, job: Job) -> FirstLook:
-    return FirstLook(
-        [sample.key for sample in job.samples],
-        scorer_of(plan, model, job.dataset, skip_errors=is_set("SKIP_ERR")),
-        lambda text: print(f"warning: {model.name}, {job.dataset}: {text}", flush=True),
-    )

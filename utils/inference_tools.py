@@ -1,7 +1,8 @@
 """The engine: drives samples through a model and writes every answer to the log.
 
-The calling thread makes the prompts, in file order, and is the only writer; worker threads prepare
-requests, look them up among the stored answers, and ask. No worker ever holds the exit: they are
+The calling thread makes the first prompts, in file order, and is the only writer. Workers prepare
+requests, look them up among the stored answers, query the model, and send what it said into the
+sample's episode, so that a slow world holds up nobody else. No worker ever holds the exit: they are
 daemon threads, and all that counts is in the log before the next thing happens.
 """
 
@@ -12,12 +13,11 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from utils.contracts import (
-    CallError,
     Generation,
     Line,
     ModelWrapper,
@@ -27,20 +27,21 @@ from utils.contracts import (
     Sample,
     Status,
     UserFunctionError,
+    WorldError,
     turn_key,
 )
 from utils.engine.asking import Asker, Unanswered
+from utils.engine.early_warnings import Watcher
 from utils.engine.gate import Gate, Limit
 from utils.engine.interrupt import two_step_interrupt
-from utils.engine.jobs import Episode, Job
-from utils.engine.refusals import Refusals
+from utils.engine.jobs import Job
 from utils.engine.retry_policy import Policy, may_reuse
 from utils.errors import StopRun, UserError
-from utils.functions.calling import FAILURES_IN_A_ROW
 from utils.runs.log import StoredAnswer
 from utils.runs.records import (
     answer_fields,
     call_error_fields,
+    episode_record,
     new_record,
     user_error_fields,
 )
@@ -60,10 +61,8 @@ class EngineSettings:
         keep_failed: do not ask again what failed last time.
         retry_refused: ask again what the server refused.
         skip_errors: go on however often a user's function fails.
-        clean, clean_text: remove secrets from a record, from a text.
-        on_reason: told of each sample that is asked (data set, line), and why.
-        on_asked: told of each sample that was asked (data set, record), answered or not, in the
-            calling thread; a StopRun that it raises ends the asking of that data set.
+        clean_text: removes secrets from what a server said.
+        on_reason: is called for each sample that is asked (data set, line), with the reason.
     """
 
     in_flight: int | None
@@ -72,10 +71,8 @@ class EngineSettings:
     keep_failed: bool = False
     retry_refused: bool = False
     skip_errors: bool = False
-    clean: Callable[[Record], Record] = lambda record: record
-    clean_text: Callable[[str], str] = lambda text: text
-    on_reason: Callable[[str, Line, str], None] = lambda dataset, line, reason: None
-    on_asked: Callable[[str, Record], None] = lambda dataset, record: None
+    clean_text: Callable[[str], str] = str
+    on_reason: Callable[[str, Line, str], None] | None = None
 
 
 class Progress(Protocol):
@@ -85,32 +82,39 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
-    """One prompt of one sample on its way."""
+class _Task:
+    """One sample on its way.
+
+    Attributes:
+        prompt: the first one; None for a whole episode, whose worker makes it.
+        world: lent to its episode.
+    """
 
     job: Job
     sample: Sample
-    episode: Episode
-    prompt: Prompt
-    number: int
-
-    @property
-    def key(self) -> str:
-        """Of this turn's record."""
-        return turn_key(self.sample.key, self.number)
+    prompt: Prompt | None = None
+    world: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a worker made of a turn: a record to write, or a reason to stop."""
+    """What a worker made of a task or, `is_last` aside, of one turn of it.
 
-    turn: _Turn
+    Attributes:
+        record: None: the run stopped before anything came of it.
+        write: False: this log holds the record already.
+        reason: why the sample was asked.
+        stop: why the run cannot go on.
+        settled: set once the record is in the log.
+    """
+
+    task: _Task
     record: Record | None = None
     generation: Generation | None = None
+    is_last: bool = True
     reused: bool = False
-    write: bool = True  # False: this log holds the record already, and need only say so
+    write: bool = True
     reason: str | None = None
-    user_error: UserFunctionError | None = None
     stop: StopRun | None = None
     settled: threading.Event = field(default_factory=threading.Event)
 
@@ -126,13 +130,13 @@ class Engine:
         self._model, self._settings, self._progress = model, settings, progress
         limit = Limit.of(model.in_flight(settings.in_flight))
         self._workers, self._started = limit.most, 0  # threads: at most, so far
-        self._inbox: queue.SimpleQueue[_Turn | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._gate = Gate(limit, self._stopping)
         self._asker = Asker(model, settings.policy, self._gate, self._stopping, settings.clean_text)
-        self._under_way = 0  # turns that were handed out and have not come back
-        self._refusals = Refusals(model.name, settings.clean)
+        self._under_way = 0  # samples that were handed out and have not come back
+        self._watcher = Watcher(model.name, skip_errors=settings.skip_errors)
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Asks everything that has no answer yet; returns when all of it is in the logs.
@@ -141,11 +145,13 @@ class Engine:
             StopRun: nothing can work any more (wrong key, no server, full disk).
             Interrupted: after Ctrl-C; a second one raises KeyboardInterrupt at once.
         """
-        self._start_workers(min(self._workers, self._gate.limit + SPARE_WORKERS))
+        worlds = [job.worlds for job in jobs if job.worlds is not None]
+        self._workers += sum(each.places for each in worlds)  # one that acts asks nothing
         with two_step_interrupt(self._stop) as interrupted:
             try:
-                self._run(self._first_turns(jobs), interrupted)
-                self._refusals.take_back()
+                self._start_workers(min(self._workers, self._gate.limit + SPARE_WORKERS))
+                self._run(self._tasks(jobs), interrupted)
+                self._take_back()
             except StopRun:
                 self._stop()
                 self._keep_what_comes()
@@ -154,31 +160,32 @@ class Engine:
                 self._stop()
                 for _ in range(self._started):
                     self._inbox.put(None)
+                for each in worlds:
+                    each.close()
             if interrupted:
                 raise Interrupted
 
-    def _run(self, turns: Iterator[_Turn | None], interrupted: Sequence[bool]) -> None:
+    def _run(self, tasks: Iterator[_Task | None], interrupted: Sequence[bool]) -> None:
         """Keeps the workers supplied and settles what they bring, until nothing is under way."""
         is_drained = False
         while True:
             while self._under_way < 2 * self._workers and not is_drained and not interrupted:
                 try:
-                    turn = next(turns)
+                    task = next(tasks)
                 except StopIteration:
                     is_drained = True
                     break
-                if turn is None:
+                if task is None:
                     break
-                self._hand_out(turn)
+                self._inbox.put(task)
+                self._under_way += 1
             if self._under_way == 0:
                 return
             outcome = self._next_outcome()
-            following = self._settle(outcome)
+            self._settle(outcome)
             outcome.settled.set()
             if self._started < self._workers and self._gate.waiting < SPARE_WORKERS:
                 self._start_workers(1)
-            if following is not None and not interrupted:
-                self._hand_out(following)
 
     def _start_workers(self, count: int) -> None:
         """Only as they are needed: each that waits at the gate costs the others time."""
@@ -186,13 +193,9 @@ class Engine:
         for _ in range(count):
             threading.Thread(target=self._work, daemon=True).start()
 
-    def _hand_out(self, turn: _Turn) -> None:
-        self._inbox.put(turn)
-        self._under_way += 1
-
     def _next_outcome(self, timeout_s: float | None = None) -> _Outcome:
         outcome = self._outbox.get(timeout=timeout_s)
-        self._under_way -= 1
+        self._under_way -= outcome.is_last
         return outcome
 
     def _keep_what_comes(self) -> None:
@@ -202,14 +205,15 @@ class Engine:
             while self._under_way > 0:
                 outcome = self._next_outcome(max(0.0, ends_s - time.monotonic()))
                 if outcome.record is not None and outcome.stop is None:
-                    self._finish(
-                        outcome.turn.job, outcome.record,
-                        reused=outcome.reused, write=outcome.write,
-                    )  # fmt: skip
-                    if not outcome.reused:
-                        self._refusals.see_late(outcome.turn.job, outcome.record)
+                    self._finish(outcome)
+                    if outcome.is_last and not outcome.reused:
+                        self._watcher.see_late(outcome.task.job, outcome.record)
         with contextlib.suppress(StopRun):
-            self._refusals.take_back()
+            self._take_back()
+
+    def _take_back(self) -> None:
+        for job, record in self._watcher.taken_back():
+            job.log.append(record)
 
     def _stop(self) -> None:
         """Nothing more is sent; what is under way comes back."""
@@ -217,180 +221,224 @@ class Engine:
         self._gate.wake()
         self._model.abandon()
 
-    # -- the calling thread: prompts and log ------------------------------------------------------
+    # -- the calling thread: first prompts and log ------------------------------------------------
 
-    def _first_turns(self, jobs: Sequence[Job]) -> Iterator[_Turn | None]:
-        """The first prompt of each sample; None: not now, come again when less is under way."""
+    def _tasks(self, jobs: Sequence[Job]) -> Iterator[_Task | None]:
+        """What is to be done; None: not now, come again when less is under way."""
         for job in jobs:
             for sample in job.to_ask(lambda: self._under_way):
                 if job.stopped:
                     break
                 if sample is None:
                     yield None
-                    continue
-                turn = self._next_turn(job, sample, job.episode(sample), 0, None)
-                if turn is not None:
-                    yield turn
+                elif job.fingerprint is None:
+                    task = self._first_turn(job, sample)
+                    if task is not None:
+                        yield task
+                else:
+                    yield from self._whole_episode(job, sample, job.fingerprint(sample))
 
-    def _next_turn(
-        self, job: Job, sample: Sample, episode: Episode, number: int, said: Generation | None
-    ) -> _Turn | None:
-        """The episode's next prompt; None if it has none, or the prompt function failed."""
+    def _first_turn(self, job: Job, sample: Sample) -> _Task | None:
+        """The sample with its prompt; None if the prompt function failed."""
         try:
-            prompt = next(episode) if said is None else episode.send(said)
-        except StopIteration:
-            return None
+            prompt = next(job.episode(sample))
         except UserFunctionError as error:
-            record = new_record(
-                sample, turn_key(sample.key, number), job.trial, None, Status.FAILED
-            )
-            record["error"] = user_error_fields(error)
-            self._finish(job, record, reused=False)
-            self._count_user_failure(job, error)
+            self._settle(_failed(_Task(job, sample), sample.key, None, error))
             return None
         job.failures_in_a_row["prompt"] = 0
-        return _Turn(job, sample, episode, prompt, number)
+        return _Task(job, sample, prompt)
 
-    def _settle(self, outcome: _Outcome) -> _Turn | None:
-        """Writes one outcome to the log; returns the episode's next turn, if there is one."""
-        turn, job = outcome.turn, outcome.turn.job
+    def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
+        """An episode that is stored, or is to be played as soon as there is a world for it."""
+        stored = job.answers.find(sample.key, job.trial, fingerprint)
+        if stored is not None and self._may_reuse(stored):
+            self._settle(_reused(_Task(job, sample), stored))
+            return
+        world = None
+        while job.worlds is not None and (world := job.worlds.borrow()) is None:
+            yield None
+        yield _Task(job, sample, world=world)
+
+    def _settle(self, outcome: _Outcome) -> None:
+        """Writes one outcome to the log, and looks at what it means for the others."""
         if outcome.stop is not None:
             raise outcome.stop
-        if outcome.record is None:  # the run stopped before this turn was asked
-            return None
-        if outcome.reason:
-            job.reasons[outcome.reason] += 1
-            self._settings.on_reason(job.dataset, outcome.record["line"], outcome.reason)
-        self._finish(job, outcome.record, reused=outcome.reused, write=outcome.write)
-        if outcome.user_error is not None:
-            self._count_user_failure(job, outcome.user_error)
-        else:
-            job.failures_in_a_row["preprocess"] = job.failures_in_a_row["postprocess"] = 0
-            if not outcome.reused:
-                job.failures_in_a_row["generate"] = 0
-        if not outcome.reused:
-            self._refusals.see(job, outcome.record, outcome.reason)
-            try:
-                self._settings.on_asked(job.dataset, outcome.record)
-            except StopRun as why:
-                job.stopped = StopRun(f"{job.dataset}: {why}")
-        if outcome.generation is None:
-            return None
-        return self._next_turn(job, turn.sample, turn.episode, turn.number + 1, outcome.generation)
+        if outcome.record is None:
+            return
+        self._finish(outcome)
+        if outcome.is_last:
+            job, reason = outcome.task.job, outcome.reason
+            if reason:
+                job.reasons[reason] += 1
+                if self._settings.on_reason is not None:
+                    self._settings.on_reason(job.dataset, outcome.record["line"], reason)
+            self._watcher.see(job, outcome.record, reason, reused=outcome.reused)
 
-    def _finish(self, job: Job, record: Record, *, reused: bool, write: bool = True) -> None:
-        if write:
-            job.log.append(self._settings.clean(record))
+    def _finish(self, outcome: _Outcome) -> None:
+        job, record = outcome.task.job, outcome.record
+        assert record is not None
+        if outcome.write:
+            job.log.append(record)
         else:
             named = {name: record[name] for name in ("key", "trial", "fingerprint")}
             job.log.append({"kind": "reuse", **named})
-        job.reused += reused
-        self._progress.advance(record["status"], reused=reused)
-
-    def _count_user_failure(self, job: Job, error: UserFunctionError) -> None:
-        job.failures_in_a_row[error.stage] += 1
-        if self._settings.skip_errors or job.failures_in_a_row[error.stage] < FAILURES_IN_A_ROW:
-            return
-        job.stopped = StopRun(
-            f"{job.dataset}: the {error.stage} function failed {FAILURES_IN_A_ROW} times in a row; "
-            "this data set was stopped (set SKIP_ERR=1 to go on in spite of failures). The last "
-            f"failure:\n{error.trace}"
-        )
+        if outcome.is_last:
+            job.reused += outcome.reused
+            self._progress.advance(record["status"], reused=outcome.reused)
 
     # -- the workers ------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        while (turn := self._inbox.get()) is not None:
-            if self._stopping.is_set():
-                self._outbox.put(_Outcome(turn))
-                continue
+        while (task := self._inbox.get()) is not None:
             try:
-                outcome = self._answer(turn)
+                if self._stopping.is_set():
+                    outcome = _Outcome(task)
+                elif task.prompt is not None:
+                    outcome = self._answer(task, task.prompt, task.sample.key)
+                else:
+                    outcome = self._play(task)
+            except StopRun as stop:
+                outcome = _Outcome(task, stop=stop)
             except BaseException as error:  # noqa: BLE001 - a worker that dies would hang the run
                 text = "".join(traceback.format_exception(error))
-                outcome = _Outcome(turn, stop=StopRun(f"internal error, please report it:\n{text}"))
+                outcome = _Outcome(task, stop=StopRun(f"internal error, please report it:\n{text}"))
+            if task.world is not None and task.job.worlds is not None:
+                task.job.worlds.give_back(task.world)
             if outcome.stop is not None:  # at once: the others must not start another request
                 self._stop()
-            self._outbox.put(outcome)
-            # What a kill can cost is what is in flight: nobody asks on before his answer is logged.
-            while not (outcome.reused or outcome.settled.wait(1.0) or self._stopping.is_set()):
-                continue
+            self._bring(outcome)
 
-    def _answer(self, turn: _Turn) -> _Outcome:
-        job, sample = turn.job, turn.sample
+    def _bring(self, outcome: _Outcome) -> None:
+        """What a kill can cost is what is in flight: nobody asks on before his answer is logged."""
+        self._outbox.put(outcome)
+        while not (outcome.reused or outcome.settled.wait(1.0) or self._stopping.is_set()):
+            continue
+
+    def _play(self, task: _Task) -> _Outcome:
+        """A whole episode; once more from the beginning if its world fails."""
+        job, key = task.job, task.sample.key
+        assert job.fingerprint is not None
+        fingerprint = job.fingerprint(task.sample)
+        reason = self._reason(job, key, fingerprint, {"settings": fingerprint})
+        for is_second in (False, True):
+            try:
+                ended = self._turns(task)
+            except WorldError as error:
+                if not is_second:
+                    continue
+                why = {"class": "world", "message": str(error), "trace": error.trace}
+                ended = _Ended(status=Status.FAILED, error=why)
+            break
+        if ended is None:
+            return _Outcome(task)
+        record = episode_record(task.sample, fingerprint=fingerprint, **vars(ended))
+        return _Outcome(task, record, reason=reason)
+
+    def _turns(self, task: _Task) -> _Ended | None:
+        """Every answer of an episode, logged as it comes; None if the run stopped meanwhile."""
+        with contextlib.closing(task.job.episode(task.sample, world=task.world)) as episode:
+            turns = 0
+            try:
+                prompt = next(episode)
+                while True:
+                    turn = self._answer(task, prompt, turn_key(task.sample.key, turns + 1))
+                    if turn.record is None:
+                        return None
+                    self._bring(replace(turn, is_last=False))
+                    if turn.generation is None:
+                        return _Ended(turns, None, turn.record["status"], turn.record["error"])
+                    turns += 1
+                    prompt = episode.send(turn.generation)
+            except StopIteration as end:
+                return _Ended(turns, end.value)
+            except UserFunctionError as error:
+                return _Ended(turns, None, Status.FAILED, user_error_fields(error))
+
+    def _answer(self, task: _Task, prompt: Prompt, key: str) -> _Outcome:
+        """What the model says to one prompt, or has said before."""
+        job = task.job
         try:
             prepared = self._model.request(
-                turn.prompt.messages, job.dataset, is_custom_prompt=turn.prompt.is_custom
+                prompt.messages, job.dataset, is_custom_prompt=prompt.is_custom
             )
         except (UserFunctionError, UserError) as error:
-            return self._failed_before_asking(turn, None, error)
-        stored = job.answers.find(turn.key, job.trial, prepared.fingerprint)
-        if stored is not None and self._may_reuse(stored.status):
-            return self._reused(turn, stored)
-        reason = "--fresh" if self._settings.fresh else job.answers.reason_to_ask(
-            turn.key, job.trial, prepared.fingerprint, prepared.parts
-        )  # fmt: skip
-        record = new_record(sample, turn.key, job.trial, prepared, Status.OK)
-        outcome = self._ask(turn, prepared, record)
-        return replace(outcome, reason=reason)
-
-    def _may_reuse(self, status: Status) -> bool:
-        told = self._settings
-        return may_reuse(
-            status,
-            fresh=told.fresh,
-            keep_failed=told.keep_failed,
-            retry_refused=told.retry_refused,
-        )
-
-    def _reused(self, turn: _Turn, stored: StoredAnswer) -> _Outcome:
-        before = stored.read()
-        # The truth may have been mended since; the answer stands.
-        now = {"line": turn.sample.line,
-               "sizes": {**before["sizes"], "file": list(turn.sample.file_wh)}}  # fmt: skip
-        # Each log is whole by itself, so that it can be copied and scored without the others.
-        is_new_here = stored.path != turn.job.log.path or any(before[k] != now[k] for k in now)
-        generation = None
-        if before["status"] == Status.OK:
-            generation = Generation(before["raw"], reply=before.get("reply"))
-        return _Outcome(turn, before | now, generation, reused=True, write=is_new_here)
-
-    def _ask(self, turn: _Turn, prepared: Prepared, record: Record) -> _Outcome:
+            return _failed(task, key, None, error)
+        reason = None
+        if job.fingerprint is None:
+            stored = job.answers.find(key, job.trial, prepared.fingerprint)
+            if stored is not None and self._may_reuse(stored):
+                return _reused(task, stored)
+            reason = self._reason(job, key, prepared.fingerprint, prepared.parts)
+        record = new_record(task.sample, key, job.trial, prepared, Status.OK)
         try:
             came = self._asker.ask(prepared)
-        except StopRun as stop:
-            return _Outcome(turn, stop=stop)
+        except StopRun:
+            raise
         except (UserFunctionError, UserError) as error:
-            return self._failed_before_asking(turn, prepared, error)
+            return _failed(task, key, prepared, error, reason)
         if came is None:
-            return _Outcome(turn)
+            return _Outcome(task)
         record["attempts"] = came.attempts
         if isinstance(came, Unanswered):
-            record["status"] = came.status
-            record["error"] = call_error_fields(came.error)
-            return _Outcome(turn, record, user_error=_own_error(came.error))
+            record |= {"status": came.status, "error": call_error_fields(came.error)}
+            return _Outcome(task, record, reason=reason)
         generation = came.generation
         record |= answer_fields(generation, record["sizes"])
         latency_s = came.latency_s if generation.latency_s is None else generation.latency_s
         record["latency_s"] = round(latency_s, 4)
         if generation.postprocess_error is None:
-            return _Outcome(turn, record, generation)
+            return _Outcome(task, record, generation, reason=reason)
         summary = generation.postprocess_error.strip().splitlines()[-1]
         failure = UserFunctionError("postprocess", summary, generation.postprocess_error)
         record |= {"status": Status.FAILED, "error": user_error_fields(failure)}
-        return _Outcome(turn, record, user_error=failure)
+        return _Outcome(task, record, reason=reason)
 
-    def _failed_before_asking(
-        self, turn: _Turn, prepared: Prepared | None, error: UserFunctionError | UserError
-    ) -> _Outcome:
-        record = new_record(turn.sample, turn.key, turn.job.trial, prepared, Status.FAILED)
-        if isinstance(error, UserFunctionError):
-            record["error"] = user_error_fields(error)
-            return _Outcome(turn, record, user_error=error)
+    def _may_reuse(self, stored: StoredAnswer) -> bool:
+        given = self._settings
+        return may_reuse(
+            stored.status,
+            fresh=given.fresh,
+            keep_failed=given.keep_failed,
+            retry_refused=given.retry_refused,
+        )
+
+    def _reason(self, job: Job, key: str, fingerprint: str, parts: Mapping[str, str]) -> str:
+        if self._settings.fresh:
+            return "--fresh"
+        return job.answers.reason_to_ask(key, job.trial, fingerprint, parts)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How an episode ended; the fields of its record."""
+
+    turns: int = 0
+    returned: Any = None
+    status: Status = Status.OK
+    error: dict[str, Any] | None = None
+
+
+def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
+    """A stored record; the truth may have been mended since, what the model said stands."""
+    before = stored.read()
+    now = {"line": task.sample.line,
+           "sizes": {**before["sizes"], "file": list(task.sample.file_wh)}}  # fmt: skip
+    # Each log is whole by itself, so that it can be copied and scored without the others.
+    is_new_here = stored.path != task.job.log.path or any(before[k] != now[k] for k in now)
+    return _Outcome(task, before | now, reused=True, write=is_new_here)
+
+
+def _failed(
+    task: _Task,
+    key: str,
+    prepared: Prepared | None,
+    error: UserFunctionError | UserError,
+    reason: str | None = None,
+) -> _Outcome:
+    """A sample whose request could not be made."""
+    record = new_record(task.sample, key, task.job.trial, prepared, Status.FAILED)
+    if isinstance(error, UserFunctionError):
+        record["error"] = user_error_fields(error)
+    else:
         record["error"] = {"class": "request", "message": str(error)}
-        return _Outcome(turn, record)
-
-
-def _own_error(error: CallError) -> UserFunctionError | None:
-    """The exception of a custom class; None for what went wrong elsewhere."""
-    return UserFunctionError("generate", str(error), error.trace) if error.trace else None
+    return _Outcome(task, record, reason=reason)

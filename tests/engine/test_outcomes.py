@@ -58,7 +58,7 @@ def other(kind, **facts):
         (http(405), FAILED, FAILED),
         (http(410), FAILED, FAILED),
         (http(418), FAILED, FAILED),
-        (http(301), FAILED, FAILED),
+        (http(307), STOP, FAILED),
         (other("model"), FAILED, FAILED),
     ],
     ids=lambda value: str(value) if isinstance(value, CallError) else "",

@@ -11,7 +11,6 @@ from utils.contracts import Abandoned, CallError, Generation, ModelWrapper, Prep
 from utils.engine.gate import Gate
 from utils.engine.retry_policy import (
     AWAY_STATUS,
-    MISPLACED_STATUS,
     Action,
     History,
     Policy,
@@ -19,11 +18,10 @@ from utils.engine.retry_policy import (
     is_away,
     random_jitter,
 )
-from utils.errors import StopRun
+from utils.errors import StopRun, printable
 
 LONGEST_ERROR_TEXT = 600  # characters of what a server said
-NEVER_THERE = 5  # samples that failed on 502, 503 or a time-out before there was any answer
-MISPLACED_IN_A_ROW = 10  # 403 and 404 after answers: then it is not the sample
+SILENT_S = 10.0  # without an answer from a server that is away or refuses: then a line says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +69,10 @@ class Asker:
         self._lock = threading.Lock()
         self._began_s: float | None = None
         self._answers = 0
+        # Since when there was no answer, by reason.
         self._away_since_s: float | None = None
-        self._misplaced_in_a_row = 0
-        self._never_there = 0  # samples given up before there was any answer
+        self._limited_since_s: float | None = None
+        self._has_told = False
 
     def ask(self, prepared: Prepared) -> Answered | Unanswered | None:
         """Attempts until it is clear what comes of it; None if the run stopped meanwhile.
@@ -95,7 +94,7 @@ class Asker:
                 except Abandoned:
                     return None
                 except CallError as error:
-                    failure = self._presentable(error)
+                    failure = presentable(error, self._clean)
                     if failure.status_code == 429:
                         self._gate.too_many(sent_s=began_s, now_s=time.monotonic())
                 else:
@@ -109,24 +108,17 @@ class Asker:
             if decision.action is Action.STOP:
                 raise StopRun(_stop_text(self._model.name, failure, history))
             if decision.action in (Action.REFUSED, Action.FAILED):
-                self._watch_failures(failure)
                 return Unanswered(Status(decision.action.value), failure, attempts)
             failures += decision.counts
             if decision.action is Action.PAUSE:
+                self._tell("the server is unreachable", history.away_s, decision.wait_s)
                 self._gate.pause(decision.wait_s)
-                continue
-            if failure.status_code == 429:
+            elif failure.status_code == 429:
                 rate_limited_s += decision.wait_s
-            if self._stopping.wait(decision.wait_s):
+                if self._wait_for_rate_limit(history.limited_s, decision.wait_s):
+                    return None
+            elif self._stopping.wait(decision.wait_s):
                 return None
-
-    def _presentable(self, error: CallError) -> CallError:
-        """The error with its text cleaned first and then shortened, so that no half key is left."""
-        text = self._clean(str(error))
-        if len(text) > LONGEST_ERROR_TEXT:
-            text = text[:LONGEST_ERROR_TEXT] + "…"
-        error.args = (text,)
-        return error
 
     def _note_start(self) -> tuple[float, int]:
         """The time, and how many answers there are so far."""
@@ -139,8 +131,8 @@ class Asker:
     def _note_answer(self, sent_s: float, now_s: float) -> None:
         with self._lock:
             self._answers += 1
-            self._away_since_s = None
-            self._misplaced_in_a_row = 0
+            self._away_since_s = self._limited_since_s = None
+            self._has_told = False
         self._gate.answered(sent_s=sent_s, now_s=now_s)
 
     def _history(
@@ -152,31 +144,57 @@ class Asker:
                 self._away_since_s = None
             elif self._away_since_s is None:
                 self._away_since_s = now_s
-            away_s = now_s - self._away_since_s if self._away_since_s is not None else 0.0
-            run_s = now_s - (self._began_s or now_s)
+            if error.status_code == 429 and self._limited_since_s is None:
+                self._limited_since_s = now_s
             return History(
                 failures=failures,
                 rate_limited_s=rate_limited_s,
                 run_has_answers=self._answers > 0,
                 answered_meanwhile=answered_meanwhile,
-                away_s=away_s,
-                run_s=run_s,
+                away_s=_since(self._away_since_s, now_s),
+                limited_s=_since(self._limited_since_s, now_s),
+                run_s=_since(self._began_s, now_s),
             )
 
-    def _watch_failures(self, error: CallError) -> None:
-        """Stops a run in which sample after sample fails for a reason that is no sample's."""
+    def _wait_for_rate_limit(self, limited_s: float, wait_s: float) -> bool:
+        """Waits, and after a while says for what; True if the run stopped meanwhile."""
+        silent_s = min(max(SILENT_S - limited_s, 0.0), wait_s)
+        answers = self._answers
+        if self._stopping.wait(silent_s):
+            return True
+        if self._answers == answers:
+            self._tell("rate limited by the server", limited_s + silent_s, wait_s - silent_s)
+        return self._stopping.wait(wait_s - silent_s)
+
+    def _tell(self, what: str, since_s: float, next_s: float) -> None:
+        """Once until the next answer."""
         with self._lock:
-            misplaced = error.status_code in MISPLACED_STATUS
-            self._misplaced_in_a_row = self._misplaced_in_a_row + 1 if misplaced else 0
-            never_there = self._answers == 0 and (is_away(error) or error.kind == "timeout")
-            self._never_there += never_there
-            given_up = self._never_there >= NEVER_THERE
-            if self._misplaced_in_a_row >= MISPLACED_IN_A_ROW or (never_there and given_up):
-                in_a_row = max(self._misplaced_in_a_row, self._never_there)
-                raise StopRun(
-                    f'model "{self._model.name}": {in_a_row} samples in a row got '
-                    f"{error}. Answers so far are kept; --mode eval scores them."
-                )
+            if self._has_told or since_s < SILENT_S:
+                return
+            self._has_told = True
+        since = time.strftime("%H:%M:%S", time.localtime(time.time() - since_s))
+        print(
+            f"{self._model.name}: {what} since {since}, next try in {next_s:.0f} s; stops after "
+            f"{self._policy.outage_s:.0f} s without an answer (--outage)",
+            flush=True,
+        )
+
+
+def presentable(error: CallError, clean: Callable[[str], str]) -> CallError:
+    """The error with a text fit for a terminal.
+
+    Cleaned of secrets first and shortened then, so that no half key is left; control characters,
+    which a server may send to move the cursor, are spelt out.
+    """
+    text = clean(str(error))
+    if len(text) > LONGEST_ERROR_TEXT:
+        text = text[:LONGEST_ERROR_TEXT] + "…"
+    error.args = ("\n".join(map(printable, text.split("\n"))),)
+    return error
+
+
+def _since(began_s: float | None, now_s: float) -> float:
+    return 0.0 if began_s is None else now_s - began_s
 
 
 def _stop_text(model: str, error: CallError, history: History) -> str:
@@ -185,9 +203,12 @@ def _stop_text(model: str, error: CallError, history: History) -> str:
         402: "The account has no credit.",
         403: "The key may not use this model.",
         404: "No such model or no such path: base URLs usually end in /v1.",
-        429: "The account's quota is used up.",
     }.get(error.status_code or 0)
-    if advice is None and history.run_has_answers:
+    if error.code == "insufficient_quota":
+        advice = "The account's quota is used up."
+    elif error.status_code == 429:
+        advice = f"The server has answered nothing else for {history.limited_s:.0f} s (--outage)."
+    elif advice is None and history.run_has_answers:
         advice = f"The server has been away for {history.away_s:.0f} s (--outage)."
     elif advice is None:
         advice = (

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from utils.contracts import Generation, Prompt, Sample
+from utils.contracts import Episode, Sample
 from utils.engine.ranks.shares import Share
+from utils.engine.worlds import Worlds
 from utils.errors import StopRun
 from utils.runs.log import AnswerIndex, RunLog
-
-Episode = Generator[Prompt, Generation, None]
+from utils.scoring.scorer import Scorer
 
 
 @dataclass(kw_only=True)
@@ -20,13 +19,19 @@ class Questions:
     """The samples of one data set, how they are asked, and what was answered before.
 
     Attributes:
-        episode: sample → generator of prompts that is sent the generations.
+        episode: sample → generator of prompts that is sent the generations; with `worlds` it is
+            given one of them as `world`.
+        worlds: where the episodes act; None: they only ask.
+        fingerprint: of a whole episode (task and settings), where no single answer can be reused;
+            None: answers are reused one by one.
     """
 
     dataset: str
     samples: Sequence[Sample]
-    episode: Callable[[Any], Episode]
+    episode: Callable[..., Episode]
     answers: AnswerIndex
+    worlds: Worlds | None = None
+    fingerprint: Callable[[Sample], str] | None = None
     trial: int = 0
 
     @property
@@ -42,6 +47,7 @@ class Job(Questions):
     Attributes:
         run: when it began, as the run's record in the log has it.
         share: what of the samples this process asks; None: all of them.
+        first_look: judges the first answers while the others are asked; None: nobody does.
         stopped: why the job ended early, if it did.
         reasons: how many samples were asked, by reason.
         reused: how many had an answer already.
@@ -51,6 +57,7 @@ class Job(Questions):
     log: RunLog
     run: str
     share: Share | None = None
+    first_look: Scorer | None = None
     stopped: StopRun | None = None
     reasons: Counter[str] = field(default_factory=Counter)
     reused: int = 0

@@ -23,7 +23,8 @@ LONGEST_RATE_LIMITED_S = 900.0  # of one sample, all its 429 together
 REFUSED_STATUS = frozenset({400, 413, 422})
 TRANSIENT_STATUS = frozenset({408, 409, 429})
 FATAL_STATUS = frozenset({401, 402})
-MISPLACED_STATUS = frozenset({403, 404})  # wrong model or path, or something about one sample
+# Wrong model or path, a redirect (not followed), or something about one sample.
+MISPLACED_STATUS = frozenset({301, 302, 303, 307, 308, 403, 404})
 REFUSED_KINDS = frozenset({"content_filter", "refusal"})
 AWAY_STATUS = frozenset({502, 503})
 AWAY_KINDS = frozenset({"dns", "refused_connection"})
@@ -45,7 +46,8 @@ class Policy:
 
     Attributes:
         retries: attempts after the first that a sample may use up.
-        outage_s: how long a server that has answered before may be away.
+        outage_s: how long a server that has answered before may be away, and how long any server
+            may answer 429 alone.
         wait_for_server_s: how long a server that has answered nothing yet may be away.
     """
 
@@ -65,6 +67,7 @@ class History:
         answered_meanwhile: whether the server answered others during an attempt of this sample
             that it answered with 502 or 503.
         away_s: how long ago the server was first found away; 0 if this is the first time.
+        limited_s: how long ago it first said 429, if it has answered nothing since.
         run_s: how long ago the run sent its first request.
     """
 
@@ -73,6 +76,7 @@ class History:
     run_has_answers: bool = False
     answered_meanwhile: bool = False
     away_s: float = 0.0
+    limited_s: float = 0.0
     run_s: float = 0.0
 
 
@@ -94,6 +98,8 @@ def decide(error: CallError, history: History, policy: Policy, *, jitter: float 
     status = error.status_code
     if status in FATAL_STATUS or error.code == "insufficient_quota":
         return Decision(Action.STOP)
+    if status == 429 and history.limited_s > policy.outage_s:
+        return Decision(Action.STOP)
     if is_away(error) and not history.answered_meanwhile:
         patient = _while_away(error, history, policy)
         if patient is not None:
@@ -108,6 +114,7 @@ def decide(error: CallError, history: History, policy: Policy, *, jitter: float 
         return Decision(Action.FAILED)
     wait_s = _wait_s(error, history, jitter)
     if status == 429 and history.rate_limited_s < LONGEST_RATE_LIMITED_S:
+        wait_s = min(wait_s, max(policy.outage_s - history.limited_s, FIRST_WAIT_S))
         return Decision(Action.AGAIN, wait_s, counts=False)
     if history.failures < policy.retries:
         return Decision(Action.AGAIN, wait_s)

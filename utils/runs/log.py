@@ -15,7 +15,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -35,13 +35,16 @@ class RunLog:
     Args:
         path: the log; created with its folders.
         part: the file that is written instead, where several processes write one log together.
+        clean: removes secrets from each record.
 
     Raises:
         UserError: another process is writing this file, or the folder cannot be written.
     """
 
-    def __init__(self, path: Path, *, part: Path | None = None) -> None:
-        self.path = path
+    def __init__(
+        self, path: Path, *, part: Path | None = None, clean: Callable[[Any], Any] | None = None
+    ) -> None:
+        self.path, self._clean = path, clean or (lambda record: record)
         file = self._file_path = part or path
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +66,8 @@ class RunLog:
         Raises:
             StopRun: the disk is full or failed; everything written before is whole.
         """
-        line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+        cleaned = self._clean(record)
+        line = json.dumps(cleaned, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
         try:
             if self._sync_error is not None:
                 raise self._sync_error
@@ -252,7 +256,7 @@ class AnswerIndex:
         for path in paths:
             for offset, record in read_records(path):
                 asked_at = record.get("asked_at", "")
-                if record.get("kind") == "answer" and asked_at >= asked_since:
+                if record.get("kind") in ("answer", "episode") and asked_at >= asked_since:
                     stored = StoredAnswer(
                         path, offset, record.get("fingerprint", ""), Status(record["status"]),
                         record.get("parts") or {},

@@ -159,7 +159,7 @@ def episode_record(
         "key": sample.key,
         "trial": 0,
         "fingerprint": fingerprint,
-        "parts": {},
+        "parts": {"settings": fingerprint},
         "status": status,
         "turns": turns,
         "returned": returned,

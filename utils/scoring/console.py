@@ -90,10 +90,6 @@ def show_reason(dataset: str, line: Line, reason: str) -> None:
     print(f"asking {dataset} {line.get('index')}, {line.get('image_path')}: {reason}")
 
 
-def hide_reason(dataset: str, line: Line, reason: str) -> None:
-    """Reasons are printed as counts only, once all is asked."""
-
-
 def render_table(
     table: TableLike,
     model: str,

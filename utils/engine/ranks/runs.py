@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from utils.engine.jobs import Job
 from utils.engine.ranks.group import POLL_S, Group, GroupLost, Rank
@@ -96,10 +97,16 @@ class GroupProgress:
 # -- logs -----------------------------------------------------------------------------------------
 
 
-def open_rank_log(group: Group, folder: RunFolder, dataset: str, run: str) -> RunLog:
+def open_rank_log(
+    group: Group,
+    folder: RunFolder,
+    dataset: str,
+    run: str,
+    clean: Callable[[Any], Any] | None = None,
+) -> RunLog:
     """The log of a rank other than 0 for the run that began at a moment; nobody else holds it."""
     part = folder.rank_log(dataset, group.rank.number, group.token)
-    log = RunLog(folder.log(dataset), part=part)
+    log = RunLog(folder.log(dataset), part=part, clean=clean)
     log.append({"kind": "rank", "rank": group.rank.number, "run": run})
     return log
 

@@ -1,0 +1,114 @@
+"""The worlds of a data set: each in a thread of its own, lent to one episode at a time.
+
+A world is made when an episode first needs it, and made anew after it failed. All calls to it come
+from the same thread, as browsers want it; that thread is idle while the model is queried, so that a
+world can be closed whenever a run ends, in whatever way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from utils.contracts import Line, World, WorldError
+
+PATIENCE_S = 8.0  # for closing all of them
+_Call = tuple[str, tuple[Any, ...], "Future[Any]"]
+
+
+class Worlds:
+    """As many worlds as there are places. Only one thread borrows and closes.
+
+    Args:
+        make: makes one, in the thread that it will live in.
+        places: how many there may be at once.
+    """
+
+    def __init__(self, make: Callable[[], World], places: int) -> None:
+        self.places, self._make = places, make
+        self._all: list[_Place] = []
+        self._free: list[_Place] = []
+
+    def borrow(self) -> _Place | None:
+        """A world for one episode; None: all of them are in use."""
+        if not self._free and len(self._all) < self.places:
+            self._all.append(_Place(self._make))
+            return self._all[-1]
+        return self._free.pop() if self._free else None
+
+    def give_back(self, world: _Place) -> None:
+        """The episode is over."""
+        if world in self._all:
+            self._free.append(world)
+
+    def close(self) -> None:
+        """Closes every world; who borrows one after that gets a new one."""
+        ends_s = time.monotonic() + PATIENCE_S
+        closing, self._all, self._free = self._all, [], []
+        for world in closing:
+            world.close()
+        for world in closing:
+            world.thread.join(max(0.0, ends_s - time.monotonic()))
+
+
+class _Place:
+    """A world behind its thread. Whatever it raises is a `WorldError`, and its end."""
+
+    def __init__(self, make: Callable[[], World]) -> None:
+        self._make = make
+        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._lock, self._is_closed = threading.Lock(), False
+        self.thread = threading.Thread(target=self._live, daemon=True)
+        self.thread.start()
+
+    def reset(self, task: Line) -> Any:
+        return self._call("reset", task)
+
+    def observe(self) -> Any:
+        return self._call("observe")
+
+    def step(self, action: Any) -> Any:
+        return self._call("step", action)
+
+    def evaluate(self) -> Any:
+        return self._call("evaluate")
+
+    def close(self) -> None:
+        """Closes the world after the call that it may be in the middle of."""
+        with self._lock:
+            self._is_closed = True
+            self._calls.put(None)
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        came: Future[Any] = Future()
+        with self._lock:
+            if self._is_closed:
+                raise WorldError("the run has ended", "")
+            self._calls.put((name, arguments, came))
+        return came.result()
+
+    def _live(self) -> None:
+        world: World | None = None
+        while (call := self._calls.get()) is not None:
+            name, arguments, came = call
+            try:
+                world = world or self._make()
+                came.set_result(getattr(world, name)(*arguments))
+            except BaseException as error:  # noqa: BLE001 - a world may raise anything
+                _close(world)
+                world = None
+                summary = f"{name}: {type(error).__name__}: {error}"
+                came.set_exception(WorldError(summary, "".join(traceback.format_exception(error))))
+        _close(world)
+
+
+def _close(world: World | None) -> None:
+    if world is not None:
+        with contextlib.suppress(Exception):  # it is gone, one way or the other
+            world.close()
