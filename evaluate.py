@@ -64,8 +64,9 @@ from utils.errors import (
     problem_report,
 )
 from utils.evaluation import evaluate_model, questions_of, take_part
+from utils.functions.signatures import parse_caller
 from utils.images import data_root, image_root
-from utils.import_utils import check_reference, parse_caller, resolve
+from utils.import_utils import check_reference, resolve
 from utils.inference_tools import Interrupted
 from utils.parity.runs import compare_plans, two_plans
 from utils.parity.sides import Side, side_of

@@ -1,8 +1,4 @@
-"""Dotted path → the user's function, with errors that say which part of the path is wrong.
-
-Whether the function can be called the way this program calls it is the business of
-`utils.functions.signatures`; its public names can be imported from here too.
-"""
+"""Dotted path → the user's function, with errors that say which part of the path is wrong."""
 
 from __future__ import annotations
 
@@ -19,26 +15,11 @@ from typing import Any
 
 from utils import PROJECT
 from utils.errors import UserError, did_you_mean, likeness, listed
-from utils.functions.signatures import (
-    FunctionRef,
-    Kind,
-    ParseCall,
-    call_parse,
-    custom_arguments,
-    parse_caller,
-    signature_problem,
-)
+from utils.functions.signatures import FunctionRef, signature_problem
 
-__all__ = [
-    "FunctionRef", "Kind", "ParseCall", "call_parse", "check_reference", "custom_arguments",
-    "parse_caller", "path_problem", "resolve",
-]  # fmt: skip
-
-_MISSING = object()
-
-
-class _Unresolved(Exception):
-    """A dotted path that leads nowhere; the text is one line for the user."""
+EXAMPLE = 'like "models.local_uitars.build_custom_prompt"'
+NAMES_SHOWN = 8
+LIBRARY = Path(traceback.__file__).parent
 
 
 def resolve(dotted: str, *, role: str) -> Callable[..., Any]:
@@ -51,157 +32,112 @@ def resolve(dotted: str, *, role: str) -> Callable[..., Any]:
     Raises:
         UserError: the path is malformed, or leads nowhere, or to something that cannot be called.
     """
+    if problem := path_problem(dotted):
+        raise UserError(f"{role}: {problem}")
+    if str(PROJECT) not in sys.path:  # the program may be started from any folder
+        sys.path.insert(0, str(PROJECT))
+    importlib.invalidate_caches()
     try:
-        return _resolve(dotted)
-    except _Unresolved as error:
+        return _callable_at(dotted.split("."))
+    except UserError as error:
         raise UserError(f"{role}: {error}") from None
 
 
 def check_reference(ref: FunctionRef) -> list[str]:
     """What is wrong with a function named in a config: one line each, empty if it can be used."""
+    place = f"{ref.source}: {ref.key_path}"
     try:
-        target = _resolve(ref.dotted)
-        problem = signature_problem(ref, target)
-    except _Unresolved as error:
-        problem = str(error)
-    return [f"{ref.source}: {ref.key_path}: {problem}"] if problem else []
+        target = resolve(ref.dotted, role=place)
+    except UserError as error:
+        return list(error.problems)
+    problem = signature_problem(ref, target)
+    return [f"{place}: {problem}"] if problem else []
 
 
 def path_problem(dotted: str) -> str | None:
     """Why a text cannot be a dotted path, or None."""
-    example = 'like "models.local_uitars.build_custom_prompt"'
     if "/" in dotted or "\\" in dotted or dotted.endswith(".py"):
-        return f'"{dotted}" looks like a file; write a dotted path {example}'
+        return f'"{dotted}" looks like a file; write a dotted path {EXAMPLE}'
     if ":" in dotted:
-        return f'"{dotted}" has a colon; write a dotted path {example}'
+        return f'"{dotted}" has a colon; write a dotted path {EXAMPLE}'
     if "." not in dotted:
-        return f'"{dotted}" has no dot; write module and name with a dot between, {example}'
+        return f'"{dotted}" has no dot; write module and name with a dot between, {EXAMPLE}'
     if not all(part.isidentifier() for part in dotted.split(".")):
-        return f'"{dotted}" is not a dotted path {example}'
+        return f'"{dotted}" is not a dotted path {EXAMPLE}'
     return None
 
 
-def _resolve(dotted: str) -> Callable[..., Any]:
-    if problem := path_problem(dotted):
-        raise _Unresolved(problem)
-    if str(PROJECT) not in sys.path:  # the program may be started from any folder
-        sys.path.insert(0, str(PROJECT))
-    importlib.invalidate_caches()
-    parts = dotted.split(".")
-    module, used = _import_longest(parts)
-    value: Any = module
-    for place in range(used, len(parts)):
-        found = inspect.getattr_static(value, parts[place], _MISSING)
-        if found is _MISSING and not hasattr(value, parts[place]):
-            raise _Unresolved(_no_attribute(module, value, parts, place))
-        owner, value = value, getattr(value, parts[place])
-        if inspect.isclass(owner) and inspect.isfunction(found) and place == len(parts) - 1:
-            raise _Unresolved(
-                f'"{dotted}" is a method that needs an object; '
-                "make it a @staticmethod or a function"
+def _callable_at(parts: list[str]) -> Callable[..., Any]:
+    value: Any = _imported(parts[:1])
+    for place, part in enumerate(parts[1:], start=1):
+        name, is_last = ".".join(parts[:place]), place == len(parts) - 1
+        is_module = hasattr(value, "__path__") and importlib.util.find_spec(f"{name}.{part}")
+        owner = value
+        if is_module and not (is_last and hasattr(value, part)):
+            value = _imported(parts[: place + 1])
+        elif hasattr(value, part):
+            value = getattr(value, part)
+        else:
+            raise UserError(f'{name} has no "{part}"{_what_else(value, part)}')
+        if inspect.isclass(owner) and inspect.isfunction(inspect.getattr_static(owner, part, None)):
+            raise UserError(
+                f'"{".".join(parts)}" is a method that needs an object; make it a @staticmethod '
+                "or a function"
             )
+    dotted = ".".join(parts)
     if isinstance(value, ModuleType):
-        raise _Unresolved(f'"{dotted}" is a module; add the name of a function in it' + _has(value))
+        has = _what_else(value, "")
+        raise UserError(f'"{dotted}" is a module; add the name of a function in it{has}')
     if not callable(value):
-        raise _Unresolved(f'"{dotted}" cannot be called: it is a {type(value).__name__}')
+        raise UserError(f'"{dotted}" cannot be called: it is a {type(value).__name__}')
     return value  # type: ignore[no-any-return]
 
 
-def _import_longest(parts: list[str]) -> tuple[ModuleType, int]:
-    """Imports as much of the path as is modules; the last part only if it is no attribute."""
-    module = _import_one(parts, 1)
-    used = 1
-    while used < len(parts) and hasattr(module, "__path__"):
-        if hasattr(module, parts[used]) and not _is_module_file(module, parts[used]):
-            break
-        if used == len(parts) - 1 and hasattr(module, parts[used]):
-            break
-        module = _import_one(parts, used + 1)
-        used += 1
-    return module, used
-
-
-def _import_one(parts: list[str], count: int) -> ModuleType:
-    name = ".".join(parts[:count])
-    if name in sys.modules:
-        return sys.modules[name]
-    try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError, AttributeError):
-        spec = None
-    if spec is None:
-        raise _Unresolved(_no_module(parts, count))
+def _imported(parts: list[str]) -> ModuleType:
+    name = ".".join(parts)
+    if name not in sys.modules and importlib.util.find_spec(name) is None:
+        known = [info.name for info in pkgutil.iter_modules([str(PROJECT)])]
+        raise UserError(f'there is no module "{name}"{did_you_mean(name, known)}')
     try:
         return importlib.import_module(name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a module may do anything, sys.exit() too
-        raise _Unresolved(f"{name} cannot be imported: {_one_line(error, spec.origin)}") from None
+        raise UserError(f"{name} cannot be imported: {_one_line(error)}") from None
 
 
-def _is_module_file(package: ModuleType, name: str) -> bool:
-    return any(info.name == name for info in pkgutil.iter_modules(package.__path__))
-
-
-def _no_module(parts: list[str], count: int) -> str:
-    name, missing = ".".join(parts[:count]), parts[count - 1]
-    if count == 1:
-        known = [info.name for info in pkgutil.iter_modules([str(PROJECT)])]
-        return f'there is no module "{name}"{did_you_mean(missing, known)}'
-    package = sys.modules[".".join(parts[: count - 1])]
-    known = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
-    hint = did_you_mean(missing, known)
-    if not hint and known:
-        hint = f"; {package.__name__} has {listed(known)}"
-    if count == len(parts):  # `models.build_prompt`: the name may as well be a function's
-        return f'{package.__name__} has no "{missing}"{hint}'
-    folder = _shown_path(str(next(iter(package.__path__), package.__name__)))
-    return f'there is no module "{name}" (no {missing}.py in {folder}){hint}'
-
-
-def _no_attribute(module: ModuleType, owner: Any, parts: list[str], place: int) -> str:
-    name, missing = ".".join(parts[:place]), parts[place]
-    if owner is not module and not inspect.isclass(owner):
-        return f'{name} has no "{missing}"; it is a {type(owner).__name__}'
-    return f'{name} has no "{missing}"' + (_has(owner, missing) or "; it defines no functions")
-
-
-def _has(owner: Any, wanted: str = "") -> str:
-    """`; it has "a", "b"`: what a module or class defines itself and what could have been meant."""
-    module_name = owner.__name__ if isinstance(owner, ModuleType) else owner.__module__
+def _what_else(owner: Any, wanted: str) -> str:
+    """`; it has "a", "b"`: what a module or class holds, those most like `wanted` if it is much."""
+    if not isinstance(owner, (ModuleType, type)):
+        return f"; it is a {type(owner).__name__}"
+    module = owner.__name__ if isinstance(owner, ModuleType) else owner.__module__
     names = [
         name
         for name, value in vars(owner).items()
         if not name.startswith("_")
         and (inspect.isroutine(value) or inspect.isclass(value))
-        and getattr(getattr(value, "__func__", value), "__module__", None) == module_name
+        and getattr(getattr(value, "__func__", value), "__module__", None) == module
     ]
-    if wanted and len(names) > 8:
-        names.sort(key=lambda name: -likeness(name, wanted))
-    return f"; it has {listed(names, 8)}" if names else ""
+    if hasattr(owner, "__path__"):
+        names += [info.name for info in pkgutil.iter_modules(owner.__path__)]
+        if meant := did_you_mean(wanted, names):
+            return meant
+    if wanted and len(names) > NAMES_SHOWN:
+        names.sort(key=lambda known: -likeness(known, wanted))
+    return f"; it has {listed(names, NAMES_SHOWN)}" if names else "; it defines no functions"
 
 
-def _one_line(error: BaseException, origin: str | None) -> str:
-    """`ValueError: text (models/mine.py:12)`: the last place in the user's own files."""
+def _one_line(error: BaseException) -> str:
+    """`ValueError: text (models/mine.py:12)`: the last place that is no library's."""
+    kind, text = type(error).__name__, " ".join(str(error).split())[:300]
+    places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
-        place = f"{_shown_path(error.filename)}:{error.lineno}"
-        return f"{type(error).__name__}: {error.msg} ({place})"
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = [frame for frame in frames if _is_users(frame.filename, origin)]
-    text = " ".join(str(error).split())[:300]
-    summary = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    where = f" ({_shown_path(inside[-1].filename)}:{inside[-1].lineno})" if inside else ""
-    return summary + where
-
-
-def _is_users(filename: str, origin: str | None) -> bool:
-    path = Path(filename)
-    if filename == origin:
-        return True
-    installed = {"site-packages", "dist-packages"} & set(path.parts)
-    return PROJECT in path.parents and path != Path(__file__) and not installed
-
-
-def _shown_path(filename: str) -> str:
-    path = Path(filename)
-    return str(path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path)
+        text = error.msg
+        places.append((error.filename, error.lineno))
+    for filename, line in reversed(places):
+        path = Path(filename)
+        is_library = LIBRARY in path.parents or "site-packages" in path.parts
+        if path.exists() and path != Path(__file__) and not is_library:
+            shown = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path
+            return f"{kind}: {text} ({shown}:{line})"
+    return f"{kind}: {text}"

@@ -12,8 +12,8 @@ from utils.errors import UserError
 from utils.functions.calling import as_user_error, call_postprocess, private_copy
 from utils.functions.fingerprints import code_digest, digest
 from utils.functions.prompting import shown
+from utils.functions.signatures import custom_arguments
 from utils.images import content_digest, read_header
-from utils.import_utils import custom_arguments
 
 
 class CustomModelWrapper(WrapperDefaults):

@@ -15,7 +15,7 @@ from benchmarks.base import grouped
 from tests.support import runs
 from utils.contracts import Generation, Prompt, Sizes, Verdict
 from utils.errors import UserError
-from utils.import_utils import parse_caller
+from utils.functions.signatures import parse_caller
 
 L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 WH = (200, 100)

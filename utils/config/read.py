@@ -19,7 +19,8 @@ from utils.config.schema import IMP_TYPES, DataEntry, ModelEntry, RunConfig, val
 from utils.config.secret_filter import SecretFilter, mask_config
 from utils.config.text import ConfigTextError, PlainConfig, key_path, read_plain
 from utils.errors import UserError, did_you_mean, listed
-from utils.import_utils import FunctionRef, Kind, path_problem
+from utils.functions.signatures import FunctionRef, Kind
+from utils.import_utils import path_problem
 
 __all__ = [
     "ConfigReading", "DataEntry", "FunctionRef", "ModelEntry", "RunConfig", "read_config",

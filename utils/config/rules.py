@@ -120,8 +120,6 @@ _KWARGS: dict[str, Callable[[Any], str | None]] = {
     "timeout_s": _timeout,
     "serve_timeout_s": _timeout,
 }
-KWARGS_READ = tuple(_KWARGS)
-"""The keys of the free `kwargs` block that the program itself reads."""
 
 
 def kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:

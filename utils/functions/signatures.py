@@ -15,18 +15,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from utils.config.rules import KWARGS_READ
-from utils.errors import UserError, listed
+from utils.contracts import ParseFunction
+from utils.errors import UserError
 
 Kind = Literal["prompt", "preprocess", "postprocess", "parse", "custom-class"]
-ParseCall = Callable[[str, Mapping[str, Any]], Any]
-
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_FORMS: dict[str, tuple[str, ...]] = {
+POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "prompt": ("line", "dataset"),
     "preprocess": ("message", "model", "processor"),
     "postprocess": ("outputs", "model", "processor"),
 }
+KWARGS_READ = (
+    "system_prompt", "img_size", "img_detail", "image_format", "wire_format", "min_pixels",
+    "max_pixels", "timeout_s", "serve_timeout_s",
+)  # fmt: skip
+"""Keys of the config's `kwargs` block that the program itself reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +38,6 @@ class FunctionRef:
     Attributes:
         source: the config file, as the user gave it.
         key_path: the key in it, e.g. `data.GUIElementGrounding.parse_function`.
-        dotted: the dotted path.
-        kind: how the function is called.
-        local: whether it works beside a model in this process rather than for a server.
         keywords: names of the keyword arguments it will get.
         init_keywords: of a custom class, the names in its `kwargs` block.
     """
@@ -52,7 +51,15 @@ class FunctionRef:
     init_keywords: tuple[str, ...] = ()
 
 
-def parse_caller(function: Callable[..., Any]) -> ParseCall:
+FORMS: dict[str, Callable[..., Any]] = {
+    "by position": lambda target, response, meta: target(response, meta),
+    "by keyword": lambda target, response, meta: target(response, meta=meta),
+    "alone": lambda target, response, meta: target(response),
+}
+"""How a parse function may take `meta`."""
+
+
+def parse_caller(function: Callable[..., Any]) -> ParseFunction:
     """Decides once how a parse function is called.
 
     `meta` goes by keyword where a parameter has that name, else by position; a function of one
@@ -61,38 +68,24 @@ def parse_caller(function: Callable[..., Any]) -> ParseCall:
     Raises:
         UserError: the function can be called in none of these ways.
     """
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a builtin without a signature
-        return lambda response, meta: function(response, meta)
-    parameters = list(signature.parameters.values())
-    if len(parameters) == 1 and parameters[0].kind in _POSITIONAL:
-        return lambda response, meta: function(response)
-    named = signature.parameters.get("meta")
-    by_keyword = named is not None and named.kind not in (
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.VAR_POSITIONAL,
-    )
-    if by_keyword and _binds(signature, ("",), ("meta",)):
-        return lambda response, meta: function(response, meta=meta)
-    if not by_keyword and _binds(signature, ("", ""), ()):
-        return lambda response, meta: function(response, meta)
-    if _binds(signature, ("",), ("meta",)):  # f(response, **kwargs)
-        return lambda response, meta: function(response, meta=meta)
-    if not by_keyword and _binds(signature, ("",), ()):  # f(response, *, strict=False)
-        return lambda response, meta: function(response)
-    reason = _bind_error(signature, ("", ""), ())
-    if by_keyword and parameters[0].name == "meta":
-        reason = "the reply comes first, meta second"
-    raise UserError(
-        f"{_name_of(function)} is called as f(response, meta) but is defined as "
-        f"{_short(signature)}: {reason}"
-    )
-
-
-def call_parse(function: Callable[..., Any], response: str, meta: Mapping[str, Any]) -> Any:
-    """Calls a parse function in the form it wants; for loops, keep `parse_caller(function)`."""
-    return parse_caller(function)(response, meta)
+    signature = _signature(function)
+    parameters = list(signature.parameters.values()) if signature else []
+    meta = next((p for p in parameters if p.name == "meta"), None)
+    forms = list(FORMS)
+    if len(parameters) == 1 and "*" not in str(parameters[0]):
+        forms = ["alone"]
+    elif meta and meta.kind not in (meta.POSITIONAL_ONLY, meta.VAR_POSITIONAL):
+        forms = ["by keyword"]
+    for form in forms:
+        try:
+            FORMS[form](signature.bind if signature else print, "", "")
+        except TypeError:
+            continue
+        return functools.partial(FORMS[form], function)
+    reason = _mismatch(signature, ("", ""), ())
+    if meta and parameters[0] is meta:
+        reason = f"is defined as {_short(signature)}: the reply comes first, meta second"
+    raise UserError(f"{_name_of(function)} is called as f(response, meta) but {reason}")
 
 
 def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,13 +97,21 @@ def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict
     Raises:
         UserError: it cannot be built with that.
     """
-    taken = _init_names(cls, tuple(kwargs))
-    if problem := _init_problem(cls, taken):
-        raise UserError(f"{_name_of(cls)} {problem}")
-    return {name: kwargs[name] for name in taken}
+    signature = _signature(cls)
+    taken = dict(kwargs)
+    if signature and not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+        taken = {
+            name: value
+            for name, value in (kwargs if signature.parameters else {}).items()
+            if name in signature.parameters or name not in KWARGS_READ
+        }
+    if reason := _mismatch(signature, (), taken):
+        raise UserError(f"{_name_of(cls)} is built with the kwargs block, but {reason}")
+    return taken
 
 
 def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
+    """Why what a config names cannot be called as it will be; None if it can."""
     if ref.kind == "custom-class":
         return _class_problem(ref, target)
     if inspect.isclass(target):
@@ -127,43 +128,22 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
         except UserError as error:
             return str(error)
         return None
-    return _call_problem(ref.dotted, target, _FORMS[ref.kind], ref.keywords)
-
-
-def _call_problem(
-    name: str, function: Callable[..., Any], positional: tuple[str, ...], keywords: tuple[str, ...]
-) -> str | None:
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a builtin that does not tell; the call itself will
-        return None
-    form = ", ".join(positional)
-    if not _binds(signature, positional, keywords):
-        open_ended = bool(keywords) or positional is not _FORMS["prompt"]
-        shown = f"f({form}, **kwargs)" if open_ended else f"f({form})"
-        called = f"{name} is called as {shown} but is defined as {_short(signature)}"
-        for keyword in keywords:
-            taken = signature.parameters.get(keyword)
-            if (
-                taken is not None
-                and taken in list(signature.parameters.values())[: len(positional)]
-            ):
-                return f'{called}: "{keyword}" is a key of the config too; rename one of them'
-        without = tuple(word for word in keywords if word not in signature.parameters)
-        if _binds(signature, positional, tuple(set(keywords) - set(without))):
-            return f'{called}: it does not take "{without[0]}"; add **kwargs to its parameters'
-        return f"{called}: {_bind_error(signature, positional, keywords)}"
-    return None
+    positional = POSITIONAL[ref.kind]
+    reason = _mismatch(_signature(target), positional, ref.keywords)
+    form = ", ".join((*positional, "**kwargs") if ref.kind != "prompt" else positional)
+    return f"{ref.dotted} is called as f({form}) but {reason}" if reason else None
 
 
 def _class_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
     if not inspect.isclass(target):
         return f"{ref.dotted} is no class; imp_type custom needs a class with a generate method"
     if inspect.isabstract(target):
-        lacking = sorted(getattr(target, "__abstractmethods__", ()))
-        return f"{ref.dotted} is abstract; it lacks {listed(lacking)}"
-    if problem := _init_problem(target, _init_names(target, ref.init_keywords)):
-        return f"{ref.dotted} {problem}"
+        lacking = ", ".join(sorted(getattr(target, "__abstractmethods__", ())))
+        return f"{ref.dotted} is abstract; it lacks {lacking}"
+    try:
+        custom_arguments(target, dict.fromkeys(ref.init_keywords))
+    except UserError as error:
+        return str(error)
     generate = getattr(target, "generate", None)
     if not callable(generate):
         return f"{ref.dotted} has no method generate(message, *, dataset_name, **generate_cfg)"
@@ -171,72 +151,46 @@ def _class_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
         return f"{ref.dotted}.generate is async; it is called without await, write a plain def"
     is_bound = isinstance(inspect.getattr_static(target, "generate"), (staticmethod, classmethod))
     positional = ("message",) if is_bound else ("self", "message")
-    try:
-        signature = inspect.signature(generate)
-    except (TypeError, ValueError):
-        return None
     keywords = ("dataset_name", *ref.keywords)
-    if _binds(signature, positional, keywords):
-        return None
+    reason = _mismatch(_signature(generate), positional, keywords)
     form = ", ".join(("message", *(f"{keyword}=..." for keyword in keywords)))
-    return (
-        f"{ref.dotted}.generate is called as generate({form}) "
-        f"but is defined as {_short(signature)}: {_bind_error(signature, positional, keywords)}"
-    )
+    return f"{ref.dotted}.generate is called as generate({form}) but {reason}" if reason else None
 
 
-def _init_names(cls: Callable[..., Any], keywords: tuple[str, ...]) -> tuple[str, ...]:
-    """The keys of the `kwargs` block that go to the constructor."""
+def _signature(target: Callable[..., Any]) -> inspect.Signature | None:
     try:
-        parameters = inspect.signature(cls).parameters
-    except (TypeError, ValueError):  # builtins and C classes do not tell
-        return keywords
-    if not parameters:
-        return ()
-    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return keywords
-    return tuple(word for word in keywords if word in parameters or word not in KWARGS_READ)
-
-
-def _init_problem(cls: Callable[..., Any], keywords: tuple[str, ...]) -> str | None:
-    try:
-        signature = inspect.signature(cls)
-    except (TypeError, ValueError):
+        return inspect.signature(target)
+    except (TypeError, ValueError):  # builtins do not tell; calling them will
         return None
-    if reason := _bind_error(signature, (), keywords):
-        return f"is built with the kwargs block, but takes {_short(signature)}: {reason}"
-    return None
 
 
-def _binds(
-    signature: inspect.Signature, positional: Iterable[str], keywords: Iterable[str]
-) -> bool:
-    return not _bind_error(signature, positional, keywords)
-
-
-def _bind_error(
-    signature: inspect.Signature, positional: Iterable[str], keywords: Iterable[str]
+def _mismatch(
+    signature: inspect.Signature | None, positional: Iterable[str], keywords: Iterable[str]
 ) -> str:
+    """`is defined as (line): too many ...` where a call does not fit; nothing where it does."""
     try:
-        signature.bind(*positional, **dict.fromkeys(keywords))
+        if signature is not None:
+            signature.bind(*positional, **dict.fromkeys(keywords))
+        return ""
     except TypeError as error:
-        return str(error)
-    return ""
+        advice = ""
+        if "unexpected keyword" in str(error):
+            advice = "; add **kwargs to its parameters"
+        elif "multiple values" in str(error):
+            advice = "; the config has a key of that name, too: rename one of them"
+        return f"is defined as {_short(signature)}: {error}{advice}"
 
 
-def _short(signature: inspect.Signature) -> str:
-    """`(line, dataset, *, limit=...)`: no annotations, and no defaults, which can be long."""
+def _short(signature: inspect.Signature | None) -> str:
+    """`(line, dataset, *, limit)`: without annotations and defaults, which can be long."""
     shown = [
         parameter.replace(annotation=parameter.empty, default=parameter.empty)
-        if parameter.default is parameter.empty
-        else parameter.replace(annotation=parameter.empty, default=...)
-        for parameter in signature.parameters.values()
+        for parameter in (signature.parameters.values() if signature else ())
     ]
-    bare = signature.replace(parameters=shown, return_annotation=signature.empty)
-    return str(bare).replace("=Ellipsis", "=...")
+    return str(inspect.Signature(shown))
 
 
 def _name_of(function: Callable[..., Any]) -> str:
     inner = function.func if isinstance(function, functools.partial) else function
-    module, name = getattr(inner, "__module__", ""), getattr(inner, "__qualname__", "")
-    return f"{module}.{name}" if module and name else type(function).__name__
+    name = getattr(inner, "__qualname__", type(inner).__name__)
+    return f"{inner.__module__}.{name}"

@@ -1,0 +1,290 @@
+"""Dotted paths to the user's functions, and how these are called."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from utils.errors import UserError
+from utils.functions.signatures import FunctionRef, Kind, custom_arguments, parse_caller
+from utils.import_utils import check_reference, resolve
+
+PROJECT_ROOT = Path(__file__).resolve().parents[2]
+
+GOOD = """
+import abc
+import functools
+from os.path import join
+
+LIMIT = 3
+
+def parse_box(response, meta): return (response, meta)
+def parse_letter(response): return response
+def build(line, dataset): return []
+def prepare(message, model, processor, **kwargs): return message
+def closed(message, model, processor): return message
+def named(message, model, processor, dataset_name, img_size=0): return message
+def clash(message, model, processor, **kwargs): return message
+def one(line): return []
+async def later(response, meta): return None
+def stream(line, dataset): yield line
+
+class Parsers:
+    @staticmethod
+    def point(response, meta): return "static"
+    @classmethod
+    def made(cls, response, meta): return "class"
+    def bound(self, response, meta): return "bound"
+
+class Caller:
+    def __call__(self, response, meta): return "called"
+
+instance = Caller()
+ready = functools.partial(parse_box, meta={})
+shifted = functools.partial(lambda extra, line, dataset: [extra], 1)
+
+class Model:
+    def generate(self, message, *, dataset_name, **generate_cfg): return "x"
+class Narrow:
+    def __init__(self, size=1): self.size = size
+    def generate(self, message, *, dataset_name): return "x"
+class Needy:
+    def __init__(self, weights): self.weights = weights
+    def generate(self, message, *, dataset_name): return "x"
+class Mute: pass
+class Unfinished(abc.ABC):
+    @abc.abstractmethod
+    def generate(self, message, *, dataset_name): ...
+class Deaf:
+    def generate(self, message): return "x"
+"""
+
+BROKEN = {
+    "raises": "x = 1\n\ndef f():\n    raise ValueError('two\\nlines')\nf()\n",
+    "exits": "import sys\nsys.exit('not on this machine')\n",
+    "syntax": "def f(:\n    pass\n",
+    "needs": "import no_such_package_anywhere\n",
+    "nested": "from users import raises\n",
+    "decodes": "import json\njson.loads('{')\n",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A package of a user's own files, importable while these tests run."""
+    root = tmp_path_factory.mktemp("users")
+    folder = root / "users"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("def in_package(response): return response\n")
+    (folder / "good.py").write_text(GOOD)
+    for name, text in BROKEN.items():
+        (folder / f"{name}.py").write_text(textwrap.dedent(text))
+    sys.path.insert(0, str(root))
+    importlib.invalidate_caches()
+    yield folder
+    sys.path.remove(str(root))
+    for name in [name for name in sys.modules if name.startswith("users")]:
+        del sys.modules[name]
+
+
+def check(dotted: str, kind: Kind = "parse", **more: Any) -> list[str]:
+    """The problems, without file and key path, which each must begin with."""
+    lines = check_reference(FunctionRef("c.json", "data.X.parse_function", dotted, kind, **more))
+    front = "c.json: data.X.parse_function: "
+    assert all(line.startswith(front) and "\n" not in line for line in lines)
+    return [line.removeprefix(front) for line in lines]
+
+
+# ---- paths ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("dotted", "expected"), [
+    ("parse_box", '"parse_box" has no dot; write module and name with a dot between, like'),
+    ("models/good.py", '"models/good.py" looks like a file; write a dotted path like'),
+    ("users.good:parse_box", "has a colon; write a dotted path like"),
+    ("users..good", '"users..good" is not a dotted path like'),
+    ("pkg of users.good.f", "is not a dotted path like"),
+    ("modles.good.f", 'there is no module "modles"; did you mean "models"?'),
+    ("no_such_thing.f", 'there is no module "no_such_thing"'),
+    ("users.god.f", 'users has no "god"; did you mean "good"?'),
+    ("users.something.f", 'users has no "something"; it has "in_package", "decodes", "exits"'),
+    ("users.good", '"users.good" is a module; add the name of a function in it; it has "parse_box"'),
+    ("users.good.LIMIT", '"users.good.LIMIT" cannot be called: it is a int'),
+    ("users.good.LIMIT.x", 'users.good.LIMIT has no "x"; it is a int'),
+    ("users.good.Parsers.pont", 'users.good.Parsers has no "pont"; it has "point", "made", "bound"'),
+    ("users.good.Mute.x", 'has no "x"; it defines no functions'),
+    ("users.good.Parsers.bound", "is a method that needs an object"),
+    ("users.raises.f", "users.raises cannot be imported: ValueError: two lines ("),
+    ("users.raises.f", "raises.py:4)"),
+    ("users.exits.f", "cannot be imported: SystemExit: not on this machine ("),
+    ("users.exits.f", "exits.py:2)"),
+    ("users.syntax.f", "cannot be imported: SyntaxError: "),
+    ("users.syntax.f", "syntax.py:1)"),
+    ("users.needs.f", "cannot be imported: ModuleNotFoundError: No module named 'no_such_package_anywhere' ("),
+    ("users.needs.f", "needs.py:1)"),
+    ("users.nested.f", "cannot be imported: ValueError: two lines ("),
+    ("users.decodes.f", "decodes.py:2)"),
+])  # fmt: skip
+def test_a_path_that_leads_nowhere_says_which_part_is_wrong(dotted: str, expected: str) -> None:
+    (problem,) = check(dotted)
+    assert expected in problem
+    with pytest.raises(UserError) as caught:
+        resolve(dotted, role="parse function")
+    assert str(caught.value) == f"parse function: {problem}"
+
+
+def test_a_missing_function_is_answered_with_those_that_are_there() -> None:
+    (problem,) = check("users.good.parse_bbox")
+    assert problem.startswith('users.good has no "parse_bbox"; it has "parse_box", ')
+    assert '"join"' not in problem  # imported, not defined there
+
+
+@pytest.mark.parametrize(
+    ("dotted", "result"),
+    [
+        ("users.good.parse_letter", "r"),
+        ("users.good.parse_box", ("r", {"k": 1})),
+        ("users.good.Parsers.point", "static"),
+        ("users.good.Parsers.made", "class"),
+        ("users.good.instance", "called"),
+        ("users.in_package", "r"),
+    ],
+)
+def test_all_kinds_of_callables_are_found_and_called(dotted: str, result: object) -> None:
+    assert check(dotted) == []
+    assert parse_caller(resolve(dotted, role="parse"))("r", {"k": 1}) == result
+
+
+def test_the_project_is_importable_from_any_folder(tmp_path: Path) -> None:
+    code = (
+        f"import importlib.util, sys; here = {str(PROJECT_ROOT)!r}\n"
+        "sys.path.insert(0, here); from utils.import_utils import resolve; sys.path.remove(here)\n"
+        "print(resolve('utils.errors.likeness', role='x')('ab', 'ba'))\n"
+        "from utils.import_utils import check_reference, FunctionRef\n"
+        "print(resolve('utils.errors.UserError', role='x').__name__)"
+    )
+    environ = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env=environ, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert run.stdout.split() == ["0.5", "UserError"]
+
+
+# ---- signatures ----------------------------------------------------------------------------------
+
+
+DATASET = ("dataset_name",)
+
+
+@pytest.mark.parametrize(("name", "kind", "more", "expected"), [
+    ("build", "prompt", {}, None),
+    ("shifted", "prompt", {}, None),
+    ("one", "prompt", {}, "is called as f(line, dataset) but is defined as (line): too many"),
+    ("stream", "prompt", {}, "is a generator; it must return its result"),
+    ("later", "parse", {}, "is an async function"),
+    ("Parsers", "parse", {}, "is a class; name a function, or a static method"),
+    ("prepare", "preprocess", {"keywords": (*DATASET, "x")}, None),
+    ("named", "preprocess", {"keywords": (*DATASET, "img_size")}, None),
+    ("named", "preprocess", {"keywords": (*DATASET, "other")}, "argument 'other'; add **kwargs to its"),
+    ("closed", "postprocess", {"keywords": (*DATASET, "input_length")},
+     "is called as f(outputs, model, processor, **kwargs) but is defined as (message, model, "
+     "processor): got an unexpected keyword argument 'dataset_name'; add **kwargs"),
+    ("build", "preprocess", {"keywords": DATASET}, "too many positional arguments"),
+    ("clash", "preprocess", {"keywords": (*DATASET, "model")},
+     "'model'; the config has a key of that name, too: rename one of them"),
+    ("Model", "custom-class", {"keywords": ("temperature",)}, None),
+    ("Narrow", "custom-class", {"init_keywords": ("size",)}, None),
+    ("Narrow", "custom-class", {"init_keywords": ("img_size",)}, None),  # the program's own key
+    ("Narrow", "custom-class", {"init_keywords": ("sise",)}, "unexpected keyword argument 'sise'"),
+    ("Mute", "custom-class", {"init_keywords": ("sise",)}, "has no method generate"),
+    ("Narrow", "custom-class", {"keywords": ("temperature",)}, "an unexpected keyword argument"),
+    ("Needy", "custom-class", {"init_keywords": ("weights",)}, None),
+    ("Needy", "custom-class", {}, "defined as (weights): missing a required argument: 'weights'"),
+    ("Mute", "custom-class", {}, "has no method generate(message, *, dataset_name"),
+    ("Deaf", "custom-class", {}, "is defined as (self, message): got an unexpected keyword"),
+    ("Unfinished", "custom-class", {}, "is abstract; it lacks generate"),
+    ("build", "custom-class", {}, "is no class; imp_type custom needs a class"),
+])  # fmt: skip
+def test_signatures_are_checked_for_the_way_they_are_called(
+    name: str, kind: Kind, more: dict[str, Any], expected: str | None
+) -> None:
+    found = check(f"users.good.{name}", kind, **more)
+    if expected is None:
+        assert found == []
+    else:
+        (problem,) = found
+        assert expected in problem
+
+
+META = {"image_size": "[10, 20]"}
+
+
+def meta_last(response: str, strict: bool = False, meta: Any = None) -> Any:
+    return response, strict, meta
+
+
+def meta_by_keyword_only(response: str, *, meta: Any) -> Any:
+    return response, meta
+
+
+def by_position_only(response: str, meta: Any, /) -> Any:
+    return response, meta
+
+
+def open_ended(response: str, **kwargs: Any) -> Any:
+    return response, kwargs
+
+
+def optional_keyword(response: str, *, strict: bool = False) -> Any:
+    return (response,)
+
+
+@pytest.mark.parametrize(("function", "seen"), [
+    (lambda text: (text,), ("r",)),
+    (lambda meta: (meta,), ("r",)),
+    (lambda response, meta: (response, meta), ("r", META)),
+    (meta_last, ("r", False, META)),
+    (meta_by_keyword_only, ("r", META)),
+    (lambda response, info: (response, info), ("r", META)),
+    (by_position_only, ("r", META)),
+    (lambda *args: args, ("r", META)),
+    (open_ended, ("r", {"meta": META})),
+    (optional_keyword, ("r",)),
+    (functools.partial(meta_last, strict=True), ("r", True, META)),
+])  # fmt: skip
+def test_a_parse_function_gets_what_its_parameters_ask_for(
+    function: Callable[..., Any], seen: tuple[object, ...]
+) -> None:
+    assert parse_caller(function)("r", META) == seen
+
+
+@pytest.mark.parametrize(("function", "reason"), [
+    (lambda meta, response: None, "(meta, response): the reply comes first, meta second"),
+    (lambda response, meta, more: None, "(response, meta, more): missing a required argument: 'more'"),
+    (lambda: None, "(): too many positional arguments"),
+])  # fmt: skip
+def test_a_parse_function_that_cannot_be_called_is_refused(
+    function: Callable[..., Any], reason: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_caller(function)
+    assert str(caught.value).endswith(f"is defined as {reason}")
+
+
+def test_a_custom_class_is_built_with_kwargs_where_it_takes_them() -> None:
+    good = importlib.import_module("users.good")
+    assert custom_arguments(good.Narrow, {"size": 2}) == {"size": 2}
+    assert custom_arguments(good.Narrow, {"img_size": 2}) == {}
+    assert custom_arguments(good.Model, {"for_postprocess": 1}) == {}
+    with pytest.raises(UserError, match="missing a required argument"):
+        custom_arguments(good.Needy, {})
