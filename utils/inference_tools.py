@@ -257,6 +257,8 @@ class Engine:
         world = None
         while job.worlds is not None and (world := job.worlds.borrow()) is None:
             yield None
+            if job.stopped:
+                return
         yield _Task(job, sample, world=world)
 
     def _settle(self, outcome: _Outcome) -> None:

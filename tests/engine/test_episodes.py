@@ -1,0 +1,254 @@
+"""Whole episodes (L3, L4): side by side in worlds, logged turn by turn, reused whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from tests.support.live import TURNS, Model, Shown, Stagehand, run
+from tests.support.runs import PROJECT
+from utils.contracts import CallError, UserFunctionError
+from utils.errors import StopRun
+from utils.inference_tools import Interrupted
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tmp_path / "m_Live.jsonl"
+
+
+def records(log, kind):
+    lines = [json.loads(line) for line in log.read_bytes().split(b"\n") if line]
+    return [record for record in lines if record["kind"] == kind]
+
+
+def statuses(log):
+    return {record["key"]: record["status"] for record in records(log, "episode")}
+
+
+# ---- what is logged ------------------------------------------------------------------------------
+
+
+def test_each_turn_is_an_answer_and_each_sample_one_episode(log):
+    shown = Shown()
+    job = run(log, Model(), Stagehand(), episodes=3, worlds=2, shown=shown)
+
+    keys = sorted(record["key"] for record in records(log, "answer"))
+    assert keys == [f"key{n}~{turn}" for n in range(3) for turn in range(1, TURNS + 1)]
+    episodes = {record["key"]: record for record in records(log, "episode")}
+    assert {key: (r["turns"], r["returned"]) for key, r in episodes.items()} == {
+        "key0": (TURNS, {"success": True}),
+        "key1": (TURNS, {"success": False}),
+        "key2": (TURNS, {"success": True}),
+    }
+    assert shown.statuses == [("ok", False)] * 3  # samples, not turns
+    assert (dict(job.reasons), job.reused) == ({"new": 3}, 0)
+
+
+def test_a_turn_sees_what_the_world_made_of_the_one_before(log):
+    model = Model()
+    run(log, model, Stagehand(), episodes=1)
+
+    assert model.asked == ["Task 0: the first screen"] + [
+        f"Task 0: screen {turn} after click" for turn in range(1, TURNS)
+    ]
+
+
+# ---- side by side --------------------------------------------------------------------------------
+
+
+def test_eight_episodes_side_by_side_take_less_than_three_times_one(tmp_path):
+    took_s = {}
+    for count in (1, 8):
+        began_s = time.monotonic()
+        run(tmp_path / f"{count}.jsonl", Model(), Stagehand(0.2), episodes=count)
+        took_s[count] = time.monotonic() - began_s
+
+    assert took_s[8] < 3 * took_s[1]
+
+
+def test_worlds_step_while_one_request_at_a_time_is_in_flight(log):
+    hand = Stagehand(0.05)
+    run(log, Model(), hand, episodes=8, worlds=4, in_flight=1)
+
+    assert hand.most_at_once > 1
+
+
+def test_a_world_serves_one_episode_at_a_time_and_all_its_calls_come_from_one_thread(log):
+    hand = Stagehand(0.01)
+    run(log, Model(), hand, episodes=9, worlds=3)
+
+    assert (hand.made, hand.closed) == (3, 3)
+    assert hand.most_at_once <= 3
+    assert [len(threads) for threads in hand.threads] == [1, 1, 1]
+
+
+def test_a_world_is_made_only_when_it_is_needed(log):
+    hand = Stagehand()
+    run(log, Model(), hand, episodes=2, worlds=5)
+
+    assert hand.made == 2
+
+
+# ---- reuse ---------------------------------------------------------------------------------------
+
+
+def test_a_whole_episode_is_reused_and_makes_no_world(log):
+    run(log, Model(), Stagehand())
+    model, hand, shown = Model(), Stagehand(), Shown()
+    job = run(log, model, hand, shown=shown)
+
+    assert (model.asked, hand.made, job.reused) == ([], 0, 8)
+    assert shown.statuses == [("ok", True)] * 8
+
+
+@pytest.mark.parametrize(("changed", "reason"), [
+    ({"settings": "others"}, "settings changed"),
+    ({"fresh": True}, "--fresh"),
+])  # fmt: skip
+def test_an_episode_under_other_settings_is_played_again(log, changed, reason):
+    run(log, Model(), Stagehand(), episodes=2)
+    model = Model()
+    job = run(log, model, Stagehand(), episodes=2, **changed)
+
+    assert (len(model.asked), dict(job.reasons)) == (2 * TURNS, {reason: 2})
+
+
+def test_a_broken_episode_starts_again_from_its_beginning(log):
+    def stops(text):
+        if "Task 1" in text and "screen 2" in text:
+            raise CallError("http", "HTTP 401", status_code=401)
+        return "click"
+
+    with pytest.raises(StopRun):
+        run(log, Model(stops), Stagehand(), episodes=2, worlds=1)
+    assert statuses(log) == {"key0": "ok"}
+
+    model = Model()
+    run(log, model, Stagehand(), episodes=2)
+    assert (len(model.asked), statuses(log)) == (TURNS, {"key0": "ok", "key1": "ok"})
+
+
+def test_a_kill_costs_only_the_episodes_under_way(tmp_path, log):
+    requests, episodes, worlds = tmp_path / "requests.txt", 12, 4
+    command = [sys.executable, "-m", "tests.support.live", str(log), str(requests),
+               "--episodes", str(episodes), "--worlds", str(worlds), "--step-s", "0.1"]  # fmt: skip
+    process = subprocess.Popen(command, cwd=PROJECT)
+    ends_s = time.monotonic() + 60
+    while not log.exists() or log.read_bytes().count(b'"kind":"episode"') < worlds:
+        assert time.monotonic() < ends_s and process.poll() is None
+        time.sleep(0.01)  # until the file of another process says so
+    process.send_signal(signal.SIGKILL)
+    process.wait(30)
+
+    finished = statuses(log)
+    asked_before = len(requests.read_text().splitlines())
+    assert asked_before <= TURNS * (len(finished) + worlds)
+    subprocess.run(command, cwd=PROJECT, check=True, timeout=60)
+    asked = len(requests.read_text().splitlines()) - asked_before
+    assert asked == TURNS * (episodes - len(finished))
+    assert statuses(log) == {f"key{n}": "ok" for n in range(episodes)}
+
+
+# ---- failures ------------------------------------------------------------------------------------
+
+
+def test_a_world_that_fails_is_made_anew_and_its_episode_played_once_more(log):
+    hand = Stagehand(fails=lambda task, attempt: task == "0" and attempt == 1)
+    run(log, Model(), hand, episodes=2, worlds=1)
+
+    assert statuses(log) == {"key0": "ok", "key1": "ok"}
+    assert (hand.made, hand.closed) == (2, 2)
+    assert hand.begun == {"0": 2, "1": 1}
+
+
+def test_a_world_that_fails_twice_is_no_fault_of_the_model(log):
+    hand = Stagehand(fails=lambda task, attempt: task == "0")
+    run(log, Model(), hand, episodes=2, worlds=1)
+
+    assert statuses(log) == {"key0": "failed", "key1": "ok"}
+    [failed] = [r for r in records(log, "episode") if r["status"] == "failed"]
+    assert failed["error"]["class"] == "world"
+    assert "RuntimeError: the page crashed" in failed["error"]["message"]
+    model = Model()
+    run(log, model, Stagehand(), episodes=2)  # as any sample that failed
+    assert len(model.asked) == TURNS
+
+
+@pytest.mark.parametrize(("status_code", "status"), [(400, "refused"), (418, "failed")])
+def test_an_episode_ends_with_a_turn_that_gets_no_answer(log, status_code, status):
+    def answer(text):
+        if text == "Task 1: screen 2 after click":
+            raise CallError("http", f"HTTP {status_code}", status_code=status_code)
+        return "click"
+
+    run(log, Model(answer), Stagehand(), episodes=3)
+
+    assert statuses(log) == {"key0": "ok", "key1": status, "key2": "ok"}
+    [ended] = [r for r in records(log, "episode") if r["key"] == "key1"]
+    assert (ended["turns"], ended["returned"]) == (2, None)
+    assert ended["error"]["status_code"] == status_code
+
+
+def test_a_prompt_function_that_fails_ten_episodes_in_a_row_stops_the_data_set(log):
+    def raises(sample, world):
+        yield from ()
+        raise UserFunctionError("prompt", "KeyError: 'x'", "the traceback")
+
+    job = run(log, Model(), Stagehand(), episodes=30, worlds=1, episode=raises)
+
+    assert len(statuses(log)) == 10
+    assert "Live: the prompt function failed 10 times in a row" in str(job.stopped)
+    assert "the traceback" in str(job.stopped)
+
+
+# ---- every way out -------------------------------------------------------------------------------
+
+
+def test_worlds_are_closed_when_a_run_cannot_go_on(log):
+    def answer(text):
+        if "screen 2" in text:
+            raise CallError("http", "HTTP 401", status_code=401)
+        return "click"
+
+    hand = Stagehand(0.01)
+    with pytest.raises(StopRun):
+        run(log, Model(answer), hand, worlds=4)
+
+    assert hand.made == hand.closed > 0
+
+
+def test_worlds_are_closed_after_an_interrupt(log):
+    main = threading.get_ident()
+    pressed = []
+
+    def answer(text):
+        if "screen 2" in text and not pressed:
+            pressed.append(True)
+            signal.pthread_kill(main, signal.SIGINT)
+        return "click"
+
+    hand = Stagehand(0.05)
+    with pytest.raises(Interrupted):
+        run(log, Model(answer), hand, episodes=12, worlds=4)
+
+    assert hand.made == hand.closed > 0
+    assert len(statuses(log)) < 12
+
+
+def test_worlds_are_closed_after_any_exception(log):
+    class Broken(Shown):
+        def advance(self, status, *, reused):
+            raise RuntimeError("a progress bar that breaks")
+
+    hand = Stagehand(0.01)
+    with pytest.raises(RuntimeError):
+        run(log, Model(), hand, worlds=4, shown=Broken())
+
+    assert hand.made == hand.closed > 0

@@ -1,0 +1,178 @@
+"""A made benchmark whose samples act in a made world, for tests of the engine; runs as a process too.
+
+    python -m tests.support.live LOG REQUESTS --episodes 8 --worlds 4 [--step-s 0.2]
+
+appends a line to REQUESTS for each request that the model gets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from utils.contracts import Episode, Generation, Prepared, Prompt, Sample, Sizes, World
+from utils.engine.jobs import Job
+from utils.engine.retry_policy import Policy
+from utils.engine.worlds import Worlds
+from utils.inference_tools import Engine, EngineSettings
+from utils.runs.log import AnswerIndex, RunLog
+
+TURNS = 5
+
+
+@dataclass
+class Stagehand:
+    """Makes worlds whose steps take a while, and knows what became of each.
+
+    Attributes:
+        fails: is given the task and the number of the try, and says whether the third step fails.
+    """
+
+    step_s: float = 0.0
+    fails: Callable[[str, int], bool] = lambda task, attempt: False
+    made: int = 0
+    closed: int = 0
+    begun: Counter[str] = field(default_factory=Counter)
+    threads: list[set[int]] = field(default_factory=list)
+    at_once: int = 0
+    most_at_once: int = 0
+
+    def make(self) -> World:
+        self.made += 1
+        self.threads.append(set())
+        return _World(self, self.threads[-1])
+
+
+class _World:
+    def __init__(self, hand: Stagehand, threads: set[int]) -> None:
+        self._hand, self._threads = hand, threads
+        self._task, self._steps = "", 0
+
+    def _note(self) -> None:
+        self._threads.add(threading.get_ident())
+
+    def reset(self, task: dict[str, Any]) -> str:
+        self._note()
+        self._task, self._steps = str(task["index"]), 0
+        self._hand.begun[self._task] += 1
+        return "the first screen"
+
+    def observe(self) -> str:
+        return f"screen {self._steps}"
+
+    def step(self, action: str) -> str:
+        self._note()
+        self._steps += 1
+        self._hand.at_once += 1
+        self._hand.most_at_once = max(self._hand.most_at_once, self._hand.at_once)
+        time.sleep(self._hand.step_s)  # what is measured: a world that takes its time
+        self._hand.at_once -= 1
+        if self._steps == 3 and self._hand.fails(self._task, self._hand.begun[self._task]):
+            raise RuntimeError("the page crashed")
+        return f"{self.observe()} after {action}"
+
+    def evaluate(self) -> bool:
+        self._note()
+        return self._task != "1"
+
+    def close(self) -> None:
+        self._note()
+        self._hand.closed += 1
+
+
+def act(sample: Sample, world: World) -> Episode:
+    """Five turns: what is seen, an action, what is seen then."""
+    seen = world.reset(sample.line)
+    for _ in range(TURNS):
+        text = f"Task {sample.line['index']}: {seen}"
+        said = yield Prompt([{"role": "user", "type": "text", "value": text}])
+        seen = world.step(said.text)
+    return {"success": world.evaluate()}
+
+
+class Model:
+    """Says what `answer` says to a text; `asked` holds the texts."""
+
+    def __init__(self, answer: Callable[[str], str] = lambda text: "click") -> None:
+        self.name, self._answer = "m", answer
+        self.asked: list[str] = []
+
+    def in_flight(self, wanted: int | None) -> int | None:
+        return wanted
+
+    def request(self, messages: Any, dataset: str, *, is_custom_prompt: bool = False) -> Prepared:
+        text = messages[-1]["value"]
+        return Prepared(dataset, f"of {text}", {"prompt": text}, text, Sizes())
+
+    def generate(self, prepared: Prepared) -> Generation:
+        self.asked.append(prepared.payload)
+        return Generation(self._answer(prepared.payload))
+
+    def abandon(self) -> None:
+        """Nothing waits in here."""
+
+
+class Shown:
+    """What a progress bar was told."""
+
+    def __init__(self) -> None:
+        self.statuses: list[tuple[str, bool]] = []
+
+    def advance(self, status: str, *, reused: bool) -> None:
+        self.statuses.append((str(status), reused))
+
+
+def samples(count: int) -> list[Sample]:
+    """The tasks."""
+    return [Sample(f"key{n}", {"index": n}, Path("none.png"), (40, 30)) for n in range(count)]
+
+
+def run(
+    log: Path,
+    model: Model,
+    hand: Stagehand,
+    *,
+    episodes: int = 8,
+    worlds: int = 8,
+    in_flight: int = 8,
+    settings: str = "as they are",
+    episode: Callable[..., Episode] = act,
+    shown: Shown | None = None,
+    **more: Any,
+) -> Job:
+    """Runs the tasks, those without an episode in the log, and returns the job."""
+    with contextlib.closing(RunLog(log)) as opened:
+        job = Job(
+            dataset="Live", samples=samples(episodes), episode=episode,
+            answers=AnswerIndex.of_logs([log]), log=opened, run="now",
+            worlds=Worlds(hand.make, worlds),
+            fingerprint=lambda sample: f"{settings} {sample.key}",
+        )  # fmt: skip
+        given = EngineSettings(in_flight, Policy(retries=0), **more)
+        Engine(model, given, shown or Shown()).run([job])  # type: ignore[arg-type]
+        return job
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("log", type=Path)
+    parser.add_argument("requests", type=Path)
+    parser.add_argument("--episodes", type=int, default=8)
+    parser.add_argument("--worlds", type=int, default=4)
+    parser.add_argument("--step-s", type=float, default=0.2)
+    asked = parser.parse_args()
+
+    def noted(text: str) -> str:
+        with asked.requests.open("a") as file:
+            file.write(f"{text}\n")
+        return "click"
+
+    run(asked.log, Model(noted), Stagehand(asked.step_s), episodes=asked.episodes,
+        worlds=asked.worlds)  # fmt: skip
