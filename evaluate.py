@@ -19,7 +19,6 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,19 +41,10 @@ from utils.config.read import (
 from utils.config.secret_filter import SecretFilter, secrets_in
 from utils.config.text import key_path
 from utils.contracts import ModelWrapper, ParseFunction
-from utils.engine import checking
 from utils.engine.gate import MOST_IN_FLIGHT
 from utils.engine.interrupt import end_like_ctrl_c, leave
-from utils.engine.ranks.group import (
-    SHARED_TYPES,
-    GivenUp,
-    Group,
-    GroupLost,
-    Rank,
-    joined,
-    rank_of,
-)
-from utils.engine.ranks.runs import rank_0_speaks, report_failure, speak_of_errors_only
+from utils.engine.ranks.group import SHARED_TYPES, Rank, rank_of
+from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import (
     DONE,
     INTERRUPTED,
@@ -63,14 +53,13 @@ from utils.errors import (
     UserError,
     problem_report,
 )
-from utils.evaluation import evaluate_model, questions_of, take_part
+from utils.evaluation import Plan, check, run_plan
 from utils.functions.signatures import parse_caller
 from utils.images import data_root, image_root
 from utils.import_utils import check_reference, resolve
 from utils.inference_tools import Interrupted
 from utils.parity.runs import compare_plans, two_plans
 from utils.parity.sides import Side, side_of
-from utils.plan import Plan
 from utils.runs.finished import (
     RunResults,
     errors_for_callers,
@@ -83,9 +72,7 @@ from utils.runs.folder import (
     name_collisions,
     work_dir_problems,
 )
-from utils.scoring import console
 from utils.scoring.streams import outlive_readers
-from utils.scoring.write import scorer_of
 
 __all__ = ["load_run", "main", "run"]
 
@@ -126,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return check(plan)
         if others:
             return compare_paths([plan, *others])
-        return evaluate(plan, rank)
+        return run_plan(plan, rank)[0]
     except (Interrupted, KeyboardInterrupt):
         print(
             "Interrupted. Nothing that was answered is lost: the same command goes on from here, "
@@ -161,16 +148,21 @@ def run(config: str | Path, **options: Any) -> list[RunResults]:
     load_dotenv_files()
     with errors_for_callers():
         plan = prepare(options_of(config, options))
-        plan.shows_problems = False
-        evaluate(plan)
-        if plan.stopped:  # all else was written and can be loaded
-            kept = [str(folder.path) for folder in plan.written if folder.path.exists()]
+        plan = replace(plan, is_quiet=True)
+        _, done = run_plan(plan)
+        folders = list(dict.fromkeys(each.folder for each in done if each.folder is not None))
+        stopped = [problem for each in done for problem in each.problems]
+        if stopped:  # all else was written and can be loaded
+            kept = [str(folder.path) for folder in folders if folder.path.exists()]
             where = f"What was answered is kept: {', '.join(kept)}" if kept else ""
-            raise UserError([*plan.stopped, *filter(None, [where])])
-        has_scored = plan.options.mode != "infer"
+            raise UserError([*stopped, *filter(None, [where])])
         return [
-            results_written(folder.path, folder.model, datasets if has_scored else ())
-            for folder, datasets in plan.written.items()
+            results_written(
+                folder.path,
+                folder.model,
+                [each.dataset for each in done if each.folder == folder and each.is_scored],
+            )
+            for folder in folders
         ]
 
 
@@ -287,51 +279,12 @@ def _parse_function(benchmark: Benchmark, entry: DataEntry) -> ParseFunction:
     return parse_caller(resolve(entry.parse_function, role=role))
 
 
-# -- check ----------------------------------------------------------------------------------------
-
-
-def check(plan: Plan) -> int:
-    """`--check`: reports what a run would do and everything that would go wrong."""
-    for data in plan.data.values():
-        print(f"{data.benchmark.name}: {len(data.loaded.samples)} samples, mode {data.mode}")
-    samples = [sample for data in plan.data.values() for sample in data.loaded.samples]
-    unreadable = checking.unreadable_pictures(samples)
-    problems = [f"{image}: cannot be decoded: {why}" for image, why in unreadable.items()]
-    pinged = False
-    for name, model in plan.models.items():
-        print(f'\nmodel "{name}"')
-        print("".join(f"{note}\n" for note in model.notes_before()), end="")
-        folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
-        for dataset in plan.data:
-            asked = questions_of(plan, name, dataset, folder)
-            report, found = checking.check_questions(
-                model,
-                asked,
-                fresh=plan.options.fresh,
-                keep_failed=plan.options.ignore,
-                retry_refused=plan.options.retry_refused,
-            )
-            if plan.options.ping and not found:
-                scorer = scorer_of(plan, model, dataset, skip_errors=True)
-                pinged = True
-                told, found = checking.ping(model, asked, scorer, plan.secrets.clean_told)
-                report += told
-            print("\n".join(report))
-            problems += [f'model "{name}": {problem}' for problem in found]
-    print("\n".join(console.render_left_out(plan.bad_samples, has_log=False)), end="")
-    if problems:
-        print(problem_report(problems, ran=pinged), file=sys.stderr)
-        return NOTHING_RUN
-    print("\nNo problems." + ("" if pinged else " Nothing was asked."))
-    return DONE
-
-
 # -- two ways to one model ------------------------------------------------------------------------
 
 
 def compare_paths(plans: Sequence[Plan]) -> int:
     """`--parity`: runs both, then says where their samples part."""
-    codes = [evaluate(plan) for plan in plans]
+    codes = [run_plan(plan)[0] for plan in plans]
     return max(*codes, compare_plans(plans, _side_of))
 
 
@@ -350,60 +303,6 @@ def _side_of(plan: Plan) -> Side:
         if entry.imp_type == "transformers"
         else {},
     )
-
-
-# -- the run --------------------------------------------------------------------------------------
-
-
-def evaluate(plan: Plan, rank: Rank | None = None) -> int:
-    """Runs every model on every data set; a combination that fails does not stop the others."""
-    shared = {n for n in plan.models if plan.config.model[n].imp_type in SHARED_TYPES}
-    with ExitStack() as held:
-        group = held.enter_context(joined(rank)) if rank is not None and shared else None
-        if rank is not None and not rank.leads:
-            return follow(plan, group) if group is not None else DONE
-        print("\n".join(console.render_left_out(plan.bad_samples, has_log=True)), end="")
-        codes = [SOME_FAILED if plan.bad_samples else DONE]
-        failed = []
-        for name, model in plan.models.items():
-            stopped_before = len(plan.stopped)
-            try:
-                codes.append(evaluate_model(plan, name, model, group if name in shared else None))
-            except UserError as error:
-                plan.stop(error.problems)
-                codes.append(SOME_FAILED)
-            finally:
-                model.close()
-            failed += [name] if len(plan.stopped) > stopped_before else []
-        if failed and len(plan.models) > 1 and plan.shows_problems:
-            which = ", ".join(failed)
-            print(f"{len(failed)} of {len(plan.models)} models failed: {which}", file=sys.stderr)
-        codes.append(SOME_FAILED if group is not None and group.failed else DONE)
-        return max(codes)
-
-
-def follow(plan: Plan, group: Group) -> int:
-    """What a rank other than 0 does: asks its share of each model's samples.
-
-    Raises:
-        GroupLost: without rank 0, the store, or a common work-dir no model can be asked.
-    """
-    code = DONE
-    for name, model in plan.models.items():
-        try:
-            take_part(plan, name, model, group)
-        except GivenUp as late:  # no failure: torchrun would end the run of the others
-            print(problem_report(late.problems, ran=True), file=sys.stderr)
-            return DONE
-        except GroupLost:
-            raise
-        except UserError as error:  # the same model may work on other ranks, another one here
-            print(problem_report(error.problems, ran=True), file=sys.stderr)
-            report_failure(group, name)
-            code = SOME_FAILED
-        finally:
-            model.close()
-    return code
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -61,15 +61,6 @@ class Loaded:
 
     samples: list[Sample]
     bad: list[BadSample]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Scores for people: accuracies in percent, None where nothing was counted."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[float | None]]] = field(default_factory=tuple)
 
 
 class Benchmark(ABC):
@@ -262,10 +253,6 @@ class Benchmark(ABC):
             settings: environment variables.
         """
         return {}
-
-    @abstractmethod
-    def table(self, scores: Scores) -> Table:
-        """The score object in the layout that researchers know."""
 
 
 def grouped(bad: Sequence[BadSample]) -> list[str]:

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.base import Table
-from benchmarks.circular_section import CircularCollector, circular_figures, circular_table
+from benchmarks.circular_section import CircularCollector
 from benchmarks.rotation import rotated, rotation_count
 from utils.contracts import Sample, turn_key
 
@@ -49,11 +48,3 @@ class Circular:
     def collector(self) -> CircularCollector:
         """Makes the section "circular" of an analysis."""
         return CircularCollector()
-
-    def table(self, section: Mapping[str, Any]) -> Table:
-        """The section for people."""
-        return circular_table(section)
-
-    def figures(self, section: Mapping[str, Any]) -> dict[str, Any]:
-        """The same with intervals."""
-        return circular_figures(section)

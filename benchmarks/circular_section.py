@@ -13,15 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.base import Table
 from benchmarks.matrics import in_order
 from benchmarks.rotation import names_other_options
 from utils.analysis.columns import PictureNumbers, Row, share
 from utils.contracts import Facts
 from utils.protocol import DIFFICULTIES
-from utils.scoring.rotations import OVERALL
 
 MOST_NAMED = 20  # questions in a note
+OVERALL = "Overall"  # the row of all questions
 TITLE = "L1 GUIContentUnderstanding circular"
 
 
@@ -69,6 +68,7 @@ class CircularCollector:
         `rows`, by difficulty and overall: `questions` and `flagged` of them (numbers); `plain`,
         `circular`, `consistent`, `circular_unflagged` (cells with intervals; the last None where
         nothing is flagged); `blind_plain`, `blind_circular` (percent).
+        `table`: the same for people, in the form of the section "table" of an analysis.
         `by_rotation`: `accuracy` (a cell) of the questions that have that many rotations.
         """
         self._close()
@@ -81,6 +81,7 @@ class CircularCollector:
         return {
             "title": TITLE,
             "rows": rows,
+            "table": circular_figures(rows),
             "by_rotation": list(_by_rotation(questions)),
             "notes": list(self._notes(rows)),
             "warnings": list(self._warnings()),
@@ -152,35 +153,24 @@ class CircularCollector:
             )
 
 
-def circular_figures(section: Mapping[str, Any]) -> dict[str, Any]:
-    """The section in the form of the section "table" of an analysis, for people.
+def circular_figures(rows: Sequence[Row]) -> dict[str, Any]:
+    """The rows of the section in the form of the section "table" of an analysis, for people.
 
     "circular*" is without questions that rotating breaks; it is there if there are any.
     """
-    rows = section["rows"]
     names = {"plain": "plain", "circular": "circular", "circular*": "circular_unflagged",
              "consistent": "consistent", "blind, plain": "blind_plain",
              "blind, circular": "blind_circular"}  # fmt: skip
     if not any(row["flagged"] for row in rows):
         del names["circular*"]
     return {
-        "title": section["title"],
+        "title": TITLE,
         "columns": list(names),
         "rows": [
             {"name": row["name"], "cells": [_as_cell(row[name]) for name in names.values()]}
             for row in rows
         ],
     }
-
-
-def circular_table(section: Mapping[str, Any]) -> Table:
-    """The values of these figures."""
-    figures = circular_figures(section)
-    rows = [
-        (row["name"], [None if cell is None else cell["value"] for cell in row["cells"]])
-        for row in figures["rows"]
-    ]
-    return Table(figures["title"], figures["columns"], rows)
 
 
 def _as_cell(figure: Row | float | None) -> Row | None:

@@ -6,9 +6,9 @@ import string
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from benchmarks.base import Benchmark, Table, platform_path
+from benchmarks.base import Benchmark, platform_path
 from benchmarks.figures import option_figures
-from benchmarks.matrics import OptionOutcome, Scores, in_order, score_content_understanding
+from benchmarks.matrics import OptionOutcome, Scores, score_content_understanding
 from utils.analysis.letter_bias import LetterBias
 from utils.analysis.parse_audit import ParseAudit
 from utils.contracts import WH, Collector, Judgement, Line, Sizes, Verdict
@@ -139,19 +139,6 @@ class GUIContentUnderstanding(Benchmark):
         figures = option_figures(self.title, weighted=_is_weighted(settings))
         audits: dict[str, Collector] = {"parse_audit": ParseAudit(), "letter_bias": LetterBias()}
         return figures | audits
-
-    def table(self, scores: Scores) -> Table:
-        """Difficulties × platforms, with the score over all platforms."""
-        levels = {key: value for key, value in scores.items() if isinstance(value, dict)}
-        platforms = in_order(
-            {name for level in levels.values() for name in level if not name.startswith("level_")},
-            PLATFORMS,
-        )
-        rows = []
-        for name, level in levels.items():
-            scored = [level[platform]["score"] for platform in platforms] + [level["level_score"]]
-            rows.append((name, [None if value is None else 100 * value for value in scored]))
-        return Table(self.title, [*platforms, "Overall"], rows)
 
 
 def _is_weighted(settings: Mapping[str, str]) -> bool:

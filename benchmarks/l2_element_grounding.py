@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.base import Benchmark, Table, platform_path
+from benchmarks.base import Benchmark, platform_path
 from benchmarks.figures import grounding_figures
 from benchmarks.matrics import (
     Scores,
     box_as_fractions,
-    in_order,
     point_as_fractions,
     score_click,
     score_element_grounding,
@@ -155,19 +154,6 @@ class GUIElementGrounding(Benchmark):
             "anatomy": Anatomy(),
         }
         return grounding_figures(self.title) | audits
-
-    def table(self, scores: Scores) -> Table:
-        """Grounding types × platforms, with the averages of the score file."""
-        splits = [split for split in GROUNDING_TYPES if split in scores]
-        platforms = in_order({name for split in splits for name in scores[split]}, PLATFORMS)
-        rows: list[tuple[str, list[float | None]]] = []
-        for split in splits:
-            cells = [scores[split].get(name, {}).get("Total accuracy") for name in platforms]
-            rows.append((split, [*cells, scores[f"{split.capitalize()} accuracy"]]))
-        columns = zip(*(cells[:-1] for _, cells in rows), strict=True)
-        means = [_mean_of_known(column) for column in columns]
-        rows.append(("average", [*means, scores["Average accuracy"]]))
-        return Table(self.title, [*platforms, "Overall"], rows)
 
 
 def _mean_of_known(values: Iterable[float | None]) -> float | None:

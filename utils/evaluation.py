@@ -1,19 +1,23 @@
-"""One model on all data sets of a run: what it is asked, the logs, the engine."""
+"""One model on all data sets of a run: logs opened, queried, scored, written."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from utils import PROJECT
 from utils.config.environment import is_set
-from utils.config.read import ModelEntry
+from utils.config.options import Options
+from utils.config.read import ModelEntry, RunConfig
+from utils.config.secret_filter import SecretFilter
 from utils.contracts import ModelWrapper, Sample
+from utils.engine import checking
 from utils.engine.jobs import Job, Questions
-from utils.engine.ranks.group import Group
+from utils.engine.ranks.group import SHARED_TYPES, GivenUp, Group, GroupLost, Rank, joined
 from utils.engine.ranks.runs import (
     GroupProgress,
     adopt,
@@ -23,43 +27,188 @@ from utils.engine.ranks.runs import (
     leading,
     open_rank_log,
     report,
+    report_failure,
     share_samples,
 )
 from utils.engine.retry_policy import Policy
 from utils.engine.worlds import Worlds
-from utils.errors import DONE, SOME_FAILED
+from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, problem_report
 from utils.functions.fingerprints import digest
 from utils.functions.prompting import prompt_builder
 from utils.import_utils import resolve
 from utils.inference_tools import Engine, EngineSettings
-from utils.plan import Plan
 from utils.report.build import report_after_run
-from utils.runs.folder import RunFolder
+from utils.runs.folder import RunFolder, logs_by_age
 from utils.runs.log import AnswerIndex, RunLog
 from utils.runs.manifest import write_manifests
 from utils.runs.provenance import Stopwatch, inputs_of, made_with
 from utils.runs.records import end_record, run_record
+from utils.runs.view import LogView, log_with_all
 from utils.scoring import console
-from utils.scoring.write import rescore, scorer_of, write
+from utils.scoring.scorer import Scorer
+from utils.scoring.write import ScoringTask, score_data_set, write_predictions
 
 BATCH_OF_AUTO = 8
 
 
-def evaluate_model(plan: Plan, name: str, model: ModelWrapper, group: Group | None = None) -> int:
-    """Asks one model everything that has no answer yet, scores, and writes; the exit code.
+class DataSet(Protocol):
+    """One data set as a run sees it; `benchmarks.data_set.DataSet` is the real one."""
+
+    @property
+    def benchmark(self) -> Any: ...
+    @property
+    def mode(self) -> str: ...
+    @property
+    def parse(self) -> Any: ...
+    @property
+    def loaded(self) -> Any: ...
+    @property
+    def bad_samples(self) -> list[str]: ...
+    @property
+    def circular(self) -> Any: ...
+    def asked(self, limit: int | None) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be run, found in order before the first model call: every model on every data set.
+
+    Attributes:
+        dump: the config without secrets.
+        is_quiet: what stops a model or data set is not printed: the caller gets it as an error.
+    """
+
+    options: Options
+    config: RunConfig
+    dump: Mapping[str, Any]
+    models: dict[str, ModelWrapper]
+    data: Mapping[str, DataSet]
+    secrets: SecretFilter
+    is_quiet: bool = False
+
+    @property
+    def bad_samples(self) -> list[str]:
+        """All samples that are left out."""
+        return [line for data in self.data.values() for line in data.bad_samples]
+
+    def scorer(self, name: str, dataset: str, *, skip_errors: bool | None = None) -> Scorer:
+        """Judges the replies of one model to one data set."""
+        return Scorer(
+            self.data[dataset].benchmark,
+            postprocess=partial(self.models[name].postprocess, dataset=dataset),
+            parse=self.data[dataset].parse,
+            kwargs=self.config.model[name].kwargs,
+            skip_errors=is_set("SKIP_ERR") if skip_errors is None else skip_errors,
+        )
+
+    def stop(self, problems: Sequence[str]) -> None:
+        """Prints why a model or data set cannot go on; the others do."""
+        if not self.is_quiet:
+            print(problem_report(problems, ran=True), file=sys.stderr)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of one model on one data set.
+
+    Attributes:
+        folder: that it worked in; None if it did not come so far.
+        code: its exit code.
+        problems: what ended it early.
+        is_scored: there are score files of this run.
+    """
+
+    dataset: str
+    folder: RunFolder | None
+    code: int
+    problems: tuple[str, ...] = ()
+    is_scored: bool = False
+
+
+def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
+    """Runs every model on every data set; one that fails does not stop the others.
+
+    Returns:
+        The exit code, and what became of each model on each data set.
+    """
+    shared = {n for n in plan.models if plan.config.model[n].imp_type in SHARED_TYPES}
+    with ExitStack() as held:
+        group = held.enter_context(joined(rank)) if rank is not None and shared else None
+        if rank is not None and not rank.leads:
+            return (follow(plan, group) if group is not None else DONE), []
+        print("\n".join(console.render_left_out(plan.bad_samples, has_log=True)), end="")
+        done: list[Done] = []
+        failed = []
+        for name, model in plan.models.items():
+            try:
+                came = evaluate_model(plan, name, group if name in shared else None)
+            except UserError as error:
+                plan.stop(error.problems)
+                folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
+                came = [Done("", folder, SOME_FAILED, tuple(error.problems))]
+            finally:
+                model.close()
+            done += came
+            failed += [name] if any(each.problems for each in came) else []
+        if failed and len(plan.models) > 1 and not plan.is_quiet:
+            which = ", ".join(failed)
+            print(f"{len(failed)} of {len(plan.models)} models failed: {which}", file=sys.stderr)
+        lost = group is not None and bool(group.failed | group.given_up)
+        code = SOME_FAILED if plan.bad_samples or lost else DONE
+        return max([code, *(each.code for each in done)]), done
+
+
+def follow(plan: Plan, group: Group) -> int:
+    """What a rank other than 0 does: asks its share of each model's samples.
+
+    Raises:
+        GroupLost: without rank 0, the store, or a common work-dir no model can be asked.
+    """
+    code = DONE
+    for name, model in plan.models.items():
+        try:
+            take_part(plan, name, model, group)
+        except GivenUp as late:  # no failure: torchrun would end the run of the others
+            print(problem_report(late.problems, ran=True), file=sys.stderr)
+            return DONE
+        except GroupLost:
+            raise
+        except UserError as error:  # the same model may work on other ranks, another one here
+            print(problem_report(error.problems, ran=True), file=sys.stderr)
+            report_failure(group, name)
+            code = SOME_FAILED
+        finally:
+            model.close()
+    return code
+
+
+def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Done]:
+    """Asks one model everything that has no answer yet, scores, and writes.
 
     Args:
         group: the ranks that share the samples; this process leads them.
     """
     if plan.options.mode == "eval":
-        code = max([rescore(plan, name, model, dataset) for dataset in plan.data], default=DONE)
-        write_manifests(plan, name)
-        write_reports(plan, name)
-        return code
+        done = [_rescore(plan, name, dataset) for dataset in plan.data]
+    else:
+        done = _ask_and_score(plan, name, group)
+    for folder in dict.fromkeys(each.folder for each in done if each.folder is not None):
+        here = [each for each in done if each.folder == folder]
+        scored = [each.dataset for each in here if each.is_scored]
+        write_manifests(plan, folder, [each.dataset for each in here], scored)
+        if scored and plan.options.report:
+            report_after_run(
+                folder,
+                scored,
+                work_dir=plan.options.work_dir,
+                embed_originals=plan.options.embed_originals,
+            )
+    return done
+
+
+def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
     folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
-    plan.written[folder] = list(plan.data)
     print(f'\nmodel "{name}" → {folder.path}')
-    code = DONE
     with ExitStack() as held:
         if group is not None:
             held.enter_context(leading(group, name))
@@ -71,28 +220,121 @@ def evaluate_model(plan: Plan, name: str, model: ModelWrapper, group: Group | No
             jobs.append(open_job(plan, name, dataset, folder, log))
         if group is not None:
             begin(group, folder, jobs, _batch(plan, name))
-        infer(plan, model, jobs, group, folder)
+        infer(plan, plan.models[name], jobs, group, folder)
+        done = []
         for job in jobs:
             if job.stopped is not None:
                 plan.stop(job.stopped.problems)
-                code = SOME_FAILED
-                continue
-            code = max(code, write(plan, model, folder, job.dataset))
-        write_manifests(plan, name)
-        write_reports(plan, name)
-        return SOME_FAILED if group is not None and group.given_up else code
+                done.append(Done(job.dataset, folder, SOME_FAILED, tuple(job.stopped.problems)))
+            else:
+                done.append(_score(plan, name, folder, job.dataset))
+        return done
 
 
-def write_reports(plan: Plan, name: str) -> None:
-    """The report of each folder that a run has scored in for one model."""
+def _rescore(plan: Plan, name: str, dataset: str) -> Done:
+    """Scores what is in the logs (`--mode eval`)."""
     options = plan.options
-    for folder in [each for each in plan.written if each.model == name and options.report]:
-        report_after_run(
-            folder,
-            plan.scored.get(folder, ()) if options.mode != "infer" else (),
-            work_dir=options.work_dir,
-            embed_originals=options.embed_originals,
+    logs = logs_by_age(options.work_dir, name, dataset)
+    if not logs:
+        why = f'model "{name}", {dataset}: no log under {options.work_dir}; run --mode infer'
+        plan.stop([why])
+        return Done(dataset, None, SOME_FAILED, (why,))
+    path, _ = logs[0]
+    folder, least = RunFolder(name, path.parent), DONE
+    whole = log_with_all(logs, plan.data[dataset].mode, options.limit)
+    if whole is not None and whole != path:
+        least = SOME_FAILED
+        print(
+            f"{dataset}: the newest log, in {path.parent.name}, holds a part of what is asked "
+            f"for, and {whole.parent.name} all of it. The same command without --mode eval takes "
+            "those answers over"
         )
+    try:
+        log = RunLog(path)  # keeps others from writing while files are made
+    except UserError as error:
+        plan.stop(error.problems)
+        return Done(dataset, None, SOME_FAILED, tuple(error.problems))
+    try:
+        adopt(folder, dataset, log)  # several ranks may have been stopped
+        done = _score(plan, name, folder, dataset)
+        return replace(done, code=max(done.code, least))
+    finally:
+        log.close()
+
+
+def view_of(plan: Plan, folder: RunFolder, dataset: str) -> LogView:
+    """The log as this run looks at it: at what it has asked itself, or at what is to be scored."""
+    if plan.options.mode != "eval":
+        return LogView(folder.log(dataset))
+    return LogView(folder.log(dataset), plan.data[dataset].mode, plan.options.limit)
+
+
+def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
+    """Scores a log, writes the files derived from it, and prints what came of it."""
+    options, data = plan.options, plan.data[dataset]
+    task = ScoringTask(
+        folder=folder,
+        data=data,
+        limit=options.limit,
+        postprocess=partial(plan.models[name].postprocess, dataset=dataset),
+        scorer=partial(plan.scorer, name, dataset),
+        clean=plan.secrets.clean_object,
+    )
+    try:
+        with closing(view_of(plan, folder, dataset)) as view:
+            if options.mode == "infer":
+                is_whole = write_predictions(task, view)
+                return Done(dataset, folder, DONE if is_whole else SOME_FAILED)
+            scored = score_data_set(task, view)
+    except StopRun as stop:  # this data set's functions; the others are scored all the same
+        problems = [f"{dataset}: {problem}" for problem in stop.problems]
+        plan.stop(problems)
+        if task.has_earlier_files:
+            print(f"{dataset}: not scored; its files are those of an earlier scoring")
+        return Done(dataset, folder, SOME_FAILED, tuple(problems))
+    except UserError as error:
+        problems = [f'model "{name}", {problem}' for problem in error.problems]
+        plan.stop(problems)
+        return Done(dataset, folder, SOME_FAILED, tuple(problems))
+    fate = console.fate_of_failed(options.mode, ignored=options.ignore)
+    console.show_scored(scored, name, verbose=options.verbose, fate=fate)
+    return Done(dataset, folder, DONE if scored.is_whole else SOME_FAILED, is_scored=True)
+
+
+def check(plan: Plan) -> int:
+    """`--check`: reports what a run would do and everything that would go wrong."""
+    for data in plan.data.values():
+        print(f"{data.benchmark.name}: {len(data.loaded.samples)} samples, mode {data.mode}")
+    samples = [sample for data in plan.data.values() for sample in data.loaded.samples]
+    unreadable = checking.unreadable_pictures(samples)
+    problems = [f"{image}: cannot be decoded: {why}" for image, why in unreadable.items()]
+    pinged = False
+    for name, model in plan.models.items():
+        print(f'\nmodel "{name}"')
+        print("".join(f"{note}\n" for note in model.notes_before()), end="")
+        folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
+        for dataset in plan.data:
+            asked = questions_of(plan, name, dataset, folder)
+            report, found = checking.check_questions(
+                model,
+                asked,
+                fresh=plan.options.fresh,
+                keep_failed=plan.options.ignore,
+                retry_refused=plan.options.retry_refused,
+            )
+            if plan.options.ping and not found:
+                scorer = plan.scorer(name, dataset, skip_errors=True)
+                pinged = True
+                told, found = checking.ping(model, asked, scorer, plan.secrets.clean_told)
+                report += told
+            print("\n".join(report))
+            problems += [f'model "{name}": {problem}' for problem in found]
+    print("\n".join(console.render_left_out(plan.bad_samples, has_log=False)), end="")
+    if problems:
+        print(problem_report(problems, ran=pinged), file=sys.stderr)
+        return NOTHING_RUN
+    print("\nNo problems." + ("" if pinged else " Nothing was asked."))
+    return DONE
 
 
 def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:
@@ -190,7 +432,7 @@ def infer(
     """
     options = plan.options
     for job in jobs:
-        job.first_look = scorer_of(plan, model, job.dataset, skip_errors=is_set("SKIP_ERR"))
+        job.first_look = plan.scorer(model.name, job.dataset)
     settings = EngineSettings(
         in_flight=options.api_nproc,
         policy=Policy(options.retry, options.outage_s, options.wait_for_server_s),

@@ -14,15 +14,13 @@ from itertools import pairwise
 
 import pytest
 
-from benchmarks.circular import Circular
 from benchmarks.circular_section import CircularCollector
 from benchmarks.rotation import names_other_options, rotated
 from tests.functions.test_ocr_baseline import needs_ocr
 from tests.support.bench import L1, L2, Bench, read_log_lines
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PROJECT, api_model, evaluate, make_data
-from utils.scoring.console import shown_range
-from utils.scoring.rotations import Rotations
+from utils.scoring.console import render_table, shown_range
 
 PLAIN, CIRCULAR = {L1: {"mode": "all"}}, {L1: {"mode": "all", "circular": True}}
 QUESTIONS, ROTATIONS = 9, 32  # of the bench: 9 questions; 2, 3, 4 and 5 options
@@ -172,7 +170,7 @@ def test_the_printed_table_has_an_interval_under_each_figure_but_a_worked_out_ch
     asked.append(turns(12, "AA", texts=("x", "A and B")))
     found = section(*asked)
 
-    lines = Rotations(Circular(), None, None, None).shown(found, "m", "")[1].splitlines()
+    lines = render_table(found["table"], "m", 13).splitlines()
 
     overall = found["rows"][-1]
     figures = [overall[name] for name in ("plain", "circular", "circular_unflagged", "consistent")]
@@ -184,10 +182,10 @@ def test_the_printed_table_has_an_interval_under_each_figure_but_a_worked_out_ch
 def test_under_ten_pictures_there_are_no_intervals_and_it_is_said():
     found = section(turns(0, "ACB"), turns(1, "AAA"))
 
-    shown = Rotations(Circular(), None, None, None).shown(found, "m", "")[1]
+    shown = render_table(found["table"], "m", 2)
 
     assert "  95 %" not in shown.replace("no 95 %", "")
-    assert "no 95 % intervals: under 10 pictures" in shown
+    assert "no 95 % intervals: under 10 images" in shown
 
 
 def test_a_question_with_a_rotation_to_come_is_left_out_and_counted():
@@ -235,7 +233,7 @@ def test_no_question_at_all_still_makes_a_section():
     found = section()
 
     assert (found["rows"], found["by_rotation"], found["warnings"]) == ([], [], [])
-    assert Circular().table(found).rows == []
+    assert found["table"]["rows"] == []
 
 
 # -- real runs ------------------------------------------------------------------------------------

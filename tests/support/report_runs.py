@@ -11,7 +11,8 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 from utils.contracts import Facts
-from utils.scoring.samples import write_facts, write_head
+from utils.runs.finished import SAMPLES_FORMAT
+from utils.scoring.sheets import to_json
 
 L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 LEVELS = {L1: "L1", L2: "L2"}
@@ -58,9 +59,9 @@ def write_samples(
     path = folder / f"{model}_{dataset}_samples{'_partial' if partial else ''}.jsonl"
     head = {"dataset": dataset, "level": LEVELS[dataset], "model": model, "partial": partial}
     with path.open("w", encoding="ascii") as file:
-        write_head(file, head)
+        file.write(to_json({"kind": "head", "format": SAMPLES_FORMAT, **head}) + "\n")
         for sample in samples:
-            write_facts(file, sample)
+            file.write(to_json(sample) + "\n")
     return path
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from utils.contracts import Facts
 from utils.errors import DONE, SOME_FAILED, UserError
+from utils.evaluation import Plan
 from utils.parity.causes import explained
 from utils.parity.sides import Side
 from utils.parity.table import render, write_csv
-from utils.plan import Plan
 from utils.runs.finished import SAMPLES_SUFFIX, open_samples
 from utils.runs.folder import RunFolder, logs_by_age, newest_of, safe_name
 

@@ -46,7 +46,6 @@ from utils.errors import StopRun, UserError
 from utils.functions.fingerprints import code_digest
 from utils.images import content_digest, data_root, image_root
 from utils.import_utils import resolve
-from utils.plan import Plan
 from utils.runs.finished import MANIFEST_NAME, PARTIAL_MANIFEST_NAME, read_if_whole
 from utils.runs.folder import RunFolder
 from utils.runs.log import runs_of
@@ -56,14 +55,15 @@ from utils.runs.reproduce import command_line, reproduce
 from utils.runs.surroundings import git_state
 from utils.runs.view import LogView
 from utils.scoring.sheets import write_json
-from utils.scoring.write import view_of
 
 FORMAT = 1
 ASKING_ROLES = ("prompt", "preprocess")  # functions that a scoring does not call
 
 
-def write_manifests(plan: Plan, model: str) -> None:
-    """Writes the manifest of each folder that a run has worked in for one model.
+def write_manifests(
+    plan: Any, folder: RunFolder, datasets: Sequence[str], scored: Sequence[str]
+) -> None:
+    """Writes the manifest of a folder that a run has worked in.
 
     Scores are there already, and the report and other models come after it, so what goes wrong
     here is one line of warning.
@@ -71,16 +71,13 @@ def write_manifests(plan: Plan, model: str) -> None:
     Raises:
         StopRun: a folder cannot be written.
     """
-    for folder, datasets in plan.written.items():
-        if folder.model != model:
-            continue
-        try:
-            write_manifest(plan, folder, datasets)
-        except StopRun:
-            raise
-        except Exception as error:  # noqa: BLE001  whatever it is, it may not cost what follows
-            why = f"{type(error).__name__}: {error}".splitlines()[0]
-            print(f"warning: {folder.path}: no manifest ({why}); scores and logs are complete")
+    try:  # of what could not be scored, scoring again brings nothing new
+        write_manifest(plan, folder, scored if plan.options.mode == "eval" else datasets)
+    except StopRun:
+        raise
+    except Exception as error:  # noqa: BLE001  whatever it is, it may not cost what follows
+        why = f"{type(error).__name__}: {error}".splitlines()[0]
+        print(f"warning: {folder.path}: no manifest ({why}); scores and logs are complete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,7 @@ class _Looked:
     facts: dict[str, Any]
 
 
-def write_manifest(plan: Plan, folder: RunFolder, datasets: Sequence[str]) -> list[Path]:
+def write_manifest(plan: Any, folder: RunFolder, datasets: Sequence[str]) -> list[Path]:
     """Writes or renews the manifests of a run's folder.
 
     Args:
@@ -105,8 +102,6 @@ def write_manifest(plan: Plan, folder: RunFolder, datasets: Sequence[str]) -> li
     Raises:
         StopRun: the folder cannot be written.
     """
-    if plan.options.mode == "eval":  # of what could not be scored there is nothing new
-        datasets = [name for name in datasets if name in plan.scored.get(folder, ())]
     logs = {name: _look(plan, folder, name) for name in datasets}
     whole = {name: log for name, log in logs.items() if not log.is_part}
     part = {name: log for name, log in logs.items() if log.is_part}
@@ -120,9 +115,15 @@ def write_manifest(plan: Plan, folder: RunFolder, datasets: Sequence[str]) -> li
     return paths
 
 
-def _look(plan: Plan, folder: RunFolder, name: str) -> _Looked:
+def _view_of(plan: Any, folder: RunFolder, name: str) -> LogView:
+    if plan.options.mode != "eval":
+        return LogView(folder.log(name))
+    return LogView(folder.log(name), plan.data[name].mode, plan.options.limit)
+
+
+def _look(plan: Any, folder: RunFolder, name: str) -> _Looked:
     data = plan.data[name]
-    with closing(view_of(plan, folder, name)) as log:
+    with closing(_view_of(plan, folder, name)) as log:
         run = {key: value for key, value in (log.run or {}).items() if key != "samples"}
         facts: dict[str, Any] = {
             "level": data.benchmark.level,
@@ -156,7 +157,7 @@ def _drop_entries(path: Path, datasets: Iterable[str]) -> None:
         path.unlink()
 
 
-def _write(plan: Plan, folder: RunFolder, logs: Mapping[str, _Looked], path: Path) -> Path:
+def _write(plan: Any, folder: RunFolder, logs: Mapping[str, _Looked], path: Path) -> Path:
     before = read_if_whole(path)
     asked_then = before if plan.options.mode == "eval" else None
     ends = [(log.run, log.end) for log in logs.values()]
@@ -193,7 +194,7 @@ def _write(plan: Plan, folder: RunFolder, logs: Mapping[str, _Looked], path: Pat
 
 
 def _asking(
-    plan: Plan,
+    plan: Any,
     model: str,
     ends: Sequence[tuple[Record, Record]],
     before: Mapping[str, Any] | None,
@@ -237,7 +238,7 @@ def _asking(
 
 
 def _dataset(
-    plan: Plan, model: str, name: str, log: _Looked, before: Mapping[str, Any]
+    plan: Any, model: str, name: str, log: _Looked, before: Mapping[str, Any]
 ) -> dict[str, Any]:
     data, entry = plan.data[name], plan.config.model[model]
     is_same_run = before.get("started_at") == log.run.get("started_at")
@@ -341,7 +342,7 @@ def _function(role: str, dotted: str) -> dict[str, Any]:
         return {"path": dotted, "code": None}
 
 
-def _own_files(plan: Plan, model: str) -> list[Path]:
+def _own_files(plan: Any, model: str) -> list[Path]:
     """The config and the files of the functions and classes that it names for a model."""
     entry = plan.config.model[model]
     named = [

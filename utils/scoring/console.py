@@ -7,28 +7,17 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from utils.analysis import FEWEST_PICTURES
 from utils.contracts import Line
 from utils.protocol import PLATFORM_LABELS
-from utils.scoring.scorer import Scorer
+from utils.scoring.write import Scored
 
 SECONDS_BETWEEN_LINES = 30.0
 MOST_LEFT_OUT = 20  # lines
 MOST_ERRORS = 10  # kinds shown in a summary
 ASKED_AGAIN = "asked again by the same command"
-
-
-class TableLike(Protocol):
-    """Rows of percentages with a name each."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def columns(self) -> Sequence[str]: ...
-    @property
-    def rows(self) -> Sequence[tuple[str, Sequence[float | None]]]: ...
 
 
 class ConsoleProgress:
@@ -90,35 +79,29 @@ def show_reason(dataset: str, line: Line, reason: str) -> None:
     print(f"asking {dataset} {line.get('index')}, {line.get('image_path')}: {reason}")
 
 
-def render_table(
-    table: TableLike,
-    model: str,
-    samples: int,
-    *,
-    note: str = "",
-    section: Mapping[str, Any] | None = None,
-) -> str:
-    """The table as text, accuracies with two decimals as papers print them.
+def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: str = "") -> str:
+    """A table as text, accuracies with two decimals as papers print them, intervals under each row.
 
     Args:
-        section: "table" of an analysis, with the same rows; puts intervals under each of them.
+        section: "table" of an analysis: title, columns, rows of cells.
     """
-    head = [PLATFORM_LABELS.get(column, column) for column in table.columns]
+    head = [PLATFORM_LABELS.get(column, column) for column in section["columns"]]
     widths = [max(8, len(name)) for name in head]
-    first = max([len(name) for name, _ in table.rows] + [10])
-    lines = [f"{table.title} · {model} · accuracy in % · n = {samples}{note}"]
+    first = max([len(row["name"]) for row in section["rows"]] + [10])
+    lines = [f"{section['title']} · {model} · accuracy in % · n = {samples}{note}"]
     cells = "  ".join(f"{name:>{width}}" for name, width in zip(head, widths, strict=True))
     lines += [f"{'':<{first}}  {cells}", "-" * (first + 2 + len(cells))]
-    ranges = [] if section is None else _ranges(section)
-    for number, (name, values) in enumerate(table.rows):
+    ranges = _ranges(section)
+    for number, row in enumerate(section["rows"]):
+        values = [None if cell is None else cell["value"] for cell in row["cells"]]
         shown = ["-" if value is None else format(value, ".2f") for value in values]
-        lines.append(_row(name, first, shown, widths))
+        lines.append(_row(row["name"], first, shown, widths))
         if ranges:
             lines.append(_row("  95 %", first, ranges[number], widths))
     if ranges:
-        lines.append(f"95 % intervals, clustered by picture; '-': under {FEWEST_PICTURES} pictures")
-    elif section is not None:
-        lines.append(f"no 95 % intervals: under {FEWEST_PICTURES} pictures")
+        lines.append(f"95 % intervals, clustered by image; '-': under {FEWEST_PICTURES} images")
+    else:
+        lines.append(f"no 95 % intervals: under {FEWEST_PICTURES} images")
     return "\n".join(lines)
 
 
@@ -154,6 +137,28 @@ def render_averages(section: Mapping[str, Any]) -> str:
     return "averages: " + (", ".join(parts) or "-")
 
 
+def show_scored(scored: Scored, model: str, *, verbose: bool, fate: str) -> None:
+    """Prints what came of scoring one data set: tables, counts, notes, warnings, files.
+
+    Args:
+        fate: what becomes of failed samples, see `fate_of_failed`.
+    """
+    note = "" if scored.mode == "all" else f" · {scored.mode} only"
+    note += " (partial)" if scored.is_partial else ""
+    analysis = scored.analysis
+    print("\n" + render_table(analysis["table"], model, scored.counts["samples"], note=note))
+    print(render_averages(analysis["averages"]))
+    for line in [*render_summary(scored, verbose=verbose, fate=fate), *scored.notes]:
+        print(line)
+    if circular := analysis.get("circular"):
+        asked = max((row["questions"] for row in circular["rows"]), default=0)
+        print("\n" + render_table(circular["table"], model, asked, note=note))
+        print("\n".join(circular["notes"]))
+    for warning in scored.warnings:
+        print(f"warning: {warning}")
+    print(f"Files: {scored.files[-1]} and {len(scored.files) - 1} more beside it")
+
+
 def fate_of_failed(mode: str, *, ignored: bool) -> str:
     """What becomes of failed samples, by `--mode` and `--ignore`."""
     if ignored:
@@ -161,9 +166,7 @@ def fate_of_failed(mode: str, *, ignored: bool) -> str:
     return "asked again without --mode eval" if mode == "eval" else ASKED_AGAIN
 
 
-def render_summary(
-    scored: Scorer, missing: int, *, verbose: bool, fate: str = ASKED_AGAIN
-) -> list[str]:
+def render_summary(scored: Scored, *, verbose: bool, fate: str) -> list[str]:
     """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions.
 
     Args:
@@ -190,8 +193,8 @@ def render_summary(
     if counts["completion_tokens"]:
         tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
         lines.append(f"  tokens: {tokens} (prompt + completion)")
-    if missing:
-        lines.append(f"{missing} samples of this run have not been asked yet")
+    if scored.missing:
+        lines.append(f"{scored.missing} samples of this run have not been asked yet")
     if counts["size_differs"]:
         lines.append(
             f"{counts['size_differs']} pictures were sent in another size than the file's; pixel "

@@ -25,13 +25,9 @@ L2: grid_wh                  the grid in whose pixels the model may answer: seen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import IO, Any
-
-from utils.contracts import Facts, Record
+from utils.contracts import Benchmark, Facts, Record
 from utils.runs.finished import SAMPLES_FORMAT
 from utils.scoring.scorer import ScoredSample
-from utils.scoring.sheets import to_json
 
 
 def facts_of(record: Record, scored: ScoredSample) -> Facts:
@@ -66,15 +62,14 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
     return found
 
 
-def write_head(file: IO[str], head: Mapping[str, Any]) -> None:
-    """The first line of a file: data set, level, model, mode, whether it is partial, ..."""
-    _write(file, {"kind": "head", "format": SAMPLES_FORMAT, **head})
-
-
-def _write(file: IO[str], value: Mapping[str, Any]) -> None:
-    file.write(to_json(value) + "\n")
-
-
-def write_facts(file: IO[str], facts: Facts) -> None:
-    """One more sample."""
-    _write(file, facts)
+def head_of(benchmark: Benchmark, model: str, mode: str, *, partial: bool) -> Facts:
+    """The first line of a samples file."""
+    return {
+        "kind": "head",
+        "format": SAMPLES_FORMAT,
+        "dataset": benchmark.name,
+        "level": benchmark.level,
+        "model": model,
+        "mode": mode,
+        "partial": partial,
+    }

@@ -1,130 +1,237 @@
-"""From a run's log to its scores, its files and what is printed of them."""
+"""From a run's log to judged samples, scores, and the files derived from them.
+
+Each sample passes once: judged, written to the spreadsheets and the samples file, and kept in the
+columns from which table, intervals and audits are worked out.
+"""
 
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from typing import Any
 
-from utils.config.environment import is_set
-from utils.contracts import ModelWrapper
-from utils.engine.ranks.runs import adopt
-from utils.errors import DONE, SOME_FAILED, StopRun, UserError
-from utils.plan import Plan
+from utils.contracts import Collector, Facts, Record
+from utils.errors import UserError
 from utils.runs import coverage
 from utils.runs.finished import SAMPLES_SUFFIX
-from utils.runs.folder import RunFolder, logs_by_age
-from utils.runs.log import RunLog
-from utils.runs.view import LogView, log_with_all
-from utils.scoring import console
-from utils.scoring.analysing import warnings_of
-from utils.scoring.results import write_predictions, write_results
-from utils.scoring.rotations import SECTION, Rotations, all_answered
-from utils.scoring.scorer import Scorer, Selection
+from utils.runs.folder import RunFolder
+from utils.runs.view import LogView
+from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, Rotations, write_rotations
+from utils.scoring.samples import facts_of, head_of
+from utils.scoring.scorer import Scorer, Selection, reply_of, shown_reply
+from utils.scoring.sheets import finite, open_lines, open_sheet, to_json, write_json
+
+ANALYSIS_SUFFIX = "_analysis.json"
 
 
-def scorer_of(plan: Plan, model: ModelWrapper, dataset: str, *, skip_errors: bool) -> Scorer:
-    data = plan.data[dataset]
-    return Scorer(
-        data.benchmark,
-        postprocess=partial(model.postprocess, dataset=dataset),
-        parse=data.parse,
-        kwargs=plan.config.model[model.name].kwargs,
-        skip_errors=skip_errors,
+@dataclass(frozen=True)
+class ScoringTask:
+    """What is scored, and how.
+
+    Attributes:
+        limit: how many samples were asked for; None: all.
+        postprocess: raw reply → text to parse.
+        scorer: makes a scorer; circular evaluation needs a second one.
+        clean: removes secrets: a user's function may have put one into a reply.
+    """
+
+    folder: RunFolder
+    data: Any
+    limit: int | None
+    postprocess: Callable[[str], str]
+    scorer: Callable[[], Scorer]
+    clean: Callable[[Any], Any]
+
+    @property
+    def name(self) -> str:
+        """Of the data set."""
+        return str(self.data.benchmark.name)
+
+    @property
+    def has_earlier_files(self) -> bool:
+        """Whether the folder holds files of an earlier scoring."""
+        file = partial(self.folder.file, self.name, SAMPLES_SUFFIX)
+        return any(file(partial=part).exists() for part in (False, True))
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What came of scoring a log.
+
+    Attributes:
+        files: spreadsheets and, last, the score file.
+        scores: the score object.
+        analysis: sections by name: the score table with intervals, averages, audits.
+        counts, errors: see `Scorer`.
+        missing: samples of the run without an answer so far.
+        notes: what the score leaves out or rests on, one line each.
+        is_partial: the files end in `_partial`.
+        is_whole: all that was asked for was answered and scored.
+    """
+
+    dataset: str
+    mode: str
+    files: list[Path]
+    scores: dict[str, Any]
+    analysis: dict[str, Any]
+    counts: Counter[str]
+    errors: dict[str, tuple[int, str]]
+    missing: int
+    notes: list[str] = field(default_factory=list)
+    is_partial: bool = False
+    is_whole: bool = True
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the sections of the analysis warn of."""
+        sections = (
+            each
+            for name, each in self.analysis.items()
+            if isinstance(each, Mapping) and name != coverage.SECTION  # those are notes
+        )
+        return [str(warning) for section in sections for warning in section.get("warnings", ())]
+
+
+def write_predictions(task: ScoringTask, view: LogView) -> bool:
+    """The predictions alone, for `--mode infer`; whether every sample has one."""
+    is_whole = view.missing == 0
+    is_partial = view.is_part(task.data.mode, task.limit)
+    path = task.folder.file(task.name, ".xlsx", partial=is_partial)
+    with open_sheet(path, [*view.columns, "prediction"]) as add:
+        for record in view.records():
+            reply, error = reply_of(record, task.postprocess)
+            is_whole = is_whole and reply is not None
+            shown = shown_reply(record, reply, error)
+            add(task.clean({**record["line"], "prediction": shown}))
+    task.folder.link_newest([path, task.folder.log(task.name)])
+    if task.data.circular is not None:
+        return is_whole and Rotations(task.data.circular.count, view).are_all_answered(
+            task.postprocess
+        )
+    return is_whole
+
+
+def score_data_set(task: ScoringTask, view: LogView) -> Scored:
+    """Judges what a log holds of a data set, and writes every file derived from it.
+
+    Raises:
+        StopRun: a user's function failed ten times in a row, or the disk is full; files from
+            before stay as they were.
+        UserError: there is nothing to score.
+    """
+    data, folder, benchmark = task.data, task.folder, task.data.benchmark
+    is_partial = view.is_part(data.mode, task.limit)
+    records = Selection(view, benchmark, data.mode, task.limit)
+    if next(iter(records), None) is None:
+        why = coverage.nothing_there(view, data.mode)
+        raise UserError(f"{task.name}: nothing to score: {why}")
+    name = partial(folder.file, task.name, partial=is_partial)
+    scorer, collectors = task.scorer(), benchmark.collectors(os.environ)
+    questions: list[Facts] = []  # of circular evaluation
+    head = head_of(benchmark, folder.model, data.mode, partial=is_partial)
+    with ResultFiles(task, view.columns, name, head) as files:
+        for record in records:
+            facts = files.add(record, scorer)
+            _collect(facts, collectors)
+            if data.circular is not None:
+                questions.append(facts)
+    scores = scorer.scores(os.environ)
+    analysis = {"head": head, **_sections(collectors)}
+    rotations = None
+    if data.circular is not None:
+        rotations = Rotations(data.circular.count, view)
+        turns = rotations.judge(questions, task.scorer(), task.clean)
+        section = {SECTION: data.circular.collector()}
+        for facts in write_rotations(name(ROTATIONS_SUFFIX), head, turns):
+            _collect(facts, section)
+        analysis |= _sections(section)
+    else:  # those of an earlier circular run are out of date beside the new samples
+        name(ROTATIONS_SUFFIX).unlink(missing_ok=True)
+    told = coverage.Told(view, records, data.mode, circular=rotations is not None)
+    analysis |= told.section()
+    write_json(files.scores, scores)
+    write_json(name(ANALYSIS_SUFFIX), analysis)
+    derived = [*files.paths, name(ROTATIONS_SUFFIX), name(ANALYSIS_SUFFIX)]
+    if not is_partial:  # those of an earlier --limit are out of date beside the full ones
+        folder.drop_partial(task.name, [file.name for file in derived])
+    folder.link_newest([*derived, folder.log(task.name)])
+    is_whole = not records.missing and told.is_all(task.limit) and not scorer.has_failures
+    return Scored(
+        dataset=task.name,
+        mode=data.mode,
+        files=[*files.sheets, files.scores],
+        scores=scores,
+        analysis=analysis,
+        counts=scorer.counts,
+        errors=scorer.errors,
+        missing=records.missing,
+        notes=told.lines(task.name, task.limit),
+        is_partial=is_partial,
+        is_whole=is_whole and not (rotations and (rotations.missing or rotations.has_failures)),
     )
 
 
-def rescore(plan: Plan, name: str, model: ModelWrapper, dataset: str) -> int:
-    """Scores what is in the logs (`--mode eval`)."""
-    logs = logs_by_age(plan.options.work_dir, name, dataset)
-    if not logs:
-        where = plan.options.work_dir
-        plan.stop([f'model "{name}", {dataset}: no log under {where}; run --mode infer'])
-        return SOME_FAILED
-    path, _ = logs[0]
-    folder, least = RunFolder(name, path.parent), DONE
-    whole = log_with_all(logs, plan.data[dataset].mode, plan.options.limit)
-    if whole is not None and whole != path:
-        least = SOME_FAILED
-        print(
-            f"{dataset}: the newest log, in {path.parent.name}, holds a part of what is asked for, "
-            f"and {whole.parent.name} all of it. The same command without --mode eval takes its "
-            "answers over"
+def _collect(facts: Facts, collectors: Mapping[str, Collector]) -> None:
+    for collector in collectors.values():
+        collector.add(facts)
+
+
+def _sections(collectors: Mapping[str, Collector]) -> dict[str, Any]:
+    return {name: finite(collector.result()) for name, collector in collectors.items()}
+
+
+class ResultFiles:
+    """Predictions, per-sample results and the samples file, written sample by sample.
+
+    All of them appear when the last sample has been added, or none.
+    """
+
+    def __init__(
+        self,
+        task: ScoringTask,
+        columns: Iterable[str],
+        name: Callable[[str], Path],
+        head: Facts,
+    ) -> None:
+        benchmark = task.data.benchmark
+        self.sheets = [name(".xlsx"), name(f"_{benchmark.result_suffix}.xlsx")]
+        self.samples = name(SAMPLES_SUFFIX)
+        self.scores = name(f"_{benchmark.score_suffix}.json")
+        self._columns = [*columns, "prediction"]
+        self._benchmark, self._clean, self._head = benchmark, task.clean, head
+        self._opened = ExitStack()
+
+    @property
+    def paths(self) -> list[Path]:
+        """All of them, and the score file's."""
+        return [*self.sheets, self.scores, self.samples]
+
+    def __enter__(self) -> ResultFiles:
+        kept = self._columns if self._benchmark.result_has_line else []
+        self._add_prediction = self._opened.enter_context(open_sheet(self.sheets[0], self._columns))
+        self._add_result = self._opened.enter_context(
+            open_sheet(self.sheets[1], [*kept, *self._benchmark.result_columns])
         )
-    try:
-        log = RunLog(path)  # keeps others from writing while files are made
-    except UserError as error:
-        plan.stop(error.problems)
-        return SOME_FAILED
-    try:
-        plan.written.setdefault(folder, []).append(dataset)
-        adopt(folder, dataset, log)  # several ranks may have been stopped
-        return max(write(plan, model, folder, dataset), least)
-    finally:
-        log.close()
+        self._lines = self._opened.enter_context(open_lines(self.samples))
+        self._lines.write(to_json(self._head) + "\n")
+        return self
 
+    def __exit__(self, *error: Any) -> None:
+        self._opened.__exit__(*error)
 
-def view_of(plan: Plan, folder: RunFolder, dataset: str) -> LogView:
-    """The log as this run looks at it: at what it has asked itself, or at what is to be scored."""
-    if plan.options.mode != "eval":
-        return LogView(folder.log(dataset))
-    return LogView(folder.log(dataset), plan.data[dataset].mode, plan.options.limit)
-
-
-def write(plan: Plan, model: ModelWrapper, folder: RunFolder, dataset: str) -> int:
-    """Scores a log and writes the files derived from it."""
-    options, data, clean = plan.options, plan.data[dataset], plan.secrets.clean_object
-    with closing(view_of(plan, folder, dataset)) as log:
-        partial_run = log.is_part(data.mode, options.limit)
-        if options.mode == "infer":
-            postprocess = partial(model.postprocess, dataset=dataset)
-            whole = write_predictions(
-                folder, dataset, log, postprocess, clean, partial_run=partial_run
-            )
-            if data.circular is not None:
-                whole = whole and all_answered(data.circular, log, postprocess)
-            return DONE if whole else SOME_FAILED
-        records = Selection(log, data.benchmark, data.mode, options.limit)
-        if next(iter(records), None) is None:
-            what = coverage.nothing_there(log, data.mode)
-            plan.stop([f'model "{model.name}", {dataset}: nothing to score: {what}'])
-            return SOME_FAILED
-        scorer = scorer_of(plan, model, dataset, skip_errors=is_set("SKIP_ERR"))
-        rotations = None
-        if data.circular is not None:
-            its_own = scorer_of(plan, model, dataset, skip_errors=is_set("SKIP_ERR"))
-            rotations = Rotations(data.circular, log, its_own, clean)
-        told = coverage.Told(log, records, data.mode, circular=rotations is not None)
-        try:
-            written = write_results(
-                folder, data.benchmark, log, records, scorer, os.environ, clean, mode=data.mode,
-                partial_run=partial_run, rotations=rotations, extra_sections=told.section,
-            )  # fmt: skip
-        except StopRun as stop:  # this data set's functions; the others are scored all the same
-            plan.stop([f"{dataset}: {stop}"])
-            files = [folder.file(dataset, SAMPLES_SUFFIX, partial=part) for part in (False, True)]
-            if any(file.exists() for file in files):
-                print(f"{dataset}: not scored; its files are those of an earlier scoring")
-            return SOME_FAILED
-    plan.scored.setdefault(folder, []).append(dataset)
-    note = "" if data.mode == "all" else f" · {data.mode} only"
-    note += " (partial)" if partial_run else ""
-    table = data.benchmark.table(written.scores)
-    count, analysis = scorer.counts["samples"], written.analysis
-    section = analysis["table"]
-    print("\n" + console.render_table(table, model.name, count, note=note, section=section))
-    print(console.render_averages(analysis["averages"]))
-    print("\n".join(console.render_summary(
-        scorer, records.missing, verbose=options.verbose,
-        fate=console.fate_of_failed(options.mode, ignored=options.ignore),
-    )))  # fmt: skip
-    for line in told.lines(dataset, options.limit):
-        print(line)
-    if rotations is not None:
-        print("\n".join(rotations.shown(analysis[SECTION], model.name, note)))
-    for warning in warnings_of({**analysis, coverage.SECTION: {}}):  # that one's are told above
-        print(f"warning: {warning}")
-    print(f"Files: {written.files[-1]} and {len(written.files) - 1} more beside it")
-    is_whole = not records.missing and (rotations is None or rotations.is_whole)
-    is_whole = is_whole and told.is_all(options.limit)
-    return DONE if is_whole and not scorer.has_failures else SOME_FAILED
+    def add(self, record: Record, scorer: Scorer) -> Facts:
+        """Judges and writes one sample; returns its line of the samples file."""
+        scored = scorer.judge(record)
+        row = {**scored.line, "prediction": scored.prediction}
+        facts, row, more = self._clean(
+            [facts_of(record, scored), row, dict(scored.judgement.columns)]
+        )
+        self._lines.write(to_json(facts) + "\n")
+        self._add_prediction(row)
+        self._add_result({**row, **more} if self._benchmark.result_has_line else more)
+        return facts  # type: ignore[no-any-return]
