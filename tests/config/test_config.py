@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from utils.config.read import ConfigReading, read_config, redacted_dump
-from utils.config.rules import KWARGS_READ, kwargs_findings
+from utils.config.rules import kwargs_findings
 from utils.config.secret_filter import SecretFilter, secrets_in
 from utils.config.text import ConfigTextError, key_path, read_plain, substitute
 from utils.errors import nearest
+from utils.functions.signatures import KWARGS_READ
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
