@@ -81,7 +81,7 @@ def left_over(place):
     return [pid for note in place.started for pid in note["pids"] if is_running(pid)]
 
 
-def all_end(handles, timeout_s=30):
+def all_end(handles, timeout_s=120):
     """Whether all these processes end in time; zombies have."""
     return all(select.select([handle], [], [], timeout_s)[0] for handle in handles)
 
@@ -335,7 +335,7 @@ def handles_of(place, process):
 def stop(process, *signals):
     for number in signals:
         process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=30)
+    stdout, stderr = process.communicate(timeout=120)
     return process.returncode, stdout + stderr
 
 

@@ -91,6 +91,7 @@ class APIModelWrapper(WrapperDefaults):
         kwargs: the config's `kwargs` block.
         model_identity: names the weights in fingerprints instead of base URL and model name.
         connections: how many requests may be in flight.
+        proxies: whether the proxies that the environment names are used.
 
     Raises:
         UserError: `model_path` is no URL.
@@ -107,6 +108,7 @@ class APIModelWrapper(WrapperDefaults):
         postprocess_function: Postprocess | None = None,
         model_identity: str | None = None,
         connections: int = 4,
+        proxies: bool = True,
     ) -> None:
         self.name = name
         self._endpoint = parse_endpoint(model_path)
@@ -114,7 +116,7 @@ class APIModelWrapper(WrapperDefaults):
         self._style = PictureStyle.from_kwargs(kwargs)
         self._timeout_s = float(kwargs.get("timeout_s", DEFAULT_TIMEOUT_S))
         self._identity = model_identity or [self._endpoint.base_url, self._endpoint.model]
-        self._connections = connections
+        self._connections, self._proxies = connections, proxies
         lock = threading.Lock()  # one for both functions: they may share globals
         self._preprocess = preprocess_function and SerialUnlessThreadSafe(
             preprocess_function, lock, copy_result=True
@@ -266,7 +268,7 @@ class APIModelWrapper(WrapperDefaults):
                     max_connections=self._connections + 8,
                     max_keepalive_connections=self._connections + 8,
                 )
-                http_client = openai.DefaultHttpxClient(limits=limits)
+                http_client = openai.DefaultHttpxClient(limits=limits, trust_env=self._proxies)
                 keep_deadlines(http_client)
                 client = openai.OpenAI(
                     base_url=self._endpoint.base_url,

@@ -11,10 +11,8 @@ import contextlib
 import hashlib
 import http.client
 import os
-import re
 import secrets
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -91,11 +89,11 @@ class VllmModelWrapper(WrapperDefaults):
         )
         self._identity: str | None = None
         self._identity_lock, self._start_lock = threading.Lock(), threading.Lock()
+        self._stopping = threading.Event()  # no server is started or waited for any more
         self._server: VllmServer | None = None
-        self._client: APIModelWrapper | None = None
+        self._client: APIModelWrapper | None = None  # once the server answers
         self._start_error: StopRun | None = None
-        self._abandonments = 0
-        self._is_closed = self._has_failures = False
+        self._has_failures = False
 
     def _address(self, port: int, key: str) -> str:
         return f"http://{HOST}:{port}/v1?api_key={key}&model={quote(self.name, safe='')}"
@@ -190,59 +188,41 @@ class VllmModelWrapper(WrapperDefaults):
 
     def _ready(self) -> tuple[VllmServer, APIModelWrapper]:
         """The server, started by whoever comes first; the others wait for it."""
-        before = self._abandonments
         with self._start_lock:
-            if self._is_closed or self._abandonments != before:
-                raise Abandoned
-            if self._start_error is not None:
-                raise self._start_error
-            if self._server is None or self._client is None:
+            if self._server is None and not self._stopping.is_set():
                 try:
                     self._start()
                 except StopRun as error:
-                    if self._is_closed or self._abandonments != before:
-                        raise Abandoned from error
                     self._start_error = StopRun(f'model "{self.name}": {error}')
-                    raise self._start_error from error
-            assert self._server is not None and self._client is not None
-            return self._server, self._client
+            if self._server is not None and self._client is not None:
+                return self._server, self._client
+            if self._stopping.is_set() or self._start_error is None:
+                raise Abandoned
+            self._has_failures = True
+            raise self._start_error
 
     def _start(self) -> None:
-        before = self._abandonments
         key = secrets.token_urlsafe(24)
         needs_hub = checkpoint.is_hub_id(self.model_path)
         folder = at_home(self.model_path).absolute()
-        server = VllmServer(
+        atexit.register(self.close)
+        server = self._server = VllmServer(
             python=find_interpreter(os.environ),
             model=self.model_path if needs_hub else str(folder),
             served_name=self.name,
             serve_args=self._serve_args,
             environ=server_environment(os.environ, key=key, needs_hub=needs_hub),
-            log=_new_log(self.name),
         )
-        self._server = server
-        atexit.register(self.close)
-        self._tell(f"starting a vLLM server; its log is {server.log}")
-        server.start()
-        if self._is_closed:  # meanwhile, by another thread
-            server.stop()
-        try:
-            server.wait_until_ready(self._start_timeout_s, self._tell)
-        except BaseException as error:  # a second Ctrl-C too
-            server.stop()
-            self._server = None
-            is_told_to = self._is_closed or self._abandonments != before
-            self._has_failures = isinstance(error, StopRun) and not is_told_to
-            self._tidy_up(server)
-            raise
-        _ask_directly()
-        self._client = APIModelWrapper(
-            self.name, model_path=self._address(server.port, key), **self._settings
+        self._show(f"starting a vLLM server; its log is {server.log}")
+        server.wait_until_ready(self._start_timeout_s, self._stopping, self._show)
+        client = APIModelWrapper(
+            self.name, model_path=self._address(server.port, key), proxies=False, **self._settings
         )
-        self._client.warm_up()
-        self._tell(f"the vLLM server answers on port {server.port}")
+        client.warm_up()
+        self._client = client
+        self._show(f"the vLLM server answers on port {server.port}")
 
-    def _tell(self, text: str) -> None:
+    def _show(self, text: str) -> None:
         print(f"{self.name}: {text}", file=sys.stderr, flush=True)
 
     def postprocess(self, text: str, dataset: str) -> str:
@@ -257,25 +237,16 @@ class VllmModelWrapper(WrapperDefaults):
 
     def abandon(self) -> None:
         """Nobody waits any longer for a server that is still starting."""
-        self._abandonments += 1
-        server = self._server
-        if server is not None and self._client is None:
-            server.give_up()
+        self._stopping.set()
 
     def close(self) -> None:
         """Stops the server; its log stays where anything went wrong."""
-        self._is_closed = True
-        server, self._server = self._server, None
-        if server is None:
-            return
+        self._stopping.set()
+        with self._start_lock:
+            server, self._server = self._server, None
         atexit.unregister(self.close)
-        server.stop()
-        self._tidy_up(server)
-
-    def _tidy_up(self, server: VllmServer) -> None:
-        if not self._has_failures:
-            with contextlib.suppress(OSError):
-                server.log.unlink()
+        if server is not None:
+            server.stop(keep_log=self._has_failures)
 
 
 def _pixel_limits(kwargs: Mapping[str, Any], serve_args: Sequence[str]) -> list[str]:
@@ -305,20 +276,3 @@ def _is_gone(server: VllmServer, error: CallError) -> bool:
         with contextlib.suppress(OSError, http.client.HTTPException):
             return server.health() >= 500
     return server.has_ended()
-
-
-def _new_log(model: str) -> Path:
-    safe = re.sub(r"[^\w.-]", "_", model)[:60]
-    handle, path = tempfile.mkstemp(prefix=f"vllm_{safe}_", suffix=".log")
-    os.close(handle)
-    return Path(path)
-
-
-def _ask_directly() -> None:
-    """Keeps requests to this machine's own server away from a proxy of the environment."""
-    for name in ("NO_PROXY", "no_proxy"):
-        if name == "no_proxy" and name not in os.environ:
-            continue  # where both are set, this one counts
-        hosts = os.environ.get(name, "")
-        if HOST not in hosts.split(",") and hosts.strip() != "*":
-            os.environ[name] = f"{hosts},{HOST}" if hosts else HOST
