@@ -127,6 +127,10 @@ class APIModelWrapper(WrapperDefaults):
         self._client: Any = None
         self._client_lock = threading.Lock()
 
+    def move_to(self, model_path: str) -> None:
+        """Another address of the same model, before the first request is sent."""
+        self._endpoint = parse_endpoint(model_path)
+
     def problems(self) -> list[str]:
         """An API model has none that can be seen without asking."""
         return []

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import re
+import secrets
 import select
 import signal
 import socket
@@ -32,7 +33,8 @@ STOP_S = keeper.GRACE_S + 3.0  # for SIGTERM, SIGKILL and the keeper's own end
 POLL_S = 0.2
 
 INSTALL = (
-    "python3.11 -m venv .venv-vllm; .venv-vllm/bin/pip install -r requirements/vllm.txt; then set "
+    "vLLM is not installed there; it wants a place of its own: python3.11 -m venv .venv-vllm; "
+    ".venv-vllm/bin/pip install -r requirements/vllm.txt; then set "
     "VLLM_PYTHON=.venv-vllm/bin/python"
 )
 _HUB_TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
@@ -60,10 +62,8 @@ def interpreter_problems(environ: Mapping[str, str]) -> list[str]:
             stdin=subprocess.DEVNULL, capture_output=True, check=False,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
-        return [f"{who} cannot be run: {error}; vLLM wants a place of its own: {INSTALL}"]
-    if found.returncode == 0:
-        return []
-    return [f"{who}: vLLM is not installed there; it wants a place of its own: {INSTALL}"]
+        return [f"{who} cannot be run: {error}; expected the Python of an environment with vLLM"]
+    return [f"{who}: {INSTALL}"] if found.returncode else []
 
 
 def _own_place(environ: Mapping[str, str]) -> dict[str, str]:
@@ -99,29 +99,23 @@ class VllmServer:
     """One server from its start to its end; its output goes to a file for its owner alone.
 
     Args:
-        model: checkpoint folder or hub name.
+        model: checkpoint folder or hub name; the latter may need a token and a proxy.
         served_name: what the API calls the model.
         serve_args: words for vLLM's command line, checked before.
-        environ: of the server, `VLLM_API_KEY` included.
 
     Raises:
         StopRun: it cannot be started at all.
     """
 
     def __init__(
-        self,
-        *,
-        python: str,
-        model: str,
-        served_name: str,
-        serve_args: Sequence[str],
-        environ: Mapping[str, str],
+        self, model: str, served_name: str, serve_args: Sequence[str], *, needs_hub: bool
     ) -> None:
-        self.log, self.port = _new_log(served_name), _free_port()
-        self._served_name, self._environ = served_name, dict(environ)
+        self.log, self.port, self.key = _new_log(served_name), _free_port(), secrets.token_hex(24)
+        self._served_name = served_name
+        self._environ = server_environment(os.environ, key=self.key, needs_hub=needs_hub)
         # Ours come last and win: vLLM's parser takes "--hos" for "--host".
         command = [
-            python, "-m", API, *serve_args, f"--model={model}",
+            find_interpreter(os.environ), "-m", API, *serve_args, f"--model={model}",
             f"--served-model-name={served_name}", f"--host={HOST}", f"--port={self.port}",
         ]  # fmt: skip
         try:
@@ -201,8 +195,7 @@ class VllmServer:
     def _get(self, path: str) -> tuple[int, bytes]:
         # Not through a client that obeys proxy variables: the server is on this machine.
         with contextlib.closing(http.client.HTTPConnection(HOST, self.port, timeout=5)) as server:
-            key = self._environ["VLLM_API_KEY"]
-            server.request("GET", path, headers={"Authorization": f"Bearer {key}"})
+            server.request("GET", path, headers={"Authorization": f"Bearer {self.key}"})
             response = server.getresponse()
             return response.status, response.read()
 

@@ -1,7 +1,7 @@
 """A checkpoint behind a vLLM server that this run starts and stops (`imp_type: "vllm"`).
 
-The server is a child process; it is asked like any other server, through `APIModelWrapper`. It is
-started when the first answer is due: where all answers are stored, nothing is started.
+The server is a child process; it is asked like any other server. It is started when the first
+answer is due: where all answers are stored, nothing is started.
 """
 
 from __future__ import annotations
@@ -11,25 +11,17 @@ import contextlib
 import hashlib
 import http.client
 import os
-import secrets
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from models.wrappers.api.wrapper import APIModelWrapper
-from models.wrappers.defaults import WrapperDefaults
 from models.wrappers.local import checkpoint
-from models.wrappers.vllm.server import (
-    HOST,
-    VllmServer,
-    find_interpreter,
-    interpreter_problems,
-    server_environment,
-)
+from models.wrappers.vllm.server import HOST, VllmServer, interpreter_problems
 from utils.config.environment import at_home
 from utils.config.serve_args import deciding_options, options
 from utils.contracts import Abandoned, CallError, Generation, Message, Prepared
@@ -40,24 +32,22 @@ from utils.functions.fingerprints import digest
 DEFAULT_START_TIMEOUT_S = 900.0
 LAST_BREATH_S = 3.0  # between the end of a connection and the end of its process
 LARGEST_ARGUMENT_FILE = 16 * 1024 * 1024  # a chat template, not weights
-# What vLLM reads in generation_config.json.
+# What vLLM reads in generation_config.json, and what names another source for it.
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
-_PROCESSOR_OPTION = "mm-processor-kwargs"
+SAMPLING_OPTIONS = ("generation-config", "override-generation-config")
+PROCESSOR_OPTION = "mm-processor-kwargs"
 
 
-class VllmModelWrapper(WrapperDefaults):
-    """Asks a checkpoint through a vLLM server of its own.
+class VllmModelWrapper(APIModelWrapper):
+    """Asks a checkpoint through a vLLM server of its own, which serves it under the model's name.
 
     Args:
-        name: of the model entry; the server serves the checkpoint under it.
         model_path: a checkpoint folder, or `org/name` on the Hugging Face hub.
-        generate_cfg: parameters of `chat.completions.create`.
         kwargs: the config's `kwargs` block. `min_pixels` and `max_pixels` reach the server, unless
             `serve_args` has `--mm-processor-kwargs`.
         serve_args: words for the server's command line.
-        preprocess_function, postprocess_function: in the form for API models, or None.
         model_identity: stands for the checkpoint's files in fingerprints, if given.
-        connections: how many requests may be in flight.
+        settings: further arguments of `APIModelWrapper`.
     """
 
     def __init__(
@@ -65,38 +55,25 @@ class VllmModelWrapper(WrapperDefaults):
         name: str,
         *,
         model_path: str,
-        generate_cfg: Mapping[str, Any],
         kwargs: Mapping[str, Any],
         serve_args: Sequence[str] = (),
-        preprocess_function: Callable[..., Any] | None = None,
-        postprocess_function: Callable[..., str] | None = None,
         model_identity: str | None = None,
-        connections: int = 4,
+        **settings: Any,
     ) -> None:
-        self.name, self.model_path = name, model_path
+        # An address is no part of a fingerprint here; what stands for it is added in `request`.
+        super().__init__(
+            name, model_path=_address(name, 1, "unused"), kwargs=kwargs, model_identity="vllm",
+            proxies=False, **settings,
+        )  # fmt: skip
+        self.model_path, self._generation = model_path, settings["generate_cfg"]
         self._serve_args = [*serve_args, *_pixel_limits(kwargs, serve_args)]
         self._start_timeout_s = float(kwargs.get("serve_timeout_s", DEFAULT_START_TIMEOUT_S))
-        self._model_identity = model_identity
-        self._settings: dict[str, Any] = {
-            "generate_cfg": generate_cfg, "kwargs": kwargs, "connections": connections,
-            "preprocess_function": preprocess_function,
-            "postprocess_function": postprocess_function,
-        }  # fmt: skip
-        # Makes requests and applies the user's functions; its address is never asked. An address
-        # is no part of a fingerprint here, and what stands for it is added in `request`.
-        self._builder = APIModelWrapper(
-            name, model_path=self._address(1, "unused"), model_identity="vllm", **self._settings
-        )
-        self._identity: str | None = None
+        self._weights_identity, self._whole_identity = model_identity, ""
         self._identity_lock, self._start_lock = threading.Lock(), threading.Lock()
         self._stopping = threading.Event()  # no server is started or waited for any more
         self._server: VllmServer | None = None
-        self._client: APIModelWrapper | None = None  # once the server answers
         self._start_error: StopRun | None = None
-        self._has_failures = False
-
-    def _address(self, port: int, key: str) -> str:
-        return f"http://{HOST}:{port}/v1?api_key={key}&model={quote(self.name, safe='')}"
+        self._answers = self._has_failures = False
 
     # ---------------------------------------------------------------- before the run
 
@@ -107,17 +84,12 @@ class VllmModelWrapper(WrapperDefaults):
 
     def notes_before(self) -> list[str]:
         """What the checkpoint brings along that changes answers though no config names it."""
-        given = {**self._settings["generate_cfg"]}
-        given |= given.get("extra_body") or {}
-        _, arguments = options(self._serve_args)
-        if any(
-            name in ("generation-config", "override-generation-config") for name, _ in arguments
-        ):
-            return []
+        given = {**self._generation, **(self._generation.get("extra_body") or {})}
         brought = checkpoint.read_generation_config(self.model_path)
         used = [f"{name} {brought[name]}" for name in SAMPLING
                 if name in brought and name not in given]  # fmt: skip
-        if not used:
+        _, arguments = options(self._serve_args)
+        if not used or any(name in SAMPLING_OPTIONS for name, _ in arguments):
             return []
         return [
             f"vLLM takes from the checkpoint's generation_config.json: {', '.join(used)} "
@@ -141,28 +113,21 @@ class VllmModelWrapper(WrapperDefaults):
             UserFunctionError: the user's preprocess function raised or returned no payload.
             UserError: a picture or the checkpoint cannot be read.
         """
-        prepared = self._builder.request(messages, dataset, is_custom_prompt=is_custom_prompt)
+        prepared = super().request(messages, dataset, is_custom_prompt=is_custom_prompt)
         identity = self._checkpoint_and_settings()
-        parts = {
-            **prepared.parts,
-            "settings": digest([identity, prepared.parts["settings"]]),
-        }
+        parts = {**prepared.parts, "settings": digest([identity, prepared.parts["settings"]])}
         return replace(prepared, fingerprint=digest([identity, prepared.fingerprint]), parts=parts)
 
     def _checkpoint_and_settings(self) -> str:
         with self._identity_lock:
-            if self._identity is None:
-                weights = self._model_identity or checkpoint.checkpoint_identity(self.model_path)
+            if not self._whole_identity:
+                weights = self._weights_identity or checkpoint.checkpoint_identity(self.model_path)
                 arguments = [
                     [name, [_with_content(value) for value in values]]
                     for name, values in deciding_options(self._serve_args)
                 ]
-                self._identity = digest(["vllm", weights, arguments])
-            return self._identity
-
-    def wire_size(self, prepared: Prepared) -> int:
-        """Bytes of the request body."""
-        return self._builder.wire_size(prepared)
+                self._whole_identity = digest(["vllm", weights, arguments])
+            return self._whole_identity
 
     # ---------------------------------------------------------------- asking
 
@@ -174,9 +139,9 @@ class VllmModelWrapper(WrapperDefaults):
             StopRun: the server is gone.
             Abandoned: the run stopped while the server was starting.
         """
-        server, client = self._ready()
+        server = self._ready()
         try:
-            return client.generate(prepared)
+            return super().generate(prepared)
         except CallError as error:
             self._has_failures = True
             if _is_gone(server, error):
@@ -186,7 +151,7 @@ class VllmModelWrapper(WrapperDefaults):
                 ) from error
             raise
 
-    def _ready(self) -> tuple[VllmServer, APIModelWrapper]:
+    def _ready(self) -> VllmServer:
         """The server, started by whoever comes first; the others wait for it."""
         with self._start_lock:
             if self._server is None and not self._stopping.is_set():
@@ -194,44 +159,28 @@ class VllmModelWrapper(WrapperDefaults):
                     self._start()
                 except StopRun as error:
                     self._start_error = StopRun(f'model "{self.name}": {error}')
-            if self._server is not None and self._client is not None:
-                return self._server, self._client
+            if self._server is not None and self._answers:
+                return self._server
             if self._stopping.is_set() or self._start_error is None:
                 raise Abandoned
             self._has_failures = True
             raise self._start_error
 
     def _start(self) -> None:
-        key = secrets.token_urlsafe(24)
         needs_hub = checkpoint.is_hub_id(self.model_path)
-        folder = at_home(self.model_path).absolute()
+        model = self.model_path if needs_hub else str(at_home(self.model_path).absolute())
         atexit.register(self.close)
-        server = self._server = VllmServer(
-            python=find_interpreter(os.environ),
-            model=self.model_path if needs_hub else str(folder),
-            served_name=self.name,
-            serve_args=self._serve_args,
-            environ=server_environment(os.environ, key=key, needs_hub=needs_hub),
-        )
+        server = VllmServer(model, self.name, self._serve_args, needs_hub=needs_hub)
+        self._server = server
         self._show(f"starting a vLLM server; its log is {server.log}")
         server.wait_until_ready(self._start_timeout_s, self._stopping, self._show)
-        client = APIModelWrapper(
-            self.name, model_path=self._address(server.port, key), proxies=False, **self._settings
-        )
-        client.warm_up()
-        self._client = client
+        self.move_to(_address(self.name, server.port, server.key))
+        super().warm_up()
+        self._answers = True
         self._show(f"the vLLM server answers on port {server.port}")
 
     def _show(self, text: str) -> None:
         print(f"{self.name}: {text}", file=sys.stderr, flush=True)
-
-    def postprocess(self, text: str, dataset: str) -> str:
-        """The reply as the parse function will see it.
-
-        Raises:
-            UserFunctionError: the user's postprocess function raised or returned no text.
-        """
-        return self._builder.postprocess(text, dataset)
 
     # ---------------------------------------------------------------- stopping
 
@@ -242,6 +191,7 @@ class VllmModelWrapper(WrapperDefaults):
     def close(self) -> None:
         """Stops the server; its log stays where anything went wrong."""
         self._stopping.set()
+        super().close()
         with self._start_lock:
             server, self._server = self._server, None
         atexit.unregister(self.close)
@@ -249,13 +199,17 @@ class VllmModelWrapper(WrapperDefaults):
             server.stop(keep_log=self._has_failures)
 
 
+def _address(name: str, port: int, key: str) -> str:
+    return f"http://{HOST}:{port}/v1?api_key={key}&model={quote(name, safe='')}"
+
+
 def _pixel_limits(kwargs: Mapping[str, Any], serve_args: Sequence[str]) -> list[str]:
-    """The picture's limits for the server's processor, which would use the checkpoint's."""
+    """The image's limits for the server's processor, which would use the checkpoint's."""
     limits = {name: kwargs[name] for name in PIXEL_LIMITS if kwargs.get(name)}
     _, given = options(serve_args)
-    if not limits or any(name.partition(".")[0] == _PROCESSOR_OPTION for name, _ in given):
+    if any(name.partition(".")[0] == PROCESSOR_OPTION for name, _ in given):
         return []
-    return [f"--{_PROCESSOR_OPTION}.{name}={value}" for name, value in limits.items()]
+    return [f"--{PROCESSOR_OPTION}.{name}={value}" for name, value in limits.items()]
 
 
 def _with_content(value: str) -> Any:
