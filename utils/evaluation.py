@@ -329,6 +329,7 @@ def check(plan: Plan) -> int:
                 report += told
             print("\n".join(report))
             problems += [f'model "{name}": {problem}' for problem in found]
+        model.close()
     print("\n".join(console.render_left_out(plan.bad_samples, has_log=False)), end="")
     if problems:
         print(problem_report(problems, ran=pinged), file=sys.stderr)
