@@ -197,8 +197,8 @@ DATASET = ("dataset_name",)
     ("named", "preprocess", {"keywords": (*DATASET, "img_size")}, None),
     ("named", "preprocess", {"keywords": (*DATASET, "other")}, "argument 'other'; add **kwargs to its"),
     ("closed", "postprocess", {"keywords": (*DATASET, "input_length")},
-     "is called as f(outputs, model, processor, **kwargs) but is defined as (message, model, "
-     "processor): got an unexpected keyword argument 'dataset_name'; add **kwargs"),
+     "is called as f(outputs, model, processor, dataset_name=..., input_length=...) but is defined "
+     "as (message, model, processor): got an unexpected keyword argument 'dataset_name'; add **kwargs"),
     ("build", "preprocess", {"keywords": DATASET}, "too many positional arguments"),
     ("clash", "preprocess", {"keywords": (*DATASET, "model")},
      "'model'; the config has a key of that name, too: rename one of them"),
@@ -211,7 +211,7 @@ DATASET = ("dataset_name",)
     ("Needy", "custom-class", {"init_keywords": ("weights",)}, None),
     ("Needy", "custom-class", {}, "defined as (weights): missing a required argument: 'weights'"),
     ("Mute", "custom-class", {}, "has no method generate(message, *, dataset_name"),
-    ("Deaf", "custom-class", {}, "is defined as (self, message): got an unexpected keyword"),
+    ("Deaf", "custom-class", {}, "is called as f(message, dataset_name=...) but is defined as (message): got an unexpected keyword"),
     ("Unfinished", "custom-class", {}, "is abstract; it lacks generate"),
     ("build", "custom-class", {}, "is no class; imp_type custom needs a class"),
 ])  # fmt: skip
@@ -269,7 +269,7 @@ def test_a_parse_function_gets_what_its_parameters_ask_for(
 
 
 @pytest.mark.parametrize(("function", "reason"), [
-    (lambda meta, response: None, "(meta, response): the reply comes first, meta second"),
+    (lambda meta, response: None, "(meta, response): multiple values for argument 'meta'; the reply comes first, meta second"),
     (lambda response, meta, more: None, "(response, meta, more): missing a required argument: 'more'"),
     (lambda: None, "(): too many positional arguments"),
 ])  # fmt: skip

@@ -10,29 +10,26 @@ import copy
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from utils.contracts import UserFunctionError
 
 FAILURES_IN_A_ROW = 10  # after so many it is the function, not the sample
-
-_CUDA_HINTS = (
-    "not compiled with cuda",
-    "no nvidia driver",
-    "no cuda gpus",
-    "found no nvidia",
-    "cuda driver",
+CUDA_ADVICE = (
+    ' - this machine has no usable CUDA device; write `.to(model.device)` instead of `.to("cuda")`'
 )
-
-_CUDA_ADVICE = 'write `.to(model.device)` instead of `.to("cuda")`'
+NO_CUDA = (
+    "not compiled with cuda", "no nvidia driver", "no cuda gpus", "found no nvidia", "cuda driver",
+)  # fmt: skip
+private_copy = copy.deepcopy
+"""For what goes to a function that may scribble on it."""
 
 
 def call_user_function(
     stage: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """Calls `function`, turning whatever it raises into a `UserFunctionError`.
-
-    Arguments are passed as they are; callers copy what must not change (see `private_copy`).
+    """Calls `function` with the arguments as they are; callers copy what must not change.
 
     Args:
         stage: "prompt", "preprocess", "postprocess" or "parse"; named in the error.
@@ -70,36 +67,28 @@ def as_user_error(stage: str, error: BaseException) -> UserFunctionError:
     frames = error.__traceback__.tb_next if error.__traceback__ else None
     trace = "".join(traceback.format_exception(type(error), error, frames))
     summary = f"{type(error).__name__}: {error}".rstrip(": ")
-    if any(hint in summary.lower() for hint in _CUDA_HINTS):
-        summary += " - this machine has no usable CUDA device; " + _CUDA_ADVICE
+    if any(hint in summary.lower() for hint in NO_CUDA):
+        summary += (
+            " - this machine has no usable CUDA device; write `.to(model.device)` instead of"
+            ' `.to("cuda")`'
+        )
     return UserFunctionError(stage, summary, trace)
 
 
-def private_copy(value: Any) -> Any:
-    """A deep copy for a function that may scribble on it."""
-    return copy.deepcopy(value)
-
-
-class SerialUnlessThreadSafe:
-    """Runs a user's function under a lock, unless the function carries `thread_safe = True`.
+def one_at_a_time(
+    function: Callable[..., Any], lock: threading.Lock, *, copy_result: bool = False
+) -> Callable[..., Any]:
+    """The function under a lock, unless it carries `thread_safe = True`.
 
     Args:
         copy_result: hand out copies, made under the lock: a function may return the same list each
             time and fill it anew.
     """
+    guard = nullcontext() if getattr(function, "thread_safe", False) else lock
 
-    def __init__(
-        self, function: Callable[..., Any], lock: threading.Lock, *, copy_result: bool = False
-    ) -> None:
-        self._function, self._copy_result = function, copy_result
-        self._lock = None if getattr(function, "thread_safe", False) else lock
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with guard:
+            result = function(*args, **kwargs)
+            return private_copy(result) if copy_result else result
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._lock is None:
-            return self._call(*args, **kwargs)
-        with self._lock:
-            return self._call(*args, **kwargs)
-
-    def _call(self, *args: Any, **kwargs: Any) -> Any:
-        result = self._function(*args, **kwargs)
-        return private_copy(result) if self._copy_result else result
+    return call

@@ -12,7 +12,7 @@ from utils.functions.calling import call_user_function, private_copy
 
 MODEL_DEFAULT = "model_default"
 BENCHMARK_DEFAULT = "benchmark_default"
-MESSAGE_KEYS = frozenset({"role", "type", "value"})
+MESSAGE_KEYS = ("role", "type", "value")
 
 
 def prompt_builder(
@@ -42,31 +42,27 @@ def prompt_builder(
 
 
 def shown(messages: Sequence[Message]) -> list[Message]:
-    """The messages as people may read them later: a picture is named by its place alone."""
+    """The messages as people may read them later: an image is named by its place alone."""
     return [{**m, "value": ""} if m["type"] == "image" else dict(m) for m in messages]
 
 
 def _checked(messages: Any, image_root: Path) -> list[Message]:
     if not isinstance(messages, (list, tuple)) or not messages:
-        raise _no_prompt(f"returned {messages!r:.200}; expected a list of messages, or None")
-    return [_checked_message(message, image_root) for message in messages]
-
-
-def _checked_message(message: Any, image_root: Path) -> Message:
-    if not isinstance(message, dict) or not set(message) >= MESSAGE_KEYS:
-        raise _no_prompt(
-            f'returned a message {message!r:.200}; expected {{"role", "type", "value"}}'
-        )
-    if not all(isinstance(message[key], (str, os.PathLike)) for key in MESSAGE_KEYS):
-        raise _no_prompt(f"returned a message {message!r:.200}; role, type and value must be texts")
-    checked = {key: os.fspath(message[key]) for key in ("role", "type", "value")}
-    if checked["type"] == "image" and "://" not in checked["value"]:
-        # A relative path is meant as the line has it: below the image root.
-        path = Path(checked["value"])
-        if not path.is_absolute() and not path.exists():
-            checked["value"] = str(image_root / path)
+        raise _no_prompt(messages, "a list of messages, or None")
+    checked = []
+    for message in messages:
+        if not isinstance(message, dict) or not {*MESSAGE_KEYS} <= {*message}:
+            raise _no_prompt(message, '{"role", "type", "value"} for each message')
+        if not all(isinstance(message[key], (str, os.PathLike)) for key in MESSAGE_KEYS):
+            raise _no_prompt(message, "texts as role, type and value of a message")
+        ours = {key: os.fspath(message[key]) for key in MESSAGE_KEYS}
+        is_file = ours["type"] == "image" and not ours["value"].startswith(("data:", "http"))
+        if is_file and not Path(ours["value"]).exists():
+            ours["value"] = str(image_root / ours["value"])  # relative: meant as the line has it
+        checked.append(ours)
     return checked
 
 
-def _no_prompt(problem: str) -> UserFunctionError:
+def _no_prompt(returned: Any, expected: str) -> UserFunctionError:
+    problem = f"returned {returned!r:.200}; expected {expected}"
     return UserFunctionError("prompt", problem, problem)

@@ -23,12 +23,14 @@ POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "prompt": ("line", "dataset"),
     "preprocess": ("message", "model", "processor"),
     "postprocess": ("outputs", "model", "processor"),
+    "custom-class": ("message",),
 }
 KWARGS_READ = (
     "system_prompt", "img_size", "img_detail", "image_format", "wire_format", "min_pixels",
     "max_pixels", "timeout_s", "serve_timeout_s",
 )  # fmt: skip
 """Keys of the config's `kwargs` block that the program itself reads."""
+ORDINARY, VARIADIC = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,6 @@ class FunctionRef:
     init_keywords: tuple[str, ...] = ()
 
 
-FORMS: dict[str, Callable[..., Any]] = {
-    "by position": lambda target, response, meta: target(response, meta),
-    "by keyword": lambda target, response, meta: target(response, meta=meta),
-    "alone": lambda target, response, meta: target(response),
-}
-"""How a parse function may take `meta`."""
-
-
 def parse_caller(function: Callable[..., Any]) -> ParseFunction:
     """Decides once how a parse function is called.
 
@@ -69,22 +63,21 @@ def parse_caller(function: Callable[..., Any]) -> ParseFunction:
         UserError: the function can be called in none of these ways.
     """
     signature = _signature(function)
-    parameters = list(signature.parameters.values()) if signature else []
-    meta = next((p for p in parameters if p.name == "meta"), None)
-    forms = list(FORMS)
-    if len(parameters) == 1 and "*" not in str(parameters[0]):
-        forms = ["alone"]
-    elif meta and meta.kind not in (meta.POSITIONAL_ONLY, meta.VAR_POSITIONAL):
-        forms = ["by keyword"]
-    for form in forms:
-        try:
-            FORMS[form](signature.bind if signature else print, "", "")
-        except TypeError:
-            continue
-        return functools.partial(FORMS[form], function)
-    reason = _mismatch(signature, ("", ""), ())
-    if meta and parameters[0] is meta:
-        reason = f"is defined as {_short(signature)}: the reply comes first, meta second"
+    kinds = {n: p.kind for n, p in signature.parameters.items()} if signature else {"*": VARIADIC}
+    places = [name for name, kind in kinds.items() if kind in (ORDINARY, ORDINARY.POSITIONAL_ONLY)]
+    takes_meta = kinds.get("meta") in (ORDINARY, ORDINARY.KEYWORD_ONLY) and len(kinds) > 1
+    is_open = ORDINARY.VAR_KEYWORD in kinds.values()
+    call: ParseFunction
+    if takes_meta or (len(places) == 1 and is_open and VARIADIC not in kinds.values()):
+        call, form = lambda response, meta: function(response, meta=meta), ([""], ["meta"])
+    elif len(places) == 1 and VARIADIC not in kinds.values():
+        call, form = lambda response, meta: function(response), ([""], [])
+    else:
+        call, form = lambda response, meta: function(response, meta), (["", ""], [])
+    if not (reason := _mismatch(signature, *form)):
+        return call
+    if places[:1] == ["meta"]:
+        reason += "; the reply comes first, meta second"
     raise UserError(f"{_name_of(function)} is called as f(response, meta) but {reason}")
 
 
@@ -112,49 +105,42 @@ def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict
 
 def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
     """Why what a config names cannot be called as it will be; None if it can."""
-    if ref.kind == "custom-class":
-        return _class_problem(ref, target)
-    if inspect.isclass(target):
-        return f"{ref.dotted} is a class; name a function, or a static method of the class"
-    inner = target.func if isinstance(target, functools.partial) else target
-    body = inner if inspect.isroutine(inner) else type(inner).__call__
-    if inspect.iscoroutinefunction(body) or inspect.isasyncgenfunction(body):
-        return f"{ref.dotted} is an async function; it is called without await, write a plain def"
-    if inspect.isgeneratorfunction(body):
-        return f"{ref.dotted} is a generator; it must return its result, not yield"
-    if ref.kind == "parse":
-        try:
-            parse_caller(target)
-        except UserError as error:
-            return str(error)
-        return None
-    positional = POSITIONAL[ref.kind]
-    reason = _mismatch(_signature(target), positional, ref.keywords)
-    form = ", ".join((*positional, "**kwargs") if ref.kind != "prompt" else positional)
-    return f"{ref.dotted} is called as f({form}) but {reason}" if reason else None
-
-
-def _class_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
-    if not inspect.isclass(target):
-        return f"{ref.dotted} is no class; imp_type custom needs a class with a generate method"
-    if inspect.isabstract(target):
-        lacking = ", ".join(sorted(getattr(target, "__abstractmethods__", ())))
-        return f"{ref.dotted} is abstract; it lacks {lacking}"
+    name, keywords = ref.dotted, ref.keywords
     try:
-        custom_arguments(target, dict.fromkeys(ref.init_keywords))
+        if ref.kind == "custom-class":
+            target = _generate_of(name, target, ref.init_keywords)
+            name, keywords = f"{name}.generate", ("dataset_name", *keywords)
+        elif inspect.isclass(target):
+            return f"{name} is a class; name a function, or a static method of the class"
+        inner = target.func if isinstance(target, functools.partial) else target
+        body = inner if inspect.isroutine(inner) else type(inner).__call__
+        if inspect.iscoroutinefunction(body) or inspect.isasyncgenfunction(body):
+            return f"{name} is an async function; it is called without await, write a plain def"
+        if inspect.isgeneratorfunction(body):
+            return f"{name} is a generator; it must return its result, not yield"
+        if ref.kind == "parse":
+            parse_caller(target)
+            return None
     except UserError as error:
         return str(error)
-    generate = getattr(target, "generate", None)
+    positional = POSITIONAL[ref.kind]
+    reason = _mismatch(_signature(target), positional, keywords)
+    form = ", ".join((*positional, *(f"{keyword}=..." for keyword in keywords)))
+    return f"{name} is called as f({form}) but {reason}" if reason else None
+
+
+def _generate_of(name: str, cls: Any, init_keywords: tuple[str, ...]) -> Callable[..., Any]:
+    """The method of a custom class, as an object of it has it."""
+    if not inspect.isclass(cls):
+        raise UserError(f"{name} is no class; imp_type custom needs a class with a generate method")
+    if lacking := ", ".join(sorted(getattr(cls, "__abstractmethods__", ()))):
+        raise UserError(f"{name} is abstract; it lacks {lacking}")
+    custom_arguments(cls, dict.fromkeys(init_keywords))
+    generate = getattr(cls, "generate", None)
     if not callable(generate):
-        return f"{ref.dotted} has no method generate(message, *, dataset_name, **generate_cfg)"
-    if inspect.iscoroutinefunction(generate):
-        return f"{ref.dotted}.generate is async; it is called without await, write a plain def"
-    is_bound = isinstance(inspect.getattr_static(target, "generate"), (staticmethod, classmethod))
-    positional = ("message",) if is_bound else ("self", "message")
-    keywords = ("dataset_name", *ref.keywords)
-    reason = _mismatch(_signature(generate), positional, keywords)
-    form = ", ".join(("message", *(f"{keyword}=..." for keyword in keywords)))
-    return f"{ref.dotted}.generate is called as generate({form}) but {reason}" if reason else None
+        raise UserError(f"{name} has no method generate(message, *, dataset_name, **generate_cfg)")
+    is_bound = isinstance(inspect.getattr_static(cls, "generate"), (staticmethod, classmethod))
+    return generate if is_bound else functools.partial(generate, None)
 
 
 def _signature(target: Callable[..., Any]) -> inspect.Signature | None:
@@ -168,29 +154,24 @@ def _mismatch(
     signature: inspect.Signature | None, positional: Iterable[str], keywords: Iterable[str]
 ) -> str:
     """`is defined as (line): too many ...` where a call does not fit; nothing where it does."""
+    if signature is None:
+        return ""
     try:
-        if signature is not None:
-            signature.bind(*positional, **dict.fromkeys(keywords))
+        signature.bind(*positional, **dict.fromkeys(keywords))
         return ""
     except TypeError as error:
-        advice = ""
-        if "unexpected keyword" in str(error):
-            advice = "; add **kwargs to its parameters"
-        elif "multiple values" in str(error):
-            advice = "; the config has a key of that name, too: rename one of them"
-        return f"is defined as {_short(signature)}: {error}{advice}"
-
-
-def _short(signature: inspect.Signature | None) -> str:
-    """`(line, dataset, *, limit)`: without annotations and defaults, which can be long."""
-    shown = [
+        reason = str(error)
+    if "unexpected keyword" in reason:
+        reason += "; add **kwargs to its parameters"
+    if "multiple values" in reason and "'meta'" not in reason:
+        reason += "; the config has a key of that name, too: rename one of them"
+    short = [  # annotations and defaults can be long
         parameter.replace(annotation=parameter.empty, default=parameter.empty)
-        for parameter in (signature.parameters.values() if signature else ())
+        for parameter in signature.parameters.values()
     ]
-    return str(inspect.Signature(shown))
+    return f"is defined as {inspect.Signature(short)}: {reason}"
 
 
 def _name_of(function: Callable[..., Any]) -> str:
     inner = function.func if isinstance(function, functools.partial) else function
-    name = getattr(inner, "__qualname__", type(inner).__name__)
-    return f"{inner.__module__}.{name}"
+    return f"{inner.__module__}.{getattr(inner, '__qualname__', type(inner).__name__)}"

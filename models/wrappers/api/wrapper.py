@@ -28,9 +28,9 @@ from utils.config.secret_names import is_secret_name
 from utils.config.text import key_path
 from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.functions.calling import (
-    SerialUnlessThreadSafe,
     call_postprocess,
     call_user_function,
+    one_at_a_time,
     private_copy,
 )
 from utils.functions.fingerprints import digest
@@ -118,12 +118,10 @@ class APIModelWrapper(WrapperDefaults):
         self._identity = model_identity or [self._endpoint.base_url, self._endpoint.model]
         self._connections, self._proxies = connections, proxies
         lock = threading.Lock()  # one for both functions: they may share globals
-        self._preprocess = preprocess_function and SerialUnlessThreadSafe(
+        self._preprocess = preprocess_function and one_at_a_time(
             preprocess_function, lock, copy_result=True
         )
-        self._postprocess = postprocess_function and SerialUnlessThreadSafe(
-            postprocess_function, lock
-        )
+        self._postprocess = postprocess_function and one_at_a_time(postprocess_function, lock)
         self._client: Any = None
         self._client_lock = threading.Lock()
 

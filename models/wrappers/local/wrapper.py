@@ -46,7 +46,7 @@ from models.wrappers.local.settings import (
 from utils.contracts import CallError, Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.coordinates import PIXEL_LIMITS, thumbnail_wh
 from utils.errors import StopRun, UserError
-from utils.functions.calling import SerialUnlessThreadSafe, call_user_function, private_copy
+from utils.functions.calling import call_user_function, one_at_a_time, private_copy
 from utils.functions.fingerprints import code_digest, code_text, digest
 from utils.functions.prompting import shown
 from utils.images import content_digest, read_header
@@ -112,10 +112,10 @@ class LocalModelWrapper(WrapperDefaults):
         self._user_preprocess = preprocess_function
         self._user_postprocess = postprocess_function
         # Two locks: the postprocessing of one answer must not wait until the next picture is read.
-        self._preprocess = SerialUnlessThreadSafe(
+        self._preprocess = one_at_a_time(
             preprocess_function or default_preprocess_function, threading.Lock()
         )
-        self._postprocess = SerialUnlessThreadSafe(
+        self._postprocess = one_at_a_time(
             postprocess_function or default_postprocess_function, threading.Lock()
         )
         self._load_lock = threading.Lock()
