@@ -1,20 +1,22 @@
 """How many requests may be in flight: a pure controller, and the gate that enforces it.
 
-Until the server says "too many" (429) the controller climbs in steps, measures what each brings
-(`utils/throughput.py`), and steps back where more in flight no longer means more answers: many
+Until the server says "too many" (429) the controller climbs in steps, measures the answers per
+second that each brings, and steps back where more in flight no longer means more answers: many
 threads cost this process more than few. After a 429 it climbs one by one, until a long quiet.
 Frozen state in, frozen state out; times are arguments; the gate adds the waiting.
+
+Answers of a language model take 0.5 to 30 s, and one takes ten times as long as the next, so every
+rate comes with an error, taken from how much latencies differ.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-
-from utils.engine.throughput import SHORTEST_S, Measured, Window
 
 FIRST_LIMIT = 16
 FIRST_LEVEL = 48  # the first that is measured: a few noisy answers never keep a run below it
@@ -25,7 +27,89 @@ SHORTEST_PATIENCE_S = 3.0
 CLIMB_EVERY_ROUNDS, CLIMB_EVERY_ANSWERS = 6.0, 60.0  # the later of both, after a 429: one more
 QUIET_STEPS = 2.0  # so many of those without a 429, and the server may admit more than it did
 LARGEST_CUT = 0.3  # of what is in flight, for one 429
-NEVER_S = float("-inf")
+
+SHORTEST_S = 0.2  # below, a rate says more about the threads of this process than about the server
+FEWEST_ANSWERS = 32
+ERROR_AT_LEAST = 0.03  # relative: machines are never quite steady
+WORTH_WHILE = 0.2  # of the growth in flight that must arrive as growth of the rate: 1.08 for 1.5
+BUSY_SHARE = 0.9  # of a core: the interpreter runs one thread at a time
+TELLING_ERRORS = 2.5  # a growth in flight must be so many errors wide to be judged
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Answers per second with so many requests in flight.
+
+    Attributes:
+        error: of the rate, relative (one sigma).
+        is_busy: whether this process had nothing left to give, whatever the server could do.
+    """
+
+    in_flight: float
+    per_s: float
+    error: float
+    is_busy: bool = False
+
+    def brings_more_than(self, lower: Measured) -> bool | None:
+        """Whether the step up from `lower` was worth while; None: too noisy to say no."""
+        growth = math.log(self.in_flight / lower.in_flight)
+        if math.log(self.per_s / lower.per_s) >= WORTH_WHILE * growth:
+            return True
+        error = math.hypot(self.error, lower.error)
+        return False if TELLING_ERRORS * error <= growth else None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of answers at one limit, while it lasts.
+
+    Attributes:
+        skip: answers still to be passed over: they come from before the limit was reached.
+        rounds, lasts_s: how many rounds of answers and how long it lasts at least.
+        began_s, began_cpu_s: when the last of the skipped answers came, and the CPU time until then.
+        answers: how many came since; `starved` of them while fewer were in flight than allowed.
+        latency_s, latency_s2: sums of their latencies, and of the squares.
+    """
+
+    skip: float
+    rounds: float = 1.0
+    lasts_s: float = SHORTEST_S
+    began_s: float = 0.0
+    began_cpu_s: float = 0.0
+    answers: int = 0
+    starved: int = 0
+    latency_s: float = 0.0
+    latency_s2: float = 0.0
+
+    def after_answer(self, *, sent_s: float, now_s: float, cpu_s: float, was_full: bool) -> Window:
+        """The window with one answer more."""
+        if self.skip > 0:
+            return replace(self, skip=self.skip - 1, began_s=now_s, began_cpu_s=cpu_s)
+        return replace(
+            self,
+            answers=self.answers + 1,
+            starved=self.starved + (not was_full),
+            latency_s=self.latency_s + now_s - sent_s,
+            latency_s2=self.latency_s2 + (now_s - sent_s) ** 2,
+        )
+
+    def is_over(self, in_flight: float, now_s: float) -> bool:
+        """Whether it has lasted its rounds, and long enough to say anything."""
+        enough = max(FEWEST_ANSWERS, self.rounds * in_flight)
+        if self.answers < enough or now_s - self.began_s < self.lasts_s:
+            return False
+        # Answers may come in bursts, one a round: only whole rounds can be compared.
+        return self.answers % int(in_flight) == 0
+
+    def measured(self, in_flight: float, now_s: float, cpu_s: float) -> Measured | None:
+        """The rate; None if there was too little to do to fill the places."""
+        if self.starved > self.answers / 2:
+            return None
+        mean_s, lasted_s = max(self.latency_s / self.answers, 1e-9), now_s - self.began_s
+        variance = max(self.latency_s2 / self.answers / mean_s**2 - 1, 0.0)
+        error = math.hypot(math.sqrt(variance / self.answers), ERROR_AT_LEAST)
+        is_busy = cpu_s - self.began_cpu_s >= BUSY_SHARE * lasted_s
+        return Measured(in_flight, self.answers / lasted_s, error, is_busy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +129,7 @@ class Limit:
         found_top: whether the server said "too many" and has not been quiet for long since.
         quiet_steps: how many times it could have climbed by one since.
         refused_at: what was in flight when it last said so.
-        cut: how much the latest 429 took off that was news, and at `cut_s`.
+        cut, cut_s: how much the latest 429 took off that was news, and when.
     """
 
     in_flight: float
@@ -61,7 +145,7 @@ class Limit:
     quiet_steps: float = 0.0
     refused_at: float = 0.0
     cut: float = 0.0
-    cut_s: float = NEVER_S
+    cut_s: float = float("-inf")
 
     @classmethod
     def of(cls, wanted: int | None) -> Limit:
@@ -83,23 +167,22 @@ def after_answer(
 
     Args:
         sent_s: when the request was sent, on the clock of `now_s`.
-        cpu_s: CPU seconds that this process has taken so far; where it is busy all the time, more
-            in flight brings nothing.
         was_full: whether as many were in flight as were allowed: without a full house an answer
             says nothing about whether more would have been too many.
+        cpu_s: CPU seconds that this process has taken so far; where it is busy all the time, more
+            in flight brings nothing.
     """
     if limit.fixed:
         return limit
-    if limit.found_top:
-        return _climb_by_one(limit) if was_full else limit
-    if limit.window is None:
-        return _climb_to_level(limit) if was_full else limit
+    if limit.window is None or limit.found_top:
+        climb = _climb_by_one if limit.found_top else _climb_to_level
+        return climb(limit) if was_full else limit
     window = limit.window.after_answer(sent_s=sent_s, now_s=now_s, cpu_s=cpu_s, was_full=was_full)
     if not window.is_over(limit.in_flight, now_s):
         return replace(limit, window=window)
     measured = window.measured(limit.in_flight, now_s, cpu_s)
     if measured is None:
-        return _stay(limit, rounds=window.rounds)
+        return _stay(limit, window.rounds)
     return _after_measuring(limit, measured, now_s, cpu_s)
 
 
@@ -110,16 +193,12 @@ def after_too_many(limit: Limit, *, sent_s: float, now_s: float) -> Limit:
     90 is what the server admits. The place that a refused request leaves is gone with it, so
     nothing moves up into the same refusal. Only if one that was sent after the last cut is refused,
     with no round of answers in between, was that cut too small: the next is twice as large.
-
-    Args:
-        sent_s: when the request was sent, on the clock of `now_s`.
     """
     if limit.fixed:
         return limit
-    cut, cut_s = 1.0, now_s
-    if sent_s < limit.cut_s:
-        cut_s = limit.cut_s  # no news: it was under way already
-    elif limit.found_top and limit.quiet_steps * CLIMB_EVERY_ROUNDS < 1:
+    cut = 1.0
+    is_news = sent_s >= limit.cut_s  # else it was under way already
+    if is_news and limit.found_top and limit.quiet_steps * CLIMB_EVERY_ROUNDS < 1:
         cut = max(1.0, min(2 * limit.cut, LARGEST_CUT * limit.in_flight))
     return replace(
         limit,
@@ -131,14 +210,14 @@ def after_too_many(limit: Limit, *, sent_s: float, now_s: float) -> Limit:
         found_top=True,
         quiet_steps=0.0,
         refused_at=limit.in_flight,
-        cut=limit.cut if cut_s == limit.cut_s else cut,
-        cut_s=cut_s,
+        cut=cut if is_news else limit.cut,
+        cut_s=now_s if is_news else limit.cut_s,
     )
 
 
 def after_pause(limit: Limit) -> Limit:
     """The limit when nobody may ask for a while: what was being measured is worth nothing."""
-    return limit if limit.window is None else _stay(limit, rounds=limit.window.rounds)
+    return limit if limit.window is None else _stay(limit, limit.window.rounds)
 
 
 def _climb_by_one(limit: Limit) -> Limit:
@@ -146,10 +225,8 @@ def _climb_by_one(limit: Limit) -> Limit:
     steps = 1 / max(CLIMB_EVERY_ROUNDS * limit.in_flight, CLIMB_EVERY_ANSWERS)
     quiet_steps = limit.quiet_steps + steps
     is_far_below = limit.in_flight < limit.refused_at - max(1.0, 0.1 * limit.refused_at)
-    more = 1 / limit.in_flight if is_far_below else steps
-    limit = replace(
-        limit, in_flight=min(float(limit.most), limit.in_flight + more), quiet_steps=quiet_steps
-    )
+    in_flight = limit.in_flight + (1 / limit.in_flight if is_far_below else steps)
+    limit = replace(limit, in_flight=min(float(limit.most), in_flight), quiet_steps=quiet_steps)
     if quiet_steps < QUIET_STEPS:
         return limit
     return _stay(replace(limit, found_top=False, level=limit.in_flight))
@@ -175,7 +252,7 @@ def _stay(limit: Limit, rounds: float = 1.0) -> Limit:
 def _after_measuring(limit: Limit, measured: Measured, now_s: float, cpu_s: float) -> Limit:
     base = limit.base
     if measured.is_busy:
-        return _stay(replace(limit, doubts=False), rounds=limit.patience_rounds)
+        return _stay(replace(limit, doubts=False), limit.patience_rounds)
     if base is None or measured.in_flight <= base.in_flight:
         return _next_level(replace(limit, base=measured))
     brings_more = measured.brings_more_than(base)
@@ -187,22 +264,16 @@ def _after_measuring(limit: Limit, measured: Measured, now_s: float, cpu_s: floa
         return replace(limit, doubts=True, window=Window(skip=0, began_s=now_s, began_cpu_s=cpu_s))
     # The rate may have fallen for another reason (longer answers): never far back at once.
     in_flight = max(base.in_flight, measured.in_flight / 2)
-    patient = replace(
-        limit,
-        in_flight=in_flight,
-        level=in_flight,
-        step=SMALL_STEP,
-        base=None,
-        doubts=False,
-        patience_rounds=min(2 * limit.patience_rounds, LONGEST_PATIENCE_ROUNDS),
-    )
-    return _stay(patient, rounds=limit.patience_rounds)
+    patience = min(2 * limit.patience_rounds, LONGEST_PATIENCE_ROUNDS)
+    back = replace(limit, in_flight=in_flight, level=in_flight, step=SMALL_STEP, base=None,
+                   doubts=False, patience_rounds=patience)  # fmt: skip
+    return _stay(back, limit.patience_rounds)
 
 
 def _next_level(limit: Limit) -> Limit:
     level = min(float(limit.most), max(limit.in_flight * limit.step, limit.in_flight + 1))
     limit = replace(limit, level=level, doubts=False, window=None)
-    return limit if limit.in_flight < level else _stay(limit, rounds=limit.patience_rounds)
+    return limit if limit.in_flight < level else _stay(limit, limit.patience_rounds)
 
 
 class Gate:
@@ -211,24 +282,32 @@ class Gate:
     Args:
         limit: where to start.
         stopping: when set, whoever waits is let go.
+        clock: seconds.
     """
 
-    def __init__(self, limit: Limit, stopping: threading.Event) -> None:
-        self._limit, self._stopping = limit, stopping
-        self._in_flight = self._waiting = 0
+    def __init__(
+        self, limit: Limit, stopping: threading.Event, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._limit, self._stopping, self._clock = limit, stopping, clock
+        self._in_flight = self.waiting = 0  # workers that were let through; that were not
         self._paused_until_s = 0.0
         self._probing = False  # after an outage one request goes ahead of the others
         self._changed = threading.Condition()
+
+    @property
+    def limit(self) -> int:
+        """Requests that may be in flight now."""
+        return self._limit.whole
 
     @contextmanager
     def slot(self) -> Iterator[None]:
         """Waits for a place, and gives it back at the end."""
         with self._changed:
-            self._waiting += 1
+            self.waiting += 1
             while not self._may_pass() and not self._stopping.is_set():
-                left_s = self._paused_until_s - time.monotonic()
+                left_s = self._paused_until_s - self._clock()
                 self._changed.wait(min(max(left_s, 0.01), 1.0) if left_s > 0 else 1.0)
-            self._waiting -= 1
+            self.waiting -= 1
             self._in_flight += 1
         try:
             yield
@@ -238,7 +317,7 @@ class Gate:
                 self._changed.notify()
 
     def _may_pass(self) -> bool:
-        if time.monotonic() < self._paused_until_s:
+        if self._clock() < self._paused_until_s:
             return False
         return self._in_flight < (1 if self._probing else self._limit.whole)
 
@@ -246,9 +325,8 @@ class Gate:
         """The server answered: whatever was wrong is over. From inside the slot."""
         with self._changed:
             before = self._limit.whole
-            was_full = self._in_flight >= before
             self._limit = after_answer(
-                self._limit, sent_s=sent_s, now_s=now_s, was_full=was_full,
+                self._limit, sent_s=sent_s, now_s=now_s, was_full=self._in_flight >= before,
                 cpu_s=time.process_time(),
             )  # fmt: skip
             if self._probing:
@@ -268,19 +346,9 @@ class Gate:
     def pause(self, seconds: float) -> None:
         """Nobody passes for a while; then one goes ahead of the others."""
         with self._changed:
-            self._paused_until_s = max(self._paused_until_s, time.monotonic() + seconds)
+            self._paused_until_s = max(self._paused_until_s, self._clock() + seconds)
             self._probing = True
             self._limit = after_pause(self._limit)
-
-    @property
-    def limit(self) -> int:
-        """Requests that may be in flight now."""
-        return self._limit.whole
-
-    @property
-    def waiting(self) -> int:
-        """Workers that have not been let through."""
-        return self._waiting
 
     def wake(self) -> None:
         """Lets everyone look at `stopping` again."""
