@@ -30,13 +30,12 @@ from utils.engine.ranks.runs import (
     report_failure,
     share_samples,
 )
-from utils.engine.retry_policy import Policy
 from utils.engine.worlds import Worlds
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, problem_report
 from utils.functions.fingerprints import digest
 from utils.functions.prompting import prompt_builder
 from utils.import_utils import resolve
-from utils.inference_tools import Engine, EngineSettings
+from utils.inference_tools import Engine
 from utils.report.build import report_after_run
 from utils.runs.folder import RunFolder, logs_by_age
 from utils.runs.log import AnswerIndex, RunLog
@@ -306,8 +305,7 @@ def check(plan: Plan) -> int:
     for data in plan.data.values():
         print(f"{data.benchmark.name}: {len(data.loaded.samples)} samples, mode {data.mode}")
     samples = [sample for data in plan.data.values() for sample in data.loaded.samples]
-    unreadable = checking.unreadable_pictures(samples)
-    problems = [f"{image}: cannot be decoded: {why}" for image, why in unreadable.items()]
+    problems = checking.unreadable_images(samples)
     pinged = False
     for name, model in plan.models.items():
         print(f'\nmodel "{name}"')
@@ -315,13 +313,7 @@ def check(plan: Plan) -> int:
         folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
         for dataset in plan.data:
             asked = questions_of(plan, name, dataset, folder)
-            report, found = checking.check_questions(
-                model,
-                asked,
-                fresh=plan.options.fresh,
-                keep_failed=plan.options.ignore,
-                retry_refused=plan.options.retry_refused,
-            )
+            report, found = checking.check_questions(model, asked, plan.options)
             if plan.options.ping and not found:
                 scorer = plan.scorer(name, dataset, skip_errors=True)
                 pinged = True
@@ -434,16 +426,6 @@ def infer(
     options = plan.options
     for job in jobs:
         job.first_look = plan.scorer(model.name, job.dataset)
-    settings = EngineSettings(
-        in_flight=options.api_nproc,
-        policy=Policy(options.retry, options.outage_s, options.wait_for_server_s),
-        fresh=options.fresh,
-        keep_failed=options.ignore,
-        retry_refused=options.retry_refused,
-        skip_errors=is_set("SKIP_ERR"),
-        clean_text=plan.secrets.clean_told,
-        on_reason=console.show_reason if options.verbose else None,
-    )
     shown = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
     of_group = None if group is None else GroupProgress(shown, group, model.name)
     progress = of_group or shown
@@ -453,9 +435,10 @@ def infer(
         model.warm_up()
     cost, others_cpu_s = Stopwatch(), 0.0
     try:
-        Engine(model, settings, progress).run(jobs)
+        Engine(model, options, progress, plan.secrets.clean_told).run(jobs)
         if of_group is not None and folder is not None:
-            ask = Engine(model, replace(settings, fresh=False), progress).run
+            stored = replace(options, fresh=False)
+            ask = Engine(model, stored, progress, plan.secrets.clean_told).run
             others_cpu_s = collect(of_group, folder, jobs, ask, fresh=options.fresh)
     finally:
         shown.close()

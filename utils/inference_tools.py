@@ -1,6 +1,6 @@
 """The engine: drives samples through a model and writes every answer to the log.
 
-The calling thread makes the first prompts, in file order, and is the only writer. Workers prepare
+The calling thread makes the prompts, in file order, and is the only writer. Workers prepare
 requests, look them up among the stored answers, query the model, and send what it said into the
 sample's episode, so that a slow world holds up nobody else. No worker ever holds the exit: they are
 daemon threads, and all that counts is in the log before the next thing happens.
@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from utils.config.environment import is_set
+from utils.config.options import Options
 from utils.contracts import (
     Generation,
-    Line,
     ModelWrapper,
     Prepared,
     Prompt,
@@ -30,12 +31,12 @@ from utils.contracts import (
     WorldError,
     turn_key,
 )
-from utils.engine.asking import Asker, Unanswered
+from utils.engine.asking import Asker
 from utils.engine.early_warnings import Watcher
 from utils.engine.gate import Gate, Limit
 from utils.engine.interrupt import two_step_interrupt
 from utils.engine.jobs import Job
-from utils.engine.retry_policy import Policy, may_reuse
+from utils.engine.retry_policy import may_reuse
 from utils.errors import StopRun, UserError
 from utils.runs.log import StoredAnswer
 from utils.runs.records import (
@@ -45,50 +46,21 @@ from utils.runs.records import (
     new_record,
     user_error_fields,
 )
+from utils.scoring import console
 
 SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
 PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """How to ask.
-
-    Attributes:
-        in_flight: how many requests at once; None: as many as the server takes.
-        policy: how patient to be with the server.
-        fresh: ask again what has an answer.
-        keep_failed: do not ask again what failed last time.
-        retry_refused: ask again what the server refused.
-        skip_errors: go on however often a user's function fails.
-        clean_text: removes secrets from what a server said.
-        on_reason: is called for each sample that is asked (data set, line), with the reason.
-    """
-
-    in_flight: int | None
-    policy: Policy
-    fresh: bool = False
-    keep_failed: bool = False
-    retry_refused: bool = False
-    skip_errors: bool = False
-    clean_text: Callable[[str], str] = str
-    on_reason: Callable[[str, Line, str], None] | None = None
-
-
 class Progress(Protocol):
-    """Is told of every finished sample."""
+    """Shows every finished sample."""
 
     def advance(self, status: str, *, reused: bool) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One sample on its way.
-
-    Attributes:
-        prompt: the first one; None for a whole episode, whose worker makes it.
-        world: lent to its episode.
-    """
+    """One sample on its way; without a prompt a whole episode, lent a world if it needs one."""
 
     job: Job
     sample: Sample
@@ -98,25 +70,17 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a worker made of a task or, `is_last` aside, of one turn of it.
-
-    Attributes:
-        record: None: the run stopped before anything came of it.
-        write: False: this log holds the record already.
-        reason: why the sample was asked.
-        stop: why the run cannot go on.
-        settled: set once the record is in the log.
-    """
+    """What a worker made of a task or, if `is_last` is false, of one turn of it."""
 
     task: _Task
-    record: Record | None = None
+    record: Record | None = None  # None: the run stopped before anything came of it
     generation: Generation | None = None
     is_last: bool = True
     reused: bool = False
-    write: bool = True
-    reason: str | None = None
-    stop: StopRun | None = None
-    settled: threading.Event = field(default_factory=threading.Event)
+    is_new: bool = True  # False: this log holds the record already
+    reason: str | None = None  # why the sample was asked
+    stop: StopRun | None = None  # why the run cannot go on
+    settled: threading.Event = field(default_factory=threading.Event)  # the record is in the log
 
 
 class Interrupted(Exception):
@@ -124,19 +88,30 @@ class Interrupted(Exception):
 
 
 class Engine:
-    """Runs jobs of one model, their samples in one queue, so that data sets overlap."""
+    """Runs jobs of one model, their samples in one queue, so that data sets overlap.
 
-    def __init__(self, model: ModelWrapper, settings: EngineSettings, progress: Progress) -> None:
-        self._model, self._settings, self._progress = model, settings, progress
-        limit = Limit.of(model.in_flight(settings.in_flight))
+    Args:
+        options: how many requests at once, how patient to be, what to ask again.
+        clean: removes secrets from what a server said.
+    """
+
+    def __init__(
+        self,
+        model: ModelWrapper,
+        options: Options,
+        progress: Progress,
+        clean: Callable[[str], str] = str,
+    ) -> None:
+        self._model, self._options, self._progress = model, options, progress
+        limit = Limit.of(model.in_flight(options.api_nproc))
         self._workers, self._started = limit.most, 0  # threads: at most, so far
         self._inbox: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._gate = Gate(limit, self._stopping)
-        self._asker = Asker(model, settings.policy, self._gate, self._stopping, settings.clean_text)
+        self._asker = Asker(model, options, self._gate, self._stopping, clean)
         self._under_way = 0  # samples that were handed out and have not come back
-        self._watcher = Watcher(model.name, skip_errors=settings.skip_errors)
+        self._watcher = Watcher(model.name, skip_errors=is_set("SKIP_ERR"))
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Asks everything that has no answer yet; returns when all of it is in the logs.
@@ -146,7 +121,7 @@ class Engine:
             Interrupted: after Ctrl-C; a second one raises KeyboardInterrupt at once.
         """
         worlds = [job.worlds for job in jobs if job.worlds is not None]
-        self._workers += sum(each.places for each in worlds)  # one that acts asks nothing
+        self._workers += sum(each.places for each in worlds)  # who acts in one asks nothing
         with two_step_interrupt(self._stop) as interrupted:
             try:
                 self._start_workers(min(self._workers, self._gate.limit + SPARE_WORKERS))
@@ -201,14 +176,12 @@ class Engine:
     def _keep_what_comes(self) -> None:
         """After a stop: answers that were on their way are paid for, so they are kept."""
         ends_s = time.monotonic() + PATIENCE_AFTER_STOP_S
-        with contextlib.suppress(queue.Empty, StopRun):  # StopRun: the disk is what went wrong
+        with contextlib.suppress(queue.Empty):
             while self._under_way > 0:
                 outcome = self._next_outcome(max(0.0, ends_s - time.monotonic()))
-                if outcome.record is not None and outcome.stop is None:
-                    self._finish(outcome)
-                    if outcome.is_last and not outcome.reused:
-                        self._watcher.see_late(outcome.task.job, outcome.record)
-        with contextlib.suppress(StopRun):
+                with contextlib.suppress(StopRun):
+                    self._settle(outcome)
+        with contextlib.suppress(StopRun):  # the disk is what went wrong
             self._take_back()
 
     def _take_back(self) -> None:
@@ -231,14 +204,12 @@ class Engine:
                     break
                 if sample is None:
                     yield None
-                elif job.fingerprint is None:
-                    task = self._first_turn(job, sample)
-                    if task is not None:
-                        yield task
-                else:
+                elif job.fingerprint is not None:
                     yield from self._whole_episode(job, sample, job.fingerprint(sample))
+                elif (task := self._question(job, sample)) is not None:
+                    yield task
 
-    def _first_turn(self, job: Job, sample: Sample) -> _Task | None:
+    def _question(self, job: Job, sample: Sample) -> _Task | None:
         """The sample with its prompt; None if the prompt function failed."""
         try:
             prompt = next(job.episode(sample))
@@ -249,9 +220,9 @@ class Engine:
         return _Task(job, sample, prompt)
 
     def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
-        """An episode that is stored, or is to be played as soon as there is a world for it."""
+        """An episode that is stored, or is played as soon as there is a world for it."""
         stored = job.answers.find(sample.key, job.trial, fingerprint)
-        if stored is not None and self._may_reuse(stored):
+        if stored is not None and may_reuse(stored.status, self._options):
             self._settle(_reused(_Task(job, sample), stored))
             return
         world = None
@@ -263,30 +234,24 @@ class Engine:
 
     def _settle(self, outcome: _Outcome) -> None:
         """Writes one outcome to the log, and looks at what it means for the others."""
+        job, record, reason = outcome.task.job, outcome.record, outcome.reason
         if outcome.stop is not None:
             raise outcome.stop
-        if outcome.record is None:
-            return
-        self._finish(outcome)
-        if outcome.is_last:
-            job, reason = outcome.task.job, outcome.reason
-            if reason:
-                job.reasons[reason] += 1
-                if self._settings.on_reason is not None:
-                    self._settings.on_reason(job.dataset, outcome.record["line"], reason)
-            self._watcher.see(job, outcome.record, reason, reused=outcome.reused)
-
-    def _finish(self, outcome: _Outcome) -> None:
-        job, record = outcome.task.job, outcome.record
-        assert record is not None
-        if outcome.write:
+        if record is not None and outcome.is_new:
             job.log.append(record)
-        else:
-            named = {name: record[name] for name in ("key", "trial", "fingerprint")}
-            job.log.append({"kind": "reuse", **named})
-        if outcome.is_last:
-            job.reused += outcome.reused
-            self._progress.advance(record["status"], reused=outcome.reused)
+        elif record is not None:
+            job.log.append(
+                {"kind": "reuse", **{n: record[n] for n in ("key", "trial", "fingerprint")}}
+            )
+        if record is None or not outcome.is_last:
+            return
+        if reason:
+            job.reasons[reason] += 1
+            if self._options.verbose:
+                console.show_reason(job.dataset, record["line"], reason)
+        job.reused += outcome.reused
+        self._progress.advance(record["status"], reused=outcome.reused)
+        self._watcher.see(job, record, reason, reused=outcome.reused)
 
     # -- the workers ------------------------------------------------------------------------------
 
@@ -317,62 +282,57 @@ class Engine:
             continue
 
     def _play(self, task: _Task) -> _Outcome:
-        """A whole episode; once more from the beginning if its world fails."""
-        job, key = task.job, task.sample.key
+        """A whole episode; once more from its beginning if the world fails."""
+        job, sample = task.job, task.sample
         assert job.fingerprint is not None
-        fingerprint = job.fingerprint(task.sample)
-        reason = self._reason(job, key, fingerprint, {"settings": fingerprint})
-        for is_second in (False, True):
+        fingerprint = job.fingerprint(sample)
+        reason = self._reason(job, sample.key, fingerprint, {"settings": fingerprint})
+        try:
             try:
                 ended = self._turns(task)
-            except WorldError as error:
-                if not is_second:
-                    continue
-                why = {"class": "world", "message": str(error), "trace": error.trace}
-                ended = _Ended(status=Status.FAILED, error=why)
-            break
+            except WorldError:
+                ended = self._turns(task)
+        except WorldError as error:
+            why = {"class": "world", "message": str(error), "trace": error.trace}
+            ended = {"turns": 0, "returned": None, "status": Status.FAILED, "error": why}
         if ended is None:
             return _Outcome(task)
-        record = episode_record(task.sample, fingerprint=fingerprint, **vars(ended))
+        record = episode_record(sample, fingerprint=fingerprint, **ended)
         return _Outcome(task, record, reason=reason)
 
-    def _turns(self, task: _Task) -> _Ended | None:
-        """Every answer of an episode, logged as it comes; None if the run stopped meanwhile."""
+    def _turns(self, task: _Task) -> dict[str, Any] | None:
+        """Every turn of an episode, logged as it comes; how it ended, None if the run stopped."""
+        ended: dict[str, Any] = {"turns": 0, "returned": None, "status": Status.OK}
         with contextlib.closing(task.job.episode(task.sample, world=task.world)) as episode:
-            turns = 0
             try:
                 prompt = next(episode)
                 while True:
-                    turn = self._answer(task, prompt, turn_key(task.sample.key, turns + 1))
+                    turn = self._answer(task, prompt, turn_key(task.sample.key, ended["turns"] + 1))
                     if turn.record is None:
                         return None
                     self._bring(replace(turn, is_last=False))
                     if turn.generation is None:
-                        return _Ended(turns, None, turn.record["status"], turn.record["error"])
-                    turns += 1
+                        return ended | {name: turn.record[name] for name in ("status", "error")}
+                    ended["turns"] += 1
                     prompt = episode.send(turn.generation)
             except StopIteration as end:
-                return _Ended(turns, end.value)
+                return ended | {"returned": end.value}
             except UserFunctionError as error:
-                return _Ended(turns, None, Status.FAILED, user_error_fields(error))
+                return ended | {"status": Status.FAILED, "error": user_error_fields(error)}
 
     def _answer(self, task: _Task, prompt: Prompt, key: str) -> _Outcome:
         """What the model says to one prompt, or has said before."""
-        job = task.job
+        job, prepared, reason = task.job, None, None
         try:
             prepared = self._model.request(
                 prompt.messages, job.dataset, is_custom_prompt=prompt.is_custom
             )
-        except (UserFunctionError, UserError) as error:
-            return _failed(task, key, None, error)
-        reason = None
-        if job.fingerprint is None:
-            stored = job.answers.find(key, job.trial, prepared.fingerprint)
-            if stored is not None and self._may_reuse(stored):
-                return _reused(task, stored)
-            reason = self._reason(job, key, prepared.fingerprint, prepared.parts)
-        record = new_record(task.sample, key, job.trial, prepared, Status.OK)
-        try:
+            if job.fingerprint is None:
+                stored = job.answers.find(key, job.trial, prepared.fingerprint)
+                if stored is not None and may_reuse(stored.status, self._options):
+                    return _reused(task, stored)
+                reason = self._reason(job, key, prepared.fingerprint, prepared.parts)
+            record = new_record(task.sample, key, job.trial, prepared, Status.OK)
             came = self._asker.ask(prepared)
         except StopRun:
             raise
@@ -380,11 +340,12 @@ class Engine:
             return _failed(task, key, prepared, error, reason)
         if came is None:
             return _Outcome(task)
-        record["attempts"] = came.attempts
-        if isinstance(came, Unanswered):
-            record |= {"status": came.status, "error": call_error_fields(came.error)}
-            return _Outcome(task, record, reason=reason)
+        record |= {"attempts": came.attempts, "status": came.status}
         generation = came.generation
+        if generation is None:
+            assert came.error is not None
+            record["error"] = call_error_fields(came.error)
+            return _Outcome(task, record, reason=reason)
         record |= answer_fields(generation, record["sizes"])
         latency_s = came.latency_s if generation.latency_s is None else generation.latency_s
         record["latency_s"] = round(latency_s, 4)
@@ -395,29 +356,10 @@ class Engine:
         record |= {"status": Status.FAILED, "error": user_error_fields(failure)}
         return _Outcome(task, record, reason=reason)
 
-    def _may_reuse(self, stored: StoredAnswer) -> bool:
-        given = self._settings
-        return may_reuse(
-            stored.status,
-            fresh=given.fresh,
-            keep_failed=given.keep_failed,
-            retry_refused=given.retry_refused,
-        )
-
     def _reason(self, job: Job, key: str, fingerprint: str, parts: Mapping[str, str]) -> str:
-        if self._settings.fresh:
+        if self._options.fresh:
             return "--fresh"
         return job.answers.reason_to_ask(key, job.trial, fingerprint, parts)
-
-
-@dataclass(frozen=True)
-class _Ended:
-    """How an episode ended; the fields of its record."""
-
-    turns: int = 0
-    returned: Any = None
-    status: Status = Status.OK
-    error: dict[str, Any] | None = None
 
 
 def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
@@ -426,8 +368,8 @@ def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
     now = {"line": task.sample.line,
            "sizes": {**before["sizes"], "file": list(task.sample.file_wh)}}  # fmt: skip
     # Each log is whole by itself, so that it can be copied and scored without the others.
-    is_new_here = stored.path != task.job.log.path or any(before[k] != now[k] for k in now)
-    return _Outcome(task, before | now, reused=True, write=is_new_here)
+    is_new = stored.path != task.job.log.path or any(before[k] != now[k] for k in now)
+    return _Outcome(task, before | now, reused=True, is_new=is_new)
 
 
 def _failed(

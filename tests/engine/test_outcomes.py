@@ -1,16 +1,24 @@
 """What follows from a failed attempt: the table of decisions."""
 
 import math
+from pathlib import Path
 
 import pytest
 
+from utils.config.options import Options
 from utils.contracts import CallError
-from utils.engine.retry_policy import Action, History, Policy, decide
+from utils.engine.retry_policy import Action, History, decide
+
+
+def options(**given):
+    """A command line with a config."""
+    return Options(Path("config.json"), **given)
+
 
 NEW, ANSWERED = History(), History(run_has_answers=True)
 AGAIN, PAUSE, STOP = Action.AGAIN, Action.PAUSE, Action.STOP
 REFUSED, FAILED = Action.REFUSED, Action.FAILED
-USUAL = Policy(retries=5)
+USUAL = options(retry=5)
 
 
 def http(status, **facts):
@@ -72,31 +80,31 @@ def test_every_way_to_fail_has_one_outcome(error, before_any_answer, after_an_an
 @pytest.mark.parametrize("retries", [0, 1, 5])
 def test_retries_count_the_attempts_after_the_first(error, retries):
     actions = [
-        decide(error, History(failures=n), Policy(retries=retries)).action
+        decide(error, History(failures=n), options(retry=retries)).action
         for n in range(retries + 1)
     ]
     assert actions == [AGAIN] * retries + [FAILED]
 
 
 def test_a_rate_limit_uses_up_no_retry():
-    decision = decide(http(429), NEW, Policy(retries=0))
+    decision = decide(http(429), NEW, options(retry=0))
     assert (decision.action, decision.counts) == (AGAIN, False)
 
 
 @pytest.mark.parametrize("error", [http(500), http(408), other("connection")], ids=str)
 def test_other_failures_use_up_a_retry(error):
-    assert decide(error, NEW, Policy(retries=1)).counts
+    assert decide(error, NEW, options(retry=1)).counts
 
 
 def test_a_rate_limit_is_not_waited_for_without_end():
     patient = History(rate_limited_s=1e6)
-    assert decide(http(429), patient, Policy(retries=0)).action is FAILED
-    assert decide(http(429), patient, Policy(retries=1)).counts
+    assert decide(http(429), patient, options(retry=0)).action is FAILED
+    assert decide(http(429), patient, options(retry=1)).counts
 
 
 def waits(error, jitter=0.0):
     return [
-        decide(error, History(failures=n), Policy(retries=99), jitter=jitter).wait_s
+        decide(error, History(failures=n), options(retry=99), jitter=jitter).wait_s
         for n in range(12)
     ]
 
@@ -120,12 +128,12 @@ def test_jitter_shortens_a_wait_by_up_to_half(jitter):
 )
 @pytest.mark.parametrize("failures", [0, 3])
 def test_retry_after_is_waited_for_as_it_stands(error, failures):
-    decision = decide(error, History(failures=failures), Policy(retries=9), jitter=0.7)
+    decision = decide(error, History(failures=failures), options(retry=9), jitter=0.7)
     assert (decision.action, decision.wait_s) == (AGAIN, 7.5)
 
 
 def test_a_retry_after_of_zero_means_at_once():
-    assert decide(http(429, retry_after_s=0.0), NEW, Policy(retries=0)).wait_s == 0
+    assert decide(http(429, retry_after_s=0.0), NEW, options(retry=0)).wait_s == 0
 
 
 def test_a_rate_limit_without_retry_after_is_backed_off_from():
@@ -136,7 +144,7 @@ def test_a_rate_limit_without_retry_after_is_backed_off_from():
 
 @pytest.mark.parametrize("failures", [64, 1024, 10_000])
 def test_a_very_patient_user_gets_a_wait_and_no_overflow(failures):
-    decision = decide(http(500), History(failures=failures), Policy(retries=10**6))
+    decision = decide(http(500), History(failures=failures), options(retry=10**6))
     assert decision.action is AGAIN
     assert 0 < decision.wait_s <= 60
 
@@ -148,7 +156,7 @@ def test_a_server_that_asks_for_an_endless_wait_does_not_get_it():
 
 def test_a_decision_depends_on_its_arguments_alone():
     decisions = {
-        decide(http(500), History(failures=2), Policy(retries=5), jitter=0.3) for _ in range(20)
+        decide(http(500), History(failures=2), options(retry=5), jitter=0.3) for _ in range(20)
     }
     assert len(decisions) == 1
 
@@ -165,16 +173,16 @@ def test_a_decision_depends_on_its_arguments_alone():
     ids=["just-gone", "still-gone", "gone-for-good", "loading"],
 )
 def test_a_server_that_is_away_is_waited_for_as_long_as_the_user_says(error, history, action):
-    decision = decide(error, history, Policy(retries=0, outage_s=600, wait_for_server_s=30))
+    decision = decide(error, history, options(retry=0, outage_s=600, wait_for_server_s=30))
     assert decision.action is action
     assert (decision.wait_s > 0) == (action is PAUSE)
 
 
 def test_a_server_that_never_came_stops_the_run_when_the_user_has_waited_enough():
     late = History(run_s=31)
-    policy = Policy(wait_for_server_s=30)
+    policy = options(wait_for_server_s=30)
     assert decide(other("refused_connection"), late, policy).action is STOP
 
 
 def test_a_pause_uses_up_no_retry():
-    assert not decide(other("refused_connection"), ANSWERED, Policy(retries=0)).counts
+    assert not decide(other("refused_connection"), ANSWERED, options(retry=0)).counts

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from utils.config.options import Options
 from utils.contracts import Episode, Generation, Prepared, Prompt, Sample, Sizes, World
 from utils.engine.jobs import Job
-from utils.engine.retry_policy import Policy
 from utils.engine.worlds import Worlds
-from utils.inference_tools import Engine, EngineSettings
+from utils.inference_tools import Engine
 from utils.runs.log import AnswerIndex, RunLog
 
 TURNS = 5
@@ -155,7 +155,7 @@ def run(
             worlds=Worlds(hand.make, worlds),
             fingerprint=lambda sample: f"{settings} {sample.key}",
         )  # fmt: skip
-        given = EngineSettings(in_flight, Policy(retries=0), **more)
+        given = Options(Path("config.json"), api_nproc=in_flight, retry=0, **more)
         Engine(model, given, shown or Shown()).run([job])  # type: ignore[arg-type]
         return job
 

@@ -2,49 +2,38 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from utils.config.options import Options
 from utils.contracts import Abandoned, CallError, Generation, ModelWrapper, Prepared, Status
 from utils.engine.gate import Gate
-from utils.engine.retry_policy import (
-    AWAY_STATUS,
-    Action,
-    History,
-    Policy,
-    decide,
-    is_away,
-    random_jitter,
-)
+from utils.engine.retry_policy import AWAY_STATUS, Action, History, decide, is_away
 from utils.errors import StopRun, printable
 
 LONGEST_ERROR_TEXT = 600  # characters of what a server said
-SILENT_S = 10.0  # without an answer from a server that is away or refuses: then a line says so
+SILENT_S = 10.0  # of a server that is away or rate limits everything: then a line says so
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """There is an answer.
+class Asked:
+    """What came of a request.
 
     Attributes:
+        generation: the answer.
+        error: why there is none: the server refused this request, or every attempt failed.
         attempts: how many it took.
         latency_s: of the attempt that succeeded.
     """
 
-    generation: Generation
-    attempts: int
-    latency_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """There is none: the server refused this request, or every attempt failed."""
-
     status: Status
-    error: CallError
     attempts: int
+    generation: Generation | None = None
+    error: CallError | None = None
+    latency_s: float = 0.0
 
 
 class Asker:
@@ -59,22 +48,21 @@ class Asker:
     def __init__(
         self,
         model: ModelWrapper,
-        policy: Policy,
+        options: Options,
         gate: Gate,
         stopping: threading.Event,
         clean: Callable[[str], str],
     ) -> None:
-        self._model, self._policy, self._gate, self._stopping = model, policy, gate, stopping
+        self._model, self._options, self._gate, self._stopping = model, options, gate, stopping
         self._clean = clean
         self._lock = threading.Lock()
-        self._began_s: float | None = None
         self._answers = 0
-        # Since when there was no answer, by reason.
+        self._began_s: float | None = None
         self._away_since_s: float | None = None
         self._limited_since_s: float | None = None
-        self._has_told = False
+        self._has_reported = False  # that the server is silent
 
-    def ask(self, prepared: Prepared) -> Answered | Unanswered | None:
+    def ask(self, prepared: Prepared) -> Asked | None:
         """Attempts until it is clear what comes of it; None if the run stopped meanwhile.
 
         Raises:
@@ -88,7 +76,8 @@ class Asker:
                 if self._stopping.is_set():
                     return None
                 attempts += 1
-                began_s, answers_before = self._note_start()
+                answers_before, sent_s = self._answers, time.monotonic()
+                self._began_s = self._began_s or sent_s
                 try:
                     generation = self._model.generate(prepared)
                 except Abandoned:
@@ -96,22 +85,23 @@ class Asker:
                 except CallError as error:
                     failure = presentable(error, self._clean)
                     if failure.status_code == 429:
-                        self._gate.too_many(sent_s=began_s, now_s=time.monotonic())
+                        self._gate.too_many(sent_s=sent_s, now_s=time.monotonic())
                 else:
                     now_s = time.monotonic()
-                    self._note_answer(began_s, now_s)
-                    return Answered(generation, attempts, now_s - began_s)
+                    self._note_answer()
+                    self._gate.answered(sent_s=sent_s, now_s=now_s)
+                    return Asked(Status.OK, attempts, generation, latency_s=now_s - sent_s)
             if failure.status_code in AWAY_STATUS:  # no other failure can be about one sample
                 answered_meanwhile |= self._answers > answers_before
             history = self._history(failure, failures, rate_limited_s, answered_meanwhile)
-            decision = decide(failure, history, self._policy, jitter=random_jitter())
+            decision = decide(failure, history, self._options, jitter=random.random())
             if decision.action is Action.STOP:
                 raise StopRun(_stop_text(self._model.name, failure, history))
             if decision.action in (Action.REFUSED, Action.FAILED):
-                return Unanswered(Status(decision.action.value), failure, attempts)
+                return Asked(Status(decision.action.value), attempts, error=failure)
             failures += decision.counts
             if decision.action is Action.PAUSE:
-                self._tell("the server is unreachable", history.away_s, decision.wait_s)
+                self._report_silence("the server is unreachable", history.away_s, decision.wait_s)
                 self._gate.pause(decision.wait_s)
             elif failure.status_code == 429:
                 rate_limited_s += decision.wait_s
@@ -120,20 +110,11 @@ class Asker:
             elif self._stopping.wait(decision.wait_s):
                 return None
 
-    def _note_start(self) -> tuple[float, int]:
-        """The time, and how many answers there are so far."""
-        now_s = time.monotonic()
-        with self._lock:
-            if self._began_s is None:
-                self._began_s = now_s
-            return now_s, self._answers
-
-    def _note_answer(self, sent_s: float, now_s: float) -> None:
+    def _note_answer(self) -> None:
         with self._lock:
             self._answers += 1
             self._away_since_s = self._limited_since_s = None
-            self._has_told = False
-        self._gate.answered(sent_s=sent_s, now_s=now_s)
+            self._has_reported = False
 
     def _history(
         self, error: CallError, failures: int, rate_limited_s: float, answered_meanwhile: bool
@@ -151,31 +132,32 @@ class Asker:
                 rate_limited_s=rate_limited_s,
                 run_has_answers=self._answers > 0,
                 answered_meanwhile=answered_meanwhile,
-                away_s=_since(self._away_since_s, now_s),
-                limited_s=_since(self._limited_since_s, now_s),
-                run_s=_since(self._began_s, now_s),
+                away_s=now_s - (self._away_since_s or now_s),
+                limited_s=now_s - (self._limited_since_s or now_s),
+                run_s=now_s - (self._began_s or now_s),
             )
 
     def _wait_for_rate_limit(self, limited_s: float, wait_s: float) -> bool:
         """Waits, and after a while says for what; True if the run stopped meanwhile."""
-        silent_s = min(max(SILENT_S - limited_s, 0.0), wait_s)
-        answers = self._answers
+        answers, silent_s = self._answers, min(max(SILENT_S - limited_s, 0.0), wait_s)
         if self._stopping.wait(silent_s):
             return True
         if self._answers == answers:
-            self._tell("rate limited by the server", limited_s + silent_s, wait_s - silent_s)
+            self._report_silence(
+                "rate limited by the server", limited_s + silent_s, wait_s - silent_s
+            )
         return self._stopping.wait(wait_s - silent_s)
 
-    def _tell(self, what: str, since_s: float, next_s: float) -> None:
+    def _report_silence(self, what: str, since_s: float, next_s: float) -> None:
         """Once until the next answer."""
         with self._lock:
-            if self._has_told or since_s < SILENT_S:
+            if self._has_reported or since_s < SILENT_S:
                 return
-            self._has_told = True
+            self._has_reported = True
         since = time.strftime("%H:%M:%S", time.localtime(time.time() - since_s))
         print(
-            f"{self._model.name}: {what} since {since}, next try in {next_s:.0f} s; stops after "
-            f"{self._policy.outage_s:.0f} s without an answer (--outage)",
+            f"{self._model.name}: {what} since {since}, next try in {next_s:.0f} s; the run stops "
+            f"after {self._options.outage_s:.0f} s without an answer (--outage)",
             flush=True,
         )
 
@@ -183,18 +165,14 @@ class Asker:
 def presentable(error: CallError, clean: Callable[[str], str]) -> CallError:
     """The error with a text fit for a terminal.
 
-    Cleaned of secrets first and shortened then, so that no half key is left; control characters,
-    which a server may send to move the cursor, are spelt out.
+    It is cleaned of secrets before it is shortened, so that no half key is left, and control
+    characters, by which a server could move the cursor, are spelt out.
     """
     text = clean(str(error))
     if len(text) > LONGEST_ERROR_TEXT:
         text = text[:LONGEST_ERROR_TEXT] + "…"
     error.args = ("\n".join(map(printable, text.split("\n"))),)
     return error
-
-
-def _since(began_s: float | None, now_s: float) -> float:
-    return 0.0 if began_s is None else now_s - began_s
 
 
 def _stop_text(model: str, error: CallError, history: History) -> str:

@@ -1,4 +1,4 @@
-"""`--check`: everything short of a model call."""
+"""`--check`: everything short of a model call; `--ping` makes one."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
+from utils.config.options import Options
 from utils.contracts import (
     CallError,
     Message,
     ModelWrapper,
     Prepared,
     Prompt,
+    Sample,
     Status,
     UserFunctionError,
 )
 from utils.coordinates import shown_wh
+from utils.engine.asking import presentable
 from utils.engine.jobs import Questions
 from utils.engine.retry_policy import may_reuse
 from utils.errors import UserError
@@ -28,124 +30,92 @@ from utils.images import decode_fully
 from utils.runs.records import answer_fields, new_record
 from utils.scoring.scorer import Scorer
 
-THREAD_TRIAL = 4  # samples, and threads
 LONGEST_SHOWN_TEXT = 2000
 
 
-def unreadable_pictures(samples: Sequence[Any]) -> dict[Path, str]:
-    """Pictures whose pixels cannot all be decoded, with the reason."""
+def unreadable_images(samples: Sequence[Sample]) -> list[str]:
+    """Images whose pixels cannot all be decoded, with the reason."""
     from tqdm import tqdm
+
+    def problem(image: Path) -> str | None:
+        try:
+            decode_fully(image)
+        except OSError as error:
+            return f"{image}: cannot be decoded: {error}"
+        return None
 
     images = list(dict.fromkeys(sample.image for sample in samples))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
-        reasons = tqdm(
-            threads.map(_why_unreadable, images), desc="decoding pictures", total=len(images),
-            unit="picture", leave=False, disable=not sys.stderr.isatty(),
-        )  # fmt: skip
-        return {image: why for image, why in zip(images, reasons, strict=True) if why is not None}
-
-
-def _why_unreadable(image: Path) -> str | None:
-    try:
-        decode_fully(image)
-    except OSError as error:
-        return str(error)
-    return None
+        found = tqdm(threads.map(problem, images), "decoding images", len(images), leave=False,
+                     disable=not sys.stderr.isatty())  # fmt: skip
+        return [each for each in found if each is not None]
 
 
 def check_questions(
-    model: ModelWrapper,
-    asked: Questions,
-    *,
-    fresh: bool = False,
-    keep_failed: bool = False,
-    retry_refused: bool = False,
+    model: ModelWrapper, asked: Questions, options: Options
 ) -> tuple[list[str], list[str]]:
-    """Builds every request of a data set without sending any.
-
-    Args:
-        fresh, keep_failed, retry_refused: what of earlier runs would be asked again.
-
-    Returns:
-        What to tell the user, and the problems found.
-    """
-    report: list[str] = []
-    problems: list[str] = []
-    prompts: list[Prompt] = []
-    counts: Counter[str] = Counter()
+    """Builds the first request of every sample without sending any; what to print, and problems."""
+    first: Prompt | None = None
+    reasons: Counter[str] = Counter()
     kept: Counter[Status] = Counter()
-    bytes_out = 0
     errors: Counter[str] = Counter()
+    bytes_out = 0
     for sample in asked.samples:
         try:
-            prompt = next(asked.episode(sample))
-            prepared = model.request(
-                prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom
-            )
+            prompt, prepared = _first_request(model, asked, sample)
+            first = first or prompt
+            stored = asked.answers.find(sample.key, asked.trial, prepared.fingerprint)
+            if stored is not None and may_reuse(stored.status, options):
+                kept[stored.status] += 1
+                continue
+            bytes_out += model.wire_size(prepared)
         except (UserFunctionError, UserError) as error:
             errors[str(error)] += 1
             continue
-        if len(prompts) < THREAD_TRIAL:
-            prompts.append(prompt)
-        stored = asked.answers.find(sample.key, asked.trial, prepared.fingerprint)
-        if stored is not None and may_reuse(
-            stored.status, fresh=fresh, keep_failed=keep_failed, retry_refused=retry_refused
-        ):
-            kept[stored.status] += 1
-            continue
-        reason = "--fresh" if fresh else asked.answers.reason_to_ask(
+        reasons["--fresh" if options.fresh else asked.answers.reason_to_ask(
             sample.key, asked.trial, prepared.fingerprint, prepared.parts
-        )  # fmt: skip
-        try:
-            bytes_out += model.wire_size(prepared)
-        except UserError as error:  # the picture, in the form that the settings ask for
-            errors[str(error)] += 1
-            continue
-        counts[reason] += 1
-    problems += [f"{asked.dataset}: {count} samples: {error}" for error, count in errors.items()]
-    if prompts:
-        report.append(f"{asked.dataset}: the first prompt, pictures elided:")
-        report += [f"  {line}" for line in shown_prompt(prompts[0].messages)]
-        problems += _thread_trial(model, asked, prompts)
-    to_ask = ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "none"
+        )] += 1  # fmt: skip
+    report = []
+    if first is not None:
+        report = [
+            f"{asked.dataset}: the first prompt, images elided:",
+            *shown_prompt(first.messages),
+        ]
+    to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
     megabytes = f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
+    before = f", {kept[Status.FAILED]} failed before" if kept[Status.FAILED] else ""
+    if kept[Status.REFUSED]:
+        before += f", {kept[Status.REFUSED]} refused before (--retry-refused)"
     report.append(
-        f"{asked.dataset}: {counts.total()} requests to send ({to_ask}{megabytes}), "
-        f"{kept[Status.OK]} answers there already"
-        + (f", {kept[Status.FAILED]} failed before" if kept[Status.FAILED] else "")
-        + (f", {kept[Status.REFUSED]} refused before (--retry-refused)"
-           if kept[Status.REFUSED] else "")
-    )  # fmt: skip
-    return report, problems
+        f"{asked.dataset}: {reasons.total()} requests to send ({to_ask}{megabytes}), "
+        f"{kept[Status.OK]} answers there already{before}"
+    )
+    return report, [f"{asked.dataset}: {count} samples: {why}" for why, count in errors.items()]
 
 
 def ping(
     model: ModelWrapper, asked: Questions, scorer: Scorer, clean: Callable[[str], str]
 ) -> tuple[list[str], list[str]]:
-    """Asks the first sample, once, and shows what went out, what came back and how it is read.
+    """Queries the first sample, once; what went out, what came back, how it is read; problems.
 
     Args:
         clean: removes secrets from what a server says of itself.
-
-    Returns:
-        What to tell the user, and the problems found.
     """
+    where = f"{asked.dataset}: ping"
     if not asked.samples:
         return [], [f"{asked.dataset}: there is no sample to ask"]
-    sample = asked.samples[0]
-    began_s = time.monotonic()
+    sample, began_s = asked.samples[0], time.monotonic()
     try:
-        prompt = next(asked.episode(sample))
-        prepared = model.request(prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom)
+        _, prepared = _first_request(model, asked, sample)
         generation = model.generate(prepared)
     except CallError as error:
-        came = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
-        return came, [f"{asked.dataset}: ping: {_shortened(clean(str(error)))}"]
+        reply = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
+        return reply, [f"{where}: {presentable(error, clean)}"]
     except (UserFunctionError, UserError) as error:
-        return [], [f"{asked.dataset}: ping: {error}"]
+        return [], [f"{where}: {error}"]
+    shown = f"  reply: {_shortened(repr(generation.text))}"
     if generation.postprocess_error:
-        came = [f"  reply: {_shortened(repr(generation.text))}"]
-        return came, [f"{asked.dataset}: ping: {generation.postprocess_error}"]
+        return [shown], [f"{where}: {generation.postprocess_error}"]
     record = new_record(sample, sample.key, asked.trial, prepared, Status.OK)
     record |= answer_fields(generation, record["sizes"])
     scored = scorer.judge(record)  # as the run will judge it
@@ -155,53 +125,41 @@ def ping(
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
     report = [
         f"{asked.dataset}: asked {model.name} one question ({took})",
-        f"  picture: file {shown_wh(sizes['file'])}, sent {shown_wh(sizes['sent'])}, "
+        f"  image: file {shown_wh(sizes['file'])}, sent {shown_wh(sizes['sent'])}, "
         f"seen by the model {shown_wh(sizes['seen'])}",
         f"  tokens: {dict(generation.usage) or 'unknown'}",
-        *([f"  reasoning: {_shortened(repr(generation.reasoning))}"]
-          if generation.reasoning else []),
-        f"  reply: {_shortened(repr(generation.text))}",
-        f"  read as: {read_as}, wanted: {wanted}, verdict: {scored.judgement.verdict or 'spoilt'}",
-    ]  # fmt: skip
+    ]
+    if generation.reasoning:
+        report.append(f"  reasoning: {_shortened(repr(generation.reasoning))}")
+    verdict = scored.judgement.verdict or "postprocessing failed"
+    report += [shown, f"  read as: {read_as}, wanted: {wanted}, verdict: {verdict}"]
     if scorer.counts["spent"]:
         report.append("  the model used all its tokens before it answered; raise max_tokens")
     return report + [f"  {kind}" for kind in scorer.errors], []
 
 
 def shown_prompt(messages: Sequence[Message]) -> list[str]:
-    """A prompt for people; pictures by their file name only."""
+    """A prompt for people; images by their file name only."""
     lines = []
     for message in messages:
         if message["type"] == "image":
-            lines.append(f"[{message['role']}, picture] {Path(message['value']).name}")
+            lines.append(f"  [{message['role']}, image] {Path(message['value']).name}")
             continue
         first, *rest = _shortened(message["value"]).split("\n")
-        lines.append(f"[{message['role']}, {message['type']}] {first}")
-        lines += [f"    {line}" for line in rest]
+        lines.append(f"  [{message['role']}, {message['type']}] {first}")
+        lines += [f"      {line}" for line in rest]
     return lines
+
+
+def _first_request(
+    model: ModelWrapper, asked: Questions, sample: Sample
+) -> tuple[Prompt, Prepared]:
+    prompt = next(asked.episode(sample))
+    request = model.request(prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom)
+    return prompt, request
 
 
 def _shortened(text: str) -> str:
     if len(text) <= LONGEST_SHOWN_TEXT:
         return text
     return text[:LONGEST_SHOWN_TEXT] + f"… ({len(text)} characters)"
-
-
-def _thread_trial(model: ModelWrapper, asked: Questions, prompts: Sequence[Prompt]) -> list[str]:
-    """The user's functions one by one and in threads: the requests must be equal."""
-
-    def prepared(prompt: Prompt) -> Prepared:
-        return model.request(prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom)
-
-    try:
-        one_by_one = [prepared(prompt).fingerprint for prompt in prompts]
-        with concurrent.futures.ThreadPoolExecutor(THREAD_TRIAL) as pool:
-            together = [request.fingerprint for request in pool.map(prepared, prompts)]
-    except (UserFunctionError, UserError) as error:
-        return [f"{asked.dataset}: a function that worked once failed the second time: {error}"]
-    if one_by_one == together:
-        return []
-    return [
-        f"{asked.dataset}: the preprocess function builds other requests when it runs in several "
-        "threads; it must not keep state between calls"
-    ]

@@ -38,17 +38,12 @@ TELLING_ERRORS = 2.5  # a growth in flight must be so many errors wide to be jud
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Answers per second with so many requests in flight.
-
-    Attributes:
-        error: of the rate, relative (one sigma).
-        is_busy: whether this process had nothing left to give, whatever the server could do.
-    """
+    """Answers per second with so many requests in flight."""
 
     in_flight: float
     per_s: float
-    error: float
-    is_busy: bool = False
+    error: float  # of the rate, relative (one sigma)
+    is_busy: bool = False  # this process had nothing left to give, whatever the server could do
 
     def brings_more_than(self, lower: Measured) -> bool | None:
         """Whether the step up from `lower` was worth while; None: too noisy to say no."""
@@ -61,25 +56,17 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of answers at one limit, while it lasts.
+    """A stretch of answers at one limit, while it lasts."""
 
-    Attributes:
-        skip: answers still to be passed over: they come from before the limit was reached.
-        rounds, lasts_s: how many rounds of answers and how long it lasts at least.
-        began_s, began_cpu_s: when the last of the skipped answers came, and the CPU time until then.
-        answers: how many came since; `starved` of them while fewer were in flight than allowed.
-        latency_s, latency_s2: sums of their latencies, and of the squares.
-    """
-
-    skip: float
-    rounds: float = 1.0
-    lasts_s: float = SHORTEST_S
-    began_s: float = 0.0
+    skip: float  # answers still to be passed over: they come from before the limit was reached
+    rounds: float = 1.0  # of answers that it lasts at least
+    lasts_s: float = SHORTEST_S  # at least
+    began_s: float = 0.0  # when the last of the skipped answers came
     began_cpu_s: float = 0.0
-    answers: int = 0
-    starved: int = 0
-    latency_s: float = 0.0
-    latency_s2: float = 0.0
+    answers: int = 0  # since then
+    starved: int = 0  # of these: while fewer were in flight than allowed
+    latency_s: float = 0.0  # sum
+    latency_s2: float = 0.0  # sum of the squares
 
     def after_answer(self, *, sent_s: float, now_s: float, cpu_s: float, was_full: bool) -> Window:
         """The window with one answer more."""
@@ -114,38 +101,22 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """State of the controller.
+    """State of the controller."""
 
-    Attributes:
-        in_flight: how many requests may be in flight; fractions accumulate.
-        most: it never climbs higher.
-        fixed: a number that the user gave; nothing changes it.
-        level: where it climbs to, one more for each answer, before it measures.
-        step: factor from this level to the next.
-        window: what is being measured at the level; None: not there yet.
-        base: the best lower level, as measured.
-        doubts: whether the measurement before this one found no gain either.
-        patience_rounds: how long to stay at a good level before the next try.
-        found_top: whether the server said "too many" and has not been quiet for long since.
-        quiet_steps: how many times it could have climbed by one since.
-        refused_at: what was in flight when it last said so.
-        cut, cut_s: how much the latest 429 took off that was news, and when.
-    """
-
-    in_flight: float
-    most: int
-    fixed: bool = False
-    level: float = FIRST_LEVEL
-    step: float = STEP
-    window: Window | None = None
-    base: Measured | None = None
-    doubts: bool = False
-    patience_rounds: float = FIRST_PATIENCE_ROUNDS
-    found_top: bool = False
-    quiet_steps: float = 0.0
-    refused_at: float = 0.0
-    cut: float = 0.0
-    cut_s: float = float("-inf")
+    in_flight: float  # requests that may be in flight; fractions accumulate
+    most: int  # it never climbs higher
+    fixed: bool = False  # a number that the user gave; nothing changes it
+    level: float = FIRST_LEVEL  # where it climbs to, one more for each answer, before it measures
+    step: float = STEP  # factor from this level to the next
+    window: Window | None = None  # what is being measured at the level; None: not there yet
+    base: Measured | None = None  # the best lower level
+    doubts: bool = False  # the measurement before this one found no gain either
+    patience_rounds: float = FIRST_PATIENCE_ROUNDS  # at a good level, before the next try
+    found_top: bool = False  # the server said "too many" and has not been quiet for long since
+    quiet_steps: float = 0.0  # how many times it could have climbed by one since
+    refused_at: float = 0.0  # what was in flight when it last said so
+    cut: float = 0.0  # how much the latest 429 that was news took off
+    cut_s: float = float("-inf")  # when
 
     @classmethod
     def of(cls, wanted: int | None) -> Limit:

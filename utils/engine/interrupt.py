@@ -1,4 +1,4 @@
-"""Ctrl-C in two steps; being told to end counts as Ctrl-C."""
+"""Ctrl-C in two steps; SIGTERM counts as Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,17 +16,12 @@ GENERATING = "generating"
 """Name of threads that may be inside native code of a model when the program ends."""
 
 PATIENCE_S = 8.0  # for what is in flight, after SIGTERM: who sends that, sends SIGKILL soon after
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def end_like_ctrl_c() -> None:
     """From now on SIGTERM raises KeyboardInterrupt: logs are closed, children stopped."""
-
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
     with contextlib.suppress(ValueError):  # not the main thread: that is the caller's business
-        signal.signal(signal.SIGTERM, handle)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def leave(code: int) -> NoReturn:
@@ -49,10 +44,8 @@ def two_step_interrupt(on_first: Callable[[], None]) -> Iterator[list[bool]]:
     SIGTERM is Ctrl-C, and Ctrl-C once more after a few seconds.
     """
     pressed: list[bool] = []
-    main_thread = threading.get_ident()
-    second = threading.Timer(
-        PATIENCE_S, lambda: signal.pthread_kill(main_thread, signal.SIGINT)
-    )  # to this thread, or it would go on waiting
+    here = threading.get_ident()  # a signal to another thread would leave this one waiting
+    second = threading.Timer(PATIENCE_S, lambda: signal.pthread_kill(here, signal.SIGINT))
     second.daemon = True
 
     def handle(number: int, _frame: FrameType | None) -> None:
@@ -62,18 +55,13 @@ def two_step_interrupt(on_first: Callable[[], None]) -> Iterator[list[bool]]:
         on_first()
         if number == signal.SIGTERM:
             second.start()
-            print(f"\nTold to end: stopping within {PATIENCE_S:.0f} s.", flush=True)
+            print(f"\nSIGTERM: stopping within {PATIENCE_S:.0f} s.", flush=True)
         else:
             print("\nStopping after what is in flight; Ctrl-C again stops now.", flush=True)
 
-    try:
-        before = {number: signal.signal(number, handle) for number in SIGNALS}
-    except ValueError:  # not the main thread: the caller has its own way to stop
+    with contextlib.ExitStack() as before:
+        before.callback(second.cancel)
+        with contextlib.suppress(ValueError):  # not the main thread: the caller has his own way
+            for number in (signal.SIGINT, signal.SIGTERM):
+                before.callback(signal.signal, number, signal.signal(number, handle))
         yield pressed
-        return
-    try:
-        yield pressed
-    finally:
-        second.cancel()
-        for number, handler in before.items():
-            signal.signal(number, handler)

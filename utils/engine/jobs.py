@@ -19,11 +19,10 @@ class Questions:
     """The samples of one data set, how they are asked, and what was answered before.
 
     Attributes:
-        episode: sample → generator of prompts that is sent the generations; with `worlds` it is
-            given one of them as `world`.
-        worlds: where the episodes act; None: they only ask.
+        episode: sample → generator of prompts that is sent the generations; where there are
+            `worlds` it is lent one of them as `world`.
         fingerprint: of a whole episode (task and settings), where no single answer can be reused;
-            None: answers are reused one by one.
+            None: each sample has one prompt, whose answer can.
     """
 
     dataset: str
@@ -36,7 +35,7 @@ class Questions:
 
     @property
     def has_new_samples(self) -> bool:
-        """Whether some sample was never asked, whatever has changed since about the others."""
+        """Whether some sample was never asked, whatever has changed about the others since."""
         return any(not self.answers.knows(sample.key, self.trial) for sample in self.samples)
 
 

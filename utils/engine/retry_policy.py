@@ -1,19 +1,12 @@
-"""What follows from a failed attempt: one pure decision, made in one place.
-
-again     the same request once more, after a wait
-pause     the server is away: nobody asks for a while, then the same request once more
-refused   the server will not answer this request; the others go on
-failed    no answer for this sample; the next run asks again
-stop      nothing will work (wrong key, no credit, no server): the run ends, all is kept
-"""
+"""What follows from a failed attempt: one pure decision, made in one place."""
 
 from __future__ import annotations
 
 import math
-import random
 from dataclasses import dataclass
 from enum import StrEnum
 
+from utils.config.options import Options
 from utils.contracts import CallError, Status
 
 FIRST_WAIT_S = 0.5
@@ -23,7 +16,7 @@ LONGEST_RATE_LIMITED_S = 900.0  # of one sample, all its 429 together
 REFUSED_STATUS = frozenset({400, 413, 422})
 TRANSIENT_STATUS = frozenset({408, 409, 429})
 FATAL_STATUS = frozenset({401, 402})
-# Wrong model or path, a redirect (not followed), or something about one sample.
+# Wrong model or path, a redirect (none is followed), or something about one sample.
 MISPLACED_STATUS = frozenset({301, 302, 303, 307, 308, 403, 404})
 REFUSED_KINDS = frozenset({"content_filter", "refusal"})
 AWAY_STATUS = frozenset({502, 503})
@@ -33,27 +26,11 @@ AWAY_KINDS = frozenset({"dns", "refused_connection"})
 class Action(StrEnum):
     """What to do after an attempt that gave no answer."""
 
-    AGAIN = "again"
-    PAUSE = "pause"
-    REFUSED = "refused"
-    FAILED = "failed"
-    STOP = "stop"
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """How patient a run is.
-
-    Attributes:
-        retries: attempts after the first that a sample may use up.
-        outage_s: how long a server that has answered before may be away, and how long any server
-            may answer 429 alone.
-        wait_for_server_s: how long a server that has answered nothing yet may be away.
-    """
-
-    retries: int = 5
-    outage_s: float = 900.0
-    wait_for_server_s: float = 0.0
+    AGAIN = "again"  # the same request once more, after a wait
+    PAUSE = "pause"  # the server is away: nobody asks for a while, then the same request once more
+    REFUSED = "refused"  # the server will not answer this request; the others go on
+    FAILED = "failed"  # no answer for this sample; the next run asks again
+    STOP = "stop"  # nothing will work: the run ends, all is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +66,9 @@ class Decision:
     counts: bool = True
 
 
-def decide(error: CallError, history: History, policy: Policy, *, jitter: float = 0.0) -> Decision:
+def decide(
+    error: CallError, history: History, options: Options, *, jitter: float = 0.0
+) -> Decision:
     """What follows from `error`.
 
     Args:
@@ -98,10 +77,10 @@ def decide(error: CallError, history: History, policy: Policy, *, jitter: float 
     status = error.status_code
     if status in FATAL_STATUS or error.code == "insufficient_quota":
         return Decision(Action.STOP)
-    if status == 429 and history.limited_s > policy.outage_s:
+    if status == 429 and history.limited_s > options.outage_s:
         return Decision(Action.STOP)
     if is_away(error) and not history.answered_meanwhile:
-        patient = _while_away(error, history, policy)
+        patient = _while_away(error, history, options)
         if patient is not None:
             return patient
     if status in MISPLACED_STATUS:
@@ -114,24 +93,20 @@ def decide(error: CallError, history: History, policy: Policy, *, jitter: float 
         return Decision(Action.FAILED)
     wait_s = _wait_s(error, history, jitter)
     if status == 429 and history.rate_limited_s < LONGEST_RATE_LIMITED_S:
-        wait_s = min(wait_s, max(policy.outage_s - history.limited_s, FIRST_WAIT_S))
-        return Decision(Action.AGAIN, wait_s, counts=False)
-    if history.failures < policy.retries:
+        left_s = max(options.outage_s - history.limited_s, FIRST_WAIT_S)
+        return Decision(Action.AGAIN, min(wait_s, left_s), counts=False)
+    if history.failures < options.retry:
         return Decision(Action.AGAIN, wait_s)
     return Decision(Action.FAILED)
 
 
-def may_reuse(status: Status, *, fresh: bool, keep_failed: bool, retry_refused: bool) -> bool:
-    """Whether what is stored of a sample stands, or is asked again.
-
-    Args:
-        fresh, keep_failed, retry_refused: as in `utils.inference_tools.EngineSettings`.
-    """
-    if fresh:
+def may_reuse(status: Status, options: Options) -> bool:
+    """Whether what is stored of a sample stands, or is asked again."""
+    if options.fresh:
         return False
     if status is Status.REFUSED:
-        return not retry_refused
-    return status is not Status.FAILED or keep_failed
+        return not options.retry_refused
+    return status is not Status.FAILED or options.ignore
 
 
 def is_away(error: CallError) -> bool:
@@ -139,17 +114,17 @@ def is_away(error: CallError) -> bool:
     return error.status_code in AWAY_STATUS or error.kind in AWAY_KINDS
 
 
-def _while_away(error: CallError, history: History, policy: Policy) -> Decision | None:
+def _while_away(error: CallError, history: History, options: Options) -> Decision | None:
     """Waits for the server, or gives it up; None: treat it as any other failure.
 
-    Only where nobody is answered: a 502 or 503 beside answers is about one sample, a picture too
+    Only where nobody is answered: a 502 or 503 beside answers is about one sample, an image too
     large for a gateway, say.
     """
     if not history.run_has_answers:
-        if history.run_s < policy.wait_for_server_s:
+        if history.run_s < options.wait_for_server_s:
             return Decision(Action.PAUSE, _asked_for(error.retry_after_s) or 2.0, counts=False)
         return Decision(Action.STOP) if error.kind in AWAY_KINDS else None
-    if history.away_s >= policy.outage_s:
+    if history.away_s >= options.outage_s:
         return Decision(Action.STOP)
     patience_s = min(max(history.away_s / 2, 1.0), LONGEST_WAIT_S)
     return Decision(Action.PAUSE, _asked_for(error.retry_after_s) or patience_s, counts=False)
@@ -169,8 +144,3 @@ def _wait_s(error: CallError, history: History, jitter: float) -> float:
     # Rate limits use up no retry, so what doubles is the time already waited for them.
     patience_s: float = min(max(doubled, history.rate_limited_s), LONGEST_WAIT_S)
     return patience_s * (1 - jitter / 2)
-
-
-def random_jitter() -> float:
-    """Jitter for `decide`."""
-    return random.random()
