@@ -28,7 +28,7 @@ def test_a_ping_shows_what_went_out_what_came_back_and_how_it_is_read(tmp_path, 
         run = evaluate("--config", config, "--check", "--ping", cwd=tmp_path, env=data)
 
     assert (run.code, len(server.requests)) == (0, 2)
-    assert "picture: file 640x360, sent 640x360, seen by the model unknown" in run.stdout
+    assert "image: file 640x360, sent 640x360, seen by the model unknown" in run.stdout
     assert "read as: B, wanted: B, verdict: hit" in run.stdout
     assert "read as: [0.2, 0.15], wanted: [0.1, 0.1, 0.3, 0.2], verdict: hit" in run.stdout
 

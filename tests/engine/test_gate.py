@@ -9,11 +9,9 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import pytest
 
-from utils.engine import gate as concurrency
 from utils.engine.gate import (
     CLIMB_EVERY_ANSWERS,
     CLIMB_EVERY_ROUNDS,
@@ -21,11 +19,12 @@ from utils.engine.gate import (
     MOST_IN_FLIGHT,
     Gate,
     Limit,
+    Measured,
+    Window,
     after_answer,
     after_pause,
     after_too_many,
 )
-from utils.engine.throughput import Measured, Window
 
 # ---- the controller ------------------------------------------------------------------------------
 
@@ -295,7 +294,7 @@ class Clock:
         self._looks = Counter()
         self._changed = threading.Condition()
 
-    def monotonic(self):
+    def __call__(self):
         with self._changed:
             self._looks[threading.get_ident()] += 1
             self._changed.notify_all()
@@ -352,11 +351,8 @@ class Crowd:
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    ours = Clock()
-    clock = SimpleNamespace(monotonic=ours.monotonic, process_time=lambda: 0.0)
-    monkeypatch.setattr(concurrency, "time", clock)
-    return ours
+def clock():
+    return Clock()
 
 
 def test_never_more_in_flight_than_the_limit():
@@ -384,7 +380,7 @@ def test_an_answer_of_a_full_house_lets_one_more_in():
 
 
 def test_the_place_of_a_request_too_many_is_gone(clock):
-    gate = Gate(Limit(4, 8), threading.Event())
+    gate = Gate(Limit(4, 8), threading.Event(), clock)
     crowd = Crowd(gate, 6)
     crowd.wait_for_entries(4)
     gate.too_many(**NEXT_ANSWER)
@@ -397,7 +393,7 @@ def test_the_place_of_a_request_too_many_is_gone(clock):
 
 
 def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others(clock):
-    gate = Gate(Limit.of(3), threading.Event())
+    gate = Gate(Limit.of(3), threading.Event(), clock)
     gate.pause(10)
     crowd = Crowd(gate, 5)
     clock.wait_for_refused(5)
@@ -419,7 +415,7 @@ def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others(clock):
 
 
 def test_without_an_answer_they_go_one_at_a_time(clock):
-    gate = Gate(Limit.of(3), threading.Event())
+    gate = Gate(Limit.of(3), threading.Event(), clock)
     gate.pause(10)
     clock.now_s = 10.5
     crowd = Crowd(gate, 4)
@@ -431,7 +427,7 @@ def test_without_an_answer_they_go_one_at_a_time(clock):
 
 
 def test_a_shorter_pause_does_not_end_a_longer_one(clock):
-    gate = Gate(Limit.of(3), threading.Event())
+    gate = Gate(Limit.of(3), threading.Event(), clock)
     gate.pause(10)
     gate.pause(1)
     clock.now_s = 5.0
@@ -448,7 +444,7 @@ def test_a_shorter_pause_does_not_end_a_longer_one(clock):
 @pytest.mark.parametrize("paused", [False, True], ids=["full", "paused"])
 def test_stopping_releases_everybody(paused, clock):
     stopping = threading.Event()
-    gate = Gate(Limit.of(1), stopping)
+    gate = Gate(Limit.of(1), stopping, clock)
     holder = Crowd(gate, 1)
     holder.wait_for_entries(1)
     if paused:
