@@ -29,7 +29,6 @@ from benchmarks.circular import Circular
 from benchmarks.data_set import DataSet
 from models import build_model
 from models.wrappers.local import checkpoint
-from utils import PROJECT
 from utils.config.environment import WithStandIns, load_dotenv_files, odd_settings
 from utils.config.options import Options, parse_arguments, unknown_names
 from utils.config.read import (
@@ -68,7 +67,6 @@ from utils.runs.finished import (
     results_written,
 )
 from utils.runs.folder import (
-    RunFolder,
     name_collisions,
     work_dir_problems,
 )
@@ -253,8 +251,6 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
                 problems += error.problems
             else:
                 problems += data[name].nothing_to_ask()
-    for name in models:
-        problems += RunFolder.for_today(options.work_dir, name, PROJECT).owner_problems(data)
     if options.strict:
         problems += [bad for name in data for bad in data[name].bad_samples]
     if problems or reading.config is None:

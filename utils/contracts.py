@@ -371,6 +371,14 @@ class ModelWrapper(Protocol):
         """
         ...
 
+    def settings_digest(self) -> str:
+        """Hash of all that decides about answers but the messages; whole runs are compared by it.
+
+        Raises:
+            UserError: the checkpoint cannot be read.
+        """
+        ...
+
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:

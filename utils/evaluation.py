@@ -38,11 +38,11 @@ from utils.import_utils import resolve
 from utils.inference_tools import Engine
 from utils.report.build import report_after_run
 from utils.runs.folder import RunFolder, logs_by_age
-from utils.runs.log import AnswerIndex, RunLog
+from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 from utils.runs.manifest import write_manifests
-from utils.runs.provenance import Stopwatch, inputs_of, made_with
+from utils.runs.provenance import Stopwatch, Wanted, git_state, made_with, wanted_of
 from utils.runs.records import end_record, run_record
-from utils.runs.view import LogView, log_with_all
+from utils.runs.view import LogView, holds_all
 from utils.scoring import console
 from utils.scoring.scorer import Scorer
 from utils.scoring.write import ScoringTask, score_data_set, write_predictions
@@ -143,7 +143,8 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
                 came = evaluate_model(plan, name, group if name in shared else None)
             except UserError as error:
                 plan.stop(error.problems)
-                folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
+                logs = logs_by_age(plan.options.work_dir, name)
+                folder = RunFolder(name, logs[0][0].parent) if logs else None
                 came = [Done("", folder, SOME_FAILED, tuple(error.problems))]
             finally:
                 model.close()
@@ -206,17 +207,19 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
 
 
 def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
-    folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
-    print(f'\nmodel "{name}" → {folder.path}')
+    wanted, folder, why = experiment_of(plan, name)
+    print(f'\nmodel "{name}" → {folder.path}' + (f" ({why})" if why else ""))
     with ExitStack() as held:
         if group is not None:
             held.enter_context(leading(group, name))
-        jobs = []
+        opened = []
         for dataset in plan.data:
             log = RunLog(folder.log(dataset), clean=plan.secrets.clean_object)
             held.enter_context(closing(log))
             adopt(folder, dataset, log)
-            jobs.append(open_job(plan, name, dataset, folder, log))
+            opened.append((questions_of(plan, name, dataset, folder), log))
+        seq = 1 + max(folder.newest_seq(), *(asked.answers.newest for asked, _ in opened))
+        jobs = [open_job(plan, name, *each, wanted[each[0].dataset], seq) for each in opened]
         if group is not None:
             begin(group, folder, jobs, _batch(plan, name))
         infer(plan, plan.models[name], jobs, group, folder)
@@ -238,15 +241,16 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
         why = f'model "{name}", {dataset}: no log under {options.work_dir}; run --mode infer'
         plan.stop([why])
         return Done(dataset, None, SOME_FAILED, (why,))
-    path, _ = logs[0]
+    path, runs = logs[0]
     folder, least = RunFolder(name, path.parent), DONE
-    whole = log_with_all(logs, plan.data[dataset].mode, options.limit)
-    if whole is not None and whole != path:
+    is_wanted = partial(holds_all, mode=plan.data[dataset].mode, limit=options.limit)
+    whole = [log.parent.name for log, held in logs if is_wanted(held)]
+    if whole and not is_wanted(runs):
         least = SOME_FAILED
         print(
             f"{dataset}: the newest log, in {path.parent.name}, holds a part of what is asked "
-            f"for, and {whole.parent.name} all of it. The same command without --mode eval takes "
-            "those answers over"
+            f"for, and {whole[0]} all of it. Start the command of that run again, without --mode "
+            "eval, to make it the newest; it repeats no requests"
         )
     try:
         log = RunLog(path)  # keeps others from writing while files are made
@@ -310,7 +314,7 @@ def check(plan: Plan) -> int:
     for name, model in plan.models.items():
         print(f'\nmodel "{name}"')
         print("".join(f"{note}\n" for note in model.notes_before()), end="")
-        folder = RunFolder.for_today(plan.options.work_dir, name, PROJECT)
+        _, folder, _ = experiment_of(plan, name)
         for dataset in plan.data:
             asked = questions_of(plan, name, dataset, folder)
             report, found = checking.check_questions(model, asked, plan.options)
@@ -375,29 +379,50 @@ def _of_episode(settings: Mapping[str, Any], sample: Sample) -> str:
     return digest([settings, sample.key, sample.line])
 
 
-def open_job(plan: Plan, name: str, dataset: str, folder: RunFolder, log: RunLog) -> Job:
+def experiment_of(plan: Plan, name: str) -> tuple[dict[str, Wanted], RunFolder, str | None]:
+    """What a model's run asks of each data set, where it goes on or begins, and why there.
+
+    Raises:
+        UserError: checkpoint or annotations cannot be read, or the folder is another model's.
+    """
+    entry, settings = plan.config.model[name], plan.models[name].settings_digest()
+    wanted = {
+        dataset: wanted_of(
+            data,
+            limit=plan.options.limit,
+            settings=settings,
+            system_prompt=entry.kwargs.get("system_prompt"),
+            prompt_function=_prompt_function(entry, name, dataset),
+        )
+        for dataset, data in plan.data.items()
+    }
+    commit = git_state(PROJECT)["commit"]
+    return wanted, *RunFolder.of_experiment(plan.options.work_dir, name, commit, wanted)
+
+
+def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wanted, seq: int) -> Job:
     """Opens a run in its log."""
-    asked, data = questions_of(plan, name, dataset, folder), plan.data[dataset]
-    samples = data.loaded.samples[: plan.options.limit]
-    inputs = inputs_of(data.benchmark.annotation_file, samples)
+    data = plan.data[asked.dataset]
+    for note in asked.answers.notes:
+        print(f"warning: {note}")
     record = run_record(
-        seq=0,
+        seq=seq,
         model=name,
-        dataset=dataset,
-        mode=data.mode,
-        limit=plan.options.limit,
-        samples=[sample.key for sample in samples],
+        dataset=asked.dataset,
+        mode=wanted.mode,
+        limit=wanted.limit,
+        samples=[sample.key for sample in data.loaded.samples[: wanted.limit]],
         bad=[str(bad) for bad in data.loaded.bad],
-        asking={},
+        asking=wanted.asking,
         made_with=made_with(
             config=plan.dump,
             config_file=plan.config.path,
             arguments=plan.options.arguments,
-            inputs=inputs,
+            inputs=wanted.inputs,
         ),
     )
     log.append(record)
-    return Job(**vars(asked), log=log, run=record["started_at"])
+    return Job(**vars(asked), log=log, run=LoggedRun(record, {}))
 
 
 def _batch(plan: Plan, name: str) -> int:

@@ -239,10 +239,6 @@ class Engine:
             raise outcome.stop
         if record is not None and outcome.is_new:
             job.log.append(record)
-        elif record is not None:
-            job.log.append(
-                {"kind": "reuse", **{n: record[n] for n in ("key", "trial", "fingerprint")}}
-            )
         if record is None or not outcome.is_last:
             return
         if reason:
@@ -368,7 +364,10 @@ def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
     now = {"line": task.sample.line,
            "sizes": {**before["sizes"], "file": list(task.sample.file_wh)}}  # fmt: skip
     # Each log is whole by itself, so that it can be copied and scored without the others.
-    is_new = stored.path != task.job.log.path or any(before[k] != now[k] for k in now)
+    job = task.job
+    is_new = any(before[k] != now[k] for k in now) or not job.answers.stands_in(
+        job.log.path, job.run.asking, before["key"], job.trial, stored.fingerprint
+    )
     return _Outcome(task, before | now, reused=True, is_new=is_new)
 
 

@@ -77,6 +77,10 @@ class CustomModelWrapper(WrapperDefaults):
         """`problems` has built the object already; with `--mode eval` it is not needed."""
         self._built()
 
+    def settings_digest(self) -> str:
+        """Hash of the class's code and settings."""
+        return self._settings
+
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:

@@ -581,5 +581,5 @@ def test_a_folder_that_holds_another_models_results_is_not_written_into(stage):
     result = stage.evaluate({mapped: API}, data={L2: {"mode": "all"}})
     assert 'holds results of model "org/name"' in result.stderr
     assert f'rename "{mapped}"' in result.stderr
-    assert (result.code, len(stage.server.requests)) == (2, asked), result.output
+    assert (result.code, len(stage.server.requests)) == (1, asked), result.output
     assert {path: path.read_bytes() for path in stage.written()} == before

@@ -22,7 +22,7 @@ from utils.engine.ranks.runs import (
 from utils.engine.ranks.shares import Share, pieces
 from utils.errors import UserError
 from utils.runs.folder import RunFolder
-from utils.runs.log import AnswerIndex, RunLog, read_records
+from utils.runs.log import AnswerIndex, LoggedRun, RunLog, read_records
 
 # ---- which rank ----------------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ def keys(path):
 
 def test_a_ranks_answers_are_copied_behind_those_of_the_run_and_its_log_goes(folder, group):
     with closing(open_log(folder, RUN, answer("a"))) as log:
-        with closing(open_rank_log(group(0), folder, "L", "1")) as part:
+        with closing(open_rank_log(group(0), folder, "L", LoggedRun(RUN, {}))) as part:
             for record in (answer("b"), answer("c"), END):
                 part.append(record)
         adopt(folder, "L", log)
@@ -248,7 +248,7 @@ def test_a_ranks_answers_are_copied_behind_those_of_the_run_and_its_log_goes(fol
 
 def test_a_log_that_its_rank_still_holds_is_left_to_the_next_run(folder, group):
     with closing(open_log(folder, RUN)) as log:
-        with closing(open_rank_log(group(0), folder, "L", "1")) as part:
+        with closing(open_rank_log(group(0), folder, "L", LoggedRun(RUN, {}))) as part:
             part.append(answer("a"))
             adopt(folder, "L", log)
             before = keys(log.path)
@@ -292,7 +292,7 @@ def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, c
     asked_again = []
 
     def job(log):
-        return Job(dataset="L", samples=samples, log=log, run="1", episode=iter,
+        return Job(dataset="L", samples=samples, log=log, run=LoggedRun(RUN, {}), episode=iter,
                    answers=AnswerIndex.of_logs([]))  # fmt: skip
 
     def ask(jobs):
@@ -305,7 +305,7 @@ def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, c
         theirs.share = Share(follower, "m", "L", samples, 1)
         claimed = [next(theirs.share.take(lambda: 0)).key]
         claimed += [sample.key for sample in mine.share.take(lambda: 0)]
-        with closing(open_rank_log(follower, folder, "L", "1")) as part:
+        with closing(open_rank_log(follower, folder, "L", LoggedRun(RUN, {}))) as part:
             part.append(answer("0"))
         theirs.reasons["new"] = 2
         report_failure(follower, "m") if has_failed else report(follower, "m", [theirs], 1.5)

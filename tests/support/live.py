@@ -22,7 +22,7 @@ from utils.contracts import Episode, Generation, Prepared, Prompt, Sample, Sizes
 from utils.engine.jobs import Job
 from utils.engine.worlds import Worlds
 from utils.inference_tools import Engine
-from utils.runs.log import AnswerIndex, RunLog
+from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 
 TURNS = 5
 
@@ -151,7 +151,7 @@ def run(
     with contextlib.closing(RunLog(log)) as opened:
         job = Job(
             dataset="Live", samples=samples(episodes), episode=episode,
-            answers=AnswerIndex.of_logs([log]), log=opened, run="now",
+            answers=AnswerIndex.of_logs([log]), log=opened, run=LoggedRun({"seq": 0, "asking": {}}, {}),
             worlds=Worlds(hand.make, worlds),
             fingerprint=lambda sample: f"{settings} {sample.key}",
         )  # fmt: skip

@@ -10,7 +10,7 @@ from utils.contracts import Episode, Sample
 from utils.engine.ranks.shares import Share
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun
-from utils.runs.log import AnswerIndex, RunLog
+from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 from utils.scoring.scorer import Scorer
 
 
@@ -44,7 +44,7 @@ class Job(Questions):
     """One data set for one model, with its log and what became of it.
 
     Attributes:
-        run: when it began, as the run's record in the log has it.
+        run: what it belongs to, as opened in the log.
         share: what of the samples this process asks; None: all of them.
         first_look: judges the first answers while the others are asked; None: nobody does.
         stopped: why the job ended early, if it did.
@@ -54,7 +54,7 @@ class Job(Questions):
     """
 
     log: RunLog
-    run: str
+    run: LoggedRun
     share: Share | None = None
     first_look: Scorer | None = None
     stopped: StopRun | None = None

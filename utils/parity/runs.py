@@ -101,7 +101,7 @@ def _samples(plan: Plan, dataset: str) -> dict[str, Facts]:
     if not written:
         return {}
     newest = max(written, key=lambda path: path.stat().st_mtime_ns)
-    began_s = datetime.datetime.fromisoformat(newest_of(runs)).timestamp()
+    began_s = datetime.datetime.fromisoformat(newest_of(runs)[1]).timestamp()
     if newest.stat().st_mtime < began_s:  # scoring was stopped; these are of a run before
         return {}
     limit = plan.options.limit

@@ -27,8 +27,7 @@ from utils.config.options import Options, read_arguments
 from utils.config.secret_filter import FilteredStream
 from utils.contracts import Facts
 from utils.errors import UserError, did_you_mean
-from utils.runs.folder import last_start
-from utils.runs.log import read_records
+from utils.runs.folder import newest_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,13 +93,17 @@ def open_samples(path: Path) -> Iterator[tuple[Facts, Iterator[Facts]]]:
         UserError: the file is missing or none of this kind.
     """
     try:
-        records = (record for _, record in read_records(path))
-        head = next(records, {})
+        file = path.open("rb")
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if head.get("kind") != "head" or head.get("format") != SAMPLES_FORMAT:
-        raise UserError(f"{path}: is no samples file of this version; run --mode eval again")
-    yield head, records
+    with file:
+        try:
+            head = json.loads(file.readline())
+        except ValueError:
+            head = {}
+        if head.get("kind") != "head" or head.get("format") != SAMPLES_FORMAT:
+            raise UserError(f"{path}: is no samples file of this version; run --mode eval again")
+        yield head, map(json.loads, file)
 
 
 def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:
@@ -210,11 +213,11 @@ def scored_runs(model_folder: Path) -> list[Path]:
     return sorted(found, key=newest_start, reverse=True)
 
 
-def newest_start(folder: Path) -> str:
-    """When the newest run in a folder began, as its logs say; "" without a log."""
+def newest_start(folder: Path) -> tuple[Any, ...]:
+    """The place of the newest run in a folder among its model's; empty without a log."""
     # The folder of a model links to its newest logs.
     logs = (log for log in folder.glob("*.jsonl") if not log.is_symlink())
-    return max(map(last_start, logs), default="")
+    return max(map(newest_in, logs), default=())
 
 
 def _has_samples(folder: Path) -> bool:

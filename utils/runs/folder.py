@@ -1,19 +1,25 @@
-"""Where the files of a run lie: `<work-dir>/<model>/T<date>_G<commit>/`, and their names."""
+"""Where the files of a run lie: `<work-dir>/<model>/T<date>_G<commit>/`, and their names.
+
+One folder holds one experiment. A run that asks otherwise than the run that a folder holds, or
+another number of samples, gets a folder of its own, `..._2` and so on; one that asks the same goes
+on in the folder that it has, whatever the day and the commit.
+"""
 
 from __future__ import annotations
 
 import datetime
-import functools
 import hashlib
 import os
 import re
-import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from utils.errors import UserError
 from utils.runs.log import LoggedRun, runs_of
+from utils.runs.provenance import Wanted
 
 LONGEST_NAME = 80  # file names add a data set and a suffix; most file systems end at 255 bytes
 _RUN_FOLDER = re.compile(r"T\d{8}_G\w+")
@@ -61,20 +67,6 @@ def work_dir_problems(work_dir: Path) -> list[str]:
         return [f"--work-dir {work_dir}: {existing} cannot be written ({why}); name another folder"]
 
 
-@functools.cache
-def git_commit(project: Path) -> str:
-    """First 8 digits of the project's commit, or "unknown"."""
-    try:
-        result = subprocess.run(
-            ["git", "-C", str(project), "rev-parse", "--short=8", "HEAD"],
-            capture_output=True, text=True, timeout=10, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return "unknown"
-    commit = result.stdout.strip()[:8]
-    return commit if result.returncode == 0 and commit else "unknown"
-
-
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     """The folder of one model's run, and the names of the files in it.
@@ -88,11 +80,45 @@ class RunFolder:
     path: Path
 
     @classmethod
-    def for_today(cls, work_dir: Path, model: str, project: Path) -> RunFolder:
-        """The folder of today's run with the project's present commit."""
+    def of_experiment(
+        cls, work_dir: Path, model: str, commit: str, wanted: Mapping[str, Wanted]
+    ) -> tuple[RunFolder, str | None]:
+        """The folder in which a run goes on, or begins.
+
+        Args:
+            commit: of the project, or "unknown".
+            wanted: by data set, what the run asks.
+
+        Returns:
+            The folder, and why it is not the one that the day and the commit name.
+
+        Raises:
+            UserError: the folder belongs to another model, whose name was mapped to it before.
+        """
+        home = work_dir / safe_name(model)
+        held: dict[Path, dict[str, LoggedRun]] = {}
+        for log in all_logs(work_dir, model):
+            for run in runs_of(log)[-1:]:
+                if run.begin.get("model") != model:
+                    raise UserError(
+                        f'{home}: holds results of model "{run.begin.get("model")}"; rename '
+                        f'"{model}" or use another --work-dir'
+                    )
+                held.setdefault(log.parent, {})[str(run.begin.get("dataset"))] = run
+        own = [folder for folder, runs in held.items()
+               if runs.keys() & wanted and not differences(runs, wanted)]  # fmt: skip
+        if own:
+            newest = max(own, key=lambda folder: max(run.seq for run in held[folder].values()))
+            return cls(model, newest), None
         today = datetime.datetime.now().astimezone().strftime("%Y%m%d")
-        name = f"T{today}_G{git_commit(project)}"
-        return cls(model, work_dir / safe_name(model) / name)
+        folder = first = home / f"T{today}_G{commit[:8]}"
+        number = 1
+        while apart := differences(held.get(folder, {}), wanted):
+            number += 1
+            folder, why = first.with_name(f"{first.name}_{number}"), apart
+        if number == 1:
+            return cls(model, folder), None
+        return cls(model, folder), f"{first.name} holds a run with {' and '.join(why)}"
 
     @property
     def model_folder(self) -> Path:
@@ -132,24 +158,13 @@ class RunFolder:
             (self.path / twin).unlink(missing_ok=True)
             (self.model_folder / twin).unlink(missing_ok=True)
 
-    def all_logs(self, dataset: str) -> list[Path]:
+    def all_logs(self, dataset: str = "*") -> list[Path]:
         """The logs of every run of this model, in order of their folders' names."""
-        pattern = f"*/{_glob_quoted(self.stem(dataset))}.jsonl"
-        logs = self.model_folder.glob(pattern)
-        return sorted(path for path in logs if _RUN_FOLDER.fullmatch(path.parent.name))
+        return all_logs(self.path.parents[1], self.model, dataset)
 
-    def owner_problems(self, datasets: Iterable[str]) -> list[str]:
-        """Whether the folder belongs to another model, whose name was mapped to it before."""
-        from utils.runs.log import read_records
-
-        for path in (path for dataset in datasets for path in self.all_logs(dataset)):
-            _, first = next(read_records(path), (0, {}))
-            if first.get("kind") == "run" and first.get("model") != self.model:
-                return [
-                    f'{self.model_folder}: holds results of model "{first.get("model")}"; '
-                    f'rename "{self.model}" or use another --work-dir'
-                ]
-        return []
+    def newest_seq(self) -> int:
+        """The number of the newest run of this model, of whatever data set."""
+        return max((run.seq for log in self.all_logs() for run in runs_of(log)), default=0)
 
     def link_newest(self, files: Iterable[Path]) -> None:
         """Links in the model's folder to this run's files; skipped where links are not allowed.
@@ -177,21 +192,54 @@ class RunFolder:
             link.unlink(missing_ok=True)
 
 
-def logs_by_age(work_dir: Path, model: str, dataset: str) -> list[tuple[Path, Sequence[LoggedRun]]]:
+def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, Wanted]) -> list[str]:
+    """In what a run asks otherwise than the runs that a folder holds; empty if it is one of them.
+
+    Args:
+        held: by data set, the newest run of its log.
+    """
+    found: dict[str, None] = {}
+    for dataset, run in held.items():
+        mine, then = wanted.get(dataset), run.begin
+        others = next(iter(wanted.values()))
+        for aspect, before in run.asking.items():
+            if mine is None:  # of another data set the model's settings must be the same
+                is_same = aspect != "settings" or before == others.asking[aspect]
+            elif aspect == "pictures" and then.get("mode") != mine.mode:  # not the same ones
+                is_same = True
+            else:
+                is_same = before == mine.asking.get(aspect)
+            found |= {} if is_same else {f"other {aspect}": None}
+        if run.limit != (mine or others).limit:
+            found["no --limit" if run.limit is None else f"--limit {run.limit}"] = None
+    return list(found)
+
+
+def all_logs(work_dir: Path, model: str, dataset: str = "*") -> list[Path]:
+    """The logs of every run of a model, in order of their folders' names."""
+    stem = safe_name(model)
+    name = re.compile(rf"{re.escape(stem)}_{'[A-Za-z0-9]+' if dataset == '*' else dataset}\.jsonl")
+    logs = (work_dir / stem).glob("T*_G*/*.jsonl")
+    return sorted(log for log in logs if name.fullmatch(log.name)
+                  and _RUN_FOLDER.fullmatch(log.parent.name))  # fmt: skip
+
+
+def logs_by_age(
+    work_dir: Path, model: str, dataset: str = "*"
+) -> list[tuple[Path, Sequence[LoggedRun]]]:
     """All logs of a model and data set with their runs, the one with the newest run first."""
-    probe = RunFolder(model, work_dir / safe_name(model) / "T00000000_Gnone")
-    logs = [(log, runs_of(log)) for log in probe.all_logs(dataset)]
+    logs = [(log, runs_of(log)) for log in all_logs(work_dir, model, dataset)]
     return sorted(logs, key=lambda each: newest_of(each[1]), reverse=True)
 
 
-def last_start(log: Path) -> str:
-    """When the newest run of a log began; a file's own times change when it is copied."""
+def newest_in(log: Path) -> tuple[Any, ...]:
+    """The place of a log's newest run among those of its model; see `newest_of`."""
     return newest_of(runs_of(log))
 
 
-def newest_of(runs: Iterable[LoggedRun]) -> str:
-    """When the newest of a log's runs began; "" without any."""
-    return max((str(run.begin.get("started_at", "")) for run in runs), default="")
+def newest_of(runs: Sequence[LoggedRun]) -> tuple[Any, ...]:
+    """Number and beginning of the newest of a log's runs, to compare; empty without any."""
+    return max(((run.seq, run.begin["started_at"]) for run in runs), default=())
 
 
 def _glob_quoted(text: str) -> str:

@@ -1,20 +1,22 @@
 """The run's log: append, look up, resume. The only thing that results are ever read back from.
 
-One file per model, data set and run folder; one line of ASCII JSON per record, newest last:
+One file per model, data set and run folder; one line of ASCII JSON per record, newest last, each
+with a checksum of its own content as its last field:
 
-    {"kind": "run", ...}      a run began: what it covers, its config, versions
-    {"kind": "answer", ...}   one sample: how it was asked, what came back, what scoring needs
-    {"kind": "reuse", ...}    an answer further up in this log answers this run's request too
-    {"kind": "end", ...}      the run has asked everything: cost, counts
+    {"kind":"run","seq":3, ... ,"crc":"9ae0daaf"}
+
+`utils.runs.records` has the fields. A line that is torn, is no record, or does not match its
+checksum is passed over, counted and named; its sample is simply asked again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import os
-import re
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,10 +25,13 @@ from typing import IO, Any
 from utils.contracts import Record, Status
 from utils.errors import StopRun, UserError
 from utils.runs.locking import lock_or_refuse
+from utils.runs.records import is_sound
 
 SECONDS_BETWEEN_SYNCS = 1.0  # what a power cut may cost
-# Inside a text of a record its quotes would be escaped.
-_MAY_BE_OF_A_RUN = re.compile(rb'"kind"\s*:\s*"(?:run|end)"')
+CLOCKS_DIFFER_S = 300.0  # by more than that, a run has begun in the future
+_CRC = b',"crc":"%08x"}\n'
+_CRC_LENGTH = len(_CRC % 0)
+_OPEN_A_RUN = (b'{"kind":"run",', b'{"kind":"end",')
 
 
 class RunLog:
@@ -35,14 +40,18 @@ class RunLog:
     Args:
         path: the log; created with its folders.
         part: the file that is written instead, where several processes write one log together.
-        clean: removes secrets from each record.
+        clean: removes secrets from a record; nothing else stands between a record and the disk.
 
     Raises:
         UserError: another process is writing this file, or the folder cannot be written.
     """
 
     def __init__(
-        self, path: Path, *, part: Path | None = None, clean: Callable[[Any], Any] | None = None
+        self,
+        path: Path,
+        *,
+        part: Path | None = None,
+        clean: Callable[[Any], Any] | None = None,
     ) -> None:
         self.path, self._clean = path, clean or (lambda record: record)
         file = self._file_path = part or path
@@ -54,6 +63,7 @@ class RunLog:
         except OSError as error:
             raise UserError(f"{file.parent}: cannot write results there: {error}") from None
         self._whole_bytes = self._file.seek(0, os.SEEK_END)
+        self._seq = 0
         self._closed = threading.Event()
         self._unsynced = threading.Event()
         self._sync_error: OSError | None = None
@@ -63,11 +73,14 @@ class RunLog:
     def append(self, record: Mapping[str, Any]) -> None:
         """Writes one record and hands it to the operating system before returning.
 
+        What has no `seq` belongs to the run that was opened here last.
+
         Raises:
             StopRun: the disk is full or failed; everything written before is whole.
         """
-        cleaned = self._clean(record)
-        line = json.dumps(cleaned, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+        if record["kind"] in ("run", "rank"):
+            self._seq = record["seq"]
+        line = _line({"kind": record["kind"], "seq": self._seq, **self._clean(dict(record))})
         try:
             if self._sync_error is not None:
                 raise self._sync_error
@@ -121,32 +134,58 @@ class RunLog:
             self._lock.release()
 
 
-def read_records(
-    path: Path, start: int = 0, stop: int | None = None
-) -> Iterator[tuple[int, Record]]:
-    """Every whole record of a log with its byte offset; a torn last line is passed over.
-
-    Args:
-        start, stop: byte offsets of lines, for a part of the log.
-    """
-    with path.open("rb") as file:
-        offset = file.seek(start)
-        for line in file:  # splits at \n only: U+2028 and the like are escaped in ASCII JSON
-            if stop is not None and offset >= stop:
-                return
-            if line.endswith(b"\n"):
-                record = _parsed(line)
-                if record is not None:
-                    yield offset, record
-            offset += len(line)
+def _line(record: Record) -> bytes:
+    text = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    return text[:-1] + _CRC % zlib.crc32(text)
 
 
 def _parsed(line: bytes) -> Record | None:
-    try:
-        record = json.loads(line)
-    except ValueError:  # half a line between two crashes; the sample is simply asked again
+    """The record of a line; None if the line is damaged or is none."""
+    content = line[:-_CRC_LENGTH] + b"}"
+    if line[-_CRC_LENGTH:] != _CRC % zlib.crc32(content):
         return None
-    return record if isinstance(record, dict) else None
+    try:
+        record = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return record if is_sound(record) else None
+
+
+def read_records(path: Path, damaged: list[int] | None = None) -> Iterator[tuple[int, Record]]:
+    """Every sound record of a log with its byte offset; a torn last line is passed over.
+
+    Args:
+        damaged: gets the numbers of the other lines that are passed over.
+    """
+    with path.open("rb") as file:
+        offset = 0
+        for number, line in enumerate(file, 1):  # splits at \n only; all else is escaped
+            record = _parsed(line)
+            if record is not None:
+                yield offset, record
+            elif damaged is not None and line.endswith(b"\n"):
+                damaged.append(number)
+            offset += len(line)
+
+
+def record_at(file: IO[bytes], offset: int) -> Record:
+    """The record that `read_records` found at an offset."""
+    file.seek(offset)
+    record: Record = json.loads(file.readline())
+    del record["crc"]
+    return record
+
+
+def damage_note(path: Path, damaged: list[int]) -> str:
+    """What to say of lines that were passed over."""
+    lines = ", ".join(map(str, damaged[:10])) + (", ..." if damaged[10:] else "")
+    what = f"line {lines} is" if len(damaged) == 1 else f"{len(damaged)} lines ({lines}) are"
+    return f"{short_name(path)}: {what} damaged, not what was written, and passed over"
+
+
+def short_name(log: Path) -> str:
+    """A log by its run folder and name."""
+    return f"{log.parent.name}/{log.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,18 +195,25 @@ class LoggedRun:
     Attributes:
         begin: its "run" record without the keys of its samples.
         end: its "end" record; empty for a run that did not get there.
-        start, stop: byte offsets, from its record to the next run's (None: to the end of the log).
     """
 
     begin: Record
     end: Record
-    start: int
-    stop: int | None
 
     @property
-    def is_limited(self) -> bool:
-        """Whether it covers only the first samples of its data set."""
-        return self.begin.get("limit") is not None
+    def seq(self) -> int:
+        """Its place among all runs of the model."""
+        return int(self.begin["seq"])
+
+    @property
+    def asking(self) -> Mapping[str, str]:
+        """What its requests depend on."""
+        return self.begin["asking"]  # type: ignore[no-any-return]
+
+    @property
+    def limit(self) -> int | None:
+        """How many samples of its data set it covers at most; None: all of its mode."""
+        return self.begin.get("limit")
 
     def covers(self, mode: str) -> bool:
         """Whether it covers all of a mode of its data set."""
@@ -176,21 +222,19 @@ class LoggedRun:
 
 def runs_of(path: Path) -> list[LoggedRun]:
     """The runs of a log, oldest first. Quick: answers are not taken apart."""
-    runs: list[LoggedRun] = []
+    runs: dict[int, LoggedRun] = {}
     with path.open("rb") as file:
-        offset = 0
         for line in file:
-            if line.endswith(b"\n") and _MAY_BE_OF_A_RUN.search(line):
-                record = _parsed(line) or {}
-                if record.get("kind") == "run":
-                    if runs:
-                        runs[-1] = replace(runs[-1], stop=offset)
-                    record.pop("samples", None)
-                    runs.append(LoggedRun(record, {}, offset, None))
-                elif record.get("kind") == "end" and runs:
-                    runs[-1] = replace(runs[-1], end=record)
-            offset += len(line)
-    return runs
+            record = _parsed(line) if line.startswith(_OPEN_A_RUN) else None
+            if record is None:
+                continue
+            seq = record["seq"]
+            if record["kind"] == "run":
+                del record["samples"]
+                runs[seq] = LoggedRun(record, {})
+            elif seq in runs:
+                runs[seq] = replace(runs[seq], end=record)
+    return [runs[seq] for seq in sorted(runs)]
 
 
 def _drop_torn_tail(path: Path) -> None:
@@ -214,19 +258,25 @@ def _drop_torn_tail(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """Where a record lies, and what decides whether it is still the answer."""
+    """Where a record lies, and what decides whether it is still the answer.
+
+    Attributes:
+        seq, asking: of the run that wrote it; None where that run's own record is gone.
+    """
 
     path: Path
     offset: int
     fingerprint: str
     status: Status
     parts: Mapping[str, str]
+    seq: int = 0
+    asking: Mapping[str, str] | None = None
 
     def read(self) -> Record:
-        """The record itself, from its log."""
+        """The record itself, as it may be written into another run."""
         with self.path.open("rb") as file:
-            file.seek(self.offset)
-            record: Record = json.loads(file.readline())
+            record = record_at(file, self.offset)
+        del record["seq"]
         return record
 
 
@@ -234,44 +284,77 @@ class StoredAnswer:
 class AnswerIndex:
     """Everything this model has answered for one data set, in whatever run folder.
 
-    Look-ups go by (sample key, trial, fingerprint); of equal ones the newest counts.
+    Look-ups go by (sample key, trial, fingerprint); of equal ones that of the newest run counts.
+    Whole episodes are found likewise.
+
+    Attributes:
+        newest: the highest `seq` of a run.
+        notes: what is odd about the logs, one line each.
     """
 
+    newest: int = 0
+    notes: list[str] = field(default_factory=list)
     _by_fingerprint: dict[tuple[str, int, str], StoredAnswer] = field(default_factory=dict)
     _of_sample: dict[tuple[str, int], list[StoredAnswer]] = field(default_factory=dict)
 
     @classmethod
     def of_logs(
-        cls, paths: Iterable[Path], *, own: Path | None = None, asked_since: str = ""
+        cls, paths: Iterable[Path], *, own: Path | None = None, since: int = 0
     ) -> AnswerIndex:
         """Reads logs.
 
         Args:
             own: the one that is being written. What it holds already need not be copied into it,
                 so of an answer and its copies its own one counts.
-            asked_since: answers from before do not count.
+            since: answers of runs before that one do not count.
         """
         index = cls()
-        found = []
+        found: list[tuple[tuple[str, int], StoredAnswer]] = []
         for path in paths:
-            for offset, record in read_records(path):
-                asked_at = record.get("asked_at", "")
-                if record.get("kind") in ("answer", "episode") and asked_at >= asked_since:
-                    stored = StoredAnswer(
-                        path, offset, record.get("fingerprint", ""), Status(record["status"]),
-                        record.get("parts") or {},
-                    )  # fmt: skip
-                    found.append((asked_at, record["key"], record["trial"], stored))
-        # A copy keeps the time of the original, so order of files does not matter.
-        found.sort(key=lambda item: (item[0], item[3].path == own))
-        for _, key, trial, stored in found:
-            index._by_fingerprint[key, trial, stored.fingerprint] = stored
-            index._of_sample.setdefault((key, trial), []).append(stored)
+            found += index._read(path, since)
+        # Stable: within a run and a log the order of the lines stays.
+        found.sort(key=lambda each: (each[1].seq, each[1].path == own))
+        for sample, stored in found:
+            index._by_fingerprint[*sample, stored.fingerprint] = stored
+            index._of_sample.setdefault(sample, []).append(stored)
         return index
+
+    def _read(self, path: Path, since: int) -> Iterator[tuple[tuple[str, int], StoredAnswer]]:
+        runs: dict[int, Mapping[str, str]] = {}
+        damaged: list[int] = []
+        for offset, record in read_records(path, damaged):
+            seq = record["seq"]
+            self.newest = max(self.newest, seq)
+            if record["kind"] == "run":
+                runs[seq] = record["asking"]
+                self._note_future(path, record["started_at"])
+            elif record["kind"] in ("answer", "episode") and seq >= since:
+                yield (record["key"], record["trial"]), StoredAnswer(
+                    path, offset, record["fingerprint"], Status(record["status"]),
+                    record["parts"], seq, runs.get(seq),
+                )  # fmt: skip
+        self.notes += [damage_note(path, damaged)] if damaged else []
+
+    def _note_future(self, path: Path, started_at: str) -> None:
+        latest = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=CLOCKS_DIFFER_S)
+        if started_at > latest.isoformat():
+            self.notes.append(
+                f"{short_name(path)}: a run in it began in the future, at {started_at}: some clock "
+                "was wrong. Runs count in the order in which they were started, whatever clocks say"
+            )
 
     def find(self, key: str, trial: int, fingerprint: str) -> StoredAnswer | None:
         """The newest record of exactly this request, whatever its status."""
         return self._by_fingerprint.get((key, trial, fingerprint))
+
+    def stands_in(
+        self, log: Path, asking: Mapping[str, str], key: str, trial: int, fingerprint: str
+    ) -> bool:
+        """Whether a view of a run in `log` that asks so comes upon this answer by itself."""
+        same = (each for each in reversed(self._of_sample.get((key, trial), ()))
+                if each.path == log and each.asking == asking)  # fmt: skip
+        newest = next(same, None)
+        return newest is not None and newest.fingerprint == fingerprint
 
     def knows(self, key: str, trial: int) -> bool:
         """Whether there is any record of this sample."""
@@ -287,7 +370,7 @@ class AnswerIndex:
         before = self._of_sample.get((key, trial))
         if before is None:
             return "new"
-        if not before[-1].parts:
+        if not before[-1].fingerprint:  # not even the request could be made
             return "failed last time"
         # Of equally near ones the newest.
         changed = min((_changes(each.parts, parts) for each in reversed(before)), key=len)

@@ -1,6 +1,6 @@
 """What a run is made of and made with, as its record in the log has it.
 
-`asking_of` says what its requests depend on: two runs with the same values ask the same, so answers
+`wanted_of` says what its requests depend on: two runs with the same values ask the same, so answers
 of one may stand in for those of the other, and they share a folder. The rest is for the manifest.
 """
 
@@ -16,13 +16,16 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from utils import PROJECT
 from utils.contracts import Sample
+from utils.errors import UserError
 from utils.functions.fingerprints import code_digest, code_text, digest
+from utils.functions.prompting import prompt_builder, shown
 from utils.images import content_digest
 
 PACKAGES = (
@@ -43,32 +46,53 @@ _GIB = 2**30
 # -- what the requests depend on -------------------------------------------------------------------
 
 
-def asking_of(
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a run asks of one data set.
+
+    Attributes:
+        asking: what its requests depend on, as one short hash for each aspect.
+        inputs: checksums of annotations and images.
+    """
+
+    mode: str
+    limit: int | None
+    asking: Mapping[str, str]
+    inputs: Mapping[str, Any]
+
+
+def wanted_of(
+    data: Any,
     *,
-    settings: Any,
-    default_prompt: Any,
+    limit: int | None,
+    settings: str,
+    system_prompt: str | None,
     prompt_function: Callable[..., Any] | None,
-    inputs: Mapping[str, Any],
-) -> dict[str, str]:
-    """What the requests of a run depend on, as one short hash for each aspect.
+) -> Wanted:
+    """What a run asks of one data set.
 
     Args:
-        settings: what of the model decides about its answers; see `ModelWrapper.settings_digest`.
-        default_prompt: the benchmark's own messages for a first sample, as settings and environment
-            have them.
+        data: the data set, loaded; it has samples.
+        settings: what of the model decides about its answers: `ModelWrapper.settings_digest`.
+        system_prompt: of the model's entry.
         prompt_function: the user's for this data set.
-        inputs: as `inputs_of` returns them.
+
+    Raises:
+        UserError: the annotations were taken away.
     """
-    return {
-        "settings": _short(settings),
-        "prompt": _short([default_prompt, _code_and_environment(prompt_function)]),
-        "annotations": _short(inputs["annotations"].get("sha256")),
-        "pictures": _short(inputs["pictures"]["digest"]),
+    samples = data.loaded.samples[:limit]
+    inputs = inputs_of(data.benchmark.annotation_file, samples)
+    build = prompt_builder(data.benchmark, system_prompt=system_prompt, custom=None)
+    any_line = samples[0].line  # its question blanked: the wording is what is left
+    blank = {**any_line, "question": "", "instruction": "", "options": {"A": ""}, "hint": None}
+    asking = {
+        "settings": settings,
+        "prompt": [shown(build(blank).messages), _code_and_environment(prompt_function)],
+        "annotations": inputs["annotations"]["sha256"],
+        "pictures": inputs["pictures"]["digest"],
     }
-
-
-def _short(value: Any) -> str:
-    return digest(value)[:16]
+    short = {aspect: digest(value)[:16] for aspect, value in asking.items()}
+    return Wanted(data.mode, limit, short, inputs)
 
 
 def _code_and_environment(function: Callable[..., Any] | None) -> Any:
@@ -83,8 +107,15 @@ def _code_and_environment(function: Callable[..., Any] | None) -> Any:
 
 
 def inputs_of(annotation_file: Path, samples: Iterable[Sample]) -> dict[str, Any]:
-    """Checksums of an annotation file and of the images that samples show."""
-    data = annotation_file.read_bytes()
+    """Checksums of an annotation file and of the images that samples show.
+
+    Raises:
+        UserError: the file was taken away.
+    """
+    try:
+        data = annotation_file.read_bytes()
+    except OSError as error:
+        raise UserError(f"{annotation_file}: cannot be read: {error.strerror or error}") from None
     return {
         "annotations": {
             "file": annotation_file.name,

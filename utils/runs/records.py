@@ -40,29 +40,28 @@ from utils.contracts import (
     UserFunctionError,
 )
 
-_OF_A_SAMPLE = {"key": str, "trial": int, "fingerprint": str, "line": dict, "sizes": dict,
-                "asked_at": str}  # fmt: skip
+_OF_A_SAMPLE = {"key": str, "trial": int, "fingerprint": str, "parts": dict, "line": dict,
+                "sizes": dict, "asked_at": str}  # fmt: skip
 _FIELDS: dict[str, dict[str, type]] = {
-    "run": {"seq": int, "started_at": str, "samples": list, "asking": dict},
-    "answer": _OF_A_SAMPLE | {"parts": dict},
+    "run": {"started_at": str, "samples": list, "asking": dict},
+    "answer": _OF_A_SAMPLE,
     "episode": _OF_A_SAMPLE | {"turns": int},
     "end": {},
-    "rank": {"seq": int},
+    "rank": {},
 }
+_STATUSES = frozenset(map(str, Status))
 
 
 def is_sound(record: object) -> bool:
     """Whether a value read from a log is a record of a known kind, with what all readers need."""
     if not isinstance(record, dict) or not isinstance(record.get("kind"), str):
         return False
-    fields = _FIELDS.get(record["kind"])
-    if fields is None or not all(isinstance(record.get(n), kind) for n, kind in fields.items()):
+    fields = {"seq": int, **_FIELDS.get(record["kind"], {"kind": type(None)})}
+    if not all(isinstance(record.get(name), kind) for name, kind in fields.items()):
         return False
-    if "key" not in fields:
-        return True
-    status, known = record.get("status"), [str(each) for each in Status]
-    has_raw = record["kind"] == "episode" or status != Status.OK or isinstance(record["raw"], str)
-    return status in known and has_raw
+    if record["kind"] == "answer" and record.get("status") == Status.OK:
+        return isinstance(record.get("raw"), str)
+    return "key" not in fields or record.get("status") in _STATUSES
 
 
 def run_record(

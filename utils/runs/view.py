@@ -1,29 +1,23 @@
-"""A log opened for scoring: which of its runs counts, what that covers, and each sample's record.
+"""A log opened for scoring: which of its runs counts, what it covers, and each sample's record.
 
-A log may hold many runs. Scores are those of one of them, with the answers as that run had them:
-right after asking the newest one, for `--mode eval` the one that the config's mode asks for. If it
-was stopped before it came to some of its samples, answers of other runs in the log stand in for
-them, as long as nothing speaks against their being answers to the same requests.
+A log may hold many runs. Right after asking, the newest one counts; for `--mode eval` the newest
+one that covers the mode and as many samples as are wanted. The record of a sample is the newest one
+in the log among those of runs that ask the same (`asking` in their records): so a run that was
+stopped has the answers that the log held already, and never one to another request.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from utils.contracts import Record, is_later_turn, sample_of_turn
+from utils.contracts import Line, Record, is_later_turn
 from utils.errors import UserError
-from utils.runs.log import LoggedRun, read_records, runs_of
+from utils.runs.log import LoggedRun, damage_note, read_records, record_at, runs_of
 
-# Keys of a model's entry that change no answer.
-_WITHOUT_EFFECT = ("batch_size",)
-_TRANSPORT = {
-    "generate_cfg": ("timeout", "extra_headers"),
-    "kwargs": ("timeout_s", "serve_timeout_s"),
-}
 EVERYTHING = "all"  # the mode that no other one reaches beyond
+COVERAGE = "coverage"  # the section of the analysis
 
 
 def run_to_score(
@@ -31,9 +25,8 @@ def run_to_score(
 ) -> LoggedRun | None:
     """The run of a log that `--mode eval` scores; None if there is no run.
 
-    That is the newest one that covers the mode and as many samples as are wanted: a few that
-    somebody tried out later take no result of thousands away. Where there is none: the newest that
-    comes next to it.
+    That is the newest one that covers the mode and as many samples as are wanted; where there is
+    none, the newest that comes next to it.
     """
 
     def fits(run: LoggedRun) -> tuple[bool, ...]:
@@ -44,19 +37,13 @@ def run_to_score(
     return max(reversed(runs), key=fits, default=None)
 
 
-def log_with_all(
-    logs: Iterable[tuple[Path, Sequence[LoggedRun]]], mode: str, limit: int | None = None
-) -> Path | None:
-    """The first log with a run of the mode and of as many samples as are wanted."""
-    for log, runs in logs:
-        if any(run.covers(mode) and _is_enough(run, limit) for run in runs):
-            return log
-    return None
+def holds_all(runs: Sequence[LoggedRun], mode: str, limit: int | None) -> bool:
+    """Whether one of a log's runs is of the mode and of as many samples as are wanted."""
+    return any(run.covers(mode) and _is_enough(run, limit) for run in runs)
 
 
 def _is_enough(run: LoggedRun, limit: int | None) -> bool:
-    most = run.begin.get("limit")
-    return most is None or (limit is not None and most >= limit)
+    return run.limit is None or (limit is not None and run.limit >= limit)
 
 
 class LogView:
@@ -71,137 +58,61 @@ class LogView:
         limit: how many of its samples are to be scored; None: all.
 
     Attributes:
-        run: the "run" record of the run that counts; None in a log without any.
+        run: the "run" record of the run that counts; empty in a log without any.
         end: its "end" record; empty if it did not get there.
         columns: of the lines of its records, in order of first appearance.
-        carried: keys of records, later turns included, that other runs of the log have lent.
-        lenders: when those runs began.
-        apart: samples without a record that other runs have answered, but not as this one asks.
-        differences: in what those runs differ, as far as the log tells.
+        earlier: keys of records that runs before it have left, if it was stopped.
+        notes: what is odd about the log, one line each.
 
     Raises:
         UserError: the log cannot be read.
     """
 
     def __init__(self, path: Path, mode: str | None = None, limit: int | None = None) -> None:
-        self._path = path
-        self._offsets: dict[str, int] = {}
-        self._missing: int | None = None  # known once it is closed
-        self._columns: dict[str, None] = {}
-        # Of answers further up in the log: fingerprint, and where it is said that they count.
-        self._to_find: dict[str, tuple[str, int]] = {}
-        self.run: Record | None = None
-        self.end: Record = {}
-        self.carried: set[str] = set()
-        self.lenders: list[str] = []
-        self.apart = 0
-        self.differences: dict[str, None] = {}
         try:
             self._runs = runs_of(path)
             newest = self._runs[-1] if self._runs else None
             chosen = newest if mode is None else run_to_score(self._runs, mode, limit)
-            if chosen is not None:
-                _, self.run = next(read_records(path, chosen.start))
-                self.end = chosen.end
-            self._read(chosen)
-            if chosen is not None and (not chosen.end or self.missing):
-                self._borrow(chosen)
-            self._find_reused()
+            self.run: Record = chosen.begin if chosen else {}
+            self.end: Record = chosen.end if chosen else {}
+            self._offsets: dict[str, int] = {}
+            self.columns: list[str] = []
+            self.earlier: set[str] = set()
+            self.notes: list[str] = []
+            self._read(path)
             self._file = path.open("rb")
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error}") from None
-        self.columns = list(self._columns)
 
-    # -- reading ----------------------------------------------------------------------------------
-
-    def _read(self, run: LoggedRun | None) -> None:
-        """What a run says of its samples; all that the log says if there is no run."""
-        names = {key: key for key in self.covered}  # so that each key is held once
-        for offset, record in self._records_of(run):
-            key: str = record["key"]
-            self._note(names.get(key, key), offset, record)
-
-    def _records_of(self, run: LoggedRun | None) -> Iterator[tuple[int, Record]]:
-        """The answers of a run, and where it says that an earlier one counts."""
-        span = (run.start, run.stop) if run is not None else (0, None)
-        for offset, record in read_records(self._path, *span):
-            if record.get("kind") in ("answer", "reuse") and record["trial"] == 0:
-                yield offset, record
-
-    def _note(self, key: str, offset: int, record: Record) -> None:
-        """The last that was said of a sample counts."""
-        self._offsets[key] = offset
-        if record["kind"] == "reuse":
-            self._to_find[key] = (record["fingerprint"], offset)
-            return
-        self._to_find.pop(key, None)
-        self._columns.update(dict.fromkeys(record["line"]))
-
-    def _find_reused(self) -> None:
-        """Replaces the places where a reuse is noted by those of the answers that are meant."""
-        if not self._to_find:
-            return
-        found: dict[str, int] = {}
-        last = max(offset for _, offset in self._to_find.values())
-        for offset, record in read_records(self._path, 0, last):
-            if record.get("kind") != "answer":
-                continue
-            fingerprint, before = self._to_find.get(record["key"], ("", 0))
-            if offset < before and record.get("fingerprint") == fingerprint:
-                found[record["key"]] = offset
-                self._columns.update(dict.fromkeys(record["line"]))
-        for key in self._to_find:
-            if key in found:
-                self._offsets[key] = found[key]
-            else:  # its line is damaged
-                del self._offsets[key]
-                self.carried.discard(key)
-        self._to_find.clear()
-
-    # -- what a stopped run did not come to -------------------------------------------------------
-
-    def _borrow(self, chosen: LoggedRun) -> None:
-        """Fills what the run has no record of from the log's other runs, newest answers first.
-
-        A score of two ways of asking would be nobody's, so a run takes no part if its settings are
-        others, or if a sample that both have asked was another request then.
-        """
-        names = {key: key for key in self.covered}
-        asked = {record["key"]: record.get("fingerprint") for _, record in self._records_of(chosen)}
-        answered_apart: set[str] = set()
-        for other in self._runs:
-            if other is chosen:
-                continue
-            differences = self._differences(chosen, other, asked)
-            self.differences.update(dict.fromkeys(differences))
-            lent = 0
-            for offset, record in self._records_of(other):
-                key: str = record["key"]
-                if key in asked or sample_of_turn(key) not in names:
-                    continue
-                if differences:
-                    answered_apart.add(key)
-                    continue
-                key = names.get(key, key)
-                self._note(key, offset, record)
-                self.carried.add(key)
-                lent += 1
-            if lent:
-                self.lenders.append(str(other.begin.get("started_at", "")))
-        self.apart = sum(key in answered_apart for key in names if key not in self._offsets)
-
-    def _differences(
-        self, chosen: LoggedRun, other: LoggedRun, asked: Mapping[str, str | None]
-    ) -> list[str]:
-        """In what another run of the log asked otherwise; empty where nothing is known."""
-        settings = settings_apart(chosen.begin, other.begin)
-        if settings:
-            return settings
-        for _, record in self._records_of(other):
-            ours, theirs = asked.get(record["key"]), record.get("fingerprint")
-            if ours and theirs and ours != theirs:
-                return ["prompts, pictures or functions"]
-        return []
+    def _read(self, path: Path) -> None:
+        own, asking = self.run.get("seq"), self.run.get("asking")
+        same = {run.seq for run in self._runs if run.asking == asking}
+        found: list[tuple[str, bool, int, int, str]] = []
+        columns: dict[str, None] = {}
+        damaged: list[int] = []
+        for offset, record in read_records(path, damaged):
+            seq, is_episode = record["seq"], record["kind"] == "episode"
+            if record["kind"] == "run" and seq == own:
+                self.run = record
+            elif "key" in record and not record["trial"] and (own is None or seq in same):
+                found.append((record["key"], is_episode, seq, offset, record["fingerprint"]))
+                columns.update(dict.fromkeys(record["line"]))
+        self.columns = list(columns)
+        self.notes += [damage_note(path, damaged)] if damaged else []
+        # What a run has asked otherwise after all (a file that a prompt function reads) shows in
+        # the requests that both have sent.
+        sent = {key: fingerprint for key, _, seq, _, fingerprint in found if seq == own}
+        unlike = {
+            seq for key, _, seq, _, fingerprint in found
+            if not self.end and sent.get(key, fingerprint) not in ("", fingerprint)
+        }  # fmt: skip
+        best: dict[str, tuple[bool, int]] = {}  # the whole episode before its turns, then by run
+        for key, is_episode, seq, offset, _ in found:
+            rank = (is_episode, seq)
+            if seq not in unlike and rank >= best.get(key, rank):
+                best[key], self._offsets[key] = rank, offset
+        if not self.end:
+            self.earlier = {key for key, (_, seq) in best.items() if seq != own}
 
     # -- what it covers ---------------------------------------------------------------------------
 
@@ -215,17 +126,17 @@ class LogView:
     @property
     def mode(self) -> str | None:
         """Which mode of the data set the run covers; None where that is not known."""
-        return self.run.get("mode") if self.run is not None else None
+        return self.run.get("mode")
 
     @property
     def limit(self) -> int | None:
         """How many samples the run was limited to; None: all of its mode."""
-        return self.run.get("limit") if self.run is not None else None
+        return self.run.get("limit")
 
     @property
     def left_out(self) -> list[str]:
         """The bad samples that the run did not ask, one line each."""
-        return list(self.run.get("bad") or ()) if self.run is not None else []
+        return list(self.run.get("bad") or ())
 
     def has(self, mode: str) -> bool:
         """Whether the run covers all of a mode of its data set."""
@@ -238,7 +149,7 @@ class LogView:
         mode of a log that a run over all modes has been finished in.
         """
         has_all = any(
-            run.begin.get("mode") == EVERYTHING and run.end and not run.is_limited
+            run.begin.get("mode") == EVERYTHING and run.end and run.limit is None
             for run in self._runs
         )
         is_narrower = mode != EVERYTHING and has_all
@@ -248,8 +159,6 @@ class LogView:
     @property
     def missing(self) -> int:
         """How many samples have no record yet."""
-        if self._missing is not None:
-            return self._missing
         return sum(key not in self._offsets for key in self.covered)
 
     def records(self) -> Iterator[Record]:
@@ -260,39 +169,109 @@ class LogView:
                 yield record
 
     def record(self, key: str) -> Record | None:
-        """The record of one sample, or of a later turn of one, as far as there is one."""
-        if key not in self._offsets:
-            return None
-        self._file.seek(self._offsets[key])
-        record: Record = json.loads(self._file.readline())
-        return record
+        """A sample's episode or answer, or the answer of a later turn of one, if there is any."""
+        offset = self._offsets.get(key)
+        return None if offset is None else record_at(self._file, offset)
 
     def close(self) -> None:
-        """Closes the file and lets go of its index; how many are missing stays known."""
-        self._missing = self.missing
+        """Closes the file."""
         self._file.close()
-        self._offsets.clear()
-        self.carried.clear()
-        if self.run is not None:
-            self.run = {**self.run, "samples": []}
 
 
-def settings_apart(run: Record, other: Record) -> list[str]:
-    """The keys of the model's entry by which two runs of a log may have got other answers."""
-    ours, theirs = _asking_settings(run), _asking_settings(other)
-    return [key for key in {**ours, **theirs} if ours.get(key) != theirs.get(key)]
+class Selection:
+    """The records that a config's mode and `--limit` choose among what a log covers.
 
+    Going through it once, in file order, fills in what else is known; then it has the words for
+    what a score leaves out, or takes from elsewhere. Whoever reads a score takes it for all that
+    was asked for, answered in one go; where that is not so, a line says it.
 
-def _asking_settings(run: Record) -> dict[str, Any]:
-    models = (run.get("config") or {}).get("model") or {}
-    entry = dict(models.get(run.get("model")) or {})
-    for key in _WITHOUT_EFFECT:
-        entry.pop(key, None)
-    if entry.get("model_identity"):  # it stands for what the address names
-        entry.pop("model_path", None)
-    prompts = entry.get("custom_prompt") or {}
-    if isinstance(prompts, dict):
-        entry["custom_prompt"] = prompts.get(run.get("dataset"))
-    for key, names in _TRANSPORT.items():
-        entry[key] = {n: v for n, v in (entry.get(key) or {}).items() if n not in names}
-    return entry
+    Args:
+        in_mode: of the benchmark.
+        limit: how many of the covered samples count, with or without a record; None: all.
+
+    Attributes:
+        taken: how many samples were chosen, those without a record aside.
+        missing: how many have no record. In a mode of a log that covers all, any sample without
+            one may be of that mode.
+        earlier: how many of the records an earlier run has left.
+    """
+
+    def __init__(
+        self, log: LogView, in_mode: Callable[[Line, str], bool], mode: str, limit: int | None
+    ) -> None:
+        self._log, self._in_mode, self._mode, self._limit = log, in_mode, mode, limit
+        self.taken = self.missing = self.earlier = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        self.taken = self.missing = self.earlier = 0
+        rest = self._limit
+        for key in self._log.covered:
+            if rest is not None and rest <= 0:
+                return
+            record = self._log.record(key)
+            if record is None:
+                self.missing += 1
+                counts = self._mode == self._log.mode
+            else:
+                counts = self._in_mode(record["line"], self._mode)
+            if rest is not None:
+                rest -= counts
+            if record is not None and counts:
+                self.taken += 1
+                self.earlier += key in self._log.earlier
+                yield record
+
+    def nothing_there(self) -> str:
+        """Why not one sample can be scored, and what to do."""
+        go_on = "The same command without --mode eval asks"
+        if self._log.has(self._mode):
+            return f"the newest run has no answer yet. {go_on}"
+        return (
+            f"the log covers mode {self._log.mode}, the config wants mode {self._mode}. {go_on} it"
+        )
+
+    def section(self) -> dict[str, dict[str, Any]]:
+        """The section of the analysis, by its name; none where there is nothing to know."""
+        warnings = self.warnings()
+        if not warnings:
+            return {}
+        return {COVERAGE: {
+            "title": "What the score rests on",
+            "left_out": len(self._log.left_out),
+            "from_other_runs": self.earlier,
+            "warnings": warnings,
+        }}  # fmt: skip
+
+    def warnings(self) -> list[str]:
+        """One line for each thing that a reader of the score should know."""
+        log, found = self._log, []
+        if log.left_out:
+            of_which = "" if log.mode in (self._mode, None) else f" of mode {log.mode}"
+            count = "1 sample" if len(log.left_out) == 1 else f"{len(log.left_out)} samples"
+            found.append(
+                f"{count}{of_which} left out, bad data: not asked and not in the score; the log "
+                "names them"
+            )
+        if not log.has(self._mode):
+            found.append(f"the log covers mode {log.mode} alone, not all of mode {self._mode}")
+        if self.earlier:
+            found.append(
+                f"{self.earlier} of {self.taken} answers are those of earlier runs in this log, "
+                "which asked the same: the newest run was stopped before it came to these samples"
+            )
+        if self._is_short:
+            found.append(
+                f"the log covers the first {log.limit} samples only; the same command without "
+                "--mode eval asks the others"
+            )
+        return found + log.notes
+
+    def is_all(self) -> bool:
+        """Whether all was scored that was asked for, bad samples included."""
+        log = self._log
+        return log.has(self._mode) and not (log.left_out or self.missing or self._is_short)
+
+    @property
+    def _is_short(self) -> bool:
+        """A larger limit is wanted than the run had."""
+        return None not in (self._limit, self._log.limit) and self._log.limit < self._limit  # type: ignore[operator]

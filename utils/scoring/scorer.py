@@ -6,7 +6,7 @@ Samples pass through one at a time; what is kept of each is what its score needs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from utils.contracts import Benchmark, Judgement, Line, Record, Sizes, Status, U
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.calling import FAILURES_IN_A_ROW
-from utils.runs.view import LogView
 
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
 
@@ -140,45 +139,6 @@ class Scorer:
         """Whether a sample failed in whatever way."""
         kinds = ("failed", "refused", "spoilt", "parse_errors")
         return any(self.counts[kind] for kind in kinds)
-
-
-class Selection:
-    """The records that a config's mode and `--limit` choose among what a log covers.
-
-    Going through it once, in file order, fills in what else is known of it.
-
-    Args:
-        limit: how many of the covered samples count, with or without a record; None: all.
-
-    Attributes:
-        taken: how many samples were chosen, those without a record aside.
-        missing: how many have no record. In a mode of a log that covers all, any sample without
-            one may be of that mode.
-        borrowed: how many of the records are another run's.
-    """
-
-    def __init__(self, log: LogView, benchmark: Benchmark, mode: str, limit: int | None) -> None:
-        self._log, self._benchmark, self._mode, self._limit = log, benchmark, mode, limit
-        self.taken = self.missing = self.borrowed = 0
-
-    def __iter__(self) -> Iterator[Record]:
-        self.taken = self.missing = self.borrowed = 0
-        rest = self._limit
-        for key in self._log.covered:
-            if rest is not None and rest <= 0:
-                return
-            record = self._log.record(key)
-            if record is None:
-                self.missing += 1
-                counts = self._mode == self._log.mode
-            else:
-                counts = self._benchmark.in_mode(record["line"], self._mode)
-            if rest is not None:
-                rest -= counts
-            if record is not None and counts:
-                self.taken += 1
-                self.borrowed += key in self._log.carried
-                yield record
 
 
 def reply_of(

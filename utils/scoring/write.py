@@ -17,13 +17,12 @@ from typing import Any
 
 from utils.contracts import Collector, Facts, Record
 from utils.errors import UserError
-from utils.runs import coverage
 from utils.runs.finished import SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
-from utils.runs.view import LogView
+from utils.runs.view import COVERAGE, LogView, Selection
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, Rotations, write_rotations
 from utils.scoring.samples import facts_of, head_of
-from utils.scoring.scorer import Scorer, Selection, reply_of, shown_reply
+from utils.scoring.scorer import Scorer, reply_of, shown_reply
 from utils.scoring.sheets import finite, open_lines, open_sheet, to_json, write_json
 
 ANALYSIS_SUFFIX = "_analysis.json"
@@ -92,7 +91,7 @@ class Scored:
         sections = (
             each
             for name, each in self.analysis.items()
-            if isinstance(each, Mapping) and name != coverage.SECTION  # those are notes
+            if isinstance(each, Mapping) and name != COVERAGE  # those are notes
         )
         return [str(warning) for section in sections for warning in section.get("warnings", ())]
 
@@ -126,10 +125,9 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     """
     data, folder, benchmark = task.data, task.folder, task.data.benchmark
     is_partial = view.is_part(data.mode, task.limit)
-    records = Selection(view, benchmark, data.mode, task.limit)
+    records = Selection(view, benchmark.in_mode, data.mode, task.limit)
     if next(iter(records), None) is None:
-        why = coverage.nothing_there(view, data.mode)
-        raise UserError(f"{task.name}: nothing to score: {why}")
+        raise UserError(f"{task.name}: nothing to score: {records.nothing_there()}")
     name = partial(folder.file, task.name, partial=is_partial)
     scorer, collectors = task.scorer(), benchmark.collectors(os.environ)
     questions: list[Facts] = []  # of circular evaluation
@@ -152,15 +150,14 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         analysis |= _sections(section)
     else:  # those of an earlier circular run are out of date beside the new samples
         name(ROTATIONS_SUFFIX).unlink(missing_ok=True)
-    told = coverage.Told(view, records, data.mode, circular=rotations is not None)
-    analysis |= told.section()
+    analysis |= records.section()
     write_json(files.scores, scores)
     write_json(name(ANALYSIS_SUFFIX), analysis)
     derived = [*files.paths, name(ROTATIONS_SUFFIX), name(ANALYSIS_SUFFIX)]
     if not is_partial:  # those of an earlier --limit are out of date beside the full ones
         folder.drop_partial(task.name, [file.name for file in derived])
     folder.link_newest([*derived, folder.log(task.name)])
-    is_whole = not records.missing and told.is_all(task.limit) and not scorer.has_failures
+    is_whole = records.is_all() and not scorer.has_failures
     return Scored(
         dataset=task.name,
         mode=data.mode,
@@ -170,7 +167,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         counts=scorer.counts,
         errors=scorer.errors,
         missing=records.missing,
-        notes=told.lines(task.name, task.limit),
+        notes=[f"{task.name}: {warning}" for warning in records.warnings()],
         is_partial=is_partial,
         is_whole=is_whole and not (rotations and (rotations.missing or rotations.has_failures)),
     )

@@ -33,7 +33,7 @@ from utils.functions.calling import (
     one_at_a_time,
     private_copy,
 )
-from utils.functions.fingerprints import digest
+from utils.functions.fingerprints import code_digest, digest
 from utils.images import read_header
 
 DEFAULT_TIMEOUT_S = 600.0
@@ -118,6 +118,7 @@ class APIModelWrapper(WrapperDefaults):
         self._identity = model_identity or [self._endpoint.base_url, self._endpoint.model]
         self._connections, self._proxies = connections, proxies
         lock = threading.Lock()  # one for both functions: they may share globals
+        self._user_preprocess = preprocess_function
         self._preprocess = preprocess_function and one_at_a_time(
             preprocess_function, lock, copy_result=True
         )
@@ -136,6 +137,17 @@ class APIModelWrapper(WrapperDefaults):
     def warm_up(self) -> None:
         """Imports the client library, which takes longer than all else before the first request."""
         self._connected()
+
+    def settings_digest(self) -> str:
+        """Hash of where requests go, their parameters, and what makes them of messages."""
+        not_asked = ("timeout", "extra_headers", "extra_query")
+        asked = {k: v for k, v in self._generate_cfg.items() if k not in not_asked}
+        query = _without_keys(self._generate_cfg.get("extra_query") or {})
+        own = None
+        if self._user_preprocess is not None:
+            kwargs = {k: v for k, v in self._kwargs.items() if k != "timeout_s"}
+            own = [code_digest(self._user_preprocess), kwargs]
+        return digest([self._identity, asked, query, asdict(self._style), own])
 
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False

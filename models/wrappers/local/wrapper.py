@@ -211,6 +211,10 @@ class LocalModelWrapper(WrapperDefaults):
                 f"kwargs.img_size {self._img_size} needs a picture file, not {value[:80]!r}"
             )
 
+    def settings_digest(self) -> str:
+        """Hash of checkpoint, settings and functions."""
+        return self._settings_digest("")
+
     def _settings_digest(self, dataset: str) -> str:
         with self._settings_lock:
             if not self._code:

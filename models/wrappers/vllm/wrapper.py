@@ -118,6 +118,10 @@ class VllmModelWrapper(APIModelWrapper):
         parts = {**prepared.parts, "settings": digest([identity, prepared.parts["settings"]])}
         return replace(prepared, fingerprint=digest([identity, prepared.fingerprint]), parts=parts)
 
+    def settings_digest(self) -> str:
+        """Hash of checkpoint, settings and functions."""
+        return digest([self._checkpoint_and_settings(), super().settings_digest()])
+
     def _checkpoint_and_settings(self) -> str:
         with self._identity_lock:
             if not self._whole_identity:

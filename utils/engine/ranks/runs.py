@@ -34,7 +34,8 @@ from utils.errors import StopRun, UserError
 from utils.inference_tools import Progress
 from utils.runs.folder import RunFolder, safe_name
 from utils.runs.locking import lock_or_refuse
-from utils.runs.log import AnswerIndex, RunLog, read_records, runs_of
+from utils.runs.log import AnswerIndex, LoggedRun, RunLog, read_records, runs_of
+from utils.runs.records import rank_record
 
 ADOPTED_KINDS = ("answer", "episode")
 LEADER_SPEAKS_FIRST_S = 30.0  # ranks start a few seconds apart, on a busy machine more
@@ -101,13 +102,13 @@ def open_rank_log(
     group: Group,
     folder: RunFolder,
     dataset: str,
-    run: str,
+    run: LoggedRun,
     clean: Callable[[Any], Any] | None = None,
 ) -> RunLog:
-    """The log of a rank other than 0 for the run that began at a moment; nobody else holds it."""
+    """The log of a rank other than 0 for a run; nobody else holds it."""
     part = folder.rank_log(dataset, group.rank.number, group.token)
     log = RunLog(folder.log(dataset), part=part, clean=clean)
-    log.append({"kind": "rank", "rank": group.rank.number, "run": run})
+    log.append(rank_record(group.rank.number, run.seq))
     return log
 
 
@@ -153,7 +154,7 @@ def begin(group: Group, folder: RunFolder, jobs: Sequence[Job], batch: int) -> N
         batch: no fewer samples are claimed at once, but at the end.
     """
     seen_from = f"{socket.gethostname()}:{folder.path.absolute()}"
-    runs = {job.dataset: job.run for job in jobs}
+    runs = {job.dataset: job.run.begin["started_at"] for job in jobs}
     group.leave(f"{folder.model}/start", [folder.path.name, seen_from, runs])
     group.wait_for_others(lambda rank: group.find(f"{folder.model}/joined/{rank}"))
     share_samples(group, folder.model, jobs, batch)
@@ -198,9 +199,7 @@ def collect(
             # What the lost rank has answered of it is found; its log may still be held.
             logs = [job.log.path] if fresh else folder.all_logs(job.dataset)
             logs += folder.rank_logs(job.dataset)
-            answers = AnswerIndex.of_logs(
-                logs, own=job.log.path, asked_since=job.run if fresh else ""
-            )
+            answers = AnswerIndex.of_logs(logs, own=job.log.path, since=job.run.seq if fresh else 0)
             again = replace(job, samples=rest, share=None, answers=answers, reused=0)
             ask([again])
             job.reused, job.stopped = job.reused + again.reused, again.stopped
@@ -214,8 +213,8 @@ def collect(
 # -- the other ranks ------------------------------------------------------------------------------
 
 
-def join(group: Group, model: str, work_dir: Path) -> tuple[RunFolder, dict[str, str]] | None:
-    """Waits for rank 0: the run's folder, and when it began, by data set; None if it could not.
+def join(group: Group, model: str, work_dir: Path) -> tuple[RunFolder, dict[str, LoggedRun]] | None:
+    """Waits for rank 0: the run's folder, and what began there, by data set; None if it could not.
 
     Raises:
         GroupLost: this rank does not see rank 0's work-dir.
@@ -226,7 +225,7 @@ def join(group: Group, model: str, work_dir: Path) -> tuple[RunFolder, dict[str,
     name, seen_from, runs = start
     folder = RunFolder(model, work_dir / safe_name(model) / name)
     ends_s = time.monotonic() + SEEN_S
-    while not _sees(folder, runs):
+    while (opened := _opened(folder, runs)) is None:
         if time.monotonic() > ends_s:
             raise GroupLost(
                 f"this rank sees another work-dir than rank 0: rank 0 has begun in {seen_from}, "
@@ -235,17 +234,18 @@ def join(group: Group, model: str, work_dir: Path) -> tuple[RunFolder, dict[str,
             )
         time.sleep(POLL_S)
     group.leave(f"{model}/joined/{group.rank.number}", note=True)
-    return folder, runs
+    return folder, opened
 
 
-def _sees(folder: RunFolder, runs: Mapping[str, str]) -> bool:
-    """Whether the logs here are those that rank 0 has opened."""
+def _opened(folder: RunFolder, runs: Mapping[str, str]) -> dict[str, LoggedRun] | None:
+    """The runs that rank 0 has opened, found in the logs here; None if they are not all there."""
     for parent in (*reversed(folder.path.parents[:2]), folder.path):
         with suppress(OSError), os.scandir(parent):  # has a network file system ask the server
             pass
-    logs = {folder.log(dataset): began for dataset, began in runs.items()}
-    return all(log.exists() and any(run.begin["started_at"] == began for run in runs_of(log))
-               for log, began in logs.items())  # fmt: skip
+    logs = {name: folder.log(name) for name in runs}
+    opened = {name: run for name, log in logs.items() if log.exists()
+              for run in runs_of(log) if run.begin["started_at"] == runs[name]}  # fmt: skip
+    return opened if opened.keys() == runs.keys() else None
 
 
 def share_samples(group: Group, model: str, jobs: Iterable[Job], batch: int) -> None:
