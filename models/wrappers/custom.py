@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from models.wrappers.defaults import WrapperDefaults
+from models.wrappers.local.defaults import DEFAULTS_VERSION
 from utils.contracts import CallError, Generation, Message, Prepared, Sizes
 from utils.errors import UserError
 from utils.functions.calling import as_user_error, call_postprocess, private_copy
-from utils.functions.fingerprints import code_digest, digest
+from utils.functions.fingerprints import code_digest, digest, undescribed
 from utils.functions.prompting import shown
 from utils.functions.signatures import custom_arguments
 from utils.images import content_digest, read_header
@@ -43,7 +44,7 @@ class CustomModelWrapper(WrapperDefaults):
         self._postprocess = postprocess_function
         self.max_concurrency = getattr(model_class, "max_concurrency", 1)
         self._settings = digest(
-            [code_digest(model_class), dict(generate_cfg), dict(kwargs), model_identity]
+            [code_digest(model_class), DEFAULTS_VERSION, generate_cfg, kwargs, model_identity]
         )
         self._model: Any = None
 
@@ -62,6 +63,10 @@ class CustomModelWrapper(WrapperDefaults):
         except BaseException as error:  # noqa: BLE001 - a constructor may raise anything, and exit
             return [f"cannot be built: {as_user_error('model', error).summary}"]
         return []
+
+    def notes_before(self) -> list[str]:
+        """Values that nobody can compare: then no answer is known to be that of this class."""
+        return [f"stored answers are not reused: {what}" for what in undescribed(self._class)]
 
     def in_flight(self, wanted: int | None) -> int | None:
         """As many as the user asks for and the class allows."""

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from utils.functions.fingerprints import code_digest, code_text, digest
+from models import local_aguvis
+from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
 
 # ---- data ----------------------------------------------------------------------------------------
 
@@ -123,6 +124,21 @@ def test_docstrings_and_comments_of_what_is_reached_do_not_matter(hash_of):
     assert hash_of(mine, helper=bare) == hash_of(mine, helper=told)
 
 
+# Constants that are no plain data; 'TWO' for 'ONE' makes each another value.
+CONSTANTS = {
+    "array": "import numpy\nK = numpy.array(['ONE'])",
+    "array-of-bytes-in-a-list": "import numpy\nK = [numpy.frombuffer(b'ONE', 'u1')]",
+    "namespace": "import types\nK = types.SimpleNamespace(k='ONE')",
+    "template": "import string\nK = string.Template('$ONE')",
+    "range": "K = range({'ONE': 1}.get('TWO', 5))",
+    "ordered-dict": "import collections\nK = collections.OrderedDict(k='ONE')",
+    "date": "import datetime\nK = datetime.date(2020, 1, {'ONE': 1}.get('TWO', 5))",
+    "counter": "import itertools\nK = itertools.count({'ONE': 1}.get('TWO', 5))",
+    "object-of-an-installed-class": "import argparse\nK = argparse.Namespace(k='ONE')",
+    "open-file": "import os\nK = open(os.devnull, 'w' if 'ONE' else 'r')",
+    "beside-an-open-file": "import os\nK = (open(os.devnull), 'ONE')",
+}
+
 # Each case: modules, and one text in one of them that is replaced by another.
 NOTICED = {
     "own-body": ({"mine": "def start(m):\n    return m + 'ONE'\n"}, "mine"),
@@ -196,6 +212,16 @@ NOTICED = {
     "function-in-a-table": (
         {"mine": "def cut(m):\n    return 'ONE'\nTABLE = {'L1': cut}\ndef start(m):\n    return TABLE['L1'](m)\n"},
         "mine"),
+    **{
+        f"constant-{name}": ({"mine": f"{code}\ndef start(m):\n    return K\n"}, "mine")
+        for name, code in CONSTANTS.items()
+    },
+    "cached-function": (
+        {"mine": "import functools\n@functools.cache\ndef cut(m):\n    return 'ONE'\n"
+                 "def start(m):\n    return cut(m)\n"}, "mine"),
+    "bound-method-of-an-object": (
+        {"mine": "class C:\n    def __init__(self, k):\n        self.k = k\n    def cut(self, m):\n"
+                 "        return self.k\nstart = C('ONE').cut\n"}, "mine"),
     "lambda": ({"mine": "start = lambda m: m + 'ONE'\n"}, "mine"),
     "lambda-inside-a-call": (
         {"mine": "def keep(n, f):\n    return f\nstart = keep(\n    1, lambda m: m + 'ONE')\n"}, "mine"),
@@ -289,6 +315,31 @@ def test_the_code_as_text_mentions_what_a_helper_reads(hash_of, tmp_path):
         helper="def inner(k):\n    return k['my_setting']\n",
     )
     assert "my_setting" in code_text(sys.modules["mine"].start)
+
+
+def test_a_lock_has_no_value_and_an_open_file_is_known_by_the_text_around_it(hash_of):
+    mine = "import threading\nK = threading.Lock()\ndef start(m):\n    return K\n"
+    other = "\ndef other(m):\n    return 'ONE'\n"
+    assert hash_of(mine) == hash_of(mine + other)
+    opened = "import os\nK = open(os.devnull)\ndef start(m):\n    return K\n"
+    assert hash_of(opened) == hash_of("# a comment\n" + opened)
+    assert hash_of(opened) != hash_of(opened + other)
+
+
+def test_what_nothing_describes_is_never_the_same_and_is_named():
+    scope = {"__name__": "typed_in"}
+    exec("import os\nFILE = open(os.devnull)\ndef start(m):\n    return FILE\n", scope)
+    assert undescribed(code_digest) == []
+    assert undescribed(scope["start"]) == ["typed_in:start has no source"]
+    assert code_digest(scope["start"]) != code_digest(scope["start"])
+
+
+def test_what_this_program_does_counts_by_its_version_and_not_by_its_code():
+    text = code_text(local_aguvis.preprocess_aguvis)
+    assert "def preprocess_aguvis" in text
+    assert "def chat_text" in text
+    assert "def turns_of" not in text
+    assert "def model_inputs" not in text
 
 
 def test_parsing_in_another_thread_is_no_failure(hash_of, monkeypatch):

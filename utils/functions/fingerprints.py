@@ -107,7 +107,8 @@ class _CodeWalk:
     def __init__(self, start: Callable[..., Any]) -> None:
         self.parts: dict[str, str] = {}
         self.undescribed: list[str] = []
-        file = _source_file(inspect.unwrap(start)) or _source_file(type(start))
+        self._start = inspect.unwrap(start)
+        file = _source_file(self._start) or _source_file(type(start))
         self._roots = {PROJECT} | ({file.parent} if file else set())
         self._add("start", start, getattr(start, "__module__", type(start).__module__))
 
@@ -124,7 +125,7 @@ class _CodeWalk:
         if isinstance(value, types.ModuleType):
             return f"module {value.__name__}"
         if type(value) not in WITHOUT_VALUE:  # an open file, say: by the text of its module
-            self._text_of(module, f"{key} is a {type(value).__qualname__}")
+            self._text_of(module, f"{key} is a {type(value).__qualname__} that nothing describes")
         return _name_of(value)
 
     def _text_of(self, module: str, what: str) -> ast.AST:
@@ -144,7 +145,7 @@ class _CodeWalk:
         if where in self.parts:
             return where
         self.parts[where] = "installed"
-        if not self._is_the_users(target):
+        if not self._is_the_users(target, module):
             return where
         # Without a source of its own: a lambda within a call, a function built at run time.
         tree = _tree_of(target) or self._text_of(module, f"{where} has no source")
@@ -159,19 +160,22 @@ class _CodeWalk:
             if first not in names:
                 continue
             value, used = names[first], [first]
-            # `module.helper`: go to the helper, not to the whole module
             while isinstance(value, types.ModuleType) and rest and hasattr(value, rest[0]):
-                value = getattr(value, rest[0])
+                if not self._is_the_users(value, value.__name__):
+                    break
+                value = getattr(value, rest[0])  # `module.helper`: the helper, not the module
                 used.append(rest.pop(0))
             place = where if first in closure else module
             self._add(f"{place} {'.'.join(used)}", value, module)
         return where
 
-    def _is_the_users(self, target: Any) -> bool:
-        file = _source_file(target)
-        if file is None or {"site-packages", "dist-packages"} & set(file.parts):
+    def _is_the_users(self, value: Any, module: str) -> bool:
+        file = _source_file(value)
+        if file is None:
+            return value is self._start
+        if {"site-packages", "dist-packages"} & set(file.parts):
             return False
-        if PROJECT in file.parents and f"{target.__module__}.".startswith(PROGRAM):
+        if PROJECT in file.parents and f"{module}.".startswith(PROGRAM):
             return False
         return any(root in file.parents for root in self._roots)
 
@@ -193,7 +197,7 @@ def _source_file(value: Any) -> Path | None:
         file = inspect.getsourcefile(value)
     except TypeError:
         return None
-    return Path(file).resolve() if file else None
+    return Path(file).resolve() if file and Path(file).exists() else None
 
 
 def _tree_of(value: Any) -> ast.AST | None:
