@@ -47,7 +47,7 @@ from utils.contracts import CallError, Generation, Message, Prepared, Sizes, Use
 from utils.coordinates import PIXEL_LIMITS, thumbnail_wh
 from utils.errors import StopRun, UserError
 from utils.functions.calling import call_user_function, one_at_a_time, private_copy
-from utils.functions.fingerprints import code_digest, code_text, digest
+from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
 from utils.functions.prompting import shown
 from utils.images import content_digest, read_header
 
@@ -147,10 +147,12 @@ class LocalModelWrapper(WrapperDefaults):
 
     def notes_before(self) -> list[str]:
         """What the generate method will use, the checkpoint's own settings included."""
+        unknown = [*undescribed(self._user_preprocess), *undescribed(self._user_postprocess)]
+        unlike = [f"stored answers are not reused: {what}" for what in unknown]
         if self.generate_function != "generate":
-            return []
+            return unlike
         brought = checkpoint.read_generation_config(self.model_path)
-        notes = generation_notes(self.generate_cfg, brought, self.batch_size)
+        notes = unlike + generation_notes(self.generate_cfg, brought, self.batch_size)
         if checkpoint.settings_folder(self.model_path) is None:
             notes.append(
                 f"{self.model_path} is not in the local cache: what its own settings change is said"
