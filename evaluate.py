@@ -27,17 +27,16 @@ from benchmarks import BENCHMARK, PLANNED
 from benchmarks.base import Benchmark
 from benchmarks.circular import Circular
 from benchmarks.data_set import DataSet
-from models import build_model
+from models import argument_findings, build_model
 from models.wrappers.local import checkpoint
-from utils.config.environment import WithStandIns, load_dotenv_files, odd_settings
-from utils.config.options import Options, parse_arguments, unknown_names
+from utils.config.environment import load_dotenv_files, odd_settings
+from utils.config.options import Options, options_of, parse_arguments, unknown_names
 from utils.config.read import (
     ConfigReading,
     DataEntry,
     read_config,
-    redacted_dump,
 )
-from utils.config.secret_filter import SecretFilter, secrets_in
+from utils.config.secret_filter import SecretFilter, mask_config, protect_output, secrets_in
 from utils.config.text import key_path
 from utils.contracts import ModelWrapper, ParseFunction
 from utils.engine.gate import MOST_IN_FLIGHT
@@ -63,21 +62,19 @@ from utils.runs.finished import (
     RunResults,
     errors_for_callers,
     load_run,
-    options_of,
     results_written,
 )
 from utils.runs.folder import (
     name_collisions,
     work_dir_problems,
 )
-from utils.scoring.streams import outlive_readers
 
 __all__ = ["load_run", "main", "run"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
-    outlive_readers()
+    protect_output()
     given = sys.argv[1:] if arguments is None else arguments
     if "--compare" in given:
         from utils.comparing.command import main as compare
@@ -190,8 +187,14 @@ def _wanted_in(options: Options) -> tuple[str, ...]:
 
 def _reading(options: Options) -> ConfigReading:
     modes = {name: benchmark.modes for name, benchmark in BENCHMARK.items()}
-    environ = WithStandIns(os.environ) if options.mode == "eval" else os.environ
-    return read_config(options.config, datasets=modes, planned=PLANNED, environ=environ)
+    return read_config(
+        options.config,
+        datasets=modes,
+        planned=PLANNED,
+        environ=os.environ,
+        unset="not-set" if options.mode == "eval" else None,  # scoring sends no key anywhere
+        arguments=argument_findings,
+    )
 
 
 def prepare(options: Options, rank: Rank | None = None) -> Plan:
@@ -205,7 +208,7 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
     """
     reading = _reading(options)
     secrets = SecretFilter(secrets_in(reading.texts, os.environ))
-    secrets.install()
+    protect_output(secrets.clean)
     for warning in [*reading.warnings, *odd_settings()]:
         print(f"warning: {warning}")
     entries = {n: e for n, e in reading.models.items() if not options.model or n in options.model}
@@ -255,7 +258,7 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
         problems += [bad for name in data for bad in data[name].bad_samples]
     if problems or reading.config is None:
         raise UserError(list(dict.fromkeys(problems)))
-    dump = redacted_dump(reading.config, secrets)
+    dump = secrets.clean_object(mask_config(reading.config.model_dump(mode="json")))
     return Plan(options, reading.config, dump, models, data, secrets)
 
 
@@ -294,7 +297,7 @@ def _side_of(plan: Plan) -> Side:
         kwargs=entry.kwargs,
         checkpoint_settings=checkpoint.read_generation_config(entry.model_path),
         vision=checkpoint.vision_settings(entry.model_path),
-        serve_args=entry.serve_args,
+        serve_args=getattr(entry, "serve_args", None),
         precision={"dtype": entry.dtype, "attn_implementation": entry.attn_implementation}
         if entry.imp_type == "transformers"
         else {},

@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
+from utils.config.serve_args import problems, serve_words
+from utils.config.text import Finding
 from utils.contracts import ModelWrapper
 from utils.import_utils import resolve
 
 if TYPE_CHECKING:
     from utils.config.read import ModelEntry
+
+
+def argument_findings(imp_type: str, entry: Mapping[str, Any]) -> Iterator[Finding]:
+    """What is wrong with the arguments of a config's model entry, with key paths inside it."""
+    generate_cfg = entry.get("generate_cfg")
+    if not isinstance(generate_cfg, Mapping):
+        generate_cfg = {}
+    if imp_type in ("openai", "vllm"):
+        from models.wrappers.api.arguments import generate_findings
+
+        if find_spec("openai") is None:
+            yield ("imp_type",), "API models need the package openai: pip install openai"
+        yield from generate_findings(generate_cfg)
+    if imp_type == "vllm" and isinstance(entry.get("serve_args"), (dict, list)):
+        try:
+            for problem in problems(serve_words(entry["serve_args"])):
+                yield ("serve_args",), problem
+        except ValueError as error:
+            yield ("serve_args",), str(error)
+    if imp_type == "transformers" and entry.get("generate_function") in (None, "", "generate"):
+        for name in generate_cfg:
+            if name in ("max_tokens", "max_completion_tokens"):
+                yield ("generate_cfg", name), 'local models call it "max_new_tokens"'
+            elif name in ("extra_body", "extra_headers", "extra_query"):
+                yield ("generate_cfg", name), "only for API models; leave it out"
+    if imp_type == "custom":
+        for name in {"message", "dataset_name"} & set(generate_cfg):
+            yield ("generate_cfg", name), "the program sets this itself; leave it out"
 
 
 def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapper:
@@ -57,7 +89,9 @@ def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapp
     if entry.imp_type == "vllm":
         from models.wrappers.vllm.wrapper import VllmModelWrapper
 
-        return VllmModelWrapper(name, serve_args=entry.serve_args, **common)  # type: ignore[arg-type]
+        serve_args = serve_words(entry.serve_args)
+        serve_args += ["--trust-remote-code"] if entry.trust_remote_code else []
+        return VllmModelWrapper(name, serve_args=serve_args, **common)  # type: ignore[arg-type]
     from models.wrappers.api.wrapper import APIModelWrapper
 
     return APIModelWrapper(name, **common)  # type: ignore[arg-type]

@@ -26,6 +26,12 @@ Point = tuple[float, float]
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 """What `dtype` of a model entry may be; "auto" is the checkpoint's own."""
 
+KWARGS_READ = (
+    "system_prompt", "img_size", "img_detail", "image_format", "wire_format", "min_pixels",
+    "max_pixels", "timeout_s", "serve_timeout_s",
+)  # fmt: skip
+"""Keys of a model entry's free `kwargs` block that the program itself reads."""
+
 Record = dict[str, Any]
 """One line of a run's log; `utils/runs/records.py` has the fields of each kind."""
 

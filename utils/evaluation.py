@@ -321,7 +321,7 @@ def check(plan: Plan) -> int:
             if plan.options.ping and not found:
                 scorer = plan.scorer(name, dataset, skip_errors=True)
                 pinged = True
-                told, found = checking.ping(model, asked, scorer, plan.secrets.clean_told)
+                told, found = checking.ping(model, asked, scorer, plan.secrets.clean)
                 report += told
             print("\n".join(report))
             problems += [f'model "{name}": {problem}' for problem in found]
@@ -427,7 +427,7 @@ def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wante
 
 def _batch(plan: Plan, name: str) -> int:
     """How many samples of a model are generated together, as far as one knows."""
-    size = plan.config.model[name].batch_size
+    size = getattr(plan.config.model[name], "batch_size", 1)
     return BATCH_OF_AUTO if isinstance(size, str) else size or 1
 
 
@@ -460,10 +460,10 @@ def infer(
         model.warm_up()
     cost, others_cpu_s = Stopwatch(), 0.0
     try:
-        Engine(model, options, progress, plan.secrets.clean_told).run(jobs)
+        Engine(model, options, progress, plan.secrets.clean).run(jobs)
         if of_group is not None and folder is not None:
             stored = replace(options, fresh=False)
-            ask = Engine(model, stored, progress, plan.secrets.clean_told).run
+            ask = Engine(model, stored, progress, plan.secrets.clean).run
             others_cpu_s = collect(of_group, folder, jobs, ask, fresh=options.fresh)
     finally:
         shown.close()

@@ -17,7 +17,7 @@ ENVIRON = {"OPENAI_API_KEY": "sk-env", "OPENAI_ORG_ID": "org"}
 
 
 @pytest.mark.parametrize("case", CONFORMANCE["cases"], ids=lambda case: case["input"])
-def test_endpoints_are_taken_apart_as_the_reference_does(case: dict[str, dict[str, str]]) -> None:
+def test_endpoints_are_taken_apart_as_the_reference_does(case):
     endpoint = parse_endpoint(str(case["input"]))
     assert {
         "base_url": endpoint.base_url,
@@ -30,16 +30,15 @@ def test_endpoints_are_taken_apart_as_the_reference_does(case: dict[str, dict[st
     ("query", "fragments"),
     [
         ("?model=m&api_key=k", []),
-        ("?api_key=k", ["names no model; gpt-4o is asked for"]),
-        ("?model=&api_key=k", ["names no model"]),
+        ("?api_key=k", []),
         ("?model=m&apikey=k", ['"apikey" in the query is ignored; did you mean "api_key"?']),
         ("?model=m&x=1", ['"x" in the query is ignored; known are api_key and model']),
         ("?model=m&model=n", ['"model" is given twice; the first one counts']),
         ("?model=m;api_key=z", ['";" does not separate parameters']),
-        ("/chat/completions?model=m", ["ends in /chat/completions"]),
+        ("/chat/completions?model=m", ["ends in /chat/completions, which is added"]),
     ],
 )
-def test_what_is_odd_is_a_warning(query: str, fragments: list[str]) -> None:
+def test_what_is_odd_is_a_warning(query, fragments):
     warnings = parse_endpoint(f"http://127.0.0.1:8000/v1{query}").warnings
     assert len(warnings) == len(fragments)
     for warning, fragment in zip(warnings, fragments, strict=True):
@@ -60,7 +59,9 @@ def test_what_is_odd_is_a_warning(query: str, fragments: list[str]) -> None:
         ("http://h:0/v1", "its port is malformed"),
         ("http://h:-1/v1", "its port is malformed"),
         ("http://[::1/v1", "its host is malformed"),
-        ("http://300.1.1.1/v1", "its host is malformed"),
+        ("http://h/v1?api_key=k%0A&model=m", "its api_key holds a sign that cannot be sent"),
+        ("http://h/v1?api_key=schl%C3%BCssel&model=m", "its api_key holds a sign"),
+        ("http://h/v1?api_key=k&model=m%0A", "its model holds a sign that cannot be sent"),
         ("http://a..b/v1", "its host is malformed"),
         ("http://<host>/v1", "its host is malformed"),
         ("http://api.openai.com\\@evil.example/v1", "its host is malformed"),
@@ -70,7 +71,7 @@ def test_what_is_odd_is_a_warning(query: str, fragments: list[str]) -> None:
         ("http://h/v1?api_key=a#b&model=m", 'contains "#"'),
     ],
 )
-def test_a_malformed_url_is_an_error(model_path: str, fragment: str) -> None:
+def test_a_malformed_url_is_an_error(model_path, fragment):
     with pytest.raises(UserError) as caught:
         parse_endpoint(model_path)
     assert fragment in str(caught.value)
@@ -81,11 +82,11 @@ def test_a_malformed_url_is_an_error(model_path: str, fragment: str) -> None:
     ["http://[::1]:8000/v1?model=m", "https://my_host/v1?model=m", "http://h.?model=m",
      "http://münchen.example/v1?model=m", "http://u:p@h/v1?model=m"],
 )  # fmt: skip
-def test_unusual_hosts_are_fine(model_path: str) -> None:
+def test_unusual_hosts_are_fine(model_path):
     assert parse_endpoint(model_path).model == "m"
 
 
-def test_the_typing_error_of_the_documentation_is_explained() -> None:
+def test_the_typing_error_of_the_documentation_is_explained():
     with pytest.raises(UserError) as caught:
         parse_endpoint("https://api.openai.com/v1?api_key=your-api-key=gpt-4o")
     message = str(caught.value)
@@ -98,7 +99,7 @@ def test_the_typing_error_of_the_documentation_is_explained() -> None:
     ("query", "key"),
     [("api_key=abc==", "abc=="), ("api_key=a%3Db", "a=b"), ("api_key=a=b&model=m", "a=b")],
 )
-def test_an_equals_sign_may_belong_to_the_key(query: str, key: str) -> None:
+def test_an_equals_sign_may_belong_to_the_key(query, key):
     assert parse_endpoint(f"http://h/v1?{query}").api_key == key
 
 
@@ -115,15 +116,33 @@ def test_an_equals_sign_may_belong_to_the_key(query: str, key: str) -> None:
         ("http://127.0.0.1:8000/v1?api_key=own", "own"),
     ],
 )
-def test_the_key_of_the_environment_goes_to_openai_alone(base_url: str, expected: str) -> None:
+def test_the_key_of_the_environment_goes_to_openai_alone(base_url, expected):
     assert resolve_api_key(parse_endpoint(base_url), ENVIRON) == expected
 
 
 @pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": " "}])
-def test_without_any_key_the_placeholder_is_sent(environ: dict[str, str]) -> None:
+def test_without_any_key_the_placeholder_is_sent(environ):
     endpoint = parse_endpoint("https://api.openai.com/v1?model=m")
     assert resolve_api_key(endpoint, environ) == PLACEHOLDER_KEY
 
 
-def test_an_endpoint_does_not_show_its_key() -> None:
+def test_an_endpoint_does_not_show_its_key():
     assert "sk-123" not in repr(parse_endpoint("http://h/v1?api_key=sk-123&model=m"))
+
+
+@pytest.mark.parametrize("query", ["?api_key=k", "?model=&api_key=k", ""])
+def test_only_openai_has_a_default_model(query):
+    ours = parse_endpoint(f"https://api.openai.com/v1{query}")
+    assert (ours.model, ours.problem) == ("gpt-4o", None)
+    assert "names no model" in ours.warnings[0]
+    assert "names no model" in parse_endpoint(f"http://127.0.0.1:8000/v1{query}").problem
+
+
+def test_an_ending_that_is_added_by_itself_is_left_out():
+    assert parse_endpoint("http://h/v1/chat/completions/?model=m").base_url == "http://h/v1"
+
+
+def test_an_address_tells_servers_apart_and_not_their_spellings():
+    same = ("http://h:80/v1", "http://h:80/v1/", "HTTP://H:80/v1", "http://u:p@h:80/v1")
+    assert {parse_endpoint(f"{base}?model=m").address for base in same} == {"http://h:80/v1"}
+    assert parse_endpoint("http://h:80/V1?model=m").address == "http://h:80/V1"

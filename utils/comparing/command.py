@@ -17,9 +17,9 @@ from utils.comparing.page import as_page
 from utils.comparing.published import read_published
 from utils.comparing.runs import read_runs
 from utils.comparing.text import as_text
-from utils.config.environment import chosen_folder
+from utils.config.secret_filter import protect_output
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError
-from utils.scoring.streams import outlive_readers
+from utils.images import chosen_folder
 
 DEFAULT_OUTPUT = "./comparison"
 FLIPS_ON_CONSOLE = 5
@@ -59,7 +59,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compares, prints, writes; the exit code."""
-    outlive_readers()  # names and replies may be of any script
+    protect_output()  # names and replies may be of any script
     given = _parsed(arguments)
     try:
         output = _output(given)

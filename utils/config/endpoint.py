@@ -6,13 +6,12 @@ hold a key.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
-from utils.errors import UserError, did_you_mean, nearest
+from utils.errors import UserError, did_you_mean
 
 PLACEHOLDER_KEY = "api_key_placeholder"
 """Sent where no key is given: local servers want some key, whatever it is."""
@@ -21,6 +20,10 @@ DEFAULT_MODEL = "gpt-4o"
 OPENAI_HOST = "api.openai.com"
 _FORM = "base_url?api_key=...&model=..."
 _KNOWN_KEYS = ("api_key", "model")
+_SUFFIX = "/chat/completions"
+_NEARLY_URL = re.compile(
+    r"h?t+ps?[:;]?/{1,2}|[\w.-]{2,}:\d+(/|\?|$)|[^?]+\?(.*&)?(api_key|model)=", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,31 +31,34 @@ class Endpoint:
     """Where requests go and under which names.
 
     Attributes:
-        base_url: everything before the `?`, as it was written.
+        base_url: everything before the `?`, as it was written, without `/chat/completions`.
         api_key: the key of the query, or `PLACEHOLDER_KEY`; see `resolve_api_key`.
         model: the model name sent in each request.
         warnings: what was odd but not wrong.
+        problem: what is wrong for a run.
     """
 
     base_url: str
     api_key: str = field(repr=False)
     model: str
     warnings: tuple[str, ...] = ()
+    problem: str | None = None
 
     @property
     def host(self) -> str:
         """The host name in lower case."""
         return (urlsplit(self.base_url).hostname or "").rstrip(".")
 
+    @property
+    def address(self) -> str:
+        """What tells servers apart, for fingerprints: without password and slash at the end."""
+        parts = urlsplit(self.base_url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}{parts.path.rstrip('/')}"
+
 
 def is_url(model_path: object) -> bool:
     """Whether a `model_path` names a server rather than a checkpoint or a class."""
     return isinstance(model_path, str) and model_path.lower().startswith(("http://", "https://"))
-
-
-_NEARLY_URL = re.compile(
-    r"h?t+ps?[:;]?/{1,2}|[\w.-]{2,}:\d+(/|\?|$)|[^?]+\?(.*&)?(api_key|model)=", re.IGNORECASE
-)
 
 
 def is_nearly_url(model_path: object) -> bool:
@@ -79,87 +85,71 @@ def parse_endpoint(model_path: str) -> Endpoint:
     given: dict[str, str] = {}
     warnings = []
     for name, value in parse_qsl(query):
-        if name in given:
-            if name in _KNOWN_KEYS:
-                warnings.append(f'"{name}" is given twice; the first one counts')
-            continue
-        given[name] = value
         if name not in _KNOWN_KEYS:
+            shown = name if len(name) <= 16 else f"{name[:4]}..."  # a key may stand in its place
             hint = did_you_mean(name, _KNOWN_KEYS) or "; known are api_key and model"
-            warnings.append(f'"{_shortened(name)}" in the query is ignored{hint}')
+            warnings.append(f'"{shown}" in the query is ignored{hint}')
+        elif name in given:
+            warnings.append(f'"{name}" is given twice; the first one counts')
+        elif not value.isprintable() or not (name == "model" or value.isascii()):
+            raise UserError(
+                f"its {name} holds a sign that cannot be sent, such as a line break at its end; "
+                "was it read from a file?"
+            )
+        given.setdefault(name, value)
+    problem = None
     if "model" not in given:
         _check_run_together(query)
-        warnings.append(
-            f"names no model; {DEFAULT_MODEL} is asked for (add model=... to the query)"
-        )
+        problem = "names no model; add model=... to the query"
+        if urlsplit(base_url).hostname == OPENAI_HOST:
+            warnings.append(f"{problem} ({DEFAULT_MODEL} is used now)")
+            problem = None
     elif re.search(r";\s*\w+=", given["model"]):
         warnings.append('";" does not separate parameters, it is part of the model name; write "&"')
-    if base_url.rstrip("/").endswith("/chat/completions"):
-        warnings.append("ends in /chat/completions, which is added to the base URL by itself")
+    if base_url.rstrip("/").endswith(_SUFFIX):
+        base_url = base_url.rstrip("/").removesuffix(_SUFFIX)
+        warnings.append(f"ends in {_SUFFIX}, which is added to the base URL by itself; left out")
     return Endpoint(
         base_url,
         given.get("api_key", PLACEHOLDER_KEY),
         given.get("model", DEFAULT_MODEL),
         tuple(warnings),
+        problem,
     )
 
 
 def resolve_api_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
-    """The key to send.
-
-    The endpoint's own; else the environment's, but only to OpenAI itself; else a placeholder.
-    """
-    if endpoint.api_key != PLACEHOLDER_KEY:
-        return endpoint.api_key
-    if endpoint.host == OPENAI_HOST:
+    """The endpoint's own key; else the environment's, but only to OpenAI; else a placeholder."""
+    if endpoint.api_key == PLACEHOLDER_KEY and endpoint.host == OPENAI_HOST:
         return environ.get("OPENAI_API_KEY", "").strip() or PLACEHOLDER_KEY
-    return PLACEHOLDER_KEY
+    return endpoint.api_key
 
 
 def _check_base(base_url: str) -> None:
+    wrong = "is not a valid URL: its {} is malformed"
     try:
         parts = urlsplit(base_url)
         port = parts.port
     except ValueError as error:
-        wrong = "port" if "port" in str(error).lower() else "host"
-        expected = " (a number from 1 to 65535)" if wrong == "port" else ""
-        raise UserError(f"is not a valid URL: its {wrong} is malformed{expected}") from None
+        port, parts = 0, urlsplit("//?")
+        if "port" not in str(error).lower():
+            raise UserError(wrong.format("host")) from None
     if port == 0:
-        raise UserError("is not a valid URL: its port is malformed (a number from 1 to 65535)")
+        raise UserError(wrong.format("port") + " (a number from 1 to 65535)")
     if not parts.hostname:
         raise UserError("is not a valid URL: it names no host (http://host:port/v1)")
-    if not _is_host(parts):
-        raise UserError("is not a valid URL: its host is malformed")
-
-
-def _is_host(parts: SplitResult) -> bool:
-    """Strict about signs that URL libraries read differently: a key must not reach another host."""
-    host = (parts.hostname or "").removesuffix(".")
-    if re.search(r"[\\\"<>^`{|}%,;!$&'()*+=~]", host) or "\\" in parts.netloc:
-        return False
-    if "[" in parts.netloc:
-        return True  # an IPv6 address; urlsplit has checked it
-    if re.fullmatch(r"[\d.]+", host):
-        try:
-            ipaddress.IPv4Address(host)
-        except ValueError:
-            return False
-    return all(host.split("."))
+    # Strict about signs that URL libraries read differently: a key must not reach another host.
+    if "\\" in parts.netloc or not re.fullmatch(
+        r"([\w-]+\.)*[\w-]+\.?|[\da-f.]*:[\da-f:.]*", parts.hostname
+    ):
+        raise UserError(wrong.format("host"))
 
 
 def _check_run_together(query: str) -> None:
     """`?api_key=your-api-key=gpt-4o`, as the documentation once had it: "&model" was forgotten."""
-    for pair in query.split("&"):
-        name, _, value = pair.partition("=")
-        # "=" at the end of a key is base64 padding; text after it is another value.
-        if name == "api_key" and re.search(r"=[^=]", value):
-            raise UserError(
-                'has a second "=" inside api_key and no model; the form is '
-                f'{_FORM}, so "&model" is missing before that "=" '
-                '(if the "=" belongs to the key, write it as %3D)'
-            )
-
-
-def _shortened(name: str) -> str:
-    """Names of parameters are quoted, but a key put in the place of a name is not."""
-    return name if nearest(name, _KNOWN_KEYS) or len(name) <= 16 else f"{name[:4]}..."
+    # "=" at the end of a key is base64 padding; text after it is another value.
+    if re.search(r"(?:^|&)api_key=[^&]*=[^=&]", query):
+        raise UserError(
+            f'has a second "=" inside api_key and no model; the form is {_FORM}, so "&model" is '
+            'missing before that "=" (if the "=" belongs to the key, write it as %3D)'
+        )

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from utils import PROJECT
 from utils.errors import UserError
-from utils.images import at_home as at_home
-from utils.images import chosen_folder as chosen_folder
+from utils.images import at_home
 
 TEMPLATE = "L2_USER_PROMPT"
 
@@ -68,20 +66,3 @@ def odd_settings() -> list[str]:
     if moved and not at_home(moved).is_dir():
         found.append(f"IMAGE_ROOT_DIR {moved}: no such folder; pictures are looked for in LMUData")
     return found
-
-
-class WithStandIns(dict[str, str]):
-    """The environment with a stand-in for every name that is not set.
-
-    Scoring a log asks no server, so whoever was sent one needs no key either.
-    """
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The value, or the stand-in; never the default."""
-        return super().get(name) or "not-set"
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __missing__(self, name: str) -> str:
-        return "not-set"

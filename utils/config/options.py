@@ -1,19 +1,23 @@
-"""The command line: what can be typed, and its help."""
+"""The command line: what can be typed, and its help. `evaluate.run` takes the same options."""
+
+# ruff: noqa: RUF009 - `_option` is a field
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from utils.config.environment import chosen_folder
 from utils.errors import NOTHING_RUN, UserError, did_you_mean
+from utils.images import chosen_folder
 
 DEFAULT_WORK_DIR = "./outputs"
+SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 
 EXAMPLES = """\
 examples:
@@ -22,181 +26,195 @@ examples:
   python evaluate.py --config configs/config_api_gpt.json --check
       everything short of a model call: config, functions, data, one prompt, number of requests
   python evaluate.py --config configs/config_api_gpt.json --limit 20 --api-nproc 16
-      the first 20 samples of each data set; score files end in _partial
-  python evaluate.py --config configs/config_local_uitars.json --data GUIElementGrounding
-      one of the data sets of the config
+      20 samples of each data set; score files end in _partial
   python evaluate.py --config configs/config_api_uitars.json --mode eval
       scores what is there, without a model
 
-Interrupted or crashed? The same command asks only what is missing.
+Interrupted or crashed? The same command queries only what is missing.
 exit codes: 0 all done; 1 some sample or combination failed; 2 nothing was run; 130 interrupted
 """
 
 
+def _number(text: str, least: int, *, whole: bool = True, otherwise: str = "") -> float:
+    """What an option takes, for `argparse`."""
+    wanted = f"a {'whole ' if whole else ''}number from {least} up{otherwise}"
+    try:
+        number = int(text) if whole else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected {wanted}, got {text!r}") from None
+    if not least <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected {wanted}, got {text}")
+    return number
+
+
+_positive = partial(_number, least=1)
+_not_negative = partial(_number, least=0)
+_seconds = partial(_number, least=0, whole=False)
+
+
+def _nproc(text: str) -> float | None:
+    return None if text == "auto" else _number(text, 1, otherwise=" or auto")
+
+
+def _option(
+    default: Any, text: str, metavar: str = "", convert: Callable[[str], Any] = str, **how: Any
+) -> Any:
+    """A field, with what `add_argument` gets; without a metavar it is a switch."""
+    if metavar:
+        how |= {"metavar": metavar, "type": convert}
+    elif not how:
+        how = {"action": "store_false" if default else "store_true"}
+    return field(default=default, metadata={"help": text, **how})
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The command line, typed; see `--help` for what each one does."""
+    """The command line, typed; each field is an option (but for `arguments`: as they were typed).
 
-    config: Path
-    data: tuple[str, ...] = ()
-    model: tuple[str, ...] = ()
-    work_dir: Path = Path(DEFAULT_WORK_DIR)
-    mode: str = "all"
-    api_nproc: int | None = 4  # None: as many as the server takes
-    retry: int = 5
-    outage_s: float = 900.0
-    wait_for_server_s: float = 0.0
-    limit: int | None = None
-    fresh: bool = False
-    ignore: bool = False
-    retry_refused: bool = False
-    strict: bool = False
-    check: bool = False
-    ping: bool = False
-    verbose: bool = False
-    report: bool = True
-    embed_originals: bool = False
-    parity: Path | None = None
-    arguments: tuple[str, ...] = ()  # as they were typed
+    `outage_s` is `--outage`, and `report`, a switch that is on, `--no-report`.
+    """
+
+    config: Path = _option(Path(), "the run, as JSON with comments (required)", "FILE", Path)
+    data: tuple[str, ...] = _option((), "only these data sets of the config", "NAME", **SEVERAL)
+    model: tuple[str, ...] = _option((), "only these models of the config", "NAME", **SEVERAL)
+    work_dir: Path = _option(Path("outputs"), "where results go (default: EVAL_WORK_DIR, else "
+                             f"{DEFAULT_WORK_DIR})", "DIR", Path)  # fmt: skip
+    mode: str = _option("all", "infer: query only; eval: score what is there, without a model",
+                        choices=("all", "infer", "eval"))  # fmt: skip
+    api_nproc: int | None = _option(4, "requests in flight (default 4), or auto", "N", _nproc)
+    retry: int = _option(5, "retries for transient errors (default 5)", "N", _not_negative)
+    outage_s: float = _option(
+        900.0, "how long a server may be unreachable during a run (default 900)", "S", _seconds
+    )
+    wait_for_server_s: float = _option(
+        0.0, "how long to wait for a server that is still loading (default 0)", "S", _seconds
+    )
+    limit: int | None = _option(None, "N samples of each data set", "N", _positive)
+    fresh: bool = _option(False, "query everything again, whatever is stored")
+    reuse: bool = _option(False, "use stored answers that still fit (the default)")
+    ignore: bool = _option(False, "do not query failed samples again")
+    retry_refused: bool = _option(False, "query again what the server refused; answers stay")
+    strict: bool = _option(False, "a bad sample stops the run before it starts")
+    check: bool = _option(False, "everything short of a model call, then stop")
+    ping: bool = _option(False, "with --check: also query each model once per data set")
+    parity: Path | None = _option(
+        None, "another config (or the same, with two --model): the same samples through both, "
+        "compared, and why they differ", "FILE", Path,
+    )  # fmt: skip
+    report: bool = _option(True, "no report page beside the scores")
+    embed_originals: bool = _option(False, "the report holds the images in full size too")
+    verbose: bool = _option(False, "tracebacks of user functions, reasons by sample")
+    arguments: tuple[str, ...] = ()
+
+
+_OPTIONS = {each.name.removesuffix("_s"): each for each in fields(Options) if each.metadata}
+
+
+def _conflict(o: Options) -> str | None:
+    """Why two of the options do not go together."""
+    conflicts = (
+        (o.check and o.mode == "eval", "--check is about queries; --mode eval makes none"),
+        (o.ping and not o.check, "--ping goes with --check"),
+        (o.parity and (o.check or o.mode != "all"), "--parity does not go with --check or --mode"),
+        (o.embed_originals and not o.report, "--embed-originals does not go with --no-report"),
+        (o.fresh and o.reuse, "--fresh and --reuse exclude each other"),
+    )
+    return next((why for is_one, why in conflicts if is_one), None)
 
 
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line; the usage text would push it out of sight."""
 
     def error(self, message: str) -> NoReturn:
-        raise UserError(f"{self.prog}: {message}")
+        sys.stderr.write(f"{self.prog}: {message}; see --help. Nothing was run.\n")
+        sys.exit(NOTHING_RUN)
 
     def refuse(self, unknown: Sequence[str], *, has_config: bool) -> NoReturn:
-        """Says what was probably meant by arguments that belong to no option.
-
-        Raises:
-            UserError: always.
-        """
+        """Says what was probably meant by arguments that belong to no option."""
         names = [text.partition("=")[0] for text in unknown if text.startswith("-")]
         if names:  # the others are likely their values, which may be secret
-            known = list(self._option_string_actions)
+            known = [f"--{name.replace('_', '-')}" for name in _OPTIONS]
             self.error("; ".join(f"unknown option {n}{did_you_mean(n, known)}" for n in names))
-        told = [f"{text} belongs to no option" for text in unknown]
+        wrong = [f"{text} belongs to no option" for text in unknown]
         if not has_config:
-            told[0] = f"{unknown[0]}: say --config {unknown[0]}"
-        self.error("; ".join(told))
+            wrong[0] = f"{unknown[0]}: say --config {unknown[0]}"
+        self.error("; ".join(wrong))
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Reads the command line; exits with code 2 and one line if it is off."""
-    try:
-        return read_arguments(sys.argv[1:] if arguments is None else arguments)
-    except UserError as error:
-        sys.stderr.write(f"{error}; see --help. Nothing was run.\n")
-        sys.exit(NOTHING_RUN)
-
-
-def read_arguments(arguments: Sequence[str]) -> Options:
-    """The options that some arguments stand for.
-
-    Raises:
-        UserError: one of them is off.
-    """
+    typed = list(map(str, sys.argv[1:] if arguments is None else arguments))
     parser = _Parser(
         prog="evaluate.py",
         description="Measures how well a vision-language model understands graphical user "
         "interfaces (MMBench-GUI L1 and L2).",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        argument_default=argparse.SUPPRESS,
         allow_abbrev=False,  # --mod would silently mean --mode or --model
     )
-    add = parser.add_argument
-    add("--config", type=Path, metavar="FILE", help="the run, as JSON with comments (required)")
-    add(
-        "--data",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help="only these data sets of the config",
-    )
-    add(
-        "--model",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help="only these models of the config",
-    )
-    add("--work-dir", type=Path, metavar="DIR",
-        help=f"where results go (default: EVAL_WORK_DIR, else {DEFAULT_WORK_DIR})")  # fmt: skip
-    add("--mode", choices=("all", "infer", "eval"), default="all",
-        help="infer: ask only; eval: score what is there, without a model")  # fmt: skip
-    add("--api-nproc", type=_nproc, default=4, metavar="N",
-        help="requests in flight at once (default 4), or auto")  # fmt: skip
-    add("--retry", type=_not_negative, default=5, metavar="N",
-        help="attempts after the first for a failure in passing (default 5)")  # fmt: skip
-    add("--outage", type=_seconds, default=900.0, metavar="S",
-        help="how long a server may be away in the middle of a run (default 900)")  # fmt: skip
-    add("--wait-for-server", type=_seconds, default=0.0, metavar="S",
-        help="how long to wait for a server that is still loading (default 0)")  # fmt: skip
-    add("--limit", type=_positive, metavar="N", help="the first N samples of each data set")
-    add("--fresh", action="store_true", help="ask everything again, whatever is stored")
-    add("--reuse", action="store_true", help="use stored answers that still fit (the default)")
-    add("--ignore", action="store_true", help="do not ask failed samples again")
-    add("--retry-refused", action="store_true",
-        help="ask again what the server refused; answers stay")  # fmt: skip
-    add("--strict", action="store_true", help="a bad sample stops the run before it starts")
-    add("--check", action="store_true", help="everything short of a model call, then stop")
-    add("--ping", action="store_true",
-        help="with --check: also ask each model one question per data set")  # fmt: skip
-    add("--parity", type=Path, metavar="FILE",
-        help="another config (or the same, with two --model): the same samples through both, "
-        "compared, and why they differ")  # fmt: skip
-    add("--no-report", action="store_true", help="no report page beside the scores")
-    add("--embed-originals", action="store_true",
-        help="the report holds the pictures in full size, not only view images")  # fmt: skip
-    add("--verbose", action="store_true", help="tracebacks of user functions, reasons by sample")
-    add("--compare", nargs="+", metavar="RUN",
-        help="instead of a run: finished runs side by side; see compare.py --help")  # fmt: skip
-    given, unknown = parser.parse_known_args(arguments)
+    for name, each in _OPTIONS.items():
+        flag = f"no_{name}" if each.default is True else name
+        parser.add_argument(f"--{flag.replace('_', '-')}", dest=each.name, **each.metadata)
+    compare = "instead of a run: finished runs side by side; see compare.py --help"
+    parser.add_argument("--compare", nargs="+", metavar="RUN", help=compare)
+    given, unknown = parser.parse_known_args(typed)
     if unknown:
-        parser.refuse(unknown, has_config=given.config is not None)
-    if given.config is None:
+        parser.refuse(unknown, has_config="config" in given)
+    if "config" not in given:
         parser.error("--config FILE is missing")
-    if given.check and given.mode == "eval":
-        parser.error("--check looks at what would be asked; --mode eval asks nothing")
-    if given.ping and not given.check:
-        parser.error("--ping goes with --check")
-    if given.parity and (given.check or given.mode != "all"):
-        parser.error("--parity asks and scores; it does not go with --check or --mode")
-    if given.no_report and given.embed_originals:
-        parser.error("--embed-originals is about the report, which --no-report leaves out")
-    if given.fresh and given.reuse:
-        parser.error("--fresh and --reuse exclude each other")
-    if given.work_dir is not None:
-        work_dir = chosen_folder(given.work_dir, by="--work-dir")
-    else:
-        default = os.environ.get("EVAL_WORK_DIR") or DEFAULT_WORK_DIR
-        work_dir = chosen_folder(default, by="EVAL_WORK_DIR")
-    return Options(
-        config=given.config,
-        data=tuple(dict.fromkeys(given.data)),
-        model=tuple(dict.fromkeys(given.model)),
-        work_dir=work_dir,
-        mode=given.mode,
-        api_nproc=given.api_nproc,
-        retry=given.retry,
-        outage_s=given.outage,
-        wait_for_server_s=given.wait_for_server,
-        limit=given.limit,
-        fresh=given.fresh,
-        ignore=given.ignore,
-        retry_refused=given.retry_refused,
-        strict=given.strict,
-        check=given.check,
-        ping=given.ping,
-        verbose=given.verbose,
-        report=not given.no_report,
-        embed_originals=given.embed_originals,
-        parity=given.parity,
-        arguments=tuple(map(str, arguments)),
-    )
+    try:
+        return _options(vars(given), typed)
+    except UserError as error:
+        parser.error(str(error))
+
+
+def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
+    """The options of a call of `evaluate.run`, checked as those of the command line are.
+
+    Args:
+        given: the command line's, `-` as `_`: texts and numbers, lists for `data` and `model`,
+            True and False for a switch; None for the default.
+
+    Raises:
+        UserError: there is no such option, or its value does not fit.
+    """
+    known = sorted(set(_OPTIONS) - {"config", "check", "ping", "parity"})  # these bring no results
+    chosen: dict[str, Any] = {"config": Path(config)}
+    for name, value in given.items():
+        if name not in known:
+            hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
+            raise UserError(f"run(): unknown option {name!r}{hint}")
+        if value is not None:
+            chosen[_OPTIONS[name].name] = _fitting(name, value)
+    return _options(chosen, [f"--{name}={value}" for name, value in chosen.items()])
+
+
+def _fitting(name: str, value: Any) -> Any:
+    """A value from Python as the command line would have made it."""
+    option = _OPTIONS[name]
+    if "nargs" in option.metadata:
+        return [value] if isinstance(value, str) else list(value)
+    choices = (True, False) if isinstance(option.default, bool) else option.metadata.get("choices")
+    try:
+        if choices is None:
+            return option.metadata["type"](str(value))
+        if value not in choices:
+            raise argparse.ArgumentTypeError(f"expected one of {choices}, got {value!r}")
+    except argparse.ArgumentTypeError as error:
+        raise UserError(f"run(): {name}: {error}") from None
+    return value
+
+
+def _options(given: Mapping[str, Any], typed: Sequence[str]) -> Options:
+    by = "--work-dir" if "work_dir" in given else "EVAL_WORK_DIR"
+    work_dir = given.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or DEFAULT_WORK_DIR
+    names = {key: tuple(dict.fromkeys(given.get(key, ()))) for key in ("data", "model")}
+    chosen = {**given, **names, "work_dir": chosen_folder(work_dir, by=by)}
+    options = Options(**chosen, arguments=tuple(typed))
+    if why := _conflict(options):
+        raise UserError(why)
+    return options
 
 
 def unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object]) -> list[str]:
@@ -207,30 +225,3 @@ def unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object
         for name in wanted
         if name not in known
     ]
-
-
-def _positive(text: str) -> int:
-    return int(_number(text, 1, whole=True))
-
-
-def _not_negative(text: str) -> int:
-    return int(_number(text, 0, whole=True))
-
-
-def _seconds(text: str) -> float:
-    return _number(text, 0, whole=False)
-
-
-def _nproc(text: str) -> int | None:
-    return None if text == "auto" else int(_number(text, 1, whole=True, otherwise=" or auto"))
-
-
-def _number(text: str, least: int, *, whole: bool, otherwise: str = "") -> float:
-    wanted = f"a {'whole ' if whole else ''}number from {least} up{otherwise}"
-    try:
-        number = int(text) if whole else float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected {wanted}, got {text!r}") from None
-    if not least <= number < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected {wanted}, got {text}")
-    return number

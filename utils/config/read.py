@@ -8,28 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from utils.config import rules
+from utils.config import schema
 from utils.config.endpoint import is_nearly_url, is_url, parse_endpoint
-from utils.config.rules import Finding, kind_of
-from utils.config.schema import IMP_TYPES, DataEntry, ModelEntry, RunConfig, validate
-from utils.config.secret_filter import SecretFilter, mask_config
-from utils.config.text import ConfigTextError, PlainConfig, key_path, read_plain
+from utils.config.schema import DataEntry, ModelEntry, RunConfig
+from utils.config.text import Finding, KeyPath, PlainConfig, key_path, kind_of, read_plain
 from utils.errors import UserError, did_you_mean, listed
 from utils.functions.signatures import FunctionRef, Kind
 from utils.import_utils import path_problem
 
-__all__ = [
-    "ConfigReading", "DataEntry", "FunctionRef", "ModelEntry", "RunConfig", "read_config",
-    "redacted_dump",
-]  # fmt: skip
+__all__ = ["ConfigReading", "DataEntry", "ModelEntry", "RunConfig", "read_config"]
 
-T = TypeVar("T")
 L1_NAME = "GUIContentUnderstanding"
-SERVERS = ("openai", "vllm")  # imp_types that are asked through an API
 L1_KEYS = ("match_mode", "circular")
 
 
@@ -61,6 +53,8 @@ def read_config(
     datasets: Mapping[str, Sequence[str]],
     planned: Mapping[str, str],
     environ: Mapping[str, str],
+    unset: str | None = None,
+    arguments: Callable[[str, Mapping[str, Any]], Iterable[Finding]] = lambda *_: (),
 ) -> ConfigReading:
     """Reads a config file and finds everything that is wrong with it.
 
@@ -69,199 +63,156 @@ def read_config(
         datasets: known data sets and their modes.
         planned: data sets that are known but not available yet, each with a sentence that says so.
         environ: the environment, `.env` included; replaces `${NAME}`.
+        unset: what stands for a variable that is not set; by default that is a problem.
+        arguments: what is wrong with the arguments of a model entry, by its imp_type; the kinds of
+            models know theirs.
     """
     reading = ConfigReading()
     try:
-        plain = read_plain(_read_text(path), environ)
-    except (UserError, ConfigTextError) as error:
+        plain = read_plain(_read_text(path), environ, unset)
+    except ValueError as error:
         reading.problems.append(f"{path}: {error}")
         return reading
     reading.texts = plain.texts
     reading.problems += [f"{path}: {problem}" for problem in plain.problems]
-    reader = _Reader(path, plain, datasets, planned, reading)
-    reader.read()
+    _Reader(path, plain, datasets, planned, arguments, reading).read()
     return reading
-
-
-def redacted_dump(config: RunConfig, secret_filter: SecretFilter) -> dict[str, Any]:
-    """The config as plain data for records and manifests, without secrets."""
-    # Masked by its place too: a key such as "test" is too common for the filter.
-    dump = mask_config(config.model_dump(mode="json"))
-    return secret_filter.clean_object(dump)  # type: ignore[no-any-return]
 
 
 def _read_text(path: Path) -> str:
     """The file's text.
 
     Raises:
-        UserError: there is no such file, or it cannot be read as text.
+        ValueError: there is no such file, or it cannot be read as text.
     """
     try:
-        _refuse_other_files(path)
+        if path.is_dir():
+            inside = listed(sorted(str(file) for file in path.glob("*.json")))
+            raise ValueError("is a folder, not a file" + (f"; it has {inside}" if inside else ""))
+        beside = (path.with_suffix(".json"), path.with_name(f"{path.name}.json"))
+        twin = next((file for file in beside if file != path and file.is_file()), None)
+        if twin is not None and (path.suffix == ".py" or not path.exists()):
+            raise ValueError(f"config files are JSON, and there is {twin}: use --config {twin}")
+        if path.suffix == ".py" and path.exists():
+            raise ValueError("is a Python file; config files are JSON, see the folder configs")
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise UserError(f"there is no such file{_near_file(path)}") from None
+        names = [file.name for file in sorted(path.parent.glob("*.json"))]
+        folder = "" if path.parent.is_dir() else f", not even the folder {path.parent}"
+        hint = did_you_mean(path.name, names)
+        raise ValueError(f"there is no such file{folder or hint}") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise UserError(f"is not UTF-8 text (line {line}); save it as UTF-8") from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise UserError(f"cannot be read: {getattr(error, 'strerror', error)}") from None
+        raise ValueError(f"is not UTF-8 text (line {line}); save it as UTF-8") from None
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}") from None
 
 
-def _refuse_other_files(path: Path) -> None:
-    if path.is_dir():
-        inside = sorted(str(file) for file in path.glob("*.json"))
-        raise UserError(
-            "is a folder, not a file" + (f"; it has {listed(inside)}" if inside else "")
-        )
-    beside = [path.with_suffix(".json"), path.with_name(path.name + ".json")]
-    twin = next((file for file in beside if file != path and file.is_file()), None)
-    if twin is not None and (path.suffix == ".py" or not path.exists()):
-        raise UserError(f"config files are JSON, and there is {twin}: use --config {twin}")
-    if path.suffix == ".py" and path.exists():
-        raise UserError("is a Python file; config files are JSON, see the folder configs")
-
-
-def _near_file(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f", not even the folder {path.parent}"
-    names = {file.name: file for file in sorted(path.parent.glob("*.json"))}
-    return did_you_mean(path.name, names)
-
-
+@dataclass
 class _Reader:
     """Goes through the plain object once; everything it finds ends in the reading."""
 
-    def __init__(
-        self,
-        path: Path,
-        plain: PlainConfig,
-        datasets: Mapping[str, Sequence[str]],
-        planned: Mapping[str, str],
-        reading: ConfigReading,
-    ) -> None:
-        self._path, self._plain, self._out = path, plain, reading
-        self._datasets, self._planned = datasets, planned
+    path: Path
+    plain: PlainConfig
+    datasets: Mapping[str, Sequence[str]]
+    planned: Mapping[str, str]
+    arguments: Callable[[str, Mapping[str, Any]], Iterable[Finding]]
+    out: ConfigReading
 
     def read(self) -> None:
-        whole = self._plain.value
+        whole = self.plain.value
         if not isinstance(whole, dict):
-            self._problem((), f'the file must hold an object {{ "model": ..., "data": ... }}, not '
-                              f"{kind_of(whole)}")  # fmt: skip
+            expected = 'an object { "model": ..., "data": ... }'
+            self._problem((), f"the file must hold {expected}, not {kind_of(whole)}")
             return
         for name in whole:
             if name not in ("model", "data"):
                 hint = did_you_mean(name, ("model", "data")) or "; known are model and data"
                 self._problem((name,), f"unknown key{hint}")
-        for name, raw in self._section(whole, "model", "model"):
-            self._out.models[name] = self._if_sound(self._model, name, raw)
-        for name, raw in self._section(whole, "data", "data set"):
-            self._out.data[name] = self._if_sound(self._dataset, name, raw)
-        if not self._out.problems:
-            self._out.config = RunConfig(
-                path=self._path,
-                model={n: entry for n, entry in self._out.models.items() if entry is not None},
-                data={n: entry for n, entry in self._out.data.items() if entry is not None},
-                warnings=tuple(self._out.warnings),
+        self.out.models = self._entries(whole, "model", "model", self._model)
+        self.out.data = self._entries(whole, "data", "data set", self._data_set)
+        if not self.out.problems:
+            self.out.config = RunConfig.model_validate(
+                {"path": self.path, "model": self.out.models, "data": self.out.data}
             )
 
-    def _if_sound(self, read: Callable[[str, Any], T | None], name: str, raw: Any) -> T | None:
-        """An entry, or None if reading it added to the problems."""
-        before = len(self._out.problems)
-        entry = read(name, raw)
-        return entry if len(self._out.problems) == before else None
+    def _entries(
+        self, whole: Mapping[str, Any], name: str, member: str, read: Callable[[str, Any], Any]
+    ) -> dict[str, Any]:
+        """The entries of a section; None for those with problems."""
+        entries = whole.get(name)
+        if entries is None or entries == {}:
+            state = "missing" if entries is None else "empty"
+            self._problem((name,), f"is {state}; it must name at least one {member}")
+        elif not isinstance(entries, dict):
+            self._problem((name,), f"must be an object {{ }}, not {kind_of(entries)}")
+        found: dict[str, Any] = {}
+        for key, raw in entries.items() if isinstance(entries, dict) else ():
+            before, made = len(self.out.problems), None
+            if isinstance(raw, dict) or key in self.planned:
+                made = read(key, raw)
+            else:
+                self._problem((name, key), f"must be an object {{ }}, not {kind_of(raw)}")
+            found[key] = made if len(self.out.problems) == before else None
+        return found
 
-    def _problem(self, place: tuple[str | int, ...], what: str) -> None:
+    def _problem(self, place: KeyPath, what: str) -> None:
         at = f"{key_path(*place)}: " if place else ""
-        self._out.problems.append(f"{self._path}: {at}{what}")
+        self.out.problems.append(f"{self.path}: {at}{what}")
 
-    def _section(
-        self, whole: Mapping[str, Any], name: str, member: str
-    ) -> Iterable[tuple[str, Any]]:
-        section = whole.get(name)
-        if section is None:
-            self._problem((name,), f"is missing; it must name at least one {member}")
-        elif not isinstance(section, dict):
-            self._problem((name,), f"must be an object {{ }}, not {kind_of(section)}")
-        elif not section:
-            self._problem((name,), f"is empty; it must name at least one {member}")
-        else:
-            return section.items()
-        return ()
+    def _warn(self, model: str, key: str, what: str) -> None:
+        self.out.warnings.append(f"{self.path}: {key_path('model', model, key)}: {what}")
+
+    def _report(self, place: KeyPath, raw: Mapping[str, Any], findings: Iterable[Finding]) -> None:
+        order = {key: index for index, key in enumerate(raw)}
+        for path, what in sorted(findings, key=lambda found: order.get(str(found[0][0]), -1)):
+            self._problem((*place, *path), what)
+
+    def _is_unset(self, *place: str) -> bool:
+        return key_path(*place) in self.plain.unset
 
     # ---- models ----
 
-    def _model(self, name: str, raw: Any) -> ModelEntry | None:
+    def _model(self, name: str, raw: Mapping[str, Any]) -> ModelEntry | None:
         if not name.strip():
             self._problem(("model", name), "a model needs a name")
-        if not isinstance(raw, dict):
-            self._problem(("model", name), f"must be an object {{ }}, not {kind_of(raw)}")
-            return None
-        entry = {key: value for key, value in raw.items() if value is not None}
-        no_scheme = entry.get("imp_type") is None and is_nearly_url(entry.get("model_path"))
-        imp_type = self._imp_type_of(name, entry)
-        model, findings = validate(ModelEntry, entry)
-        if no_scheme:
-            what = (
-                "looks like the address of a server, and must begin with http:// or https:// then"
-            )
-            findings.append((("model_path",), what))
+        imp_type, findings = self._imp_type(name, raw)
+        entry, wrong = schema.model_entry(imp_type, raw)
+        findings += wrong
         if imp_type is not None:
-            findings += rules.misplaced_findings(entry, imp_type)
-            findings += self._generate_findings(entry, imp_type)
-            findings += self._path_findings(name, entry, imp_type)
-        if isinstance(entry.get("kwargs"), dict):
-            findings += rules.kwargs_findings(entry["kwargs"])
-        findings += self._prompt_findings(entry)
+            findings += self.arguments(imp_type, raw)
+            findings += self._path_findings(name, raw, imp_type)
+        prompts = raw.get("custom_prompt")
+        for dataset in prompts if isinstance(prompts, dict) else ():
+            if dataset not in self.datasets and dataset not in self.planned:
+                findings.append((("custom_prompt", dataset), self._unknown_data_set(dataset)))
         self._report(("model", name), raw, findings)
-        self._collect_refs(name, entry, imp_type)
-        return model
+        self._references(name, raw, imp_type)
+        return entry
 
-    def _imp_type_of(self, name: str, entry: dict[str, Any]) -> str | None:
-        """The kind of model, also entered into `entry`; None where that is unknown or to come."""
-        given = entry.get("imp_type")
-        if is_url(entry.get("model_path")):
-            if given in IMP_TYPES and given not in ("openai", "api"):
-                place = key_path("model", name, "imp_type")
-                self._out.warnings.append(
-                    f'{self._path}: {place}: "{given}" is not used, since model_path is a URL: '
-                    'the model is asked as "openai"'
-                )
-            if given in (None, *IMP_TYPES):
-                entry["imp_type"] = given = "openai"
-        elif given is None and (
-            self._has_unset("model", name, "model_path")
-            or "model_path" not in entry
-            or is_nearly_url(entry["model_path"])
-        ):
-            entry["imp_type"] = "openai"  # may be a URL; the path is the problem to report
-            return None
-        return "openai" if given == "api" else given if given in IMP_TYPES else None
+    def _imp_type(self, name: str, raw: Mapping[str, Any]) -> tuple[str | None, list[Finding]]:
+        """The kind of model; None where that is unknown, with what is wrong."""
+        given, path = raw.get("imp_type"), raw.get("model_path")
+        if given is not None and given not in schema.IMP_TYPES:
+            return None, [(("imp_type",), schema.choice_problem(given, schema.IMP_TYPES))]
+        if is_url(path):
+            if given not in (None, "openai", "api"):
+                self._warn(name, "imp_type", f'"{given}" is not used: model_path is a URL, so '
+                                             'the model is queried as "openai"')  # fmt: skip
+            return "openai", []
+        if given is not None:
+            return "openai" if given == "api" else given, []
+        if is_nearly_url(path):
+            what = "looks like the address of a server, which must begin with http:// or https://"
+            return None, [(("model_path",), what)]
+        if path is None or self._is_unset("model", name, "model_path"):
+            return None, []  # it may be a URL; the path is the problem to report
+        what = f"is missing; it must be one of {listed(schema.IMP_TYPES)}"
+        return None, [(("imp_type",), what)]
 
-    def _has_unset(self, *place: str) -> bool:
-        return key_path(*place) in self._plain.unset
-
-    def _generate_findings(self, entry: Mapping[str, Any], imp_type: str) -> list[Finding]:
-        findings: list[Finding] = []
-        if imp_type in SERVERS and find_spec("openai") is None:
-            findings.append(
-                (("imp_type",), "API models need the package openai: pip install openai")
-            )
-        if not isinstance(entry.get("generate_cfg"), dict):
-            return findings
-        if imp_type in SERVERS:
-            findings += rules.api_generate_findings(entry["generate_cfg"])
-        elif imp_type == "transformers":
-            findings += rules.local_generate_findings(entry)
-        elif imp_type == "custom":
-            findings += rules.custom_generate_findings(entry["generate_cfg"])
-        return findings
-
-    def _path_findings(
-        self, name: str, entry: Mapping[str, Any], imp_type: str
-    ) -> Iterable[Finding]:
-        path = entry.get("model_path")
-        if not isinstance(path, str) or self._has_unset("model", name, "model_path"):
+    def _path_findings(self, name: str, raw: Mapping[str, Any], imp_type: str) -> Iterable[Finding]:
+        path = raw.get("model_path")
+        if not isinstance(path, str) or self._is_unset("model", name, "model_path"):
             return
         if not path.strip():
             yield ("model_path",), "is empty"
@@ -269,95 +220,67 @@ class _Reader:
             yield ("model_path",), f"must be the dotted path of a class: {problem}"
         elif imp_type == "openai":
             try:
-                warnings = parse_endpoint(path).warnings
+                endpoint = parse_endpoint(path)
             except UserError as error:
                 yield ("model_path",), str(error)
                 return
-            place = key_path("model", name, "model_path")
-            self._out.warnings += [f"{self._path}: {place}: {warning}" for warning in warnings]
+            for warning in endpoint.warnings:
+                self._warn(name, "model_path", warning)
+            if endpoint.problem:
+                yield ("model_path",), endpoint.problem
 
-    def _prompt_findings(self, entry: Mapping[str, Any]) -> Iterable[Finding]:
-        prompts = entry.get("custom_prompt")
-        if not isinstance(prompts, dict):
-            return
-        for dataset in prompts:
-            if dataset not in self._datasets and dataset not in self._planned:
-                yield ("custom_prompt", dataset), self._unknown_dataset(dataset)
-
-    def _collect_refs(self, name: str, entry: Mapping[str, Any], imp_type: str | None) -> None:
-        kwargs = entry.get("kwargs")
-        keywords = tuple(kwargs) if isinstance(kwargs, dict) else ()
-        passed = ("dataset_name", *(word for word in keywords if word not in rules.RESERVED_KWARGS))
+    def _references(self, name: str, raw: Mapping[str, Any], imp_type: str | None) -> None:
+        """Notes which functions an entry names and what they will be called with."""
+        kwargs, generate_cfg, prompts = (
+            value if isinstance(value := raw.get(key), dict) else {}
+            for key in ("kwargs", "generate_cfg", "custom_prompt")
+        )
+        passed = ("dataset_name", *(key for key in kwargs if key not in schema.RESERVED_KWARGS))
         local = imp_type == "transformers"
-        if imp_type == "custom" and not path_problem(str(entry.get("model_path", ""))):
-            generate = entry.get("generate_cfg")
-            self._ref(
-                ("model", name, "model_path"), entry["model_path"], "custom-class", local=True,
-                keywords=tuple(generate) if isinstance(generate, dict) else (),
-                init_keywords=keywords,
-            )  # fmt: skip
-        pre, post = ("model", name, "preprocess_function"), ("model", name, "postprocess_function")
-        self._ref(pre, entry.get(pre[-1]), "preprocess", local=local, keywords=passed)
-        if local:
-            passed = (*passed, "input_length")
-        self._ref(post, entry.get(post[-1]), "postprocess", local=local, keywords=passed)
-        prompts = entry.get("custom_prompt")
-        for dataset, dotted in (prompts if isinstance(prompts, dict) else {}).items():
-            place = ("model", name, "custom_prompt", dataset)
-            self._ref(place, dotted, "prompt", local=local)
+        after = (*passed, "input_length") if local else passed
+        path = raw.get("model_path")
+        if imp_type == "custom" and not path_problem(str(path)):
+            arguments = tuple(generate_cfg), tuple(kwargs)
+            self._ref(("model", name, "model_path"), path, "custom-class", True, *arguments)
+        for key, kind, keywords in (
+            ("preprocess_function", "preprocess", passed),
+            ("postprocess_function", "postprocess", after),
+        ):
+            self._ref(("model", name, key), raw.get(key), kind, local, keywords)  # type: ignore[arg-type]
+        for dataset, dotted in prompts.items():
+            self._ref(("model", name, "custom_prompt", dataset), dotted, "prompt", local)
 
     def _ref(
-        self,
-        place: tuple[str, ...],
-        dotted: Any,
-        kind: Kind,
-        *,
-        local: bool = False,
-        keywords: tuple[str, ...] = (),
-        init_keywords: tuple[str, ...] = (),
-    ) -> None:
-        if isinstance(dotted, str) and dotted and not self._has_unset(*place):
-            self._out.function_refs.append(
-                FunctionRef(
-                    str(self._path), key_path(*place), dotted, kind, local, keywords, init_keywords
-                )
-            )
+        self, place: tuple[str, ...], dotted: Any, kind: Kind, local: bool = False,
+        keywords: tuple[str, ...] = (), init_keywords: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        if isinstance(dotted, str) and dotted and not self._is_unset(*place):
+            named = (str(self.path), key_path(*place), dotted, kind)
+            self.out.function_refs.append(FunctionRef(*named, local, keywords, init_keywords))
 
     # ---- data sets ----
 
-    def _dataset(self, name: str, raw: Any) -> DataEntry | None:
-        if name in self._planned:
-            self._problem(("data", name), self._planned[name])
+    def _data_set(self, name: str, raw: Mapping[str, Any]) -> DataEntry | None:
+        if name in self.planned:
+            self._problem(("data", name), self.planned[name])
             return None
-        if name not in self._datasets:
-            self._problem(("data", name), self._unknown_dataset(name))
-        if not isinstance(raw, dict):
-            self._problem(("data", name), f"must be an object {{ }}, not {kind_of(raw)}")
-            return None
+        if name not in self.datasets:
+            self._problem(("data", name), self._unknown_data_set(name))
+        entry = schema.without_defaults(raw)
         findings: list[Finding] = []
-        entry = {key: value for key, value in raw.items() if value is not None}
         for key in L1_KEYS:
             if name != L1_NAME and entry.pop(key, None) is not None:
                 findings.append(((key,), f"only for {L1_NAME}; leave it out"))
-        data, wrong = validate(DataEntry, entry)
-        findings += wrong
-        mode, modes = entry.get("mode"), self._datasets.get(name, ())
-        if isinstance(mode, str) and name in self._datasets and mode not in modes:
-            hint = did_you_mean(mode, modes)
-            listing = f" {name} has the modes" if hint else f"; {name} has the modes"
-            findings.append((("mode",), f'unknown mode "{mode}"{hint}{listing} {listed(modes)}'))
-        self._report(("data", name), raw, findings)
-        place = ("data", name, "parse_function")
-        self._ref(place, entry.get("parse_function"), "parse")
-        return data
+        made, wrong = schema.section(DataEntry, entry)
+        mode, modes = entry.get("mode"), self.datasets.get(name)
+        if isinstance(mode, str) and modes is not None and mode not in modes:
+            hint = did_you_mean(mode, modes) or ";"
+            what = f'unknown mode "{mode}"{hint} {name} has the modes {listed(modes)}'
+            findings.append((("mode",), what))
+        self._report(("data", name), raw, [*findings, *wrong])
+        self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
+        return made
 
-    def _unknown_dataset(self, name: str) -> str:
-        known = list(self._datasets)
+    def _unknown_data_set(self, name: str) -> str:
+        known = list(self.datasets)
         return "unknown data set" + (did_you_mean(name, known) or f"; known are {listed(known)}")
-
-    def _report(
-        self, place: tuple[str, ...], raw: Mapping[str, Any], findings: Iterable[Finding]
-    ) -> None:
-        order = {key: index for index, key in enumerate(raw)}
-        for path, what in sorted(findings, key=lambda found: order.get(str(found[0][0]), -1)):
-            self._problem((*place, *path), what)

@@ -1,117 +1,138 @@
-"""The typed sections of a config, and what pydantic finds wrong with them in plain words."""
+"""The sections of a config as types, one class for each kind of model, and their errors in words.
+
+A field's description is what its value "must be".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
-from utils.config import rules, serve_args
-from utils.config.rules import Finding, is_whole, kind_of
-from utils.contracts import DTYPES
-from utils.errors import did_you_mean, listed
+from utils.config.text import Finding, kind_of
+from utils.contracts import KWARGS_READ
+from utils.errors import did_you_mean, listed, nearest
 
 IMP_TYPES = ("openai", "api", "transformers", "custom", "vllm")
+RESERVED_KWARGS = ("dataset_name", "input_length")
 
-ImpType = Literal["openai", "transformers", "custom", "vllm"]
+_AREA = "a whole number of pixels (width times height) greater than 0"
+_SIDE = "a whole number of pixels for the longer side, or -1 for the original size"
+_PROMPT = '"model_default", "benchmark_default" or a text of your own'
+_DEVICE = 'a device like "auto", "cpu" or "cuda:0", or an object module → device'
+_BATCH = 'a whole number of at least 1, or "auto"'
+_SERVE = 'an object {"max-num-seqs": 8, ...} or a list ["--max-num-seqs", "8", ...]'
+_MATCH = '"exact_match" (replies are compared as letters; there is no judge model)'
 
-
-def _wrong(what: str) -> PydanticCustomError:
-    return PydanticCustomError("plain", "{what}", {"what": what})
-
-
-def _imp_type(value: Any) -> str:
-    if problem := rules.choice_problem(value, IMP_TYPES):
-        raise _wrong(problem)
-    return "openai" if value == "api" else str(value)
-
-
-def _batch_size(value: Any) -> int | str:
-    if value == "auto" or (is_whole(value) and value >= 1):
-        return value  # type: ignore[no-any-return]
-    raise _wrong('must be a whole number of at least 1, or "auto"')
+Seconds = Annotated[float, Field(gt=0, description="a number of seconds greater than 0")]
+Pixels = Annotated[int, Field(gt=0, description=_AREA)]
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+S = TypeVar("S", bound=BaseModel)
+FUNCTION_KEYS = ("_function", "custom_prompt")
 
 
-def _dtype(value: Any) -> str:
-    name = value.removeprefix("torch.") if isinstance(value, str) else value
-    if problem := rules.choice_problem(name, DTYPES):
-        raise _wrong(problem)
-    return str(name)
+def _plain_dtype(value: Any) -> Any:
+    return value.removeprefix("torch.") if isinstance(value, str) else value
 
 
-def _device_map(value: Any) -> str | int | dict[str, Any]:
-    places = value.values() if isinstance(value, dict) else [value]
-    if all(isinstance(place, str) or is_whole(place) for place in places):
-        return value  # type: ignore[no-any-return]
-    raise _wrong('must be a device like "auto", "cpu" or "cuda:0", or an object module → device')
-
-
-def _serve_args(value: Any) -> list[str]:
-    try:
-        return serve_args.serve_words(value)
-    except ValueError as error:
-        raise _wrong(str(error)) from None
-
-
-def _match_mode(value: Any) -> str:
-    if value in ("exact_match", "exact_matching"):
-        return "exact_matching"
-    raise _wrong('must be "exact_match" (replies are compared as letters; there is no judge model)')
-
-
-def _without_empty(value: Any) -> Any:
-    """`""` and `null` stand for the benchmark's default prompt, as a whole or per data set."""
-    if value == "":
-        return {}
-    if isinstance(value, dict):
-        return {name: path for name, path in value.items() if path not in ("", None)}
-    return value
-
-
-FunctionPath = Annotated[str | None, BeforeValidator(lambda value: None if value == "" else value)]
+def without_defaults(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A section without what stands for a default: null, and an empty text as a function."""
+    given = {name: value for name, value in entry.items() if value is not None}
+    return {name: v for name, v in given.items() if v != "" or not name.endswith(FUNCTION_KEYS)}
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-SectionT = TypeVar("SectionT", bound=_Section)
+class Kwargs(BaseModel):
+    """What the program itself reads of the free `kwargs` block; all else belongs to the user."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+    system_prompt: str | None = Field(None, description=_PROMPT)
+    img_size: int = Field(-1, ge=-1, description=_SIDE)
+    img_detail: Literal["auto", "low", "high"] = "auto"
+    image_format: Literal["original", "png", "jpeg"] = "original"
+    wire_format: Literal["documented", "reference"] = "documented"
+    min_pixels: Pixels = 1
+    max_pixels: Pixels = 1
+    timeout_s: Seconds = 1
+    serve_timeout_s: Seconds = 1
 
 
-class ModelEntry(_Section):
-    """One model of the config. Absent functions are None: the default applies.
+class _Model(_Section):
+    """What every kind of model has. Absent functions are None: the default applies.
 
     Attributes:
         model_path: checkpoint folder or hub name; endpoint with its key; dotted path of a class.
-        imp_type: "api" has become "openai", and so has any model whose path is a URL.
         custom_prompt: data set → dotted path, without the entries that stand for the default.
         kwargs: free; keys that the program reads are checked.
     """
 
     # What may hold a key stays out of repr(), which ends in tracebacks and logs.
     model_path: str = Field(repr=False)
-    imp_type: Annotated[ImpType, PlainValidator(_imp_type)]
     generate_cfg: dict[str, Any] = Field(default_factory=dict, repr=False)
-    generate_function: Annotated[
-        str, BeforeValidator(lambda value: "generate" if value == "" else value)
-    ] = "generate"
-    preprocess_function: FunctionPath = None
-    postprocess_function: FunctionPath = None
-    custom_prompt: Annotated[dict[str, str], BeforeValidator(_without_empty)] = Field(
-        default_factory=dict
-    )
+    preprocess_function: str | None = None
+    postprocess_function: str | None = None
+    custom_prompt: dict[str, str] = {}
     kwargs: dict[str, Any] = Field(default_factory=dict, repr=False)
-    device_map: Annotated[str | int | dict[str, Any] | None, PlainValidator(_device_map)] = None
-    dtype: Annotated[str | None, PlainValidator(_dtype)] = None
-    attn_implementation: str | None = None
-    batch_size: Annotated[int | Literal["auto"], PlainValidator(_batch_size)] = 1
-    serve_args: Annotated[list[str], PlainValidator(_serve_args)] = Field(
-        default_factory=list, repr=False
-    )
     model_identity: str | None = None
+
+
+class Api(_Model):
+    """A model behind an OpenAI-style server; any model whose path is a URL."""
+
+    imp_type: Literal["openai"] = "openai"
+
+
+class Local(_Model):
+    """A checkpoint that transformers runs in this process."""
+
+    imp_type: Literal["transformers"]
+    generate_function: str = "generate"
+    device_map: str | int | dict[str, str | int] | None = Field(None, description=_DEVICE)
+    dtype: Annotated[Dtype | None, BeforeValidator(_plain_dtype)] = None
+    attn_implementation: str | None = None
+    batch_size: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(1, description=_BATCH)
+    trust_remote_code: bool = False
+
+
+class Vllm(_Model):
+    """A checkpoint behind a vLLM server that the run starts."""
+
+    imp_type: Literal["vllm"]
+    serve_args: dict[str, Any] | list[Any] = Field({}, repr=False, description=_SERVE)
+    trust_remote_code: bool = False
+
+
+class Custom(_Model):
+    """A class of the user's."""
+
+    imp_type: Literal["custom"]
+    preprocess_function: None = None
+
+
+class _AnyKind(Local, Vllm):
+    """An entry whose kind is not known: its other mistakes are reported all the same."""
+
+    imp_type: Any = None  # type: ignore[assignment]
+
+
+ModelEntry = Api | Local | Vllm | Custom
+KINDS: dict[str, type[ModelEntry]] = {
+    "openai": Api, "transformers": Local, "vllm": Vllm, "custom": Custom,
+}  # fmt: skip
+
+
+_BLOCKS = {
+    '"kwargs"': KWARGS_READ,
+    '"generate_cfg"': ("max_tokens", "max_new_tokens", "temperature", "top_p", "do_sample"),
+    '"model_path": "base_url?api_key=...&model=..."': ("api_key", "base_url"),
+}
 
 
 class DataEntry(_Section):
@@ -122,8 +143,10 @@ class DataEntry(_Section):
     """
 
     mode: str = "all"
-    parse_function: FunctionPath = None
-    match_mode: Annotated[Literal["exact_matching"], PlainValidator(_match_mode)] = "exact_matching"
+    parse_function: str | None = None
+    match_mode: Annotated[
+        Literal["exact_match", "exact_matching"], AfterValidator(lambda _: "exact_matching")
+    ] = Field("exact_matching", description=_MATCH)
     circular: bool = False
 
 
@@ -134,40 +157,113 @@ class RunConfig(_Section):
         path: the file, as it was given.
         model: by name, in file order.
         data: by data set name, in file order.
-        warnings: what was odd but not wrong, one line each.
     """
 
     path: Path
     model: dict[str, ModelEntry]
     data: dict[str, DataEntry]
-    warnings: tuple[str, ...] = ()
 
 
-def validate(
-    section: type[SectionT], entry: Mapping[str, Any]
-) -> tuple[SectionT | None, list[Finding]]:
-    """The typed section, or None and what is wrong with it, with key paths inside the section."""
+def model_entry(
+    imp_type: str | None, raw: Mapping[str, Any]
+) -> tuple[ModelEntry | None, list[Finding]]:
+    """The typed entry of a model, or None and what is wrong with it.
+
+    Args:
+        imp_type: its kind, a key of `KINDS`; None where that is not known.
+        raw: the entry as the file has it; keys that are null count as absent.
+    """
+    entry = without_defaults(raw)
+    prompts = entry.get("custom_prompt")
+    if isinstance(prompts, dict):
+        entry["custom_prompt"] = {name: path for name, path in prompts.items()
+                                  if path not in (None, "")}  # fmt: skip
+    kind = KINDS[imp_type] if imp_type else _AnyKind
+    made, findings = section(kind, {**entry, "imp_type": imp_type} if imp_type else entry)
+    if isinstance(entry.get("kwargs"), dict):
+        findings += _kwargs_findings(entry["kwargs"])
+    return made if imp_type else None, findings  # type: ignore[return-value]
+
+
+def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Finding]]:
+    """One typed section, or None and what is wrong with it."""
     try:
-        return section.model_validate(entry), []
+        return kind.model_validate(entry), []
     except ValidationError as error:
-        known = tuple(section.model_fields)
-        details = error.errors(include_url=False)
-        return None, [(tuple(detail["loc"]), _in_words(detail, known)) for detail in details]
+        found: dict[Any, str] = {}
+        for detail in error.errors(include_url=False):
+            # A value that may be of several types has an error for each; the key counts.
+            place = detail["loc"][: 2 if detail["loc"][0] == "custom_prompt" else 1]
+            found.setdefault(place, _in_words(detail, kind, entry))
+        return None, list(found.items())
 
 
-def _in_words(detail: ErrorDetails, known: tuple[str, ...]) -> str:
+def choice_problem(value: object, choices: tuple[str, ...]) -> str:
+    """What to say of a value that is none of the choices."""
+    hint = did_you_mean(value, choices) if isinstance(value, str) else ""
+    return f"must be one of {listed(choices)}, not {_shown(value)}{hint}"
+
+
+def _kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
+    """`kwargs` is free, but what the program reads must fit and must not be nearly spelt."""
+    for place, problem in section(Kwargs, kwargs)[1]:
+        yield ("kwargs", *place), problem
+    known = (*KWARGS_READ, *RESERVED_KWARGS)
+    for name in kwargs:
+        alike = [key for key in known if key[0] == name[:1].lower()]
+        if name in RESERVED_KWARGS:
+            yield ("kwargs", name), "the program sets this itself; leave it out"
+        elif name not in known and (meant := nearest(name, alike, 0.85)):
+            yield ("kwargs", name), f'unknown key; did you mean "{meant}"?'
+    low, high = kwargs.get("min_pixels"), kwargs.get("max_pixels")
+    if isinstance(low, int) and isinstance(high, int) and low > high:
+        yield ("kwargs", "min_pixels"), f"{low} is more than max_pixels, which is {high}"
+
+
+def _in_words(detail: ErrorDetails, kind: type[BaseModel], entry: Mapping[str, Any]) -> str:
     """One finding of pydantic in the words of this program."""
-    kind, place = detail["type"], detail["loc"]
-    expected = {"string_type": "a text", "dict_type": "an object { }", "list_type": "a list",
-                "bool_type": "true or false"}  # fmt: skip
-    if kind in expected:
-        return f"must be {expected[kind]}, not {kind_of(detail['input'])}"
-    if kind == "extra_forbidden":
-        if "model_path" in known:
-            return rules.unknown_key(str(place[-1]), known)
-        return f"unknown key{did_you_mean(str(place[-1]), known) or f'; known are {listed(known)}'}"
-    if kind == "missing" and place == ("imp_type",):
-        return f"is missing; it must be one of {listed(IMP_TYPES)}"
-    if kind == "missing":
+    type_, name = detail["type"], str(detail["loc"][0])
+    if type_ == "extra_forbidden":
+        return _unknown_key(name, kind)
+    if type_ == "missing":
         return "is missing"
-    return detail["msg"] if kind == "plain" else "has a value that does not fit"
+    if type_ == "none_required":
+        return "a custom class gets the messages themselves; leave it out"
+    if described := kind.model_fields[name].description:
+        return f"must be {described}, not {_shown(entry[name])}"
+    if type_ == "literal_error":
+        choices = tuple(re.findall(r"'(.*?)'", detail["ctx"]["expected"]))
+        return choice_problem(detail["input"], choices)
+    expected = {"string_type": "a text", "dict_type": "an object { }",
+                "bool_type": "true or false"}.get(type_, "of another type")  # fmt: skip
+    return f"must be {expected}, not {kind_of(detail['input'])}"
+
+
+def _unknown_key(name: str, kind: type[BaseModel]) -> str:
+    """An unknown key of an entry: where it belongs, or which key it is nearly."""
+    if issubclass(kind, _Model):
+        owners = [imp_type for imp_type, other in KINDS.items() if name in other.model_fields]
+        if owners == ["transformers"]:
+            return f'only for local models (imp_type "transformers"); {_instead(kind)}'
+        if owners:
+            return f"only for imp_type {listed(owners).replace(',', ' or')}; leave it out"
+        for block, keys in _BLOCKS.items():
+            if name in keys:
+                return f"unknown key; it belongs in {block}"
+    known = tuple(kind.model_fields)
+    return "unknown key" + (did_you_mean(name, known) or f"; known are {listed(known, 20)}")
+
+
+def _instead(kind: type[BaseModel]) -> str:
+    if kind is Vllm:
+        return 'arguments of the vLLM server go into "serve_args"'
+    if kind is Custom:
+        return 'settings of a custom class go into "kwargs"'
+    return "a server has its own settings, leave it out"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str) and len(value) <= 40:
+        return f'"{value}"'
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return str(value) if is_number else kind_of(value)

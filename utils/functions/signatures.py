@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from utils.contracts import ParseFunction
+from utils.contracts import KWARGS_READ, ParseFunction
 from utils.errors import UserError
 
 Kind = Literal["prompt", "preprocess", "postprocess", "parse", "custom-class"]
@@ -25,11 +25,6 @@ POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "postprocess": ("outputs", "model", "processor"),
     "custom-class": ("message",),
 }
-KWARGS_READ = (
-    "system_prompt", "img_size", "img_detail", "image_format", "wire_format", "min_pixels",
-    "max_pixels", "timeout_s", "serve_timeout_s",
-)  # fmt: skip
-"""Keys of the config's `kwargs` block that the program itself reads."""
 ORDINARY, VARIADIC = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
 
 

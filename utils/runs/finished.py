@@ -22,11 +22,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from utils.config.environment import at_home
-from utils.config.options import Options, read_arguments
-from utils.config.secret_filter import FilteredStream
 from utils.contracts import Facts
-from utils.errors import UserError, did_you_mean
+from utils.errors import UserError
+from utils.images import at_home
 from utils.runs.folder import newest_in
 
 if TYPE_CHECKING:
@@ -362,34 +360,6 @@ def _row(dataset: str, facts: Facts) -> dict[str, Any]:
 # -- `evaluate.run` -------------------------------------------------------------------------------
 
 
-def options_of(config: str | Path, options: Mapping[str, Any]) -> Options:
-    """The options of a call of `evaluate.run`, checked as those of the command line are.
-
-    Args:
-        options: the command line's, `-` as `_`: texts and numbers, lists for `data` and `model`,
-            True and False for a switch; None for the default.
-
-    Raises:
-        UserError: there is no such option, or its value does not fit.
-    """
-    arguments = [f"--config={config}"]
-    known = {name.removesuffix("_s") for name in Options.__dataclass_fields__} - {*_NO_OPTIONS}
-    for name, value in options.items():
-        if name not in known:
-            raise UserError(
-                f"run(): unknown option {name!r}{did_you_mean(name, sorted(known))}; "
-                f"there are {', '.join(sorted(known))}"
-            )
-        flag = name.replace("_", "-")
-        if isinstance(value, bool):
-            is_default = value == (name == "report")  # the one switch that is on by default
-            arguments += [] if is_default else [f"--{flag}" if value else f"--no-{flag}"]
-        elif value is not None:
-            values = value if isinstance(value, (list, tuple)) else [value]
-            arguments += [f"--{flag}={each}" for each in values]
-    return read_arguments(arguments)
-
-
 @contextmanager
 def errors_for_callers() -> Iterator[None]:
     """Errors leave without secrets; streams and hooks are the caller's again afterwards."""
@@ -397,8 +367,7 @@ def errors_for_callers() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        stream: Any = sys.stderr
-        clean = stream.filter.clean if isinstance(stream, FilteredStream) else str
+        clean = getattr(sys.stderr, "clean", str)
         raise type(error)([clean(problem) for problem in error.problems]) from None
     finally:
         sys.stdout, sys.stderr, sys.excepthook, threading.excepthook = before

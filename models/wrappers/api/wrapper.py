@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from models.wrappers.api.arguments import envelope_findings
 from models.wrappers.api.deadline import deadline, keep_deadlines
 from models.wrappers.api.replies import as_call_error, read_reply
 from models.wrappers.api.wire import (
@@ -23,8 +24,7 @@ from models.wrappers.api.wire import (
 )
 from models.wrappers.defaults import WrapperDefaults
 from utils.config.endpoint import OPENAI_HOST, PLACEHOLDER_KEY, parse_endpoint, resolve_api_key
-from utils.config.rules import envelope_findings
-from utils.config.secret_names import is_secret_name
+from utils.config.secret_filter import is_secret_name
 from utils.config.text import key_path
 from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.functions.calling import (

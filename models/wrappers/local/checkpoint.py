@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from models.wrappers.local.generate_arguments import GENERATION_SETTINGS
-from utils.config.environment import at_home
 from utils.errors import UserError
+from utils.images import at_home
 
 WEIGHT_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf")
 # What decides about prompts and ids: configs, tokenizer, processor, chat template, shipped code.

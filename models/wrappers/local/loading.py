@@ -12,8 +12,8 @@ from typing import Any
 from models.wrappers.local.checkpoint import cuda_present, cuda_wanted, hub_commit, is_hub_id
 from models.wrappers.local.pictures import pixel_limits, resizes_by_area
 from models.wrappers.local.settings import SPREADING, ranks_here
-from utils.config.environment import at_home
 from utils.errors import UserError
+from utils.images import at_home
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from models.wrappers.vllm import keeper
-from utils.config.environment import at_home
-from utils.config.secret_names import is_secret_name
+from utils.config.secret_filter import is_secret_name
 from utils.errors import StopRun
+from utils.images import at_home
 
 HOST = "127.0.0.1"
 API = "vllm.entrypoints.openai.api_server"

@@ -22,12 +22,12 @@ from urllib.parse import quote
 from models.wrappers.api.wrapper import APIModelWrapper
 from models.wrappers.local import checkpoint
 from models.wrappers.vllm.server import HOST, VllmServer, interpreter_problems
-from utils.config.environment import at_home
 from utils.config.serve_args import deciding_options, options
 from utils.contracts import Abandoned, CallError, Generation, Message, Prepared
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.fingerprints import digest
+from utils.images import at_home
 
 DEFAULT_START_TIMEOUT_S = 900.0
 LAST_BREATH_S = 3.0  # between the end of a connection and the end of its process

@@ -27,6 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from utils.config.secret_filter import OutputStream
 from utils.engine.jobs import Job
 from utils.engine.ranks.group import POLL_S, Group, GroupLost, Rank
 from utils.engine.ranks.shares import Share
@@ -59,17 +60,8 @@ def speak_of_errors_only(rank: Rank) -> None:
     """What a rank other than 0 prints would stand there once per GPU; only its errors count."""
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # transformers heeds it too
     sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - to the end
-    name, write, rest = f"rank {rank.number} ({socket.gethostname()}): ", sys.stderr.write, ""
-
-    def write_named(text: str) -> int:
-        """Whole lines, each under the rank's name; of a progress bar only its last state."""
-        nonlocal rest
-        *lines, rest = (rest + text).split("\n")
-        for line in lines:
-            write(f"{name}{line.rpartition(chr(13))[2]}\n")
-        return len(text)
-
-    sys.stderr.write = write_named  # type: ignore[method-assign]
+    prefix = f"rank {rank.number} ({socket.gethostname()}): "
+    sys.stderr = OutputStream(sys.stderr, prefix=prefix)  # type: ignore[assignment]
 
 
 class GroupProgress:

@@ -1,0 +1,106 @@
+"""What a request may carry: parameters of `chat.completions.create`, and the envelope around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from utils.config.text import Finding, kind_of
+from utils.contracts import KWARGS_READ
+from utils.errors import did_you_mean
+
+ENVELOPE = ("extra_body", "extra_headers", "extra_query")
+
+# A test compares this with the installed client, whose import takes longer than all else before
+# the first request.
+PARAMETERS = frozenset({
+    "audio", "frequency_penalty", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens",
+    "metadata", "modalities", "moderation", "n", "prediction", "presence_penalty",
+    "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "reasoning_effort",
+    "response_format", "safety_identifier", "seed", "service_tier", "stop", "store", "stream",
+    "temperature", "timeout", "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
+    *ENVELOPE,
+})  # fmt: skip
+
+_NO_TOOLS = "tool calls are not supported, a reply must be text; leave it out"
+NOT_YOURS = {
+    "messages": "the messages come from the prompt; leave it out",
+    "model": "the model name stands in model_path (?model=...); leave it out",
+    "tools": _NO_TOOLS,
+    "tool_choice": _NO_TOOLS,
+    "parallel_tool_calls": _NO_TOOLS,
+    "functions": _NO_TOOLS,
+    "function_call": _NO_TOOLS,
+    "stream_options": "replies are not streamed; leave it out",
+}
+_UNKNOWN = "chat.completions.create does not know this parameter"
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("max_new_tokens", "max_length", "max_output_tokens"), 'API models call it "max_tokens"'
+    ),
+    **dict.fromkeys(("stop_strings", "stop_sequences"), 'API models call it "stop"'),
+    **dict.fromkeys(("api_key", "base_url"), 'it belongs in "model_path"'),
+    **dict.fromkeys(KWARGS_READ, 'it belongs in "kwargs"'),
+    "do_sample": 'greedy decoding is "temperature": 0',
+}
+
+
+def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
+    """Parameters that the client would refuse, or that would change what a reply is."""
+    for name, value in generate_cfg.items():
+        if problem := _changes_the_reply(name, value):
+            yield ("generate_cfg", name), problem
+        elif name not in PARAMETERS:
+            yield ("generate_cfg", name), f"{_UNKNOWN}; {_hint(name)}"
+    for place, problem in envelope_findings(generate_cfg):
+        yield ("generate_cfg", *place), problem
+
+
+def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
+    """How a request is sent: of `generate_cfg`, and of what a preprocess function returns."""
+    timeout = parameters.get("timeout")
+    is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
+    if timeout is not None and not (is_number and timeout > 0):
+        shown = f'"{timeout}"' if isinstance(timeout, str) else timeout
+        yield ("timeout",), f"must be a number of seconds greater than 0, not {shown}"
+    for name in ENVELOPE:
+        value = parameters.get(name, {})
+        if not isinstance(value, Mapping):
+            yield (name,), f"must be an object {{ }}, not {kind_of(value)}"
+            continue
+        for inner, item in value.items():
+            problem = None
+            if not isinstance(inner, str):
+                problem = "is no name, names are texts"
+            elif name != "extra_query":
+                problem = (_header if name == "extra_headers" else _changes_the_reply)(inner, item)
+            if problem:
+                yield (name, str(inner)), problem
+
+
+def _hint(name: str) -> str:
+    known = () if name in ("top_k", "min_tokens") else sorted(PARAMETERS)  # of servers, and near
+    meant = _ELSEWHERE.get(name) or did_you_mean(name, known).removeprefix("; ")
+    return meant or f'what only some servers know goes into "extra_body": {{"{name}": ...}}'
+
+
+def _header(name: str, value: Any) -> str | None:
+    """What is wrong with a header; values are not quoted, they may be keys."""
+    if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+        return "is no name of a header"
+    if not isinstance(value, str):
+        return f"must be a text, not {kind_of(value)}"
+    if not re.fullmatch(r"[\x20-\x7e\t]*", value):
+        return "must be a text of one line and of ASCII signs alone"
+    return None
+
+
+def _changes_the_reply(name: str, value: Any) -> str | None:
+    if name in NOT_YOURS:
+        return NOT_YOURS[name]
+    if name == "stream" and value not in (False, None):
+        return "replies are not streamed; leave it out"
+    if name == "n" and value is not None and (value != 1 or isinstance(value, bool)):
+        return "each sample is asked once, so n must be 1; leave it out"
+    return None
