@@ -15,6 +15,7 @@ from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.calling import FAILURES_IN_A_ROW
 
+SIZES = ("file", "sent", "seen")  # of an image, in a record
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
 
 
@@ -71,7 +72,8 @@ class Scorer:
         extra = self._limits | {
             f"{stage}_size": sizes[stage] for stage in ("sent", "seen") if sizes.get(stage)
         }
-        judged = self._benchmark.judge(record["line"], _sizes(sizes), reply, self._parse, extra)
+        stages = Sizes(*(sizes.get(stage) and tuple(sizes[stage]) for stage in SIZES))
+        judged = self._benchmark.judge(record["line"], stages, reply, self._parse, extra)
         error = error or judged.error
         self._note(record, error)
         self._count(record, reply, judged, error)
@@ -160,11 +162,3 @@ def shown_reply(record: Record, reply: str | None, error: UserFunctionError | No
     if reply is not None:
         return reply
     return str(record["raw"]) if error is not None else FAILED_TEXT
-
-
-def _sizes(stages: Mapping[str, Any]) -> Sizes:
-    def wh(stage: str) -> tuple[int, int] | None:
-        value = stages.get(stage)
-        return (value[0], value[1]) if value else None
-
-    return Sizes(wh("file"), wh("sent"), wh("seen"))

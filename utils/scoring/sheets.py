@@ -113,7 +113,19 @@ def open_sheet(path: Path, columns: Sequence[str]) -> Iterator[Callable[[Mapping
         def add(row: Mapping[str, Any]) -> None:
             number = next(rows)
             for position, column in enumerate(columns):
-                _write_cell(sheet, number, position, row.get(column))
+                value = row.get(column)
+                if value is None:
+                    continue
+                if isinstance(value, bool):
+                    sheet.write_boolean(number, position, value)
+                elif isinstance(value, (int, float)) and abs(value) < 2**53:  # no NaN, no infinity
+                    sheet.write_number(number, position, value)
+                else:
+                    if not isinstance(value, str):
+                        value = json.dumps(value, ensure_ascii=False, default=str)
+                    if len(value) > CELL_LIMIT or _UNWRITABLE.search(value):
+                        value = cell_text(value)
+                    sheet.write_string(number, position, value)
 
         try:
             yield add
@@ -122,20 +134,6 @@ def open_sheet(path: Path, columns: Sequence[str]) -> Iterator[Callable[[Mapping
                 workbook.close()
             except xlsxwriter.exceptions.FileCreateError as error:
                 raise OSError(str(error)) from error
-
-
-def _write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool):
-        sheet.write_boolean(row, column, value)
-    elif isinstance(value, (int, float)) and math.isfinite(value) and abs(value) < 2**53:
-        sheet.write_number(row, column, value)
-    else:
-        text = (
-            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-        )
-        sheet.write_string(row, column, cell_text(text))
 
 
 def cell_text(text: str) -> str:
