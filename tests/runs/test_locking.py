@@ -82,7 +82,7 @@ def test_a_holder_that_died_is_replaced_at_once(tmp_path, holder):
 def test_a_folder_that_cannot_be_written_is_no_lock_held_by_others(tmp_path, kind):
     (tmp_path / "file").touch()
 
-    with pytest.raises(OSError, match="(?i)exists|not a directory"):
+    with pytest.raises(OSError, match=r"(?i)exists|not a directory"):
         lock_or_refuse(tmp_path / "file" / "log")
 
 

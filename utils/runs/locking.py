@@ -7,6 +7,7 @@ file names host and process and is renewed while the run lives.
 from __future__ import annotations
 
 import errno
+import re
 import socket
 from pathlib import Path
 from typing import Protocol
@@ -41,8 +42,7 @@ def lock_or_refuse(path: Path) -> Lock:
             if isinstance(error, Timeout) or error.errno not in _NO_LOCKS_HERE:
                 raise
         marker = path.with_name(f"{path.name}.lease")
-        elsewhere = marker.exists() and f"host={socket.gethostname()}\n" not in marker.read_text()
-        if elsewhere:
+        if elsewhere := _is_of_another_machine(marker):
             print(f"{marker}: another machine holds it; waiting up to {LEASE_S:.0f} s for a sign")
         timeout_s = LEASE_S + 5 if elsewhere else 1
         lease = SoftFileLease(marker, lease_duration=LEASE_S, timeout=timeout_s, thread_local=False)
@@ -52,3 +52,11 @@ def lock_or_refuse(path: Path) -> Lock:
         raise UserError(
             f"{path}: another process is writing this log. Wait for it, or use another --work-dir"
         ) from None
+
+
+def _is_of_another_machine(marker: Path) -> bool:
+    try:
+        host = re.search(r"^host=(.*)$", marker.read_text(), re.MULTILINE)
+    except OSError:  # there is none, or no longer
+        return False
+    return host is not None and host[1] != socket.gethostname()
