@@ -1,7 +1,8 @@
-"""Picture files: size, content hash, and the bytes that go to a model.
+"""Image files: where they lie, their size and content hash, and the bytes that go to a model.
 
-Headers and hashes are remembered by path, size and time of change, so that a picture that carries
-four samples is read once.
+Headers and hashes are remembered while a file stays as it is: an image that carries four samples is
+read once. The environment is read at each call: `LMUData` names the data root, `IMAGE_ROOT_DIR`
+moves the images alone.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ import os
 import struct
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,17 +27,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 ENDS = {"PNG": b"IEND\xaeB`\x82", "JPEG": b"\xff\xd9", "GIF": b";"}
 """The last bytes of a whole file, by Pillow's name of the format."""
-MIME_BY_FORMAT = {
-    "PNG": "image/png", "JPEG": "image/jpeg", "MPO": "image/jpeg", "WEBP": "image/webp",
-    "GIF": "image/gif", "BMP": "image/bmp", "TIFF": "image/tiff",
-}  # fmt: skip
 
 
 def at_home(path: str | Path) -> Path:
-    """A path with `~` and `~user` as the folders they stand for.
-
-    Without such a user it stays as it is, and there is no such folder: for what is only read.
-    """
+    """A path with `~` and `~user` as the folders they stand for; as it is without such a user."""
     return Path(os.path.expanduser(path))  # noqa: PTH111 (Path's own raises a RuntimeError)
 
 
@@ -51,28 +44,20 @@ def chosen_folder(given: str | Path, *, by: str) -> Path:
         UserError: there is no such user.
     """
     folder = at_home(given)
-    first = folder.parts[0] if folder.parts else ""
-    if not first.startswith("~"):
+    user = folder.parts[0] if folder.parts else ""
+    if not user.startswith("~"):
         return folder
-    whose = f"no user {first[1:]}" if first[1:] else "no home folder of yours known"
+    whose = f"no user {user[1:]}" if user[1:] else "no home folder of yours known"
     raise UserError(f"{by} {given}: there is {whose}; write the folder in full")
 
 
 def data_root() -> Path:
-    """The folder that holds `MMBench-GUI/`.
-
-    Raises:
-        UserError: it lies in the home of nobody.
-    """
+    """The folder that holds `MMBench-GUI/`; a `UserError` if it lies in the home of nobody."""
     return chosen_folder(os.environ.get("LMUData") or "~/LMUData", by="LMUData")  # noqa: SIM112
 
 
 def image_root() -> Path:
-    """The folder that holds `os_windows/`, `os_mac/`, ...; `IMAGE_ROOT_DIR` only if it exists.
-
-    Raises:
-        UserError: the data root lies in the home of nobody.
-    """
+    """The folder that holds `os_windows/`, `os_mac/`, ...; `IMAGE_ROOT_DIR` only if it exists."""
     moved = os.environ.get("IMAGE_ROOT_DIR")
     if moved and at_home(moved).is_dir():
         return at_home(moved)
@@ -80,12 +65,16 @@ def image_root() -> Path:
 
 
 def image_path_of(line: Mapping[str, Any]) -> str:
-    """Full path of a line's image, as an image message needs it; an absolute one stays.
-
-    Raises:
-        KeyError: the line has no `image_path`.
-    """
+    """Full path of a line's image, as an image message needs it; an absolute one stays."""
     return str(image_root() / line["image_path"])
+
+
+def stays_inside(image_path: str, folder: Path) -> bool:
+    """Whether a path that is relative to a folder names a place in it.
+
+    Only the words of the path count: a symlink that the user made in there may lead anywhere.
+    """
+    return ".." not in Path(image_path).parts and (folder / image_path).is_relative_to(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +94,7 @@ class Header:
     @property
     def mime(self) -> str:
         """MIME type by content, not by file name."""
-        return MIME_BY_FORMAT.get(self.format, f"image/{self.format.lower()}")
+        return "image/jpeg" if self.format == "MPO" else f"image/{self.format.lower()}"
 
 
 class FileMemo:
@@ -117,10 +106,10 @@ class FileMemo:
     """
 
     def __init__(self, limit: int, weigh: Callable[[Any], int] = lambda _: 1) -> None:
-        self._limit, self._weigh = limit, weigh
+        self._limit, self._weigh, self._weight = limit, weigh, 0
         self._lock = threading.Lock()
-        self._values: OrderedDict[tuple[Any, ...], Future[Any]] = OrderedDict()
-        self._weight = 0
+        # Each with the lock of who makes it; the list is empty until then.
+        self._values: OrderedDict[Hashable, tuple[threading.Lock, list[Any]]] = OrderedDict()
 
     def get(self, path: Path, what: str, make: Callable[[Path], T]) -> T:
         """The value of `make(path)`, computed once for each state of the file.
@@ -130,38 +119,22 @@ class FileMemo:
         Raises:
             OSError: the file cannot be read; nothing is remembered then.
         """
-        stat = path.stat()
-        key = (str(path), stat.st_size, stat.st_mtime_ns, stat.st_ino, what)
+        state = path.stat()  # a copy with size and times of another file has a newer change time
+        times = state.st_mtime_ns, state.st_ctime_ns
+        key = (str(path), state.st_dev, state.st_ino, state.st_size, times, what)
         with self._lock:
-            known = self._values.get(key)
-            if known is not None:
-                self._values.move_to_end(key)
-            else:
-                made: Future[Any] = Future()
-                self._values[key] = made
-        if known is not None:
-            return known.result()  # type: ignore[no-any-return]
-        try:
-            value = make(path)
-        except BaseException as error:
-            with self._lock:
-                self._values.pop(key, None)
-            made.set_exception(error)
-            raise
-        made.set_result(value)
-        self._trim(self._weigh(value))
-        return value
-
-    def _trim(self, added: int) -> None:
-        with self._lock:
-            self._weight += added
-            while self._weight > self._limit and len(self._values) > 1:
-                key, oldest = next(iter(self._values.items()))
-                if not oldest.done():  # it is being made and weighs nothing yet: to the young end
-                    self._values.move_to_end(key)
-                    return
-                del self._values[key]
-                self._weight -= self._weigh(oldest.result())
+            entry = being_made, known = self._values.setdefault(key, (threading.Lock(), []))
+            self._values.move_to_end(key)
+        with being_made:
+            if not known:
+                known.append(make(path))
+                with self._lock:
+                    if self._values.get(key) is entry:
+                        self._weight += self._weigh(known[0])
+                    while self._weight > self._limit and len(self._values) > 1:
+                        _, (_, oldest) = self._values.popitem(last=False)
+                        self._weight -= sum(map(self._weigh, oldest))
+            return known[0]  # type: ignore[no-any-return]
 
 
 _FACTS = FileMemo(limit=20_000)  # headers and hashes: some 200 bytes each
@@ -184,8 +157,7 @@ def content_digest(path: Path) -> str:
 def bytes_digest(data: bytes) -> str:
     """BLAKE3 of some bytes, as hex digits.
 
-    A run hashes every picture it sends. Where the processor has no instructions for SHA-256 that
-    costs more than encoding and sending the picture; this costs a twentieth.
+    A run hashes every image it sends. SHA-256 may cost more than sending it; this a twentieth.
     """
     from blake3 import blake3
 
@@ -209,11 +181,7 @@ def opened(path: Path) -> Iterator[Picture]:
 
 
 def decode_fully(path: Path) -> None:
-    """Decodes every pixel, to find damaged files before a run.
-
-    Raises:
-        OSError: the picture cannot be decoded.
-    """
+    """Decodes every pixel, to find damaged files before a run; raises an `OSError` on one."""
     with opened(path) as picture:
         picture.load()
 

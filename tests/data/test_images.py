@@ -1,13 +1,16 @@
-"""What is remembered of a picture file, and for how long."""
+"""What is remembered of an image file and for how long; which files are whole; where they may lie."""
 
 from __future__ import annotations
 
+import os
 import threading
 
 import pytest
 from PIL import Image
 
-from utils.images import FileMemo, read_header
+from tests.support.mock_server import MockServer
+from tests.support.stage import API, L2, Stage
+from utils.images import FileMemo, content_digest, read_header, stays_inside
 
 
 @pytest.fixture
@@ -27,6 +30,33 @@ def test_a_value_is_made_once_for_each_state_of_a_file(files):
     memo.get(files[0], "size", made.append)
 
     assert len(made) == 2
+
+
+@pytest.mark.parametrize("how", ["in place", "renamed onto it"])
+def test_a_file_replaced_by_one_of_the_same_size_and_time_is_read_again(files, how):
+    before, times = content_digest(files[3]), files[3].stat()
+    other = files[3] if how == "in place" else files[3].with_name("other")
+    other.write_text("yyyy")
+    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    other.replace(files[3])
+
+    assert files[3].stat().st_mtime_ns == times.st_mtime_ns
+    assert content_digest(files[3]) != before
+
+
+def test_a_picture_replaced_between_two_runs_of_one_process_is_sent_anew(tmp_path):
+    with MockServer() as server:
+        stage = Stage.make(tmp_path, server)
+        picture = stage.picture(0)
+        picture.write_bytes(picture.read_bytes() + b"1")  # behind the end of the image
+        assert stage.evaluate({"m": API}, data={L2: {"mode": "all"}}).code == 0
+        asked, times = len(server.requests), picture.stat()
+        picture.write_bytes(picture.read_bytes()[:-1] + b"2")
+        os.utime(picture, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+        stage.evaluate({"m": API}, data={L2: {"mode": "all"}})
+
+        assert (asked, len(server.requests)) == (6, 8)
 
 
 def test_threads_that_ask_at_the_same_time_wait_for_one_that_makes_it(files):
@@ -51,44 +81,33 @@ def test_threads_that_ask_at_the_same_time_wait_for_one_that_makes_it(files):
     assert (len(made), found) == (1, ["value"] * 4)
 
 
-def test_what_was_not_used_for_longest_goes_first(files):
-    memo, made = FileMemo(limit=2), []
-    for path in (files[0], files[1], files[0], files[2]):  # 1 is the oldest now
-        memo.get(path, "x", made.append)
-    made.clear()
-
-    memo.get(files[0], "x", made.append)
-    memo.get(files[1], "x", made.append)
-
-    assert made == [files[1]]
-
-
-def test_the_limit_is_a_sum_of_weights(files):
-    memo, made = FileMemo(limit=5, weigh=len), []
+@pytest.mark.parametrize(("memo", "asked", "then", "made_again"), [
+    (FileMemo(limit=2), (0, 1, 0, 2), (0, 1), [1]),  # 1 was not used for longest
+    (FileMemo(limit=5, weigh=len), (0, 1, 2), (1, 2, 0), [0]),  # weights 1 + 2 + 3: one too many
+])  # fmt: skip
+def test_what_was_not_used_for_longest_goes_first(files, memo, asked, then, made_again):
+    made = []
 
     def read(path):
-        made.append(path)
+        made.append(files.index(path))
         return path.read_text()
 
-    for path in (files[0], files[1], files[2]):  # 1 + 2 + 3: one too many
-        memo.get(path, "text", read)
+    for number in asked:
+        memo.get(files[number], "text", read)
     made.clear()
-    for path in (files[1], files[2], files[0]):
-        memo.get(path, "text", read)
+    for number in then:
+        memo.get(files[number], "text", read)
 
-    assert made == [files[0]]
+    assert made == made_again
 
 
 def test_a_failure_is_not_remembered(files):
     memo = FileMemo(limit=10)
-    files[0].unlink()
 
-    for _ in range(2):
-        with pytest.raises(FileNotFoundError):
-            memo.get(files[0], "x", lambda path: path.read_text())
+    with pytest.raises(UnicodeDecodeError):
+        memo.get(files[0], "x", lambda path: b"\xff".decode())
 
-    files[0].write_text("there")
-    assert memo.get(files[0], "x", lambda path: path.read_text()) == "there"
+    assert memo.get(files[0], "x", lambda path: path.read_text()) == "x"
 
 
 @pytest.mark.parametrize("file_format", ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"])
@@ -97,7 +116,8 @@ def test_bytes_behind_the_end_of_a_picture_do_no_harm(file_format, behind, tmp_p
     path = tmp_path / "picture"
     Image.effect_noise((40, 30), 50).save(path, file_format)
     path.write_bytes(path.read_bytes() + behind)
-    assert read_header(path).wh == (40, 30)
+    header = read_header(path)
+    assert (header.wh, header.mime) == ((40, 30), f"image/{file_format.lower()}")
 
 
 @pytest.mark.parametrize("file_format", ["PNG", "JPEG"])
@@ -107,3 +127,15 @@ def test_a_picture_that_broke_off_is_unreadable(file_format, tmp_path):
     path.write_bytes(path.read_bytes()[:-3000])
     with pytest.raises(OSError, match="truncated"):
         read_header(path)
+
+
+@pytest.mark.parametrize(("path", "stays"), [
+    ("os_web/a.png", True), ("a.png", True), ("{folder}/os_web/a.png", True), ("linked/a.png", True),
+    ("../secret.png", False), ("os_web/../../secret.png", False), ("linked/../secret.png", False),
+    ("/etc/secret.png", False), ("{folder}-2/a.png", False),
+])  # fmt: skip
+def test_a_path_stays_in_the_image_folder_by_its_own_words(path, stays, tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    (folder / "linked").symlink_to(tmp_path)
+    assert stays_inside(path.format(folder=folder), folder) is stays
