@@ -1,23 +1,25 @@
-"""What every benchmark offers: load samples, ask, judge a reply, sum up, show a table.
+"""What every benchmark offers: load samples, ask, judge a reply, sum up.
 
-A benchmark never waits for a model: `episode` yields messages and is sent what the model said, so
-that whoever drives it can batch, overlap and resume all levels alike.
+A benchmark never waits for a model: `episode` yields messages and is sent what the model replied,
+so that whoever drives it can batch, overlap and resume all levels alike.
 """
 
 from __future__ import annotations
 
+import json
+import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from benchmarks.circular import Circular
 from benchmarks.matrics import Scores
-from utils.annotations import read_annotations
+from utils.analysis.columns import SampleColumns
 from utils.contracts import (
     WH,
-    Collector,
     Episode,
     Judgement,
     Line,
@@ -29,10 +31,12 @@ from utils.contracts import (
     UserFunctionError,
     World,
 )
-from utils.errors import printable
+from utils.errors import UserError, printable
 from utils.functions.calling import call_user_function, private_copy
 from utils.functions.fingerprints import digest
 from utils.images import read_header
+
+MOST_NESTED = 30  # lists and objects in one another; deeper ones are no annotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class BadSample:
     Attributes:
         where: the place in the annotation file.
         picture: as the annotation names it; "" if it names none.
-        is_picture: the picture is to blame, so that all samples on it share the problem.
+        is_picture: the image is to blame, so that all samples on it share the problem.
     """
 
     where: str
@@ -74,7 +78,7 @@ class Benchmark(ABC):
     name: ClassVar[str]
     level: ClassVar[str]
     modes: ClassVar[tuple[str, ...]]
-    text_key: ClassVar[str]  # the column that, with the picture, tells one sample from another
+    text_key: ClassVar[str]  # the column that, with the image, tells one sample from another
     result_suffix: ClassVar[str]  # of the per-sample file
     score_suffix: ClassVar[str]  # of the score file
     result_columns: ClassVar[tuple[str, ...]]  # of the per-sample file
@@ -84,17 +88,9 @@ class Benchmark(ABC):
     worlds: ClassVar[int] = 0  # how many its episodes can use at once
 
     def __init__(self, annotation_dir: Path, image_root: Path) -> None:
-        self.annotation_dir, self.image_root = annotation_dir, image_root
-
-    @property
-    def title(self) -> str:
-        """Of its table."""
-        return f"{self.level} {self.name}"
-
-    @property
-    def annotation_file(self) -> Path:
-        """Where the questions are."""
-        return self.annotation_dir / f"{self.level}_annotations.json"
+        self.image_root = image_root
+        self.annotation_file = annotation_dir / f"{self.level}_annotations.json"
+        self.title = f"{self.level} {self.name}"
 
     def load(self, mode: str) -> Loaded:
         """The samples of `mode` in file order; bad ones are named and left out.
@@ -104,39 +100,35 @@ class Benchmark(ABC):
         """
         numbers: Counter[str] = Counter()
         asked: list[tuple[str, Line]] = []
-        columns: dict[str, None] = {}
         for row in self.rows(read_annotations(self.annotation_file), mode):
-            key = _numbered(self.key_text(row), numbers)  # of all rows: the same in any mode
+            key = self.key_text(row)
+            numbers[key] += 1  # of all rows: the second of equal ones gets "-2" in any mode
             if self.in_mode(row, mode):
-                columns.update(dict.fromkeys(row))
-                asked.append((key, row))
-        samples: list[Sample] = []
-        bad: list[BadSample] = []
+                asked.append((key if numbers[key] == 1 else f"{key}-{numbers[key]}", row))
+        columns = dict.fromkeys(column for _, row in asked for column in row)
+        loaded = Loaded([], [])
         for key, row in asked:
             found = self._measured(key, {column: row.get(column) for column in columns}, mode)
-            if isinstance(found, Sample):
-                samples.append(found)
-            else:
-                bad.append(found)
-        return Loaded(samples, bad)
+            (loaded.samples if isinstance(found, Sample) else loaded.bad).append(found)  # type: ignore[arg-type]
+        return loaded
 
     def _measured(self, key: str, row: Line, mode: str) -> Sample | BadSample:
-        """The sample with the size of its picture, or what is wrong with it."""
+        """The sample with the size of its image, or what is wrong with it."""
         where = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
         if row["image_path"] is None:
-            return BadSample(where, "", "picture missing: image_path and platform must be texts")
-        picture, image = printable(row["image_path"]), self.image_root / str(row["image_path"])
+            return BadSample(where, "", "image missing: image_path and platform must be texts")
+        picture, image = printable(row["image_path"]), self.image_root / row["image_path"]
+        if os.path.isabs(row["image_path"]) or os.pardir in Path(row["image_path"]).parts:
+            return BadSample(where, picture, "image_path leads out of the image folder")
         try:
             file_wh = read_header(image).wh
         except FileNotFoundError:
-            missing = f"picture missing: {printable(str(image))}"
+            missing = f"image missing: {printable(str(image))}"
             return BadSample(where, picture, missing, is_picture=True)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-            return BadSample(where, picture, f"picture unreadable: {error}", is_picture=True)
-        problem = self.problem_of(row, file_wh)
-        if problem:
-            return BadSample(where, picture, problem)
-        return Sample(key, row, image, file_wh)
+            return BadSample(where, picture, f"image unreadable: {error}", is_picture=True)
+        problem = "nested too deeply" if _is_deep(row) else self.problem_of(row, file_wh)
+        return BadSample(where, picture, problem) if problem else Sample(key, row, image, file_wh)
 
     def place_of(self, row: Line, mode: str) -> str:
         """Where a row stands in the annotation file, for people."""
@@ -169,7 +161,7 @@ class Benchmark(ABC):
     def build_prompt(
         self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
     ) -> list[Message]:
-        """The default prompt: system text, picture, question.
+        """The default prompt: system text, image, question.
 
         Args:
             use_system: False leaves the system message out ("model_default").
@@ -184,12 +176,7 @@ class Benchmark(ABC):
         messages.append({"role": "user", "type": "text", "value": self.user_text(line)})
         return messages
 
-    def episode(
-        self,
-        sample: Sample,
-        prompt_of: PromptOf,
-        world: World | None = None,
-    ) -> Episode:
+    def episode(self, sample: Sample, prompt_of: PromptOf, world: World | None = None) -> Episode:
         """The questions that one sample asks, one after the other; here a single one."""
         yield prompt_of(sample.line)
 
@@ -227,15 +214,15 @@ class Benchmark(ABC):
         """
         if reply is None:
             return self.judge_parsed(line, sizes, None, None)
-        error = None
+        error, parsed = None, None
         try:
-            parsed = self.accept(call_user_function("parse", parse, reply, _meta(line, meta_extra)))
+            meta = _meta({**line, "image_size": sizes.file_wh or line["image_size"], **meta_extra})
+            parsed = self.accept(call_user_function("parse", parse, reply, meta))
         except UserFunctionError as raised:
-            parsed, error = None, raised
+            error = raised
         except ValueError as nonsense:
-            parsed, error = None, UserFunctionError("parse", str(nonsense), str(nonsense))
-        judged = self.judge_parsed(line, sizes, parsed, reply)
-        return replace(judged, error=error)
+            error = UserFunctionError("parse", str(nonsense), str(nonsense))
+        return replace(self.judge_parsed(line, sizes, parsed, reply), error=error)
 
     @abstractmethod
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:
@@ -246,28 +233,103 @@ class Benchmark(ABC):
             settings: environment variables.
         """
 
-    def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]:
-        """What is worked out beyond the scores, by the name of its section in the analysis.
+    @abstractmethod
+    def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
+        """What stands behind the scores, by section of the analysis: `table` and so on.
 
         Args:
             settings: environment variables.
         """
-        return {}
+
+    def notes_before(self, samples: Sequence[Sample], *, default_parser: bool) -> list[str]:
+        """What a user should know of these samples before the run, one line each."""
+        return []
+
+
+@dataclass
+class DataSet:
+    """One data set of the run: the benchmark, its samples, and how replies are parsed.
+
+    Attributes:
+        circular: asks every rotation of a question's options; None: the questions alone.
+    """
+
+    benchmark: Benchmark
+    mode: str
+    parse: ParseFunction
+    circular: Circular | None = None
+    loaded: Loaded = field(default_factory=lambda: Loaded([], []))
+
+    @property
+    def bad_samples(self) -> list[str]:
+        """The samples that are left out, one line for each image or sample."""
+        return [f"{self.benchmark.name}: {line}" for line in grouped(self.loaded.bad)]
+
+    def asked(self, limit: int | None) -> Sequence[Sample]:
+        """What is asked of the first `limit` samples: they themselves, or all their rotations."""
+        samples = self.loaded.samples[:limit]
+        return samples if self.circular is None else self.circular.asked(samples)
+
+    def nothing_to_ask(self) -> list[str]:
+        """A problem of the data root, if not one of its samples can be used."""
+        if self.loaded.samples:
+            return []
+        first = [f"{self.benchmark.name}: none of its samples can be used, for instance"]
+        why = self.bad_samples[:3] or [f"no sample is of mode {self.mode}"]
+        return [*first, *why, "Do LMUData and IMAGE_ROOT_DIR point to the data set?"]
+
+
+def read_annotations(path: Path) -> list[dict[str, Any]]:
+    """The objects of an annotation file.
+
+    Raises:
+        UserError: missing, not JSON (with line and column), or of another shape.
+    """
+    path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
+    again = "Fetch it again: python utils/download.py"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such annotation file. {_where_else(path)}") from None
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"{path}: broken JSON at line {error.lineno}, column {error.colno}: {error.msg}. {again}"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    except (RecursionError, ValueError):  # ValueError: more digits than Python converts
+        raise UserError(
+            f"{path}: not an annotation file: nested too deeply, or a number of thousands of "
+            f"digits. {again}"
+        ) from None
+    if not isinstance(found, list) or not found:
+        raise UserError(f"{path}: expected a list of annotations, and at least one")
+    for position, item in enumerate(found):
+        if not isinstance(item, dict):
+            raise UserError(f"{path}: entry {position} is no object")
+    return found
+
+
+def _where_else(path: Path) -> str:
+    """What to do about an annotation file that is not where `LMUData` says."""
+    root = path.parent.parent
+    if root.name == path.parent.name:  # .../MMBench-GUI/MMBench-GUI/...
+        return f"LMUData is one folder too deep: set it to {root.parent}, which holds {root.name}/"
+    return (
+        f"Set LMUData to the folder that holds {path.parent.name}/, or fetch the data set: "
+        "python utils/download.py"
+    )
 
 
 def grouped(bad: Sequence[BadSample]) -> list[str]:
-    """One line for each bad sample; one for all samples on a picture that is to blame."""
+    """One line for each bad sample; one for all samples on an image that is to blame."""
     sharing = Counter((b.picture, b.problem) for b in bad if b.is_picture)
-    lines: list[str] = []
-    told: set[tuple[str, str]] = set()
+    lines: dict[str, None] = {}
     for sample in bad:
-        blamed = (sample.picture, sample.problem)
-        if not sample.is_picture or sharing[blamed] == 1:
-            lines.append(str(sample))
-        elif blamed not in told:
-            told.add(blamed)
-            lines.append(f"{sample.picture} ({sharing[blamed]} samples): {sample.problem}")
-    return lines
+        count = sharing[sample.picture, sample.problem] if sample.is_picture else 1
+        shared = f"{sample.picture} ({count} samples): {sample.problem}"
+        lines[str(sample) if count == 1 else shared] = None
+    return list(lines)
 
 
 def platform_path(row: Mapping[str, Any]) -> str | None:
@@ -278,15 +340,16 @@ def platform_path(row: Mapping[str, Any]) -> str | None:
     return path if path.startswith(f"{platform}/") else f"{platform}/{path}"
 
 
-def _numbered(key: str, seen: Counter[str]) -> str:
-    """Tells equal samples of one file apart: the second gets "-2", in file order, in every mode."""
-    seen[key] += 1
-    return key if seen[key] == 1 else f"{key}-{seen[key]}"
+def _is_deep(value: Any, room: int = MOST_NESTED) -> bool:
+    if not isinstance(value, (dict, list)):
+        return False
+    within = value.values() if isinstance(value, dict) else value
+    return room == 0 or any(_is_deep(each, room - 1) for each in within)
 
 
-def _meta(line: Line, extra: Line) -> dict[str, Any]:
-    """The line for a parse function; documented ones `literal_eval(meta["image_size"])`."""
-    meta: dict[str, Any] = private_copy({**line, **extra})
+def _meta(fields: Line) -> dict[str, Any]:
+    """A line for a parse function; documented ones `literal_eval(meta["image_size"])`."""
+    meta: dict[str, Any] = private_copy(fields)
     for column in ("image_size", "options", "sent_size", "seen_size"):
         value = meta.get(column)
         if value is not None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.base import Benchmark, platform_path
-from benchmarks.figures import option_figures
-from benchmarks.matrics import OptionOutcome, Scores, score_content_understanding
-from utils.analysis.letter_bias import LetterBias
-from utils.analysis.parse_audit import ParseAudit
-from utils.contracts import WH, Collector, Judgement, Line, Sizes, Verdict
+from benchmarks.figures import option_sections
+from benchmarks.matrics import OptionResult, Scores, score_content_understanding
+from benchmarks.rotation import listed_letters
+from utils.analysis.columns import SampleColumns
+from utils.analysis.letter_bias import letter_bias
+from utils.analysis.parse_audit import parse_audit
+from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.errors import UserError
-from utils.misc import parser_answers_into_option
+from utils.misc import OPTION_LETTERS, parser_answers_into_option
 from utils.protocol import DIFFICULTIES, PLATFORMS
 
 # parity: protocol text, to the byte.
@@ -65,7 +67,7 @@ class GUIContentUnderstanding(Benchmark):
         return mode in ("all", row.get("difficulty"))
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
-        """A question needs a text, options by letter, and an answer among them."""
+        """A question needs a text, options by letter (texts or null), and an answer among them."""
         options, answer = row.get("options"), row.get("answer")
         if not isinstance(row.get("question"), str):
             return "the question is missing"
@@ -74,6 +76,9 @@ class GUIContentUnderstanding(Benchmark):
         unknown = [key for key in options if key not in string.ascii_uppercase or len(key) != 1]
         if unknown:
             return f"option keys must be single letters A to Z, found {unknown}"
+        odd = [key for key, text in options.items() if not isinstance(text, (str, type(None)))]
+        if odd:
+            return f"option {odd[0]} is no text: {options[odd[0]]!r:.100}"
         if not isinstance(answer, str) or answer not in options or options[answer] is None:
             return f"the answer {answer!r} is not among the options {', '.join(options)}"
         if row.get("difficulty") not in DIFFICULTIES:
@@ -112,7 +117,7 @@ class GUIContentUnderstanding(Benchmark):
         hit = parsed is not None and parsed == line["answer"]
         word = "and" if hit else "while"
         verdict = Verdict.HIT if hit else Verdict.UNPARSED if parsed is None else Verdict.MISS
-        counted = OptionOutcome(line["difficulty"], line["platform"], hit, len(line["options"]))
+        counted = OptionResult(line["difficulty"], line["platform"], hit, len(line["options"]))
         columns = {
             "hit": int(hit),
             "log": f"Match Log: Parsed option is {parsed} {word} groundtruth option is "
@@ -124,21 +129,36 @@ class GUIContentUnderstanding(Benchmark):
             "split": line["difficulty"],
             "kind": None,
             "text": line.get("question"),
+            "hit": int(hit),
             "options": line["options"],
             "answer": line["answer"],
             "chosen": parsed,
         }
         return Judgement(None if reply is None else verdict, counted, columns, facts)
 
-    def summarise(self, counted: Iterable[OptionOutcome], settings: Mapping[str, str]) -> Scores:
+    def summarise(self, counted: Iterable[OptionResult], settings: Mapping[str, str]) -> Scores:
         """Accuracy by difficulty and platform; `L1_USE_WEIGHTED` weighs by number of options."""
         return score_content_understanding(counted, weighted=_is_weighted(settings))
 
-    def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]:
-        """Intervals, how letters were read, and which ones the model likes."""
-        figures = option_figures(self.title, weighted=_is_weighted(settings))
-        audits: dict[str, Collector] = {"parse_audit": ParseAudit(), "letter_bias": LetterBias()}
-        return figures | audits
+    def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
+        """Figures with intervals, how letters were read, and which ones the model likes."""
+        return {
+            **option_sections(columns, self.title, weighted=_is_weighted(settings)),
+            "parse_audit": parse_audit(columns),
+            "letter_bias": letter_bias(columns),
+        }
+
+    def notes_before(self, samples: Sequence[Sample], *, default_parser: bool) -> list[str]:
+        """Whether there are options that the protocol's parser cannot read."""
+        beyond = [s for s in samples if set(listed_letters(s.line["options"])) - set(OPTION_LETTERS)]
+        if not beyond or not default_parser:
+            return []
+        return [
+            f"{len(beyond)} questions have options beyond F, which the protocol's parser does not "
+            f"read (index {', '.join(str(s.line['index']) for s in beyond[:10])}"
+            f"{', ...' if len(beyond) > 10 else ''}); circular evaluation leaves them out. "
+            'For these, set "parse_function": "utils.thinking.parse_option"'
+        ]
 
 
 def _is_weighted(settings: Mapping[str, str]) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.base import Benchmark, platform_path
-from benchmarks.figures import grounding_figures
+from benchmarks.figures import grounding_sections
 from benchmarks.matrics import (
     Scores,
     box_as_fractions,
@@ -17,12 +17,13 @@ from benchmarks.matrics import (
     score_click,
     score_element_grounding,
 )
-from utils.analysis.anatomy import Anatomy
-from utils.analysis.coordinate_audit import CoordinateAudit
-from utils.contracts import WH, Collector, Judgement, Line, ParseFunction, Point, Sizes, Verdict
+from utils.analysis.anatomy import anatomy
+from utils.analysis.columns import SampleColumns
+from utils.analysis.coordinate_audit import coordinate_audit
+from utils.contracts import WH, Judgement, Line, ParseFunction, Point, Sizes, Verdict
 from utils.coordinates import known_grid_wh
 from utils.misc import parser_response_into_coordinates
-from utils.protocol import GROUNDING_TYPES, PLATFORMS
+from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES, PLATFORMS
 
 # parity: protocol texts, to the byte.
 L2_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."""  # noqa: E501
@@ -134,6 +135,7 @@ class GUIElementGrounding(Benchmark):
             "split": line["grounding_type"],
             "kind": line.get("data_type"),
             "text": line.get("instruction"),
+            "hit": int(verdict is Verdict.HIT and line.get("data_type") in ELEMENT_KINDS),
             "box_frac": [box.x1, box.y1, box.x2, box.y2],
             "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,
         }
@@ -147,15 +149,10 @@ class GUIElementGrounding(Benchmark):
             kinds.setdefault(str(kind), []).append(value)
         return score_element_grounding(by_split)
 
-    def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]:
-        """Intervals, whether points are read in the right frame, and where the misses are."""
-        audits: dict[str, Collector] = {
-            "coordinate_audit": CoordinateAudit(),
-            "anatomy": Anatomy(),
+    def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
+        """Figures with intervals, whether points are read in the right frame, where misses are."""
+        return {
+            **grounding_sections(columns, self.title),
+            "coordinate_audit": coordinate_audit(columns),
+            "anatomy": anatomy(columns),
         }
-        return grounding_figures(self.title) | audits
-
-
-def _mean_of_known(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None

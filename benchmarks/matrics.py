@@ -69,7 +69,7 @@ def score_click(box_frac: Box, click_frac: Point | None) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class OptionOutcome:
+class OptionResult:
     """One scored multiple-choice question."""
 
     difficulty: str
@@ -78,7 +78,7 @@ class OptionOutcome:
     options_num: int
 
 
-def score_content_understanding(rows: Iterable[OptionOutcome], *, weighted: bool) -> Scores:
+def score_content_understanding(rows: Iterable[OptionResult], *, weighted: bool) -> Scores:
     """The L1 score object; scores are in 0..1.
 
     Args:
@@ -107,7 +107,7 @@ def score_content_understanding(rows: Iterable[OptionOutcome], *, weighted: bool
     return scores
 
 
-def _option_block(group: Sequence[OptionOutcome], *, weighted: bool) -> Scores:
+def _option_block(group: Sequence[OptionResult], *, weighted: bool) -> Scores:
     if not weighted:
         return {"score": _mean([row.hit for row in group]), "sample_num": len(group)}
     weights = [(row.options_num - 1) / row.options_num for row in group]

@@ -240,18 +240,6 @@ class Judgement:
     error: UserFunctionError | None = None
 
 
-class Collector(Protocol):
-    """Sees the facts of every scored sample of a run once, and works out one section of them."""
-
-    def add(self, facts: Facts) -> None:
-        """One more sample, in file order."""
-        ...
-
-    def result(self) -> dict[str, Any]:
-        """The section: plain JSON values. A list "warnings" in it is printed after the run too."""
-        ...
-
-
 Episode = Generator[Prompt, Generation, Any]
 """The prompts of one sample, each sent what the model said; returns what `judge` gets (L3, L4)."""
 
@@ -333,8 +321,12 @@ class Benchmark(Protocol):
         """The score object of all samples' `Judgement.counted`."""
         ...
 
-    def collectors(self, settings: Mapping[str, str]) -> dict[str, Collector]:
-        """What is worked out beyond the scores, by the name of its section in the analysis."""
+    def sections(self, columns: Any, settings: Mapping[str, str]) -> dict[str, Any]:
+        """What stands behind the scores, by section of the analysis; "table" is the score table.
+
+        Args:
+            columns: `utils.analysis.columns.SampleColumns` of all scored samples.
+        """
         ...
 
 

@@ -1,21 +1,22 @@
-"""Frames of points and sizes: the picture as a file, as sent, and as a grid that a model saw.
+"""Frames of points and sizes: the image as a file, as sent, and as a grid that a model saw.
 
-At the end stand parse functions for every frame, to be named in a config's `parse_function`.
-Pure arithmetic, no torch. A point or size says its frame in its name: `_px` are pixels of some
-picture, `_frac` fractions of its width and height (0..1); `_wh` is (width, height), `_hw` is
-(height, width), the order in which the Qwen-VL code base writes sizes.
+At the end stand the reader of a reply's numbers and parse functions for every frame, to be named in
+a config's `parse_function`. Pure arithmetic, no torch. A point or size says its frame in its name:
+`_px` are pixels of some image, `_frac` fractions of its width and height (0..1); `_wh` is (width,
+height), `_hw` is (height, width), the order in which the Qwen-VL code base writes sizes.
 """
 
 from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 from utils.contracts import WH, Point
-from utils.reply_numbers import Numbers, numbers_of_reply
+from utils.thinking import after_thinking
 
 QWEN_FACTOR = 28
 """Two patches of 14 px, which the model merges (Qwen2-VL, Qwen2.5-VL; Qwen3-VL has 32)."""
@@ -24,8 +25,8 @@ UITARS_MIN_PIXELS = 100 * QWEN_FACTOR**2
 UITARS_MAX_PIXELS = 16384 * QWEN_FACTOR**2
 MAX_ASPECT_RATIO = 200
 PIXEL_LIMITS = ("min_pixels", "max_pixels")
-"""Keys of `kwargs`: areas in pixels within which a model's pictures are resized."""
-GRID_SOURCES = ("seen_size", *PIXEL_LIMITS)
+"""Keys of `kwargs`: areas in pixels within which a model's images are resized."""
+UNKNOWN = (None, "", "None")
 
 
 def smart_resize(
@@ -35,16 +36,9 @@ def smart_resize(
     min_pixels: int = UITARS_MIN_PIXELS,
     max_pixels: int = UITARS_MAX_PIXELS,
 ) -> tuple[int, int]:
-    """The size to which Qwen-VL models bring a picture: a multiple of `factor`, of a limited area.
+    """The size to which Qwen-VL models bring an image: a multiple of `factor`, of a limited area.
 
     parity: sides are rounded half to even (4.5 units become 4), as Python's `round` does it.
-
-    Args:
-        height: of the picture, in pixels.
-        width: of the picture, in pixels.
-        factor: both sides of the result are multiples of it, in pixels.
-        min_pixels: least area of the result, in pixels.
-        max_pixels: greatest area of the result, in pixels.
 
     Returns:
         (height, width) in pixels.
@@ -59,7 +53,7 @@ def smart_resize(
     ratio = max(height, width) / min(height, width)
     if ratio > MAX_ASPECT_RATIO:
         raise ValueError(
-            f"a picture of {width}x{height} pixels has an aspect ratio of {ratio:.0f}; "
+            f"an image of {width}x{height} pixels has an aspect ratio of {ratio:.0f}; "
             f"the model takes at most {MAX_ASPECT_RATIO}"
         )
     units_high = max(1, round(height / factor))
@@ -67,7 +61,7 @@ def smart_resize(
     area_px = units_high * units_wide * factor**2
     if area_px > max_pixels:
         shrink_by = math.sqrt(height * width / max_pixels)
-        # A very long picture under a very small limit keeps one unit, over the limit by that much.
+        # A very long image under a very small limit keeps one unit, over the limit by that much.
         units_high = max(1, math.floor(height / shrink_by / factor))
         units_wide = max(1, math.floor(width / shrink_by / factor))
     elif area_px < min_pixels:
@@ -100,36 +94,26 @@ def read_size(value: Any) -> WH:
     return int(width), int(height)
 
 
-def known_size(meta: Mapping[str, Any], key: str) -> WH | None:
-    """`meta[key]` as a size; None where the key is absent or empty, as sizes are until known.
-
-    Raises:
-        ValueError, TypeError: as `read_size`.
-    """
-    value = meta.get(key)
-    if value is None or value in ("", "None"):
-        return None
-    return read_size(value)
+def _known_size(meta: Mapping[str, Any], key: str) -> WH | None:
+    return None if meta.get(key) in UNKNOWN else read_size(meta[key])
 
 
 def seen_wh(image_grid_thw: Any, patch_size: int) -> WH:
-    """Width and height in pixels of the first picture as the vision tower worked on it.
+    """Width and height in pixels of the first image as the vision tower worked on it.
 
     Args:
-        image_grid_thw: shape (pictures, 3), a tensor or nested lists: time, height and width in
-            patches for each picture, as the processors of the Qwen-VL family return it.
+        image_grid_thw: shape (images, 3), a tensor or nested lists: time, height and width in
+            patches for each image, as the processors of the Qwen-VL family return it.
         patch_size: side of a patch in pixels (Qwen2-VL and Qwen2.5-VL 14, Qwen3-VL 16).
 
     Raises:
-        ValueError: there is no picture, or the grid describes a video (time > 1).
-
-    Source: Qwen2-VL technical report (arXiv:2409.12191), section 2.1.
+        ValueError: there is no image, or the grid describes a video (time > 1).
     """
     if len(image_grid_thw) == 0:
-        raise ValueError("the grid holds no picture")
+        raise ValueError("the grid holds no image")
     time, height, width = (int(count) for count in image_grid_thw[0])
     if time != 1:
-        raise ValueError(f"a picture has one time step, this grid has {time}: a video?")
+        raise ValueError(f"an image has one time step, this grid has {time}: a video?")
     return width * patch_size, height * patch_size
 
 
@@ -143,42 +127,30 @@ def model_grid_wh(
     """The pixel grid in which a Qwen-VL style model counts absolute coordinates.
 
     What the model is known to have seen (`seen_size`) if that was recorded; else what follows from
-    the picture that was sent (`sent_size`, else `image_size`) and the area limits.
+    the image that was sent (`sent_size`, else `image_size`) and the area limits.
 
     Args:
         meta: the fields that a parse function gets; sizes as text or lists. `min_pixels` and
             `max_pixels` in it win over the arguments.
-        factor: multiple that the model resizes to, in pixels.
-        min_pixels: least area in pixels, where `meta` has none.
-        max_pixels: greatest area in pixels, where `meta` has none.
 
     Raises:
         KeyError: `meta` has no size at all.
         ValueError, TypeError, ZeroDivisionError: the size is not one that can be resized.
     """
-    if (seen := known_size(meta, "seen_size")) is not None:
+    if (seen := _known_size(meta, "seen_size")) is not None:
         return seen
-    width, height = known_size(meta, "sent_size") or read_size(meta["image_size"])
-    least, most = meta.get("min_pixels"), meta.get("max_pixels")
-    grid_h, grid_w = smart_resize(
-        height,
-        width,
-        factor,
-        int(least) if least not in (None, "", "None") else min_pixels,
-        int(most) if most not in (None, "", "None") else max_pixels,
-    )
+    width, height = _known_size(meta, "sent_size") or read_size(meta["image_size"])
+    limits = {"min_pixels": min_pixels, "max_pixels": max_pixels}
+    limits |= {key: int(meta[key]) for key in PIXEL_LIMITS if meta.get(key) not in UNKNOWN}
+    grid_h, grid_w = smart_resize(height, width, factor, **limits)
     return grid_w, grid_h
 
 
 def known_grid_wh(meta: Mapping[str, Any]) -> WH | None:
-    """`model_grid_wh`, but None where nothing recorded or configured says what it is.
-
-    Args:
-        meta: as for `model_grid_wh`; a grid is worked out if one of the limits is there.
-    """
-    is_told = any(meta.get(key) not in (None, "", "None") for key in GRID_SOURCES)
+    """`model_grid_wh`, but None where nothing recorded or configured says what it is."""
+    is_known = any(meta.get(key) not in UNKNOWN for key in ("seen_size", *PIXEL_LIMITS))
     try:
-        return model_grid_wh(meta) if is_told else None
+        return model_grid_wh(meta) if is_known else None
     except (KeyError, ValueError, TypeError, ZeroDivisionError):  # no grid of this kind exists
         return None
 
@@ -189,22 +161,17 @@ def shown_wh(size: Sequence[int] | None) -> str:
 
 
 def px_to_frac(point_px: Point, picture_wh: WH) -> Point:
-    """Pixels of a picture → fractions of it; not clipped, a point outside stays outside."""
+    """Pixels of an image → fractions of it; not clipped, a point outside stays outside."""
     return point_px[0] / picture_wh[0], point_px[1] / picture_wh[1]
 
 
 def frac_to_px(point_frac: Point, picture_wh: WH) -> Point:
-    """Fractions of a picture → pixels of it; not rounded."""
+    """Fractions of an image → pixels of it; not rounded."""
     return point_frac[0] * picture_wh[0], point_frac[1] * picture_wh[1]
 
 
 def thumbnail_wh(picture_wh: WH, side: int) -> WH:
-    """The size that Pillow's `thumbnail((side, side))` gives, without decoding the picture.
-
-    Args:
-        picture_wh: of the picture, in pixels.
-        side: of the square to fit, in pixels; -1 and 0 mean that nothing is shrunk.
-    """
+    """The size that Pillow's `thumbnail((side, side))` gives; -1 and 0: nothing is shrunk."""
     width, height = picture_wh
     if side <= 0 or max(width, height) <= side:
         return picture_wh
@@ -219,7 +186,95 @@ def thumbnail_wh(picture_wh: WH, side: int) -> WH:
     return side, nearest(side / aspect, lambda high: abs(aspect - side / high) if high else 0)
 
 
-# -- parse functions to be named in a config ----------------------------------------------------
+# -- the numbers of a reply -----------------------------------------------------------------------
+# The protocol's own parser takes the first two numbers it meets. This reader looks at the form
+# instead: numbers with keys (`x=0.2, y=0.3`), in brackets or tags (`(200, 300)`,
+# `<point>200 300</point>`, `[x1, y1, x2, y2]`) or on a line of their own count before others, and
+# of equals the last one counts, because models that think aloud answer at the end.
+
+Numbers = tuple[float, ...]
+"""Two numbers (a point) or four (a box); x comes first wherever the reply says which is which."""
+
+LARGEST = 1e6  # no screen has a coordinate beyond it; identifiers and time stamps have
+
+_NUMBER = r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?"
+# Not inside a word (bbox_2d, 1920x1080, v1.2.3); "%" and "px" may follow.
+_LONE_NUMBER = re.compile(
+    rf"(?<![\w.])(?P<number>{_NUMBER})(?:\s?%|\s?px\b)?(?![\w%]|\.\d)", re.IGNORECASE
+)
+_KEYED_NUMBER = re.compile(
+    rf"(?<![a-z0-9])(?P<key>[xy](?:_?(?:1|2|min|max))?)[\"']?\s*[:=]\s*[\"']?(?P<number>{_NUMBER})"
+    r"(?![\w]|\.\d)",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"[\s,;()\[\]{}]{1,12}")  # what may stand between two numbers of one place
+_BETWEEN_KEYED = re.compile(r"[\s,;\"'%&px]{1,12}|\s*and\s*", re.IGNORECASE)
+_OPENING, _CLOSING = set("([{<>'\"|"), set(")]}<>'\"|")
+LONGEST_LABEL = 60  # signs; also what bounds the time that a long reply takes
+_LABEL = re.compile(r"[\s*`#>-]*(?:[^\n:=]{0,40}[:=])?[\s*`]*")  # "Answer:" in front of numbers
+
+_KEYED_FORMS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax"), ("x", "y"))
+
+
+def numbers_of_reply(reply: str) -> Numbers | None:
+    """The two or four numbers with which a reply names its place; None where it offers none."""
+    best: tuple[bool, int, Numbers] | None = None
+    answer = after_thinking(reply)
+    for found in (*_keyed(answer), *_listed(answer)):
+        if best is None or found[:2] >= best[:2]:
+            best = found
+    return best[2] if best else None
+
+
+def _keyed(reply: str) -> Iterator[tuple[bool, int, Numbers]]:
+    """Numbers that say what they are: `x=1, y=2`, `{"x1": 1, ...}`; in whatever order."""
+    run: dict[str, float] = {}
+    end = -1
+    for match in _KEYED_NUMBER.finditer(reply):
+        key = match["key"].lower().replace("_", "")
+        between = reply[end : match.start()]
+        if key in run or end < 0 or not _BETWEEN_KEYED.fullmatch(between):
+            run = {}
+        run[key] = float(match["number"])
+        end = match.end()
+        for form in _KEYED_FORMS:
+            if set(run) == set(form) and _plausible(run.values()):
+                yield True, end, tuple(run[name] for name in form)
+
+
+def _listed(reply: str) -> Iterator[tuple[bool, int, Numbers]]:
+    """Runs of exactly two or four numbers with nothing but separators between them."""
+    run: list[float] = []
+    start = end = 0
+    for match in _LONE_NUMBER.finditer(reply):
+        if run and not _BETWEEN.fullmatch(reply, end, match.start()):
+            yield from _closed(reply, start, end, run)
+            run = []
+        if not run:
+            start = match.start()
+        run.append(float(match["number"]))
+        end = match.end()
+    yield from _closed(reply, start, end, run)
+
+
+def _closed(
+    reply: str, start: int, end: int, run: list[float]
+) -> Iterator[tuple[bool, int, Numbers]]:
+    if len(run) not in (2, 4) or not _plausible(run):
+        return
+    before, after = reply[max(0, start - 4) : start].rstrip(), reply[end : end + 4].lstrip()
+    in_brackets = before[-1:] in _OPENING and after[:1] in _CLOSING
+    in_front = reply[max(0, start - LONGEST_LABEL) : start].rpartition("\n")[2]
+    behind = reply[end : end + LONGEST_LABEL].partition("\n")[0]
+    has_line = _LABEL.fullmatch(in_front) and not behind.strip(" \r.*`")
+    yield in_brackets or bool(has_line), end, tuple(run)
+
+
+def _plausible(values: Iterable[float]) -> bool:
+    return all(math.isfinite(value) and abs(value) < LARGEST for value in values)
+
+
+# -- parse functions to be named in a config ------------------------------------------------------
 
 
 class Frame(StrEnum):
@@ -227,80 +282,80 @@ class Frame(StrEnum):
 
     FRACTIONS = "fractions"
     PIXELS = "pixels"  # of the image file
-    PIXELS_SENT = "pixels_sent"  # of the picture as it went out, after `img_size`
-    GRID_PIXELS = "grid_pixels"  # of the picture as the model resized it
+    PIXELS_SENT = "pixels_sent"  # of the image as it went out, after `img_size`
+    GRID_PIXELS = "grid_pixels"  # of the image as the model resized it
     PER_MILLE = "per_mille"
     PER_CENT = "per_cent"
+    WIDTH_1000 = "width_1000"  # pixels of the image resized to a width of 1000
+    LONGEST_1024 = "longest_1024"  # pixels of the image resized to a longest side of 1024
+    LETTERBOXED = "letterboxed"  # per mille, or fractions, of a square with the image in its middle
 
 
 FULL_SCALE = {Frame.FRACTIONS: 1, Frame.PER_MILLE: 1000, Frame.PER_CENT: 100}
-"""What the right and lower edges count as, in the frames that do not depend on the picture."""
+"""What the right and lower edges count as, in the frames that do not depend on the image."""
 
 ParseFunction = Callable[[str, Mapping[str, Any]], "Point | None"]
 
 
-def parse_function_name(frame: Frame, *, y_first: bool = False, corner: bool = False) -> str:
+def parse_function_name(frame: Frame, *, y_first: bool = False) -> str:
     """The dotted path of the parse function for a frame, as a config names it."""
-    return f"{__name__}.parse_{'corner_' * corner}{'yx_' * y_first}{frame}"
+    return f"{__name__}.parse_{'yx_' * y_first}{frame}"
 
 
-def pair_of(numbers: Numbers, *, y_first: bool = False, corner: bool = False) -> Point:
-    """x and y out of two or four numbers, still in the frame of the reply.
+def place_in_frame(frame: Frame, image_wh: WH) -> tuple[float, float, float, float]:
+    """Where an image lies in the numbers of a frame: left, top, width, height.
 
     Args:
-        numbers: of a point, or of a box: two opposite corners.
-        y_first: y stands before x.
-        corner: of a box its first corner, as the protocol's own parser has it; else its centre.
+        image_wh: of the file, or for `PIXELS_SENT` and `GRID_PIXELS` of the image that they count.
     """
-    if len(numbers) == 4 and not corner:
-        pair = (numbers[0] + numbers[2]) / 2, (numbers[1] + numbers[3]) / 2
-    else:
-        pair = numbers[0], numbers[1]
-    return (pair[1], pair[0]) if y_first else pair
-
-
-def frame_wh(frame: Frame, meta: Mapping[str, Any]) -> WH:
-    """What the right and lower edges of the picture count as in a frame.
-
-    Raises:
-        KeyError, ValueError, TypeError: a size is needed and missing, or is none.
-    """
+    width, height = image_wh
+    longest = max(width, height)
     if frame in FULL_SCALE:
-        return FULL_SCALE[frame], FULL_SCALE[frame]
-    if frame is Frame.GRID_PIXELS:
-        return model_grid_wh(meta)
-    sent = known_size(meta, "sent_size") if frame is Frame.PIXELS_SENT else None
-    return sent or read_size(meta["image_size"])
+        return 0, 0, FULL_SCALE[frame], FULL_SCALE[frame]
+    if frame is Frame.LETTERBOXED:
+        wide, high = 1000 * width / longest, 1000 * height / longest
+        return (1000 - wide) / 2, (1000 - high) / 2, wide, high
+    side = {Frame.WIDTH_1000: 1000 / width, Frame.LONGEST_1024: 1024 / longest}.get(frame, 1)
+    return 0, 0, width * side, height * side
 
 
-def frame_parser(frame: Frame, *, y_first: bool = False, corner: bool = False) -> ParseFunction:
+def frame_parser(frame: Frame, *, y_first: bool = False) -> ParseFunction:
     """A parse function for models that answer in `frame`.
 
-    It returns fractions of the picture; a point beyond the right or lower edge comes in pixels of
-    the image file, because the score takes every coordinate above 1 for pixels.
+    Of a box it takes the centre. It returns fractions of the image; a point beyond the right or
+    lower edge comes in pixels of the image file, because the score takes every coordinate above 1
+    for pixels.
     """
 
     def parse(response: str, meta: Mapping[str, Any]) -> Point | None:
         numbers = numbers_of_reply(response)
         if numbers is None:
             return None
-        x, y = pair_of(numbers, y_first=y_first, corner=corner)
+        x, y = ((a + b) / 2 for a, b in zip(numbers[:2], numbers[-2:], strict=True))
+        if y_first:
+            x, y = y, x
         if frame is Frame.PIXELS and max(x, y) > 1:  # the score divides by the file's true size
             return x, y
-        point_frac = px_to_frac((x, y), frame_wh(frame, meta))
+        if frame is Frame.LETTERBOXED and max(x, y) <= 1:
+            x, y = 1000 * x, 1000 * y
+        left, top, wide, high = place_in_frame(frame, _size_for(frame, meta))
+        point_frac = (x - left) / wide, (y - top) / high
         if max(point_frac) <= 1 or frame is Frame.PIXELS:
             return point_frac
         return frac_to_px(point_frac, read_size(meta["image_size"]))
 
-    parse.__qualname__ = parse.__name__ = parse_function_name(
-        frame, y_first=y_first, corner=corner
-    ).rpartition(".")[2]
-    order, place = (
-        ("y before x" if y_first else "x before y"),
-        "first corner" if corner else "centre",
-    )
-    parse.__doc__ = f"The point of a reply in {frame}, {order}; of a box its {place}."
+    parse.__name__ = parse.__qualname__ = parse_function_name(frame, y_first=y_first).split(".")[-1]
+    parse.__doc__ = f"The point of a reply in {frame}{', y before x' * y_first}."
     return parse
+
+
+def _size_for(frame: Frame, meta: Mapping[str, Any]) -> WH:
+    if frame in FULL_SCALE:
+        return 1, 1
+    if frame is Frame.GRID_PIXELS:
+        return model_grid_wh(meta)
+    sent = _known_size(meta, "sent_size") if frame is Frame.PIXELS_SENT else None
+    return sent or read_size(meta["image_size"])
 
 
 parse_fractions = frame_parser(Frame.FRACTIONS)
@@ -309,6 +364,9 @@ parse_pixels_sent = frame_parser(Frame.PIXELS_SENT)
 parse_grid_pixels = frame_parser(Frame.GRID_PIXELS)
 parse_per_mille = frame_parser(Frame.PER_MILLE)
 parse_per_cent = frame_parser(Frame.PER_CENT)
+parse_width_1000 = frame_parser(Frame.WIDTH_1000)
+parse_longest_1024 = frame_parser(Frame.LONGEST_1024)
+parse_letterboxed = frame_parser(Frame.LETTERBOXED)
 
 parse_yx_fractions = frame_parser(Frame.FRACTIONS, y_first=True)
 parse_yx_pixels = frame_parser(Frame.PIXELS, y_first=True)
@@ -316,17 +374,6 @@ parse_yx_pixels_sent = frame_parser(Frame.PIXELS_SENT, y_first=True)
 parse_yx_grid_pixels = frame_parser(Frame.GRID_PIXELS, y_first=True)
 parse_yx_per_mille = frame_parser(Frame.PER_MILLE, y_first=True)
 parse_yx_per_cent = frame_parser(Frame.PER_CENT, y_first=True)
-
-parse_corner_fractions = frame_parser(Frame.FRACTIONS, corner=True)
-parse_corner_pixels = frame_parser(Frame.PIXELS, corner=True)
-parse_corner_pixels_sent = frame_parser(Frame.PIXELS_SENT, corner=True)
-parse_corner_grid_pixels = frame_parser(Frame.GRID_PIXELS, corner=True)
-parse_corner_per_mille = frame_parser(Frame.PER_MILLE, corner=True)
-parse_corner_per_cent = frame_parser(Frame.PER_CENT, corner=True)
-
-parse_corner_yx_fractions = frame_parser(Frame.FRACTIONS, y_first=True, corner=True)
-parse_corner_yx_pixels = frame_parser(Frame.PIXELS, y_first=True, corner=True)
-parse_corner_yx_pixels_sent = frame_parser(Frame.PIXELS_SENT, y_first=True, corner=True)
-parse_corner_yx_grid_pixels = frame_parser(Frame.GRID_PIXELS, y_first=True, corner=True)
-parse_corner_yx_per_mille = frame_parser(Frame.PER_MILLE, y_first=True, corner=True)
-parse_corner_yx_per_cent = frame_parser(Frame.PER_CENT, y_first=True, corner=True)
+parse_yx_width_1000 = frame_parser(Frame.WIDTH_1000, y_first=True)
+parse_yx_longest_1024 = frame_parser(Frame.LONGEST_1024, y_first=True)
+parse_yx_letterboxed = frame_parser(Frame.LETTERBOXED, y_first=True)

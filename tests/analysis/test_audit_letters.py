@@ -15,7 +15,7 @@ from utils.analysis.letter_bias import LetterBias
 from utils.analysis.option_replies import decide
 from utils.analysis.parse_audit import ParseAudit
 from utils.misc import parser_answers_into_option
-from utils.reply_letters import strict_option
+from utils.thinking import strict_option
 from utils.thinking import parse_option
 
 

@@ -11,7 +11,7 @@ from tests.support.stage import API, L2, Stage
 from utils import coordinates as c
 from utils.analysis.readings import READINGS
 from utils.import_utils import resolve
-from utils.reply_numbers import numbers_of_reply
+from utils.coordinates import numbers_of_reply
 
 META = {"image_size": "[2000, 1000]", "sent_size": "[1000, 500]", "seen_size": "[800, 400]"}
 

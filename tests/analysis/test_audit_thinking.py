@@ -11,8 +11,8 @@ from models import api_uitars
 from utils import coordinates
 from utils.analysis.option_replies import decide
 from utils.import_utils import resolve
-from utils.reply_letters import last_statement, strict_option
-from utils.reply_numbers import numbers_of_reply
+from utils.thinking import last_statement, strict_option
+from utils.coordinates import numbers_of_reply
 from utils.thinking import PARSE_OPTION, after_thinking, parse_option, parse_point
 
 META = {"image_size": "[2000, 1000]", "options": "{'A': 'x', 'B': 'y', 'C': None, 'G': 'z'}"}

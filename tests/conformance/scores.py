@@ -12,7 +12,7 @@ from PIL import Image
 
 from benchmarks import BENCHMARK
 from benchmarks.base import Benchmark
-from benchmarks.matrics import OptionOutcome, score_content_understanding, score_element_grounding
+from benchmarks.matrics import OptionResult, score_content_understanding, score_element_grounding
 from models import api_gpt, api_uitars
 from tests.conformance.parsers import gpt_departure
 from tests.conformance.support import Case, Departs, Replay, World, equal
@@ -92,7 +92,7 @@ def _l1_set_departs(case: Case) -> Departs | None:
 
 
 def _l1_score(case: Case, *, weighted: bool) -> Any:
-    rows = [OptionOutcome(r["difficulty"], r["platform"], bool(r["hit"]), r["options_num"])
+    rows = [OptionResult(r["difficulty"], r["platform"], bool(r["hit"]), r["options_num"])
             for r in case.input]  # fmt: skip
     return score_content_understanding(rows, weighted=weighted)
 

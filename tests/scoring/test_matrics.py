@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.matrics import (
     Box,
-    OptionOutcome,
+    OptionResult,
     box_as_fractions,
     in_order,
     point_as_fractions,
@@ -23,7 +23,7 @@ WH = (1000, 500)
 
 
 def options(difficulty="easy", platform="os_web", hit=True, options_num=4):
-    return OptionOutcome(difficulty, platform, hit, options_num)
+    return OptionResult(difficulty, platform, hit, options_num)
 
 
 # -- boxes ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.matrics import (
-    OptionOutcome,
+    OptionResult,
     score_content_understanding,
     score_element_grounding,
 )
@@ -84,7 +84,7 @@ def make_run(
 
 def l1_scores(samples: Sequence[Facts], *, weighted: bool) -> dict[str, Any]:
     """The score object of some questions."""
-    rows = [OptionOutcome(s["split"], s["platform"], bool(s["hit"]), len(s["options"]))
+    rows = [OptionResult(s["split"], s["platform"], bool(s["hit"]), len(s["options"]))
             for s in samples]  # fmt: skip
     return score_content_understanding(rows, weighted=weighted)
 

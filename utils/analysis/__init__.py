@@ -1,13 +1,8 @@
-"""Pure statistics of hits on pictures: intervals, paired comparison, many comparisons.
-
-Questions about one picture share its difficulty, so everything here counts by picture. No files,
-no environment; numpy is imported when something is computed.
-"""
+"""What stands behind a score: intervals, paired comparison, audits. Pure; numpy only when used."""
 
 from __future__ import annotations
 
 from utils.analysis.intervals import FEWEST_PICTURES, Interval, interval
-from utils.analysis.multiple import holm
-from utils.analysis.paired import PairedResult, compare_paired
+from utils.analysis.paired import PairedResult, compare_paired, holm
 
 __all__ = ["FEWEST_PICTURES", "Interval", "PairedResult", "compare_paired", "holm", "interval"]

@@ -1,9 +1,13 @@
-"""What the sections of all audits share: pictures as numbers, shares with their intervals."""
+"""The scored samples of a run by column, and what the sections of all audits share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from utils.analysis.intervals import interval
+from utils.analysis.paired import compare_paired
+from utils.contracts import Facts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,39 +17,82 @@ if TYPE_CHECKING:
     Ints = NDArray[np.intp]
     Floats = NDArray[np.float64]
 
+FIELDS = (
+    "key", "index", "image", "platform", "split", "kind", "status", "verdict", "hit", "prediction",
+    "file_wh", "sent_wh", "grid_wh", "box_frac", "point_frac",
+    "options", "answer", "chosen", "question", "rotations", "fingerprint",
+)  # fmt: skip
+"""Of a sample's facts, what a figure or an audit looks at; see `utils/scoring/samples.py`."""
+
 # What it takes to warn that another way to read the same replies is better.
 LARGEST_P = 0.01
 LEAST_LEAD = 0.05  # of the accuracy
-FEWEST_DISCORDANT = 10  # pictures on which the two ways differ
+FEWEST_DISCORDANT = 10  # images on which the two ways differ
 
 Row = dict[str, Any]
 """One line of a section's table: a name and plain numbers or texts, None where there is none."""
 
 
-class PictureNumbers:
-    """Numbers pictures in the order in which they come, so that a sample keeps four bytes."""
+class SampleColumns:
+    """What figures and audits need of each scored sample, in file order: a list for each field."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self._columns: dict[str, list[Any]] = {field: [] for field in FIELDS}
 
-    def of(self, image: object) -> int:
-        """The number of a sample's picture."""
-        return self._numbers.setdefault(str(image), len(self._numbers))
+    def add(self, facts: Facts) -> None:
+        """One more sample."""
+        for field, column in self._columns.items():
+            column.append(facts.get(field))
+
+    def __len__(self) -> int:
+        return len(self._columns["hit"])
+
+    def __getitem__(self, field: str) -> list[Any]:
+        return self._columns[field]
+
+    def where(self, keep: Sequence[bool]) -> SampleColumns:
+        """The samples that are to be kept."""
+        kept = SampleColumns()
+        for field, column in self._columns.items():
+            kept._columns[field] = [each for each, stays in zip(column, keep, strict=True) if stays]
+        return kept
+
+    def answered(self) -> SampleColumns:
+        """The samples that have an answer."""
+        return self.where([verdict is not None for verdict in self["verdict"]])
+
+    def hits(self) -> Floats:
+        """1 or 0 for each sample, as the score counts it."""
+        import numpy as np
+
+        return np.array(self["hit"], dtype=np.float64)
+
+    def pictures(self) -> Ints:
+        """The number of each sample's image."""
+        import numpy as np
+
+        numbers: dict[str, int] = {}
+        each = (numbers.setdefault(str(image), len(numbers)) for image in self["image"])
+        return np.fromiter(each, np.intp, len(self))
+
+
+def table(rows: Sequence[Sequence[float] | None], width: int) -> Floats:
+    """Rows of so many numbers, NaN where there are fewer or none; shape (rows, width)."""
+    import numpy as np
+
+    unknown = [float("nan")] * width
+    filled = [(*(row or ()), *unknown)[:width] for row in rows]
+    return np.array(filled, dtype=np.float64).reshape(-1, width)
 
 
 def share(hits: Mask | Floats, pictures: Ints) -> Row:
-    """A share in percent with its interval, and what it counts.
+    """A share in percent with its interval (None under 10 images), and what it counts.
 
     Args:
         hits: shape (samples,), 0..1.
-        pictures: number of each sample's picture, shape (samples,).
-
-    Returns:
-        value, low, high, samples, pictures; low and high None under 10 pictures.
+        pictures: number of each sample's image, shape (samples,).
     """
     import numpy as np
-
-    from utils.analysis import interval
 
     values = np.asarray(hits, dtype=np.float64)
     bounds = interval(values, None, pictures)
@@ -58,21 +105,14 @@ def share(hits: Mask | Floats, pictures: Ints) -> Row:
     }
 
 
-def lead_over(first: Mask, second: Mask, pictures: Ints) -> tuple[float, int, float | None]:
+def lead_over(first: Mask | Floats, second: Mask | Floats, pictures: Ints) -> tuple[float, int, float | None]:
     """How far the hits of one reading are ahead of another's, on the same replies.
 
-    Args:
-        first: hits, shape (samples,), like the next two.
-        second: hits of the reading that the first one may be ahead of.
-        pictures: number of each sample's picture.
-
     Returns:
-        Lead as a fraction, pictures on which the two differ, p-value of random signs over pictures;
-        None where lead or pictures are too few for a warning whatever the p-value is.
+        Lead as a fraction, images on which the two differ, p-value of the comparison; None where
+        lead or images are too few for a warning whatever the p-value is.
     """
     import numpy as np
-
-    from utils.analysis import compare_paired
 
     hits = first.astype(np.float64), second.astype(np.float64)
     difference = hits[0] - hits[1]
@@ -80,15 +120,9 @@ def lead_over(first: Mask, second: Mask, pictures: Ints) -> tuple[float, int, fl
     discordant = int(np.count_nonzero(np.bincount(pictures, weights=difference)))
     if lead < LEAST_LEAD or discordant < FEWEST_DISCORDANT:
         return lead, discordant, None
-    return lead, discordant, compare_paired(*hits, pictures.tolist()).p_value
+    return lead, discordant, compare_paired(*hits, pictures).p_value
 
 
 def percent(fraction: float) -> float:
     """A fraction in percent, as precise as anyone reads it."""
     return round(100 * float(fraction), 2)
-
-
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """Names in one text, the last of many only counted."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,369 +1,311 @@
 """Do the numbers of a model's replies mean what the parse function takes them for? (L2)
 
-Models answer in fractions, in pixels of some rendering of the picture, per mille; a parse function
+Models answer in fractions, in pixels of some rendering of the image, per mille; a parse function
 for the wrong one, or one that takes a thought for the answer, gives a low score and no error. So
 the same replies are read in every way, and a warning is given where another way is better than
-chance allows. Replies of which the parse function read other numbers, or none, take part: what a
+chance allows. Replies of which the parse function read other numbers, or none, are included: what a
 ready-made parse function would score on them is known all the same.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from utils.analysis.columns import (
-    FEWEST_DISCORDANT,
     LARGEST_P,
-    LEAST_LEAD,
-    PictureNumbers,
     Row,
+    SampleColumns,
     lead_over,
-    listed,
     percent,
     share,
+    table,
 )
-from utils.analysis.readings import READINGS, Reading, Replies, hits_of
-from utils.coordinates import Frame, smart_resize
-from utils.reply_numbers import numbers_of_reply
+from utils.analysis.paired import holm
+from utils.coordinates import (
+    Frame,
+    numbers_of_reply,
+    parse_function_name,
+    place_in_frame,
+    smart_resize,
+)
+from utils.protocol import ELEMENT_KINDS
 from utils.thinking import after_thinking
 
 if TYPE_CHECKING:
-    from utils.analysis.columns import Floats, Ints, Mask
+    from utils.analysis.columns import Floats, Mask
 
 TITLE = "Coordinate audit: the same replies read in every frame"
 SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
-# Frames that a parse function may use and the audit does not offer; only to recognise that it used
-# the same numbers: scales of 999 and 1024, and UI-TARS's grid where no limits are configured.
-OTHER_SCALES = (999, 1024)
+LEAST_FIT = 0.5  # of the points around their targets, a reading that fits has so many on them
+OTHER_SCALES = (999, 1024)  # not offered, only recognised where a parse function uses them
+LABELS = {
+    Frame.FRACTIONS: "fractions",
+    Frame.PIXELS: "pixels of the file",
+    Frame.PIXELS_SENT: "pixels of the image sent",
+    Frame.GRID_PIXELS: "pixels of the grid seen",
+    Frame.PER_MILLE: "per mille",
+    Frame.PER_CENT: "per cent",
+    Frame.WIDTH_1000: "pixels at a width of 1000",
+    Frame.LONGEST_1024: "pixels at a longest side of 1024",
+    Frame.LETTERBOXED: "per mille of a letterboxed square",
+}
+NOTES = (
+    "Lead: points ahead of the configured reading on the same replies. p: paired test over images, "
+    "Holm over all readings; only where the lead is 5 points or more on 10 discordant images or "
+    "more.",
+    "Readings with the same verdict on every reply stand in one row.",
+)
+NO_GRID = (
+    "Left out: the grid that the model saw is not known (it is for local models, and where the "
+    "config's kwargs say min_pixels and max_pixels)."
+)
 
-_NO_WH = (-1, -1)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Audited:
-    """The replies that can be compared, as arrays.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read two or four numbers as a place on the image.
 
     Attributes:
-        replies: numbers are NaN where the audit found none.
-        boxes: x1, y1, x2, y2 as fractions, shape (samples, 4).
-        configured: what the parse function made of it, shape (samples, 2); NaN: no point.
+        frame: what the numbers count.
+        y_first: y stands before x.
+        corner: of a box its first corner is meant, not its centre; not offered, but the protocol's
+            own parser does it.
     """
 
-    replies: Replies
-    boxes: Floats
-    configured: Floats
-    hits: Mask
-    pictures: Ints
-
-    @property
-    def offers_numbers(self) -> Mask:
-        """Which replies the audit can read."""
-        import numpy as np
-
-        return ~np.isnan(self.replies.numbers[:, 0])
-
-    @property
-    def has_point(self) -> Mask:
-        """Which replies the parse function could read."""
-        import numpy as np
-
-        return ~np.isnan(self.configured[:, 0])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Class:
-    """Readings with the same verdict on every reply."""
-
-    readings: tuple[Reading, ...]
-    hits: Mask
+    frame: Frame
+    y_first: bool = False
+    corner: bool = False
 
     @property
     def name(self) -> str:
-        return " = ".join(reading.name for reading in self.readings[:3]) + (
-            f" = {len(self.readings) - 3} more" if len(self.readings) > 3 else ""
-        )
+        """For people."""
+        ways = (", y before x" * self.y_first, ", first corner of a box" * self.corner)
+        return LABELS[self.frame] + "".join(ways)
+
+    @property
+    def parse_function(self) -> str:
+        """What a config's `parse_function` has to say for this reading."""
+        return parse_function_name(self.frame, y_first=self.y_first)
 
 
-class CoordinateAudit:
-    """Collects numbers, targets and verdicts; about 110 bytes of a sample."""
+READINGS = tuple(Reading(frame, y_first) for y_first in (False, True) for frame in Frame)
+"""All that are offered, the plainest first: where two do the same, the first one names both."""
 
-    def __init__(self) -> None:
-        self._pictures = PictureNumbers()
-        self._numbers, self._boxes, self._points = array("d"), array("d"), array("d")
-        self._sizes, self._picture = array("i"), array("i")
-        self._hits = array("b")
-        self._without_numbers = self._without_point = self._answered = self._thinking = 0
 
-    def add(self, facts: Mapping[str, Any]) -> None:
-        """One more sample; one without an answer says nothing about frames."""
-        if facts["verdict"] is None:
-            return
-        self._answered += 1
-        reply, point = facts["prediction"], facts["point_frac"]
-        numbers = numbers_of_reply(reply)
-        if numbers is None:
-            self._without_numbers += 1
-            if point is None:  # nobody finds anything in it
-                return
-        self._without_point += point is None
-        self._thinking += after_thinking(reply) != reply
-        padding = [float("nan")] * 4
-        self._numbers.extend((*(numbers or ()), *padding)[:4])
-        self._points.extend(padding[:2] if point is None else point)
-        self._boxes.extend(facts["box_frac"])
-        file_wh = facts["file_wh"] or (1, 1)
-        sizes = (file_wh, facts["sent_wh"] or file_wh, facts.get("grid_wh") or _NO_WH)
-        for wh in sizes:
-            self._sizes.extend(wh)
-        self._picture.append(self._pictures.of(facts["image"]))
-        self._hits.append(facts["hit"])
+class _Replies:
+    """The replies that can be compared, as arrays of one row a sample; NaN where nothing is known.
 
-    def result(self) -> dict[str, Any]:
-        """The section."""
-        everything = self._arrays()
-        matches = {r: _same_points(everything, everything.replies.points(r)) for r in READINGS}
-        same = _any_of([*matches.values(), *_odd_frames(everything)], len(self._hits))
-        other = everything.offers_numbers & everything.has_point & ~same
-        counts = {
-            "answered": self._answered,
-            "audited": int(same.sum()),
-            "other numbers used": int(other.sum()),
-            "numbers, but no point read": self._without_point,
-            "no numbers": self._without_numbers,
-        }
-        offered = _offered(everything)
-        agree = {r: _share_of(matches[r][same]) for r in offered}
-        configured = [r for r, agreement in agree.items() if agreement >= NEARLY_ALL]
-        section: dict[str, Any] = {"title": TITLE, "rows": [], "notes": [], "warnings": []}
-        section |= {"counts": counts, "best": [], "configured": [r.name for r in configured]}
-        section["notes"] = _notes(counts, offered, everything, other)
-        if everything.offers_numbers.any():
-            name = _configured_name(configured, agree, counts)
-            _compare(section, everything, name, _classes(everything, offered))
-            if self._thinking and section["warnings"]:
-                section["warnings"][0] += (
-                    f". {self._thinking} of these replies think first; this function reads what "
-                    "follows the thinking"
-                )
-        return section
+    Attributes:
+        numbers: two or four.
+        given: what the parse function made of them, in fractions of the image.
+        boxes: x1, y1, x2, y2 of the targets, in fractions.
+        is_scored: of a kind that the score counts hits of.
+    """
 
-    def _arrays(self) -> _Audited:
+    def __init__(self, columns: SampleColumns, numbers: Sequence[Sequence[float] | None]) -> None:
         import numpy as np
 
-        sizes = np.array(self._sizes, dtype=np.float64).reshape(-1, 3, 2)
-        sizes[sizes < 0] = np.nan
-        numbers = np.frombuffer(self._numbers).reshape(-1, 4)  # views: no second copy
-        return _Audited(
-            Replies(numbers, sizes[:, 0], sizes[:, 1], sizes[:, 2]),
-            np.frombuffer(self._boxes).reshape(-1, 4),
-            np.frombuffer(self._points).reshape(-1, 2),
-            np.array(self._hits, dtype=np.bool_),
-            np.array(self._picture, dtype=np.intp),
-        )
+        self.numbers, self.given = table(numbers, 4), table(columns["point_frac"], 2)
+        self.boxes = table(columns["box_frac"], 4)
+        self.hits, self.pictures = columns.hits() > 0, columns.pictures()
+        self.is_scored = np.array([kind in ELEMENT_KINDS for kind in columns["kind"]], dtype=bool)
+        files = [wh or (1, 1) for wh in columns["file_wh"]]
+        sent = [wh or file for wh, file in zip(columns["sent_wh"], files, strict=True)]
+        self.file_wh, self.sent_wh = table(files, 2), table(sent, 2)
+        self.grid_wh = table(columns["grid_wh"], 2)
 
+    def points(self, reading: Reading) -> Floats:
+        """Fractions of the image; NaN where the frame is not known."""
+        import numpy as np
 
-# -- which numbers the parse function used --------------------------------------------------------
+        pairs = self._pairs(reading.y_first, reading.corner)
+        if reading.frame is Frame.GRID_PIXELS:
+            return pairs / self.grid_wh
+        if reading.frame is Frame.LETTERBOXED:
+            pairs = np.where(pairs.max(axis=1, keepdims=True) <= 1, 1000 * pairs, pairs)
+        wh = self.sent_wh if reading.frame is Frame.PIXELS_SENT else self.file_wh
+        sizes, where = np.unique(wh, axis=0, return_inverse=True)
+        places = table([place_in_frame(reading.frame, size) for size in sizes.tolist()], 4)
+        found: Floats = (pairs - places[where.ravel(), :2]) / places[where.ravel(), 2:]
+        return found
 
+    def _pairs(self, y_first: bool, corner: bool) -> Floats:
+        """x and y in the reply's own frame."""
+        import numpy as np
 
-def _same_points(audited: _Audited, points: Floats) -> Mask:
-    """Where a reading gives the configured point, to a pixel; a point may have been clipped."""
-    import numpy as np
+        pairs = self.numbers[:, :2]
+        if not corner:
+            centres = (pairs + self.numbers[:, 2:]) / 2
+            pairs = np.where(np.isnan(centres), pairs, centres)
+        return pairs[:, ::-1] if y_first else pairs
 
-    file_wh, given = audited.replies.file_wh, audited.configured
+    def on_target(self, reading: Reading, reach: float = 0.0) -> Mask:
+        """Which points lie in their boxes, bounds included, or within `reach` box sizes of them."""
+        import numpy as np
 
-    def close(candidates: Floats) -> Mask:
+        low, high, points = self.boxes[:, :2], self.boxes[:, 2:], self.points(reading)
+        around = reach * (high - low)
+        inside = np.all((low - around <= points) & (points <= high + around), axis=1)
+        found: Mask = inside & self.is_scored
+        return found
+
+    def same_as(self, points: Floats) -> Mask:
+        """Where a reading gives the configured point, to a pixel; a point may have been clipped."""
+        import numpy as np
+
+        found = np.zeros(len(self.hits), dtype=bool)
         # A parse function may return infinity, or numbers near the largest there are.
         with np.errstate(invalid="ignore", over="ignore"):
-            near: Mask = np.all(np.abs(candidates - given) * file_wh <= SAME_PX, axis=1)
-        return near
+            for each in (points, np.clip(points, 0.0, 1.0)):
+                found |= np.all(np.abs(each - self.given) * self.file_wh <= SAME_PX, axis=1)
+        return found
 
-    return close(points) | close(np.clip(points, 0.0, 1.0))
+    def same_in_odd_frames(self) -> Mask:
+        """Where the parse function used these numbers in a frame that is not offered."""
+        import numpy as np
+
+        sizes, where = np.unique(self.sent_wh, axis=0, return_inverse=True)
+        grids = np.full(sizes.shape, np.nan)  # UI-TARS's, where no limits are configured
+        for number, (width, height) in enumerate(sizes):
+            try:
+                grids[number] = smart_resize(int(height), int(width))[::-1]
+            except ValueError:  # no image that this family of models takes
+                continue
+        found = np.zeros(len(self.hits), dtype=bool)
+        for y_first, corner in ((False, False), (True, False), (False, True), (True, True)):
+            for frame in (*OTHER_SCALES, grids[where.ravel()]):
+                found |= self.same_as(self._pairs(y_first, corner) / frame)
+        return found
 
 
-def _odd_frames(audited: _Audited) -> list[Mask]:
+def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
+    """The section."""
     import numpy as np
 
-    replies = audited.replies
-    sizes, place = np.unique(replies.sent_wh, axis=0, return_inverse=True)
-    grids = np.full(sizes.shape, np.nan)
-    for number, (width, height) in enumerate(sizes):
-        try:
-            grids[number] = smart_resize(int(height), int(width))[::-1]
-        except ValueError:  # no picture that this family of models takes
-            continue
-    frames: list[Floats | int] = [*OTHER_SCALES, grids[place.ravel()]]
-    pairs = [replies.pairs(Reading(Frame.PIXELS, *way)) for way in _WAYS]
-    return [_same_points(audited, pair / frame) for pair in pairs for frame in frames]
-
-
-_WAYS = tuple((y_first, corner) for corner in (False, True) for y_first in (False, True))
-
-
-def _any_of(masks: Sequence[Mask], count: int) -> Mask:
-    import numpy as np
-
-    found = np.zeros(count, dtype=np.bool_)
-    for mask in masks:
-        found |= mask
-    return found
-
-
-def _share_of(mask: Mask) -> float:
-    return float(mask.mean()) if len(mask) else 0.0
-
-
-def _offered(audited: _Audited) -> list[Reading]:
-    """The readings that these replies can be read in, and that differ in form."""
-    import numpy as np
-
-    knows_grid = not bool(np.isnan(audited.replies.grid_wh).any())
-    has_boxes = bool(audited.replies.is_box.any())
-    return [
-        reading
-        for reading in READINGS
-        if (knows_grid or reading.frame is not Frame.GRID_PIXELS)
-        and (has_boxes or not reading.corner)
-    ]
-
-
-# -- classes and their comparison -----------------------------------------------------------------
-
-
-def _classes(audited: _Audited, readings: Sequence[Reading]) -> list[_Class]:
-    """Readings with the same verdicts together, best first; of equals the plainest first."""
-    members: dict[bytes, list[Reading]] = {}
-    verdicts: dict[bytes, Mask] = {}
-    for reading in readings:
-        hits = hits_of(audited.replies.points(reading), audited.boxes)
-        members.setdefault(hits.tobytes(), []).append(reading)
-        verdicts[hits.tobytes()] = hits
-    found = [_Class(tuple(each), verdicts[key]) for key, each in members.items()]
-    return sorted(found, key=lambda each: -int(each.hits.sum()))
+    columns = columns.answered()
+    counts = {"answered": len(columns)}
+    numbers = [numbers_of_reply(reply) for reply in columns["prediction"]]
+    no_numbers = numbers.count(None)
+    pairs = zip(numbers, columns["point_frac"], strict=True)
+    kept = [offered is not None or point is not None for offered, point in pairs]
+    columns, numbers = (
+        columns.where(kept),
+        [n for n, stays in zip(numbers, kept, strict=True) if stays],
+    )
+    replies = _Replies(columns, numbers)
+    has_numbers = ~np.isnan(replies.numbers[:, 0])
+    knows_grid = not np.isnan(replies.grid_wh).any()
+    offered = [r for r in READINGS if knows_grid or r.frame is not Frame.GRID_PIXELS]
+    corners = not np.isnan(replies.numbers[:, 2]).all() if len(columns) else False
+    known = [*offered, *(Reading(r.frame, r.y_first, True) for r in offered if corners)]
+    matches = {reading: replies.same_as(replies.points(reading)) for reading in known}
+    same = np.any([*matches.values(), replies.same_in_odd_frames()], axis=0)
+    other = has_numbers & ~np.isnan(replies.given[:, 0]) & ~same
+    counts |= {
+        "audited": int(same.sum()),
+        "other numbers used": int(other.sum()),
+        "numbers, but no point read": columns["point_frac"].count(None),
+        "no numbers": no_numbers,
+    }
+    agree = {r: float(mask[same].mean()) if same.any() else 0.0 for r, mask in matches.items()}
+    configured = [reading.name for reading, agreed in agree.items() if agreed >= NEARLY_ALL]
+    section: dict[str, Any] = {"title": TITLE, "rows": [], "notes": ["No reply could be audited."]}
+    section |= {"warnings": [], "counts": counts, "best": [], "configured": configured}
+    if has_numbers.any():
+        section["notes"] = [*NOTES, *([] if knows_grid else [NO_GRID])]
+        _compare(section, replies, offered, _configured_name(configured, agree, counts))
+        thinking = sum(after_thinking(reply) != reply for reply in columns["prediction"])
+        if thinking and section["warnings"]:
+            section["warnings"][0] += (
+                f". {thinking} of these replies think first; this function reads what follows the "
+                "thinking"
+            )
+    section["notes"] += _odd_replies(counts, replies.hits[other])
+    return section
 
 
 def _compare(
-    section: dict[str, Any],
-    audited: _Audited,
-    name: str,
-    classes: Sequence[_Class],
+    section: dict[str, Any], replies: _Replies, offered: Sequence[Reading], configured: str
 ) -> None:
-    """Adds rows, the best class, and a warning where the configured reading loses to it."""
-    from utils.analysis import holm
-
-    leads = [lead_over(each.hits, audited.hits, audited.pictures) for each in classes]
-    p_values = holm([1.0 if p is None else p for _, _, p in leads])
-    own = share(audited.hits, audited.pictures)
-    section["rows"].append(_row(f"as configured ({name})", own, 0.0, 0, None, ""))
-    for each, (lead, discordant, p), corrected in zip(classes, leads, p_values, strict=True):
-        row = share(each.hits, audited.pictures)
-        function = each.readings[0].parse_function if each.hits.any() else ""
-        shown_p = None if p is None or corrected is None else float(f"{corrected:.3g}")
-        section["rows"].append(_row(each.name, row, lead, discordant, shown_p, function))
-    best = classes[0]
-    if not best.hits.any():
-        return
-    section["best"] = [reading.name for reading in best.readings]
-    lead, discordant, p = leads[0]
-    rivals = [each.readings[0].name for each in classes[1:] if _is_level(audited, best, each)]
-    if rivals:
-        section["notes"].append(
-            f"These replies do not tell {best.readings[0].name} from {listed(rivals)}."
+    """Adds rows, the best readings, and a warning where the configured one loses to them."""
+    classes: dict[bytes, list[Reading]] = {}  # readings with the same verdicts
+    verdicts: dict[bytes, Mask] = {}
+    for reading in offered:
+        hits = replies.on_target(reading)
+        classes.setdefault(hits.tobytes(), []).append(reading)
+        verdicts[hits.tobytes()] = hits
+    ranked = sorted(classes, key=lambda each: -int(verdicts[each].sum()))
+    leads = [lead_over(verdicts[each], replies.hits, replies.pictures) for each in ranked]
+    own = {"name": f"as configured ({configured})", **share(replies.hits, replies.pictures)}
+    own |= {"lead": 0.0, "discordant pictures": 0, "p (Holm)": None, "parse function": ""}
+    rows = section["rows"] = [own]
+    corrected = holm([1.0 if p is None else p for _, _, p in leads])
+    for each, (lead, discordant, p), holm_p in zip(ranked, leads, corrected, strict=True):
+        readings, hits = classes[each], verdicts[each]
+        more = f" = {len(readings) - 3} more" if len(readings) > 3 else ""
+        rows.append({
+            "name": " = ".join(reading.name for reading in readings[:3]) + more,
+            **share(hits, replies.pictures),
+            "lead": percent(lead),
+            "discordant pictures": discordant,
+            "p (Holm)": None if p is None or holm_p is None else float(f"{holm_p:.3g}"),
+            "parse function": readings[0].parse_function if hits.any() else "",
+        })  # fmt: skip
+    best = classes[ranked[0]]
+    hits, around = verdicts[ranked[0]].sum(), replies.on_target(best[0], reach=1.0).sum()
+    winners = [row for row in rows if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P]
+    if hits and hits >= LEAST_FIT * around:
+        section["best"] = [reading.name for reading in best]
+        section["warnings"] += [_warning(row, own, configured) for row in winners[:1]]
+    elif hits and winners:
+        section["warnings"].append(
+            "coordinate audit: no known reading fits these replies. As configured "
+            f"({configured}) they score {own['value']:.1f} %; the best known reading, "
+            f"{best[0].name}, has {hits} points on their targets and {around - hits} beside them. "
+            "Look at some replies and write a parse function"
         )
-    winners = [
-        (each, row)
-        for each, row, (_, _, p), corrected in zip(
-            classes, section["rows"][1:], leads, p_values, strict=True
-        )
-        if p is not None and corrected is not None and corrected < LARGEST_P
-    ]
-    if winners:
-        winner, row = winners[0]
-        section["warnings"].append(_warning(winner, row, own, name))
-
-
-def _is_level(audited: _Audited, best: _Class, other: _Class) -> bool:
-    """Whether chance would explain that another class is behind the best one."""
-    import numpy as np
-
-    from utils.analysis import compare_paired
-
-    if not other.hits.any() or best.hits.mean() - other.hits.mean() >= LEAST_LEAD:
-        return False
-    hits = best.hits.astype(np.float64), other.hits.astype(np.float64)
-    return (compare_paired(*hits, audited.pictures.tolist()).p_value or 1.0) >= LARGEST_P
 
 
 # -- words ----------------------------------------------------------------------------------------
 
 
-def _row(name: str, cell: Row, lead: float, discordant: int, p: float | None, function: str) -> Row:
-    return {
-        "name": name,
-        **cell,
-        "lead": percent(lead),
-        "discordant pictures": discordant,
-        "p (Holm)": p,
-        "parse function": function,
-    }
-
-
 def _configured_name(
-    configured: Sequence[Reading], agreement: Mapping[Reading, float], counts: Mapping[str, int]
+    configured: Sequence[str], agree: Mapping[Reading, float], counts: Mapping[str, int]
 ) -> str:
-    parts = []
-    if configured:
-        parts = [configured[0].name]
-    elif counts["audited"]:
-        mixed = sorted((r for r in agreement if agreement[r] > 0), key=lambda r: -agreement[r])[:2]
-        shares = [f"{100 * agreement[r]:.0f} % {r.name}" for r in mixed]
+    parts = list(configured[:1])
+    if not configured and counts["audited"]:
+        mixed = sorted((r for r in agree if agree[r] > 0), key=lambda r: -agree[r])[:2]
+        shares = [f"{100 * agree[r]:.0f} % {r.name}" for r in mixed]
         parts = [f"a mix: {', '.join(shares)}" if shares else "a frame of its own"]
-    for count, what in (
-        ("other numbers used", "other numbers of the reply"),
-        ("numbers, but no point read", "no point found"),
-    ):
-        if counts[count]:
-            parts.append(f"{what} in {counts[count]} replies")
+    if counts["other numbers used"]:
+        parts.append(f"other numbers of the reply in {counts['other numbers used']} replies")
+    if counts["numbers, but no point read"]:
+        parts.append(f"no point found in {counts['numbers, but no point read']} replies")
     return "; ".join(parts)
 
 
-def _warning(winner: _Class, row: Row, own: Row, configured: str) -> str:
-    reading = winner.readings[0]
+def _warning(row: Row, own: Row, configured: str) -> str:
+    name = row["name"].split(" = ")[0]
     return (
-        f"coordinate audit: read as {reading.name}, these replies score {row['value']:.1f} %; as "
+        f"coordinate audit: read as {name}, these replies score {row['value']:.1f} %; as "
         f"configured ({configured}) {own['value']:.1f} % ({row['samples']} replies, "
-        f"{row['discordant pictures']} discordant pictures, p {row['p (Holm)']:.2g}). If that is "
-        f'what the model means, set "parse_function": "{reading.parse_function}" and run '
-        "--mode eval; nothing is asked again"
+        f"{row['discordant pictures']} discordant images, p {row['p (Holm)']:.2g}). If that is "
+        f'what the model means, set "parse_function": "{row["parse function"]}" and run '
+        "--mode eval; no request is made"
     )
 
 
-def _notes(
-    counts: Mapping[str, int], offered: Sequence[Reading], everything: _Audited, other: Mask
-) -> list[str]:
-    notes = [
-        "Lead: points ahead of the configured reading on the same replies. p: sign flips over "
-        f"pictures, Holm over all readings; only where the lead is {100 * LEAST_LEAD:.0f} points "
-        f"or more on {FEWEST_DISCORDANT} discordant pictures or more.",
-        "Readings with the same verdict on every reply stand in one row.",
-    ]
-    readable = bool(everything.offers_numbers.any())
-    if not readable:
-        notes = ["No reply could be audited."]
-    if readable and Reading(Frame.GRID_PIXELS) not in offered:
-        notes.append(
-            "Left out: the grid that the model saw is not known (it is for local models, and where "
-            "the config's kwargs say min_pixels and max_pixels)."
-        )
+def _odd_replies(counts: Mapping[str, int], hits: Mask) -> list[str]:
+    notes = []
     if counts["other numbers used"]:
         notes.append(
             f"In {counts['other numbers used']} of {counts['answered']} replies the parse function "
             "read other numbers than the audit, or in no frame known here "
-            f"({percent(_share_of(everything.hits[other]))} % of them are hits). The audit takes "
-            "the last numbers in the form of a point, of what follows any thinking."
+            f"({percent(hits.mean())} % of them are hits). The audit takes the last numbers in the "
+            "form of a point, of what follows any thinking."
         )
     if counts["numbers, but no point read"]:
         notes.append(

@@ -1,27 +1,32 @@
-"""The 95 % interval of an accuracy, with pictures as units."""
+"""The 95 % interval of an accuracy. Questions on an image share its difficulty: images count.
+
+Everything is worked out for many rows at once (a row is one set of values on the same samples),
+which costs a single row nothing and makes simulations of thousands of draws quick. The constants
+are chosen by simulation: see `tests/analysis/test_statistics_simulation.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from utils.analysis.clusters import (
-    Layout,
-    by_cell,
-    design_effect,
-    effective_pictures,
-    group_means,
-    lay_out,
-    pictures_of_groups,
-    t_quantile,
-)
-
 if TYPE_CHECKING:
-    from utils.analysis.clusters import Floats, Ints
+    import numpy as np
+    from numpy.typing import NDArray
 
-LENT_HITS = 1.0
-FEWEST_PICTURES = 10  # fewer say nothing about the spread between pictures
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.intp]
+    Labels = Sequence[Hashable] | Ints
+
+FEWEST_PICTURES = 10  # fewer say nothing about the spread between images
+ASSUMED_CORRELATION = 0.5  # between two answers on an image, as long as little is known of it
+ASSUMED_PICTURES = 4.0  # on so few informative images, the estimate counts as much
+LEAST_EFFECT = 0.9  # questions of differing difficulty on each image can bring it below 1
+FEWEST_DF = 3.0
+LARGEST_SHARE = 0.9  # of an image in its group; one that is a whole group has no spread
+TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +40,10 @@ class Interval:
 def interval(
     hits: Sequence[float] | Floats,
     weights: Sequence[float] | Floats | None,
-    pictures: Sequence[Hashable] | Ints,
-    groups: Sequence[Hashable] | Ints | None = None,
+    pictures: Labels,
+    groups: Labels | None = None,
 ) -> Interval | None:
-    """95 % interval of a weighted mean of hits, clustered by picture.
-
-    Wilson's interval on the effective sample size, with Student's t. It has no length 0 and stays
-    within 0..1, also where all samples are hits or none is.
+    """95 % interval of a weighted mean of hits, clustered by image; never of length 0.
 
     Args:
         hits: 0..1, one a sample.
@@ -51,17 +53,10 @@ def interval(
             advanced): one label a sample. What lies between groups is then no noise.
 
     Returns:
-        None under `FEWEST_PICTURES` pictures.
+        None under `FEWEST_PICTURES` images.
 
     Raises:
         ValueError: lengths differ, or weights that cannot be scaled.
-
-    Source: Wilson (1927), Probable inference, the law of succession, and statistical inference,
-    JASA 22; Korn & Graubard (1998), Confidence intervals for proportions with small expected
-    number of positive counts estimated from survey data, Survey Methodology 24 (effective sample
-    size, t); Dean & Pagano (2015), Evaluating confidence interval methods for binomial proportions
-    in clustered surveys, Journal of Survey Statistics and Methodology 3 (Wilson among the best).
-    The design effect: see `utils.analysis.clusters`.
     """
     import numpy as np
 
@@ -72,42 +67,224 @@ def interval(
     layout = lay_out(weights, pictures, groups)
     if layout.pictures < FEWEST_PICTURES:
         return None
-    low, high = wilson_bounds(np.asarray(hits, dtype=np.float64)[None, :], layout)
+    low, high = wilson_bounds(layout.cells(np.asarray(hits, dtype=np.float64)[None, :]), layout)
     return Interval(float(low[0]), float(high[0]))
 
 
-def wilson_bounds(hits: Floats, layout: Layout) -> tuple[Floats, Floats]:
-    """Lower and upper bounds, shape (rows,) each, of hits of shape (rows, samples)."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Which samples share an image and a group, and what they weigh.
+
+    A cell is what an image and a group have in common; samples are sorted by cell.
+
+    Attributes:
+        order: sample numbers, sorted by image, then group; weightless samples are left out.
+        weights: of the sorted samples; they sum to 1.
+        cell_starts: where in the sorted samples a cell begins.
+        picture_starts: where in the cells an image begins.
+        cell_group: number of each cell's group.
+        cell_weights, group_weights: sums of weights.
+        squares: sum of squared weights by group.
+    """
+
+    order: Ints
+    weights: Floats
+    cell_starts: Ints
+    picture_starts: Ints
+    cell_group: Ints
+    cell_weights: Floats
+    group_weights: Floats
+    squares: Floats
+
+    @property
+    def pictures(self) -> int:
+        """How many images have a weight."""
+        return len(self.picture_starts)
+
+    def cells(self, values: Floats) -> Floats:
+        """Weighted sums of the cells, (rows, cells), of values of shape (rows, samples)."""
+        import numpy as np
+
+        return np.add.reduceat(values[:, self.order] * self.weights, self.cell_starts, axis=1)
+
+    def squared(self, cells: Floats) -> Floats:
+        """Each image's cells summed, squared and added up, shape (rows,)."""
+        import numpy as np
+
+        totals = np.add.reduceat(cells, self.picture_starts, axis=1)
+        total: Floats = np.square(totals).sum(axis=1)
+        return total
+
+    def effective(self, cells: Floats) -> Floats:
+        """On how many images the (not negative) weight in the cells rests: Kish's number, (rows,).
+
+        As many as there are where all carry the same, 1 where one carries all, 0 without any.
+        """
+        import numpy as np
+
+        squares = self.squared(cells)
+        found: Floats = np.square(cells.sum(axis=1)) / np.where(squares > 0, squares, 1.0)
+        return found
+
+    def means(self, cells: Floats) -> Floats:
+        """Mean of each group, shape (rows, groups)."""
+        import numpy as np
+
+        member = np.eye(len(self.group_weights))[self.cell_group]
+        return (cells @ member) / self.group_weights
+
+
+def lay_out(
+    weights: Sequence[float] | Floats | None, pictures: Labels, groups: Labels | None = None
+) -> Layout:
+    """Sorts samples by image and group.
+
+    Raises:
+        ValueError: lengths differ, or weights that cannot be scaled to a sum of 1.
+    """
     import numpy as np
 
-    cells = by_cell(hits, layout)
-    mean = np.clip(cells.sum(axis=1), 0.0, 1.0)
-    relative, corrected = _relative_spread(cells, mean, layout)
-    informative = np.minimum(
-        effective_pictures(cells, layout), effective_pictures(layout.cell_weights - cells, layout)
+    count = len(pictures)
+    given = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
+    if len(given) != count or (groups is not None and len(groups) != count):
+        raise ValueError("weights, pictures and groups must have one entry for each sample")
+    if not np.isfinite(given).all() or (given < 0).any() or not given.sum() > 0:
+        raise ValueError("weights must be finite, not negative and not all 0")
+    picture = _numbered(pictures)
+    group = np.zeros(count, dtype=np.intp) if groups is None else _numbered(groups)
+    order = np.lexsort((group, picture))
+    order = order[given[order] > 0]
+    picture, given = picture[order], given[order] / given.sum()
+    group = np.unique(group[order], return_inverse=True)[1]
+    new_picture = np.diff(picture, prepend=-1) != 0
+    cell_starts = np.flatnonzero(new_picture | (np.diff(group, prepend=-1) != 0))
+    return Layout(
+        order=order,
+        weights=given,
+        cell_starts=cell_starts,
+        picture_starts=np.flatnonzero(new_picture[cell_starts]),
+        cell_group=group[cell_starts],
+        cell_weights=np.add.reduceat(given, cell_starts),
+        group_weights=np.bincount(group, given).astype(np.float64),
+        squares=np.bincount(group, np.square(given)).astype(np.float64),
     )
-    binomial = np.maximum(mean * (1 - mean), 1e-12)
-    effect, df = design_effect(cells, corrected * binomial[:, None], informative, layout)
-    size = 1 / (relative @ layout.squares) / effect
+
+
+def _numbered(labels: Labels) -> Ints:
+    import numpy as np
+
+    if isinstance(labels, np.ndarray):
+        return labels.astype(np.intp)
+    numbers: dict[Hashable, int] = {}
+    each = (numbers.setdefault(label, len(numbers)) for label in labels)
+    return np.fromiter(each, np.intp, len(labels))
+
+
+def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
+    """Lower and upper bounds, shape (rows,) each, of the hits summed in cells, (rows, cells).
+
+    Wilson's interval on the effective sample size, with Student's t.
+
+    Source: Wilson (1927), JASA 22; Korn & Graubard (1998), Survey Methodology 24 (effective sample
+    size, t); Dean & Pagano (2015), Journal of Survey Statistics and Methodology 3 (Wilson among the
+    best for clustered samples).
+    """
+    import numpy as np
+
+    mean = np.clip(cells.sum(axis=1), 0.0, 1.0)
+    binomial = np.maximum(mean * (1 - mean), TINY)
+    spread = _spread_of_groups(cells, mean, binomial, layout)
+    informative = np.minimum(layout.effective(cells), layout.effective(layout.cell_weights - cells))
+    effect, df = design_effect(cells, spread, informative, layout)
+    size = binomial / (spread @ layout.squares) / effect
     t = t_quantile(df)
     middle = (mean + t**2 / (2 * size)) / (1 + t**2 / size)
     reach = t / (1 + t**2 / size) * np.sqrt(mean * (1 - mean) / size + t**2 / (4 * size**2))
     return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
 
 
-def _relative_spread(cells: Floats, mean: Floats, layout: Layout) -> tuple[Floats, Floats]:
-    """Variance of one sample in each group, over that at the overall mean; and it without bias.
+def _spread_of_groups(cells: Floats, mean: Floats, binomial: Floats, layout: Layout) -> Floats:
+    """Variance of one sample in each group, shape (rows, groups).
 
-    Groups lend one another as many pictures as bring about one hit and one miss; a group with few
+    Groups lend one another as many images as bring about one hit and one miss; a group with few
     hits or none would else pass as certain.
     """
     import numpy as np
 
-    pictures = pictures_of_groups(layout)
-    binomial = np.maximum(mean * (1 - mean), 1e-12)[:, None]
-    lent = LENT_HITS / binomial if len(pictures) > 1 else np.zeros_like(binomial)
-    own = np.clip(group_means(cells, layout), 0.0, 1.0)
+    if len(layout.squares) == 1:
+        return binomial[:, None]
+    squares = np.bincount(layout.cell_group, np.square(layout.cell_weights))
+    pictures, lent = np.square(layout.group_weights) / squares, 1 / binomial[:, None]
+    own = np.clip(layout.means(cells), 0.0, 1.0)
     own = (pictures * own + lent * mean[:, None]) / (pictures + lent)
-    relative = np.where(binomial > 1e-12, own * (1 - own) / binomial, 1.0)
-    samples = np.square(layout.group_weights) / layout.squares + lent
-    return relative, relative * samples / (samples - 1)
+    return np.where(binomial[:, None] > TINY, np.maximum(own * (1 - own), TINY), TINY)
+
+
+def design_effect(
+    cells: Floats, spread: Floats, informative: Floats, layout: Layout
+) -> tuple[Floats, Floats]:
+    """How many times larger images make the variance, and the degrees of freedom of that.
+
+    The estimated variance is noisy where few images decide. So it is read as a correlation within
+    images (1: all answers on an image agree), and drawn towards a usual value the more, the fewer
+    images it rests on. Only what images add is estimated, the binomial part is not, and the degrees
+    of freedom say so (Satterthwaite's formula for a known and an estimated part). They count half
+    of the informative images: sums of rare hits are skewed, and an estimate that happens to be low
+    goes with a mean that is.
+
+    Args:
+        cells: weighted sums, shape (rows, cells).
+        spread: variance of a single value in each group, shape (rows, groups), above 0.
+        informative: how many images the estimate really rests on, shape (rows,).
+
+    Source: Kish (1965), Survey Sampling; Satterthwaite (1946), Biometrics Bulletin 2.
+    """
+    import numpy as np
+
+    apart = spread @ layout.squares
+    deviations = np.sqrt(spread)[:, layout.cell_group] * layout.cell_weights
+    largest = np.maximum(layout.squared(deviations) / apart, 1.0)
+    room = np.where(largest > 1 + 1e-9, largest - 1, 1.0)
+    estimated = (clustered_variance(cells, layout) / apart - 1) / room
+    informative = np.minimum(informative, layout.effective(layout.cell_weights[None, :]) - 1)
+    known, assumed = np.square(informative), ASSUMED_PICTURES**2
+    correlation = (known * estimated + assumed * ASSUMED_CORRELATION) / (known + assumed)
+    effect = np.maximum(1 + correlation * (largest - 1), LEAST_EFFECT)
+    own = np.maximum(informative / 2, FEWEST_DF)
+    return effect, own / np.square(np.maximum(np.abs(effect - 1) / effect, 1e-3))
+
+
+def clustered_variance(cells: Floats, layout: Layout) -> Floats:
+    """Variance of the weighted mean with images as units, shape (rows,).
+
+    An image's residuals about the means of its groups are summed and squared; each is enlarged for
+    the share that the image itself has in that mean, which makes the estimate unbiased where
+    answers are independent.
+
+    Source: Bell & McCaffrey (2002), Survey Methodology 28 (the estimator known as CR2, for means).
+    """
+    import numpy as np
+
+    residuals = cells - layout.cell_weights * layout.means(cells)[:, layout.cell_group]
+    share = layout.cell_weights / layout.group_weights[layout.cell_group]
+    return layout.squared(residuals / np.sqrt(1 - np.minimum(share, LARGEST_SHARE)))
+
+
+def t_quantile(df: Floats) -> Floats:
+    """The 97.5 % quantile of Student's t, at most 1.2 % too large for 3 degrees of freedom.
+
+    Source: Wallace (1959), Annals of Mathematical Statistics 30.
+    """
+    import numpy as np
+
+    z = NormalDist().inv_cdf(0.975) * (8 * df + 3) / (8 * df + 1)
+    quantile: Floats = np.sqrt(df * np.expm1(np.square(z) / df))
+    return quantile
+
+
+def t_tails(t: float, df: float) -> float:
+    """Chance that Student's t is as far from 0 as this; the inverse of `t_quantile` at 5 %."""
+    import math
+
+    z = (8 * df + 1) / (8 * df + 3) * math.sqrt(df * math.log1p(t * t / df))
+    return math.erfc(z / math.sqrt(2))

@@ -1,24 +1,29 @@
-"""Two systems on the same samples: difference, interval, and a test that goes by picture."""
+"""Two systems on the same samples: difference, interval, and a test that goes by image."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from utils.analysis.clusters import (
+from utils.analysis.intervals import (
+    FEWEST_PICTURES,
+    TINY,
+    Interval,
     Layout,
-    by_cell,
     design_effect,
-    effective_pictures,
     lay_out,
     t_quantile,
+    t_tails,
 )
-from utils.analysis.intervals import FEWEST_PICTURES, Interval
-from utils.analysis.signs import binomial_half, sign_flip_p
 
 if TYPE_CHECKING:
-    from utils.analysis.clusters import Floats
+    from utils.analysis.intervals import Floats, Labels
+
+WIDEST_GRID = 100_000  # steps between the smallest and the largest sum
+STEPS = 1000  # of the largest sum, where sums are no multiples of the smallest
+EQUAL = 1e-7  # sums this close, in units of the largest image's, are one
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +32,17 @@ class PairedResult:
 
     Attributes:
         difference: accuracy of the first less that of the second, -1..1.
-        interval: of the difference; None under 10 pictures.
-        p_value: two-sided, of the sign-flip test over pictures.
-        p_mcnemar: exact McNemar test over samples, as if each had a picture of its own and all
-            weighed the same: too small where samples share pictures; for comparison only.
-        only_first: samples that the first alone got right.
-        only_second: samples that the second alone got right.
-        pictures: with a weight.
-        samples: with a weight.
+        interval: of the difference; None under 10 images.
+        p_value: two-sided, over images; see `compare_paired`.
+        p_mcnemar: exact McNemar test over samples, as if each had an image of its own and all
+            weighed the same: too small where samples share images; for comparison only.
+        only_first, only_second: samples that one alone got right.
+        pictures, samples: with a weight.
     """
 
     difference: float
     interval: Interval | None
-    p_value: float | None
+    p_value: float
     p_mcnemar: float
     only_first: int
     only_second: int
@@ -50,10 +53,14 @@ class PairedResult:
 def compare_paired(
     first: Sequence[float] | Floats,
     second: Sequence[float] | Floats,
-    pictures: Sequence[Hashable],
+    pictures: Labels,
     weights: Sequence[float] | Floats | None = None,
 ) -> PairedResult:
-    """Compares two systems on samples that both were asked.
+    """Compares two systems on samples that both answered.
+
+    The p-value is that of the sign-flip test, which is exact for systems whose answers could be
+    exchanged, or of the t test of the interval (from 10 images on), whichever is larger: where one
+    system knows all of an image or nothing, sign flips are too sure.
 
     Args:
         first: hits of one system, 0..1, one a sample.
@@ -72,15 +79,17 @@ def compare_paired(
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     counted = differences[layout.order]
     only_first, only_second = int((counted > 0).sum()), int((counted < 0).sum())
-    bounds = None
+    cells = layout.cells(differences[None, :])[0]
+    bounds, p_value = None, sign_flip_p(cells)
     if layout.pictures >= FEWEST_PICTURES:
-        low, high = difference_bounds(differences[None, :], layout)
-        bounds = Interval(float(low[0]), float(high[0]))
-    cells = by_cell(differences[None, :], layout)[0]
+        middle, error, df = (float(each[0]) for each in _pivot(differences[None, :], layout))
+        reach = error * float(t_quantile(np.array([df]))[0])
+        bounds = Interval(max(middle - reach, -1.0), min(middle + reach, 1.0))
+        p_value = max(p_value, t_tails(middle / error, df))
     return PairedResult(
         difference=float(cells.sum()),
         interval=bounds,
-        p_value=sign_flip_p(cells),
+        p_value=p_value,
         p_mcnemar=mcnemar_p(only_first, only_second),
         only_first=only_first,
         only_second=only_second,
@@ -90,36 +99,102 @@ def compare_paired(
 
 
 def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, Floats]:
-    """Bounds of the mean difference, shape (rows,) each; `differences` is (rows, samples).
+    """Bounds of the mean difference, shape (rows,) each; `differences` is (rows, samples)."""
+    import numpy as np
+
+    middle, error, df = _pivot(differences, layout)
+    reach = t_quantile(df) * error
+    return np.maximum(middle - reach, -1.0), np.minimum(middle + reach, 1.0)
+
+
+def _pivot(differences: Floats, layout: Layout) -> tuple[Floats, Floats, Floats]:
+    """Middle of the interval, its standard error and degrees of freedom, shape (rows,) each.
 
     The interval of Agresti and Min, who count one more sample for each system, on the effective
-    sample size, with Student's t: systems that never differ get no interval of length 0.
+    sample size: systems that never differ get no interval of length 0. How much images add is
+    known as well as the rarer direction of the differences lets one know it.
 
-    Source: Agresti & Min (2005), Simple improved confidence intervals for comparing matched
-    proportions, Statistics in Medicine 24. The design effect: see `utils.analysis.clusters`.
+    Source: Agresti & Min (2005), Statistics in Medicine 24.
     """
     import numpy as np
 
-    cells = by_cell(differences, layout)
+    cells = layout.cells(differences)
     mean = cells.sum(axis=1)
-    discordant = by_cell(np.abs(differences), layout)
-    share = by_cell(np.square(differences), layout).sum(axis=1)
+    share = layout.cells(np.square(differences)).sum(axis=1)
     size = float(1 / layout.squares.sum())
-    spread = np.maximum(share - mean**2, 1e-12) * size / (size - 1)
-    informative = effective_pictures(discordant, layout)
+    spread = np.maximum(share - mean**2, TINY) * size / (size - 1)
+    gains, losses = np.maximum(cells, 0.0), np.maximum(-cells, 0.0)
+    informative = 2 * np.minimum(layout.effective(gains), layout.effective(losses))
     effect, df = design_effect(cells, spread[:, None], informative, layout)
     effective = size / effect
     enlarged = effective + 2
     middle = mean * effective / enlarged
-    reach = t_quantile(df) * np.sqrt(((share * effective + 2) / enlarged - middle**2) / enlarged)
-    return np.maximum(middle - reach, -1.0), np.minimum(middle + reach, 1.0)
+    return middle, np.sqrt(((share * effective + 2) / enlarged - middle**2) / enlarged), df
+
+
+def sign_flip_p(sums: Floats) -> float:
+    """Two-sided p-value of a sum of differences, under random signs.
+
+    If two systems are equally good, each image's summed difference could as well have come with
+    the other sign. The whole distribution is worked out, on a grid: without weights all sums are
+    multiples of the smallest; others are rounded to a thousandth of the largest.
+
+    Args:
+        sums: one for each image.
+
+    Source: Fisher (1935), The Design of Experiments.
+    """
+    import numpy as np
+
+    sizes = np.abs(sums)[sums != 0]
+    if not len(sizes):
+        return 1.0
+    unit = sizes.min()
+    steps = np.round(sums / unit)
+    is_even = (np.abs(steps * unit - sums) <= EQUAL * sizes.max()).all()
+    if not is_even or np.abs(steps).sum() > WIDEST_GRID:
+        steps = np.round(sums / sizes.max() * STEPS)
+    chances: Floats = np.ones(1)
+    for size, count in zip(*np.unique(np.abs(steps[steps != 0]), return_counts=True), strict=True):
+        plus_signs: Floats = np.zeros(int(size) * count + 1)
+        plus_signs[:: int(size)] = binomial_half(int(count))
+        chances = np.convolve(chances, plus_signs)
+    values = 2 * np.arange(len(chances)) - (len(chances) - 1)
+    return min(1.0, float(chances[np.abs(values) >= abs(steps.sum())].sum()))
 
 
 def mcnemar_p(only_first: int, only_second: int) -> float:
-    """Exact two-sided McNemar test over discordant samples.
-
-    Source: McNemar (1947), Note on the sampling error of the difference between correlated
-    proportions or percentages, Psychometrika 12, with the binomial distribution.
-    """
+    """Exact two-sided McNemar test over discordant samples (McNemar 1947, Psychometrika 12)."""
     tail = binomial_half(only_first + only_second)[: min(only_first, only_second) + 1].sum()
     return min(1.0, 2 * float(tail))
+
+
+@lru_cache(maxsize=4096)
+def binomial_half(count: int) -> Floats:
+    """Chances of 0, 1, ..., `count` heads in so many throws of a coin; not to be written to."""
+    import numpy as np
+
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, count + 1)))))
+    chances: Floats = np.exp(logs[-1] - logs - logs[::-1] - count * np.log(2.0))
+    return chances
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's step-down correction: the chance of any false alarm in the family stays below alpha.
+
+    Args:
+        p_values: of one family of tests; None where a test could not be made, which counts for
+            nothing.
+
+    Returns:
+        Adjusted p-values in the same order, at most 1, None where there was none.
+
+    Source: Holm (1979), Scandinavian Journal of Statistics 6.
+    """
+    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for rank, (p, place) in enumerate(known):
+        largest = max(largest, min(1.0, (len(known) - rank) * p))
+        adjusted[place] = largest
+    return adjusted
