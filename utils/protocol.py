@@ -11,7 +11,6 @@ PLATFORM_LABELS = {
 PLATFORMS = tuple(PLATFORM_LABELS)
 DIFFICULTIES = ("easy", "medium", "hard")
 GROUNDING_TYPES = ("basic", "advanced")
-<<<<<<< HEAD
 
 L1_NAME, L2_NAME = "L1_annotations.json", "L2_annotations.json"
 ZIP_NAME = "MMBench-GUI-OfflineImages.zip"
@@ -20,7 +19,6 @@ PUBLISHED_MD5 = {
     L1_NAME: "a9a4fd9eb1e4ae0355fee057bd55cbec",
     L2_NAME: "a2e042302ac389299873a857b7370a35",
 }
-=======
+
 ELEMENT_KINDS = ("icon", "text")
 """Kinds of elements whose hits the score of L2 counts; others count in the divisor alone."""
->>>>>>> 7b5a4ca (wip)
