@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import BENCHMARK, PLANNED
-from benchmarks.base import Benchmark
+from benchmarks.base import Benchmark, DataSet
 from benchmarks.circular import Circular
-from benchmarks.data_set import DataSet
 from models import argument_findings, build_model
 from models.wrappers.local import checkpoint
 from utils.config.environment import load_dotenv_files, odd_settings
@@ -245,7 +244,7 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
         if asked is None or any(place.startswith(f"data.{name}.") for place in broken):
             continue
         benchmark = BENCHMARK[name](home, pictures)
-        circular = Circular() if asked.circular else None
+        circular = Circular(bool(asked.parse_function)) if asked.circular else None
         data[name] = DataSet(benchmark, asked.mode, _parse_function(benchmark, asked), circular)
         if options.mode != "eval":
             try:

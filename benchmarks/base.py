@@ -7,7 +7,6 @@ so that whoever drives it can batch, overlap and resume all levels alike.
 from __future__ import annotations
 
 import json
-import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,7 +117,8 @@ class Benchmark(ABC):
         if row["image_path"] is None:
             return BadSample(where, "", "image missing: image_path and platform must be texts")
         picture, image = printable(row["image_path"]), self.image_root / row["image_path"]
-        if os.path.isabs(row["image_path"]) or os.pardir in Path(row["image_path"]).parts:
+        inside = Path(row["image_path"])
+        if inside.is_absolute() or ".." in inside.parts:
             return BadSample(where, picture, "image_path leads out of the image folder")
         try:
             file_wh = read_header(image).wh
@@ -293,7 +293,8 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
         raise UserError(f"{path}: no such annotation file. {_where_else(path)}") from None
     except json.JSONDecodeError as error:
         raise UserError(
-            f"{path}: broken JSON at line {error.lineno}, column {error.colno}: {error.msg}. {again}"
+            f"{path}: broken JSON at line {error.lineno}, column {error.colno}: {error.msg}. "
+            f"{again}"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None

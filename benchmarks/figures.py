@@ -158,8 +158,11 @@ class _Figures:
         import numpy as np
 
         masks = list(masks)
-        parts = zip(masks, shares or [1.0] * len(masks), strict=True)
-        counted = [(np.flatnonzero(mask), part) for mask, part in parts if self._weights[mask].sum() > 0]
+        parts = [
+            (np.flatnonzero(mask), part)
+            for mask, part in zip(masks, shares or [1.0] * len(masks), strict=True)
+        ]
+        counted = [(places, part) for places, part in parts if self._weights[places].sum() > 0]
         if not counted:
             return None
         total = sum(part for _, part in counted)

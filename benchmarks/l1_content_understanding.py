@@ -150,14 +150,15 @@ class GUIContentUnderstanding(Benchmark):
 
     def notes_before(self, samples: Sequence[Sample], *, default_parser: bool) -> list[str]:
         """Whether there are options that the protocol's parser cannot read."""
-        beyond = [s for s in samples if set(listed_letters(s.line["options"])) - set(OPTION_LETTERS)]
+        read = set(OPTION_LETTERS)
+        beyond = [s.line["index"] for s in samples if set(listed_letters(s.line["options"])) - read]
         if not beyond or not default_parser:
             return []
+        named = ", ".join(map(str, beyond[:10])) + ", ..." * (len(beyond) > 10)
         return [
-            f"{len(beyond)} questions have options beyond F, which the protocol's parser does not "
-            f"read (index {', '.join(str(s.line['index']) for s in beyond[:10])}"
-            f"{', ...' if len(beyond) > 10 else ''}); circular evaluation leaves them out. "
-            'For these, set "parse_function": "utils.thinking.parse_option"'
+            f"{len(beyond)} questions (index {named}) have options beyond F, which the protocol's "
+            "parser does not read; circular evaluation leaves them out. To read them, set "
+            '"parse_function": "utils.thinking.parse_option"'
         ]
 
 

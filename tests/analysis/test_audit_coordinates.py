@@ -9,26 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clicks import Model, simulated
+from tests.support.clicks import Model, columns_of, simulated
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import run_folder
 from tests.support.stage import API, L2, Stage
 from utils import coordinates
-from utils.analysis.coordinate_audit import CoordinateAudit
-from utils.analysis.readings import READINGS, Reading
+from utils.analysis.coordinate_audit import READINGS, Reading, coordinate_audit
 from utils.coordinates import Frame
 from utils.misc import parser_response_into_coordinates as default_parser
 
-CASES = [(reading, is_box) for reading in READINGS for is_box in (False, True)
-         if is_box or not reading.corner]  # fmt: skip
+CASES = [(reading, is_box) for reading in READINGS for is_box in (False, True)]
 FULL_HD = ((1920, 1080),)
 
 
 def audited(facts):
-    audit = CoordinateAudit()
-    for sample in facts:
-        audit.add(sample)
-    section = audit.result()
+    section = coordinate_audit(columns_of(facts))
     json.dumps(section, allow_nan=False)
     return section
 
@@ -165,7 +160,7 @@ def test_a_thousand_runs_of_models_that_think_give_no_false_alarm():
     alarms = []
     for number in range(1000):
         accuracy = (0.0, 0.1, 0.6, dice.uniform(0.2, 0.95))[number % 4]
-        reading = dice.choice([r for r in READINGS if not r.corner])
+        reading = dice.choice(READINGS)
         model = Model(reading, accuracy, spread=dice.uniform(0, 0.6), correlation=dice.random(),
                       bias=dice.gauss(0, 0.1))  # fmt: skip
         wrap, parse = dice.choice(THOUGHTS), function_of(reading)
@@ -195,7 +190,7 @@ def test_a_thousand_runs_in_the_configured_frame_give_hardly_a_false_alarm():
             accuracy=dice.choice((0.0, *[dice.uniform(0.2, 0.9)] * 4)),  # some know nothing
             spread=dice.uniform(0, 0.6),
             correlation=dice.random(),
-            is_box=reading.corner or dice.random() < 0.3,
+            is_box=dice.random() < 0.3,
             bias=dice.gauss(0, 0.1),
         )
         facts = simulated(

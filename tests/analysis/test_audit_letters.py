@@ -8,15 +8,14 @@ import time
 
 import pytest
 
+from tests.support.clicks import columns_of
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import run_folder
 from tests.support.stage import API, L1, Stage
-from utils.analysis.letter_bias import LetterBias
-from utils.analysis.option_replies import decide
-from utils.analysis.parse_audit import ParseAudit
+from utils.analysis.letter_bias import letter_bias
+from utils.analysis.parse_audit import decide, parse_audit
 from utils.misc import parser_answers_into_option
-from utils.thinking import strict_option
-from utils.thinking import parse_option
+from utils.thinking import parse_option, strict_option
 
 
 def facts(reply, *, chosen="default", answer="B", image=0, letters="ABCD", **more):
@@ -29,10 +28,8 @@ def facts(reply, *, chosen="default", answer="B", image=0, letters="ABCD", **mor
     }  # fmt: skip
 
 
-def section_of(collector, samples):
-    for sample in samples:
-        collector.add(sample)
-    section = collector.result()
+def section_of(audit, samples):
+    section = audit(columns_of(samples))
     json.dumps(section, allow_nan=False)
     return section
 
@@ -110,7 +107,7 @@ def test_a_reply_of_any_kind_and_length_is_read_in_time(piece):
     (facts("A. Yes\nB. No\nAnswer: B"), "doubtful: another letter is stated later"),
 ])  # fmt: skip
 def test_doubtful_letters_are_told_apart(sample, row):
-    found = counts(section_of(ParseAudit(), [sample, facts("C. Close"), facts("B")]))
+    found = counts(section_of(parse_audit, [sample, facts("C. Close"), facts("B")]))
 
     doubts = {
         name: count for name, count in found.items() if name.startswith("doubtful:") and count
@@ -123,7 +120,7 @@ def test_both_parsers_are_scored_and_the_default_one_is_the_score():
     samples = [facts("B", image=n) for n in range(10)]
     samples += [facts("Based on this the answer is: C", image=n) for n in range(10)]
 
-    rows = section_of(ParseAudit(), samples)["rows"]
+    rows = section_of(parse_audit, samples)["rows"]
 
     assert (rows[0]["name"], rows[0]["value"]) == ("the default parser (the score)", 100)
     assert (rows[1]["name"], rows[1]["value"]) == ("a strict parser", 50)
@@ -137,7 +134,7 @@ def test_a_warning_needs_ten_doubtful_letters_and_five_per_cent(doubtful, plain,
     samples = [facts("Before that, the answer is: D", image=n) for n in range(doubtful)]
     samples += [facts("B", image=100 + n) for n in range(plain)]
 
-    warnings = section_of(ParseAudit(), samples)["warnings"]
+    warnings = section_of(parse_audit, samples)["warnings"]
 
     assert bool(warnings) is warns
     if warns:
@@ -148,7 +145,7 @@ def test_a_warning_needs_ten_doubtful_letters_and_five_per_cent(doubtful, plain,
 def test_a_parser_of_ones_own_is_said_to_be_one_and_no_pattern_is_blamed():
     samples = [facts("Based on it: D", chosen="D", image=n) for n in range(12)]
 
-    section = section_of(ParseAudit(), samples)
+    section = section_of(parse_audit, samples)
 
     assert section["rows"][0]["name"] == "the parse function (the score)"
     assert counts(section)["decided by: read otherwise than by the default parser"] == 12
@@ -159,7 +156,7 @@ def test_a_parser_of_ones_own_is_said_to_be_one_and_no_pattern_is_blamed():
 
 
 def test_failed_requests_are_not_replies():
-    section = section_of(ParseAudit(), [facts("Failed", verdict=None)])
+    section = section_of(parse_audit, [facts("Failed", verdict=None)])
 
     assert section["rows"] == []
 
@@ -181,8 +178,8 @@ def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, acc
         for number in range(40)
     ]
 
-    section = section_of(ParseAudit(), samples)
-    fixed = section_of(ParseAudit(), [with_fix(sample) for sample in samples])
+    section = section_of(parse_audit, samples)
+    fixed = section_of(parse_audit, [with_fix(sample) for sample in samples])
 
     assert counts(section)["doubtful: read out of the thinking, another letter is answered"] == 40
     [warning] = section["warnings"]
@@ -204,7 +201,7 @@ def test_a_clearly_better_reading_is_warned_of_where_no_single_letter_is_doubtfu
     """The lone letter at the end is no statement in words, and "Option A" a perfect match."""
     samples = [facts("Option A is wrong here.\n\nB", image=number) for number in range(12)]
 
-    section = section_of(ParseAudit(), samples)
+    section = section_of(parse_audit, samples)
 
     assert counts(section)["doubtful in all"] == 0
     [warning] = section["warnings"]
@@ -217,7 +214,7 @@ def test_a_lead_on_few_pictures_is_no_evidence(pictures):
     """However many questions they have."""
     samples = [facts("Option A is wrong here.\n\nB", image=n % pictures) for n in range(90)]
 
-    assert bool(section_of(ParseAudit(), samples)["warnings"]) is (pictures >= 10)
+    assert bool(section_of(parse_audit, samples)["warnings"]) is (pictures >= 10)
 
 
 HONEST = (
@@ -240,7 +237,7 @@ def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_
             letter = answer if dice.random() < accuracy else dice.choice("ABCD")
             reply = dice.choice(forms).replace("{}", letter)
             samples.append(facts(reply, answer=answer, image=question // dice.choice((1, 3))))
-        warnings = section_of(ParseAudit(), samples)["warnings"]
+        warnings = section_of(parse_audit, samples)["warnings"]
         alarms += [(forms, accuracy, warnings)] if warnings else []
 
     assert alarms == []
@@ -252,7 +249,7 @@ def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_
 def test_a_liked_letter_shows_against_the_letters_that_are_right():
     samples = [facts("A", answer="ABCD"[n % 4], image=n) for n in range(40)]
 
-    section = section_of(LetterBias(), samples)
+    section = section_of(letter_bias, samples)
 
     rows = {row["name"]: row for row in section["rows"]}
     assert [(rows[x]["chosen"], rows[x]["right"]) for x in "ABCD"] == [
@@ -271,7 +268,7 @@ def test_a_liked_letter_shows_against_the_letters_that_are_right():
 def test_a_model_without_a_habit_is_not_blamed():
     samples = [facts("ABCD"[n % 4], answer="ABCD"[n // 2 % 4], image=n) for n in range(40)]
 
-    section = section_of(LetterBias(), samples)
+    section = section_of(letter_bias, samples)
 
     assert len(section["notes"]) == 1
     assert all(row["difference"] == 0 for row in section["rows"])
@@ -285,7 +282,7 @@ def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
         facts("B", verdict=None),
     ]
 
-    section = section_of(LetterBias(), samples)
+    section = section_of(letter_bias, samples)
 
     assert {row["name"]: row["chosen"] for row in section["rows"]} == {
         "A": 0,
@@ -298,8 +295,8 @@ def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
 
 
 def test_no_sample_is_no_problem():
-    assert section_of(LetterBias(), [])["rows"] == []
-    assert section_of(ParseAudit(), [])["rows"] == []
+    assert section_of(letter_bias, [])["rows"] == []
+    assert section_of(parse_audit, [])["rows"] == []
 
 
 # -- in a real run --------------------------------------------------------------------------------

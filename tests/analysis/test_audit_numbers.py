@@ -9,9 +9,9 @@ import pytest
 from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import API, L2, Stage
 from utils import coordinates as c
-from utils.analysis.readings import READINGS
-from utils.import_utils import resolve
+from utils.analysis.coordinate_audit import READINGS
 from utils.coordinates import numbers_of_reply
+from utils.import_utils import resolve
 
 META = {"image_size": "[2000, 1000]", "sent_size": "[1000, 500]", "seen_size": "[800, 400]"}
 
@@ -69,8 +69,11 @@ def test_a_reply_of_any_kind_and_length_is_read_in_time(piece):
     ("parse_yx_per_mille", "[500, 250]", (0.25, 0.5)),
     ("parse_yx_pixels_sent", "[250, 250]", (0.25, 0.5)),
     ("parse_per_mille", "[200, 400, 300, 600]", (0.25, 0.5)),
-    ("parse_corner_per_mille", "[250, 500, 300, 600]", (0.25, 0.5)),
-    ("parse_corner_per_mille", "[250, 500]", (0.25, 0.5)),
+    ("parse_width_1000", "(250, 250)", (0.25, 0.5)),
+    ("parse_longest_1024", "(256, 256)", (0.25, 0.5)),
+    ("parse_letterboxed", "(250, 500)", (0.25, 0.5)),  # the image fills y from 250 to 750
+    ("parse_letterboxed", "(0.25, 0.5)", (0.25, 0.5)),  # fractions of the square
+    ("parse_yx_letterboxed", "(375, 250)", (0.25, 0.25)),
     ("parse_yx_per_mille", "[400, 200, 600, 300]", (0.25, 0.5)),
     ("parse_per_mille", "(1250, 500)", (2500, 500)),  # beyond the edge: pixels of the file
     ("parse_per_mille", "nowhere", None),
@@ -106,7 +109,6 @@ def test_a_grid_is_known_only_where_something_tells_it(meta, expected_wh):
     ("parse_per_mille", "<p>200,150</p>"),
     ("parse_per_mille", "[150, 120, 250, 180]"),
     ("parse_yx_per_cent", "(15, 20)"),
-    ("parse_corner_fractions", "[0.2, 0.15, 0.9, 0.9]"),
 ])  # fmt: skip
 def test_a_config_may_name_one(tmp_path, function, reply):
     data = {L2: {"mode": "all", "parse_function": f"utils.coordinates.{function}"}}

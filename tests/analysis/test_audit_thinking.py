@@ -9,11 +9,17 @@ import pytest
 
 from models import api_uitars
 from utils import coordinates
-from utils.analysis.option_replies import decide
-from utils.import_utils import resolve
-from utils.thinking import last_statement, strict_option
+from utils.analysis.parse_audit import decide
 from utils.coordinates import numbers_of_reply
-from utils.thinking import PARSE_OPTION, after_thinking, parse_option, parse_point
+from utils.import_utils import resolve
+from utils.thinking import (
+    PARSE_OPTION,
+    after_thinking,
+    last_statement,
+    parse_option,
+    parse_point,
+    strict_option,
+)
 
 META = {"image_size": "[2000, 1000]", "options": "{'A': 'x', 'B': 'y', 'C': None, 'G': 'z'}"}
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from utils.analysis import Interval, compare_paired, holm, interval
-from utils.analysis.clusters import t_quantile
-from utils.analysis.paired import mcnemar_p
-from utils.analysis.signs import sign_flip_p
+from utils.analysis.intervals import t_quantile, t_tails
+from utils.analysis.paired import mcnemar_p, sign_flip_p
 
 TWENTY = [number // 3 for number in range(60)]  # pictures of sixty samples, three on each
 
@@ -121,7 +120,10 @@ def test_nonsense_is_refused(weights, pictures):
     (3, 3.18245), (4, 2.77645), (10, 2.22814), (30, 2.04227), (1e6, 1.95997),
 ])  # fmt: skip
 def test_quantiles_of_students_t(df, quantile):
-    assert t_quantile(np.array([df], dtype=float))[0] == pytest.approx(quantile, rel=2e-3)
+    found = float(t_quantile(np.array([df], dtype=float))[0])
+
+    assert quantile * 0.9999 <= found <= quantile * (1 + 0.04 / df)
+    assert t_tails(found, df) == pytest.approx(0.05)
 
 
 # -- paired ---------------------------------------------------------------------------------------
@@ -185,12 +187,27 @@ def test_a_thousand_pictures_are_worked_out_exactly():
     assert sign_flip_p(sums) == pytest.approx(mcnemar_p(530, 470), rel=1e-9)
 
 
-def test_sums_that_are_all_different_are_drawn_with_a_seed_and_never_reach_zero():
-    sums = np.sqrt(np.arange(2.0, 60))
-    fair = sums * np.where(np.arange(58) % 2, 1, -1)
+def test_sums_that_are_all_different_are_rounded_and_very_nearly_exact():
+    sums = np.sqrt(np.arange(2.0, 16))
+    patterns = np.array(list(itertools.product([1, -1], repeat=len(sums))))
+    mixed = sums * np.where(np.arange(14) % 3, 1, -1)
+    reached = np.abs(patterns @ sums) >= abs(mixed.sum())
 
-    assert sign_flip_p(sums) == 1e-5
-    assert 0.5 < sign_flip_p(fair) == sign_flip_p(fair) <= 1
+    assert sign_flip_p(mixed) == pytest.approx(reached.mean(), abs=0.002)
+    assert sign_flip_p(sums) == pytest.approx(2 / 2**14)
+
+
+def test_the_p_value_is_never_less_than_that_of_the_interval_allows():
+    """All differences of one sign, on few images of many samples: sign flips are too sure."""
+    first = [0] * 90 + [1] * 10
+    second = [0] * 100
+    images = [number // 10 for number in range(90)] + list(range(90, 100))
+
+    found = compare_paired(first, second, images)
+
+    assert sign_flip_p(np.ones(10)) < 0.01
+    assert found.interval.low < 0 < found.interval.high
+    assert found.p_value > 0.05
 
 
 @pytest.mark.parametrize(("only_first", "only_second", "p"), [

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.matrics import Box, point_as_fractions, score_click
-from utils.analysis.readings import Reading
-from utils.coordinates import FULL_SCALE, Frame, known_grid_wh, smart_resize
+from utils.analysis.columns import SampleColumns
+from utils.analysis.coordinate_audit import Reading
+from utils.coordinates import Frame, known_grid_wh, place_in_frame, smart_resize
 
 # Sizes that people's screens have; a few are larger than what is sent or seen.
 SCREENS = ((1920, 1080), (2560, 1440), (3840, 2160), (1366, 768), (1179, 2556), (1080, 2400))
@@ -32,6 +33,7 @@ class Model:
         correlation: 0: pictures are alike; 1: it knows all of a picture or nothing.
         is_box: it answers with a box.
         bias: constant offset of each click, in target sizes.
+        place: where the image lies in its numbers (left, top, width, height), of no known frame.
     """
 
     reading: Reading
@@ -40,6 +42,15 @@ class Model:
     correlation: float = 0.0
     is_box: bool = False
     bias: float = 0.0
+    place: tuple[float, float, float, float] | None = None
+
+
+def columns_of(facts: Iterable[dict[str, Any]]) -> SampleColumns:
+    """Samples as figures and audits get them."""
+    columns = SampleColumns()
+    for sample in facts:
+        columns.add(sample)
+    return columns
 
 
 def simulated(
@@ -114,17 +125,12 @@ def _said(
     grid_wh: tuple[int, int],
 ) -> str:
     frame = model.reading.frame
-    by_picture = {Frame.PIXELS: file_wh, Frame.PIXELS_SENT: sent_wh, Frame.GRID_PIXELS: grid_wh}
-    wide, high = by_picture.get(frame) or (FULL_SCALE[frame], FULL_SCALE[frame])
-    x, y = click[0] * wide, click[1] * high
+    counted = {Frame.PIXELS_SENT: sent_wh, Frame.GRID_PIXELS: grid_wh}
+    left, top, wide, high = model.place or place_in_frame(frame, counted.get(frame, file_wh))
+    x, y = left + click[0] * wide, top + click[1] * high
     numbers = [x, y]
     if model.is_box:
-        reach_x, reach_y = 0.02 * wide, 0.02 * high
-        other_x, other_y = 0.3 * wide, 0.3 * high
-        if model.reading.corner:  # the box's centre is far from what is meant
-            numbers = [x, y, x + other_x, y + other_y]
-        else:
-            numbers = [x - reach_x, y - reach_y, x + reach_x, y + reach_y]
+        numbers = [x - 0.02 * wide, y - 0.02 * high, x + 0.02 * wide, y + 0.02 * high]
     digits = {Frame.FRACTIONS: 4, Frame.PER_CENT: 1}.get(frame, 0)
     if model.reading.y_first:
         numbers = [numbers[place] for place in ((1, 0) if len(numbers) == 2 else (1, 0, 3, 2))]
@@ -154,6 +160,7 @@ def _facts(
     return {
         "key": "k",
         "image": f"os_web/{picture}.png",
+        "kind": "icon",
         "status": "ok",
         "verdict": str(verdict),
         "hit": int(verdict == "hit"),

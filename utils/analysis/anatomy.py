@@ -89,8 +89,9 @@ def _directions(away: Floats, pictures: Ints) -> Iterator[Row]:
         return
     group, counts = "direction of points", {"samples": len(away), "pictures": len(set(pictures))}
     layout = lay_out(None, pictures)
-    errors = np.sqrt(clustered_variance(layout.cells(away.T), layout))
-    reach = errors * t_quantile(np.array([layout.pictures - 1.0]))
+    if layout.pictures >= FEWEST_PICTURES:
+        errors = np.sqrt(clustered_variance(layout.cells(away.T), layout))
+        reach = errors * t_quantile(np.array([layout.pictures - 1.0]))
     for axis, (name, unit) in enumerate((("dx", "% of the width"), ("dy", "% of the height"))):
         mean, row = away[:, axis].mean(), _row(group, f"mean {name}", unit, **counts)
         row["value"] = percent(mean)

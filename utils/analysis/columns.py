@@ -105,7 +105,9 @@ def share(hits: Mask | Floats, pictures: Ints) -> Row:
     }
 
 
-def lead_over(first: Mask | Floats, second: Mask | Floats, pictures: Ints) -> tuple[float, int, float | None]:
+def lead_over(
+    first: Mask | Floats, second: Mask | Floats, pictures: Ints
+) -> tuple[float, int, float | None]:
     """How far the hits of one reading are ahead of another's, on the same replies.
 
     Returns:

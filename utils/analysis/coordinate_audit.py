@@ -40,6 +40,7 @@ TITLE = "Coordinate audit: the same replies read in every frame"
 SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
 LEAST_FIT = 0.5  # of the points around their targets, a reading that fits has so many on them
+REACH = 2.0  # sizes of a target: so near is around it
 OTHER_SCALES = (999, 1024)  # not offered, only recognised where a parse function uses them
 LABELS = {
     Frame.FRACTIONS: "fractions",
@@ -255,7 +256,7 @@ def _compare(
             "parse function": readings[0].parse_function if hits.any() else "",
         })  # fmt: skip
     best = classes[ranked[0]]
-    hits, around = verdicts[ranked[0]].sum(), replies.on_target(best[0], reach=1.0).sum()
+    hits, around = verdicts[ranked[0]].sum(), replies.on_target(best[0], REACH).sum()
     winners = [row for row in rows if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P]
     if hits and hits >= LEAST_FIT * around:
         section["best"] = [reading.name for reading in best]

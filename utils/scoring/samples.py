@@ -42,10 +42,9 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
         "image": line.get("image_path"),
         "platform": line.get("platform"),
         "app": line.get("app_name"),
-        **judged.facts,
+        **judged.facts,  # "hit" among them: as the score counts it
         "status": record["status"],
         "verdict": judged.verdict,
-        "hit": int(judged.verdict == "hit"),
         "prediction": scored.prediction,
         "prompt": record.get("prompt") or [],
         "file_wh": sizes.get("file"),

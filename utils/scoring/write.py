@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from utils.contracts import Collector, Facts, Record
+from utils.analysis.columns import SampleColumns
+from utils.contracts import Facts, Record
 from utils.errors import UserError
 from utils.runs.finished import SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
@@ -129,25 +130,26 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     if next(iter(records), None) is None:
         raise UserError(f"{task.name}: nothing to score: {records.nothing_there()}")
     name = partial(folder.file, task.name, partial=is_partial)
-    scorer, collectors = task.scorer(), benchmark.collectors(os.environ)
+    scorer, columns = task.scorer(), SampleColumns()
     questions: list[Facts] = []  # of circular evaluation
     head = head_of(benchmark, folder.model, data.mode, partial=is_partial)
     with ResultFiles(task, view.columns, name, head) as files:
         for record in records:
             facts = files.add(record, scorer)
-            _collect(facts, collectors)
+            columns.add(facts)
             if data.circular is not None:
                 questions.append(facts)
     scores = scorer.scores(os.environ)
-    analysis = {"head": head, **_sections(collectors)}
+    sections = benchmark.sections(columns, os.environ)
+    analysis = {"head": head, **{title: finite(section) for title, section in sections.items()}}
     rotations = None
     if data.circular is not None:
         rotations = Rotations(data.circular.count, view)
         turns = rotations.judge(questions, task.scorer(), task.clean)
-        section = {SECTION: data.circular.collector()}
+        columns = SampleColumns()
         for facts in write_rotations(name(ROTATIONS_SUFFIX), head, turns):
-            _collect(facts, section)
-        analysis |= _sections(section)
+            columns.add(facts)
+        analysis[SECTION] = finite(data.circular.section(columns))
     else:  # those of an earlier circular run are out of date beside the new samples
         name(ROTATIONS_SUFFIX).unlink(missing_ok=True)
     analysis |= records.section()
@@ -171,15 +173,6 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         is_partial=is_partial,
         is_whole=is_whole and not (rotations and (rotations.missing or rotations.has_failures)),
     )
-
-
-def _collect(facts: Facts, collectors: Mapping[str, Collector]) -> None:
-    for collector in collectors.values():
-        collector.add(facts)
-
-
-def _sections(collectors: Mapping[str, Collector]) -> dict[str, Any]:
-    return {name: finite(collector.result()) for name, collector in collectors.items()}
 
 
 class ResultFiles:
