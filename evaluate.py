@@ -253,6 +253,8 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
                 problems += error.problems
             else:
                 problems += data[name].nothing_to_ask()
+                for note in data[name].notes:
+                    print(f"warning: {name}: {note}")
     if options.strict:
         problems += [bad for name in data for bad in data[name].bad_samples]
     if problems or reading.config is None:

@@ -216,7 +216,7 @@ class Benchmark(ABC):
             return self.judge_parsed(line, sizes, None, None)
         error, parsed = None, None
         try:
-            meta = _meta({**line, "image_size": sizes.file_wh or line["image_size"], **meta_extra})
+            meta = _meta({**line, "file_size": sizes.file_wh, **meta_extra})
             parsed = self.accept(call_user_function("parse", parse, reply, meta))
         except UserFunctionError as raised:
             error = raised
@@ -241,8 +241,8 @@ class Benchmark(ABC):
             settings: environment variables.
         """
 
-    def notes_before(self, samples: Sequence[Sample], *, default_parser: bool) -> list[str]:
-        """What a user should know of these samples before the run, one line each."""
+    def unreadable(self, samples: Sequence[Sample]) -> list[str]:
+        """What the default parser cannot read of any reply to these samples, one line each."""
         return []
 
 
@@ -269,6 +269,12 @@ class DataSet:
         """What is asked of the first `limit` samples: they themselves, or all their rotations."""
         samples = self.loaded.samples[:limit]
         return samples if self.circular is None else self.circular.asked(samples)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know before the run, one line each."""
+        is_default = self.parse == self.benchmark.default_parse
+        return self.benchmark.unreadable(self.loaded.samples) if is_default else []
 
     def nothing_to_ask(self) -> list[str]:
         """A problem of the data root, if not one of its samples can be used."""
@@ -351,7 +357,7 @@ def _is_deep(value: Any, room: int = MOST_NESTED) -> bool:
 def _meta(fields: Line) -> dict[str, Any]:
     """A line for a parse function; documented ones `literal_eval(meta["image_size"])`."""
     meta: dict[str, Any] = private_copy(fields)
-    for column in ("image_size", "options", "sent_size", "seen_size"):
+    for column in ("image_size", "options", "file_size", "sent_size", "seen_size"):
         value = meta.get(column)
         if value is not None:
             meta[column] = str(list(value) if isinstance(value, tuple) else value)

@@ -148,18 +148,16 @@ class GUIContentUnderstanding(Benchmark):
             "letter_bias": letter_bias(columns),
         }
 
-    def notes_before(self, samples: Sequence[Sample], *, default_parser: bool) -> list[str]:
-        """Whether there are options that the protocol's parser cannot read."""
+    def unreadable(self, samples: Sequence[Sample]) -> list[str]:
+        """Options beyond those that the protocol's parser knows."""
         read = set(OPTION_LETTERS)
         beyond = [s.line["index"] for s in samples if set(listed_letters(s.line["options"])) - read]
-        if not beyond or not default_parser:
-            return []
         named = ", ".join(map(str, beyond[:10])) + ", ..." * (len(beyond) > 10)
         return [
             f"{len(beyond)} questions (index {named}) have options beyond F, which the protocol's "
             "parser does not read; circular evaluation leaves them out. To read them, set "
             '"parse_function": "utils.thinking.parse_option"'
-        ]
+        ][: len(beyond)]
 
 
 def _is_weighted(settings: Mapping[str, str]) -> bool:

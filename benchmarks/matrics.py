@@ -37,7 +37,7 @@ def box_as_fractions(bbox: Sequence[float], file_wh: WH) -> Box:
         file_wh: width and height of the image file in pixels.
 
     Raises:
-        ValueError: not four finite numbers, or outside the picture.
+        ValueError: not four finite numbers, or outside the image.
     """
     if len(bbox) != 4 or not all(_is_finite_number(value) for value in bbox):
         raise ValueError(f"expected four numbers x1, y1, x2, y2, got {list(bbox)}")
@@ -46,7 +46,7 @@ def box_as_fractions(bbox: Sequence[float], file_wh: WH) -> Box:
         width, height = file_wh
         values = [values[0] / width, values[1] / height, values[2] / width, values[3] / height]
         if not _all_fractions(values):
-            raise ValueError(f"{list(bbox)} lies outside the picture of {width}x{height} pixels")
+            raise ValueError(f"{list(bbox)} lies outside the image of {width}x{height} pixels")
     return Box(*values)
 
 

@@ -342,7 +342,7 @@ def frame_parser(frame: Frame, *, y_first: bool = False) -> ParseFunction:
         point_frac = (x - left) / wide, (y - top) / high
         if max(point_frac) <= 1 or frame is Frame.PIXELS:
             return point_frac
-        return frac_to_px(point_frac, read_size(meta["image_size"]))
+        return frac_to_px(point_frac, _file_wh(meta))
 
     parse.__name__ = parse.__qualname__ = parse_function_name(frame, y_first=y_first).split(".")[-1]
     parse.__doc__ = f"The point of a reply in {frame}{', y before x' * y_first}."
@@ -355,7 +355,12 @@ def _size_for(frame: Frame, meta: Mapping[str, Any]) -> WH:
     if frame is Frame.GRID_PIXELS:
         return model_grid_wh(meta)
     sent = _known_size(meta, "sent_size") if frame is Frame.PIXELS_SENT else None
-    return sent or read_size(meta["image_size"])
+    return sent or _file_wh(meta)
+
+
+def _file_wh(meta: Mapping[str, Any]) -> WH:
+    """Of the image file; what the data set says of it is the second choice."""
+    return _known_size(meta, "file_size") or read_size(meta["image_size"])
 
 
 parse_fractions = frame_parser(Frame.FRACTIONS)

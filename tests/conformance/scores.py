@@ -253,7 +253,7 @@ def _names_the_box(got: Any, expected: Any) -> bool:
     """Crashes of the reference are described in words: nothing is asked, the box is named."""
     if isinstance(expected, str):
         return (
-            isinstance(got, str) and got.startswith("0 to ask; ") and "outside the picture" in got
+            isinstance(got, str) and got.startswith("0 to ask; ") and "outside the image" in got
         )
     return equal(got, expected)
 

@@ -80,8 +80,8 @@ BAD = [
     (
         missing_picture,
         [
-            f"{L1}: os_windows/pic0.png (3 samples): picture missing: ",
-            f"{L2}: os_windows/pic0.png (2 samples): picture missing: ",
+            f"{L1}: os_windows/pic0.png (3 samples): image missing: ",
+            f"{L2}: os_windows/pic0.png (2 samples): image missing: ",
             f"{FILES}/os_windows/pic0.png\n",
         ],
         6,
@@ -90,8 +90,8 @@ BAD = [
     (
         truncated_header,
         [
-            f"{L1}: os_ios/pic1.png (3 samples): picture unreadable: ",
-            f"{L2}: os_ios/pic1.png (2 samples): picture unreadable: ",
+            f"{L1}: os_ios/pic1.png (3 samples): image unreadable: ",
+            f"{L2}: os_ios/pic1.png (2 samples): image unreadable: ",
             f"{FILES}/os_ios/pic1.png",
         ],
         6,
@@ -101,8 +101,8 @@ BAD = [
         (
             cut_off,
             [
-                f"{L1}: os_ios/pic1.png (3 samples): picture unreadable: ",
-                f"{L2}: os_ios/pic1.png (2 samples): picture unreadable: ",
+                f"{L1}: os_ios/pic1.png (3 samples): image unreadable: ",
+                f"{L2}: os_ios/pic1.png (2 samples): image unreadable: ",
                 "truncated",
             ],
             6,
@@ -113,8 +113,8 @@ BAD = [
     (
         text_for_a_picture,
         [
-            f"{L1}: os_ios/pic1.png (3 samples): picture unreadable: ",
-            f"{L2}: os_ios/pic1.png (2 samples): picture unreadable: ",
+            f"{L1}: os_ios/pic1.png (3 samples): image unreadable: ",
+            f"{L2}: os_ios/pic1.png (2 samples): image unreadable: ",
         ],
         6,
         4,
@@ -123,7 +123,7 @@ BAD = [
         box_outside,
         [
             f"{L2}: L2_annotations.json, index 4, os_web/pic2.png: box: ",
-            "outside the picture of 400x300",
+            "outside the image of 400x300",
         ],
         9,
         5,
@@ -160,7 +160,7 @@ BAD = [
     ),
     (
         file_name_with_a_nul,
-        [f"{L2}: L2_annotations.json, index 4, os_web/a\\x00b.png: picture unreadable: "],
+        [f"{L2}: L2_annotations.json, index 4, os_web/a\\x00b.png: image unreadable: "],
         9,
         5,
     ),

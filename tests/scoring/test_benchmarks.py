@@ -212,17 +212,17 @@ def test_the_key_names_its_data_set(data_set):
 
 
 @pytest.mark.parametrize(("changed", "problem"), [
-    ({"image_path": "gone.png"}, "picture missing"),
-    ({"image_path": None}, "picture missing"),
-    ({"bbox": [0, 0, 201, 100]}, "outside the picture"),
-    ({"bbox": [0.5, 0.5, -0.2, 1]}, "outside the picture"),
+    ({"image_path": "gone.png"}, "image missing"),
+    ({"image_path": None}, "image missing"),
+    ({"bbox": [0, 0, 201, 100]}, "outside the image"),
+    ({"bbox": [0.5, 0.5, -0.2, 1]}, "outside the image"),
     ({"bbox": [0, 0, 1]}, "expected four numbers"),
     ({"bbox": None}, "box is missing"),
     ({"bbox": "[0, 0, 1, 1]"}, "box is missing or no list"),
     ({"instruction": None}, "instruction is missing"),
     ({"grounding_type": "expert"}, "unknown grounding type"),
     ({"grounding_type": None}, "unknown grounding type"),
-    ({"platform": None}, "picture missing"),
+    ({"platform": None}, "image missing"),
 ])  # fmt: skip
 def test_a_bad_instruction_is_named_and_left_out(data_set, changed, problem):
     benchmark = data_set(L2, instruction(), instruction(index=42, **changed))
@@ -288,9 +288,9 @@ def test_samples_on_a_picture_that_is_to_blame_share_one_line_and_others_have_th
     name = "L2_annotations.json"
     assert lines == [
         f"{name}, index 0, os_web/{PICTURE}: the box is missing or no list: None",
-        f"os_web/gone.png (2 samples): picture missing: {folder / 'gone.png'}",
-        f"{name}, index 2, os_web/lost.png: picture missing: {folder / 'lost.png'}",
-        f"{name}, index 3: picture missing: image_path and platform must be texts",
+        f"os_web/gone.png (2 samples): image missing: {folder / 'gone.png'}",
+        f"{name}, index 2, os_web/lost.png: image missing: {folder / 'lost.png'}",
+        f"{name}, index 3: image missing: image_path and platform must be texts",
         f"{name}, index 5, os_web/{PICTURE}: the box is missing or no list: None",
     ]
 
@@ -309,7 +309,7 @@ def test_an_unreadable_picture_makes_its_samples_bad(data_set):
 
     [bad] = benchmark.load("all").bad
 
-    assert "picture unreadable" in str(bad)
+    assert "image unreadable" in str(bad)
 
 
 def test_a_folder_in_the_place_of_a_picture_makes_its_samples_bad(data_set):

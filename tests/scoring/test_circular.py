@@ -14,10 +14,11 @@ from itertools import pairwise
 
 import pytest
 
-from benchmarks.circular_section import CircularCollector
+from benchmarks.circular import Circular
 from benchmarks.rotation import names_other_options, rotated
 from tests.functions.test_ocr_baseline import needs_ocr
 from tests.support.bench import L1, L2, Bench, read_log_lines
+from tests.support.clicks import columns_of
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PROJECT, api_model, evaluate, make_data
 from utils.scoring.console import render_table, shown_range
@@ -114,11 +115,7 @@ def turns(number, chosen, *, split="easy", texts=XYZ, right=0, asked=None, **mor
 
 
 def section(*questions):
-    collector = CircularCollector()
-    for question in questions:
-        for facts in question:
-            collector.add(facts)
-    return collector.result()
+    return Circular().section(columns_of(itertools.chain(*questions)))
 
 
 def test_a_question_counts_when_all_its_rotations_are_right():

@@ -100,7 +100,7 @@ def test_the_size_seen_is_the_grid_of_the_first_picture_times_the_patch(
 
 @pytest.mark.parametrize("grid", [[], [[2, 4, 4]]])
 def test_no_picture_and_a_video_have_no_size(grid):
-    with pytest.raises(ValueError, match=r"picture"):
+    with pytest.raises(ValueError, match=r"image"):
         c.seen_wh(grid, 14)
 
 

@@ -53,7 +53,7 @@ def test_a_box_becomes_fractions_of_the_picture(bbox, expected):
     [0.5, 0.5, -0.2, 1],
 ])  # fmt: skip
 def test_a_box_outside_the_picture_is_refused_with_its_numbers(bbox):
-    with pytest.raises(ValueError, match="outside the picture of 1000x500 pixels") as refused:
+    with pytest.raises(ValueError, match="outside the image of 1000x500 pixels") as refused:
         box_as_fractions(bbox, WH)
     assert str(bbox) in str(refused.value)
 
