@@ -83,6 +83,7 @@ def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapp
             dtype=entry.dtype,
             attn_implementation=entry.attn_implementation,
             batch_size=entry.batch_size or 1,
+            trust_remote_code=entry.trust_remote_code,
             **common,  # type: ignore[arg-type]
         )
     common["connections"] = connections

@@ -20,8 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,24 +95,26 @@ def bare_loop(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict
 def evaluate_in_turn(arguments: list[str]) -> int:
     """`evaluate.py`, but nothing is prepared while the model generates, nor the other way round."""
     import evaluate
-    from models.wrappers.local.batching import Batcher
+    from models.wrappers.local.batches import Batcher
 
     turn = threading.Lock()
-    prepare, begin = Batcher.preparing, Batcher.__init__
+    answer, begin = Batcher.answer, Batcher.__init__
 
-    @contextmanager
-    def preparing(self: Any) -> Iterator[None]:
-        with prepare(self), turn:
-            yield
+    def answer_in_turn(self: Any, make: Any) -> Any:
+        def make_in_turn() -> Any:
+            with turn:
+                return make()
 
-    def __init__(self: Any, run: Any, size: int | str, *, on_cpu: bool) -> None:
+        return answer(self, make_in_turn)
+
+    def __init__(self: Any, run: Any, size: int | str, **more: Any) -> None:
         def run_in_turn(items: Sequence[Any]) -> Any:
             with turn:
                 return run(items)
 
-        begin(self, run_in_turn, size, on_cpu=on_cpu)
+        begin(self, run_in_turn, size, **more)
 
-    Batcher.preparing, Batcher.__init__ = preparing, __init__  # type: ignore[method-assign]
+    Batcher.answer, Batcher.__init__ = answer_in_turn, __init__  # type: ignore[method-assign]
     return evaluate.main(arguments)
 
 

@@ -146,6 +146,7 @@ class Generation:
         reasoning: text of a thinking phase that came apart from the reply; stored, never parsed.
         postprocess_error: traceback of the user's postprocess function, if it raised.
         latency_s: of the model alone, where that is not what asking took (batches: of all of it).
+        runs_with: "device", "dtype" and "attention" of a model in this process.
     """
 
     text: str
@@ -156,6 +157,7 @@ class Generation:
     reasoning: str | None = None
     postprocess_error: str | None = None
     latency_s: float | None = None
+    runs_with: Mapping[str, str] = field(default_factory=dict)
 
 
 class UserFunctionError(Exception):

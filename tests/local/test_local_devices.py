@@ -1,28 +1,24 @@
-"""A model on a device: current in every thread that works with it; the end of the run when lost."""
+"""A model on a device: current in every thread that works with it, full, lost, or not usable."""
 
 import threading
 from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
 
-from models.wrappers.local.loading import Loaded
+from models.wrappers.local.batches import OutOfMemory
+from models.wrappers.local.generating import LoadedModel, free_memory
+from models.wrappers.local.loading import Checkpoint, load
 from models.wrappers.local.wrapper import LocalModelWrapper
-from tests.support import tiny_checkpoint
-from tests.support.mock_server import MockServer
-from tests.support.runs import api_model
-from tests.support.stage import L2, Stage, right_answers
+from tests.support.stage import L2
 from utils.contracts import CallError, Prepared, UserFunctionError
-from utils.errors import StopRun
+from utils.errors import StopRun, UserError
 
 STAGES = ("preprocess", "generate", "postprocess")
 
 
-def wrapper_on_cuda(do):
+def ask(do, devices=("cuda:1",)):
     """A model on the second CUDA device, as far as it says; `do(stage)` is called in each stage."""
 
     def preprocess(message, model, processor, **kwargs):
@@ -37,23 +33,19 @@ def wrapper_on_cuda(do):
         do("postprocess")
         return outputs
 
-    wrapper = LocalModelWrapper(
-        "m", model_path="nowhere", generate_function="chat",
-        preprocess_function=preprocess, postprocess_function=postprocess,
-    )  # fmt: skip
-    model = SimpleNamespace(device=torch.device("cuda:1"), chat=chat)
-    wrapper._loaded = Loaded(
-        model=model, processor=None, patch_size=None, end_ids=frozenset(), attention="sdpa",
-        generation={},
-    )  # fmt: skip
-    return wrapper
+    held = Checkpoint(SimpleNamespace(chat=chat), None, devices=devices)
+    model = LoadedModel(
+        "m", held, generate_function="chat", preprocess=preprocess, postprocess=postprocess
+    )
+    return model.answer([model.encode(Prepared(L2, "fingerprint", {}, []))])[0]
 
 
-def ask(wrapper):
-    try:
-        return wrapper.generate(Prepared(L2, "fingerprint", {}, []))
-    finally:
-        wrapper.close()
+def raising(wanted, error):
+    def do(stage):
+        if stage == wanted:
+            raise error
+
+    return do
 
 
 @pytest.fixture
@@ -71,159 +63,198 @@ def current(monkeypatch):
     return lambda: getattr(state, "index", 0)
 
 
+@pytest.fixture
+def device(current, monkeypatch):
+    """A device in use; what it is asked, and what to raise when asked."""
+    state = SimpleNamespace(asked=[], error=None)
+
+    def synchronize(which=None):
+        state.asked.append(str(which))
+        if state.error is not None:
+            raise state.error
+
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", synchronize)
+    return state
+
+
 def test_user_functions_and_the_generate_method_find_the_device_of_their_model(current):
     seen = {}
-    wrapper = wrapper_on_cuda(lambda stage: seen.update({stage: current()}))
 
-    generation = ask(wrapper)
+    assert ask(lambda stage: seen.update({stage: current()})).reply == "answer"
 
-    assert generation.reply == "answer"
     assert seen == dict.fromkeys(STAGES, 1)
     assert current() == 0  # as the thread had it
 
 
-def raising(wanted, error):
-    def do(stage):
-        if stage == wanted:
-            raise error
-
-    return do
-
-
-LOST = [
-    "CUDA error: device-side assert triggered",
-    "CUDA error: an illegal memory access was encountered",
-    "CUDA error: unspecified launch failure",
-    "CUDA error: uncorrectable ECC error encountered",
-]
-
-
-@pytest.mark.parametrize("text", LOST)
+@pytest.mark.parametrize("text", [
+    "CUDA error: device-side assert triggered", "CUDA error: unknown error", "sizes do not match",
+    "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
+])  # fmt: skip
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_lost_device_stops_the_model_wherever_it_shows(stage, text, current):
-    error = RuntimeError(f"{text}\nCUDA kernel errors might be asynchronously reported.")
+def test_any_error_after_which_the_device_is_silent_stops_the_model(stage, text, device):
+    device.error = RuntimeError(
+        "CUDA error: device-side assert triggered\nCUDA kernel errors might"
+    )
 
     with pytest.raises(StopRun) as raised:
-        ask(wrapper_on_cuda(raising(stage, error)))
+        ask(raising(stage, RuntimeError(text)))
 
-    [told] = raised.value.problems
-    assert told.startswith('model "m": the device (cuda:1) failed')
-    assert f"any more: {text}. Everything answered so far is kept; the same command" in told
-    assert "asynchronously" not in told
+    [line] = raised.value.problems
+    assert line.startswith('model "m": the device (cuda:1) failed')
+    assert "assert triggered. Everything answered so far is kept; the same command" in line
+    assert "kernel errors" not in line
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_lost_device_is_seen_behind_what_a_function_made_of_it(stage, current):
-    def do(reached):
-        if reached == stage:
-            try:
-                raise torch.AcceleratorError("CUDA error: the launch timed out")
-            except RuntimeError as error:
-                raise ValueError("the picture is bad") from error
+def test_a_lost_device_is_seen_behind_what_a_function_made_of_it(device):
+    def do(stage):
+        device.error = torch.AcceleratorError("CUDA error: the launch timed out")
+        raise ValueError("the picture is bad") from device.error
 
     with pytest.raises(StopRun, match="the launch timed out"):
-        ask(wrapper_on_cuda(do))
+        ask(do)
+
+
+@pytest.mark.parametrize("text", ["CUDA error: invalid device ordinal", "browser launch timed out"])
+def test_an_error_after_which_the_device_answers_is_the_samples_own(text, device):
+    error = RuntimeError(text)
+
+    with pytest.raises(UserFunctionError, match=text):
+        ask(raising("preprocess", error))
+    with pytest.raises(CallError, match=text):
+        ask(raising("generate", error), devices=("cuda:0", "cuda:1", "cpu"))
+    assert text in ask(raising("postprocess", error)).postprocess_error
+
+    assert device.asked == ["cuda:1", "cuda:0", "cuda:1", "cuda:1"]  # all that hold a part
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [
+    MemoryError("std::bad_alloc"),
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+    RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate memory"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"),
+    RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
+    RuntimeError("FIND was unable to find an engine to execute this computation"),
+    RuntimeError("std::bad_alloc"),
+])  # fmt: skip
+def test_memory_that_runs_out_is_known_by_all_its_names(error):
+    with pytest.raises(OutOfMemory, match=r"lower kwargs\.max_pixels"):
+        ask(raising("generate", error), devices=("cpu",))
+
+
+@pytest.mark.parametrize("error", [
+    ValueError("out of memory"),
+    RuntimeError("CUDA error: device-side assert triggered"),
+    RuntimeError("CUDA error: uncorrectable ECC error encountered"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(...)`"),
+    RuntimeError("cuDNN error: CUDNN_STATUS_INTERNAL_ERROR"),
+    RuntimeError("The size of tensor a (3) must match the size of tensor b (4)"),
+])  # fmt: skip
+def test_other_failures_are_not_taken_for_it(error):
+    with pytest.raises(CallError):
+        ask(raising("generate", error), devices=("cpu",))
+
+
+@pytest.mark.parametrize("broken", ["is_available", "empty_cache"])
+def test_freeing_memory_of_a_device_that_has_failed_does_not_raise(broken, monkeypatch):
+    called = []
+
+    def fail():
+        called.append(broken)
+        raise RuntimeError("CUDA error: device-side assert triggered")
+
+    for name in ("is_available", "is_initialized"):
+        monkeypatch.setattr(torch.cuda, name, lambda: True)
+    monkeypatch.setattr(torch.cuda, broken, fail)
+
+    free_memory()
+
+    assert called == [broken]
+
+
+# ---- where a checkpoint goes ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rank", "settings", "line"), [
+    (None, {}, "loaded: cpu, float32, sdpa\n"),
+    ("0", {"dtype": "bfloat16"}, "loaded by rank 0: cpu, bfloat16, sdpa\n"),
+    ("3", {"attn_implementation": "eager"}, "loaded by rank 3: cpu, float32, eager\n"),
+])  # fmt: skip
+def test_the_run_says_where_and_how_the_model_runs(
+    rank, settings, line, llava, capsys, monkeypatch
+):
+    monkeypatch.delenv("RANK", raising=False)
+    if rank:
+        monkeypatch.setenv("RANK", rank)
+
+    LocalModelWrapper("m", model_path=str(llava), device_map="cpu", **settings).warm_up()
+
+    printed = capsys.readouterr()
+    assert line in (printed.err if rank == "3" else printed.out)
+    assert "CUDA" not in printed.err
 
 
 @pytest.fixture
-def answering(monkeypatch):
-    """A device in use; what it is asked, and what to raise when asked."""
-    device = SimpleNamespace(asked=[], error=None)
+def gpus(monkeypatch):
+    """A machine with so many CUDA devices, as far as torch says, that nothing can be put on."""
 
-    def synchronize(which=None):
-        device.asked.append(which)
-        if device.error is not None:
-            raise device.error
+    def make(count):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+        chosen = []
+        monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+        return chosen
 
-    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
-    monkeypatch.setattr(torch.cuda, "synchronize", synchronize)
-    return device
-
-
-@pytest.mark.parametrize("text", ["browser launch timed out", "there, a CUDA error: unknown error"])
-def test_words_of_others_are_no_sign_of_a_lost_device(text, current):
-    with pytest.raises(UserFunctionError, match=text):
-        ask(wrapper_on_cuda(raising("preprocess", RuntimeError(text))))
+    return make
 
 
-@pytest.mark.parametrize("text", ["CUDA error: invalid device ordinal", "sizes do not match"])
-def test_an_error_after_which_the_device_answers_is_the_samples_own(text, current, answering):
-    error = RuntimeError(text)
-
-    with pytest.raises(UserFunctionError):
-        ask(wrapper_on_cuda(raising("preprocess", error)))
-    with pytest.raises(CallError):
-        ask(wrapper_on_cuda(raising("generate", error)))
-    assert text in ask(wrapper_on_cuda(raising("postprocess", error))).postprocess_error
-
-    assert answering.asked == [torch.device("cuda:1")] * 3
-
-
-@pytest.mark.parametrize("text", [
-    "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
-    "CUDA error: unknown error",
-    "sizes do not match",
+@pytest.mark.parametrize(("devices", "ranks_here", "local_rank", "device_map", "chosen"), [
+    (8, "8", "5", None, "cuda:5"),
+    (8, "8", "5", "cuda", "cuda:5"),
+    (1, "8", "5", "cuda", "cuda:0"),  # each rank was shown one of its own
+    (4, "8", "5", None, "cuda:1"),
+    (4, "1", None, None, "cuda:0"),
+    (4, "1", None, "cpu", None),
 ])  # fmt: skip
-def test_any_error_after_which_the_device_is_silent_stops_the_model(text, current, answering):
-    answering.error = RuntimeError("CUDA error: device-side assert triggered")
+def test_each_rank_takes_a_device_of_its_own(
+    devices, ranks_here, local_rank, device_map, chosen, gpus, monkeypatch, capsys, tmp_path
+):
+    taken = gpus(devices)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks_here)
+    monkeypatch.setenv("LOCAL_RANK", local_rank or "")
 
-    with pytest.raises(StopRun, match="device-side assert"):
-        ask(wrapper_on_cuda(raising("generate", RuntimeError(text))))
+    with pytest.raises(UserError, match="cannot be loaded"):  # there is nothing in the folder
+        load(str(tmp_path), device_map=device_map)
 
-
-# ---- whole runs --------------------------------------------------------------------------------------
-
-# The device fails in one of the functions after so many calls, and from then on whatever is asked
-# of it fails, as it is with CUDA.
-DYING = """
-    import os
-    import torch
-    from models.wrappers.local.defaults import default_preprocess_function
-
-    def fail(*arguments):
-        raise RuntimeError("CUDA error: device-side assert triggered\\nCUDA kernel errors might be")
-
-    def work(stage):
-        calls = int(os.environ.get(stage, "0")) + 1
-        os.environ[stage] = str(calls)
-        if stage == os.environ.get("DIES_IN") and calls > 5:
-            torch.cuda.is_available = torch.cuda.is_initialized = lambda: True
-            torch.cuda.empty_cache = torch.cuda.synchronize = fail
-            fail()
-
-    def preprocess(message, model, processor, **kwargs):
-        work("PREPROCESS")
-        return default_preprocess_function(message, model, processor, **kwargs)
-
-    def postprocess(outputs, model, processor, **kwargs):
-        work("POSTPROCESS")
-        return processor.decode(outputs[0][kwargs["input_length"]:], skip_special_tokens=True)
-"""
-SAMPLES = 24  # twice the failures that are taken for the function's own
+    assert taken == ([chosen] if chosen else [])
+    shared = f"{ranks_here} ranks share {devices} CUDA devices" in capsys.readouterr().err
+    assert shared is (1 < devices < int(ranks_here))
 
 
-@pytest.mark.parametrize("dies_in", ["PREPROCESS", "POSTPROCESS"])
-def test_a_lost_device_ends_its_model_only_and_the_same_command_goes_on(dies_in, tmp_path):
-    pytest.importorskip("qwen_vl_utils")
-    checkpoint = tiny_checkpoint.build("qwen2_5_vl", tmp_path / "checkpoint", dtype="float32")
-    local = {
-        "model_path": str(checkpoint), "imp_type": "transformers", "batch_size": 2,
-        "generate_cfg": {"max_new_tokens": 2}, "preprocess_function": "mymodel.preprocess",
-        "postprocess_function": "mymodel.postprocess",
-    }  # fmt: skip
-    with MockServer(right_answers) as server:
-        stage = Stage.make(tmp_path, server, [("os_web", (112, 84))] * (SAMPLES // 2))
-        stage.module(DYING)
-        models, data = {"lost": local, "next": api_model(server.url)}, {L2: {"mode": "all"}}
-        ran = stage.evaluate(models, data=data, env={"DIES_IN": dies_in})
-        kept = stage.answers(L2, "lost")
-        again = stage.evaluate(models, data=data)
+@pytest.mark.parametrize(("device_map", "is_refused"), [
+    (None, True), ("cuda", True), ("auto", True), ("cpu", False), ({"": "cpu"}, False),
+])  # fmt: skip
+def test_a_gpu_that_torch_cannot_use_is_no_reason_to_be_slow(
+    device_map, is_refused, llava, monkeypatch
+):
+    class Driver:
+        def __init__(self, library):
+            self.cuInit = lambda flags: 0
 
-    assert ran.code == 1
-    assert "Traceback" not in ran.output and "SKIP_ERR" not in ran.output, ran.output
-    assert ran.stderr.count('model "lost": the device (cpu) failed') == 1, ran.output
-    assert "CUDA error: device-side assert triggered. Everything answered" in ran.stderr
-    assert {answer["status"] for answer in kept} <= {"ok"} and len(kept) <= 5
-    assert dies_in == "PREPROCESS" or len(kept) >= 4
-    assert len(stage.answers(L2, "next")) == SAMPLES
-    assert (again.code, f"asked {SAMPLES - len(kept)}" in again.output) == (0, True), again.output
+        def cuDeviceGetCount(self, count):
+            count._obj.value = 1
+            return 0
+
+    monkeypatch.setattr("ctypes.CDLL", Driver)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    wrapper = LocalModelWrapper("m", model_path=str(llava), device_map=device_map)
+    if is_refused:
+        with pytest.raises(StopRun, match="has a CUDA device that torch cannot use"):
+            wrapper.warm_up()
+    else:
+        wrapper.warm_up()

@@ -15,6 +15,7 @@ import functools
 import hashlib
 import inspect
 import json
+import os
 import re
 import sys
 import textwrap
@@ -72,6 +73,8 @@ def plain(value: Any, name_of: Callable[[Any], Any], above: tuple[int, ...] = ()
         return value
     if id(value) in above:
         return "<itself>"
+    if value is os.environ:  # another one in every terminal
+        return "<os:environ>"
     within = functools.partial(plain, name_of=name_of, above=(*above, id(value)))
     if isinstance(value, Mapping):
         pairs = ([json.dumps(within(key)), within(item)] for key, item in value.items())

@@ -16,6 +16,7 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
            line, sizes                      truth and image sizes: all that scoring needs
            prompt                           the messages as the model saw them, without images
            finish_reason, usage, reasoning, latency_s, attempts, asked_at
+           runs_with                        device, dtype and attention of a local model
 episode  a sample of many turns is over: key, trial, fingerprint (of task and settings), parts,
          status, error; turns (how many answers it took), returned (what is judged); line, sizes,
          asked_at
@@ -133,6 +134,8 @@ def answer_fields(generation: Generation, sizes: Mapping[str, Any]) -> Record:
     }
     if generation.reasoning:
         fields["reasoning"] = generation.reasoning
+    if generation.runs_with:
+        fields["runs_with"] = dict(generation.runs_with)
     return fields
 
 

@@ -12,7 +12,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from models.wrappers.local.pictures import pixel_limits, resizes_by_area
 from utils.contracts import Message
 
 DEFAULTS_VERSION = 2
@@ -26,7 +25,7 @@ def default_preprocess_function(
 
     Args:
         message: `{"role", "type", "value"}` each; the value of an image is a path.
-        model: the loaded model; tensors go to its device.
+        model: the loaded model.
         processor: the loaded processor.
         **kwargs: the config's `kwargs`; `min_pixels` and `max_pixels` are read, the areas in
             pixels within which pictures are resized, once.
@@ -147,7 +146,9 @@ def model_inputs(
     processor: Any,
     **kwargs: Any,
 ) -> Mapping[str, Any]:
-    """Prompt text and the pictures of its turns → tensors on the model's device.
+    """Prompt text and the pictures of its turns → tensors.
+
+    They stay on the CPU until their batch is due, so that what waits takes no memory of the device.
 
     Args:
         text: the prompt as the model reads it, with a placeholder for each picture.
@@ -175,18 +176,37 @@ def model_inputs(
     begin = getattr(getattr(processor, "tokenizer", processor), "bos_token", None)
     if begin and texts[0].startswith(begin):  # the tokenizer would put another one in front of it
         options["add_special_tokens"] = False
-    inputs = processor(
-        text=texts,
-        images=images,
-        padding=True,
-        return_tensors="pt",
-        **options,
-    )
-    inputs = inputs.to(model.device)
-    if images:
-        # They come in float32, and not every vision tower casts them to its own precision.
-        inputs = inputs.to(model.dtype)
-    return inputs  # type: ignore[no-any-return]
+    inputs = processor(text=texts, images=images, padding=True, return_tensors="pt", **options)
+    # Pictures come in float32, and not every vision tower casts them to its own precision.
+    return inputs.to(model.dtype) if images else inputs  # type: ignore[no-any-return]
+
+
+def resizes_by_area(image_processor: Any) -> bool:
+    """Whether pictures become multiples of two patches within area limits, as Qwen-VL has it."""
+    size = getattr(image_processor, "size", None)
+    if size is None or getattr(image_processor, "merge_size", None) != 2:
+        return False
+    least, most = _edge(size, "shortest_edge"), _edge(size, "longest_edge")
+    return isinstance(getattr(image_processor, "patch_size", None), int) and bool(least and most)
+
+
+def pixel_limits(image_processor: Any, settings: Mapping[str, Any]) -> tuple[int, int]:
+    """Least and greatest area in pixels: as configured, else as the checkpoint's processor has it.
+
+    Without settings this is what a server does with the same checkpoint.
+    """
+    size = image_processor.size
+    least = int(settings.get("min_pixels") or _edge(size, "shortest_edge"))
+    most = int(settings.get("max_pixels") or _edge(size, "longest_edge"))
+    if settings.get("max_pixels") and not settings.get("min_pixels"):
+        least = min(least, most)
+    elif settings.get("min_pixels") and not settings.get("max_pixels"):
+        most = max(least, most)
+    return least, most
+
+
+def _edge(size: Any, name: str) -> Any:
+    return size.get(name) if isinstance(size, Mapping) else getattr(size, name, None)
 
 
 def _resized(pictures: list[dict[str, Any]], image_processor: Any, settings: Any) -> list[Any]:

@@ -1,60 +1,127 @@
-"""From ready inputs to replies: generate method for one batch, then the postprocess function."""
+"""Messages to replies: preprocess function, generate method for one batch, postprocess function.
+
+All of it works beside the model, on its device, whose memory may run out and which may be lost.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from models.wrappers.local.batching import CannotCollate, OutOfMemory
-from models.wrappers.local.collating import collate, split, trimmed
-from models.wrappers.local.completions import (
-    Encoded,
-    completion_end,
-    ends_of,
-    model_failure,
-    prompt_length,
-)
+from models.wrappers.local.batches import CannotCollate, OutOfMemory
 from models.wrappers.local.defaults import default_postprocess_function, sequences_of
-from models.wrappers.local.devices import on_device_of, stop_if_lost
-from models.wrappers.local.generate_arguments import counts_the_prompt, with_floats
-from models.wrappers.local.inputs import wrong_return
-from models.wrappers.local.loading import Loaded
-from models.wrappers.local.memory import free_memory, is_out_of_memory
+from models.wrappers.local.inputs import (
+    Encoded,
+    ShrunkPictures,
+    collate,
+    completion_end,
+    encoded_of,
+    rows_of,
+    starts_with,
+    wrong_return,
+)
+from models.wrappers.local.loading import Checkpoint
+from models.wrappers.local.settings import counts_the_prompt, with_floats
 from utils.contracts import CallError, Generation, Prepared, UserFunctionError
 from utils.errors import StopRun
-from utils.functions.calling import call_user_function
+from utils.functions.calling import call_user_function, private_copy
+
+# Libraries that get no memory for their own workspace have names of their own for it. What may as
+# well mean something else (CUDNN_STATUS_INTERNAL_ERROR) is not among them.
+_NO_ROOM = (
+    "out of memory",
+    "can't allocate memory",
+    "cublas_status_alloc_failed",
+    "cublas_status_not_initialized",  # no room for its handle
+    "cudnn_status_alloc_failed",
+    "unable to find an engine to execute this computation",  # none with so little workspace
+    "std::bad_alloc",
+)
+_ADVICE = "lower kwargs.max_pixels or generate_cfg.max_new_tokens, or use a smaller dtype"
 
 
-class ReplyMaker:
-    """Generates for batches and makes a `Generation` of each row.
+class LoadedModel:
+    """A loaded checkpoint with the config's functions around it.
 
     Args:
         name: of the model entry, for messages.
-        loaded: the checkpoint.
+        checkpoint: in memory.
+        preprocess: the user's function (serialised where it must be), or the default one.
+        postprocess: the user's function, or None for the default.
         generate_function: name of the generate method.
         generate_cfg: its arguments beside the inputs.
-        postprocess: the user's function (serialised where it must be), or None for the default.
-        function_kwargs: what user functions get beside their arguments.
+        kwargs: the config's block; user functions get a copy of it, with `dataset_name`.
+        pictures: makes those of messages smaller, where the config says so.
     """
 
     def __init__(
         self,
         name: str,
-        loaded: Loaded,
+        checkpoint: Checkpoint,
         *,
-        generate_function: str,
-        generate_cfg: Mapping[str, Any],
-        postprocess: Callable[..., Any] | None,
-        function_kwargs: Callable[[Prepared], dict[str, Any]],
+        preprocess: Callable[..., Any],
+        postprocess: Callable[..., Any] | None = None,
+        generate_function: str = "generate",
+        generate_cfg: Mapping[str, Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+        pictures: ShrunkPictures | None = None,
     ) -> None:
-        self._name, self._loaded, self._generate_cfg = name, loaded, generate_cfg
-        self._function_name = generate_function
-        self._postprocess, self._function_kwargs = postprocess, function_kwargs
-        self._used = {**loaded.generation, **generate_cfg}
+        self._name, self.checkpoint, self._pictures = name, checkpoint, pictures
+        self._preprocess, self._postprocess = preprocess, postprocess
+        self._function_name, self._generate_cfg = generate_function, dict(generate_cfg or {})
+        self._kwargs = dict(kwargs or {})
+        self._used = {**checkpoint.generation, **self._generate_cfg}
+        ends = self._used.get("eos_token_id")
+        self._ends = checkpoint.end_ids
+        if ends is not None:
+            self._ends = frozenset([ends] if isinstance(ends, int) else ends)
 
-    def run(self, batch: Sequence[Encoded]) -> list[Generation]:
+    @property
+    def reply_tokens(self) -> int:
+        """That a reply may have, as far as that is known."""
+        limit = self._used.get("max_new_tokens")
+        return limit if isinstance(limit, int) else 0
+
+    def _user_kwargs(self, prepared: Prepared) -> dict[str, Any]:
+        return {**private_copy(self._kwargs), "dataset_name": prepared.dataset}
+
+    # ---------------------------------------------------------------- messages → inputs
+
+    def encode(self, prepared: Prepared) -> Encoded:
+        """Runs the preprocess function; may be called from a thread beside `answer`.
+
+        Raises:
+            UserFunctionError: it raised, or returned no inputs.
+            CallError: an image that is to be shrunk can no longer be read.
+            StopRun: the device can be used no more.
+        """
+        held, messages = self.checkpoint, private_copy(prepared.payload)
+        try:
+            if self._pictures is not None:
+                self._pictures.apply(messages)
+        except OSError as error:  # it was readable when the request was made
+            raise CallError("model", f"image: {error}") from error
+        try:
+            with on_device_of(held):
+                returned = call_user_function(
+                    "preprocess", self._preprocess, messages, held.model, held.processor,
+                    **self._user_kwargs(prepared),
+                )  # fmt: skip
+                return encoded_of(returned, prepared, held)
+        except UserFunctionError:
+            stop_if_lost(self._name, held)
+            raise
+
+    # ---------------------------------------------------------------- inputs → replies
+
+    def answer(self, batch: Sequence[Encoded]) -> list[Generation]:
         """Generates for all of `batch`, at once unless that would change an answer.
 
         Raises:
@@ -63,138 +130,195 @@ class ReplyMaker:
             CannotCollate: the inputs cannot be put together.
             StopRun: the device can be used no more.
         """
-        problem = ""
+        groups: dict[int, list[int]] = {}
+        for place, encoded in enumerate(batch):
+            length = encoded.input_length if counts_the_prompt(self._used) else 0
+            groups.setdefault(length, []).append(place)
+        made: dict[int, Generation] = {}
         try:
-            with on_device_of(self._loaded.model):
-                if not counts_the_prompt(self._used):
-                    return self._run_at_once(batch)
-                return self._run_by_length(batch)
-        except StopRun:
-            raise
-        except Exception as error:
-            stop_if_lost(error, self._name, self._loaded.model)
-            if not is_out_of_memory(error.__cause__ or error):
+            with on_device_of(self.checkpoint):
+                for places in groups.values():
+                    replies = self._answer_at_once([batch[place] for place in places])
+                    made.update(zip(places, replies, strict=True))
+            return [made[place] for place in range(len(batch))]
+        except (CallError, RuntimeError, MemoryError) as error:
+            stop_if_lost(self._name, self.checkpoint)
+            cause = error.__cause__ or error
+            if not is_out_of_memory(cause):
                 raise
-            problem = model_failure(error.__cause__ or error)
+            problem = model_failure(cause)
         free_memory()  # outside the handler: the traceback held the tensors
         raise OutOfMemory(problem)
 
-    def _run_by_length(self, batch: Sequence[Encoded]) -> list[Generation]:
-        places: dict[int, list[int]] = {}
-        for place, encoded in enumerate(batch):
-            places.setdefault(encoded.input_length, []).append(place)
-        made: dict[int, Generation] = {}
-        for group in places.values():
-            replies = self._run_at_once([batch[place] for place in group])
-            made.update(zip(group, replies, strict=True))
-        return [made[place] for place in range(len(batch))]
-
-    def _run_at_once(self, batch: Sequence[Encoded]) -> list[Generation]:
+    def _answer_at_once(self, batch: Sequence[Encoded]) -> list[Generation]:
         began_s = time.monotonic()
-        if len(batch) == 1:
-            outputs = self._generate(batch[0].inputs)
-            latency_s = time.monotonic() - began_s
-            return [replace(self._reply(batch[0], outputs), latency_s=latency_s)]
-        inputs = collate([encoded.inputs for encoded in batch], self._pad_id())
+        is_alone, inputs = len(batch) == 1, batch[0].inputs
+        if not is_alone:
+            inputs = collate([encoded.inputs for encoded in batch], self._pad_id())
         outputs = self._generate(inputs)
         latency_s = time.monotonic() - began_s
-        lengths = [encoded.input_length for encoded in batch]
-        rows = split(self._ids_alone(outputs), inputs["input_ids"], lengths)
+        rows = [outputs] if is_alone else self._rows(batch, inputs["input_ids"], outputs)
         return [
-            replace(self._reply(encoded, self._trimmed(encoded, row)), latency_s=latency_s)
+            replace(self._reply(encoded, row), latency_s=latency_s)
             for encoded, row in zip(batch, rows, strict=True)
         ]
 
     def _generate(self, inputs: Mapping[str, Any]) -> Any:
         import torch
 
-        method = getattr(self._loaded.model, self._function_name)
+        model, device = self.checkpoint.model, self.checkpoint.devices[0]
         arguments = with_floats(self._generate_cfg)
         if self._function_name == "generate" and self._used.get("stop_strings"):
-            arguments["tokenizer"] = self._tokenizer  # to find them in ids
+            arguments["tokenizer"] = self.checkpoint.tokenizer  # to find them in ids
         try:
+            # Strings, None and lists pass untouched.
+            there = {k: v.to(device) if hasattr(v, "to") else v for k, v in inputs.items()}
             with torch.inference_mode():
-                return method(**inputs, **arguments)
+                return getattr(model, self._function_name)(**there, **arguments)
         except Exception as error:
-            raise CallError("model", model_failure(error)) from error
-
-    @property
-    def _tokenizer(self) -> Any:
-        return getattr(self._loaded.processor, "tokenizer", self._loaded.processor)
+            trace = "".join(traceback.format_exception(error))
+            raise CallError("model", model_failure(error), trace=trace) from error
 
     def _pad_id(self) -> int:
         known = (
-            getattr(self._tokenizer, "pad_token_id", None),
-            getattr(getattr(self._loaded.model, "generation_config", None), "pad_token_id", None),
-            *sorted(self._loaded.end_ids),
+            getattr(self.checkpoint.tokenizer, "pad_token_id", None),
+            self.checkpoint.generation.get("pad_token_id"),
+            *sorted(self.checkpoint.end_ids),
         )
         return next((int(value) for value in known if value is not None), 0)
 
-    def _ids_alone(self, outputs: Any) -> Any:
-        """The ids of a batch; a user's function would miss what else the outputs hold."""
+    def _rows(self, batch: Sequence[Encoded], prompt: Any, outputs: Any) -> list[Any]:
         ids = sequences_of(outputs)
         if ids is not outputs and self._postprocess is not None:
+            # A user's function would miss what else the outputs hold.
             raise CannotCollate(
                 f"{self._function_name} returns more than token ids ({type(outputs).__name__}), "
                 "which cannot be handed to the postprocess function sample by sample"
             )
-        return ids
-
-    def _trimmed(self, encoded: Encoded, row: Any) -> Any:
-        ends = ends_of(self._loaded.end_ids, self._used)
-        return trimmed(row, prompt_length(encoded, row), ends, self._pad_id())
+        lengths = [encoded.input_length for encoded in batch]
+        return list(rows_of(ids, prompt, lengths, self._ends, self._pad_id()))
 
     def _reply(self, encoded: Encoded, outputs: Any) -> Generation:
         usage: dict[str, Any] = {"prompt_tokens": encoded.input_length}
         finish_reason: str | None = None
-        loaded, ids = self._loaded, sequences_of(outputs)
+        held, ids, length = self.checkpoint, sequences_of(outputs), encoded.input_length
         text: str | None = None
         if isinstance(ids, str):  # a generate method of the model's own, chat() say
             text = ids
         elif getattr(ids, "ndim", 0) == 2:
-            encoded = replace(encoded, input_length=prompt_length(encoded, ids))
-            completion = ids[0][encoded.input_length :].tolist()
+            length = length if starts_with(ids, encoded.inputs.get("input_ids")) else 0
             usage["completion_tokens"], finish_reason = completion_end(
-                completion, loaded.end_ids, self._used
+                ids[0][length:].tolist(), self._ends, self._used.get("max_new_tokens")
             )
             text = default_postprocess_function(
-                outputs, loaded.model, loaded.processor, input_length=encoded.input_length
+                outputs, held.model, held.processor, input_length=length
             )
         elif self._postprocess is None:
-            raise CallError(
-                "model",
+            problem = (
                 f"{self._function_name} returned {type(outputs).__name__}; the default "
-                "postprocess function takes token ids of shape (1, n) or a text",
+                "postprocess function takes token ids of shape (1, n) or a text"
             )
-        reply, problem = text, None
+            raise CallError("model", problem, trace=problem)
+        reply, problem_in_reply = text, None
         if self._postprocess is not None:
             try:
-                reply = self._postprocessed(self._postprocess, encoded, outputs)
+                reply = self._postprocessed(self._postprocess, encoded, outputs, length)
             except UserFunctionError as error:
-                stop_if_lost(error, self._name, loaded.model)  # else a failure of each sample's
-                reply = None
-                problem = (
-                    error.trace if error.summary in error.trace else error.trace + error.summary
-                )
+                stop_if_lost(self._name, held)  # else a failure of each sample's
+                summary = "" if error.summary in error.trace else error.summary
+                reply, problem_in_reply = None, error.trace + summary
         return Generation(
             text=(reply or "") if text is None else text,
             reply=reply,
             finish_reason=finish_reason,
             usage=usage,
             sizes=encoded.sizes,
-            postprocess_error=problem,
+            runs_with=held.runs_with,
+            postprocess_error=problem_in_reply,
         )
 
-    def _postprocessed(self, function: Callable[..., Any], encoded: Encoded, outputs: Any) -> str:
+    def _postprocessed(
+        self, function: Callable[..., Any], encoded: Encoded, outputs: Any, input_length: int
+    ) -> str:
+        held = self.checkpoint
         reply = call_user_function(
-            "postprocess",
-            function,
-            outputs,
-            self._loaded.model,
-            self._loaded.processor,
-            **self._function_kwargs(encoded.prepared),
-            input_length=encoded.input_length,
-        )
+            "postprocess", function, outputs, held.model, held.processor,
+            **self._user_kwargs(encoded.prepared), input_length=input_length,
+        )  # fmt: skip
         if not isinstance(reply, str):
-            raise wrong_return("postprocess", reply, "the reply as text")
+            kind = type(reply).__name__
+            raise wrong_return("postprocess", f"it returned {kind}; expected the reply as text")
         return reply
+
+
+# ---- the device ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def on_device_of(checkpoint: Checkpoint) -> Iterator[None]:
+    """Around what works with a model, users' functions above all: they say `.to("cuda")`.
+
+    The current device belongs to a thread. In every new one it is the first of the machine, and
+    that is another rank's where several run.
+    """
+    device = checkpoint.devices[0]
+    if not device.startswith("cuda"):
+        yield
+        return
+    import torch
+
+    with torch.cuda.device(device):
+        yield
+
+
+def stop_if_lost(name: str, checkpoint: Checkpoint) -> None:
+    """Ends the run of a model whose device can be used no more: all other samples would fail too.
+
+    Most errors leave a device as it was, and some that do not say nothing of it: so it is asked.
+    After an illegal access or a failed assertion every call raises.
+
+    Raises:
+        StopRun: the device is lost.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return
+    devices = checkpoint.devices
+    on_cuda = [device for device in devices if device.startswith("cuda")]
+    try:
+        for device in on_cuda or (None,):
+            torch.cuda.synchronize(device)
+    except RuntimeError as failure:
+        reason = (str(failure).strip().splitlines() or ["?"])[0].rstrip(".")
+    else:
+        return
+    raise StopRun(
+        f'model "{name}": the device ({", ".join(devices)}) failed, and this process cannot use it '
+        f"any more: {reason}. Everything answered so far is kept; the same command goes on (where "
+        "it fails at the same place again, CUDA_LAUNCH_BLOCKING=1 shows why)"
+    ) from None
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether an exception of torch, or of code that calls it, means that memory ran out."""
+    if isinstance(error, MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(said in str(error).lower() for said in _NO_ROOM)
+
+
+def model_failure(error: BaseException) -> str:
+    """An exception of the generate method in one line, with advice where memory ran out."""
+    text = f"{type(error).__name__}: {error}"
+    return f"{text} - {_ADVICE}" if is_out_of_memory(error) else text
+
+
+def free_memory() -> None:
+    """Gives back what nobody uses any more; never raises, on a device that has failed either.
+
+    To be called outside of the handler of the exception: its traceback holds the tensors.
+    """
+    gc.collect()
+    torch = sys.modules.get("torch")
+    with contextlib.suppress(Exception):  # it is called to clean up, after errors above all
+        if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
+            torch.cuda.empty_cache()

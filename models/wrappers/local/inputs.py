@@ -1,72 +1,282 @@
-"""What a preprocess function returned → inputs of the generate method."""
+"""Messages' pictures → files; inputs of single requests → one batch; outputs → single rows.
+
+All of it is on the CPU, or wherever a user's function has put it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import os
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from models.wrappers.local.completions import Encoded
-from models.wrappers.local.loading import Loaded
-from utils.contracts import Prepared, UserFunctionError
-from utils.coordinates import seen_wh
+from models.wrappers.local.batches import CannotCollate
+from models.wrappers.local.loading import Checkpoint
+from utils.contracts import Message, Prepared, Sizes, UserFunctionError
+from utils.coordinates import seen_wh, thumbnail_wh
 from utils.functions.calling import as_user_error
+from utils.images import content_digest, encode, opened, read_header, shrink
 
+_PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
 _SHAPE = "expected input_ids of shape (1, n)"
 
 
-def wrong_return(stage: str, value: Any, expected: str) -> UserFunctionError:
+# ---- pictures -----------------------------------------------------------------------------------
+
+
+def local_file(value: str) -> Path | None:
+    """The file that an image message names; None for a URL or image data in the message."""
+    if value.startswith(("http://", "https://", "data:")):
+        return None
+    return Path(value.removeprefix("file://"))
+
+
+class ShrunkPictures:
+    """Replaces the pictures of messages by copies that fit a square; usable from many threads.
+
+    The copies are files, because preprocess functions take paths; PNG, so that nothing else about
+    the pixels changes. They are made once per picture and go with `close`.
+
+    Args:
+        img_size: side of the square in pixels; -1 or 0 leaves everything as it is.
+    """
+
+    def __init__(self, img_size: int) -> None:
+        self._img_size = img_size
+        self._lock = threading.Lock()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def apply(self, messages: list[Message]) -> None:
+        """Changes the image values of `messages` in place.
+
+        Raises:
+            OSError: a picture cannot be read.
+        """
+        for message in messages if self._img_size > 0 else ():
+            if message["type"] == "image" and (file := local_file(message["value"])) is not None:
+                message["value"] = str(self._shrunk(file))
+
+    def _shrunk(self, file: Path) -> Path:
+        if thumbnail_wh(wh := read_header(file).wh, self._img_size) == wh:
+            return file
+        with self._lock:
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="mmbench_gui_")
+            folder = Path(self._folder.name)
+        target = folder / f"{content_digest(file)}_{self._img_size}.png"
+        if not target.exists():
+            with opened(file) as picture:
+                smaller = shrink(picture, self._img_size)
+            if smaller.mode not in _PNG_MODES:
+                smaller = smaller.convert("RGB")
+            part = target.with_suffix(f".{threading.get_ident()}.part")
+            part.write_bytes(encode(smaller, "PNG"))
+            os.replace(part, target)  # noqa: PTH105 - atomic for a second thread
+        return target
+
+    def close(self) -> None:
+        """Deletes the copies."""
+        with self._lock:
+            if self._folder is not None:
+                self._folder.cleanup()
+                self._folder = None
+
+
+# ---- one request --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Inputs of one request, ready for the model.
+
+    Attributes:
+        prepared: the request.
+        inputs: arguments of the generate method; tensors with batch size 1.
+        input_length: prompt tokens, 0 where the inputs have no `input_ids`.
+        sizes: of the first picture, now with the grid that the model works on.
+        nbytes: memory of the inputs.
+    """
+
+    prepared: Prepared
+    inputs: Mapping[str, Any]
+    input_length: int
+    sizes: Sizes
+    nbytes: int
+
+
+def wrong_return(stage: str, problem: str) -> UserFunctionError:
     """The failure of a sample whose user function returned something of another kind."""
-    return _type_error(stage, f"it returned {type(value).__name__}; expected {expected}")
-
-
-def _type_error(stage: str, problem: str) -> UserFunctionError:
     summary = f"TypeError: {problem}"
     return UserFunctionError(stage, summary, summary)
 
 
-def encoded_of(returned: Any, prepared: Prepared, loaded: Loaded) -> Encoded:
-    """Checks what a preprocess function returned, and puts its tensors onto the model's device.
+def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Encoded:
+    """Checks what a preprocess function returned.
 
     Raises:
         UserFunctionError: it is nothing that a generate method takes, or handling it raised
             something; that is its cause then.
     """
     try:
-        return _encoded(returned, prepared, loaded)
+        return _encoded(returned, prepared, checkpoint)
     except UserFunctionError:
         raise
     except Exception as error:  # objects of the user's may raise anything wherever one looks
         raise as_user_error("preprocess", error) from error
 
 
-def _encoded(returned: Any, prepared: Prepared, loaded: Loaded) -> Encoded:
+def _encoded(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Encoded:
     if not isinstance(returned, Mapping):
-        raise wrong_return("preprocess", returned, "a dict or BatchFeature of model inputs")
-    ids = returned.get("input_ids")
+        kind = type(returned).__name__
+        raise wrong_return(
+            "preprocess", f"it returned {kind}; expected a dict or BatchFeature of model inputs"
+        )
+    inputs, sizes = dict(returned), prepared.sizes
+    ids, grid = inputs.get("input_ids"), inputs.get("image_grid_thw")
     length = 0 if ids is None else _prompt_tokens(ids)
-    on_device = {
-        # A user's function may leave them on the CPU; strings, None and lists pass untouched.
-        key: value.to(loaded.model.device) if hasattr(value, "to") else value
-        for key, value in returned.items()
-    }
-    sizes, grid = prepared.sizes, returned.get("image_grid_thw")
-    if grid is not None and len(grid) and loaded.patch_size:
-        sizes = replace(sizes, seen_wh=seen_wh(grid, loaded.patch_size))
-    encoded = Encoded(prepared, on_device, length, sizes)
-    _ = encoded.nbytes  # asked of every input that waits; an odd object had better raise here
-    return encoded
+    if grid is not None and len(grid) and checkpoint.patch_size:
+        sizes = replace(sizes, seen_wh=seen_wh(grid, checkpoint.patch_size))
+        takes_kinds = "mm_token_type_ids" in getattr(checkpoint.processor, "model_input_names", ())
+        if ids is not None and takes_kinds and "mm_token_type_ids" not in inputs:
+            # Without it transformers places image tokens like words, silently, and points are off.
+            kinds = checkpoint.processor.create_mm_token_type_ids(ids.tolist())
+            inputs["mm_token_type_ids"] = ids.new_tensor(kinds)
+    nbytes = sum(int(getattr(value, "nbytes", 0)) for value in inputs.values())
+    return Encoded(prepared, inputs, length, sizes, nbytes)
 
 
 def _prompt_tokens(ids: Any) -> int:
     import torch
 
     if not isinstance(ids, torch.Tensor):
-        raise _type_error(
+        raise wrong_return(
             "preprocess",
             f'input_ids is a {type(ids).__name__}, no tensor; {_SHAPE}: return_tensors="pt" gives '
             "that",
         )
     if ids.ndim != 2 or len(ids) != 1 or not ids.shape[1]:
-        raise _type_error("preprocess", f"{_SHAPE} with n > 0, not {tuple(ids.shape)}")
+        raise wrong_return("preprocess", f"{_SHAPE} with n > 0, not {tuple(ids.shape)}")
     return int(ids.shape[1])
+
+
+# ---- batches ------------------------------------------------------------------------------------
+
+
+def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any]:
+    """Puts inputs of batch size 1 together.
+
+    Token ids, and every tensor of shape (1, tokens) beside them, are padded on the left; other
+    tensors (pictures as flat rows of patches, their grids) are joined along their first dimension,
+    in order; everything else must be equal in all requests.
+
+    Args:
+        requests: arguments of the generate method, each with `input_ids` of shape (1, tokens).
+        pad_id: token to pad with; masked out, so its value decides about nothing.
+
+    Raises:
+        CannotCollate: an input that fits none of these forms; the message names it.
+    """
+    import torch
+
+    names = set(requests[0])
+    if odd := sorted(set().union(*(names ^ set(inputs) for inputs in requests))):
+        raise CannotCollate(
+            f"inputs {', '.join(odd)} are there for some samples and not for others"
+        )
+    if not isinstance(requests[0].get("input_ids"), torch.Tensor):
+        raise CannotCollate("inputs without a tensor input_ids cannot be put into a batch")
+    # What is padded must be told from what is not.
+    whole = [{"attention_mask": torch.ones_like(each["input_ids"]), **each} for each in requests]
+    lengths = [int(each["input_ids"].shape[1]) for each in whole]
+    return {
+        name: _joined(name, [each[name] for each in whole], lengths, pad_id) for name in whole[0]
+    }
+
+
+def _joined(name: str, values: list[Any], lengths: list[int], pad_id: int) -> Any:
+    import torch
+
+    first = values[0]
+    if not all(isinstance(value, torch.Tensor) for value in values):
+        if all(type(value) is type(first) and _is_equal(value, first) for value in values[1:]):
+            return first
+        kind = type(first).__name__
+        raise CannotCollate(f"input {name} ({kind}) differs between samples, or cannot be compared")
+    shapes = [tuple(value.shape) for value in values]
+    if shapes == [(1, length) for length in lengths]:
+        fill, longest = pad_id if name == "input_ids" else 0, max(lengths)
+        pad = torch.nn.functional.pad
+        return torch.cat([pad(v, (longest - v.shape[1], 0), value=fill) for v in values])
+    if shapes[0] and len({(v.shape[1:], v.dtype, v.layout) for v in values}) == 1:
+        return torch.cat(values)
+    listed = ", ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
+    raise CannotCollate(f"input {name} has shapes or types that do not go together: {listed}")
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # noqa: BLE001 - arrays, and lists of tensors, have no one answer
+        return False
+
+
+# ---- outputs ------------------------------------------------------------------------------------
+
+
+def starts_with(ids: Any, prompt: Any) -> bool:
+    """Whether outputs begin with the prompt; some generate methods leave it out."""
+    if prompt is None or ids.shape[1] < prompt.shape[1]:
+        return False
+    return bool((ids[:, : prompt.shape[1]] == prompt.to(ids.device)).all())
+
+
+def rows_of(
+    ids: Any, prompt: Any, lengths: Sequence[int], ends: frozenset[int], pad_id: int
+) -> Iterator[Any]:
+    """What generate returned for a batch, as it would have returned it for each request.
+
+    Args:
+        ids: shape (batch, tokens).
+        prompt: the padded prompts, shape (batch, longest prompt).
+        lengths: of the prompts without padding.
+        ends: tokens that end a reply; what follows the first one is filling.
+        pad_id: what generate methods fill up with.
+
+    Yields:
+        One tensor of shape (1, tokens) for each request.
+
+    Raises:
+        CannotCollate: `ids` is no such tensor.
+    """
+    if getattr(ids, "ndim", 0) != 2 or len(ids) != len(lengths):
+        raise CannotCollate(
+            f"the generate method returned {type(ids).__name__} for a batch, which cannot be "
+            "handed back sample by sample"
+        )
+    longest = prompt.shape[1] if starts_with(ids, prompt) else 0
+    for number, length in enumerate(lengths):
+        completion = ids[number, longest:].tolist()
+        used = next((n for n, token in enumerate(completion, 1) if token in ends), None)
+        if used is None:  # a stop string ended it, or the limit did
+            used = len(completion)
+            while used and completion[used - 1] == pad_id:
+                used -= 1
+        yield ids[number : number + 1, longest - length if longest else 0 : longest + used]
+
+
+def completion_end(completion: Sequence[int], ends: frozenset[int], limit: Any) -> tuple[int, str]:
+    """(tokens up to and with the first end token, finish reason) of a completion.
+
+    Args:
+        completion: token ids after the prompt, padding included.
+        ends: tokens that end a reply.
+        limit: of new tokens, or None.
+    """
+    for position, token in enumerate(completion, 1):
+        if token in ends:
+            return position, "stop"
+    is_short = isinstance(limit, int) and len(completion) < limit  # a stop string, a criterion
+    return len(completion), "stop" if is_short else "length"

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from models.wrappers.local.checkpoint import cuda_present, cuda_wanted, hub_commit, is_hub_id
-from models.wrappers.local.pictures import pixel_limits, resizes_by_area
-from models.wrappers.local.settings import SPREADING, ranks_here
+from models.wrappers.local.checkpoint import is_hub_id
+from models.wrappers.local.defaults import pixel_limits, resizes_by_area
+from models.wrappers.local.settings import cuda_present, device_kinds, ranks_here
 from utils.errors import UserError
 from utils.images import at_home
 
+# Of a checkpoint's own code, in the order in which they can answer questions about images.
+_AUTO_CLASSES = ("AutoModelForImageTextToText", "AutoModelForCausalLM", "AutoModel")
+
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class Checkpoint:
     """A checkpoint in memory.
 
     Attributes:
@@ -25,32 +27,40 @@ class Loaded:
         processor: its processor; pads on the left.
         patch_size: side of a vision patch in pixels; None where the model has no such thing.
         end_ids: token ids that end a reply.
-        attention: what is really used: "sdpa", "flash_attention_2", ...
         generation: settings of its own that its generate method works with.
+        devices: all that hold a part of it, CUDA's first; inputs go to the first one.
+        runs_with: "device" ("cuda:1 (NVIDIA H100 80GB HBM3)"), "dtype" and "attention".
     """
 
     model: Any
     processor: Any
-    patch_size: int | None
-    end_ids: frozenset[int]
-    attention: str
-    generation: Mapping[str, Any]
+    patch_size: int | None = None
+    end_ids: frozenset[int] = frozenset()
+    generation: Mapping[str, Any] = field(default_factory=dict)
+    devices: tuple[str, ...] = ("cpu",)
+    runs_with: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def tokenizer(self) -> Any:
+        """The processor's, or the processor where it is one."""
+        return getattr(self.processor, "tokenizer", self.processor)
 
 
 def load(
     model_path: str,
     *,
-    dtype: str | None,
-    attn_implementation: str | None,
-    device_map: Any,
-    limits: Mapping[str, int],
-) -> Loaded:
+    dtype: str | None = None,
+    attn_implementation: str | None = None,
+    device_map: Any = None,
+    limits: Mapping[str, int] | None = None,
+    trust_remote_code: bool = False,
+) -> Checkpoint:
     """Loads a checkpoint as its config names it, on what this machine has.
 
     Without settings: the first CUDA device if there is one (under torchrun the one with the number
-    of the local rank), else the CPU; the checkpoint's dtype
-    on CUDA, float32 on the CPU (half precision is slow there and no model was published with it);
-    flash attention only on CUDA, in half precision, where the package is installed.
+    of the local rank), else the CPU; the checkpoint's dtype on CUDA, float32 on the CPU (half
+    precision is slow there and no model was published with it); flash attention only on CUDA, in
+    half precision, where the package is installed.
 
     Args:
         model_path: a folder, or an `org/name` of the hub.
@@ -59,6 +69,7 @@ def load(
         device_map: as transformers takes it, or None.
         limits: `min_pixels` and `max_pixels` as far as they are configured; the processor gets
             them, so that preprocess functions that know nothing of them obey them too.
+        trust_remote_code: whether code that comes with the checkpoint may run.
 
     Raises:
         UserError: the checkpoint cannot be loaded, with the library's reason; or weights are
@@ -68,34 +79,41 @@ def load(
     import transformers
 
     on_cuda = _is_for_cuda(torch, device_map)
-    source = model_path
-    options: dict[str, Any] = {"trust_remote_code": False}
-    if is_hub_id(model_path):
-        options["revision"] = hub_commit(model_path)
-    else:
-        source = str(at_home(model_path))
+    if on_cuda and device_map in (None, "cuda"):
+        device_map = _device_of_this_rank(torch)
+    source = model_path if is_hub_id(model_path) else str(at_home(model_path))
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    precision = dtype or ("auto" if on_cuda else "float32")
     try:
         config = transformers.AutoConfig.from_pretrained(source, **options)
         processor = transformers.AutoProcessor.from_pretrained(source, **options)
-        torch_dtype = dtype or ("auto" if on_cuda else "float32")
-        model_class = _model_class(transformers, config)
-        attention = _attention(attn_implementation, model_class, config, torch_dtype, on_cuda)
-        placement = device_map
-        if placement is None and on_cuda:
-            placement = device_of_this_rank(torch)
+        model_class = _model_class(transformers, config, trust_remote_code)
+        can_flash = on_cuda and _has_half_precision(config, precision)
+        if attn_implementation is None and can_flash and _flash_is_there(torch, model_class):
+            attn_implementation = "flash_attention_2"
         model, report = model_class.from_pretrained(
             source,
-            dtype=torch_dtype if torch_dtype == "auto" else getattr(torch, torch_dtype),
-            attn_implementation=attention,
-            device_map=placement,
+            dtype=precision,
+            attn_implementation=attn_implementation,
+            device_map=device_map,
             output_loading_info=True,
             **options,
         )
-        model = model.eval()
     except Exception as error:
-        raise _not_loadable(model_path, error) from error
-    if problem := _made_up_weights(report):
-        raise UserError(f"{model_path}: {problem}")
+        reason = f"{type(error).__name__}: {error}"
+        raise UserError(f"{model_path}: the checkpoint cannot be loaded: {reason}") from error
+    attention = str(getattr(model.config, "_attn_implementation", None) or attn_implementation)
+    if "flash" in attention and not can_flash:
+        raise UserError(
+            f"{model_path}: attn_implementation {attention!r} needs a CUDA device and half "
+            f"precision, and the model would run on {model.device} in {model.dtype}; leave it out"
+        )
+    _refuse_made_up_weights(model_path, model, sorted(report["missing_keys"]))
+    if on_cuda and attention == "sdpa" and _has_windows(config):
+        print(
+            "note: without flash attention this model's vision tower calls attention once for each "
+            "window of an image, thousands of times; with flash-attn installed images are faster"
+        )
     tokenizer = getattr(processor, "tokenizer", processor)
     # Right padding ruins batches: the reply would follow the padding.
     tokenizer.padding_side = "left"
@@ -108,171 +126,105 @@ def load(
         least, most = pixel_limits(image_processor, limits)
         image_processor.size = {"shortest_edge": least, "longest_edge": most}
     patch_size = getattr(image_processor, "patch_size", None)
-    return Loaded(
-        model=model,
-        processor=processor,
-        patch_size=patch_size if isinstance(patch_size, int) else None,
-        end_ids=frozenset(_end_ids(model, tokenizer)),
-        attention=str(getattr(model.config, "_attn_implementation", attention)),
-        generation=_own_settings(model),
-    )
-
-
-def _not_loadable(model_path: str | Path, error: Exception) -> UserError:
-    return UserError(
-        f"{model_path}: the checkpoint cannot be loaded: {type(error).__name__}: {error}"
-    )
-
-
-def _made_up_weights(report: Mapping[str, Any]) -> str:
-    """What to say where the library filled weights with random numbers; nothing if it did not.
-
-    Weights that are tied to others, and those that an architecture can do without, are not in the
-    report.
-    """
-    missing = sorted(report["missing_keys"])
-    mismatched = sorted(name for name, *_ in report["mismatched_keys"])
-    told = [
-        f"{len(names)} weights of the checkpoint {what} ({_first(names)})"
-        for names, what in ((missing, "are missing"), (mismatched, "have another shape"))
-        if names
-    ]
-    return f"{' and '.join(told)}; is it complete?" if told else ""
-
-
-def _first(names: Sequence[str], limit: int = 3) -> str:
-    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
-
-
-def _own_settings(model: Any) -> dict[str, Any]:
     held = getattr(model, "generation_config", None)
-    settings = held.to_dict() if held is not None else {}
-    return {key: value for key, value in settings.items() if value is not None}
+    own = {k: v for k, v in (held.to_dict() if held else {}).items() if v is not None}
+    ends = own.get("eos_token_id", getattr(tokenizer, "eos_token_id", None))
+    devices = _devices_of(model)
+    named = (f"{d} ({torch.cuda.get_device_name(d)})" if "cuda" in d else d for d in devices)
+    precision = str(model.dtype).removeprefix("torch.")
+    return Checkpoint(
+        model.eval(),
+        processor,
+        patch_size if isinstance(patch_size, int) else None,
+        frozenset([ends] if isinstance(ends, int) else ends or ()),
+        own,
+        devices,
+        {"device": ", ".join(named), "dtype": precision, "attention": attention},
+    )
+
+
+def _devices_of(model: Any) -> tuple[str, ...]:
+    parts = (getattr(model, "hf_device_map", None) or {}).values()
+    names = {f"cuda:{part}" if isinstance(part, int) else str(part) for part in parts}
+    names = names if len(names) > 1 else {str(model.device)}
+    return tuple(sorted(names, key=lambda name: (not name.startswith("cuda"), name)))
 
 
 def _is_for_cuda(torch: Any, device_map: Any) -> bool:
     """Whether the model goes to a CUDA device.
 
     Raises:
-        UserError: there is one that torch cannot use, or several ranks would share the same ones
-            for no reason; the config says otherwise, or a slow rank would hold up the others.
+        UserError: there is one that torch cannot use; a slow CPU is not what is meant then.
     """
-    if _is_elsewhere(device_map):
+    if not device_kinds(device_map) & {"cuda", ""}:
         return False
-    ranks = ranks_here()
     if torch.cuda.is_available():
-        fixed = device_map is not None and device_map != "cuda" and cuda_wanted(device_map)
-        if fixed and ranks > 1 and torch.cuda.device_count() > 1:
-            raise UserError(
-                f"device_map {device_map!r} puts all {ranks} copies that torchrun starts onto the "
-                "same devices; leave device_map out, then each takes one of its own"
-            )
         return True
-    if not cuda_present():
-        return False
-    why = (
-        "this machine has a CUDA device that torch cannot use: the driver is too old for this "
-        "torch, or this torch was built without CUDA"
-    )
-    if cuda_wanted(device_map) or ranks > 1:
-        raise UserError(f'{why}; mend that, or set device_map to "cpu"')
-    print(f"warning: {why}. The model runs on the CPU", file=sys.stderr)
+    if cuda_present():
+        raise UserError(
+            "this machine has a CUDA device that torch cannot use: the driver is too old for this "
+            "torch, or this torch was built without CUDA; fix that, or set device_map to "
+            '"cpu"'
+        )
     return False
 
 
-def _is_elsewhere(device_map: Any) -> bool:
-    """Whether all of the model is put onto something that is not CUDA, "cpu" or "xpu:0"."""
-    devices = device_map.values() if isinstance(device_map, Mapping) else [device_map]
-    return all(
-        isinstance(each, str) and each not in SPREADING and not cuda_wanted(each)
-        for each in devices
-    )
-
-
-def device_of_this_rank(torch: Any) -> str:
+def _device_of_this_rank(torch: Any) -> str:
     """The CUDA device of this process: under torchrun each has one of its own.
 
     It becomes the current one too, because users' functions say `.to("cuda")`.
     """
-    local_rank, devices = int(os.environ.get("LOCAL_RANK") or 0), torch.cuda.device_count()
-    if 1 < devices < ranks_here():  # with one each rank may have been shown its own
+    ranks, devices = ranks_here(), torch.cuda.device_count()
+    if 1 < devices < ranks:  # with one, each rank may have been shown its own
         print(
-            f"warning: {ranks_here()} ranks share {devices} CUDA devices, so some hold more than "
-            "one copy",
+            f"warning: {ranks} ranks share {devices} CUDA devices, so some hold more than one copy",
             file=sys.stderr,
         )
-    device = f"cuda:{local_rank % devices}"
+    device = f"cuda:{int(os.environ.get('LOCAL_RANK') or 0) % devices}"
     torch.cuda.set_device(device)
     return device
 
 
-def placement_of(loaded: Loaded) -> str:
-    """Where and how a model runs: "cuda:1 (NVIDIA H100 80GB HBM3), bfloat16, sdpa"."""
-    import torch
+def _model_class(transformers: Any, config: Any, trust_remote_code: bool) -> Any:
+    own = (getattr(config, "auto_map", None) or {}) if trust_remote_code else {}
+    names = [name for name in _AUTO_CLASSES if name in own]
+    names += getattr(config, "architectures", None) or []
+    found = getattr(transformers, names[0], None) if names else None
+    return found or transformers.AutoModelForImageTextToText
 
-    spread = getattr(loaded.model, "hf_device_map", None) or {}
-    names = {f"cuda:{each}" if isinstance(each, int) else str(each) for each in spread.values()}
-    devices = sorted(names) or [str(loaded.model.device)]
-    if len(devices) == 1 and loaded.model.device.type == "cuda":
-        devices = [f"{loaded.model.device} ({torch.cuda.get_device_name(loaded.model.device)})"]
-    return f"{', '.join(devices)}, {str(loaded.model.dtype).removeprefix('torch.')}, " + (
-        loaded.attention
+
+def _has_half_precision(config: Any, precision: str) -> bool:
+    if precision == "auto":  # newer checkpoints name it for the text part alone
+        parts = (config, getattr(config, "text_config", None))
+        stored = [each for part in parts if (each := getattr(part, "dtype", None)) is not None]
+        precision = str(stored[0]).removeprefix("torch.") if stored else "unknown"
+    return precision in ("float16", "bfloat16")
+
+
+def _flash_is_there(torch: Any, model_class: Any) -> bool:
+    from transformers.utils import is_flash_attn_2_available
+
+    return (
+        getattr(model_class, "_supports_flash_attn", False) is True
+        and is_flash_attn_2_available()
+        and torch.cuda.get_device_capability()[0] >= 8  # Ampere
     )
 
 
-def class_of(folder: Path) -> tuple[Any, type | None]:
-    """The configuration and class of a checkpoint, without its weights.
+def _has_windows(config: Any) -> bool:
+    return bool(getattr(getattr(config, "vision_config", None), "window_size", None))
 
-    Returns:
-        The class is None where the library finds it only as it loads the checkpoint.
 
-    Raises:
-        UserError: the library does not understand the configuration.
+def _refuse_made_up_weights(model_path: str, model: Any, missing: list[str]) -> None:
+    """Stops where the library filled weights with random numbers.
+
+    Weights that are tied to others, and those that an architecture can do without, are not among
+    the missing. Quantised layers list biases that no checkpoint has; they are zero, as they should.
     """
-    import transformers
-
-    try:
-        config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    except Exception as error:
-        raise _not_loadable(folder, error) from error
-    found = _model_class(transformers, config)
-    return config, None if found is transformers.AutoModelForImageTextToText else found
-
-
-def _model_class(transformers: Any, config: Any) -> Any:
-    names = getattr(config, "architectures", None) or [""]
-    return getattr(transformers, names[0], None) or transformers.AutoModelForImageTextToText
-
-
-def _attention(
-    wanted: str | None, model_class: Any, config: Any, dtype: str, on_cuda: bool
-) -> str | None:
-    """What to ask transformers for; None leaves it to choose (sdpa wherever a model has it)."""
-    from transformers.utils import is_flash_attn_2_available
-
-    if wanted and wanted != "flash_attention_2":
-        return wanted
-    flash_works = on_cuda and is_flash_attn_2_available()
-    if wanted:
-        if flash_works:
-            return wanted
-        print(
-            "warning: attn_implementation flash_attention_2 is not usable here "
-            f"({'flash-attn is not installed' if on_cuda else 'no CUDA device'}); sdpa is used",
-            file=sys.stderr,
-        )
-        return "sdpa"
-    stored = str(getattr(config, "dtype", None)) if dtype == "auto" else dtype
-    is_half = stored.removeprefix("torch.") in ("float16", "bfloat16")
-    supported = getattr(model_class, "_supports_flash_attn", False) is True
-    return "flash_attention_2" if flash_works and is_half and supported else None
-
-
-def _end_ids(model: Any, tokenizer: Any) -> Iterator[int]:
-    """What `generate` stops at; the tokenizer's where the checkpoint's settings name none."""
-    generation_config = getattr(model, "generation_config", None)
-    for holder in (generation_config, tokenizer):
-        ids = getattr(holder, "eos_token_id", None)
-        if ids is not None:
-            yield from [ids] if isinstance(ids, int) else list(ids)
-            return
+    if not missing:
+        return
+    named = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+    problem = f"{model_path}: {len(missing)} weights of the checkpoint are missing ({named})"
+    if getattr(model, "hf_quantizer", None) is None:
+        raise UserError(f"{problem}; is it complete?")
+    print(f"warning: {problem}; with quantised layers that may be as it should", file=sys.stderr)

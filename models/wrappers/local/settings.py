@@ -1,49 +1,141 @@
-"""Settings of a local model that cannot work, found before anything is loaded."""
+"""Settings of a local model: what cannot work, what will be used. Nothing here imports torch."""
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import ctypes
+import importlib.util
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from models.wrappers.local.checkpoint import cuda_present, cuda_wanted
-from models.wrappers.local.generate_arguments import (
-    LIBRARY_LIMIT,
-    argument_problems,
-    counts_the_prompt,
-)
 from utils.contracts import DTYPES
+from utils.errors import nearest
 
 SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
+LIBRARY_LIMIT = 20
+"""New tokens where neither the config nor the checkpoint sets a limit (transformers 5)."""
+
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 _PENALTIES = ("repetition_penalty", "no_repeat_ngram_size", "encoder_repetition_penalty")
+_FLOATS = ("temperature", "repetition_penalty", "encoder_repetition_penalty", "length_penalty")
+_CLOSE = 0.85  # an unknown name less like a known one is the model's own
+
+GENERATION_SETTINGS = frozenset({
+    "max_new_tokens", "max_length", "min_new_tokens", "min_length", "max_time", "stop_strings",
+    "do_sample", "temperature", "top_k", "top_p", "top_h", "min_p", "typical_p", "epsilon_cutoff",
+    "eta_cutoff", "repetition_penalty", "encoder_repetition_penalty", "length_penalty",
+    "diversity_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids",
+    "num_beams", "num_beam_groups", "num_return_sequences", "early_stopping", "guidance_scale",
+    "suppress_tokens", "begin_suppress_tokens", "eos_token_id", "pad_token_id", "bos_token_id",
+    "forced_bos_token_id", "forced_eos_token_id", "decoder_start_token_id", "use_cache",
+    "cache_implementation", "cache_config", "compile_config", "disable_compile",
+    "output_attentions", "output_hidden_states", "output_logits", "output_scores",
+    "return_dict_in_generate", "renormalize_logits", "remove_invalid_values",
+    "assistant_early_exit", "num_assistant_tokens",
+})  # fmt: skip
+"""What people set; the library knows more, and refuses what nobody knows."""
+
+_NOT_FROM_A_CONFIG = {
+    **dict.fromkeys(
+        ("input_ids", "inputs_embeds", "attention_mask", "pixel_values", "image_grid_thw"),
+        "the inputs come from the preprocess function; leave it out",
+    ),
+    **dict.fromkeys(
+        ("logits_processor", "stopping_criteria", "assistant_model", "streamer", "tokenizer"),
+        "an object of Python, which a config cannot hold; leave it out",
+    ),
+    "generation_config": "write its settings into generate_cfg themselves",
+    "seed": "generate has no seed; leave it out",
+}
 
 
-def placement_problems(device_map: Any, dtype: str | None, batch_size: Any) -> list[str]:
-    """Problems of where and how the model runs, one line each."""
-    found = []
-    if cuda_wanted(device_map) and not cuda_present():
-        found.append(
-            f"device_map {device_map!r} asks for CUDA, and this machine has no usable CUDA device; "
-            "leave device_map out to run on what is there"
-        )
-    copies = ranks_here()
-    if isinstance(device_map, str) and device_map in SPREADING and copies > 1:
-        found.append(
-            f"device_map {device_map!r} spreads the model over all GPUs, and torchrun starts "
-            f"{copies} copies of it; leave device_map out, or start without torchrun"
-        )
-    if dtype and dtype not in DTYPES:
-        found.append(f"dtype {dtype!r} is unknown; known: {', '.join(DTYPES)}")
-    if batch_size != "auto" and not (isinstance(batch_size, int) and batch_size >= 1):
-        found.append(f'batch_size {batch_size!r} is neither a number from 1 nor "auto"')
-    return found
+# ---- where and how it runs ----------------------------------------------------------------------
+
+
+def cuda_present() -> bool:
+    """Whether the CUDA driver finds a device; asks the driver itself, so torch is not needed."""
+    for library in ("libcuda.so.1", "nvcuda.dll"):
+        with contextlib.suppress(OSError):
+            driver, count = ctypes.CDLL(library), ctypes.c_int(0)
+            found = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+            return found and count.value > 0
+    return False
 
 
 def ranks_here() -> int:
     """How many processes torchrun has started on this machine."""
     count = os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("WORLD_SIZE", "1")
     return int(count) if count.isdigit() else 1
+
+
+def device_kinds(device_map: Any) -> set[str]:
+    """Kinds of devices that a `device_map` names, "cuda" or "cpu"; "" where the choice is open."""
+    devices = device_map.values() if isinstance(device_map, Mapping) else [device_map]
+    return {
+        "cuda" if isinstance(device, int)
+        else "" if device is None or device in SPREADING
+        else str(device).partition(":")[0]
+        for device in devices
+    }  # fmt: skip
+
+
+def expected_placement(
+    device_map: Any, dtype: str | None, attn_implementation: str | None
+) -> dict[str, str]:
+    """Kind of device, dtype and attention that a model will run with on this machine.
+
+    They change answers, so they belong to the fingerprint, which is made before anything is loaded.
+    "auto" is the checkpoint's own dtype.
+    """
+    kinds = device_kinds(device_map)
+    on_cuda = "cuda" in kinds or ("" in kinds and cuda_present())
+    precision = dtype or ("auto" if on_cuda else "float32")
+    has_flash = importlib.util.find_spec("flash_attn") is not None
+    chosen = "flash_attention_2" if on_cuda and has_flash and precision != "float32" else "sdpa"
+    return {
+        "device": "cuda" if on_cuda else min(kinds) or "cpu",
+        "dtype": precision,
+        "attention": attn_implementation or chosen,
+    }
+
+
+def placement_problems(
+    device_map: Any, dtype: str | None, attn_implementation: str | None, batch_size: Any
+) -> list[str]:
+    """Problems of where and how the model runs, one line each."""
+    found, ranks = [], ranks_here()
+    if "cuda" in device_kinds(device_map) and not cuda_present():
+        found.append(
+            f"device_map {device_map!r} asks for CUDA, and this machine has no usable CUDA device; "
+            "leave device_map out to run on what is there"
+        )
+    if ranks > 1 and device_map not in (None, "cuda", "cpu"):
+        found.append(
+            f"device_map {device_map!r} would put all {ranks} copies that torchrun starts onto the "
+            "same devices; leave device_map out, then each takes one of its own"
+        )
+    if dtype and dtype not in DTYPES:
+        found.append(f"dtype {dtype!r} is unknown; known: {', '.join(DTYPES)}")
+    placed = expected_placement(device_map, dtype, attn_implementation)
+    if "flash" in placed["attention"] and (placed["device"] != "cuda" or dtype == "float32"):
+        found.append(
+            f"attn_implementation {attn_implementation!r} needs a CUDA device and half precision, "
+            f"and the model would run on {placed['device']} in {placed['dtype']}; leave it out, or "
+            'set it to "sdpa"'
+        )
+    if batch_size != "auto" and not (isinstance(batch_size, int) and batch_size >= 1):
+        found.append(f'batch_size {batch_size!r} is neither a number from 1 nor "auto"')
+    return found
+
+
+# ---- pictures -----------------------------------------------------------------------------------
+
+
+def whole_pixels(value: Any) -> int:
+    """`img_size` as pixels, 0 for "as it is"; nonsense is for `problems` to report."""
+    return max(value, 0) if type(value) is int else 0
 
 
 def pixel_problems(kwargs: Mapping[str, Any], vision: Mapping[str, int]) -> list[str]:
@@ -62,78 +154,117 @@ def pixel_problems(kwargs: Mapping[str, Any], vision: Mapping[str, int]) -> list
     ]
 
 
+# ---- generation ---------------------------------------------------------------------------------
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+# The common ones, so that `--check` finds them without torch; the library checks the rest.
+_RULES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
+    (("max_new_tokens", "max_length", "num_beams"),
+     lambda v: _is_whole(v) and v >= 1, "a whole number from 1"),
+    (("min_new_tokens", "min_length", "top_k", "no_repeat_ngram_size"),
+     lambda v: _is_whole(v) and v >= 0, "a whole number from 0"),
+    (("top_p", "min_p"), lambda v: _is_number(v) and 0 <= v <= 1, "a number from 0 to 1"),
+    (("temperature",), lambda v: _is_number(v) and v >= 0, "a number from 0"),
+    (("repetition_penalty", "max_time"),
+     lambda v: _is_number(v) and v > 0, "a number greater than 0"),
+    (("do_sample",), lambda v: isinstance(v, bool), "true or false"),
+)  # fmt: skip
+
+
+def argument_problems(generate_cfg: Mapping[str, Any]) -> list[str]:
+    """Arguments that transformers' `generate` cannot take, one line each; null is a default."""
+    found = []
+    for name, value in generate_cfg.items():
+        place = f"generate_cfg.{name}"
+        if name in _NOT_FROM_A_CONFIG:
+            found.append(f"{place}: {_NOT_FROM_A_CONFIG[name]}")
+        elif name not in GENERATION_SETTINGS:
+            if meant := nearest(name, sorted(GENERATION_SETTINGS), _CLOSE):
+                found.append(f'{place}: generate has no such argument; did you mean "{meant}"?')
+        elif value is not None:
+            found += [
+                f"{place}: must be {expected}, not {value!r}"
+                for names, fits, expected in _RULES
+                if name in names and not fits(value)
+            ]
+    return found
+
+
 def generation_problems(
-    generate_cfg: Mapping[str, Any],
-    checkpoint_settings: Mapping[str, Any],
-    batch_size: int | str = 1,
+    generate_cfg: Mapping[str, Any], brought: Mapping[str, Any], batch_size: int | str = 1
 ) -> list[str]:
     """Problems of the arguments of transformers' `generate`, one line each.
 
     Args:
         generate_cfg: the config's arguments.
-        checkpoint_settings: what the checkpoint's generation_config.json brings along; sampling
-            often comes from there, so temperature 0 alone can be the contradiction.
+        brought: what the checkpoint's generation_config.json holds; sampling often comes from
+            there, so temperature 0 alone can be the contradiction.
         batch_size: how many requests go to the model at once.
     """
     found = argument_problems(generate_cfg)
-    used = {**checkpoint_settings, **generate_cfg}
-    temperature = used.get("temperature")
-    is_zero = isinstance(temperature, (int, float)) and temperature == 0
-    if used.get("do_sample") is True and is_zero:
-        source = "" if "do_sample" in generate_cfg else " (which the checkpoint brings along)"
+    used = {**brought, **generate_cfg}
+
+    def source(name: str) -> str:
+        return "" if name in generate_cfg else " (which the checkpoint brings along)"
+
+    if used.get("do_sample") is True and used.get("temperature") == 0:
         found.append(
-            f"generate_cfg: temperature {temperature} does not go with do_sample true{source}; "
+            f"generate_cfg: temperature 0 does not go with do_sample true{source('do_sample')}; "
             'for greedy decoding set "do_sample": false'
         )
     if used.get("max_time") is not None and batch_size != 1:
-        source = "" if "max_time" in generate_cfg else " (which the checkpoint brings along)"
         found.append(
-            f"generate_cfg: max_time {used['max_time']}{source} is the time of a whole batch, so "
-            "where a reply ends would hang on the others in it; set batch_size to 1, or max_time "
-            "to null"
+            f"generate_cfg: max_time {used['max_time']}{source('max_time')} is the time of a whole "
+            "batch, so where a reply ends would depend on the others in it; set batch_size to 1, "
+            "or max_time to null"
         )
     return found
 
 
 def generation_notes(
-    generate_cfg: Mapping[str, Any],
-    checkpoint_settings: Mapping[str, Any],
-    batch_size: int | str = 1,
+    generate_cfg: Mapping[str, Any], brought: Mapping[str, Any], batch_size: int | str = 1
 ) -> list[str]:
-    """What `generate` will really use, and which of it nobody asked for in the config.
+    """What `generate` will really use, and which of it nobody asked for in the config."""
+    used = {**brought, **generate_cfg}
+    samples, beams = bool(used.get("do_sample")), used.get("num_beams") or 1
 
-    Args:
-        generate_cfg: the config's arguments.
-        checkpoint_settings: what the checkpoint's generation_config.json brings along.
-        batch_size: how many requests go to the model at once.
-    """
-    used = {**checkpoint_settings, **generate_cfg}
-    samples = bool(used.get("do_sample"))
-    beams = used.get("num_beams")
-    is_search = isinstance(beams, int) and beams > 1
-    told = ["sampling" if samples else f"{beams} beams" if is_search else "greedy"]
-    shown = [*(_SAMPLING if samples else ()), *_PENALTIES]
-    for name in shown:
-        value = used.get(name)
-        if value is not None and not (name in _PENALTIES and value in (1, 1.0, 0)):
-            told.append(f"{name} {value}{_source(name, generate_cfg)}")
-    limit, warning = _limit(used, generate_cfg)
-    notes = [f"generation: {', '.join([*told, limit])}"]
+    def source(name: str) -> str:
+        return "" if generate_cfg.get(name) is not None else " (from the checkpoint)"
+
+    shown = ["sampling" if samples else f"{beams} beams" if beams != 1 else "greedy"]
+    chosen = [name for name in (_SAMPLING if samples else ()) if used.get(name) is not None]
+    penalties = [name for name in _PENALTIES if used.get(name) not in (None, 0, 1)]
+    shown += [f"{name} {used[name]}{source(name)}" for name in (*chosen, *penalties)]
+    new, whole = used.get("max_new_tokens"), used.get("max_length")
+    if new is not None:
+        limit = f"at most {new} new tokens{source('max_new_tokens')}"
+    elif whole is not None:
+        limit = f"at most {whole} tokens, prompt and image included{source('max_length')}"
+    else:
+        limit = f"at most {LIBRARY_LIMIT} new tokens (the library's own limit)"
+    notes = [f"generation: {', '.join([*shown, limit])}"]
     if samples and "do_sample" not in generate_cfg:
         notes.append(
             "warning: the checkpoint's generation_config turns sampling on, so two runs differ; "
             '"do_sample": false in generate_cfg makes it greedy'
         )
-    penalties = [name for name in _PENALTIES if name not in generate_cfg
-                 and checkpoint_settings.get(name) not in (None, 1, 1.0, 0)]  # fmt: skip
-    for name in penalties:
-        notes.append(
-            f"warning: the checkpoint's generation_config sets {name} "
-            f"{checkpoint_settings[name]}, which changes answers without sampling too; servers "
-            f"may not apply it. Set it in generate_cfg to say what is meant"
-        )
-    if warning:
-        notes.append(warning)
+    notes += [
+        f"warning: the checkpoint's generation_config sets {name} {brought[name]}, which changes "
+        "answers without sampling too; servers may not apply it. Set it in generate_cfg to say "
+        "what is meant"
+        for name in penalties
+        if name not in generate_cfg
+    ]
+    if new is None:
+        notes.append(f"warning: max_new_tokens is not set, so replies are cut: {limit}")
     if batch_size != 1 and (names := counts_the_prompt(used)):
         notes.append(
             f"warning: {' and '.join(names)} would count a batch's padding too, so only prompts of "
@@ -142,29 +273,29 @@ def generation_notes(
     return notes
 
 
-def _source(name: str, generate_cfg: Mapping[str, Any]) -> str:
-    return "" if generate_cfg.get(name) is not None else " (from the checkpoint)"
+def counts_the_prompt(used: Mapping[str, Any]) -> list[str]:
+    """Arguments whose effect depends on the prompt's length, padding included.
+
+    Where one is in force, only prompts of one length answer in a batch as they do alone.
+
+    Args:
+        used: the checkpoint's own settings under those of the config.
+    """
+    found = []
+    if used.get("max_new_tokens") is None and used.get("max_length") is not None:
+        found.append("max_length")
+    if used.get("min_new_tokens") is None and used.get("min_length"):
+        found.append("min_length")
+    if used.get("no_repeat_ngram_size"):  # repeated padding is a repeated n-gram
+        found.append("no_repeat_ngram_size")
+    if used.get("encoder_repetition_penalty") not in (None, 1):  # and raises what it is made of
+        found.append("encoder_repetition_penalty")
+    return found
 
 
-def _limit(used: Mapping[str, Any], generate_cfg: Mapping[str, Any]) -> tuple[str, str]:
-    """What ends a reply that does not end by itself; and a warning where nobody asked for it."""
-    if (new := used.get("max_new_tokens")) is not None:
-        return f"at most {new} new tokens{_source('max_new_tokens', generate_cfg)}", ""
-    if (whole := used.get("max_length")) is not None:
-        source = _source("max_length", generate_cfg)
-        return (
-            f"at most {whole} tokens, prompt and picture included{source}",
-            f"warning: max_new_tokens is not set, so max_length {whole}{source} cuts replies, the "
-            "shorter the longer their prompt is",
-        )
-    return (
-        f"at most {LIBRARY_LIMIT} new tokens (the library's own limit)",
-        "warning: without max_new_tokens in generate_cfg the library's own limit of "
-        f"{LIBRARY_LIMIT} new tokens cuts replies",
-    )
-
-
-def whole_pixels(value: Any) -> int:
-    """`img_size` as pixels, 0 for "as it is"; nonsense is for `problems` to report."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return max(value, 0) if is_whole else 0
+def with_floats(generate_cfg: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy in which 2 is 2.0 where transformers insists on a float, as JSON does not."""
+    return {
+        name: float(value) if name in _FLOATS and _is_whole(value) else copy.deepcopy(value)
+        for name, value in generate_cfg.items()
+    }

@@ -1,60 +1,48 @@
 """A transformers checkpoint in this process, as a model wrapper (`imp_type: "transformers"`).
 
     request    cheap: hashes what decides about the answer; imports neither torch nor transformers
-    encode     preprocess function: messages → tensors, beside the generation of others
-    generate   waits for a place in a batch: generate method, then the postprocess function
+    generate   preprocess function: messages → tensors, beside the generation of others; waits for
+               a place in a batch; generate method, then the postprocess function
 
-The checkpoint is loaded by the first `encode`: where all answers are stored, nothing is loaded.
+Where all answers are stored, nothing is loaded.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from models.wrappers.defaults import WrapperDefaults
 from models.wrappers.local import checkpoint
-from models.wrappers.local.batching import Batcher, OutOfMemory
-from models.wrappers.local.checks import (
-    check_default_preprocessing,
-    check_generation,
-    method_problems,
-)
-from models.wrappers.local.completions import Encoded, model_failure
+from models.wrappers.local.batches import Batcher, largest, most_ahead
 from models.wrappers.local.defaults import (
     DEFAULTS_VERSION,
     default_postprocess_function,
     default_preprocess_function,
-    model_inputs,
-    turns_of,
+    resizes_by_area,
 )
-from models.wrappers.local.devices import is_on_cuda, on_device_of, stop_if_lost
-from models.wrappers.local.generating import ReplyMaker
-from models.wrappers.local.grouping import largest, most_ahead
-from models.wrappers.local.inputs import encoded_of
-from models.wrappers.local.loading import Loaded, load
-from models.wrappers.local.memory import free_memory, is_out_of_memory
-from models.wrappers.local.pictures import ShrunkPictures, local_file
+from models.wrappers.local.generating import LoadedModel, free_memory
+from models.wrappers.local.inputs import Encoded, ShrunkPictures, local_file
+from models.wrappers.local.loading import Checkpoint, load
 from models.wrappers.local.settings import (
+    cuda_present,
+    expected_placement,
     generation_notes,
     generation_problems,
     pixel_problems,
     placement_problems,
     whole_pixels,
 )
-from utils.contracts import CallError, Generation, Message, Prepared, Sizes, UserFunctionError
+from utils.contracts import Generation, Message, Prepared, Sizes
 from utils.coordinates import PIXEL_LIMITS, thumbnail_wh
 from utils.errors import StopRun, UserError
-from utils.functions.calling import call_user_function, one_at_a_time, private_copy
+from utils.functions.calling import one_at_a_time, private_copy
 from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
 from utils.functions.prompting import shown
 from utils.images import content_digest, read_header
-
-__all__ = [
-    "Encoded", "LocalModelWrapper", "default_postprocess_function", "default_preprocess_function",
-    "model_inputs", "turns_of",
-]  # fmt: skip
 
 TRANSPORT_KEYS = frozenset({"timeout_s"})
 """Keys of `kwargs` that say how to reach a model, not what it answers."""
@@ -73,14 +61,13 @@ class LocalModelWrapper(WrapperDefaults):
         preprocess_function: `f(message, model, processor, **kwargs)`, or None for the default.
         postprocess_function: `f(outputs, model, processor, **kwargs)`, or None for the default.
         kwargs: the config's free block; user functions get it, with `dataset_name`.
-        device_map: as transformers takes it; None chooses. Where a model runs is no part of the
-            fingerprint.
-        dtype: "float32", "float16", "bfloat16", "auto" or None (chosen). Part of the fingerprint:
-            rounding changes answers. So is `attn_implementation`.
+        device_map: as transformers takes it; None chooses.
+        dtype: "float32", "float16", "bfloat16", "auto" or None (chosen).
         attn_implementation: "sdpa", "eager", "flash_attention_2" or None (chosen).
         batch_size: how many requests go to the model at once, or "auto"; no part of the
             fingerprint, because it is not meant to change an answer.
         model_identity: stands for the checkpoint's files in the fingerprint, if given.
+        trust_remote_code: whether code that comes with the checkpoint may run.
     """
 
     def __init__(
@@ -98,19 +85,16 @@ class LocalModelWrapper(WrapperDefaults):
         attn_implementation: str | None = None,
         batch_size: int | str = 1,
         model_identity: str | None = None,
+        trust_remote_code: bool = False,
     ) -> None:
-        self.name = name
-        self.model_path = model_path
-        self.generate_cfg = dict(generate_cfg or {})
+        self.name, self.model_path = name, model_path
+        self.generate_cfg, self.kwargs = dict(generate_cfg or {}), dict(kwargs or {})
         self.generate_function = generate_function or "generate"
-        self.kwargs = dict(kwargs or {})
         self.device_map = None if device_map == "" else device_map
-        self.dtype = dtype or None
-        self.attn_implementation = attn_implementation or None
-        self.batch_size = batch_size
-        self.model_identity = model_identity or None
-        self._user_preprocess = preprocess_function
-        self._user_postprocess = postprocess_function
+        self.dtype, self.attn_implementation = dtype or None, attn_implementation or None
+        self.batch_size, self.model_identity = batch_size, model_identity or None
+        self.trust_remote_code = trust_remote_code
+        self._user_preprocess, self._user_postprocess = preprocess_function, postprocess_function
         # Two locks: the postprocessing of one answer must not wait until the next picture is read.
         self._preprocess = one_at_a_time(
             preprocess_function or default_preprocess_function, threading.Lock()
@@ -118,32 +102,32 @@ class LocalModelWrapper(WrapperDefaults):
         self._postprocess = one_at_a_time(
             postprocess_function or default_postprocess_function, threading.Lock()
         )
-        self._load_lock = threading.Lock()
-        self._loaded: Loaded | None = None
+        self._lock = threading.Lock()
+        self._model: LoadedModel | None = None
         self._load_problems: list[str] = []
         self._batcher: Batcher[Encoded, Generation] | None = None
         self._settings_lock = threading.Lock()
+        self._deciding: dict[str, Any] = {}
         self._settings: dict[str, str] = {}
-        self._code: dict[str, Any] = {}
-        self._identity: Any = None
         self._img_size = whole_pixels(self.kwargs.get("img_size"))
-        self._shrunk_pictures = ShrunkPictures(self._img_size)
+        self._pictures = ShrunkPictures(self._img_size)
 
     # ---------------------------------------------------------------- before the run
 
     def problems(self) -> list[str]:
         """What stands in the way of running, one line each; loads nothing."""
+        path = self.model_path
         found = checkpoint.missing_packages()
-        found += checkpoint.checkpoint_problems(self.model_path)
-        found += checkpoint.preparation_problems(
-            self.model_path, by_default=self._user_preprocess is None
+        found += checkpoint.checkpoint_problems(path)
+        found += checkpoint.preparation_problems(path, by_default=self._user_preprocess is None)
+        found += placement_problems(
+            self.device_map, self.dtype, self.attn_implementation, self.batch_size
         )
-        found += placement_problems(self.device_map, self.dtype, self.batch_size)
-        found += pixel_problems(self.kwargs, checkpoint.vision_settings(self.model_path))
+        found += pixel_problems(self.kwargs, checkpoint.vision_settings(path))
         if self.generate_function == "generate":  # another method knows its arguments itself
-            brought = checkpoint.read_generation_config(self.model_path)
+            brought = checkpoint.read_generation_config(path)
             found += generation_problems(self.generate_cfg, brought, self.batch_size)
-        return found or method_problems(self.model_path, self.generate_function, self.generate_cfg)
+        return found or checkpoint.code_problems(path, is_trusted=self.trust_remote_code)
 
     def notes_before(self) -> list[str]:
         """What the generate method will use, the checkpoint's own settings included."""
@@ -155,39 +139,40 @@ class LocalModelWrapper(WrapperDefaults):
         notes = unlike + generation_notes(self.generate_cfg, brought, self.batch_size)
         if checkpoint.settings_folder(self.model_path) is None:
             notes.append(
-                f"{self.model_path} is not in the local cache: what its own settings change is said"
-                " once it is loaded"
+                f"{self.model_path} is not in the local cache: what its own settings change is"
+                " printed once it is loaded"
             )
         return notes
 
     def warm_up(self) -> None:
         """Loads the checkpoint."""
-        self._load()
+        self.model()
+
+    def runs_with(self) -> dict[str, str]:
+        """Device, dtype and attention of the loaded checkpoint; empty before it is loaded."""
+        return dict(self._model.checkpoint.runs_with) if self._model is not None else {}
 
     def request(
-        self,
-        messages: list[Message],
-        dataset: str,
-        *,
-        is_custom_prompt: bool = False,
+        self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:
-        """Messages → request with its fingerprint; reads picture headers and hashes, no pixels.
+        """Messages → request with its fingerprint; reads image headers and hashes, no pixels.
 
         Args:
             messages: of one sample; copied.
             is_custom_prompt: makes no difference here; wire formats of servers need it.
 
         Raises:
-            UserError: a picture or the checkpoint cannot be read.
+            UserError: an image or the checkpoint cannot be read.
         """
         pictures, sizes = [], Sizes()
-        for message in messages:
-            if message["type"] != "image":
-                continue
-            file = local_file(message["value"])
+        for value in (m["value"] for m in messages if m["type"] == "image"):
+            file = local_file(value)
             if file is None:
-                self._refuse_shrinking(message["value"])
-                pictures.append(message["value"])
+                if self._img_size > 0:
+                    raise UserError(
+                        f"kwargs.img_size {self._img_size} needs an image file, not {value[:80]!r}"
+                    )
+                pictures.append(value)
                 continue
             try:
                 pictures.append(content_digest(file))
@@ -195,67 +180,47 @@ class LocalModelWrapper(WrapperDefaults):
                     wh = read_header(file).wh
                     sizes = Sizes(file_wh=wh, sent_wh=thumbnail_wh(wh, self._img_size))
             except OSError as error:
-                raise UserError(f"{file}: the picture cannot be read: {error}") from error
+                raise UserError(f"{file}: the image cannot be read: {error}") from error
         # Without paths: a data root that moved costs nothing.
         texts = [{**m, "value": _PICTURE} if m["type"] == "image" else m for m in messages]
         parts = {
             "prompt": digest(texts),
             "picture": digest(pictures),
-            "settings": self._settings_digest(dataset),
+            "settings": self.settings_digest(dataset),
         }
         return Prepared(
             dataset, digest(parts), parts, private_copy(messages), sizes, shown(messages)
         )
 
-    def _refuse_shrinking(self, value: str) -> None:
-        if self._img_size > 0:
-            raise UserError(
-                f"kwargs.img_size {self._img_size} needs a picture file, not {value[:80]!r}"
-            )
-
-    def settings_digest(self) -> str:
+    def settings_digest(self, dataset: str = "") -> str:
         """Hash of checkpoint, settings and functions."""
-        return self._settings_digest("")
-
-    def _settings_digest(self, dataset: str) -> str:
         with self._settings_lock:
-            if not self._code:
-                # Once, before a function has run: it may count in a global.
-                self._code = {
+            if not self._deciding:  # once, before a function has run: it may count in a global
+                self._deciding = {
+                    "checkpoint": self.model_identity
+                    or checkpoint.checkpoint_identity(self.model_path),
+                    "kwargs": self._deciding_kwargs(),
+                    "generate_cfg": self.generate_cfg,
+                    "generate_function": self.generate_function,
+                    "trust_remote_code": self.trust_remote_code,
+                    # Rounding changes answers.
+                    **expected_placement(self.device_map, self.dtype, self.attn_implementation),
                     "preprocess": code_digest(self._user_preprocess),
                     "postprocess": code_digest(self._user_postprocess),
+                    "defaults": DEFAULTS_VERSION,
                 }
             if dataset not in self._settings:
-                if self._identity is None:
-                    self._identity = self.model_identity or checkpoint.checkpoint_identity(
-                        self.model_path
-                    )
-                self._settings[dataset] = digest(
-                    {
-                        "checkpoint": self._identity,
-                        "dataset": dataset,
-                        "kwargs": self._deciding_kwargs(),
-                        "generate_cfg": self.generate_cfg,
-                        "generate_function": self.generate_function,
-                        "dtype": self.dtype,
-                        "attn_implementation": self.attn_implementation,
-                        **self._code,
-                        "defaults": DEFAULTS_VERSION,
-                    }
-                )
+                self._settings[dataset] = digest({**self._deciding, "dataset": dataset})
             return self._settings[dataset]
 
     def _deciding_kwargs(self) -> dict[str, Any]:
         """The part of `kwargs` that can change an answer."""
         functions = [f for f in (self._user_preprocess, self._user_postprocess) if f is not None]
-        if not functions:
-            # all that the default functions read
+        kept = {k: v for k, v in self.kwargs.items() if k not in TRANSPORT_KEYS}
+        if not functions:  # all that the default functions read
             kept = {key: self.kwargs.get(key) for key in PIXEL_LIMITS}
-        else:
-            kept = {k: v for k, v in self.kwargs.items() if k not in TRANSPORT_KEYS}
-            # The program puts it into the messages, so it counts there; unless a function reads it.
-            if not any("system_prompt" in code_text(function) for function in functions):
-                kept.pop("system_prompt", None)
+        elif not any("system_prompt" in code_text(function) for function in functions):
+            kept.pop("system_prompt", None)  # the program puts it into the messages
         return {**kept, "img_size": self._img_size}
 
     # ---------------------------------------------------------------- asking
@@ -269,73 +234,19 @@ class LocalModelWrapper(WrapperDefaults):
             StopRun: no checkpoint, inputs that cannot be put into batches, or a lost device.
             Abandoned: the run stopped before its turn.
         """
-        batcher = self._batches()
-        return batcher.generate(batcher.prepare(lambda: self.encode(prepared)))
-
-    def encode(self, prepared: Prepared) -> Encoded:
-        """Runs the preprocess function; may be called from a thread beside `generate_encoded`.
-
-        Raises:
-            UserFunctionError: the preprocess function raised, or returned no inputs.
-            OutOfMemory: the device had no room for the inputs.
-            CallError: a picture that `img_size` shrinks can no longer be read.
-            StopRun: the checkpoint cannot be loaded, or the device can be used no more.
-        """
-        loaded = self._load()
-        messages = private_copy(prepared.payload)
-        try:
-            self._shrunk_pictures.apply(messages)
-        except OSError as error:  # it was readable when the request was made
-            raise CallError("model", f"picture: {error}") from error
-        try:
-            with on_device_of(loaded.model):
-                returned = call_user_function(
-                    "preprocess",
-                    self._preprocess,
-                    messages,
-                    loaded.model,
-                    loaded.processor,
-                    **self._function_kwargs(prepared),
-                )
-                return encoded_of(returned, prepared, loaded)
-        except (UserFunctionError, RuntimeError) as error:
-            stop_if_lost(error, self.name, loaded.model)
-            cause = error.__cause__ or error
-            if not is_out_of_memory(cause):
-                raise
-            problem = f"preparing the inputs: {model_failure(cause)}"
-        raise OutOfMemory(problem)  # outside the handler: the traceback holds the tensors
-
-    def generate_encoded(self, encoded: Sequence[Encoded]) -> list[Generation]:
-        """Runs the generate method on prepared inputs of one or more requests, in order.
-
-        Raises:
-            CallError: the generate method raised (kind "model").
-            StopRun: the device can be used no more.
-        """
-        return self._replies().run(encoded)
-
-    def _replies(self) -> ReplyMaker:
-        return ReplyMaker(
-            self.name,
-            self._load(),
-            generate_function=self.generate_function,
-            generate_cfg=self.generate_cfg,
-            postprocess=self._postprocess if self._user_postprocess is not None else None,
-            function_kwargs=self._function_kwargs,
-        )
-
-    def _batches(self) -> Batcher[Encoded, Generation]:
-        loaded = self._load()
-        with self._load_lock:
+        model = self.model()
+        with self._lock:
             if self._batcher is None:
-                on_cpu = not is_on_cuda(loaded.model)
-                self._batcher = Batcher(self.generate_encoded, self.batch_size, on_cpu=on_cpu)
-            return self._batcher
+                on_cpu = not model.checkpoint.devices[0].startswith("cuda")
+                self._batcher = Batcher(
+                    model.answer, self.batch_size, on_cpu=on_cpu, reply_tokens=model.reply_tokens
+                )
+            batcher = self._batcher
+        return batcher.answer(lambda: model.encode(prepared))
 
     def in_flight(self, wanted: int | None) -> int:
         """Requests of one batch, and those that are prepared meanwhile."""
-        most = largest(self.batch_size, on_cpu=not checkpoint.cuda_present())
+        most = largest(self.batch_size, on_cpu=not cuda_present())
         return most + most_ahead(most)
 
     def abandon(self) -> None:
@@ -345,10 +256,7 @@ class LocalModelWrapper(WrapperDefaults):
 
     def notes_after(self) -> list[str]:
         """How the model's time was spent."""
-        return self._batcher.account.told() if self._batcher is not None else []
-
-    def _function_kwargs(self, prepared: Prepared) -> dict[str, Any]:
-        return {**private_copy(self.kwargs), "dataset_name": prepared.dataset}
+        return self._batcher.account.lines() if self._batcher is not None else []
 
     def wire_size(self, prepared: Prepared) -> int:
         """0: nothing leaves this process."""
@@ -360,21 +268,33 @@ class LocalModelWrapper(WrapperDefaults):
 
     # ---------------------------------------------------------------- what is held
 
-    def _load(self) -> Loaded:
-        with self._load_lock:
-            if self._load_problems:  # a broken checkpoint is not read once per sample
-                raise StopRun(self._load_problems)
-            if self._loaded is None:
+    def model(self) -> LoadedModel:
+        """The checkpoint in memory, with the config's functions; the first call loads it.
+
+        Raises:
+            StopRun: it cannot be loaded, or does not go with the config.
+        """
+        with self._lock:
+            if self._model is None and not self._load_problems:
                 try:
-                    self._loaded = self._load_now()
+                    self._model = LoadedModel(
+                        self.name,
+                        self._loaded_checkpoint(),
+                        preprocess=self._preprocess,
+                        postprocess=self._postprocess if self._user_postprocess else None,
+                        generate_function=self.generate_function,
+                        generate_cfg=self.generate_cfg,
+                        kwargs=self.kwargs,
+                        pictures=self._pictures,
+                    )
                 except UserError as error:
                     # Not the error itself: its frames hold half a model, on the GPU perhaps.
                     self._load_problems = list(error.problems)
-            if self._loaded is None:
+            if self._model is None:  # a broken checkpoint is not read once per sample
                 raise StopRun(self._load_problems)
-            return self._loaded
+            return self._model
 
-    def _load_now(self) -> Loaded:
+    def _loaded_checkpoint(self) -> Checkpoint:
         limits = {key: self.kwargs[key] for key in PIXEL_LIMITS if self.kwargs.get(key)}
         loaded = load(
             self.model_path,
@@ -382,24 +302,51 @@ class LocalModelWrapper(WrapperDefaults):
             attn_implementation=self.attn_implementation,
             device_map=self.device_map,
             limits=limits,
+            trust_remote_code=self.trust_remote_code,
         )
-        check_generation(
-            self.name,
-            loaded,
-            generate_function=self.generate_function,
-            generate_cfg=self.generate_cfg,
-            batch_size=self.batch_size,
-            announced=checkpoint.read_generation_config(self.model_path),
-        )
-        if self._user_preprocess is None:
-            check_default_preprocessing(self.name, loaded.processor, limits)
+        if not callable(getattr(loaded.model, self.generate_function, None)):
+            raise UserError(
+                f"model {self.name!r}: generate_function {self.generate_function!r} is no method "
+                f'of {type(loaded.model).__name__}; most models have "generate"'
+            )
+        image_processor = getattr(loaded.processor, "image_processor", None)
+        if self._user_preprocess is None and image_processor is None:
+            raise UserError(
+                f"model {self.name!r}: the checkpoint takes no images: its processor "
+                f"({type(loaded.processor).__name__}) has no image_processor"
+            )
+        if self._user_preprocess is None and limits and not resizes_by_area(image_processor):
+            print(
+                f"warning: model {self.name!r}: {', '.join(limits)} in kwargs has no effect, its "
+                "image processor does not resize by area",
+                file=sys.stderr,
+            )
+        if self.generate_function == "generate":
+            self._print_late_settings(loaded.generation)
+        rank = os.environ.get("RANK")
+        of_rank = f" by rank {rank}" if rank else ""
+        # On stdout rank 0 speaks alone.
+        out = sys.stdout if rank in (None, "0") else sys.stderr
+        print(f"loaded{of_rank}: {', '.join(loaded.runs_with.values())}", file=out)
         return loaded
 
+    def _print_late_settings(self, brought: Mapping[str, Any]) -> None:
+        """What could not be known before the checkpoint was downloaded or loaded.
+
+        Raises:
+            UserError: the settings that it brings along do not go with the config.
+        """
+        if problems := generation_problems(self.generate_cfg, brought, self.batch_size):
+            raise UserError([f"model {self.name!r}: {problem}" for problem in problems])
+        announced = checkpoint.read_generation_config(self.model_path)
+        notes = generation_notes(self.generate_cfg, brought, self.batch_size)
+        if notes != generation_notes(self.generate_cfg, announced, self.batch_size):
+            print("\n".join(["with the settings of the checkpoint as it was loaded:", *notes]))
+
     def close(self) -> None:
-        """Lets go of the model and the shrunk pictures."""
+        """Lets go of the model and the shrunk images."""
         if self._batcher is not None:
             self._batcher.close()
-            self._batcher = None
-        self._loaded = None
-        self._shrunk_pictures.close()
+        self._batcher = self._model = None
+        self._pictures.close()
         free_memory()

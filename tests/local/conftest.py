@@ -1,0 +1,96 @@
+"""Tiny checkpoints, built once for all tests of this room, and questions to ask them."""
+
+import importlib.util
+import json
+import random
+import shutil
+
+import pytest
+from PIL import Image
+
+from tests.support import tiny_checkpoint
+
+NEEDED = ("torch", "transformers", "qwen_vl_utils")
+collect_ignore_glob = [] if all(map(importlib.util.find_spec, NEEDED)) else ["test_*.py"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread():
+    import torch
+
+    torch.set_num_threads(1)  # with more, tiny calls take up to twenty times as long
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory):
+    """A random checkpoint of each family."""
+    root = tmp_path_factory.mktemp("checkpoints")
+    return {name: tiny_checkpoint.build(name, root / name) for name in tiny_checkpoint.FAMILIES}
+
+
+@pytest.fixture(scope="session")
+def lively(tmp_path_factory):
+    """The same in float32, with weights large enough to react to every picture."""
+    root = tmp_path_factory.mktemp("lively")
+    return {
+        name: tiny_checkpoint.build(name, root / name, dtype="float32", spread=6)
+        for name in tiny_checkpoint.FAMILIES
+    }
+
+
+@pytest.fixture(scope="session")
+def llava(tmp_path_factory):
+    """A checkpoint of a family whose pictures are squares, cut to one size."""
+    return tiny_checkpoint.build_llava(tmp_path_factory.mktemp("llava") / "llava")
+
+
+@pytest.fixture
+def copy_of(tmp_path):
+    """Copies a checkpoint, so that a test may change it."""
+
+    def copy(folder, **settings):
+        target = shutil.copytree(folder, tmp_path / "copy")
+        for name, changes in settings.items():
+            edited(target / f"{name}.json", **changes)
+        return target
+
+    return copy
+
+
+def edited(file, **changes):
+    """Changes keys of a JSON file; None takes one out."""
+    content = {**json.loads(file.read_text()), **changes}
+    file.write_text(json.dumps({k: v for k, v in content.items() if v is not None}))
+
+
+@pytest.fixture
+def picture(tmp_path):
+    path = tmp_path / "screen.png"
+    Image.effect_noise((300, 200), 80).convert("RGB").save(path)
+    return path
+
+
+def messages_of(path, text="Where is it?", system=None):
+    messages = [
+        {"role": "user", "type": "image", "value": str(path)},
+        {"role": "user", "type": "text", "value": text},
+    ]
+    return messages if system is None else [{"role": "system", "type": "text", "value": system}, *messages]  # fmt: skip
+
+
+OF_ONE_SIZE = 6
+
+
+@pytest.fixture(scope="session")
+def questions(tmp_path_factory):
+    """Messages on pictures of many sizes, with texts of many lengths."""
+    folder, dice = tmp_path_factory.mktemp("pictures"), random.Random(3)
+    found = []
+    for number in range(48):
+        wh = (dice.randrange(40, 500), dice.randrange(40, 400))
+        wh = (200, 150) if number < OF_ONE_SIZE else wh
+        noise = Image.frombytes("L", wh, dice.randbytes(wh[0] * wh[1]))  # the same in every run
+        darker = noise.point(lambda value, least=5 * number: least + value * (250 - least) // 255)
+        darker.convert("RGB").save(path := folder / f"{number}.png")
+        found.append(messages_of(path, "Where is " + "it " * dice.randrange(1, 30)))
+    return found

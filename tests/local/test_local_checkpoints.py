@@ -1,0 +1,249 @@
+"""Checkpoints beyond the Qwen-VL families: templates, tokenizers, code and weights of many kinds."""
+
+import json
+import re
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from models.wrappers.local.wrapper import LocalModelWrapper
+from tests.local.conftest import edited
+from tests.support import tiny_checkpoint
+from tests.support.stage import L2
+from utils.contracts import UserFunctionError
+from utils.errors import StopRun
+
+
+def of(folder, **settings):
+    return LocalModelWrapper("m", model_path=str(folder), **settings)
+
+
+def encoded_all(wrapper, questions):
+    return [wrapper.model().encode(wrapper.request(messages, L2)) for messages in questions]
+
+
+def texts(wrapper, batch):
+    return [generation.text for generation in wrapper.model().answer(batch)]
+
+
+def test_a_model_with_a_chat_template_answers_through_the_default_functions(llava, questions):
+    wrapper = of(llava, generate_cfg={"max_new_tokens": 6})
+    encoded = encoded_all(wrapper, questions[8:14])
+
+    alone = [texts(wrapper, [each])[0] for each in encoded]
+
+    assert len(set(alone)) > 3
+    assert texts(wrapper, encoded) == alone
+    assert encoded[0].sizes.seen_wh is None  # its grid says nothing about the whole picture
+
+
+# Forms in which checkpoints of other families write their turns.
+FOR_EVERY_PART = (
+    "{% for message in messages %}{{ message['role'] | upper }}: "
+    "{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<|image_pad|>{% endif %}{% if part['type'] == 'text' %}"
+    "{{ part['text'] | trim }}{% endif %}{% endfor %}\n{% endfor %}ASSISTANT:"
+)
+INDEXED = FOR_EVERY_PART.replace("{% for part", "{{ message['content'][0].type[0] }}{% for part")
+WITHOUT_SYSTEM = FOR_EVERY_PART.replace(
+    "in messages %}", "in messages if message['role'] != 'system' %}"
+)
+REFUSING = (
+    "{{ raise_exception('System role not supported') if messages[0]['role'] == 'system' }}"
+    + FOR_EVERY_PART
+)
+ONLY_TEXTS = "{% for message in messages %}{{ message['role'] if message['content'] is iterable }}{% endfor %}<|image_pad|>"
+
+SYSTEM = {"role": "system", "type": "text", "value": "You are  a GUI agent.\n"}
+
+
+def prompt_of(wrapper, messages):
+    [encoded] = encoded_all(wrapper, [messages])
+    return wrapper.model().checkpoint.tokenizer.decode(encoded.inputs["input_ids"][0])
+
+
+@pytest.mark.parametrize(
+    "place", ["chat_template.jinja", "additional_chat_templates/default.jinja"]
+)
+@pytest.mark.parametrize(("template", "why"), [
+    (FOR_EVERY_PART, None),
+    (INDEXED, None),
+    (WITHOUT_SYSTEM, 'leaves out the text of the system message; set kwargs.system_prompt to "model_default"'),
+    (REFUSING, "System role not supported"),
+])  # fmt: skip
+def test_a_system_prompt_is_shown_or_its_loss_is_an_error(
+    template, why, place, llava, copy_of, questions
+):
+    folder = copy_of(llava)
+    (folder / "chat_template.jinja").unlink()
+    (folder / place).parent.mkdir(exist_ok=True)
+    (folder / place).write_text(template)
+    wrapper = of(folder)
+    assert wrapper.problems() == []
+
+    assert "Where" in prompt_of(wrapper, questions[0])
+    if why is None:
+        shown = prompt_of(wrapper, [SYSTEM, *questions[0]])
+        assert "You are  a GUI agent." in shown and "Where" in shown
+    else:
+        with pytest.raises(UserFunctionError, match=why):
+            prompt_of(wrapper, [SYSTEM, *questions[0]])
+
+
+def test_a_template_that_leaves_out_the_question_says_what_to_write(llava, copy_of, questions):
+    folder = copy_of(llava)
+    (folder / "chat_template.jinja").write_text(ONLY_TEXTS)
+
+    with pytest.raises(UserFunctionError, match=r"of the user message; write a preprocess_functio"):
+        prompt_of(of(folder), questions[0])
+
+
+@pytest.mark.parametrize("template_begins", [True, False])
+def test_a_prompt_begins_with_one_token_of_beginning(template_begins, llava, copy_of, questions):
+    from tokenizers import Tokenizer, processors
+
+    begin = "<|im_start|>"
+    folder = copy_of(llava, tokenizer_config={"bos_token": begin})
+    inner = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    inner.post_processor = processors.TemplateProcessing(
+        single=f"{begin} $A", special_tokens=[(begin, inner.token_to_id(begin))]
+    )
+    inner.save(str(folder / "tokenizer.json"))
+    template = ("{{ bos_token }}" if template_begins else "") + FOR_EVERY_PART
+    (folder / "chat_template.jinja").write_text(template)
+
+    shown = prompt_of(of(folder), questions[0])
+
+    assert shown.startswith(begin + "USER: ")
+    assert shown.count(begin) == 1
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_pictures_come_in_the_precision_of_the_model_and_wait_on_the_cpu(dtype, llava, questions):
+    [encoded] = encoded_all(of(llava, dtype=dtype), questions[:1])
+
+    assert encoded.inputs["pixel_values"].dtype == getattr(torch, dtype)
+    assert encoded.inputs["input_ids"].dtype == torch.int64
+    assert {value.device.type for value in encoded.inputs.values()} == {"cpu"}
+
+
+def test_a_checkpoint_without_a_padding_token_answers(llava, copy_of, questions):
+    nothing = {"pad_token": None, "pad_token_id": None}
+    folder = copy_of(llava, tokenizer_config=nothing, generation_config=nothing)
+    wrapper = of(folder, generate_cfg={"max_new_tokens": 4})
+    encoded = encoded_all(wrapper, questions[:6])
+
+    assert texts(wrapper, encoded) == [texts(wrapper, [each])[0] for each in encoded]
+
+
+# ---- weights and code ----------------------------------------------------------------------------
+
+
+def stopped_by(folder, **settings):
+    with pytest.raises(StopRun) as raised:
+        of(folder, **settings).warm_up()
+    return str(raised.value)
+
+
+def without_weights(folder, is_gone):
+    """Takes some weights out of a checkpoint; returns how many."""
+    weights = load_file(folder / "model.safetensors")
+    left = {name: value for name, value in weights.items() if not is_gone(name)}
+    save_file(left, folder / "model.safetensors", metadata={"format": "pt"})
+    return len(weights) - len(left)
+
+
+def test_a_checkpoint_with_missing_weights_is_not_asked(llava, copy_of):
+    folder = copy_of(llava)
+    assert without_weights(folder, lambda n: "vision" not in n and ".layers.1." in n) == 9
+
+    line = stopped_by(folder)
+
+    assert re.search(r"9 weights of the checkpoint are missing \(\S*layers\.1\.\S+, ", line), line
+    assert line.endswith("is it complete?")
+
+
+def test_weights_that_are_tied_to_others_may_be_missing(llava, copy_of):
+    text = json.loads((llava / "config.json").read_text())["text_config"]
+    tied = {"tie_word_embeddings": True}
+    folder = copy_of(llava, config={**tied, "text_config": {**text, **tied}})
+    assert without_weights(folder, lambda name: "lm_head" in name) == 1
+
+    of(folder).warm_up()
+
+
+def test_a_model_that_takes_no_images_is_refused(tmp_path):
+    import transformers
+
+    tokenizer = tiny_checkpoint._tokenizer()
+    transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(
+            vocab_size=len(tokenizer), hidden_size=64, intermediate_size=64, num_hidden_layers=1,
+            num_attention_heads=2, num_key_value_heads=1,
+        )
+    ).save_pretrained(tmp_path)  # fmt: skip
+    tokenizer.chat_template = "{{ messages }}"
+    tokenizer.save_pretrained(tmp_path)
+
+    assert "takes no images: its processor" in stopped_by(tmp_path)
+    of(tmp_path, preprocess_function=len).warm_up()
+
+
+OWN_MODEL = """
+from transformers import LlavaConfig, LlavaForConditionalGeneration
+
+class OwnConfig(LlavaConfig):
+    model_type = "own"
+
+class Own(LlavaForConditionalGeneration):
+    config_class = OwnConfig
+
+    def chat(self, question, **inputs):
+        return f"{question} {sorted(inputs)}"
+"""
+
+
+def test_a_checkpoints_own_code_runs_where_the_config_trusts_it(
+    llava, copy_of, questions, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path / "modules"))
+    auto_map = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.Own"}
+    folder = copy_of(llava, config={"auto_map": auto_map, "model_type": "own", "architectures": ["Own"]})  # fmt: skip
+    (folder / "own.py").write_text(OWN_MODEL)
+    weights = load_file(file := folder / "model.safetensors")
+    named = {name.replace("language_model.lm_head", "lm_head"): weights[name] for name in weights}
+    save_file(named, file, metadata={"format": "pt"})
+
+    assert "trust_remote_code" in stopped_by(folder)
+    trusted = of(
+        folder, trust_remote_code=True, generate_function="chat", generate_cfg={"question": "Why?"},
+        preprocess_function=lambda message, model, processor, **kwargs: {"picture": "here"},
+    )  # fmt: skip
+
+    assert trusted.generate(trusted.request(questions[0], L2)).reply == "Why? ['picture']"
+
+
+# ---- the checkpoint's own settings ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("legacy", [
+    {"do_sample": True, "temperature": 0.7, "repetition_penalty": 1.3},
+    {"text_config": {"top_p": 0.5, "do_sample": True}},
+    {"max_length": 300, "num_beams": 2},
+])  # fmt: skip
+def test_what_a_config_json_holds_is_announced_as_transformers_takes_it(
+    legacy, llava, copy_of, capsys
+):
+    folder = copy_of(llava)
+    (folder / "generation_config.json").unlink()
+    text = json.loads((folder / "config.json").read_text())["text_config"]
+    nested = {"text_config": {**text, **legacy["text_config"]}} if "text_config" in legacy else {}
+    edited(folder / "config.json", **{**legacy, **nested})
+    wrapper = of(folder)
+
+    notes = wrapper.notes_before()
+    wrapper.warm_up()
+
+    assert notes != of(llava).notes_before()
+    assert "as it was loaded" not in capsys.readouterr().out
