@@ -34,17 +34,19 @@ from utils.engine.worlds import Worlds
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, problem_report
 from utils.functions.fingerprints import digest
 from utils.functions.prompting import prompt_builder
+from utils.images import data_root, image_root
 from utils.import_utils import resolve
 from utils.inference_tools import Engine
 from utils.report.build import report_after_run
 from utils.runs.folder import RunFolder, logs_by_age
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
-from utils.runs.manifest import write_manifests
+from utils.runs.manifest import Entry, entry_of, manifests_of, scoring_of
 from utils.runs.provenance import Stopwatch, Wanted, git_state, made_with, wanted_of
 from utils.runs.records import end_record, run_record
 from utils.runs.view import LogView, holds_all
 from utils.scoring import console
 from utils.scoring.scorer import Scorer
+from utils.scoring.sheets import write_json
 from utils.scoring.write import ScoringTask, score_data_set, write_predictions
 
 BATCH_OF_AUTO = 8
@@ -115,6 +117,7 @@ class Done:
         code: its exit code.
         problems: what ended it early.
         is_scored: there are score files of this run.
+        entry: what the manifest says of it; None: nothing new.
     """
 
     dataset: str
@@ -122,6 +125,7 @@ class Done:
     code: int
     problems: tuple[str, ...] = ()
     is_scored: bool = False
+    entry: Entry | None = None
 
 
 def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
@@ -195,7 +199,7 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
     for folder in dict.fromkeys(each.folder for each in done if each.folder is not None):
         here = [each for each in done if each.folder == folder]
         scored = [each.dataset for each in here if each.is_scored]
-        write_manifests(plan, folder, [each.dataset for each in here], scored)
+        _write_manifests(plan, folder, here)
         if scored and plan.options.report:
             report_after_run(
                 folder,
@@ -283,25 +287,44 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
         scorer=partial(plan.scorer, name, dataset),
         clean=plan.secrets.clean_object,
     )
+    entry = None
     try:
         with closing(view_of(plan, folder, dataset)) as view:
+            is_part = view.is_part(data.mode, options.limit)
+            found = entry_of(view, data.benchmark.level, is_part=is_part)
             if options.mode == "infer":
                 is_whole = write_predictions(task, view)
-                return Done(dataset, folder, DONE if is_whole else SOME_FAILED)
+                return Done(dataset, folder, DONE if is_whole else SOME_FAILED, entry=found)
+            entry = None if options.mode == "eval" else found
             scored = score_data_set(task, view)
     except StopRun as stop:  # this data set's functions; the others are scored all the same
         problems = [f"{dataset}: {problem}" for problem in stop.problems]
         plan.stop(problems)
         if task.has_earlier_files:
             print(f"{dataset}: not scored; its files are those of an earlier scoring")
-        return Done(dataset, folder, SOME_FAILED, tuple(problems))
+        return Done(dataset, folder, SOME_FAILED, tuple(problems), entry=entry)
     except UserError as error:
         problems = [f'model "{name}", {problem}' for problem in error.problems]
         plan.stop(problems)
         return Done(dataset, folder, SOME_FAILED, tuple(problems))
     fate = console.fate_of_failed(options.mode, ignored=options.ignore)
     console.show_scored(scored, name, verbose=options.verbose, fate=fate)
-    return Done(dataset, folder, DONE if scored.is_whole else SOME_FAILED, is_scored=True)
+    code = DONE if scored.is_whole else SOME_FAILED
+    return Done(dataset, folder, code, is_scored=True, entry=found)
+
+
+def _write_manifests(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None:
+    entries = {each.dataset: each.entry for each in done if each.entry is not None}
+    is_scored = any(each.is_scored for each in done)
+    scoring = scoring_of(plan.options.arguments, plan.dump) if is_scored else None
+    places = {"$LMUData": data_root(), "$IMAGE_ROOT_DIR": image_root(),
+              "$EVAL_WORK_DIR": plan.options.work_dir, ".": PROJECT}  # fmt: skip
+    for path, manifest in manifests_of(folder, entries, scoring, places).items():
+        if manifest:
+            write_json(path, plan.secrets.clean_object(manifest))
+        else:
+            path.unlink(missing_ok=True)
+        folder.link_newest([path])
 
 
 def check(plan: Plan) -> int:

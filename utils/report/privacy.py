@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from utils.runs.portable_paths import HOME, folder_replacer
+from utils.runs.manifest import HOME, folder_replacer
 
 _ABSOLUTE = re.compile(
     r"(?<![\w.:/\\~%>…-])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\\"'<>|:,;]+[\\/])+([^\s/\\\"'<>|:,;]*)"

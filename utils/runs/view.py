@@ -8,11 +8,12 @@ stopped has the answers that the log held already, and never one to another requ
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from utils.contracts import Line, Record, is_later_turn
+from utils.contracts import Line, Record, is_later_turn, sample_of_turn
 from utils.errors import UserError
 from utils.runs.log import LoggedRun, damage_note, read_records, record_at, runs_of
 
@@ -88,6 +89,7 @@ class LogView:
         own, asking = self.run.get("seq"), self.run.get("asking")
         same = {run.seq for run in self._runs if run.asking == asking}
         found: list[tuple[str, bool, int, int, str]] = []
+        facts: dict[int, tuple[str, str, Any]] = {}  # of each record, by its place
         columns: dict[str, None] = {}
         damaged: list[int] = []
         for offset, record in read_records(path, damaged):
@@ -96,6 +98,7 @@ class LogView:
                 self.run = record
             elif "key" in record and not record["trial"] and (own is None or seq in same):
                 found.append((record["key"], is_episode, seq, offset, record["fingerprint"]))
+                facts[offset] = (record["status"], record["asked_at"], record.get("usage") or {})
                 columns.update(dict.fromkeys(record["line"]))
         self.columns = list(columns)
         self.notes += [damage_note(path, damaged)] if damaged else []
@@ -111,6 +114,7 @@ class LogView:
             rank = (is_episode, seq)
             if seq not in unlike and rank >= best.get(key, rank):
                 best[key], self._offsets[key] = rank, offset
+        self._facts = {key: facts[offset] for key, offset in self._offsets.items()}
         if not self.end:
             self.earlier = {key for key, (_, seq) in best.items() if seq != own}
 
@@ -160,6 +164,18 @@ class LogView:
     def missing(self) -> int:
         """How many samples have no record yet."""
         return sum(key not in self._offsets for key in self.covered)
+
+    def totals(self) -> dict[str, Any]:
+        """Statuses, tokens and times of the covered samples' answers, later turns included."""
+        covered = set(self.covered)
+        found = [each for key, each in self._facts.items() if sample_of_turn(key) in covered]
+        times = sorted(asked_at for _, asked_at, _ in found)
+        return {
+            "statuses": dict(Counter(status for status, _, _ in found)),
+            "answered": [times[0], times[-1]] if times else [],
+            "tokens": {kind: sum(usage.get(kind) or 0 for _, _, usage in found)
+                       for kind in ("prompt_tokens", "completion_tokens")},
+        }  # fmt: skip
 
     def records(self) -> Iterator[Record]:
         """The record of each covered sample that has one, in file order."""
