@@ -27,7 +27,8 @@ from benchmarks import BENCHMARK, PLANNED
 from benchmarks.base import Benchmark, DataSet
 from benchmarks.circular import Circular
 from models import argument_findings, build_model
-from models.wrappers.local import checkpoint
+from utils.comparing.runs import read_runs
+from utils.comparing.why import explain, two_models
 from utils.config.environment import load_dotenv_files, odd_settings
 from utils.config.options import Options, options_of, parse_arguments, unknown_names
 from utils.config.read import (
@@ -55,8 +56,6 @@ from utils.functions.signatures import parse_caller
 from utils.images import data_root, image_root
 from utils.import_utils import check_reference, resolve
 from utils.inference_tools import Interrupted
-from utils.parity.runs import compare_plans, two_plans
-from utils.parity.sides import Side, side_of
 from utils.runs.finished import (
     RunResults,
     errors_for_callers,
@@ -174,8 +173,10 @@ def plans_of(options: Options, rank: Rank | None) -> list[Plan]:
     if rank is not None:
         raise UserError("--parity compares in one process; start it without torchrun")
     pair = [replace(options, config=path) for path in (options.config, options.parity)]
-    first, second = (prepare(replace(each, model=_wanted_in(each))) for each in pair)
-    return two_plans(first, second, options.model)
+    plans = [prepare(replace(each, model=_wanted_in(each))) for each in pair]
+    both = [list(plan.models) for plan in plans]
+    names = two_models([options.config, options.parity], both, options.model)
+    return [replace(plan, models={n: plan.models[n]}) for plan, n in zip(plans, names, strict=True)]
 
 
 def _wanted_in(options: Options) -> tuple[str, ...]:
@@ -283,26 +284,15 @@ def _parse_function(benchmark: Benchmark, entry: DataEntry) -> ParseFunction:
 
 
 def compare_paths(plans: Sequence[Plan]) -> int:
-    """`--parity`: runs both, then says where their samples part."""
-    codes = [run_plan(plan)[0] for plan in plans]
-    return max(*codes, compare_plans(plans, _side_of))
-
-
-def _side_of(plan: Plan) -> Side:
-    [name] = plan.models
-    entry = plan.config.model[name]
-    return side_of(
-        name,
-        kind=entry.imp_type,
-        generate_cfg=entry.generate_cfg,
-        kwargs=entry.kwargs,
-        checkpoint_settings=checkpoint.read_generation_config(entry.model_path),
-        vision=checkpoint.vision_settings(entry.model_path),
-        serve_args=getattr(entry, "serve_args", None),
-        precision={"dtype": entry.dtype, "attn_implementation": entry.attn_implementation}
-        if entry.imp_type == "transformers"
-        else {},
-    )
+    """`--parity`: runs both, then prints why their replies differ."""
+    ran = [run_plan(plan) for plan in plans]
+    folders = [each.folder.path for _, done in ran for each in done[:1] if each.folder is not None]
+    code = max(code for code, _ in ran)
+    if len(folders) < len(plans):
+        return code
+    first, second = read_runs(folders)
+    is_same = explain(first, second, plans[0].options.work_dir / "parity")
+    return code if is_same else max(code, SOME_FAILED)
 
 
 if __name__ == "__main__":

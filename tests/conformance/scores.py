@@ -252,9 +252,7 @@ def data_set(folder: Path, name: str, annotations: Sequence[Mapping[str, Any]]) 
 def _names_the_box(got: Any, expected: Any) -> bool:
     """Crashes of the reference are described in words: nothing is asked, the box is named."""
     if isinstance(expected, str):
-        return (
-            isinstance(got, str) and got.startswith("0 to ask; ") and "outside the image" in got
-        )
+        return isinstance(got, str) and got.startswith("0 to ask; ") and "outside the image" in got
     return equal(got, expected)
 
 

@@ -434,13 +434,18 @@ def test_scoring_again_without_pictures_renews_the_report(stage):
 
 def test_trying_some_samples_out_takes_no_full_report_away(stage):
     stage.evaluate({"m": API})
+    full = report_of(stage)
 
     tried = stage.evaluate({"m": API}, "--limit", "2", "--data", L2)
+    easy = stage.evaluate({"m": API}, data={L1: {"mode": "easy"}})
 
-    known = summary(report_of(stage))
+    reports = re.findall(r"^Report: (.*)/index.html$", tried.stdout + easy.stdout, re.MULTILINE)
+    assert reports == [f"{full.parent}_2/report", str(full)]
+    assert [d["samples"] for d in summary(Path(reports[0]))["datasets"]] == [2]
+    known = summary(full)
     assert [(d["samples"], d["partial"]) for d in known["datasets"]] == [(9, False), (6, False)]
-    told = f"It shows the full results of {L2}, which this run left alone"
-    assert told in tried.stdout.splitlines(), tried.output
+    assert f"It shows the full results of {L1}, which this run left alone" in easy.stdout
+    assert f"It shows an earlier scoring of {L2}, not scored now" in easy.stdout
 
 
 def test_a_report_that_cannot_be_written_costs_no_scores(stage):

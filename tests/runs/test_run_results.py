@@ -11,16 +11,11 @@ import pytest
 
 import evaluate
 from tests.support import runs
-from tests.support.finished import L1, L2, l1_set, l2_set, make_run
+from tests.support.finished import L1, L2, l1_set, l2_set, make_run, write_log
 from tests.support.mock_server import MockServer, Reply
+from tests.support.stage import KEY, right_answers
 from utils.errors import UserError
 from utils.runs.finished import SAMPLE_COLUMNS, load_run
-
-KEY = "test-key-123456"
-
-
-def right_answers(request):
-    return Reply("B" if "Question" in request.text else "(0.2, 0.15)")
 
 
 @pytest.fixture
@@ -40,8 +35,7 @@ def config(tmp_path, monkeypatch):
 
 
 def test_samples_are_one_frame_over_all_data_sets(tmp_path):
-    error = {"class": "http", "message": "HTTP 500"}
-    failed = l2_set("x.", error=error, status="failed")
+    failed = l2_set("x.", error={"class": "http", "message": "HTTP 500"}, status="failed")
     run = load_run(make_run(tmp_path / "r", {L2: failed, L1: l1_set("x..")}))
 
     frame = run.samples
@@ -79,31 +73,27 @@ def test_scores_analysis_and_manifest_are_those_of_the_files(tmp_path):
     run = load_run(str(folder))
 
     assert run.scores[L2]["Average accuracy"] == 50.0
-    assert run.partial == (L2,)
-    assert (run.model, run.manifest) == ("m", {"format": 1})
+    assert (run.model, run.partial, run.manifest) == ("m", (L2,), {"format": 1})
 
 
 @pytest.mark.parametrize(("ask", "said"), [
     (lambda run: run.table("L2"), "was not scored on 'L2'; scored: GUIElementGrounding"),
     (lambda run: run.table(L2), "has no table yet; run --mode eval again"),
     (lambda run: load_run(run.folder / "nowhere"), "there is no such folder"),
+    (lambda run: load_run(run.folder / "log" / "m"), "has a log but no scored samples"),
+    (lambda run: load_run(run.folder / "log" / "m" / "T20260101_Gab"), "has a log but no scored"),
+    (lambda run: load_run(run.folder / "log"), "holds the runs of m; name one of them"),
+    (lambda run: run.samples, "is no samples file of this version"),
 ])  # fmt: skip
-def test_what_is_not_there_is_said(tmp_path, ask, said):
-    run = load_run(make_run(tmp_path / "r", {L2: l2_set("x.")}))
+def test_what_is_not_there_is_reported(tmp_path, ask, said):
+    run = load_run(make_run(tmp_path / "r", {L2: l2_set("x.")}, tables={L2: {"rows": []}}))
+    run.analysis[L2].clear()
+    with run.files[L2].samples.open("a") as file:
+        file.write('{"torn": ')
+    write_log(tmp_path / "r" / "log" / "m" / "T20260101_Gab", L1, model="my_samples_v1")
 
     with pytest.raises(UserError, match=said):
         ask(run)
-
-
-def test_a_log_is_no_samples_file_whatever_the_models_name(tmp_path):
-    folder = tmp_path / "my_samples_v1" / "T20260101_Gabcdef12"
-    folder.mkdir(parents=True)
-    run = {"kind": "run", "started_at": "2026-01-01T00:00:00", "samples": []}
-    (folder / f"my_samples_v1_{L1}.jsonl").write_text(json.dumps(run) + "\n")
-
-    for path in (folder, folder.parent):
-        with pytest.raises(UserError, match="has a log but no scored samples"):
-            load_run(path)
 
 
 def test_loading_a_run_needs_no_pandas_until_a_frame_is_asked_for(tmp_path):
@@ -140,38 +130,37 @@ def test_a_run_from_another_thread_returns_each_models_results(config):
     assert (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook) == streams
 
 
-def test_options_are_those_of_the_command_line(config, tmp_path):
-    evaluate.run(config, model="m", report=False)
-
+def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(config, tmp_path):
+    [whole] = evaluate.run(config, model="m", data=L2, report=False)
     [limited] = evaluate.run(
         config, model=["m"], data=L2, limit=2, work_dir=tmp_path / "outputs", report=False
     )
 
+    assert (whole.partial, len(whole.samples)) == ((), 6)
     assert (limited.datasets, limited.partial, len(limited.samples)) == ((L2,), (L2,), 2)
-
-
-def test_asking_alone_returns_no_scores_of_an_earlier_run(config):
-    evaluate.run(config, model="m", report=False)
-
-    [asked] = evaluate.run(config, model="m", mode="infer")
-
-    assert (asked.model, asked.datasets, dict(asked.scores)) == ("m", (), {})
-    assert set(asked.manifest["datasets"]) == {L1, L2}
-    assert len(asked.samples) == 0
-
-
-def test_what_was_typed_stands_in_the_manifest_not_the_notebooks_own_command_line(config):
-    [run] = evaluate.run(config, model="m", data=L2, report=False)
-
-    command = run.manifest["asking"]["command"]
+    command = whole.manifest["asking"]["command"]
     assert command.startswith("python evaluate.py --config=")
     assert command.endswith("--model=m --data=GUIElementGrounding --no-report")
+    log = (whole.folder / f"m_{L2}.jsonl").read_text().splitlines()
+    assert json.loads(log[0])["arguments"][-1] == "--no-report"
+    assert load_run(tmp_path / "outputs" / "m").folder == limited.folder  # the newest one
+    assert len(load_run(whole.folder).samples) == 6
+
+
+def test_inference_alone_returns_no_scores_of_an_earlier_run(config):
+    evaluate.run(config, model="m", report=False)
+
+    [inferred] = evaluate.run(config, model="m", mode="infer")
+
+    assert (inferred.model, inferred.datasets, dict(inferred.scores)) == ("m", (), {})
+    assert set(inferred.manifest["datasets"]) == {L1, L2}
+    assert len(inferred.samples) == 0
 
 
 @pytest.mark.parametrize(("options", "said"), [
     ({"modell": "m"}, "run(): unknown option 'modell'; did you mean \"model\"?"),
     ({"check": True}, "run(): unknown option 'check'"),
-    ({"limit": 0}, "evaluate.py: argument --limit: expected a whole number from 1 up"),
+    ({"limit": 0}, "run(): limit: expected a whole number from 1 up"),
     ({"model": "x"}, "--model x: not in the config"),
     ({"mode": "eval"}, f'model "m", {L1}: no log under'),
 ])  # fmt: skip
@@ -183,7 +172,7 @@ def test_problems_are_raised_and_not_printed(config, capsys, options, said):
     assert "problem" not in "".join(capsys.readouterr())
 
 
-def test_a_run_that_is_stopped_raises_without_the_key(config, tmp_path):
+def test_a_run_that_is_stopped_raises_without_the_key(config):
     with MockServer(lambda request: Reply(status=401, body=f"bad key {KEY}".encode())) as server:
         runs.write_config(config, model={"m": runs.api_model(server.url, key=KEY)})
         with pytest.raises(UserError) as caught:
@@ -192,10 +181,3 @@ def test_a_run_that_is_stopped_raises_without_the_key(config, tmp_path):
     assert "401" in str(caught.value)
     assert KEY not in str(caught.value)
     assert "What was answered is kept" in str(caught.value)
-
-
-def test_the_arguments_in_the_log_are_those_of_the_call(config, tmp_path):
-    [run] = evaluate.run(config, model="m", data=L2, report=False)
-
-    log = (run.folder / f"m_{L2}.jsonl").read_text().splitlines()
-    assert json.loads(log[0])["arguments"][-1] == "--no-report"

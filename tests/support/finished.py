@@ -6,16 +6,21 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from benchmarks.figures import grounding_sections, option_sections
 from benchmarks.matrics import (
     OptionResult,
     score_content_understanding,
     score_element_grounding,
 )
-from tests.support.report_runs import L1, L2, l1_sample, l2_sample, write_analysis, write_samples
+from tests.support.report_runs import L1, L2, l1_sample, l2_sample, write_samples
 from tests.support.runs import PROJECT, Finished, environment
+from utils.analysis.columns import SampleColumns
+from utils.runs.log import RunLog
+from utils.runs.records import run_record
 
 Facts = dict[str, Any]
 
@@ -58,13 +63,14 @@ def make_run(
     weighted: bool = False,
     tables: Mapping[str, Any] | None = None,
     manifest: Mapping[str, Any] | None = None,
-    started_at: str = "2026-01-01T00:00:00+00:00",
+    seq: int = 1,
 ) -> Path:
     """A run's folder as a run leaves it.
 
     Args:
         sets: facts by data set.
-        tables: "table" sections of the analyses, by data set.
+        tables: "table" sections of the analyses, by data set; else those of the samples.
+        seq: the run's place among those of its model.
     """
     for dataset, samples in sets.items():
         write_samples(folder, dataset, samples, partial=partial, model=model)
@@ -72,14 +78,32 @@ def make_run(
         suffix = "scores" if dataset == L1 else "score"
         scores = (l1_scores(samples, weighted=weighted) if dataset == L1 else l2_scores(samples))  # fmt: skip
         (folder / f"{model}_{dataset}_{suffix}{middle}.json").write_text(json.dumps(scores))
-        write_analysis(folder, dataset, {"table": (tables or {}).get(dataset, {})}, model=model)
-        run = {"kind": "run", "started_at": started_at, "model": model}
-        (folder / f"{model}_{dataset}.jsonl").write_text(
-            json.dumps(run, separators=(",", ":")) + "\n"
-        )
+        table = (tables or {}).get(dataset) or score_table(dataset, samples, weighted=weighted)
+        analysis = folder / f"{model}_{dataset}_analysis{middle}.json"
+        analysis.write_text(json.dumps({"table": table}))
+        write_log(folder, dataset, model=model, seq=seq)
     if manifest is not None:
         (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder
+
+
+def write_log(folder: Path, dataset: str, *, model: str = "m", seq: int = 1) -> None:
+    """A log with one run and no answers."""
+    with closing(RunLog(folder / f"{model}_{dataset}.jsonl")) as log:
+        log.append(run_record(
+            seq=seq, model=model, dataset=dataset, mode="all", limit=None, samples=[], bad=[],
+            asking={}, made_with={},
+        ))  # fmt: skip
+
+
+def score_table(dataset: str, samples: Sequence[Facts], *, weighted: bool) -> dict[str, Any]:
+    """The section "table" of an analysis of these samples."""
+    columns = SampleColumns()
+    for facts in samples:
+        columns.add(facts)
+    if dataset == L1:
+        return option_sections(columns, "L1", weighted=weighted)["table"]
+    return grounding_sections(columns, "L2")["table"]
 
 
 def l1_scores(samples: Sequence[Facts], *, weighted: bool) -> dict[str, Any]:
@@ -107,4 +131,4 @@ def compare(*arguments: str | Path, cwd: Path) -> Finished:
     return Finished(result.returncode, result.stdout, result.stderr)
 
 
-__all__ = ["L1", "L2", "compare", "l1_set", "l2_set", "make_run"]
+__all__ = ["L1", "L2", "compare", "l1_set", "l2_sample", "l2_set", "make_run", "write_log"]

@@ -94,7 +94,7 @@ def place(request, tmp_path_factory):
 def test_the_parity_command_finds_no_difference(place):
     for dataset in ("GUIContentUnderstanding", "GUIElementGrounding"):
         said = place.compared.stdout.partition(f"parity on {dataset}")[2].split("File:")[0]
-        assert f"answers             equal in {LIMIT} of {LIMIT}" in said
+        assert f"reply               equal in {LIMIT} of {LIMIT}" in said
         assert f"prompt tokens       equal in {LIMIT} of {LIMIT}" in said
         assert "nothing differs" in said
 

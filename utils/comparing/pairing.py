@@ -1,22 +1,25 @@
 """Two runs on the samples that both have: differences with intervals and tests, and what flipped.
 
-The unit of evidence is the picture, not the sample: three questions share a screenshot. Differences
-are of the later run minus the baseline, in percentage points.
+The unit of evidence is the image, not the sample: three questions share a screenshot. Differences
+are of the later run minus the baseline.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from utils.analysis import compare_paired, holm
-from utils.comparing.runs import ComparedRun, Outcome, ScoredSet, facts_of_keys
+from utils.analysis import PairedResult, compare_paired, holm
+from utils.comparing.boards import Board, Published, boards_of, notes_of
+from utils.comparing.runs import ComparedRun, SampleResult, ScoredSet, counted
 from utils.contracts import Facts
+from utils.errors import UserError
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
 
-SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 ALL = "all samples"
+_CHECKSUMS = (("annotations", "annotations", "sha256"), ("images", "pictures", "digest"))
+Weighted = tuple[SampleResult, SampleResult, float]
+"""A sample in the run and in the baseline, and its weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,37 +29,31 @@ class Difference:
     Attributes:
         group: "all samples", "mean of basic and advanced", a split, or a platform.
         run_pct, baseline_pct: accuracies on the common samples, in percent.
-        points, low, high: their difference in percentage points with its 95 % interval, None with
-            too few pictures for one.
-        p_value: of the sign-flip test over pictures; None where none could be made.
-        p_holm: the same after Holm's correction over all comparisons of the data set's table.
-        p_mcnemar: McNemar's test, which takes samples on one picture for independent.
-        only_run, only_baseline: samples that one of them alone got right.
+        paired: the run against the baseline, by image.
+        p_holm: its p-value after Holm's correction over all comparisons of the data set's table.
     """
 
     group: str
     samples: int
-    pictures: int
     run_pct: float
     baseline_pct: float
-    points: float
-    low: float | None
-    high: float | None
-    p_value: float | None
-    p_holm: float | None
-    p_mcnemar: float | None
-    only_run: int
-    only_baseline: int
+    paired: PairedResult
+    p_holm: float | None = None
+
+    @property
+    def points(self) -> tuple[float, float | None, float | None]:
+        """The difference in percentage points, low and high of its 95 % interval."""
+        bounds = self.paired.interval
+        low, high = (None, None) if bounds is None else (100 * bounds.low, 100 * bounds.high)
+        return 100 * self.paired.difference, low, high
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
-    """A sample that one run got right and the other missed."""
+class SamplePair:
+    """One sample in both runs, as their samples files have it."""
 
-    key: str
-    run_is_right: bool
-    run_facts: Facts
-    baseline_facts: Facts
+    run: Facts
+    baseline: Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +61,19 @@ class PairOfRuns:
     """Two runs on one data set.
 
     Attributes:
-        common: keys of the samples that both have, with the same truth.
+        common: number of samples that both have, with the same truth.
         changed: samples of both whose question or truth differs, and which are left out.
-        only_in_run, only_in_baseline: samples that the other lacks.
+        flips: what one got right and the other missed, in file order.
+        notes: what was compared and what was left out.
     """
 
     dataset: str
     run: str
     baseline: str
-    common: Sequence[str]
+    common: int
     changed: int
-    only_in_run: int
-    only_in_baseline: int
     differences: Sequence[Difference]
-    flips: Sequence[Flip]
+    flips: Sequence[SamplePair]
     notes: Sequence[str]
 
     @property
@@ -85,146 +81,134 @@ class PairOfRuns:
         """Which is subtracted from which."""
         return f"{self.run} − {self.baseline}"
 
+    @property
+    def flips_by_winner(self) -> list[tuple[str, str, list[SamplePair]]]:
+        """Who is right, who is wrong, on which samples; without sides that have none."""
+        sides = [(self.run, self.baseline, 1), (self.baseline, self.run, 0)]
+        found = [(winner, loser, [flip for flip in self.flips if flip.run["hit"] == run_hit])
+                 for winner, loser, run_hit in sides]  # fmt: skip
+        return [side for side in found if side[2]]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything that is shown; notes are whole sentences."""
+
+    runs: Sequence[ComparedRun]
+    boards: Sequence[Board]
+    pairs: Sequence[PairOfRuns]
+    notes: Sequence[str]
+
+
+def compare(
+    runs: Sequence[ComparedRun], *, all_pairs: bool = False, published: Published | None = None
+) -> Comparison:
+    """Puts runs side by side.
+
+    Args:
+        all_pairs: every pair of runs, not only each run against the first.
+        published: figures to show below one's own, or None.
+
+    Raises:
+        UserError: several runs, and no two that are paired have a sample in common.
+    """
+    datasets = dict.fromkeys(name for run in runs for name in run.sets)
+    pairs = [pair for name in datasets for pair in pairs_of(runs, name, all_pairs=all_pairs)]
+    if len(runs) > 1 and not any(pair.common for pair in pairs):
+        changed = sum(pair.changed for pair in pairs)
+        why = f" ({changed} have the same name and another truth)" if changed else ""
+        names = ", ".join(f"{run.label} ({', '.join(run.sets)})" for run in runs)
+        raise UserError(f"{names}: no sample in common{why}, so there is nothing to compare")
+    notes = [note for run in runs for note in run.notes()] + notes_of(runs, published)
+    return Comparison(runs, boards_of(runs, published), pairs, notes)
+
 
 def pairs_of(
-    runs: Sequence[ComparedRun], dataset: str, *, all_pairs: bool
-) -> list[PairOfRuns]:  # fmt: skip
+    runs: Sequence[ComparedRun], dataset: str, *, all_pairs: bool = False
+) -> list[PairOfRuns]:
     """Every run against the first one that has the data set, or every pair.
 
     Holm's correction runs over all comparisons of all these pairs.
     """
     having = [run for run in runs if dataset in run.sets]
-    chosen = [
-        (run, baseline)
-        for number, baseline in enumerate(having)
+    pairs = [
+        _compared(run, baseline, dataset)
+        for number, baseline in enumerate(having if all_pairs else having[:1])
         for run in having[number + 1 :]
-        if all_pairs or number == 0
     ]
-    pairs = [_compared(run, baseline, dataset) for run, baseline in chosen]
-    corrected = iter(holm([each.p_value for pair in pairs for each in pair.differences]))
+    p_values = [each.paired.p_value for pair in pairs for each in pair.differences]
+    p_holm = iter(holm(p_values))
     return [
-        replace(
-            pair, differences=[replace(each, p_holm=next(corrected)) for each in pair.differences]
-        )
+        replace(pair, differences=[replace(d, p_holm=next(p_holm)) for d in pair.differences])
         for pair in pairs
     ]
 
 
 def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRuns:
     ours, theirs = run.sets[dataset], baseline.sets[dataset]
-    both = [key for key in theirs.outcomes if key in ours.outcomes]
-    common = [key for key in both if ours.outcomes[key].truth == theirs.outcomes[key].truth]
-    weighted = ours.is_weighted and theirs.is_weighted
+    both = [key for key in theirs.samples if key in ours.samples]
+    common = [key for key in both if ours.samples[key].truth == theirs.samples[key].truth]
+    notes, changed = [f"{counted(len(common))} in common"], len(both) - len(common)
+    if changed:
+        notes.append(f"{counted(changed)} left out: question or truth differs between the runs")
+    for each, scored in ((run, ours), (baseline, theirs)):
+        if count := len(scored.samples) - len(both):
+            notes.append(f"{counted(count)} only in {each.label}")
+    if ours.is_weighted != theirs.is_weighted:
+        notes.append("one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
+                     "the differences are unweighted")  # fmt: skip
+    for what, entry, name in _CHECKSUMS:
+        data = [each.of_data(dataset, entry) for each in (run, baseline)]
+        sums = [(found.get(name), found.get("count")) for found in data]
+        if sums[0][0] and sums[1][0] and sums[0][1] == sums[1][1] and sums[0] != sums[1]:
+            notes.append(f"the runs had different {what} (checksums in their manifests)")
+    flipped = [key for key in common if ours.samples[key].hit != theirs.samples[key].hit]
+    mine, his = ours.facts_of(flipped), theirs.facts_of(flipped)
     return PairOfRuns(
         dataset=dataset,
         run=run.label,
         baseline=baseline.label,
-        common=common,
-        changed=len(both) - len(common),
-        only_in_run=len(ours.outcomes) - len(both),
-        only_in_baseline=len(theirs.outcomes) - len(both),
-        differences=_differences(ours.outcomes, theirs.outcomes, common, weighted=weighted),
-        flips=_flips(ours, theirs, common),
-        notes=_notes(run, baseline, dataset, weighted=weighted),
+        common=len(common),
+        changed=changed,
+        differences=_differences(ours, theirs, common),
+        flips=[SamplePair(mine[key], his[key]) for key in flipped],
+        notes=notes,
     )
 
 
-def _differences(
-    ours: Mapping[str, Outcome],
-    theirs: Mapping[str, Outcome],
-    common: Sequence[str],
-    *,
-    weighted: bool,
-) -> list[Difference]:
+def _differences(ours: ScoredSet, theirs: ScoredSet, common: Sequence[str]) -> list[Difference]:
     if not common:
         return []
-    weights = {key: ours[key].weight if weighted else 1.0 for key in common}
-    by_split = _groups(common, [ours[key].split for key in common], SPLITS)
-    by_platform = _groups(common, [ours[key].platform for key in common], PLATFORMS)
-    asked = [(ALL, list(common), weights)]
-    if set(by_split) == {"basic", "advanced"}:
-        even = {key: 1 / len(keys) for keys in by_split.values() for key in keys}
-        asked.append(("mean of basic and advanced", list(common), even))
-    for groups in (by_split, by_platform):
-        if len(groups) > 1:  # a single one would repeat the first line
-            asked += [(name, keys, weights) for name, keys in groups.items()]
-    return [
-        _difference(group, [ours[key] for key in keys], [theirs[key] for key in keys],
-                    [weight[key] for key in keys])
-        for group, keys, weight in asked
-    ]  # fmt: skip
-
-
-def _difference(
-    group: str, ours: Sequence[Outcome], theirs: Sequence[Outcome], weights: Sequence[float]
-) -> Difference:
-    found = compare_paired(
-        [outcome.hit for outcome in ours],
-        [outcome.hit for outcome in theirs],
-        [outcome.picture for outcome in ours],
-        weights if len(set(weights)) > 1 else None,  # alike, they may all be 0
-    )
-    interval = found.interval
-    return Difference(
-        group=group,
-        samples=len(ours),
-        pictures=found.pictures,
-        run_pct=_accuracy_pct(ours, weights),
-        baseline_pct=_accuracy_pct(theirs, weights),
-        points=100 * found.difference,
-        low=None if interval is None else 100 * interval.low,
-        high=None if interval is None else 100 * interval.high,
-        p_value=found.p_value,
-        p_holm=None,
-        p_mcnemar=found.p_mcnemar,
-        only_run=found.only_first,
-        only_baseline=found.only_second,
-    )
-
-
-def _accuracy_pct(outcomes: Sequence[Outcome], weights: Sequence[float]) -> float:
-    earned = sum(outcome.hit * weight for outcome, weight in zip(outcomes, weights, strict=True))
-    return 100 * earned / sum(weights) if sum(weights) else 0.0
+    is_weighted = ours.is_weighted and theirs.is_weighted
+    pairs = [(ours.samples[key], theirs.samples[key]) for key in common]
+    samples = [(mine, his, mine.weight if is_weighted else 1.0) for mine, his in pairs]
+    by_split = _groups(samples, lambda each: each.split, (*DIFFICULTIES, *GROUNDING_TYPES))
+    by_platform = _groups(samples, lambda each: each.platform, PLATFORMS)
+    groups = [(ALL, samples)]
+    if set(by_split) == {*GROUNDING_TYPES}:
+        even = [(mine, his, 1 / len(by_split[mine.split])) for mine, his in pairs]
+        groups.append(("mean of basic and advanced", even))
+    for found in (by_split, by_platform):
+        groups += found.items() if len(found) > 1 else ()  # a single one repeats the first line
+    return [_difference(*group) for group in groups]
 
 
 def _groups(
-    keys: Sequence[str], names: Sequence[str], order: Sequence[str]
-) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for key, name in zip(keys, names, strict=True):
-        found.setdefault(name, []).append(key)
-    known = [name for name in order if name in found]
-    return {name: found[name] for name in [*known, *sorted(set(found) - set(order))]}
+    samples: Sequence[Weighted], label: Callable[[SampleResult], str], order: Sequence[str]
+) -> dict[str, list[Weighted]]:
+    found: dict[str, list[Weighted]] = {name: [] for name in order}
+    for each in samples:
+        found.setdefault(label(each[0]), []).append(each)
+    return {name: members for name, members in found.items() if members}
 
 
-def _flips(ours: ScoredSet, theirs: ScoredSet, common: Sequence[str]) -> list[Flip]:
-    flipped = [key for key in common if ours.outcomes[key].hit != theirs.outcomes[key].hit]
-    if not flipped:
-        return []
-    run_facts = facts_of_keys(ours.files, flipped)
-    baseline_facts = facts_of_keys(theirs.files, flipped)
-    flips = [
-        Flip(key, bool(ours.outcomes[key].hit), run_facts[key], baseline_facts[key])
-        for key in flipped
-    ]
-    return sorted(flips, key=lambda flip: not flip.run_is_right)  # stable: file order within
-
-
-def _notes(run: ComparedRun, baseline: ComparedRun, dataset: str, *, weighted: bool) -> list[str]:
-    notes = []
-    if run.sets[dataset].is_weighted != baseline.sets[dataset].is_weighted:
-        notes.append("one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
-                     "the differences are unweighted")  # fmt: skip
-    elif weighted:
-        notes.append("weighted by options (L1_USE_WEIGHTED)")
-    mine, other = _data_of(run, dataset), _data_of(baseline, dataset)
-    for what, name in (("annotations", "sha256"), ("pictures", "digest"), ("prompts", "sha256")):
-        ours, theirs = (each.get(what) or {} for each in (mine, other))
-        comparable = ours.get("count") == theirs.get("count")
-        if ours.get(name) and theirs.get(name) and comparable and ours[name] != theirs[name]:
-            notes.append(f"the runs had different {what} (checksums in their manifests)")
-    return notes
-
-
-def _data_of(run: ComparedRun, dataset: str) -> Mapping[str, Any]:
-    return (run.manifest.get("datasets") or {}).get(dataset) or {}
+def _difference(group: str, samples: Sequence[Weighted]) -> Difference:
+    ours, theirs, weights = zip(*samples, strict=True)
+    hits = [[each.hit for each in side] for side in (ours, theirs)]
+    is_even = len(set(weights)) == 1  # alike, they may all be 0
+    images = [each.image for each in ours]
+    paired = compare_paired(hits[0], hits[1], images, None if is_even else weights)
+    total = sum(weights)
+    earned = [sum(hit * weight for hit, weight in zip(side, weights, strict=True)) for side in hits]
+    run_pct, baseline_pct = (100 * each / total if total else 0.0 for each in earned)
+    return Difference(group, len(samples), run_pct, baseline_pct, paired)

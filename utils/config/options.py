@@ -181,13 +181,24 @@ def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
     """
     known = sorted(set(_OPTIONS) - {"config", "check", "ping", "parity"})  # these bring no results
     chosen: dict[str, Any] = {"config": Path(config)}
+    typed = [f"--config={config}"]
     for name, value in given.items():
         if name not in known:
             hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
             raise UserError(f"run(): unknown option {name!r}{hint}")
         if value is not None:
             chosen[_OPTIONS[name].name] = _fitting(name, value)
-    return _options(chosen, [f"--{name}={value}" for name, value in chosen.items()])
+            typed += _as_typed(name, value)
+    return _options(chosen, typed)
+
+
+def _as_typed(name: str, value: Any) -> list[str]:
+    """A value from Python as somebody would have typed it."""
+    flag, default = name.replace("_", "-"), _OPTIONS[name].default
+    if isinstance(default, bool):
+        return [] if value == default else [f"--no-{flag}" if default else f"--{flag}"]
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [f"--{flag}={each}" for each in values]
 
 
 def _fitting(name: str, value: Any) -> Any:

@@ -41,7 +41,6 @@ SAMPLE_COLUMNS = (
 )  # fmt: skip
 CELL_COLUMNS = ("value", "low", "high", "samples", "pictures")
 _SAMPLES_FILE = re.compile(r"(?P<stem>.+)_samples(?P<partial>_partial)?\.jsonl")
-_NO_OPTIONS = ("config", "check", "ping", "parity", "compare", "arguments")  # of `evaluate.run`
 
 
 # -- files ----------------------------------------------------------------------------------------
@@ -74,8 +73,9 @@ class ScoredFiles:
 
     def facts(self) -> Iterator[Facts]:
         """The samples in file order, one at a time."""
-        with open_samples(self.samples) as (_, rows):
-            yield from rows
+        rows = _lines(self.samples)
+        next(rows)
+        yield from rows
 
     def _beside(self, kind: str) -> Path:
         found = _SAMPLES_FILE.fullmatch(self.samples.name)
@@ -83,25 +83,20 @@ class ScoredFiles:
         return self.samples.with_name(f"{found['stem']}_{kind}{found['partial'] or ''}.json")
 
 
-@contextmanager
-def open_samples(path: Path) -> Iterator[tuple[Facts, Iterator[Facts]]]:
-    """The head of a samples file and its samples in file order, one at a time.
-
-    Raises:
-        UserError: the file is missing or none of this kind.
-    """
+def _lines(path: Path) -> Iterator[Facts]:
+    """The head of a samples file, then its samples."""
     try:
-        file = path.open("rb")
+        with path.open("rb") as file:  # split at \n only; all else is escaped
+            head = json.loads(file.readline())
+            if not isinstance(head, dict) or head.get("format") != SAMPLES_FORMAT:
+                raise ValueError
+            yield head
+            yield from map(json.loads, file)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    with file:
-        try:
-            head = json.loads(file.readline())
-        except ValueError:
-            head = {}
-        if head.get("kind") != "head" or head.get("format") != SAMPLES_FORMAT:
-            raise UserError(f"{path}: is no samples file of this version; run --mode eval again")
-        yield head, map(json.loads, file)
+    except ValueError:
+        why = "is no samples file of this version; run --mode eval again"
+        raise UserError(f"{path}: {why}") from None
 
 
 def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:
@@ -120,10 +115,9 @@ def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles
     else:
         paths.sort(key=lambda path: (path.stem.endswith("_partial"), path.name))
     for path in paths:
-        with open_samples(path) as (head, _):
-            dataset, level, model = (str(head[name]) for name in ("dataset", "level", "model"))
-            files = ScoredFiles(dataset, level, model, bool(head["partial"]), path)
-        found.setdefault(dataset, files)
+        head = next(_lines(path))
+        dataset, level, model = (str(head[name]) for name in ("dataset", "level", "model"))
+        found.setdefault(dataset, ScoredFiles(dataset, level, model, bool(head["partial"]), path))
     return dict(sorted(found.items(), key=lambda item: item[1].level))
 
 
@@ -355,9 +349,6 @@ def _row(dataset: str, facts: Facts) -> dict[str, Any]:
         "error": f"{error['class']}: {error['message']}" if error else None,
     }
     return {name: facts.get(name) for name in SAMPLE_COLUMNS} | changed
-
-
-# -- `evaluate.run` -------------------------------------------------------------------------------
 
 
 @contextmanager

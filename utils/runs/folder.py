@@ -48,14 +48,14 @@ def name_collisions(models: Iterable[str]) -> list[str]:
     return problems
 
 
-def work_dir_problems(work_dir: Path) -> list[str]:
-    """Why nothing could be written below `work_dir`; leaves nothing behind."""
+def work_dir_problems(work_dir: Path, option: str = "--work-dir") -> list[str]:
+    """Why nothing could be written below the folder of an option; leaves nothing behind."""
     # os.path.exists, unlike Path.exists, takes a folder that may not be looked into for absent.
     candidates = (work_dir, *work_dir.absolute().parents)
     existing = next(path for path in candidates if os.path.exists(path))  # noqa: PTH110
     if not existing.is_dir():
         return [
-            f"--work-dir {work_dir}: {existing} is a file; results need a folder, name another one"
+            f"{option} {work_dir}: {existing} is a file; results need a folder, name another one"
         ]
     try:
         # Permission bits are no proof: root passes them all, and file systems have rules of their
@@ -64,7 +64,7 @@ def work_dir_problems(work_dir: Path) -> list[str]:
             return []
     except OSError as error:
         why = error.strerror or error
-        return [f"--work-dir {work_dir}: {existing} cannot be written ({why}); name another folder"]
+        return [f"{option} {work_dir}: {existing} cannot be written ({why}); name another folder"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,218 @@
+"""Why two runs differ: the first difference of a sample is found and named, also by `--parity`."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from tests.support.finished import L1, L2, l1_set, l2_sample, l2_set, make_run
+from tests.support.mock_server import MockServer, Reply
+from tests.support.stage import API, KEY, Stage, right_answers
+from utils.comparing.command import main
+from utils.comparing.runs import read_runs
+from utils.comparing.why import explain
+
+SYSTEM = {"role": "system", "type": "text", "value": "You are a GUI agent."}
+QUESTION = [
+    {"role": "user", "type": "image", "value": ""},
+    {"role": "user", "type": "text", "value": "Where is it?"},
+]
+
+
+def facts(reply="(0.5, 0.3)", **more):
+    return l2_sample(0, **{"prediction": reply, "prompt": QUESTION, "sent_wh": None, **more})
+
+
+# -- one sample -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ours", "theirs", "cause", "told"), [
+    (facts(), facts(), "", ""),
+    (facts(), facts("(0.5, 0.3)<|im_end|>"), "", ""),
+    (facts("cut\ufffd"), facts("cut"), "", ""),  # the token limit has torn a character
+    (facts(), facts(status="failed"), "no answer", "ok in a, failed in b"),
+    (facts(prompt=[SYSTEM, *QUESTION]), facts(), "messages", "a sends a system message, b none"),
+    (facts(), facts(prompt=[SYSTEM, *QUESTION]), "messages", "b sends a system message, a none"),
+    (facts(), facts(prompt=[QUESTION[0], {**QUESTION[1], "value": "Click it."}]), "messages",
+     "a sends user text 'Where is it?', b user text 'Click it.'"),
+    (facts(), facts(prompt=QUESTION[:1]), "messages", "2 from a, 1 from b"),
+    (facts(), facts(prompt=[]), "", ""),
+    (facts(), facts(sent_wh=[200, 150]), "image sent", "400x300 in a, 200x150 in b"),
+    (facts(seen_wh=[392, 308]), facts(seen_wh=[196, 140]), "size seen", "392x308 in a, 196x140 in b"),
+    (facts(seen_wh=[392, 308]), facts(), "", ""),
+    (facts(), facts(usage={"prompt_tokens": 1100}), "prompt tokens",
+     "1204 in a, 1100 in b with the same messages and image: other pixel limits, another chat"),
+    (facts(), facts(usage={}), "", ""),
+    (facts(), facts("no"), "reply", "(0.5, 0.3) in a, no in b, with the same messages, image and"),
+    (facts(raw="so"), facts("no", raw="so"), "postprocess", "(0.5, 0.3) in a, no in b, of the same"),
+    (facts(), facts(point_frac=[0.3, 0.5]), "parse", "point 50.0, 30.0 % in a, point 30.0, 50.0 %"),
+    (facts(), facts(point_frac=None, verdict="unparsed"), "parse", "in a, unparsed in b"),
+    (facts(), facts(verdict="hit"), "verdict", "miss in a, hit in b"),
+    # what comes first counts
+    (facts(), facts("no", sent_wh=[2, 2], usage={}), "image sent", "400x300 in a, 2x2 in b"),
+])  # fmt: skip
+def test_the_first_difference_is_the_cause(tmp_path, ours, theirs, cause, told):
+    [pair] = differing(tmp_path, ours, theirs)
+
+    assert (pair["cause"], told in pair["detail"]) == (cause, True), pair
+
+
+def differing(home, ours, theirs, **manifests):
+    """The rows of the file that explains two runs of one sample, "a" and "b"."""
+    for name, sample in (("a", ours), ("b", theirs)):
+        config = {"model": {name: manifests.get(name, {})}}
+        make_run(home / name, {L2: [sample]}, model=name, manifest={"config": config})
+    a, b = read_runs([home / "a", home / "b"])
+    explain(a, b, home / "why")
+    return list(csv.DictReader((home / "why" / f"a_b_{L2}.csv").open(encoding="utf-8", newline="")))
+
+
+def local(dtype=None, **generate_cfg):
+    return {"imp_type": "transformers", "dtype": dtype,
+            "generate_cfg": {"max_new_tokens": 8, **generate_cfg}}  # fmt: skip
+
+
+def served(kwargs=None, **generate_cfg):
+    return {"imp_type": "openai", "kwargs": kwargs or {},
+            "generate_cfg": {"max_tokens": 8, "temperature": 0, **generate_cfg}}  # fmt: skip
+
+
+@pytest.mark.parametrize(("ours", "theirs", "cause", "told"), [
+    (local(), served(), "reply", "dtype, attention kernel or batching"),
+    (local(), served(max_tokens=4), "settings", "max_tokens 8 in a, 4 in b"),
+    (local(do_sample=True, temperature=0.7), served(), "settings", "temperature 0.7 in a, 0 in b"),
+    (local(temperature=0.7), served(), "reply", ""),  # transformers does not heed it
+    (local(num_beams=3), served(), "settings", "num_beams 3 in a, unset in b"),
+    (local(), served(extra_body={"min_tokens": 4}), "settings", "min_tokens unset in a, 4 in b"),
+    (served({"max_pixels": 9}), served(), "settings", "kwargs.max_pixels 9 in a, unset in b"),
+    (local("float32"), local("float16"), "settings", "dtype float32 in a, float16 in b"),
+    (local("float32"), served(), "reply", ""),  # a server's own business
+    (local("float32"), local("auto"), "reply", ""),
+])  # fmt: skip
+def test_settings_are_the_cause_where_replies_differ_and_nothing_before(
+    tmp_path, capsys, ours, theirs, cause, told
+):
+    [pair] = differing(tmp_path, facts(), facts("no"), a=ours, b=theirs)
+    [same] = differing(tmp_path, facts(), facts(), a=ours, b=theirs)
+
+    assert (pair["cause"], told in pair["detail"], same["cause"]) == (cause, True, ""), pair
+    assert (f"  setting             {told}" in capsys.readouterr().out) == (cause == "settings")
+
+
+# -- two runs -------------------------------------------------------------------------------------
+
+
+def test_causes_are_counted_each_with_an_example_and_every_sample_stands_in_a_file(tmp_path, monkeypatch, capsys):  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    samples = l2_set("x" * 30)
+    for number in (0, 1, 2):
+        samples[number]["sent_wh"] = [200, 150]
+    samples[3]["prediction"] = "=other"
+    make_run(tmp_path / "a", {L2: l2_set("x" * 30)}, model="a")
+    make_run(tmp_path / "b", {L2: samples, L1: l1_set("x")}, model="b")
+
+    code = main(["a", "b", "--why", "--format", "text"])
+
+    printed = capsys.readouterr().out
+    assert code == 0
+    assert "parity on GUIElementGrounding: a and b, 30 samples" in printed
+    assert "  reply               equal in 29 of 30" in printed
+    assert "  size seen           not known on both sides" in printed
+    assert (
+        "  3 x image sent: 400x300 in a, 200x150 in b\n  1 x reply: reply 3 x in a, =other"
+        in printed
+    )
+    assert f"parity: {L1} is in one run only; left out" in printed
+    rows = list(csv.DictReader((tmp_path / f"comparison/a_b_{L2}.csv").open(newline="")))
+    assert [row["cause"] for row in rows[:5]] == ["image sent"] * 3 + ["reply", ""]
+    assert (len(rows), rows[3]["run_reply"], rows[3]["baseline_reply"]) == (
+        30,
+        "'=other",
+        "reply 3 x",
+    )
+
+
+@pytest.fixture
+def stage(tmp_path):
+    """A server that answers rightly, unless it is asked as "poor" or "torn"."""
+
+    def answer(request):
+        if request.body["model"] == "dead":
+            return Reply(status=401, body=b"bad key")
+        odd = {"poor": "C", "torn": "(0.2, 0.15) \ud83d"}.get(request.body["model"])
+        return Reply(odd) if odd else right_answers(request)
+
+    with MockServer(answer) as server:
+        yield Stage.make(tmp_path, server)
+
+
+def parity(stage, first, second, *arguments):
+    """`--parity` of two configs with these models; the same file if the names are the same."""
+    paths = []
+    for models in (first, second):
+        model = {
+            name: {**API, "model_path": f"{{url}}?api_key={KEY}&model={name}"} for name in models
+        }
+        model |= (
+            {"broken": {"model_path": "/no/such", "imp_type": "transformers"}}
+            if "good" in models
+            else {}
+        )
+        config = {"model": model, "data": {L1: {"mode": "all"}, L2: {"mode": "all"}}}
+        paths.append(stage.config(config, f"{'-'.join(models)}.json"))
+    return stage.run(
+        "--config", paths[0], "--parity", paths[1], "--work-dir", stage.work_dir, *arguments
+    )
+
+
+def test_two_entries_that_answer_alike_have_nothing_between_them(stage):
+    ran = parity(stage, ["m"], ["n"], "--limit", "3")
+
+    assert ran.code == 0, ran.output
+    assert ran.output.count("reply               equal in 3 of 3") == 2
+    assert ran.output.count("nothing differs") == 2
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    (["good"], ["poor"]),
+    (["good", "poor", "third"], ["good", "poor", "third"]),  # models that are not meant need not work
+])  # fmt: skip
+def test_two_models_of_two_configs_or_of_one_are_compared(stage, first, second):
+    ran = parity(stage, first, second, "--model", "good", "poor")
+
+    files = list((stage.work_dir / "parity").iterdir())
+    assert ran.code == 1, ran.output
+    assert "reply               equal in 0 of 6" in ran.output
+    assert {request.body["model"] for request in stage.server.requests} == {"good", "poor"}
+    assert sorted(file.name for file in files) == [f"good_poor_{L1}.csv", f"good_poor_{L2}.csv"]
+    assert all(KEY not in file.read_text("utf-8") for file in files)
+
+
+@pytest.mark.parametrize(("first", "second", "chosen", "told"), [
+    (["m"], ["m"], [], "m.json: has 1 models (m); --parity compares two models of its own config"),
+    (["m", "n"], ["o"], [], "m-n.json: has 2 models (m, n); --parity compares one model of each"),
+    (["m", "n"], ["n"], ["n"], '--parity: both configs call their model "n"'),
+    (["m"], ["o"], ["x"], "--model x: in neither config"),
+    (["m"], ["o"], ["m", "y"], "--model y: in neither config"),
+    (["m", "n", "o"], ["m", "n", "o"], [], "name them with --model"),
+])  # fmt: skip
+def test_a_comparison_that_is_not_clear_is_refused_before_any_request(stage, first, second, chosen, told):  # fmt: skip
+    ran = parity(stage, first, second, *(["--model", *chosen] if chosen else []))
+
+    assert (ran.code, told in ran.stderr, stage.server.requests) == (2, True, []), ran.output
+    assert "Traceback" not in ran.output
+
+
+def test_a_reply_with_half_a_character_stands_in_the_file(stage):
+    ran = parity(stage, ["m"], ["torn"])
+
+    assert ran.code == 1 and "Traceback" not in ran.output, ran.output
+    assert "\\ud83d" in (stage.work_dir / "parity" / f"m_torn_{L2}.csv").read_text("utf-8")
+
+
+def test_what_was_not_scored_is_not_compared(stage):
+    ran = parity(stage, ["m"], ["dead"])
+
+    assert ran.code == 1 and "Traceback" not in ran.output, ran.output
+    assert "parity on" not in ran.stdout

@@ -1,0 +1,131 @@
+"""The score tables of several runs, published figures beside them.
+
+One board for each row of the table (a difficulty, a grounding type, the average), with the table's
+own columns, and a row for each run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from utils.comparing.runs import ComparedRun, ScoredSet
+from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS, PUBLISHED_MD5
+
+AVERAGE, OVERALL = "average", "Overall"
+PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
+_PUBLISHED_FILE = Path(__file__).with_name("published_results.json")
+
+Cells = Mapping[str, Mapping[str, Any]]
+"""By column; each as in an analysis: value, low, high in percent, samples."""
+Published = Mapping[str, Any]
+"""Data set → row of its table → model → column → percent; and "source"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run or published model; `mark`: "", "‡", "† published" or that and "not comparable"."""
+
+    name: str
+    cells: Cells
+    mark: str
+
+    @property
+    def is_published(self) -> bool:
+        """Whether its figures are those of the paper."""
+        return self.mark.startswith(PUBLISHED_MARK)
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One table; `split` is the row of the score table that it shows, `columns` as named there."""
+
+    dataset: str
+    split: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+
+
+def read_published() -> Published:
+    """The results that were published with the benchmark."""
+    return json.loads(_PUBLISHED_FILE.read_text("utf-8"))  # type: ignore[no-any-return]
+
+
+def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:
+    """The tables of every data set that some run was scored on, in order of level."""
+    levels = {name: scored.files.level for run in runs for name, scored in run.sets.items()}
+    return [
+        board
+        for dataset in sorted(levels, key=lambda name: levels[name])
+        for board in _boards(runs, dataset, levels[dataset], (published or {}).get(dataset, {}))
+    ]
+
+
+def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[str]:
+    """What stands below the tables: marks, sources, what cannot be compared."""
+    notes = []
+    if any(scored.files.is_partial for run in runs for scored in run.sets.values()):
+        notes.append(f"{PARTIAL_MARK} partial run: not all samples of its data set were scored")
+    if published is None:
+        return notes
+    notes.append(f"{PUBLISHED_MARK} published figure, from: {published['source']}")
+    for dataset in dict.fromkeys(name for run in runs for name in run.sets):
+        other = [run.label for run in runs if dataset in run.sets and not _is_whole(run, dataset)]
+        if other:
+            notes.append(
+                f"{PUBLISHED_MARK} {dataset}: NOT COMPARABLE with {', '.join(other)}: not known to "
+                "be the whole published data set (see manifest.json)"
+            )
+    return notes
+
+
+def _is_whole(run: ComparedRun, dataset: str) -> bool:
+    """Whether a run covers the published data set, by the checksum in its manifest."""
+    annotations = run.of_data(dataset, "annotations")
+    md5 = PUBLISHED_MD5.get(annotations.get("file", ""))
+    is_part = run.sets[dataset].files.is_partial or run.of_data(dataset, "left_out")
+    return md5 is not None and md5 == annotations.get("md5") and not is_part
+
+
+def _boards(
+    runs: Sequence[ComparedRun], dataset: str, level: str, published: Published
+) -> list[Board]:
+    runs = [run for run in runs if dataset in run.sets]
+    is_comparable = all(_is_whole(run, dataset) for run in runs)
+    mark = f"{PUBLISHED_MARK} published" + ("" if is_comparable else ", not comparable")
+    found = [(run, _cells_by_row(run.sets[dataset])) for run in runs]
+    names = {name for _, table in found for name in table} | {*published}
+    boards = []
+    for split in _ordered(names, (*DIFFICULTIES, *GROUNDING_TYPES, AVERAGE)):
+        rows = [
+            Row(run.label, table.get(split, {}),
+                PARTIAL_MARK if run.sets[dataset].files.is_partial else "")
+            for run, table in found
+        ]  # fmt: skip
+        for name, figures in published.get(split, {}).items():
+            cells = {column: {"value": value} for column, value in figures.items()}
+            rows.append(Row(name, cells, mark))
+        columns = _ordered({column for row in rows for column in row.cells}, (*PLATFORMS, OVERALL))
+        boards.append(Board(dataset, split, f"{level} {dataset} · {split}", columns, rows))
+    return boards
+
+
+def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:
+    """The cells of a score table that have a value, by row and column."""
+    columns, found = scored.table.get("columns", ()), {}
+    for row in scored.table.get("rows", ()):
+        cells = zip(columns, row["cells"], strict=True)
+        found[row["name"]] = {column: cell for column, cell in cells if cell}
+    if not all(found.get(split) for split in GROUNDING_TYPES):
+        found.pop(AVERAGE, None)  # of one split alone, it is nothing to set beside averages of both
+    return {name: cells for name, cells in found.items() if cells}
+
+
+def _ordered(names: set[str], order: Sequence[str]) -> list[str]:
+    """Known names in their order, others before the last one, which is that of a mean."""
+    unknown = len(order) - 1.5
+    return sorted(names, key=lambda name: (order.index(name) if name in order else unknown, name))

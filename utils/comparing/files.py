@@ -1,0 +1,127 @@
+"""The files of a comparison: CSV with one row a figure or a sample, Markdown, and a static page.
+
+The page has no script and needs no network; everything that comes from a model is escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from utils.comparing import words
+from utils.comparing.pairing import Comparison, SamplePair
+from utils.comparing.render import as_markdown
+from utils.comparing.runs import counted
+from utils.scoring.sheets import safe_cell, whole_or_nothing
+
+MOST_FLIPS = 300  # of the page, on each side of a pair; flips.csv has all
+LONGEST_REPLY = 2_000  # of the page, in characters
+FIGURE_COLUMNS = (
+    "kind", "dataset", "run", "baseline", "split", "platform", "group", "value", "low", "high",
+    "samples", "pictures", "run_accuracy", "baseline_accuracy", "p_sign_flip", "p_holm",
+    "p_mcnemar_ignoring_pictures", "only_run_right", "only_baseline_right", "published", "mark",
+)  # fmt: skip
+SAMPLE_COLUMNS = (
+    "key", "index", "image", "platform", "split", "text", "truth",
+    *(f"{side}_{name}" for name in words.OF_A_SAMPLE for side in ("run", "baseline")),
+)  # fmt: skip
+FLIP_COLUMNS = ("dataset", "run", "baseline", "right", *SAMPLE_COLUMNS)
+_HERE = Path(__file__).parent
+
+
+def figures_csv(comparison: Comparison) -> str:
+    """Accuracies (percent) and differences (percentage points), `kind` tells which."""
+    rows: list[dict[str, Any]] = [
+        {
+            **row.cells[column], "kind": "accuracy", "dataset": board.dataset, "run": row.name,
+            "split": board.split, "platform": column, "published": int(row.is_published),
+            "mark": row.mark,
+        }
+        for board in comparison.boards for row in board.rows for column in row.cells
+    ]  # fmt: skip
+    for pair in comparison.pairs:
+        for each in pair.differences:
+            found, (points, low, high) = each.paired, each.points
+            rows.append({
+                "kind": "difference", "dataset": pair.dataset, "run": pair.run,
+                "baseline": pair.baseline, "group": each.group, "value": points, "low": low,
+                "high": high, "samples": each.samples, "pictures": found.pictures,
+                "run_accuracy": each.run_pct, "baseline_accuracy": each.baseline_pct,
+                "p_sign_flip": found.p_value, "p_holm": each.p_holm,
+                "p_mcnemar_ignoring_pictures": found.p_mcnemar,
+                "only_run_right": found.only_first, "only_baseline_right": found.only_second,
+            })  # fmt: skip
+    return as_csv(FIGURE_COLUMNS, rows)
+
+
+def flips_csv(comparison: Comparison) -> str:
+    """Every flipped sample of every pair, both replies whole."""
+    rows = (
+        {**sample_row(flip), "dataset": pair.dataset, "run": pair.run, "baseline": pair.baseline,
+         "right": winner}
+        for pair in comparison.pairs for winner, _, flips in pair.flips_by_winner for flip in flips
+    )  # fmt: skip
+    return as_csv(FLIP_COLUMNS, rows)
+
+
+def sample_row(pair: SamplePair) -> dict[str, Any]:
+    """One sample with what became of it in both runs."""
+    row = {**pair.run, "truth": words.truth_text(pair.run)}
+    for name, of in words.OF_A_SAMPLE.items():
+        row |= {f"run_{name}": of(pair.run), f"baseline_{name}": of(pair.baseline)}
+    return row
+
+
+def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A table that no spreadsheet program finds a formula in."""
+    file = io.StringIO()
+    writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([safe_cell(row.get(name)) for name in columns] for row in rows)
+    return file.getvalue()
+
+
+def as_page(comparison: Comparison) -> str:
+    """The whole page; its Content-Security-Policy allows its own style sheet and nothing else."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined
+    )
+    style = (_HERE / "page.css").read_text("utf-8")
+    checksum = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return environment.get_template("page.html.j2").render(
+        comparison=comparison, words=words, counted=counted, cut=_cut, most_flips=MOST_FLIPS,
+        style=Markup(style), style_hash=f"sha256-{checksum}",  # the project's own file
+    )  # fmt: skip
+
+
+def _cut(text: str) -> str:
+    rest = len(text) - LONGEST_REPLY
+    return text if rest <= 0 else f"{text[:LONGEST_REPLY]}… ({rest} more characters)"
+
+
+FILES: Mapping[str, Mapping[str, Callable[[Comparison], str]]] = {
+    "markdown": {"comparison.md": as_markdown},
+    "csv": {"comparison.csv": figures_csv, "flips.csv": flips_csv},
+    "html": {"comparison.html": as_page},
+}
+"""What each format writes."""
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Writes a whole file or none.
+
+    Raises:
+        StopRun: it cannot be written.
+    """
+    with whole_or_nothing(path) as temporary:
+        # A reply may hold half a surrogate pair, which UTF-8 has no form for.
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+    return path

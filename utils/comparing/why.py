@@ -1,0 +1,190 @@
+"""Why two finished runs differ: for each sample the first thing that is not the same on its way.
+
+Samples are compared as the samples files have them, settings as the manifests have them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from utils.comparing import words
+from utils.comparing.files import SAMPLE_COLUMNS, as_csv, sample_row, write_text
+from utils.comparing.pairing import SamplePair
+from utils.comparing.runs import ComparedRun, counted
+from utils.contracts import Facts
+from utils.coordinates import shown_wh
+from utils.errors import UserError, printable
+from utils.runs.folder import safe_name
+
+STAGES: Mapping[str, Callable[[Facts], str]] = {
+    "image sent": lambda facts: shown_wh(facts.get("sent_wh") or facts["file_wh"]),
+    "size seen": words.seen_text,
+    "prompt tokens": words.tokens_text,
+    "reply": words.said_text,
+    "postprocess": lambda facts: words.plain(words.reply_text(facts)),
+    "parse": words.parsed_text,
+    "verdict": words.verdict_text,
+}
+"""What a sample passes after its messages; where nothing differs, both runs have the same text."""
+HINTS = {
+    "prompt tokens": " with the same messages and image: other pixel limits, another chat template "
+    "(a default system message, the generation prompt), or special tokens that one side adds",
+    "reply": ", with the same messages, image and settings: dtype, attention kernel or batching "
+    "(rounding), generation settings that a checkpoint brings along, sampling, or other weights",
+    "postprocess": ", of the same reply",
+}
+_LONGEST_TEXT = 80  # characters of a message or reply
+_OTHER_NAMES = {"max_new_tokens": "max_tokens", "max_completion_tokens": "max_tokens"}
+_COMPUTING = ("dtype", "attn_implementation")  # a server's own business
+
+
+def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
+    """Prints why two runs differ, and writes a CSV file with every sample for each data set.
+
+    Args:
+        a: the baseline in that file.
+
+    Returns:
+        Whether all replies are the same.
+
+    Raises:
+        StopRun: the folder cannot be written.
+    """
+    is_same, settings = True, setting_differences(a, b)
+    for dataset in dict.fromkeys([*a.sets, *b.sets]):
+        if dataset not in a.sets or dataset not in b.sets:
+            print(f"\nparity: {dataset} is in one run only; left out")
+            continue
+        theirs = {facts["key"]: facts for facts in b.sets[dataset].files.facts()}
+        pairs = [SamplePair(run=theirs[facts["key"]], baseline=facts)
+                 for facts in a.sets[dataset].files.facts() if facts["key"] in theirs]  # fmt: skip
+        causes = [first_difference(pair, a.label, b.label, settings) for pair in pairs]
+        print(f"\nparity on {dataset}: {a.label} and {b.label}, {counted(len(pairs))}")
+        print("\n".join(f"  {printable(line)}" for line in [*_found(pairs, settings, causes)]))
+        rows = ({**sample_row(pair), "cause": cause, "detail": detail}
+                for pair, (cause, detail) in zip(pairs, causes, strict=True))  # fmt: skip
+        text = as_csv((*SAMPLE_COLUMNS, "cause", "detail"), rows)
+        name = f"{safe_name(a.label)}_{safe_name(b.label)}_{dataset}.csv"
+        print(f"File: {write_text(folder / name, text)}")
+        is_same &= bool(pairs) and all(len(set(_both(pair, "reply"))) == 1 for pair in pairs)
+    return is_same
+
+
+def first_difference(
+    pair: SamplePair, a: str, b: str, settings: Sequence[str] = ()
+) -> tuple[str, str]:
+    """Its kind and its words; two empty texts where nothing differs.
+
+    Args:
+        a, b: names of the baseline and of the run.
+        settings: those that differ between them, in words.
+    """
+    states = [facts["status"] for facts in (pair.baseline, pair.run)]
+    if states != ["ok", "ok"]:
+        return "no answer", f"{states[0]} in {a}, {states[1]} in {b}"
+    if detail := _messages(pair.baseline.get("prompt"), pair.run.get("prompt"), a, b):
+        return "messages", detail
+    for cause in STAGES:
+        ours, theirs = _both(pair, cause)
+        if ours != theirs and "unknown" not in (ours, theirs):
+            if cause == "reply" and settings:
+                return "settings", "; ".join(settings)
+            shown = [words.one_line(text, _LONGEST_TEXT) for text in (ours, theirs)]
+            return cause, f"{shown[0]} in {a}, {shown[1]} in {b}{HINTS.get(cause, '')}"
+    return "", ""
+
+
+def _both(pair: SamplePair, stage: str) -> tuple[str, str]:
+    return STAGES[stage](pair.baseline), STAGES[stage](pair.run)
+
+
+def _messages(ours: Sequence[Facts] | None, theirs: Sequence[Facts] | None, a: str, b: str) -> str:
+    if not ours or not theirs:
+        return ""
+    has_system = [any(part["role"] == "system" for part in side) for side in (ours, theirs)]
+    if has_system[0] != has_system[1]:
+        one, other = (a, b) if has_system[0] else (b, a)
+        return f"{one} sends a system message, {other} none"
+    for both in zip(ours, theirs, strict=False):
+        mine, his = ([part[name] for name in ("role", "type", "value")] for part in both)
+        if mine != his:
+            shown = [f"{role} {kind} {words.one_line(text, _LONGEST_TEXT)!r}"
+                     for role, kind, text in (mine, his)]  # fmt: skip
+            return f"{a} sends {shown[0]}, {b} {shown[1]}"
+    return f"{len(ours)} from {a}, {len(theirs)} from {b}" if len(ours) != len(theirs) else ""
+
+
+def setting_differences(a: ComparedRun, b: ComparedRun) -> list[str]:
+    """Settings that are not the same in both runs' configs, one text each."""
+    ours, theirs = settings_of(a), settings_of(b)
+    return [
+        f"{name} {ours.get(name, 'unset')} in {a.label}, {theirs.get(name, 'unset')} in {b.label}"
+        for name in dict.fromkeys([*ours, *theirs])
+        if ours.get(name) != theirs.get(name)
+        and (name not in _COMPUTING or (name in ours and name in theirs))
+    ]
+
+
+def settings_of(run: ComparedRun) -> dict[str, Any]:
+    """What a run's model entry says about how replies are made, by name."""
+    entry = ((run.manifest.get("config") or {}).get("model") or {}).get(run.model) or {}
+    found = dict(entry.get("generate_cfg") or {})
+    found |= found.pop("extra_body", None) or {}
+    found = {_OTHER_NAMES.get(name, name): value for name, value in found.items()}
+    if entry.get("imp_type") == "transformers" and not found.pop("do_sample", False):
+        found["temperature"] = 0
+    found |= {f"kwargs.{name}": value for name, value in (entry.get("kwargs") or {}).items()}
+    found |= {name: entry.get(name) for name in ("serve_args", *_COMPUTING)}
+    return {name: value for name, value in found.items() if value not in (None, "", "auto", [], {})}
+
+
+def _found(
+    pairs: Sequence[SamplePair], settings: Sequence[str], causes: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """What was found, the most frequent cause first, each with its first sample's words."""
+    for stage in ("size seen", "prompt tokens", "reply", "verdict"):
+        known = [both for pair in pairs if "unknown" not in (both := _both(pair, stage))]
+        equal = f"equal in {sum(ours == theirs for ours, theirs in known)} of {len(known)}"
+        yield f"{stage:<20}{equal if known else 'not known on both sides'}"
+    yield from (f"setting             {text}" for text in settings)
+    first = dict(reversed(causes))
+    for cause, count in Counter(cause for cause, _ in causes if cause).most_common():
+        yield f"{count} x {cause}: {first[cause]}"
+    if not any(first):
+        yield "nothing differs" if pairs else "no sample has an answer on both sides"
+
+
+def two_models(
+    configs: Sequence[Path], models: Sequence[Sequence[str]], wanted: Sequence[str]
+) -> list[str]:
+    """The two models that `--parity` compares: one of each config, or two of the same one.
+
+    Args:
+        models: the names in each config.
+        wanted: the names given with `--model`.
+
+    Raises:
+        UserError: it is not clear which models are meant, or both have one name.
+    """
+    if unknown := [name for name in wanted if not any(name in each for each in models)]:
+        raise UserError(f"--model {', '.join(unknown)}: in neither config")
+    is_one = configs[0].resolve() == configs[1].resolve()
+    found: list[str] = []
+    for config, names in zip(configs[: 1 if is_one else 2], models, strict=False):
+        chosen = [name for name in names if name in wanted] or names
+        if len(chosen) != (2 if is_one else 1):
+            meant = "two models of its own config" if is_one else "one model of each config"
+            raise UserError(
+                f"{config}: has {len(chosen)} models ({', '.join(chosen)}); --parity compares "
+                f"{meant}, name them with --model"
+            )
+        found += chosen
+    if found[0] == found[1]:
+        raise UserError(
+            f'--parity: both configs call their model "{found[0]}", so their results would share a '
+            "folder; rename one"
+        )
+    return found

@@ -1,0 +1,131 @@
+"""How the figures and samples of a comparison are put into words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from utils.comparing.pairing import Difference
+from utils.contracts import Facts
+from utils.coordinates import shown_wh
+from utils.errors import printable
+from utils.protocol import PLATFORM_LABELS
+
+MCNEMAR_NOTE = "* ignores that samples share images"
+HOW_TO_READ = (
+    "A difference is that of a run less its baseline, the one of the two that was named first, in "
+    "percentage points, on the samples that both have. Interval (95 %) and p (sign flips) go by "
+    "image: samples on one image are no independent evidence. p Holm is corrected for all "
+    "comparisons of the data set's table. McNemar is there for comparison with other reports."
+)
+_SPECIAL_TOKEN = re.compile(r"<\|[^|<>]*\|>")
+
+
+def group_text(group: str) -> str:
+    """A platform, a split or another group for people."""
+    return PLATFORM_LABELS.get(group, group)
+
+
+def cell_text(cell: Mapping[str, Any] | None) -> str:
+    """The accuracy as papers print it, with the 95 % interval, if any, on a second line."""
+    if cell is None:
+        return "-"
+    low, high = cell.get("low"), cell.get("high")
+    interval = "" if low is None or high is None else f"\n{low:.1f}–{high:.1f}"
+    return f"{cell['value']:.2f}{interval}"
+
+
+def difference_head(run: str = "run", baseline: str = "baseline") -> list[str]:
+    """The heads of a table of differences, with the names of both where there is room for them."""
+    return [
+        "group", "samples", "images", run, baseline, "difference", "95 % interval", "p",
+        "p Holm", "McNemar*", f"only {run} / only {baseline} right",
+    ]  # fmt: skip
+
+
+def difference_cells(each: Difference) -> list[str]:
+    """One line of a table of differences, in the order of `difference_head`."""
+    found, (points, low, high) = each.paired, each.points
+    return [
+        group_text(each.group), str(each.samples), str(found.pictures), f"{each.run_pct:.2f}",
+        f"{each.baseline_pct:.2f}", f"{points:+.2f}",
+        "-" if low is None else f"{low:+.1f} to {high:+.1f}", _p_text(found.p_value),
+        _p_text(each.p_holm), _p_text(found.p_mcnemar), f"{found.only_first} / {found.only_second}",
+    ]  # fmt: skip
+
+
+def _p_text(p_value: float | None) -> str:
+    if p_value is None:
+        return "-"
+    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def truth_text(facts: Facts) -> str:
+    """What is right: the option, or the target's box in percent of the image."""
+    if facts.get("answer") is not None:
+        option = (facts.get("options") or {}).get(facts["answer"])
+        return f"{facts['answer']}. {option}"
+    box = facts.get("box_frac") or []
+    return "box " + ", ".join(f"{100 * side:.1f}" for side in box) + " %"
+
+
+def reply_text(facts: Facts) -> str:
+    """The reply as it was parsed."""
+    prediction = facts.get("prediction")
+    if isinstance(prediction, str):
+        return prediction
+    return json.dumps(prediction, ensure_ascii=False)
+
+
+def said_text(facts: Facts) -> str:
+    """The reply as it came, without what servers treat differently.
+
+    Some leave special tokens in the text; vLLM leaves out a character that the token limit has
+    torn, others write U+FFFD for it.
+    """
+    return plain(str(facts.get("raw") or reply_text(facts)))
+
+
+def plain(reply: str) -> str:
+    """A reply without special tokens, blanks around it and a torn last character."""
+    return _SPECIAL_TOKEN.sub("", reply).rstrip("\ufffd").strip()
+
+
+def parsed_text(facts: Facts) -> str:
+    """What the parse function made of a reply."""
+    if facts.get("status") != "ok":
+        return f"no answer ({facts.get('status')})"
+    if "chosen" in facts:
+        return str(facts["chosen"] or "unparsed")
+    point = facts.get("point_frac")
+    return "unparsed" if point is None else f"point {100 * point[0]:.1f}, {100 * point[1]:.1f} %"
+
+
+def tokens_text(facts: Facts) -> str:
+    """Tokens of the prompt as the model or its server has counted them, or "unknown"."""
+    return str((facts.get("usage") or {}).get("prompt_tokens") or "unknown")
+
+
+def seen_text(facts: Facts) -> str:
+    """Size of the image as the model worked on it, or "unknown"."""
+    return shown_wh(facts.get("seen_wh"))
+
+
+def verdict_text(facts: Facts) -> str:
+    """ "hit", "miss", "unparsed", or "None" without an answer."""
+    return str(facts.get("verdict"))
+
+
+OF_A_SAMPLE: Mapping[str, Callable[[Facts], str]] = {
+    "verdict": verdict_text, "reply": reply_text, "read_as": parsed_text, "seen": seen_text,
+    "prompt_tokens": tokens_text,
+}  # fmt: skip
+"""What a file says of a sample in each run, by column."""
+
+
+def one_line(text: str, width: int) -> str:
+    """A text in one line, control characters as escapes, cut with an ellipsis."""
+    flat = printable(" ".join(text.split()))
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
