@@ -16,6 +16,20 @@ ONLY_L2 = {L2: {"mode": "all"}}
 UNPARSED = "without a readable answer: wrong in the score"
 FAILED = "failed: wrong in the score, asked again by the same command"
 SPOILT = "spoilt by the postprocess function: wrong in the score; mend it, nothing is asked anew"
+STAGES = ["prompt", "preprocess", "postprocess", "parse"]
+NOTE = """
+import json, os
+
+def note(value):
+    with open("seen.jsonl", "a") as file:
+        file.write(json.dumps(value, default=repr) + "\\n")
+"""
+CALM = """
+class Model:
+    def generate(self, message, *, dataset_name, **generate_cfg):
+        return "(0.2, 0.15)" if dataset_name == "GUIElementGrounding" else "B"
+"""
+CALM_MODEL = {"imp_type": "custom", "model_path": "calm.Model"}
 
 
 def summary(answered, total, *what_went_wrong):
@@ -29,9 +43,12 @@ def staged(tmp_path):
     """Makes a stage: three pictures, so nine questions of L1 and six instructions of L2."""
     servers = []
 
-    def make(answer=right_answers, pictures=PICTURES):
+    def make(answer=right_answers, pictures=PICTURES, module="", **modules):
         servers.append(MockServer(answer).__enter__())
-        return Stage.make(tmp_path, servers[-1], pictures)
+        stage = Stage.make(tmp_path, servers[-1], pictures)
+        for name, source in {"mymodel": module, **modules}.items():
+            stage.module(source, name)
+        return stage
 
     yield make
     for server in servers:
@@ -40,19 +57,7 @@ def staged(tmp_path):
 
 @pytest.fixture
 def stage(staged):
-    return staged()
-
-
-def right_after(texts):
-    """Answers by what the request says: `texts` maps a part of it to a reply."""
-
-    def answer(request):
-        for part, reply in texts.items():
-            if part in request.text:
-                return Reply(reply)
-        return right_answers(request)
-
-    return answer
+    return staged(calm=CALM)
 
 
 def seen_by(stage):
@@ -61,19 +66,22 @@ def seen_by(stage):
     return [json.loads(line) for line in lines]
 
 
-NOTE = """
-    import json, os
+def config_with(stage_name, function, **more):
+    """Model section and data section with one user function for L2."""
+    model, data = {**API, **more}, {L2: {"mode": "all"}}
+    if stage_name == "prompt":
+        model["custom_prompt"] = {L2: function}
+    elif stage_name == "parse":
+        data[L2]["parse_function"] = function
+    else:
+        model[f"{stage_name}_function"] = function
+    return {"m": model}, data
 
-    def note(value):
-        with open("seen.jsonl", "a") as file:
-            file.write(json.dumps(value, default=repr) + "\\n")
-"""
 
 # -- careless functions ---------------------------------------------------------------------------
 
 
-def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(staged):
-    stage = staged()
+def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(stage):
     stage.module("""
         def prompt(line, dataset):
             picture, instruction = line["image_path"], line["instruction"]
@@ -103,11 +111,9 @@ def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(s
     model = {**API, "custom_prompt": {L2: "mymodel.prompt"}, "kwargs": {"words": ["one"]},
              "preprocess_function": "mymodel.preprocess",
              "postprocess_function": "mymodel.postprocess"}  # fmt: skip
-    data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
-    result = stage.evaluate({"m": model}, data=data)
+    result = stage.evaluate({"m": model}, data=config_with("parse", "mymodel.parse")[1])
     assert result.code == 0, result.output
-    texts = sorted(request.text for request in stage.server.requests)
-    assert texts == sorted(
+    assert sorted(request.text for request in stage.server.requests) == sorted(
         f"Click {kind} target {number}. ['one'] 2"
         for kind in ("basic", "advanced") for number in range(3)
     )  # fmt: skip
@@ -116,8 +122,7 @@ def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(s
 
 
 def test_a_preprocess_function_that_returns_the_same_list_each_time_asks_each_its_own(staged):
-    others_asked = threading.Event()
-    first_sample = []
+    others_asked, first_sample = threading.Event(), []
 
     def answer(request):
         if "target 0." in request.text and "basic" in request.text:
@@ -129,17 +134,16 @@ def test_a_preprocess_function_that_returns_the_same_list_each_time_asks_each_it
             others_asked.set()
         return Reply("(0.2, 0.15)")
 
-    stage = staged(answer)
-    stage.module("""
+    stage = staged(answer, module="""
         MESSAGES = []
 
         def preprocess(message, model, processor, **kwargs):
             MESSAGES.clear()
             MESSAGES.append({"role": "user", "content": message[-1]["value"]})
             return MESSAGES
-    """)
-    model = {**API, "preprocess_function": "mymodel.preprocess"}
-    result = stage.evaluate({"m": model}, "--api-nproc", "2", data=ONLY_L2)
+    """)  # fmt: skip
+    model, data = config_with("preprocess", "mymodel.preprocess")
+    result = stage.evaluate(model, "--api-nproc", "2", data=data)
     assert result.code == 0, result.output
     assert len(first_sample) == 2, [request.text[-22:] for request in stage.server.requests]
 
@@ -153,65 +157,37 @@ RAISING = """
         if kind == "exit":
             sys.exit("enough")
         raise ValueError("cannot do this one")
+""" + "".join(
+    f"""
+    def prompt_{how}(line, dataset):
+        return fail("{how}") if line["platform"] == "os_ios" else None
 
+    def preprocess_{how}(message, model, processor, **kwargs):
+        text = message[-1]["value"]
+        return fail("{how}") if "target 1." in text else [{{"role": "user", "content": text}}]
+
+    def postprocess_{how}(response, model, processor, **kwargs):
+        return fail("{how}") if "special" in response else response
+
+    def parse_{how}(response, meta):
+        return fail("{how}") if meta["platform"] == "os_ios" else (0.2, 0.15)
+"""
+    for how in ("raise", "exit")
+)
+MENDED = """
     def prompt_raise(line, dataset):
-        return fail("raise") if line["platform"] == "os_ios" else None
-
-    def prompt_exit(line, dataset):
-        return fail("exit") if line["platform"] == "os_ios" else None
+        return None
 
     def preprocess_raise(message, model, processor, **kwargs):
-        text = message[-1]["value"]
-        return fail("raise") if "target 1." in text else [{"role": "user", "content": text}]
-
-    def preprocess_exit(message, model, processor, **kwargs):
-        text = message[-1]["value"]
-        return fail("exit") if "target 1." in text else [{"role": "user", "content": text}]
+        return [{"role": "user", "content": message[-1]["value"]}]
 
     def postprocess_raise(response, model, processor, **kwargs):
-        return fail("raise") if "special" in response else response
-
-    def postprocess_exit(response, model, processor, **kwargs):
-        return fail("exit") if "special" in response else response
-
-    def parse_raise(response, meta):
-        return fail("raise") if meta["platform"] == "os_ios" else (0.2, 0.15)
-
-    def parse_exit(response, meta):
-        return fail("exit") if meta["platform"] == "os_ios" else (0.2, 0.15)
+        return response
 """
-STAGES = ["prompt", "preprocess", "postprocess", "parse"]
 
 
-def config_with(stage_name, function):
-    """Model entry and data section with one user function for L2."""
-    model, data = dict(API), {L2: {"mode": "all"}}
-    if stage_name == "prompt":
-        model["custom_prompt"] = {L2: function}
-    elif stage_name == "parse":
-        data[L2]["parse_function"] = function
-    else:
-        model[f"{stage_name}_function"] = function
-    return {"m": model}, data
-
-
-@pytest.fixture(scope="module")
-def raised(tmp_path_factory):
-    """Runs in which one function fails on two of six samples, each made once: stage and result."""
-    made = {}
-
-    def run(where, how):
-        if (where, how) not in made:
-            home = tmp_path_factory.mktemp(f"{where}_{how}")
-            with MockServer(right_after({"target 1.": "(0.2, 0.15) special"})) as server:
-                stage = Stage.make(home, server)
-                stage.module(RAISING)
-                model, data = config_with(where, f"mymodel.{where}_{how}")
-                verbose = ["--verbose"] if how == "exit" else []
-                made[where, how] = stage, stage.evaluate(model, *verbose, data=data)
-        return made[where, how]
-
-    return run
+def one_special(request):
+    return Reply("(0.2, 0.15) special") if "target 1." in request.text else right_answers(request)
 
 
 @pytest.mark.parametrize(
@@ -219,99 +195,65 @@ def raised(tmp_path_factory):
     [("raise", "ValueError: cannot do this one"), ("exit", "SystemExit: enough")],
 )
 @pytest.mark.parametrize("where", STAGES)
-def test_a_function_that_fails_costs_its_samples_and_no_others(where, how, error, raised):
-    stage, result = raised(where, how)
+def test_a_function_that_fails_costs_its_samples_and_no_others(where, how, error, staged):
+    stage = staged(one_special, module=RAISING)
+    model, data = config_with(where, f"mymodel.{where}_{how}")
+    result = stage.evaluate(model, *["--verbose"] * (how == "exit"), data=data)
     told = {
         "prompt": summary(4, 6, (2, FAILED)),
         "preprocess": summary(4, 6, (2, FAILED)),
         "postprocess": summary(4, 6, (2, SPOILT)),
         "parse": summary(6, 6, (2, UNPARSED)),
     }[where]
+    assert result.code == 1
     assert told in result.output
     assert f"\n2 x {where} function: {error}\n" in result.output
     counts = l2_counts(stage.scores(L2))
     assert counts == {
         "Total num": 6, "Correct num": 4, "Wrong num": 0, "Error format num": 2}  # fmt: skip
     assert len(stage.server.requests) == (4 if where in ("prompt", "preprocess") else 6)
+    # The traceback is printed at --verbose only, and once for each kind.
+    assert result.output.count("Traceback (most recent call last)") == (how == "exit")
+    assert (f"in {where}_exit" in result.output) is (how == "exit")
 
 
-@pytest.mark.parametrize("where", STAGES)
-def test_a_function_that_fails_makes_the_exit_code_1(where, raised):
-    _, result = raised(where, "raise")
-    assert result.code == 1, result.output
-
-
-@pytest.mark.parametrize("where", STAGES)
-def test_the_traceback_of_a_function_is_shown_only_at_verbose_and_once_for_a_kind(where, raised):
-    _, quiet = raised(where, "raise")
-    assert "Traceback" not in quiet.output
-    _, verbose = raised(where, "exit")
-    assert verbose.output.count("Traceback (most recent call last)") == 1, verbose.output
-    assert f"in {where}_exit" in verbose.output
-    assert "mymodel.py" in verbose.output
-
-
-def test_the_raw_reply_is_in_the_log_although_postprocess_raises(raised):
-    stage, _ = raised("postprocess", "raise")
+def test_a_reply_that_postprocess_spoilt_is_in_the_log_and_the_spreadsheet(staged):
+    stage = staged(one_special, module=RAISING)
+    model, data = config_with("postprocess", "mymodel.postprocess_raise")
+    result = stage.evaluate(model, data=data)
     raw = [record["raw"] for record in stage.answers(L2)]
     assert raw == ["(0.2, 0.15)"] * 2 + ["(0.2, 0.15) special"] * 2 + ["(0.2, 0.15)"] * 2
-
-
-def test_the_spreadsheets_show_the_raw_reply_that_postprocess_spoilt(raised):
-    stage, _ = raised("postprocess", "raise")
     path = run_folder(stage.work_dir, "m") / f"m_{L2}.xlsx"
     shown = sorted((row["index"], row["prediction"]) for row in read_sheet(path))
-    assert [text for _, text in shown] == [record["raw"] for record in stage.answers(L2)]
-
-
-def test_the_summary_does_not_promise_to_ask_again_what_postprocess_spoilt(raised):
-    _, result = raised("postprocess", "raise")
+    assert [text for _, text in shown] == raw
     assert "asked again" not in result.output  # the answers are there
 
 
-def test_a_mended_postprocess_function_asks_nothing_again_and_scores_all(staged):
-    stage = staged(right_after({"target 1.": "(0.2, 0.15) special"}))
-    stage.module(RAISING)
-    model, data = config_with("postprocess", "mymodel.postprocess_raise")
-    stage.evaluate(model, data=data)
-    stage.module("def postprocess_raise(response, model, processor, **kwargs): return response")
-    result = stage.evaluate(model, data=data)
-    assert (result.code, len(stage.server.requests)) == (0, 6), result.output
-    assert l2_counts(stage.scores(L2))["Correct num"] == 6
-
-
-@pytest.mark.parametrize("where", ["prompt", "preprocess"])
-def test_a_mended_function_before_the_model_asks_what_failed(where, stage):
-    stage.module(RAISING)
+@pytest.mark.parametrize(("where", "asked_first"), [
+    ("prompt", 4), ("preprocess", 4), ("postprocess", 6)])  # fmt: skip
+def test_a_mended_function_asks_what_failed_before_the_model_and_nothing_else(
+    where, asked_first, staged
+):
+    stage = staged(one_special, module=RAISING)
     model, data = config_with(where, f"mymodel.{where}_raise")
     stage.evaluate(model, data=data)
-    stage.module("""
-        def prompt_raise(line, dataset):
-            return None
-
-        def preprocess_raise(message, model, processor, **kwargs):
-            return [{"role": "user", "content": message[-1]["value"]}]
-    """)
+    assert len(stage.server.requests) == asked_first
+    stage.module(MENDED)
     result = stage.evaluate(model, data=data)
     assert (result.code, len(stage.server.requests)) == (0, 6), result.output
-    assert "2 failed last time" in result.output
-    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+    assert ("2 failed last time" in result.output) is (asked_first == 4)
+    # Another prompt or preprocess function is another experiment, with a folder of its own.
+    newest = json.loads((stage.work_dir / "m" / f"m_{L2}_score.json").read_text("utf-8"))
+    assert l2_counts(newest)["Correct num"] == 6
 
 
-@pytest.mark.parametrize("imp_type", ["openai", "custom"])
-def test_a_postprocess_function_that_returns_no_text_is_reported(imp_type, stage):
-    stage.module("""
-        def none(response, model, processor, **kwargs): return None
-        def point(response, model, processor, **kwargs): return (0.2, 0.15)
-    """)
-    stage.module(CALM, "calm")
-    entry = API if imp_type == "openai" else {"imp_type": "custom", "model_path": "calm.Model"}
-    models = {
-        name: {**entry, "postprocess_function": f"mymodel.{name}"} for name in ("none", "point")
-    }
-    result = stage.evaluate(models, data=ONLY_L2)
-    assert "6 x postprocess function: returned NoneType; expected str" in result.output
-    assert "6 x postprocess function: returned tuple; expected str" in result.output
+@pytest.mark.parametrize("entry", [API, CALM_MODEL])
+@pytest.mark.parametrize(("returned", "kind"), [("None", "NoneType"), ("(0.2, 0.15)", "tuple")])
+def test_a_postprocess_function_that_returns_no_text_is_reported(returned, kind, entry, stage):
+    stage.module(f"def function(response, model, processor, **kwargs): return {returned}")
+    model = {**entry, "postprocess_function": "mymodel.function"}
+    result = stage.evaluate({"m": model}, data=ONLY_L2)
+    assert f"6 x postprocess function: returned {kind}; expected str" in result.output
     assert "Traceback" not in result.output
     assert result.code == 1
 
@@ -337,8 +279,7 @@ ALWAYS = """
 def test_ten_failures_in_a_row_stop_that_data_set_and_the_other_one_is_scored(
     where, l2_comes, staged
 ):
-    stage = staged(pictures=TWELVE_L2_SAMPLES)
-    stage.module(ALWAYS)
+    stage = staged(pictures=TWELVE_L2_SAMPLES, module=ALWAYS)
     model, data = config_with(where, f"mymodel.{where}")
     both = {L1: {"mode": "easy"}, **data} if l2_comes == "last" else {**data, L1: {"mode": "easy"}}
     result = stage.evaluate(model, data=both)
@@ -353,10 +294,14 @@ def test_ten_failures_in_a_row_stop_that_data_set_and_the_other_one_is_scored(
 
 
 @pytest.mark.parametrize("skips_errors", [False, True])
-@pytest.mark.parametrize("where", ["postprocess", "parse"])
-def test_a_function_that_reads_no_answer_is_found_before_all_are_asked(where, skips_errors, staged):
-    stage = staged(pictures=[("os_web", (64, 48))] * 30)  # 60 samples of L2
-    stage.module(ALWAYS)
+@pytest.mark.parametrize(("where", "warning"), [
+    ("postprocess", "the postprocess function failed on 20 of the first 20 answers"),
+    ("parse", "20 of the first 20 answers could not be read by the parse function"),
+])  # fmt: skip
+def test_a_function_that_reads_no_answer_is_found_before_all_are_asked(
+    where, warning, skips_errors, staged
+):
+    stage = staged(pictures=[("os_web", (64, 48))] * 30, module=ALWAYS)  # 60 samples of L2
     model, data = config_with(where, f"mymodel.{where}")
     env = {"SKIP_ERR": "1"} if skips_errors else {}
     result = stage.evaluate(model, "--api-nproc", "1", "--data", L2, data=data, env=env)
@@ -368,17 +313,12 @@ def test_a_function_that_reads_no_answer_is_found_before_all_are_asked(where, sk
     asked = len(stage.server.requests)
     assert asked == 60 if skips_errors else asked <= 25
     assert result.code == 1
-    warning = {
-        "postprocess": "the postprocess function failed on 20 of the first 20 answers",
-        "parse": "20 of the first 20 answers could not be read by the parse function",
-    }
-    assert (warning[where] in result.stdout) is skips_errors
+    assert (warning in result.stdout) is skips_errors
 
 
 @pytest.mark.parametrize("where", STAGES)
 def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES)
-    stage.module(ALWAYS)
+    stage = staged(pictures=TWELVE_L2_SAMPLES, module=ALWAYS)
     model, data = config_with(where, f"mymodel.{where}")
     result = stage.evaluate(model, data=data, env={"SKIP_ERR": "1"})
     assert f"12 x {where} function: ValueError: never works" in result.output
@@ -388,12 +328,11 @@ def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, stage
 
 
 def test_nine_failures_in_a_row_do_not_stop_a_run(staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES)
-    stage.module("""
+    stage = staged(pictures=TWELVE_L2_SAMPLES, module="""
         def prompt(line, dataset):
             if line["index"] not in (9, 11):
                 raise ValueError("this one not")
-    """)
+    """)  # fmt: skip
     model, data = config_with("prompt", "mymodel.prompt")
     result = stage.evaluate(model, "--api-nproc", "1", data=data)
     assert "in a row" not in result.output
@@ -401,12 +340,11 @@ def test_nine_failures_in_a_row_do_not_stop_a_run(staged):
 
 
 def test_failures_in_a_row_are_counted_for_each_data_set_by_itself(staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES)
-    stage.module("""
+    stage = staged(pictures=TWELVE_L2_SAMPLES, module="""
         def prompt(line, dataset):  # fails for the last six of L1 and the first six of L2
             if 12 <= line["index"] if dataset == "GUIContentUnderstanding" else line["index"] < 6:
                 raise ValueError("this one not")
-    """)
+    """)  # fmt: skip
     model = {**API, "custom_prompt": {L1: "mymodel.prompt", L2: "mymodel.prompt"}}
     result = stage.evaluate({"m": model}, "--api-nproc", "1")
     assert "in a row" not in result.output
@@ -417,16 +355,18 @@ def test_failures_in_a_row_are_counted_for_each_data_set_by_itself(staged):
 
 # -- prompts --------------------------------------------------------------------------------------
 
+DEFAULT = (
+    "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish "
+    "this task following instructions from users."
+)
 
-@pytest.mark.parametrize(
-    ("setting", "system"),
-    [
-        ({}, "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."),
-        ({"system_prompt": "benchmark_default"}, "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."),
-        ({"system_prompt": "model_default"}, None),
-        ({"system_prompt": "Be brief."}, "Be brief."),
-    ],
-)  # fmt: skip
+
+@pytest.mark.parametrize(("setting", "system"), [
+    ({}, DEFAULT),
+    ({"system_prompt": "benchmark_default"}, DEFAULT),
+    ({"system_prompt": "model_default"}, None),
+    ({"system_prompt": "Be brief."}, "Be brief."),
+])  # fmt: skip
 def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_prompt(
     setting, system, stage
 ):
@@ -436,23 +376,21 @@ def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_pr
                 return None
             return [{"role": "user", "type": "text", "value": "own words"}]
     """)
-    model = {**API, "kwargs": setting, "custom_prompt": {L2: "mymodel.prompt"}}
-    result = stage.evaluate({"m": model}, data=ONLY_L2)
+    model, data = config_with("prompt", "mymodel.prompt", kwargs=setting)
+    result = stage.evaluate(model, data=data)
     assert result.code == 0, result.output
     own = [request for request in stage.server.requests if request.text == "own words"]
     default = [request for request in stage.server.requests if "Output only" in request.text]
     assert (len(own), len(default)) == (2, 4)
     assert all(len(request.pictures) == 1 for request in default)
-    roles = [[message["role"] for message in request.body["messages"]] for request in default]
-    if system is None:
-        assert roles == [["user"]] * 4
-    else:
-        assert roles == [["system", "user"]] * 4
-        assert {r.body["messages"][0]["content"][0]["text"] for r in default} == {system}
     assert all(len(request.body["messages"]) == 1 for request in own)
+    roles = [[message["role"] for message in request.body["messages"]] for request in default]
+    assert roles == [["system", "user"] if system else ["user"]] * 4
+    if system:
+        assert {r.body["messages"][0]["content"][0]["text"] for r in default} == {system}
 
 
-NO_PROMPTS = {
+NO_PROMPT = {
     "text": ("'just a text'", "returned 'just a text'; expected a list of messages"),
     "nothing": ("[]", "returned []; expected a list of messages"),
     "texts": ("['text']", "returned 'text'; expected {"),
@@ -461,21 +399,44 @@ NO_PROMPTS = {
     "video": ("[{'role': 'user', 'type': 'video', 'value': 'a.mp4'}]", "video"),
     "no_file": ("[{'role': 'user', 'type': 'image', 'value': 'nowhere.png'}]", "nowhere.png"),
 }
-NO_PAYLOADS = {
-    "none": "None",
-    "text": "'text'",
-    "prompt": "{'prompt': 'hi'}",
-    "no_list": "{'messages': 'hi'}",
-    "empty": "[]",
-    "texts": "['hi']",
+EXPECTED = "expected a list of chat messages"
+BY_SIDE = "6 x preprocess function: returned a payload whose "
+NO_PAYLOAD = {
+    "none": ("None", EXPECTED),
+    "a_text": ("'text'", EXPECTED),
+    "prompt": ("{'prompt': 'hi'}", EXPECTED),
+    "no_list": ("{'messages': 'hi'}", EXPECTED),
+    "empty": ("[]", EXPECTED),
+    "some_texts": ("['hi']", EXPECTED),
+    **{
+        name: (f"{{'messages': [{{'role': 'user', 'content': 'hi'}}], {more}}}", BY_SIDE + problem)
+        for name, (more, problem) in {
+            "timeout": ("'timeout': '60s'", "timeout must be a number of seconds greater than 0"),
+            "body": ("'extra_body': ['x']", "extra_body must be an object"),
+            "body_of_ours": ("'extra_body': {'messages': 5}", "extra_body.messages"),
+            "headers": (
+                "'extra_headers': {'X': 5}",
+                "extra_headers.X must be a text, not a number",
+            ),
+            "header_name": ("'extra_headers': {5: 'X'}", 'extra_headers."5" is no name'),
+            "query": ("'extra_query': 'a=b'", "extra_query must be an object"),
+            "query_name": ("'extra_query': {5: 1}", 'extra_query."5" is no name'),
+        }.items()
+    },
 }
 
 
-def run_of_each(tmp_path_factory, models, source):
-    """One run of several API models with functions of their own: requests by model, and output."""
+@pytest.fixture(scope="module")
+def odd_returns(tmp_path_factory):
+    """One run of a model for each: models that were asked, the output by model, and the run."""
+    source = [f"def {n}(line, dataset): return {code}" for n, (code, _) in NO_PROMPT.items()]
+    source += [f"def {name}(message, model, processor, **kwargs): return {code}"
+               for name, (code, _) in NO_PAYLOAD.items()]  # fmt: skip
+    models = {name: {"custom_prompt": {L2: f"mymodel.{name}"}} for name in NO_PROMPT}
+    models |= {name: {"preprocess_function": f"mymodel.{name}"} for name in NO_PAYLOAD}
     with MockServer(right_answers) as server:
         stage = Stage.make(tmp_path_factory.mktemp("each"), server)
-        stage.module(source)
+        stage.module("\n".join(source))
         named = {
             name: {**API, "model_path": f"{{url}}?api_key=test-key-123456&model={name}", **changes}
             for name, changes in models.items()
@@ -486,74 +447,19 @@ def run_of_each(tmp_path_factory, models, source):
         return asked, sections, result
 
 
-@pytest.fixture(scope="module")
-def no_prompts(tmp_path_factory):
-    models = {name: {"custom_prompt": {L2: f"mymodel.{name}"}} for name in NO_PROMPTS}
-    functions = [f"def {n}(line, dataset): return {code}" for n, (code, _) in NO_PROMPTS.items()]
-    return run_of_each(tmp_path_factory, models, "\n".join(functions))
-
-
-@pytest.mark.parametrize("name", NO_PROMPTS)
-def test_a_prompt_function_that_returns_no_prompt_is_reported(name, no_prompts):
-    asked, sections, result = no_prompts
-    assert NO_PROMPTS[name][1] in sections[name].partition("\n")[2]
+@pytest.mark.parametrize("name", [*NO_PROMPT, *NO_PAYLOAD])
+def test_a_function_that_returns_no_prompt_or_no_payload_fails_its_samples(name, odd_returns):
+    asked, sections, result = odd_returns
+    assert {**NO_PROMPT, **NO_PAYLOAD}[name][1] in sections[name].partition("\n")[2]
     assert summary(0, 6, (6, FAILED)) in sections[name]
     assert "Traceback" not in result.output
-    assert name not in asked
-    assert result.code == 1
-
-
-@pytest.fixture(scope="module")
-def no_payloads(tmp_path_factory):
-    models = {name: {"preprocess_function": f"mymodel.{name}"} for name in NO_PAYLOADS}
-    functions = [f"def {name}(message, model, processor, **kwargs): return {code}"
-                 for name, code in NO_PAYLOADS.items()]  # fmt: skip
-    return run_of_each(tmp_path_factory, models, "\n".join(functions))
-
-
-NO_ENVELOPES = {
-    "timeout": ("'timeout': '60s'", "whose timeout must be a number of seconds greater than 0"),
-    "body": ("'extra_body': ['x']", "whose extra_body must be an object"),
-    "body_of_ours": ("'extra_body': {'messages': 5}", "whose extra_body.messages"),
-    "headers": ("'extra_headers': {'X': 5}", "whose extra_headers.X must be a text, not a number"),
-    "header_name": ("'extra_headers': {5: 'X'}", "whose extra_headers[5] is no name"),
-    "query": ("'extra_query': 'a=b'", "whose extra_query must be an object"),
-    "query_name": ("'extra_query': {5: 1}", "whose extra_query[5] is no name"),
-}
-
-
-@pytest.fixture(scope="module")
-def no_envelopes(tmp_path_factory):
-    models = {name: {"preprocess_function": f"mymodel.{name}"} for name in NO_ENVELOPES}
-    functions = [f"def {name}(message, model, processor, **kwargs): "
-                 f"return {{'messages': [{{'role': 'user', 'content': 'hi'}}], {more}}}"
-                 for name, (more, _) in NO_ENVELOPES.items()]  # fmt: skip
-    return run_of_each(tmp_path_factory, models, "\n".join(functions))
-
-
-@pytest.mark.parametrize("name", NO_ENVELOPES)
-def test_a_preprocess_function_that_returns_odd_request_parameters_fails_its_samples(
-    name, no_envelopes
-):
-    asked, sections, result = no_envelopes
-    assert f"6 x preprocess function: returned a payload {NO_ENVELOPES[name][1]}" in sections[name]
-    assert summary(0, 6, (6, FAILED)) in sections[name]
     assert "internal error" not in result.output
-    assert name not in asked
-
-
-@pytest.mark.parametrize("name", NO_PAYLOADS)
-def test_a_preprocess_function_that_returns_no_payload_is_reported(name, no_payloads):
-    asked, sections, result = no_payloads
-    assert "expected a list of chat messages" in sections[name]
-    assert summary(0, 6, (6, FAILED)) in sections[name]
-    assert "Traceback" not in result.output
     assert name not in asked
     assert result.code == 1
 
 
 def test_a_prompt_function_gets_the_line_in_its_own_types_and_the_name_of_the_data_set(stage):
-    stage.module(NOTE + "    def prompt(line, dataset): note([dataset, line])\n")
+    stage.module(NOTE + "def prompt(line, dataset): note([dataset, line])\n")
     model = {**API, "custom_prompt": {L1: "mymodel.prompt", L2: "mymodel.prompt"}}
     stage.evaluate({"m": model}, "--limit", "1")
     (first, l1), (second, l2) = seen_by(stage)
@@ -567,7 +473,7 @@ def test_a_prompt_function_gets_the_line_in_its_own_types_and_the_name_of_the_da
     assert (l2["image_size"], l2["bbox"]) == ([640, 360], [0.1, 0.1, 0.3, 0.2])
 
 
-# -- preprocess -----------------------------------------------------------------------------------
+# -- preprocess, postprocess, parse ---------------------------------------------------------------
 
 
 def test_what_preprocess_returns_beside_messages_wins_over_generate_cfg(stage):
@@ -577,8 +483,8 @@ def test_what_preprocess_returns_beside_messages_wins_over_generate_cfg(stage):
             return {"messages": [{"role": "user", "content": message[-1]["value"]}],
                     "max_tokens": kwargs["tokens"], "top_p": 0.5}
     """)
-    model = {**API, "kwargs": {"tokens": 99}, "preprocess_function": "mymodel.preprocess"}
-    result = stage.evaluate({"m": model}, data=ONLY_L2)
+    model, data = config_with("preprocess", "mymodel.preprocess", kwargs={"tokens": 99})
+    result = stage.evaluate(model, data=data)
     assert result.code == 0, result.output
     for request in stage.server.requests:
         assert set(request.body) == {"model", "messages", "max_tokens", "temperature", "top_p"}
@@ -594,22 +500,15 @@ def test_preprocess_runs_once_for_a_sample_however_often_it_is_asked(staged):
             return Reply(status=500, body=b"{}", headers={"retry-after-ms": "0"})
         return Reply("(0.2, 0.15)")
 
-    stage = staged(answer)
-    stage.module(
-        NOTE
-        + """
-    def preprocess(message, model, processor, **kwargs):
-        note(message[-1]["value"])
-        return [{"role": "user", "content": message[-1]["value"]}]
-"""
-    )
+    stage = staged(answer, module=NOTE + """
+def preprocess(message, model, processor, **kwargs):
+    note(message[-1]["value"])
+    return [{"role": "user", "content": message[-1]["value"]}]
+""")  # fmt: skip
     model, data = config_with("preprocess", "mymodel.preprocess")
     result = stage.evaluate(model, data=data)
     assert (result.code, len(asked)) == (0, 18), result.output
     assert len(seen_by(stage)) == len(set(seen_by(stage))) == 6
-
-
-# -- postprocess and parse ------------------------------------------------------------------------
 
 
 def test_a_changed_postprocess_function_asks_nothing_and_is_applied_anew(stage):
@@ -624,36 +523,24 @@ def test_a_changed_postprocess_function_asks_nothing_and_is_applied_anew(stage):
     assert {record["raw"] for record in stage.answers(L2)} == {"(0.2, 0.15)"}
 
 
-@pytest.mark.parametrize(
-    "signature",
-    [
-        "parse(response)",
-        "parse(response, meta)",
-        "parse(response, *, meta)",
-        "parse(response, line)",
-        "parse(text, **kwargs)",
-        "parse(*everything)",
-    ],
-)
-def test_a_parse_function_gets_meta_by_keyword_or_position_or_not_at_all(signature, stage):
-    name = next((n for n in ("meta", "line", "kwargs", "everything") if n in signature), "None")
-    stage.module(NOTE + f"    def {signature}:\n        note({name})\n        return 0.2, 0.15\n")
-    stage.module(CALM, "calm")
-    data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
-    model = {"m": {"imp_type": "custom", "model_path": "calm.Model"}}
-    result = stage.evaluate(model, "--limit", "1", data=data)
+@pytest.mark.parametrize(("signature", "noted"), [
+    ("parse(response)", "'Click basic target 0.'"),
+    ("parse(response, meta)", "meta['instruction']"),
+    ("parse(response, *, meta)", "meta['instruction']"),
+    ("parse(response, line)", "line['instruction']"),
+    ("parse(text, **kwargs)", "kwargs['meta']['instruction']"),
+    ("parse(*everything)", "everything[1]['instruction']"),
+])  # fmt: skip
+def test_a_parse_function_gets_meta_by_keyword_or_position_or_not_at_all(signature, noted, stage):
+    stage.module(f"{NOTE}def {signature}:\n    note({noted})\n    return 0.2, 0.15\n")
+    data = config_with("parse", "mymodel.parse")[1]
+    result = stage.evaluate({"m": CALM_MODEL}, "--limit", "1", data=data)
     assert result.code == 0, result.output
-    [seen] = seen_by(stage)
-    meta = {
-        "kwargs": lambda: seen["meta"],
-        "everything": lambda: seen[1],
-        "None": lambda: None,
-    }.get(name, lambda: seen)()
-    assert meta is None if name == "None" else meta["instruction"] == "Click basic target 0."
+    assert seen_by(stage) == ["Click basic target 0."]
 
 
 def test_meta_has_sizes_and_options_as_texts_that_literal_eval_reads(stage):
-    stage.module(NOTE + "    def parse(response, meta): note(dict(meta))\n")
+    stage.module(NOTE + "def parse(response, meta): note(dict(meta))\n")
     model = {**API, "kwargs": {"img_size": 320, "min_pixels": 3136, "max_pixels": 2116800}}
     data = {name: {"mode": "all", "parse_function": "mymodel.parse"} for name in (L1, L2)}
     stage.evaluate({"m": model}, "--limit", "1", data=data)
@@ -673,10 +560,9 @@ def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(
         def letter(response, meta): return 2
         def point(response, meta): return NONSENSE[meta["index"]]
     """)
-    stage.module(CALM, "calm")
     data = {L1: {"mode": "all", "parse_function": "mymodel.letter"},
             L2: {"mode": "all", "parse_function": "mymodel.point"}}  # fmt: skip
-    result = stage.evaluate({"m": {"imp_type": "custom", "model_path": "calm.Model"}}, data=data)
+    result = stage.evaluate({"m": CALM_MODEL}, data=data)
     assert "9 x parse function: returned 2; expected a letter" in result.output
     for shown in ("'somewhere'", "(1, 2, 3)", "{}", "a point with NaN", "7"):
         assert f"1 x parse function: returned {shown}" in result.output
@@ -697,31 +583,44 @@ def test_a_parse_function_that_finds_nothing_is_a_format_error_but_no_failure(st
     assert result.code == 0
 
 
+def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
+    def answer(request):
+        return Reply("(0.2, inf)") if "basic target" in request.text else right_answers(request)
+
+    stage = staged(answer, module="""
+        def parse(response, meta):
+            x, y = response.strip("()").split(",")
+            return float(x), float(y)
+    """)  # fmt: skip
+    model, data = config_with("parse", "mymodel.parse")
+    result = stage.evaluate(model, data=data)
+    assert result.code == 0, result.output
+    folder = run_folder(stage.work_dir, "m")
+    for path in [*folder.glob("*.json"), *folder.glob("*.jsonl")]:
+        assert "Infinity" not in path.read_text("utf-8"), path
+    lines = (folder / f"m_{L2}_samples.jsonl").read_text("utf-8").splitlines()[1:]
+    samples = [json.loads(line) for line in lines]
+    told = [(s["split"], s["verdict"], s["point_frac"]) for s in samples]
+    assert told == [("basic", "miss", None), ("advanced", "hit", [0.2, 0.15])] * 3
+    assert (folder / "report" / "index.html").exists()
+
+
 # -- custom classes -------------------------------------------------------------------------------
 
-CALM = """
-    class Model:
-        def generate(self, message, *, dataset_name, **generate_cfg):
-            return "(0.2, 0.15)" if dataset_name == "GUIElementGrounding" else "B"
-"""
 
-
-def custom(**changes):
-    return {"m": {"imp_type": "custom", "model_path": "mymodel.Model", **changes}}
+def custom(name="Model", **changes):
+    return {"m": {"imp_type": "custom", "model_path": f"mymodel.{name}", **changes}}
 
 
 def test_a_custom_class_is_asked_with_messages_data_set_and_generate_cfg(stage):
-    stage.module(
-        NOTE
-        + """
-    class Model:
-        def generate(self, message, *, dataset_name, **generate_cfg):
-            note([message, dataset_name, generate_cfg])
-            message.clear()
-            generate_cfg["stop"].append("x")
-            return "(0.2, 0.15)"
-"""
-    )
+    stage.module(NOTE + """
+class Model:
+    def generate(self, message, *, dataset_name, **generate_cfg):
+        note([message, dataset_name, generate_cfg])
+        message.clear()
+        generate_cfg["stop"].append("x")
+        return "(0.2, 0.15)"
+""")  # fmt: skip
     result = stage.evaluate(custom(generate_cfg={"stop": ["a"]}), data=ONLY_L2)
     assert result.code == 0, result.output
     assert l2_counts(stage.scores(L2))["Correct num"] == 6
@@ -734,25 +633,21 @@ def test_a_custom_class_is_asked_with_messages_data_set_and_generate_cfg(stage):
 
 
 def test_a_custom_class_is_built_once_with_the_kwargs_block_where_it_takes_it(stage):
-    stage.module(
-        NOTE
-        + """
-    class Base:
-        def generate(self, message, *, dataset_name):
-            return "B"
+    stage.module(NOTE + """
+class Base:
+    def generate(self, message, *, dataset_name):
+        return "B"
 
-    class Bare(Base):
-        def __init__(self): note(["bare", {}])
+class Bare(Base):
+    def __init__(self): note(["bare", {}])
 
-    class Named(Base):
-        def __init__(self, size): note(["named", {"size": size}])
+class Named(Base):
+    def __init__(self, size): note(["named", {"size": size}])
 
-    class Open(Base):
-        def __init__(self, **kwargs): note(["open", kwargs])
-"""
-    )
-    models = {name: {"imp_type": "custom", "model_path": f"mymodel.{name}", "kwargs": {"size": 3}}
-              for name in ("Bare", "Named", "Open")}  # fmt: skip
+class Open(Base):
+    def __init__(self, **kwargs): note(["open", kwargs])
+""")  # fmt: skip
+    models = {name: custom(name, kwargs={"size": 3})["m"] for name in ("Bare", "Named", "Open")}
     result = stage.evaluate(models)
     assert result.code == 0, result.output
     assert seen_by(stage) == [["bare", {}], ["named", {"size": 3}], ["open", {"size": 3}]]
@@ -762,7 +657,7 @@ def test_a_custom_class_is_called_one_at_a_time_unless_it_says_otherwise(stage):
     stage.module("""
         import threading
 
-        busy = threading.Lock()
+        busy, together = threading.Lock(), threading.Barrier(3, timeout=60)
 
         class Model:
             def generate(self, message, *, dataset_name):
@@ -771,24 +666,15 @@ def test_a_custom_class_is_called_one_at_a_time_unless_it_says_otherwise(stage):
                     return "(0.2, 0.15)"
                 finally:
                     busy.release()
-    """)
-    result = stage.evaluate(custom(), "--api-nproc", "6", data=ONLY_L2)
-    assert result.code == 0, result.output
 
-
-def test_max_concurrency_lets_that_many_calls_run_together(stage):
-    stage.module("""
-        import threading
-
-        together = threading.Barrier(3, timeout=60)
-
-        class Model:
+        class Wide:
             max_concurrency = 3
             def generate(self, message, *, dataset_name):
                 together.wait()  # returns only when three calls are here
                 return "(0.2, 0.15)"
     """)
-    result = stage.evaluate(custom(), "--api-nproc", "6", data=ONLY_L2)
+    models = {"one": custom()["m"], "three": custom("Wide")["m"]}
+    result = stage.evaluate(models, "--api-nproc", "6", data=ONLY_L2)
     assert result.code == 0, result.output
 
 
@@ -817,17 +703,9 @@ def test_a_custom_class_that_fails_on_a_sample_fails_that_sample(stage):
     assert "Traceback" not in result.output
     assert l2_counts(stage.scores(L2))["Correct num"] == 2
     assert result.code == 1
-
-
-def test_the_traceback_of_a_custom_class_is_shown_at_verbose(stage):
-    stage.module("""
-        class Model:
-            def generate(self, message, *, dataset_name):
-                raise ValueError("odd picture")
-    """)
-    result = stage.evaluate(custom(), "--verbose", "--limit", "1", data=ONLY_L2)
-    assert "in generate" in result.output, result.output
-    assert "ValueError: odd picture" in result.output
+    verbose = stage.evaluate(custom(), "--verbose", data=ONLY_L2).output
+    assert "in generate" in verbose
+    assert "ValueError: odd picture" in verbose
 
 
 FAILING_CLASS = """
@@ -848,55 +726,42 @@ FAILING_CLASS = """
 """
 
 
-def test_ten_failures_in_a_row_of_a_custom_class_stop_that_data_set_with_the_traceback(staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES)
-    stage.module(FAILING_CLASS)
-    result = stage.evaluate(custom(), data={L2: {"mode": "all"}, L1: {"mode": "easy"}})
-    assert f"{L2}: the generate function failed 10 times in a row" in result.stderr, result.output
-    assert "in generate\n" in result.stderr
-    assert "ValueError: boom" in result.stderr
+@pytest.mark.parametrize(("name", "parts"), [
+    ("Model", ["the generate function failed 10 times in a row", "in generate\n", "ValueError: boom"]),
+    ("Silent", ["10 times in a row", "generate returned NoneType; expected str"]),
+])  # fmt: skip
+def test_ten_failures_in_a_row_of_a_custom_class_stop_that_data_set(name, parts, staged):
+    stage = staged(pictures=TWELVE_L2_SAMPLES, module=FAILING_CLASS)
+    result = stage.evaluate(custom(name), data={L2: {"mode": "all"}, L1: {"mode": "easy"}})
+    assert [part for part in parts if part not in result.stderr] == [], result.output
     assert stage.scores(L1)["easy"]["level_score"] == 1.0
     assert not list(stage.work_dir.rglob(f"*{L2}_score.json"))
     assert result.code == 1
 
 
-def test_a_custom_class_that_never_returns_text_is_stopped_too(staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES)
-    stage.module(FAILING_CLASS)
-    model = {"m": {"imp_type": "custom", "model_path": "mymodel.Silent"}}
-    result = stage.evaluate(model, data=ONLY_L2)
-    assert "generate returned NoneType; expected str" in result.stderr
-    assert "10 times in a row" in result.stderr
-
-
-def test_with_skip_err_a_failing_custom_class_is_asked_everything(staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES)
-    stage.module(FAILING_CLASS)
-    result = stage.evaluate(custom(), data=ONLY_L2, env={"SKIP_ERR": "1"})
-    assert "12 x model: ValueError: boom" in result.output
-    assert l2_counts(stage.scores(L2))["Error format num"] == 12
-
-
-def test_a_call_error_of_a_custom_class_is_what_it_says(staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES)
-    stage.module(FAILING_CLASS)
-    model = {"m": {"imp_type": "custom", "model_path": "mymodel.Remote"}}
-    result = stage.evaluate(model, data=ONLY_L2)
-    assert "12 x http: HTTP 418: teapot" in result.output
+@pytest.mark.parametrize(("name", "env", "error"), [
+    ("Model", {"SKIP_ERR": "1"}, "12 x model: ValueError: boom"),
+    ("Remote", {}, "12 x http: HTTP 418: teapot"),  # an error of the call is what it says
+])  # fmt: skip
+def test_a_custom_class_that_fails_on_all_is_asked_everything_where_it_should(
+    name, env, error, staged
+):
+    stage = staged(pictures=TWELVE_L2_SAMPLES, module=FAILING_CLASS)
+    result = stage.evaluate(custom(name), data=ONLY_L2, env=env)
+    assert error in result.output
     assert "in a row" not in result.output
+    assert l2_counts(stage.scores(L2))["Error format num"] == 12
 
 
 # -- several models and data sets -----------------------------------------------------------------
 
 
 def test_one_combination_that_fails_leaves_the_others_scored(staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES)
-    stage.module(ALWAYS)
-    stage.module(CALM, "calm")
+    stage = staged(pictures=TWELVE_L2_SAMPLES, module=ALWAYS, calm=CALM)
     models = {
         "broken": {**API, "custom_prompt": {L2: "mymodel.prompt"}},
         "whole": API,
-        "own": {"imp_type": "custom", "model_path": "calm.Model"},
+        "own": CALM_MODEL,
     }
     result = stage.evaluate(models)
     assert f"{L2}: the prompt function failed 10 times in a row" in result.stderr
@@ -936,23 +801,3 @@ def test_a_failed_request_is_shown_as_failed_and_its_reason_is_said(staged):
     assert "HTTP 500" in result.output, result.output
     assert "out of memory" in result.output
     assert result.code == 1
-
-
-def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
-    stage = staged(right_after({"basic target": "(0.2, inf)"}))
-    stage.module("""
-        def parse(response, meta):
-            x, y = response.strip("()").split(",")
-            return float(x), float(y)
-    """)
-    data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
-    result = stage.evaluate({"m": API}, data=data)
-    assert result.code == 0, result.output
-    folder = run_folder(stage.work_dir, "m")
-    for path in [*folder.glob("*.json"), *folder.glob("*.jsonl")]:
-        assert "Infinity" not in path.read_text("utf-8"), path
-    lines = (folder / f"m_{L2}_samples.jsonl").read_text("utf-8").splitlines()[1:]
-    samples = [json.loads(line) for line in lines]
-    told = [(s["split"], s["verdict"], s["point_frac"]) for s in samples]
-    assert told == [("basic", "miss", None), ("advanced", "hit", [0.2, 0.15])] * 3
-    assert (folder / "report" / "index.html").exists()
