@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from utils.contracts import CallError, Generation, Sizes
 from utils.errors import UserError
 
 LONGEST_ERROR_BODY = 64 * 1024
+LARGEST_REPLY = 64 * 1024 * 1024  # unpacked
 
 
 def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
@@ -68,13 +69,46 @@ def _plain_usage(usage: Any) -> dict[str, int]:
     return {key: value for key, value in usage.items() if isinstance(value, int)}
 
 
+def keep_small(response: Any) -> None:
+    """Reads the body of a response that has just begun, unless it is too large once unpacked.
+
+    A reply of 2 MB may be packed so that it takes gigabytes of memory.
+
+    Raises:
+        ReplyTooLarge: it is.
+    """
+    body = bytearray()
+    for piece in response.iter_bytes():
+        body += piece
+        if len(body) > LARGEST_REPLY:
+            raise ReplyTooLarge(f"the reply is larger than {LARGEST_REPLY >> 20} MB")
+    response._content = bytes(body)  # what `read` would leave there
+
+
+class ReplyTooLarge(Exception):
+    """More than anybody has to say."""
+
+
 def as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallError:
-    """The client's exception as plain facts."""
+    """The client's exception as plain facts.
+
+    Raises:
+        UserError: the request could not even be made.
+    """
     import openai
 
+    if isinstance(error, UserError):
+        raise error
     if isinstance(error, openai.APIStatusError):
-        message = f"HTTP {error.status_code}: {_excerpt(error.response.content)}"
-        if error.status_code == 401 and not has_key:
+        status, headers = error.status_code, error.response.headers
+        message = f"HTTP {status}: {_excerpt(error.response.content)}"
+        if 300 <= status < 400 and "location" in headers:
+            message = (
+                f"HTTP {status}: the server redirects to {headers['location']}; redirects are not "
+                "followed, since they would take key and image elsewhere. If that is the right "
+                "address, write it into model_path"
+            )
+        elif status == 401 and not has_key:
             message += (
                 " - no API key was given; write it into model_path as ?api_key=${NAME}&model=... "
                 "and set NAME in the environment or in .env"
@@ -82,27 +116,27 @@ def as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallErro
         return CallError(
             "http",
             message,
-            status_code=error.status_code,
+            status_code=status,
             code=error.code if isinstance(error.code, str) else None,
-            retry_after_s=_retry_after_s(error.response.headers),
+            retry_after_s=_retry_after_s(headers),
             latency_s=latency_s,
         )
     if isinstance(error, openai.APITimeoutError):
         return CallError("timeout", f"no answer within {latency_s:.1f} s", latency_s=latency_s)
+    kind, text = "bad_body", f"{type(error).__name__}: {error}"
     if isinstance(error, openai.APIConnectionError):
         causes = list(_causes(error))
-        text = f"connection failed: {causes[-1]}"
-        if any("refused" in str(cause).lower() for cause in causes):
-            return CallError("refused_connection", text, latency_s=latency_s)
-        if any(isinstance(cause, socket.gaierror) for cause in causes):
-            return CallError("dns", text, latency_s=latency_s)
-        return CallError("connection", text, latency_s=latency_s)
-    if isinstance(error, UserError):
-        raise error
-    return CallError("bad_body", f"{type(error).__name__}: {error}", latency_s=latency_s)
+        kind, text = "connection", f"connection failed: {causes[-1]}"
+        if isinstance(causes[-1], ReplyTooLarge):
+            kind, text = "bad_body", str(causes[-1])
+        elif any("refused" in str(cause).lower() for cause in causes):
+            kind = "refused_connection"
+        elif any(isinstance(cause, socket.gaierror) for cause in causes):
+            kind = "dns"
+    return CallError(kind, text, latency_s=latency_s)
 
 
-def _causes(error: BaseException) -> Any:
+def _causes(error: BaseException) -> Iterator[BaseException]:
     seen: BaseException | None = error
     while seen is not None:
         yield seen

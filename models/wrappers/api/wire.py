@@ -6,10 +6,11 @@ will be, so that the fingerprint needs no base64 and the bytes are copied into t
 
 from __future__ import annotations
 
+import io
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ class PictureStyle:
     """How pictures leave this program (the config's `kwargs`).
 
     Attributes:
-        wire_format: "documented" or "reference".
+        wire_format: "documented", or "reference": what the reference implementation sends.
         img_size: side of the square that the picture must fit, in pixels; -1 or 0: as it is.
         image_format: "original", "png" or "jpeg"; the reference format always sends JPEG.
         img_detail: the API's `detail`, None to leave it out.
@@ -57,16 +58,10 @@ class PictureStyle:
     @classmethod
     def from_kwargs(cls, kwargs: Mapping[str, Any]) -> PictureStyle:
         """Reads the four keys, with their defaults."""
-        return cls(
-            wire_format=kwargs.get("wire_format", "documented"),
-            img_size=kwargs.get("img_size", -1),
-            image_format=kwargs.get("image_format", "original"),
-            img_detail=kwargs.get("img_detail"),
-        )
+        return cls(**{each.name: kwargs[each.name] for each in fields(cls) if each.name in kwargs})
 
     @property
     def is_reference(self) -> bool:
-        """Whether to send what the reference implementation sends."""
         return self.wire_format == "reference"
 
 
@@ -87,37 +82,28 @@ class PictureSlot:
     style: PictureStyle
 
     @property
-    def mime(self) -> str:
-        """The MIME type that the request declares."""
-        if self.style.is_reference:  # parity: the file's extension, whatever the bytes are
-            return f"image/{self.path.suffix.lower().lstrip('.')}"
-        return f"image/{self._target_format.lower()}" if self._is_changed else self.header.mime
-
-    @property
-    def _target_format(self) -> str:
-        if self.style.is_reference or self.style.image_format == "jpeg":
-            return "JPEG"
-        return "PNG"
-
-    @property
-    def _is_changed(self) -> bool:
-        """Whether the file's own bytes will not do."""
-        if self.style.is_reference:
-            return True
-        if self._is_shrunk:
-            return True
-        wanted = self.style.image_format
-        return wanted != "original" and wanted.upper() != self.header.format
+    def _new_format(self) -> str | None:
+        """What it is re-encoded as; None: the file's own bytes go out."""
+        wanted = "JPEG" if self.style.is_reference else self.style.image_format.upper()
+        is_as_wanted = wanted in ("ORIGINAL", self.header.format) and not self._is_shrunk
+        if is_as_wanted and not self.style.is_reference:
+            return None
+        return "JPEG" if wanted == "JPEG" else "PNG"
 
     @property
     def _is_shrunk(self) -> bool:
         return 0 < self.style.img_size < max(self.header.wh)
 
     @property
-    def _quality(self) -> int | None:
-        if self._target_format != "JPEG":
-            return None
+    def _quality(self) -> int:
         return JPEG_QUALITY_REFERENCE if self.style.is_reference else JPEG_QUALITY
+
+    @property
+    def mime(self) -> str:
+        """The MIME type that the request declares."""
+        if self.style.is_reference:  # parity: the file's extension, whatever the bytes are
+            return f"image/{self.path.suffix.lower().lstrip('.')}"
+        return f"image/{self._new_format.lower()}" if self._new_format else self.header.mime
 
     def source(self) -> str:
         """Hash of the picture's file."""
@@ -125,17 +111,14 @@ class PictureSlot:
 
     def identity(self) -> str:
         """Stands for the data URL in fingerprints: by content, without encoding anything."""
-        source = self.source()
-        if not self._is_changed:
-            return f"data:{self.mime};{source}"
+        if self._new_format is None:
+            return f"data:{self.mime};{self.source()}"
         import PIL
 
         # The bytes of an encoder are a function of its input and its version.
         fit = self.style.img_size if self._is_shrunk else -1
-        how = f"{self._target_format} fit {fit} reference {self.style.is_reference}"
-        if self._quality is not None:
-            how += f" quality {self._quality}"
-        return f"data:{self.mime};{source};{how};Pillow {PIL.__version__}"
+        how = f"{self._new_format} {self._quality} fit {fit} reference {self.style.is_reference}"
+        return f"data:{self.mime};{self.source()};{how};Pillow {PIL.__version__}"
 
     def encoded(self) -> EncodedPicture:
         """The picture as it is sent; read and encoded once for all samples on it.
@@ -143,34 +126,28 @@ class PictureSlot:
         Raises:
             UserError: the format asked for cannot hold this picture.
         """
-        what = f"{self.style}"
         try:
-            return _ENCODED.get(self.path, what, self._encode)
+            return _ENCODED.get(self.path, f"{self.style}", self._encode)
         except (OSError, ValueError) as error:
             raise UserError(f"{self.path}: cannot be sent as the settings ask: {error}") from None
 
     def _encode(self, path: Path) -> EncodedPicture:
-        if not self._is_changed:
+        target = self._new_format
+        if target is None:
             return EncodedPicture(pybase64.b64encode(path.read_bytes()), self.header.wh)
         with opened(path) as picture:
             picture.load()
-            if self.style.is_reference:
+            if self.style.is_reference and picture.mode in ("RGBA", "P", "LA"):
                 # parity: alpha is dropped, not blended; other modes go as the writer takes them.
-                flat = picture.convert("RGB") if picture.mode in ("RGBA", "P", "LA") else picture
-                small = shrink(flat, self.style.img_size)
-                data = encode(small, "JPEG", quality=JPEG_QUALITY_REFERENCE)
-            else:
-                small = shrink(picture, self.style.img_size)
-                if self._target_format == "JPEG":
-                    data = encode(_on_white(small), "JPEG", quality=JPEG_QUALITY)
-                else:
-                    data = encode(_as_png_takes_it(small), "PNG")
-        return EncodedPicture(pybase64.b64encode(data), small.size)
-
-
-def _as_png_takes_it(picture: Any) -> Any:
-    """RGB where the format has no such pixels (CMYK of a JPEG), as the local path has it."""
-    return picture if picture.mode in PNG_MODES else picture.convert("RGB")
+                picture = picture.convert("RGB")
+            picture = shrink(picture, self.style.img_size)
+            if target == "PNG" and picture.mode not in PNG_MODES:  # CMYK of a JPEG
+                picture = picture.convert("RGB")
+            elif target == "JPEG" and not self.style.is_reference:
+                picture = _on_white(picture)
+            options = {"quality": self._quality} if target == "JPEG" else {}
+            data = encode(picture, target, **options)
+        return EncodedPicture(pybase64.b64encode(data), picture.size)
 
 
 def _on_white(picture: Any) -> Any:
@@ -182,20 +159,6 @@ def _on_white(picture: Any) -> Any:
     layer = picture.convert("RGBA")
     white = Image.new("RGBA", layer.size, "white")
     return Image.alpha_composite(white, layer).convert("RGB")
-
-
-def slot_for(path: str, style: PictureStyle) -> PictureSlot:
-    """The picture at `path`, to be sent in `style`.
-
-    Raises:
-        UserError: missing or unreadable.
-    """
-    try:
-        return PictureSlot(Path(path), read_header(Path(path)), style)
-    except OSError as error:
-        raise UserError(
-            f"{path}: the prompt names a picture that cannot be read: {error}"
-        ) from None
 
 
 def chat_messages(
@@ -235,7 +198,13 @@ def _part(message: Message, style: PictureStyle) -> dict[str, Any]:
     if message["type"] == "text":
         return {"type": "text", "text": message["value"]}
     if message["type"] == "image":
-        picture: dict[str, Any] = {"url": slot_for(message["value"], style)}
+        path = Path(message["value"])
+        try:
+            picture: dict[str, Any] = {"url": PictureSlot(path, read_header(path), style)}
+        except OSError as error:
+            raise UserError(
+                f"{path}: the prompt names a picture that cannot be read: {error}"
+            ) from None
         if style.img_detail is not None or style.is_reference:
             picture["detail"] = style.img_detail or "low"
         return {"type": "image_url", "image_url": picture}
@@ -257,20 +226,40 @@ def shown_messages(chat: Any) -> list[Message]:
     return found
 
 
-def identified(value: Any) -> Any:
-    """The same structure with every picture replaced by its content hash, for fingerprints.
+def taken_apart(value: Any, pictures: list[Any]) -> Any:
+    """What a request says, in a form that is equal for equal requests.
 
-    Data URLs that a user's preprocess function made count by their bytes as well.
+    Pictures are taken out, in order, with what goes along with them. Data URLs that a user's
+    preprocess function put elsewhere count by their bytes; 0.0 is the same number as 0.
     """
-    if isinstance(value, PictureSlot):
-        return value.identity()
+    if isinstance(value, Mapping):
+        said = {}
+        for key, item in value.items():
+            if key == "image_url":
+                pictures.append(item)
+            else:
+                said[key] = taken_apart(item, pictures)
+        return said
+    if isinstance(value, (list, tuple)):
+        return [taken_apart(item, pictures) for item in value]
     if isinstance(value, str):
         return _hashed_data_url(value)
-    if isinstance(value, Mapping):
-        return {key: identified(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [identified(item) for item in value]
-    return value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def slot_of(picture: Any) -> PictureSlot | None:
+    """The picture behind an `image_url`, if this program put it there."""
+    url = picture.get("url") if isinstance(picture, Mapping) else None
+    return url if isinstance(url, PictureSlot) else None
+
+
+def identity_of(picture: Any) -> Any:
+    """Stands for an `image_url` in fingerprints: by the content of the picture."""
+    if isinstance(picture, PictureSlot):
+        return picture.identity()
+    if isinstance(picture, Mapping):
+        return {key: identity_of(item) for key, item in picture.items()}
+    return _hashed_data_url(picture) if isinstance(picture, str) else picture
 
 
 def _hashed_data_url(text: str) -> str:
@@ -278,22 +267,25 @@ def _hashed_data_url(text: str) -> str:
     if not found or not head.startswith("data:"):
         return text
     try:
-        content = pybase64.b64decode(data, validate=True)
+        return f"{head};{bytes_digest(pybase64.b64decode(data, validate=True))}"
     except ValueError:
         return text
-    return f"{head};{bytes_digest(content)}"
 
 
-def slots_in(value: Any) -> Iterator[PictureSlot]:
-    """Every picture of a request, in order."""
-    if isinstance(value, PictureSlot):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from slots_in(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from slots_in(item)
+def size_of_data_url(picture: Any) -> WH | None:
+    """Size of a picture that a user's preprocess function put in as a data URL."""
+    from PIL import Image
+
+    url = picture.get("url") if isinstance(picture, Mapping) else picture
+    head, found, data = url.partition(";base64,") if isinstance(url, str) else ("", "", "")
+    if not found or not head.startswith("data:image/"):
+        return None
+    try:
+        with Image.open(io.BytesIO(pybase64.b64decode(data))) as opened_picture:
+            wh: WH = opened_picture.size
+            return wh
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None  # the server took it; what Pillow makes of it is no matter
 
 
 def encode_body(request: Mapping[str, Any]) -> bytes:

@@ -6,21 +6,24 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from models.wrappers.api.arguments import envelope_findings
 from models.wrappers.api.deadline import deadline, keep_deadlines
-from models.wrappers.api.replies import as_call_error, read_reply
+from models.wrappers.api.replies import as_call_error, keep_small, read_reply
 from models.wrappers.api.wire import (
     PictureStyle,
     chat_messages,
     encode_body,
-    identified,
+    identity_of,
     shown_messages,
-    slots_in,
+    size_of_data_url,
+    slot_of,
+    taken_apart,
 )
 from models.wrappers.defaults import WrapperDefaults
 from utils.config.endpoint import OPENAI_HOST, PLACEHOLDER_KEY, parse_endpoint, resolve_api_key
@@ -49,6 +52,7 @@ class ApiRequest:
     """What goes over the wire: the body with pictures still in their slots, and the envelope."""
 
     body: Mapping[str, Any]
+    pictures: Sequence[Any]  # every `image_url` of the body
     headers: Mapping[str, str]
     query: Mapping[str, Any]
     timeout_s: float
@@ -115,7 +119,7 @@ class APIModelWrapper(WrapperDefaults):
         self._generate_cfg, self._kwargs = generate_cfg, kwargs
         self._style = PictureStyle.from_kwargs(kwargs)
         self._timeout_s = float(kwargs.get("timeout_s", DEFAULT_TIMEOUT_S))
-        self._identity = model_identity or [self._endpoint.base_url, self._endpoint.model]
+        self._identity = model_identity or [_address(self._endpoint.base_url)]
         self._connections, self._proxies = connections, proxies
         lock = threading.Lock()  # one for both functions: they may share globals
         self._user_preprocess = preprocess_function
@@ -165,27 +169,29 @@ class APIModelWrapper(WrapperDefaults):
             **_body_part(self._generate_cfg),
             **_body_part(payload),
         }
+        pictures: list[Any] = []
+        said = taken_apart(body, pictures)
         request = ApiRequest(
             body=body,
+            pictures=pictures,
             headers=dict(parameters.get("extra_headers") or {}),
             query=dict(parameters.get("extra_query") or {}),
             timeout_s=float(parameters.get("timeout") or self._timeout_s),
         )
-        settings = {k: v for k, v in body.items() if k != "messages"}
-        slots = list(slots_in(body))
-        # How the pictures are sent is told as a change of settings; whether it changes the request
-        # at all is seen in the messages: a picture that already fits is sent as it is.
-        told, plain = (asdict(self._style), asdict(PictureStyle())) if slots else (None, None)
-        shown = [slot.source() for slot in slots] or list(_pictures(identified(body["messages"])))
-        if self._identity and isinstance(self._identity, str):
-            settings.pop("model")  # the same weights under another name
-        asked = [self._identity, identified(settings), _without_keys(request.query)]
+        words, slots = said.pop("messages"), [slot_of(picture) for picture in pictures]
+        if isinstance(self._identity, str):
+            said.pop("model")  # the same weights under another name
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        asked = [self._identity, said, _without_keys(request.query), _without_keys(headers)]
+        sent = [identity_of(picture) for picture in pictures]
+        shown = [slot.source() if slot else sent[n] for n, slot in enumerate(slots)]
         parts = {
-            "prompt": digest(_without_pictures(body["messages"])),
+            "prompt": digest(words),
             "picture": digest(shown),
-            "settings": digest([*asked, told]),
+            # How pictures are sent is a setting; whether that changes one is seen in `sent`.
+            "settings": digest([*asked, asdict(self._style) if any(slots) else None]),
         }
-        whole = digest([self._identity, identified(body["messages"]), digest([*asked, plain])])
+        whole = digest([asked, words, sent])
         return Prepared(
             dataset, whole, parts, request, self._sizes(messages), shown_messages(body["messages"])
         )
@@ -245,9 +251,9 @@ class APIModelWrapper(WrapperDefaults):
                 response = self._post(request, body)
         except Exception as error:
             raise as_call_error(error, time.monotonic() - began_s, self._has_key()) from error
-        sent_wh = next((slot.encoded().wh for slot in slots_in(request.body)), None)
-        if sent_wh is None:
-            sent_wh = _sent_wh(request.body)
+        first = request.pictures[0] if request.pictures else None
+        slot = slot_of(first)
+        sent_wh = slot.encoded().wh if slot else size_of_data_url(first)
         sizes = Sizes(file_wh=prepared.sizes.file_wh, sent_wh=sent_wh)
         return read_reply(response, sizes, time.monotonic() - began_s)
 
@@ -282,7 +288,12 @@ class APIModelWrapper(WrapperDefaults):
                     max_connections=self._connections + 8,
                     max_keepalive_connections=self._connections + 8,
                 )
-                http_client = openai.DefaultHttpxClient(limits=limits, trust_env=self._proxies)
+                http_client = openai.DefaultHttpxClient(
+                    limits=limits,
+                    trust_env=self._proxies,
+                    follow_redirects=False,
+                    event_hooks={"response": [keep_small]},
+                )
                 keep_deadlines(http_client)
                 client = openai.OpenAI(
                     base_url=self._endpoint.base_url,
@@ -324,7 +335,7 @@ def _body_part(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_keys(query: Mapping[str, Any]) -> dict[str, Any]:
-    """The query without what says who is asking."""
+    """Query or headers without what says who is asking."""
     return {name: value for name, value in query.items() if not is_secret_name(name)}
 
 
@@ -332,42 +343,7 @@ def _is_chat_message(message: Any) -> bool:
     return isinstance(message, Mapping) and "role" in message
 
 
-def _without_pictures(value: Any) -> Any:
-    """The messages with pictures left out: what the model is asked in words."""
-    if isinstance(value, Mapping):
-        return {key: _without_pictures(item) for key, item in value.items() if key != "image_url"}
-    if isinstance(value, (list, tuple)):
-        return [_without_pictures(item) for item in value]
-    return value
-
-
-def _pictures(value: Any) -> Iterator[Any]:
-    """Every `image_url` of the messages, in order."""
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            if key == "image_url":
-                yield item
-            else:
-                yield from _pictures(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _pictures(item)
-
-
-def _sent_wh(body: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Size of the first picture that a user's preprocess function put in as a data URL."""
-    import base64
-    import io
-    import re
-
-    found = re.search(r"data:image/[^;]+;base64,([A-Za-z0-9+/=]+)", json.dumps(body, default=str))
-    if not found:
-        return None
-    from PIL import Image
-
-    try:
-        with Image.open(io.BytesIO(base64.b64decode(found.group(1)))) as picture:
-            size: tuple[int, int] = picture.size
-            return size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return None  # the server took it; what Pillow makes of it is no matter
+def _address(base_url: str) -> str:
+    """Where requests go, whoever sends them: without user and password, `/v1/` is `/v1`."""
+    url = urlsplit(base_url.rstrip("/"))
+    return url._replace(netloc=url.netloc.rpartition("@")[2].lower()).geturl()
