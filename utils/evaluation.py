@@ -32,7 +32,7 @@ from utils.engine.ranks.runs import (
 )
 from utils.engine.worlds import Worlds
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, problem_report
-from utils.functions.fingerprints import digest
+from utils.functions.fingerprints import code_digest, digest
 from utils.functions.prompting import prompt_builder
 from utils.images import data_root, image_root
 from utils.import_utils import resolve
@@ -379,11 +379,11 @@ def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:
 def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Questions:
     """What one model is asked of one data set, and what it has answered before."""
     entry, data = plan.config.model[name], plan.data[dataset]
-    prompt_of = prompt_builder(
-        data.benchmark,
-        system_prompt=entry.kwargs.get("system_prompt"),
-        custom=_prompt_function(entry, name, dataset),
+    system_prompt, custom = (
+        entry.kwargs.get("system_prompt"),
+        _prompt_function(entry, name, dataset),
     )
+    prompt_of = prompt_builder(data.benchmark, system_prompt=system_prompt, custom=custom)
     logs = folder.all_logs(dataset)
     logs += [part for log in logs for part in folder.beside(log).rank_logs(dataset)]
     benchmark = data.benchmark
@@ -393,13 +393,17 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
         episode=partial(benchmark.episode, prompt_of=prompt_of),
         answers=AnswerIndex.of_logs(logs, own=folder.log(dataset)),
         worlds=Worlds(benchmark.open_world, benchmark.worlds) if benchmark.worlds else None,
-        fingerprint=None if benchmark.replays else partial(_of_episode, entry.model_dump()),
+        fingerprint=None
+        if benchmark.replays
+        else partial(
+            _of_episode, [plan.models[name].settings_digest(), system_prompt, code_digest(custom)]
+        ),
     )
 
 
-def _of_episode(settings: Mapping[str, Any], sample: Sample) -> str:
-    """Of a whole episode: its task, and all that decides how it goes."""
-    return digest([settings, sample.key, sample.line])
+def _of_episode(settings: Sequence[Any], sample: Sample) -> str:
+    """Fingerprint of a whole episode: its task, and all that decides how it goes."""
+    return digest([*settings, sample.key, sample.line])
 
 
 def experiment_of(plan: Plan, name: str) -> tuple[dict[str, Wanted], RunFolder, str | None]:

@@ -10,6 +10,10 @@ class WrapperDefaults:
         """As many as the user asks for."""
         return wanted
 
+    def problems(self) -> list[str]:
+        """None that can be seen without asking."""
+        return []
+
     def abandon(self) -> None:
         """No call waits for another."""
 

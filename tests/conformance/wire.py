@@ -14,13 +14,13 @@ from PIL import Image
 
 from benchmarks import BENCHMARK
 from models import build_model
-from models.wrappers.api.wire import PictureStyle, encode_body, slot_for
+from models.wrappers.api.wire import PictureSlot, PictureStyle, encode_body
 from tests.conformance.prompts import DATASETS, MODES, set_template
 from tests.conformance.support import Case, Departs, Replay, World, equal
 from utils.config.read import read_config
 from utils.contracts import ModelWrapper
 from utils.functions.prompting import prompt_builder
-from utils.images import encode, shrink
+from utils.images import encode, read_header, shrink
 from utils.import_utils import resolve
 from utils.runs.log import RunLog
 from utils.runs.view import LogView
@@ -153,7 +153,7 @@ def _encoded(case: Case, world: World) -> Any:
     else:
         style = PictureStyle(wire_format="reference", img_size=asked["target_size"])
         path = _saved(picture, world.folder / f"{case.number}")
-        data = base64.b64decode(slot_for(str(path), style).encoded().base64)
+        data = base64.b64decode(PictureSlot(path, read_header(path), style).encoded().base64)
     with Image.open(io.BytesIO(data)) as sent:
         width, height = sent.size
         rgb = sent.convert("RGB")

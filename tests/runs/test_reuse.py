@@ -229,7 +229,33 @@ CONFIG_CHANGES = {
     ),
     "query": ({}, {"generate_cfg": {"extra_query": {"api-version": "2"}}}, ALL, "settings changed"),
     "key-in-query": ({}, {"generate_cfg": {"extra_query": {"key": "k-12345678"}}}, NOTHING, None),
-    "headers": ({}, {"generate_cfg": {"extra_headers": {"X-Team": "gui"}}}, NOTHING, None),
+    "routing-header": (
+        {"generate_cfg": {"extra_headers": {"X-Route": "a"}}},
+        {"generate_cfg": {"extra_headers": {"X-Route": "b"}}},
+        ALL,
+        "settings changed",
+    ),
+    "same-header": (
+        {"generate_cfg": {"extra_headers": {"X-Route": "a"}}},
+        {"generate_cfg": {"extra_headers": {"x-route": "a"}}},
+        NOTHING,
+        None,
+    ),
+    "key-in-header": (
+        {"generate_cfg": {"extra_headers": {"X-Api-Key": "k-12345678"}}},
+        {"generate_cfg": {"extra_headers": {"X-Api-Key": "k-87654321"}}},
+        NOTHING,
+        None,
+    ),
+    "same-number": ({}, {"generate_cfg": {"temperature": 0.0}}, NOTHING, None),
+    "same-address": ({}, {"path": "/v1/"}, NOTHING, None),
+    "password": ({"login": "me:old-pass-123@"}, {"login": "me:new-pass-456@"}, NOTHING, None),
+    "same-payload": (
+        {},
+        {"preprocess_function": "models.base.default_api_preprocess_function"},
+        NOTHING,
+        None,
+    ),
     "key": ({}, {"key": "another-key-7890"}, NOTHING, None),
     "base-url": ({}, {"host": "localhost"}, ALL, "settings changed"),
     "model-name": ({}, {"asked_as": "mock-2"}, ALL, "settings changed"),
@@ -281,8 +307,10 @@ def config_run(server, tmp_path_factory):
 
 
 def with_changes(server, changes):
-    url = server.url.replace("127.0.0.1", changes.get("host", "127.0.0.1"))
-    entry = {k: v for k, v in changes.items() if k not in ("host", "key", "asked_as")}
+    host = changes.get("login", "") + changes.get("host", "127.0.0.1")
+    url = server.url.replace("127.0.0.1", host).replace("/v1", changes.get("path", "/v1"))
+    of_address = ("host", "key", "asked_as", "login", "path")
+    entry = {k: v for k, v in changes.items() if k not in of_address}
     key, asked_as = changes.get("key", "test-key-123456"), changes.get("asked_as", "mock")
     parameters = {**api_model(server.url)["generate_cfg"], **entry.pop("generate_cfg", {})}
     path = f"{url}?api_key={key}&model={asked_as}"

@@ -134,24 +134,19 @@ class APIModelWrapper(WrapperDefaults):
         """Another address of the same model, before the first request is sent."""
         self._endpoint = parse_endpoint(model_path)
 
-    def problems(self) -> list[str]:
-        """An API model has none that can be seen without asking."""
-        return []
-
     def warm_up(self) -> None:
         """Imports the client library, which takes longer than all else before the first request."""
         self._connected()
 
     def settings_digest(self) -> str:
         """Hash of where requests go, their parameters, and what makes them of messages."""
-        not_asked = ("timeout", "extra_headers", "extra_query")
-        asked = {k: v for k, v in self._generate_cfg.items() if k not in not_asked}
-        query = _without_keys(self._generate_cfg.get("extra_query") or {})
+        body = {"model": self._endpoint.model, **_body_part(self._generate_cfg)}
         own = None
         if self._user_preprocess is not None:
             kwargs = {k: v for k, v in self._kwargs.items() if k != "timeout_s"}
             own = [code_digest(self._user_preprocess), kwargs]
-        return digest([self._identity, asked, query, asdict(self._style), own])
+        asked = self._asked(taken_apart(body, []), self._generate_cfg)
+        return digest([*asked, asdict(self._style), own])
 
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
@@ -164,37 +159,30 @@ class APIModelWrapper(WrapperDefaults):
         """
         payload = self._payload(messages, dataset, is_custom_prompt)
         parameters = {**self._generate_cfg, **payload}
-        body = {
-            "model": self._endpoint.model,
-            **_body_part(self._generate_cfg),
-            **_body_part(payload),
-        }
+        body = {"model": self._endpoint.model, **_body_part(self._generate_cfg),
+                **_body_part(payload)}  # fmt: skip
         pictures: list[Any] = []
         said = taken_apart(body, pictures)
-        request = ApiRequest(
-            body=body,
-            pictures=pictures,
-            headers=dict(parameters.get("extra_headers") or {}),
-            query=dict(parameters.get("extra_query") or {}),
-            timeout_s=float(parameters.get("timeout") or self._timeout_s),
-        )
-        words, slots = said.pop("messages"), [slot_of(picture) for picture in pictures]
-        if isinstance(self._identity, str):
-            said.pop("model")  # the same weights under another name
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        asked = [self._identity, said, _without_keys(request.query), _without_keys(headers)]
-        sent = [identity_of(picture) for picture in pictures]
-        shown = [slot.source() if slot else sent[n] for n, slot in enumerate(slots)]
-        parts = {
-            "prompt": digest(words),
-            "picture": digest(shown),
-            # How pictures are sent is a setting; whether that changes one is seen in `sent`.
-            "settings": digest([*asked, asdict(self._style) if any(slots) else None]),
-        }
-        whole = digest([asked, words, sent])
-        return Prepared(
-            dataset, whole, parts, request, self._sizes(messages), shown_messages(body["messages"])
-        )
+        words = said.pop("messages")
+        asked, sent = self._asked(said, parameters), [identity_of(each) for each in pictures]
+        slots = [slot_of(each) for each in pictures]
+        files = [slot.source() if slot else sent[n] for n, slot in enumerate(slots)]
+        # How pictures are sent is a setting; whether that changes one is seen in `sent`.
+        style = asdict(self._style) if any(slots) else None
+        parts = {"prompt": digest(words), "picture": digest(files),
+                 "settings": digest([*asked, style])}  # fmt: skip
+        timeout_s = float(parameters.get("timeout") or self._timeout_s)
+        request = ApiRequest(body, pictures, *_envelope(parameters), timeout_s)
+        whole, shown = digest([asked, words, sent]), shown_messages(body["messages"])
+        return Prepared(dataset, whole, parts, request, self._sizes(messages), shown)
+
+    def _asked(self, said: Mapping[str, Any], parameters: Mapping[str, Any]) -> list[Any]:
+        """What is asked for and of whom, apart from the messages; nothing of who is asking."""
+        if isinstance(self._identity, str):  # the same weights under another name
+            said = {key: value for key, value in said.items() if key != "model"}
+        envelope = [{name.lower(): value for name, value in each.items()
+                     if not is_secret_name(name)} for each in _envelope(parameters)]  # fmt: skip
+        return [self._identity, said, *envelope]
 
     def _payload(
         self, messages: list[Message], dataset: str, is_custom_prompt: bool
@@ -206,23 +194,10 @@ class APIModelWrapper(WrapperDefaults):
         payload = call_user_function(
             "preprocess", self._preprocess, private_copy(messages), None, None, **kwargs
         )
-        if isinstance(payload, list):
-            payload = {"messages": payload}
-        made = payload.get("messages") if isinstance(payload, dict) else None
-        if not isinstance(made, list) or not made or not all(map(_is_chat_message, made)):
-            text = (
-                f"returned {payload!r:.200}; expected a list of chat messages "
-                '({"role", "content"}), or a dict with "messages"'
-            )
-            raise UserFunctionError("preprocess", text, text)
-        try:
-            json.dumps(payload, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            text = f"returned a payload that is no JSON: {error}"
-            raise UserFunctionError("preprocess", text, text) from None
-        for place, problem in envelope_findings(payload):
-            text = f"returned a payload whose {key_path(*place)} {problem}"
-            raise UserFunctionError("preprocess", text, text)
+        payload = {"messages": payload} if isinstance(payload, list) else payload
+        problem = _problem_of(payload)
+        if problem is not None:
+            raise UserFunctionError("preprocess", f"returned {problem}", f"returned {problem}")
         return dict(payload)
 
     def _sizes(self, messages: list[Message]) -> Sizes:
@@ -334,13 +309,28 @@ def _body_part(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {**plain, **(parameters.get("extra_body") or {})}
 
 
-def _without_keys(query: Mapping[str, Any]) -> dict[str, Any]:
-    """Query or headers without what says who is asking."""
-    return {name: value for name, value in query.items() if not is_secret_name(name)}
+def _envelope(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Headers and query that go along with a request."""
+    headers, query = parameters.get("extra_headers"), parameters.get("extra_query")
+    return dict(headers or {}), dict(query or {})
 
 
-def _is_chat_message(message: Any) -> bool:
-    return isinstance(message, Mapping) and "role" in message
+def _problem_of(payload: Any) -> str | None:
+    """Why a preprocess function's payload cannot be sent."""
+    made = payload.get("messages") if isinstance(payload, dict) else None
+    if not isinstance(made, list) or not made or not all(
+        isinstance(message, Mapping) and "role" in message for message in made
+    ):  # fmt: skip
+        return (
+            f'{payload!r:.200}; expected a list of chat messages ({{"role", "content"}}), or a '
+            'dict with "messages"'
+        )
+    try:
+        json.dumps(payload, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"a payload that is no JSON: {error}"
+    return next((f"a payload whose {key_path(*place)} {problem}"
+                 for place, problem in envelope_findings(payload)), None)  # fmt: skip
 
 
 def _address(base_url: str) -> str:
