@@ -1,5 +1,6 @@
 """How requests can end, against a server that misbehaves: answered, refused, failed, stopped."""
 
+import gzip
 import json
 import re
 import socket
@@ -552,3 +553,89 @@ def test_failed_l2_samples_are_format_errors_and_no_points(tmp_path):
     scores = json.loads((run_folder(bench.work_dir, "m") / f"m_{L2}_score.json").read_text())
     assert scores["Average accuracy"] == 0
     assert scores["basic"]["os_web"]["Error format num"] == 1
+
+
+# ---- servers that mean harm ----------------------------------------------------------------------
+
+
+def test_a_redirect_is_not_followed_and_the_message_says_what_to_change(tmp_path):
+    with (
+        MockServer() as elsewhere,
+        MockServer(
+            lambda request: Reply(status=307, headers={"location": f"{elsewhere.url}/elsewhere"})
+        ) as server,
+    ):
+        bench = bench_for(tmp_path, server)
+        ran = bench.run("--api-nproc", "1")
+        assert elsewhere.requests == []
+        assert f"HTTP 307: the server redirects to {elsewhere.url}/elsewhere" in problem_of(ran)
+    assert "write it into model_path" in problem_of(ran)
+    assert (ran.code, len(ran.requests)) == (1, 1)
+
+
+def test_one_redirect_that_leads_nowhere_is_the_matter_of_its_sample(tmp_path):
+    away = {"location": f"http://127.0.0.1:{unused_port()}/v1"}
+
+    def answer(request):
+        return Reply(status=302, headers=away) if number_of(request) == 8 else Reply("B")
+
+    with MockServer(answer) as server:
+        ran = bench_for(tmp_path, server).run("--api-nproc", "1", "--retry", "0")
+    assert (ran.code, len(ran.requests)) == (1, 9)
+    assert (told(ran.output, "answered"), told(ran.output, "failed")) == ([8], [1])
+
+
+def test_a_reply_that_unpacks_to_gigabytes_fails_its_sample(tmp_path):
+    packed = gzip.compress(b" " * (65 << 20), compresslevel=9)
+
+    def answer(request):
+        if number_of(request) == 2:
+            return Reply(body=packed, headers={"content-encoding": "gzip"})
+        return Reply("B")
+
+    with MockServer(answer) as server:
+        bench = bench_for(tmp_path, server, pictures=1)
+        ran = bench.run("--retry", "0")
+    failed = by_number(bench)[2]
+    assert (ran.code, failed["status"], failed["error"]["class"]) == (1, "failed", "bad_body")
+    assert "larger than 64 MB" in failed["error"]["message"]
+
+
+def test_a_small_packed_reply_is_read_like_any_other(tmp_path):
+    body = gzip.compress(Reply("B").encoded())
+    with MockServer(
+        lambda request: Reply(body=body, headers={"content-encoding": "gzip"})
+    ) as server:
+        ran = bench_for(tmp_path, server, pictures=1).run()
+    assert (ran.code, told(ran.output, "answered")) == (0, [3])
+
+
+@pytest.mark.parametrize("arguments", [(), ("--check", "--ping")], ids=["run", "ping"])
+def test_what_a_server_says_cannot_move_the_cursor(arguments, tmp_path):
+    with MockServer(lambda request: error(401, "\x1b[2Jno \x07key\x9b31m")) as server:
+        ran = bench_for(tmp_path, server, pictures=1).run(*arguments)
+    assert "key" in ran.output
+    assert [sign for sign in "\x1b\x07\x9b" if sign in ran.output] == []
+
+
+def test_nothing_but_429_stops_the_run_after_the_outage_whatever_wait_the_server_asks_for(tmp_path):
+    with MockServer(lambda request: error(429, **{"retry-after": "999999"})) as server:
+        ran = bench_for(tmp_path, server).run("--api-nproc", "2", "--outage", "1")
+    assert ran.code == 1
+    assert "nothing else" in problem_of(ran) and "(--outage)" in problem_of(ran)
+
+
+def test_after_ten_seconds_of_429_a_line_says_what_is_happening(tmp_path):
+    left = [Reply("B")] * 2
+
+    def answer(request):
+        if left:
+            return left.pop()
+        return error(429, **{"retry-after": "999999"})
+
+    with MockServer(answer) as server:
+        ran = bench_for(tmp_path, server, pictures=1).run("--outage", "11")
+    assert ran.code == 1
+    lines = [line for line in ran.output.splitlines() if "rate limited by the server since" in line]
+    assert len(lines) == 1, ran.output
+    assert "next try in 1 s" in lines[0]
