@@ -69,14 +69,6 @@ def image_path_of(line: Mapping[str, Any]) -> str:
     return str(image_root() / line["image_path"])
 
 
-def stays_inside(image_path: str, folder: Path) -> bool:
-    """Whether a path that is relative to a folder names a place in it.
-
-    Only the words of the path count: a symlink that the user made in there may lead anywhere.
-    """
-    return ".." not in Path(image_path).parts and (folder / image_path).is_relative_to(folder)
-
-
 @dataclass(frozen=True, slots=True)
 class Header:
     """What the first bytes of a picture file tell.

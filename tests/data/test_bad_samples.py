@@ -75,6 +75,13 @@ def file_name_with_a_nul(stage):
     stage.change_annotations("L2", lambda annotations: annotations[4].update(image_path="a\0b.png"))
 
 
+def image_outside(stage):
+    secret = stage.home / "data" / "MMBench-GUI" / "secret.png"
+    secret.write_bytes(stage.picture(2).read_bytes())
+    place = {"image_path": "../../secret.png"}
+    stage.change_annotations("L2", lambda annotations: annotations[4].update(place))
+
+
 FILES = "/offline_images"
 BAD = [
     (
@@ -164,6 +171,15 @@ BAD = [
         9,
         5,
     ),
+    (
+        image_outside,
+        [
+            f"{L2}: L2_annotations.json, index 4, os_web/../../secret.png: "
+            "image_path leads out of the image folder"
+        ],
+        9,
+        5,
+    ),
 ]
 LINES = {missing_picture: 2, truncated_header: 2, truncated_pixels: 2, truncated_jpeg: 2,
          text_for_a_picture: 2}  # fmt: skip
@@ -191,6 +207,14 @@ def test_a_bad_sample_is_named_and_left_out_and_the_rest_is_scored(
     assert counts["Total num"] == counts["Correct num"] == l2_left
     assert stage.scores(L2)["Average accuracy"] == 100.0
     assert result.code == 1
+
+
+def test_an_image_that_the_user_linked_into_the_folder_is_an_ordinary_one(stage):
+    picture = stage.picture(2)
+    elsewhere = picture.replace(stage.home / "elsewhere.png")
+    picture.symlink_to(elsewhere)
+    result = stage.evaluate({"m": API})
+    assert (result.code, len(stage.server.requests)) == (0, 15), result.output
 
 
 @pytest.mark.parametrize(
