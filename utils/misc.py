@@ -38,14 +38,20 @@ POINT_PATTERN = r"""
         [\)\]\}]?    
     """  # noqa: W291
 
+# The same languages read in linear time: blanks are not given back, and the first number is taken
+# whole or not at all, and never from its middle, because nothing that may follow it is a digit.
+_LINEAR_OPTION_PATTERNS = tuple(
+    re.compile(
+        pattern.replace(r"\s*[:：]?\s*([A-F])", r"\s*+(?:[:：]\s*+)?([A-F])"),
+        re.IGNORECASE | re.MULTILINE,
+    )
+    for pattern in OPTION_PATTERNS
+)
 _NUMBER = r"(?:\d+\.\d+|\.\d+|\d+)"
-# The same language read in linear time: the first number is taken whole or not at all, and never
-# from its middle, because nothing that may follow it is a digit.
 _LINEAR_POINT_PATTERN = re.compile(
     POINT_PATTERN.replace(_NUMBER, r"(?>(?<!\d)\d+\.\d+|\.\d+|(?<!\d)\d+)", 1),
     re.IGNORECASE | re.VERBOSE,
 )
-_LINE_START = "^"
 
 REPLY_MARKERS = {
     "GUIElementGrounding": "assistantos\n",
@@ -66,12 +72,14 @@ def parser_answers_into_option(text: str, meta: Mapping[str, Any] | None = None)
     Raises:
         TypeError: `text` is no text.
     """
-    condensed = _condensed(text)
-    for pattern in OPTION_PATTERNS:
-        searched = text if pattern.startswith(_LINE_START) else condensed
-        if found := re.search(pattern, searched, re.IGNORECASE | re.MULTILINE):
-            return found.group(1).upper()
-    return None
+    found = option_match(text)
+    return found[1].group(1).upper() if found else None
+
+
+def option_match(text: str) -> tuple[int, re.Match[str]] | None:
+    """Which of `OPTION_PATTERNS` decides, and where it matches."""
+    matches = (pattern.search(text) for pattern in _LINEAR_OPTION_PATTERNS)
+    return next(((number, found) for number, found in enumerate(matches) if found), None)
 
 
 def parser_response_into_coordinates(
@@ -90,17 +98,10 @@ def parser_response_into_coordinates(
     Raises:
         TypeError: `text` is no text.
     """
-    found = _LINEAR_POINT_PATTERN.search(_condensed(text))
+    # One blank for a run of them, which means the same: some models go on with blanks to the token
+    # limit, and trying all ways to share 2,000 of them out takes minutes.
+    found = _LINEAR_POINT_PATTERN.search(re.sub(r"\s{2,}", " ", text))
     return (float(found.group(1)), float(found.group(2))) if found else None
-
-
-def _condensed(text: str) -> str:
-    """One blank for every run of blanks and line breaks, which mean the same to the patterns.
-
-    Some models go on with blanks to the token limit. The patterns have up to four places that may
-    take them, and trying all ways to share 2,000 out takes minutes.
-    """
-    return re.sub(r"\s{2,}", " ", text)
 
 
 def cut_reply(text: str, dataset: str) -> str:

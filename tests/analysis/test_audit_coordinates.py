@@ -283,13 +283,8 @@ def clipped(reply, meta):
     return min(x / width, 1.0), min(y / height, 1.0)
 
 
-def of_1024(reply, meta):
-    x, y = default_parser(reply, meta)
-    return x / 1024, y / 1024
-
-
-@pytest.mark.parametrize("parse", [rounded_to_pixels, clipped, of_1024])
-def test_a_parser_that_rounds_or_clips_or_has_a_frame_of_its_own_used_the_same_numbers(parse):
+@pytest.mark.parametrize("parse", [rounded_to_pixels, clipped])
+def test_a_parser_that_rounds_or_clips_used_the_same_numbers(parse):
     model = Model(Reading(Frame.PER_MILLE))
 
     section = audited(simulated(random.Random(8), model, parse, pictures=40,

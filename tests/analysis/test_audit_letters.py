@@ -13,8 +13,8 @@ from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import run_folder
 from tests.support.stage import API, L1, Stage
 from utils.analysis.letter_bias import letter_bias
-from utils.analysis.parse_audit import decide, parse_audit
-from utils.misc import parser_answers_into_option
+from utils.analysis.parse_audit import OF_WORD, PATTERN_NAMES, parse_audit, read
+from utils.misc import option_match, parser_answers_into_option
 from utils.thinking import parse_option, strict_option
 
 
@@ -53,25 +53,15 @@ def counts(section):
     ("(C)", "C", 5, False),
 ])  # fmt: skip
 def test_the_pattern_that_decided_is_known(reply, letter, pattern, is_of_word):
-    decision = decide(reply)
+    found = read(reply, letter, list("ABCDE"))
 
-    assert (decision.letter, decision.pattern) == (letter, pattern)
-    assert decision.is_of_word is is_of_word
+    assert found.decided_by == PATTERN_NAMES[pattern]
+    assert (OF_WORD in found.doubts) is is_of_word
     assert parser_answers_into_option(reply) == letter
 
 
-def test_the_letter_decided_on_is_the_one_that_the_protocols_parser_reads():
-    dice = random.Random(1)
-    pieces = ("answer", "Option", "a", "B", "f", "g", " ", "  ", "\n", ":", "：", ".", '"', "x")
-    for _ in range(5000):
-        reply = "".join(dice.choices(pieces, k=dice.randint(0, 9)))
-        decision = decide(reply)
-        letter = decision.letter if decision else None
-        assert letter == parser_answers_into_option(reply), reply
-
-
 def test_a_reply_without_a_letter_is_decided_by_no_pattern():
-    assert decide("None of these") is None
+    assert read("None of these", None, ["A"]).decided_by == "no letter found"
 
 
 @pytest.mark.parametrize(("reply", "expected"), [
@@ -94,7 +84,7 @@ def test_a_reply_of_any_kind_and_length_is_read_in_time(piece):
 
     started = time.perf_counter()
     strict_option(reply, "ABCD")
-    decide(reply)
+    option_match(reply)
 
     assert time.perf_counter() - started < 5
 

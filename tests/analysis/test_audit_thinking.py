@@ -9,9 +9,9 @@ import pytest
 
 from models import api_uitars
 from utils import coordinates
-from utils.analysis.parse_audit import decide
 from utils.coordinates import numbers_of_reply
 from utils.import_utils import resolve
+from utils.misc import option_match
 from utils.thinking import (
     PARSE_OPTION,
     after_thinking,
@@ -104,7 +104,7 @@ ENDLESS = [(piece * LENGTH)[:LENGTH] for piece in PIECES] + [
     for end in ("", ";")
 ]
 READERS = {
-    "decide": decide,
+    "option_match": option_match,
     "last_statement": last_statement,
     "strict_option": lambda reply: strict_option(reply, "ABCD"),
     "numbers_of_reply": numbers_of_reply,

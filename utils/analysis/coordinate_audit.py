@@ -28,7 +28,6 @@ from utils.coordinates import (
     numbers_of_reply,
     parse_function_name,
     place_in_frame,
-    smart_resize,
 )
 from utils.protocol import ELEMENT_KINDS
 from utils.thinking import after_thinking
@@ -41,7 +40,6 @@ SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
 LEAST_FIT = 0.5  # of the points around their targets, a reading that fits has so many on them
 REACH = 2.0  # sizes of a target: so near is around it
-OTHER_SCALES = (999, 1024)  # not offered, only recognised where a parse function uses them
 LABELS = {
     Frame.FRACTIONS: "fractions",
     Frame.PIXELS: "pixels of the file",
@@ -67,24 +65,15 @@ NO_GRID = (
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to read two or four numbers as a place on the image.
-
-    Attributes:
-        frame: what the numbers count.
-        y_first: y stands before x.
-        corner: of a box its first corner is meant, not its centre; not offered, but the protocol's
-            own parser does it.
-    """
+    """One way to read two numbers as a point, or four as a box whose centre is meant."""
 
     frame: Frame
     y_first: bool = False
-    corner: bool = False
 
     @property
     def name(self) -> str:
         """For people."""
-        ways = (", y before x" * self.y_first, ", first corner of a box" * self.corner)
-        return LABELS[self.frame] + "".join(ways)
+        return LABELS[self.frame] + ", y before x" * self.y_first
 
     @property
     def parse_function(self) -> str:
@@ -122,7 +111,11 @@ class _Replies:
         """Fractions of the image; NaN where the frame is not known."""
         import numpy as np
 
-        pairs = self._pairs(reading.y_first, reading.corner)
+        pairs = self.numbers[:, :2]
+        centres = (pairs + self.numbers[:, 2:]) / 2
+        pairs = np.where(np.isnan(centres), pairs, centres)
+        if reading.y_first:
+            pairs = pairs[:, ::-1]
         if reading.frame is Frame.GRID_PIXELS:
             return pairs / self.grid_wh
         if reading.frame is Frame.LETTERBOXED:
@@ -132,16 +125,6 @@ class _Replies:
         places = table([place_in_frame(reading.frame, size) for size in sizes.tolist()], 4)
         found: Floats = (pairs - places[where.ravel(), :2]) / places[where.ravel(), 2:]
         return found
-
-    def _pairs(self, y_first: bool, corner: bool) -> Floats:
-        """x and y in the reply's own frame."""
-        import numpy as np
-
-        pairs = self.numbers[:, :2]
-        if not corner:
-            centres = (pairs + self.numbers[:, 2:]) / 2
-            pairs = np.where(np.isnan(centres), pairs, centres)
-        return pairs[:, ::-1] if y_first else pairs
 
     def on_target(self, reading: Reading, reach: float = 0.0) -> Mask:
         """Which points lie in their boxes, bounds included, or within `reach` box sizes of them."""
@@ -157,28 +140,12 @@ class _Replies:
         """Where a reading gives the configured point, to a pixel; a point may have been clipped."""
         import numpy as np
 
-        found = np.zeros(len(self.hits), dtype=bool)
         # A parse function may return infinity, or numbers near the largest there are.
         with np.errstate(invalid="ignore", over="ignore"):
-            for each in (points, np.clip(points, 0.0, 1.0)):
-                found |= np.all(np.abs(each - self.given) * self.file_wh <= SAME_PX, axis=1)
-        return found
-
-    def same_in_odd_frames(self) -> Mask:
-        """Where the parse function used these numbers in a frame that is not offered."""
-        import numpy as np
-
-        sizes, where = np.unique(self.sent_wh, axis=0, return_inverse=True)
-        grids = np.full(sizes.shape, np.nan)  # UI-TARS's, where no limits are configured
-        for number, (width, height) in enumerate(sizes):
-            try:
-                grids[number] = smart_resize(int(height), int(width))[::-1]
-            except ValueError:  # no image that this family of models takes
-                continue
-        found = np.zeros(len(self.hits), dtype=bool)
-        for y_first, corner in ((False, False), (True, False), (False, True), (True, True)):
-            for frame in (*OTHER_SCALES, grids[where.ravel()]):
-                found |= self.same_as(self._pairs(y_first, corner) / frame)
+            off_px = [
+                np.abs(each - self.given) * self.file_wh for each in (points, points.clip(0, 1))
+            ]
+        found: Mask = np.any([np.all(each <= SAME_PX, axis=1) for each in off_px], axis=0)
         return found
 
 
@@ -200,10 +167,8 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
     has_numbers = ~np.isnan(replies.numbers[:, 0])
     knows_grid = not np.isnan(replies.grid_wh).any()
     offered = [r for r in READINGS if knows_grid or r.frame is not Frame.GRID_PIXELS]
-    corners = not np.isnan(replies.numbers[:, 2]).all() if len(columns) else False
-    known = [*offered, *(Reading(r.frame, r.y_first, True) for r in offered if corners)]
-    matches = {reading: replies.same_as(replies.points(reading)) for reading in known}
-    same = np.any([*matches.values(), replies.same_in_odd_frames()], axis=0)
+    matches = {reading: replies.same_as(replies.points(reading)) for reading in offered}
+    same = np.any(list(matches.values()), axis=0)
     other = has_numbers & ~np.isnan(replies.given[:, 0]) & ~same
     counts |= {
         "audited": int(same.sum()),

@@ -1,12 +1,13 @@
 """The 95 % interval of an accuracy. Questions on an image share its difficulty: images count.
 
-Everything is worked out for many rows at once (a row is one set of values on the same samples),
-which costs a single row nothing and makes simulations of thousands of draws quick. The constants
-are chosen by simulation: see `tests/analysis/test_statistics_simulation.py`.
+Everything is worked out for many rows at once (a row is one set of values on the same samples), so
+that simulations of thousands of draws run the program's own code. The constants are chosen by
+them: see `tests/analysis/test_statistics_simulation.py`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -43,10 +44,9 @@ def interval(
     pictures: Labels,
     groups: Labels | None = None,
 ) -> Interval | None:
-    """95 % interval of a weighted mean of hits, clustered by image; never of length 0.
+    """95 % interval of a weighted mean of hits (0..1), clustered by image; never of length 0.
 
     Args:
-        hits: 0..1, one a sample.
         weights: not negative; scaled to a sum of 1. None: all equal.
         pictures: one label a sample.
         groups: where the figure is an average of the groups' means (macro averages; basic and
@@ -62,10 +62,8 @@ def interval(
 
     if len(hits) != len(pictures):
         raise ValueError("hits and pictures must have one entry for each sample")
-    if not len(hits):
-        return None
-    layout = lay_out(weights, pictures, groups)
-    if layout.pictures < FEWEST_PICTURES:
+    layout = lay_out(weights, pictures, groups) if len(hits) else None
+    if layout is None or layout.pictures < FEWEST_PICTURES:
         return None
     low, high = wilson_bounds(layout.cells(np.asarray(hits, dtype=np.float64)[None, :]), layout)
     return Interval(float(low[0]), float(high[0]))
@@ -76,25 +74,16 @@ class Layout:
     """Which samples share an image and a group, and what they weigh.
 
     A cell is what an image and a group have in common; samples are sorted by cell.
-
-    Attributes:
-        order: sample numbers, sorted by image, then group; weightless samples are left out.
-        weights: of the sorted samples; they sum to 1.
-        cell_starts: where in the sorted samples a cell begins.
-        picture_starts: where in the cells an image begins.
-        cell_group: number of each cell's group.
-        cell_weights, group_weights: sums of weights.
-        squares: sum of squared weights by group.
     """
 
-    order: Ints
-    weights: Floats
-    cell_starts: Ints
-    picture_starts: Ints
-    cell_group: Ints
+    order: Ints  # sample numbers, sorted by image, then group; those without a weight left out
+    weights: Floats  # of the sorted samples; they sum to 1
+    cell_starts: Ints  # where in the sorted samples a cell begins
+    picture_starts: Ints  # where in the cells an image begins
+    cell_group: Ints  # number of each cell's group
     cell_weights: Floats
     group_weights: Floats
-    squares: Floats
+    squares: Floats  # sum of squared weights by group
 
     @property
     def pictures(self) -> int:
@@ -111,8 +100,7 @@ class Layout:
         """Each image's cells summed, squared and added up, shape (rows,)."""
         import numpy as np
 
-        totals = np.add.reduceat(cells, self.picture_starts, axis=1)
-        total: Floats = np.square(totals).sum(axis=1)
+        total: Floats = np.square(np.add.reduceat(cells, self.picture_starts, axis=1)).sum(axis=1)
         return total
 
     def effective(self, cells: Floats) -> Floats:
@@ -130,18 +118,13 @@ class Layout:
         """Mean of each group, shape (rows, groups)."""
         import numpy as np
 
-        member = np.eye(len(self.group_weights))[self.cell_group]
-        return (cells @ member) / self.group_weights
+        return (cells @ np.eye(len(self.group_weights))[self.cell_group]) / self.group_weights
 
 
 def lay_out(
     weights: Sequence[float] | Floats | None, pictures: Labels, groups: Labels | None = None
 ) -> Layout:
-    """Sorts samples by image and group.
-
-    Raises:
-        ValueError: lengths differ, or weights that cannot be scaled to a sum of 1.
-    """
+    """Sorts samples by image and group; a `ValueError` as `interval` has it."""
     import numpy as np
 
     count = len(pictures)
@@ -150,8 +133,7 @@ def lay_out(
         raise ValueError("weights, pictures and groups must have one entry for each sample")
     if not np.isfinite(given).all() or (given < 0).any() or not given.sum() > 0:
         raise ValueError("weights must be finite, not negative and not all 0")
-    picture = _numbered(pictures)
-    group = np.zeros(count, dtype=np.intp) if groups is None else _numbered(groups)
+    picture, group = _numbered(pictures), _numbered([0] * count if groups is None else groups)
     order = np.lexsort((group, picture))
     order = order[given[order] > 0]
     picture, given = picture[order], given[order] / given.sum()
@@ -159,9 +141,9 @@ def lay_out(
     new_picture = np.diff(picture, prepend=-1) != 0
     cell_starts = np.flatnonzero(new_picture | (np.diff(group, prepend=-1) != 0))
     return Layout(
-        order=order,
-        weights=given,
-        cell_starts=cell_starts,
+        order,
+        given,
+        cell_starts,
         picture_starts=np.flatnonzero(new_picture[cell_starts]),
         cell_group=group[cell_starts],
         cell_weights=np.add.reduceat(given, cell_starts),
@@ -185,9 +167,8 @@ def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
 
     Wilson's interval on the effective sample size, with Student's t.
 
-    Source: Wilson (1927), JASA 22; Korn & Graubard (1998), Survey Methodology 24 (effective sample
-    size, t); Dean & Pagano (2015), Journal of Survey Statistics and Methodology 3 (Wilson among the
-    best for clustered samples).
+    Source: Wilson (1927), JASA 22; Korn & Graubard (1998), Survey Methodology 24; Dean & Pagano
+    (2015), Journal of Survey Statistics and Methodology 3.
     """
     import numpy as np
 
@@ -196,8 +177,7 @@ def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
     spread = _spread_of_groups(cells, mean, binomial, layout)
     informative = np.minimum(layout.effective(cells), layout.effective(layout.cell_weights - cells))
     effect, df = design_effect(cells, spread, informative, layout)
-    size = binomial / (spread @ layout.squares) / effect
-    t = t_quantile(df)
+    size, t = binomial / (spread @ layout.squares) / effect, t_quantile(df)
     middle = (mean + t**2 / (2 * size)) / (1 + t**2 / size)
     reach = t / (1 + t**2 / size) * np.sqrt(mean * (1 - mean) / size + t**2 / (4 * size**2))
     return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
@@ -258,8 +238,7 @@ def clustered_variance(cells: Floats, layout: Layout) -> Floats:
     """Variance of the weighted mean with images as units, shape (rows,).
 
     An image's residuals about the means of its groups are summed and squared; each is enlarged for
-    the share that the image itself has in that mean, which makes the estimate unbiased where
-    answers are independent.
+    the image's share in that mean, so that there is no bias where answers are independent.
 
     Source: Bell & McCaffrey (2002), Survey Methodology 28 (the estimator known as CR2, for means).
     """
@@ -283,8 +262,6 @@ def t_quantile(df: Floats) -> Floats:
 
 
 def t_tails(t: float, df: float) -> float:
-    """Chance that Student's t is as far from 0 as this; the inverse of `t_quantile` at 5 %."""
-    import math
-
+    """Chance that Student's t is as far from 0 as this; 5 % at `t_quantile`."""
     z = (8 * df + 1) / (8 * df + 3) * math.sqrt(df * math.log1p(t * t / df))
     return math.erfc(z / math.sqrt(2))

@@ -28,25 +28,15 @@ EQUAL = 1e-7  # sums this close, in units of the largest image's, are one
 
 @dataclass(frozen=True, slots=True)
 class PairedResult:
-    """What the common samples say about two systems.
+    """What the common samples say about two systems."""
 
-    Attributes:
-        difference: accuracy of the first less that of the second, -1..1.
-        interval: of the difference; None under 10 images.
-        p_value: two-sided, over images; see `compare_paired`.
-        p_mcnemar: exact McNemar test over samples, as if each had an image of its own and all
-            weighed the same: too small where samples share images; for comparison only.
-        only_first, only_second: samples that one alone got right.
-        pictures, samples: with a weight.
-    """
-
-    difference: float
-    interval: Interval | None
-    p_value: float
-    p_mcnemar: float
-    only_first: int
+    difference: float  # accuracy of the first less that of the second, -1..1
+    interval: Interval | None  # of the difference; None under 10 images
+    p_value: float  # two-sided, over images; see `compare_paired`
+    p_mcnemar: float  # exact, as if each sample had an image of its own; for comparison only
+    only_first: int  # samples that the first alone got right
     only_second: int
-    pictures: int
+    pictures: int  # with a weight
     samples: int
 
 
@@ -56,15 +46,13 @@ def compare_paired(
     pictures: Labels,
     weights: Sequence[float] | Floats | None = None,
 ) -> PairedResult:
-    """Compares two systems on samples that both answered.
+    """Compares the hits (0..1) of two systems on the same samples.
 
     The p-value is that of the sign-flip test, which is exact for systems whose answers could be
     exchanged, or of the t test of the interval (from 10 images on), whichever is larger: where one
     system knows all of an image or nothing, sign flips are too sure.
 
     Args:
-        first: hits of one system, 0..1, one a sample.
-        second: those of the other, in the same order.
         pictures: one label a sample.
         weights: not negative; None: all equal.
 
@@ -86,16 +74,9 @@ def compare_paired(
         reach = error * float(t_quantile(np.array([df]))[0])
         bounds = Interval(max(middle - reach, -1.0), min(middle + reach, 1.0))
         p_value = max(p_value, t_tails(middle / error, df))
-    return PairedResult(
-        difference=float(cells.sum()),
-        interval=bounds,
-        p_value=p_value,
-        p_mcnemar=mcnemar_p(only_first, only_second),
-        only_first=only_first,
-        only_second=only_second,
-        pictures=layout.pictures,
-        samples=len(counted),
-    )
+    difference, p_mcnemar = float(cells.sum()), mcnemar_p(only_first, only_second)
+    counts = only_first, only_second, layout.pictures, len(counted)
+    return PairedResult(difference, bounds, p_value, p_mcnemar, *counts)
 
 
 def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, Floats]:
@@ -133,14 +114,10 @@ def _pivot(differences: Floats, layout: Layout) -> tuple[Floats, Floats, Floats]
 
 
 def sign_flip_p(sums: Floats) -> float:
-    """Two-sided p-value of a sum of differences, under random signs.
+    """Two-sided p-value of the images' summed differences, under random signs.
 
-    If two systems are equally good, each image's summed difference could as well have come with
-    the other sign. The whole distribution is worked out, on a grid: without weights all sums are
-    multiples of the smallest; others are rounded to a thousandth of the largest.
-
-    Args:
-        sums: one for each image.
+    The whole distribution is worked out, on a grid: without weights all sums are multiples of the
+    smallest; others are rounded to a thousandth of the largest.
 
     Source: Fisher (1935), The Design of Experiments.
     """
@@ -180,14 +157,9 @@ def binomial_half(count: int) -> Floats:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's step-down correction: the chance of any false alarm in the family stays below alpha.
+    """Holm's correction: the chance of any false alarm among these tests stays below alpha.
 
-    Args:
-        p_values: of one family of tests; None where a test could not be made, which counts for
-            nothing.
-
-    Returns:
-        Adjusted p-values in the same order, at most 1, None where there was none.
+    A None (a test that could not be made) counts for nothing and stays.
 
     Source: Holm (1979), Scandinavian Journal of Statistics 6.
     """

@@ -7,13 +7,11 @@ that matters, and warns where the ready-made parse function would score clearly 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share
-from utils.misc import OPTION_PATTERNS
+from utils.misc import option_match
 from utils.thinking import (
     ARTICLE,
     PARSE_OPTION,
@@ -27,8 +25,7 @@ TITLE = "Parse audit: how letters were read"
 LARGEST_DOUBTFUL_SHARE = 0.05
 MOST_DOUBTFUL = 10  # fewer are not warned of
 EXAMPLES = 3
-
-PATTERN_NAMES = (
+PATTERN_NAMES = (  # in the order of `utils.misc.OPTION_PATTERNS`
     "a letter before . or :",
     'after "Option"',
     'after "Answer"',
@@ -36,9 +33,7 @@ PATTERN_NAMES = (
     "a letter in quotes",
     "a letter on its own",
 )
-"""In the order of `OPTION_PATTERNS`."""
 NO_LETTER, OTHER_PARSER = "no letter found", "read otherwise than by the default parser"
-
 DOUBTS = {  # as a row of the table names it, and a warning
     "first letter of a word, or the article": "are the first letter of a word or an article",
     "no option of the question": "are no option of the question",
@@ -47,7 +42,6 @@ DOUBTS = {  # as a row of the table names it, and a warning
     "not the answer that follows",
 }
 OF_WORD, OUTSIDE, CONTRADICTED, THOUGHT = DOUBTS
-
 NOTE = (
     "share: of the answered questions, in percent; value: how many of them are right. The strict "
     "parser takes a reply that is only a letter, the last plain statement of an answer, or a "
@@ -55,34 +49,45 @@ NOTE = (
     f"{PARSE_OPTION} takes the protocol's letter of that where nothing is stated plainly."
 )
 
-# The same matches without giving back blanks: as written, a reply of blanks takes quadratic time.
-_IN_LINEAR_TIME = (r"\s*[:：]?\s*([A-F])", r"\s*+(?:[:：]\s*+)?([A-F])")
-_COMPILED = tuple(
-    re.compile(pattern.replace(*_IN_LINEAR_TIME), re.IGNORECASE | re.MULTILINE)
-    for pattern in OPTION_PATTERNS
-)
+
+class Read(NamedTuple):
+    """How one reply was read, and how it could have been."""
+
+    decided_by: str
+    strict: str | None
+    answered: str | None
+    doubts: set[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What the protocol's parser did with a reply."""
+def read(reply: str, chosen: str | None, letters: list[str]) -> Read:
+    """How a letter came about.
 
-    pattern: int  # that decided, from 0
-    letter: str
-    start: int  # where in the reply it stands
-    is_of_word: bool  # of an ordinary word, an abbreviation, or the article "a"
-
-
-def decide(reply: str) -> Decision | None:
-    """How the protocol's parser comes to its letter; None where it finds none."""
-    for number, pattern in enumerate(_COMPILED):
-        if found := pattern.search(reply):
-            start, end = found.span(1)
-            return Decision(number, found.group(1).upper(), start, _is_of_word(reply, start, end))
-    return None
+    Args:
+        chosen: what the configured parse function made of the reply.
+        letters: of the question's options.
+    """
+    start, end = answer_span(reply)
+    strict = strict_option(reply[start:end], letters)
+    answered = option_after_thinking(reply, letters)
+    found = option_match(reply)
+    if chosen != (found[1].group(1).upper() if found else None):
+        doubts = set() if chosen in (None, *letters) else {OUTSIDE}
+        return Read(OTHER_PARSER, strict, answered, doubts)
+    if found is None:
+        return Read(NO_LETTER, strict, answered, set())
+    number, match = found
+    read_at = match.start(1)
+    doubts = {OF_WORD} if _is_of_word(reply, *match.span(1)) else set()
+    doubts |= {OUTSIDE} if chosen not in letters else set()
+    if not start <= read_at < end:
+        doubts |= {THOUGHT} if answered not in (None, chosen) else set()
+    elif strict not in (None, chosen) and (stated := last_statement(reply[start:end])):
+        doubts |= {CONTRADICTED} if start + stated[0] > read_at else set()
+    return Read(PATTERN_NAMES[number], strict, answered, doubts)
 
 
 def _is_of_word(reply: str, start: int, end: int) -> bool:
+    """Whether a letter is part of an ordinary word, an abbreviation, or the article "a"."""
     before, after = reply[max(0, start - 2) : start], reply[end : end + 2]
     if before[-1:].isalnum() or after[:1].isalnum():
         return True
@@ -94,39 +99,6 @@ def _is_of_word(reply: str, start: int, end: int) -> bool:
     return joined or abbreviated or is_article
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """How one reply was read, and how it could have been."""
-
-    decided_by: str
-    strict: str | None
-    answered: str | None
-    doubts: frozenset[str]
-
-
-def _read(reply: str, chosen: str | None, letters: list[str]) -> _Read:
-    start, end = answer_span(reply)
-    strict = strict_option(reply[start:end], letters)
-    answered = option_after_thinking(reply, letters)
-    decision = decide(reply)
-    is_default = chosen == (decision.letter if decision else None)
-    decided_by = OTHER_PARSER
-    if is_default:
-        decided_by = PATTERN_NAMES[decision.pattern] if decision else NO_LETTER
-    doubts = set()
-    if chosen is not None:
-        read_at = decision.start if is_default and decision else -1
-        if is_default and decision and decision.is_of_word:
-            doubts.add(OF_WORD)
-        if chosen not in letters:
-            doubts.add(OUTSIDE)
-        if 0 <= read_at < start or read_at >= end:
-            doubts |= {THOUGHT} if answered not in (None, chosen) else set()
-        elif strict not in (None, chosen) and (stated := last_statement(reply[start:end])):
-            doubts |= {CONTRADICTED} if start + stated[0] > read_at else set()
-    return _Read(decided_by, strict, answered, frozenset(doubts))
-
-
 def parse_audit(columns: SampleColumns) -> dict[str, Any]:
     """The section."""
     import numpy as np
@@ -135,9 +107,9 @@ def parse_audit(columns: SampleColumns) -> dict[str, Any]:
     section: dict[str, Any] = {"title": TITLE, "rows": [], "notes": [], "warnings": []}
     if not len(columns):
         return section | {"notes": ["No reply to look at."]}
-    samples = zip(columns["prediction"], columns["chosen"], columns["options"], strict=True)
-    read = [_read(reply, chosen, [x for x, text in options.items() if text is not None])
-            for reply, chosen, options in samples]  # fmt: skip
+    listed = ([x for x, text in each.items() if text is not None] for each in columns["options"])
+    samples = zip(columns["prediction"], columns["chosen"], listed, strict=True)
+    replies = [read(*sample) for sample in samples]
     hits, pictures = columns.hits(), columns.pictures()
 
     def row(name: str, of: list[bool], right: Any = hits) -> Row:
@@ -148,26 +120,24 @@ def parse_audit(columns: SampleColumns) -> dict[str, Any]:
     def right_if(letters: list[str | None]) -> Any:
         return np.array([a == b for a, b in zip(letters, columns["answer"], strict=True)])
 
-    everything = [True] * len(read)
-    answered = right_if([each.answered for each in read])
-    decided = Counter(each.decided_by for each in read)
+    everything = [True] * len(replies)
+    answered = right_if([each.answered for each in replies])
+    decided = Counter(each.decided_by for each in replies)
     own = "the parse function" if decided[OTHER_PARSER] else "the default parser"
-    rows = [
+    kinds = (*PATTERN_NAMES, *(name for name in (NO_LETTER, OTHER_PARSER) if decided[name]))
+    rows = section["rows"] = [
         row(f"{own} (the score)", everything),
-        row("a strict parser", everything, right_if([each.strict for each in read])),
+        row("a strict parser", everything, right_if([each.strict for each in replies])),
         row(PARSE_OPTION, everything, answered),
+        *(row(f"decided by: {x}", [each.decided_by == x for each in replies]) for x in kinds),
+        *(row(f"doubtful: {x}", [x in each.doubts for each in replies]) for x in DOUBTS),
+        row("doubtful in all", [bool(each.doubts) for each in replies]),
     ]
-    for name in (*PATTERN_NAMES, *(name for name in (NO_LETTER, OTHER_PARSER) if decided[name])):
-        rows.append(row(f"decided by: {name}", [each.decided_by == name for each in read]))
-    for doubt in DOUBTS:
-        rows.append(row(f"doubtful: {doubt}", [doubt in each.doubts for each in read]))
-    rows.append(row("doubtful in all", [bool(each.doubts) for each in read]))
-    section["rows"] = rows
-    differ = sum(each.strict != a for each, a in zip(read, columns["chosen"], strict=True))
+    differ = sum(each.strict != a for each, a in zip(replies, columns["chosen"], strict=True))
     section["notes"] = [
         NOTE,
         f"The score and the strict parser disagree on {differ} replies; in "
-        f"{sum(each.strict is None for each in read)} the strict parser finds no answer.",
+        f"{sum(each.strict is None for each in replies)} the strict parser finds no answer.",
     ]
     if decided[OTHER_PARSER]:
         section["notes"].append(
@@ -175,12 +145,13 @@ def parse_audit(columns: SampleColumns) -> dict[str, Any]:
             f"{decided[OTHER_PARSER]} replies otherwise. No pattern decided those; the strict "
             "parser is compared with what the configured one chose."
         )
-    looked_at = zip(columns["key"], columns["chosen"], read, strict=True)
+    doubted = zip(columns["key"], columns["chosen"], replies, strict=True)
     section["examples"] = [
         {"key": key, "chosen": chosen, "stated": each.answered}
-        for key, chosen, each in looked_at if each.doubts
-    ][:EXAMPLES]  # fmt: skip
-    doubts = Counter(doubt for each in read for doubt in each.doubts)
+        for key, chosen, each in doubted
+        if each.doubts
+    ][:EXAMPLES]
+    doubts = Counter(doubt for each in replies for doubt in each.doubts)
     better = _better(rows, *lead_over(answered, hits, pictures)[1:])
     if warning := _warning(rows, doubts, better):
         section["warnings"].append(f"parse audit: {warning}")
@@ -210,15 +181,14 @@ def _better(rows: list[Row], discordant: int, p: float | None) -> str:
     """What to do, where the ready-made parse function is better than chance allows."""
     if p is None or p >= LARGEST_P:
         return ""
-    own, ready_made = rows[0], rows[2]
+
+    def shown(row: Row) -> str:
+        bounds = "" if row["low"] is None else f" ({row['low']:.0f} to {row['high']:.0f})"
+        return f"{row['value']:.1f} %{bounds}"
+
     return (
-        f"Read as the answer that follows any thinking, these replies score "
-        f"{_with_bounds(ready_made)} instead of {_with_bounds(own)} ({own['samples']} replies, "
-        f"{discordant} discordant images, p {p:.2g}). If that is what the model means, set "
+        f"Read as the answer that follows any thinking, these replies score {shown(rows[2])} "
+        f"instead of {shown(rows[0])} ({rows[0]['samples']} replies, {discordant} discordant "
+        f"images, p {p:.2g}). If that is what the model means, set "
         f'"parse_function": "{PARSE_OPTION}" and run --mode eval; no request is made'
     )
-
-
-def _with_bounds(row: Row) -> str:
-    bounds = "" if row["low"] is None else f" ({row['low']:.0f} to {row['high']:.0f})"
-    return f"{row['value']:.1f} %{bounds}"
