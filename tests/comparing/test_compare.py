@@ -332,7 +332,7 @@ def odd_folders(home):
 @pytest.mark.parametrize(("arguments", "said"), [
     (["good", "nowhere"], "nowhere: there is no such folder"),
     (["good", "x=nowhere"], "nowhere: there is no such folder"),
-    (["good", "file.txt"], "file.txt: is a file; name the folder of the run"),
+    (["good", "file.txt"], "file.txt: is a file; name a run's folder"),
     (["good", "empty"], "empty: is no folder of a run; expected <work-dir>/<model>/T<date>_G<commit>"),
     (["good", "out"], "out: holds the runs of model-a; name one of them"),
     (["good", "unscored"], "unscored: has a log but no scored samples; run evaluate.py with the same"),

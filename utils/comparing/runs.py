@@ -10,7 +10,14 @@ from typing import Any
 from utils.contracts import Facts, Status
 from utils.errors import UserError, printable
 from utils.functions.fingerprints import digest
-from utils.runs.finished import ScoredFiles, find_run, read_manifest, scored_files, scored_runs
+from utils.runs.finished import (
+    ScoredFiles,
+    find_run,
+    read_json,
+    read_manifest,
+    scored_files,
+    scored_runs,
+)
 
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
 
@@ -162,7 +169,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
     models = [next(iter(own.values())).files.model for own in sets]
     return [
         ComparedRun(
-            label, model, _shown(run), own, read_manifest(run),
+            label, model, _shown(run), own, read_manifest(run, read_json),
             [other.name for other in scored_runs(Path(rest)) if other != run],
         )
         for label, model, run, own, rest in zip(

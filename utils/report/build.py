@@ -170,7 +170,7 @@ def _write_data(
         summary["pictures"] = [
             _placed(name, made, report, embed_originals) for name, made in pictures.finished()
         ]
-    manifest = read_manifest(run_folder, whole_only=False)
+    manifest = read_manifest(run_folder, read_if_whole)
     summary["manifest"] = without_absolute_paths(manifest) or None
     files.close(summary)
 
@@ -188,7 +188,7 @@ def _add_samples(scored: ScoredFiles, files: DataFiles, pictures: Pictures) -> d
         counts[str((verdict or NO_ANSWER) if status == "ok" else status)] += 1
         counts["hits"] += int(facts.get("hit") or 0)
         seen |= set() if number is None else {number}
-    analysis = read_if_whole(scored.analysis_file)  # the page does without a broken one
+    analysis = read_if_whole(scored.beside("analysis"))  # the page does without a broken one
     analysis.pop("head", None)
     return {
         "name": scored.dataset, "level": scored.level, "partial": scored.is_partial,

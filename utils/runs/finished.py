@@ -12,10 +12,9 @@ a folder holds full and partial files of a data set, it stands for the full ones
 from __future__ import annotations
 
 import json
-import re
 import sys
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,15 +39,11 @@ SAMPLE_COLUMNS = (
     "completion_tokens", "latency_s", "attempts", "asked_at", "error", "fingerprint", "prompt",
 )  # fmt: skip
 CELL_COLUMNS = ("value", "low", "high", "samples", "pictures")
-_SAMPLES_FILE = re.compile(r"(?P<stem>.+)_samples(?P<partial>_partial)?\.jsonl")
-
-
-# -- files ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredFiles:
-    """The derived files of one data set; the first three fields as the samples file has them."""
+    """The derived files of one data set; the first four fields are those of the samples file."""
 
     dataset: str
     level: str
@@ -57,19 +52,14 @@ class ScoredFiles:
     samples: Path
 
     @property
-    def analysis_file(self) -> Path:
-        """Tables and audits, by section."""
-        return self._beside("analysis")
-
-    @property
     def analysis(self) -> dict[str, Any]:
-        """What that file holds; empty without one."""
-        return read_json(self.analysis_file)
+        """Tables and audits, by section; empty without such a file."""
+        return read_json(self.beside("analysis"))
 
     @property
     def scores(self) -> dict[str, Any]:
         """The score object; empty if its file is gone."""
-        return read_json(self._beside("score")) or read_json(self._beside("scores"))
+        return read_json(self.beside("score")) or read_json(self.beside("scores"))
 
     def facts(self) -> Iterator[Facts]:
         """The samples in file order, one at a time."""
@@ -77,10 +67,35 @@ class ScoredFiles:
         next(rows)
         yield from rows
 
-    def _beside(self, kind: str) -> Path:
-        found = _SAMPLES_FILE.fullmatch(self.samples.name)
-        assert found is not None  # that is how the file was found
-        return self.samples.with_name(f"{found['stem']}_{kind}{found['partial'] or ''}.json")
+    def beside(self, kind: str) -> Path:
+        """The file of another kind ("analysis", "score") of the same samples."""
+        stem, _, ending = self.samples.name.rpartition("_samples")
+        return self.samples.with_name(f"{stem}_{kind}{ending.removesuffix('.jsonl')}.json")
+
+
+def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:
+    """The data sets that a run's folder has scored samples of, by name, in order of level.
+
+    Args:
+        newest: of a full and a partial set take the one that was written last.
+
+    Raises:
+        UserError: a samples file is of another version.
+    """
+    found: dict[str, ScoredFiles] = {}
+    paths = _samples_in(folder)
+    if newest:
+        paths.sort(key=lambda path: -path.stat().st_mtime_ns)
+    for path in paths:
+        head = next(_lines(path))
+        dataset, level, model = (str(head[name]) for name in ("dataset", "level", "model"))
+        found.setdefault(dataset, ScoredFiles(dataset, level, model, bool(head["partial"]), path))
+    return dict(sorted(found.items(), key=lambda item: item[1].level))
+
+
+def _samples_in(folder: Path) -> list[Path]:
+    """The samples files of a folder, full ones first."""
+    return [*folder.glob(f"*{SAMPLES_SUFFIX}"), *folder.glob("*_samples_partial.jsonl")]
 
 
 def _lines(path: Path) -> Iterator[Facts]:
@@ -99,45 +114,15 @@ def _lines(path: Path) -> Iterator[Facts]:
         raise UserError(f"{path}: {why}") from None
 
 
-def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:
-    """The data sets that a run's folder has scored samples of, by name, in order of level.
+def read_manifest(folder: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    """The manifest of a run's folder, with the entries of partial files where they alone exist.
 
     Args:
-        newest: of a full and a partial set take the one that was written last.
-
-    Raises:
-        UserError: a samples file is of another version.
+        read: `read_json` or `read_if_whole`.
     """
-    found: dict[str, ScoredFiles] = {}
-    paths = [path for path in folder.glob("*.jsonl") if _SAMPLES_FILE.fullmatch(path.name)]
-    if newest:
-        paths.sort(key=lambda path: -path.stat().st_mtime_ns)
-    else:
-        paths.sort(key=lambda path: (path.stem.endswith("_partial"), path.name))
-    for path in paths:
-        head = next(_lines(path))
-        dataset, level, model = (str(head[name]) for name in ("dataset", "level", "model"))
-        found.setdefault(dataset, ScoredFiles(dataset, level, model, bool(head["partial"]), path))
-    return dict(sorted(found.items(), key=lambda item: item[1].level))
-
-
-def read_manifest(folder: Path, *, whole_only: bool = True) -> dict[str, Any]:
-    """The manifest of a run's folder; empty for a run without one.
-
-    Partial files have one of their own. Where there are both, entries of data sets that the full
-    one lacks come from the other.
-
-    Args:
-        whole_only: False takes one that cannot be read for none.
-
-    Raises:
-        UserError: it is there and cannot be read.
-    """
-    read = read_json if whole_only else read_if_whole
     full, part = (read(folder / name) for name in (MANIFEST_NAME, PARTIAL_MANIFEST_NAME))
-    if not full or not part:
-        return full or part
-    return {**full, "datasets": {**(part.get("datasets") or {}), **(full.get("datasets") or {})}}
+    entries = {**(part.get("datasets") or {}), **(full.get("datasets") or {})}
+    return {**(full or part), "datasets": entries} if full and part else full or part
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -167,42 +152,38 @@ def read_if_whole(path: Path) -> dict[str, Any]:
         return {}
 
 
-# -- finding a run --------------------------------------------------------------------------------
-
-
 def find_run(path: Path) -> Path:
     """The folder of a run: `path` itself, or the newest run of the model whose folder it is.
 
     Raises:
         UserError: there is none, or nothing in it was scored.
     """
-    if not path.is_dir():
-        why = (
-            "is a file; name the folder of the run" if path.exists() else "there is no such folder"
-        )
-        raise UserError(f"{path}: {why}")
     if runs := scored_runs(path):  # before `path`: a model's folder links to the newest files
         return runs[0]
-    if _has_samples(path):
+    if _samples_in(path):
         return path
-    if newest_start(path) or _runs_below(path):
-        raise UserError(
-            f"{path}: has a log but no scored samples; run evaluate.py with the same --config, "
-            "--work-dir and --mode eval, which makes no requests"
+    folders = _folders(path)
+    models = [folder.name for folder in folders if any(map(newest_start, _folders(folder)))]
+    if not path.is_dir():
+        why = "is a file; name a run's folder" if path.exists() else "there is no such folder"
+    elif newest_start(path) or any(map(newest_start, folders)):
+        why = (
+            "has a log but no scored samples; run evaluate.py with the same --config, --work-dir "
+            "and --mode eval, which makes no requests"
         )
-    models = [folder.name for folder in _folders(path) if _runs_below(folder)]
-    if models:
-        raise UserError(f"{path}: holds the runs of {', '.join(models)}; name one of them")
-    raise UserError(
-        f"{path}: is no folder of a run; expected <work-dir>/<model>/T<date>_G<commit>, or "
-        "<work-dir>/<model> for its newest run"
-    )
+    elif models:
+        why = f"holds the runs of {', '.join(models)}; name one of them"
+    else:
+        why = (
+            "is no folder of a run; expected <work-dir>/<model>/T<date>_G<commit>, or "
+            "<work-dir>/<model> for its newest run"
+        )
+    raise UserError(f"{path}: {why}")
 
 
 def scored_runs(model_folder: Path) -> list[Path]:
     """The runs of a model that were scored, the newest first."""
-    found = [run for run in _runs_below(model_folder) if _has_samples(run)]
-    return sorted(found, key=newest_start, reverse=True)
+    return sorted(filter(_samples_in, _folders(model_folder)), key=newest_start, reverse=True)
 
 
 def newest_start(folder: Path) -> tuple[Any, ...]:
@@ -212,19 +193,9 @@ def newest_start(folder: Path) -> tuple[Any, ...]:
     return max(map(newest_in, logs), default=())
 
 
-def _has_samples(folder: Path) -> bool:
-    return any(_SAMPLES_FILE.fullmatch(path.name) for path in folder.glob("*.jsonl"))
-
-
 def _folders(path: Path) -> list[Path]:
-    return sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.is_symlink())
-
-
-def _runs_below(path: Path) -> list[Path]:
-    return [each for each in _folders(path) if newest_start(each) or _has_samples(each)]
-
-
-# -- for notebooks --------------------------------------------------------------------------------
+    found = path.iterdir() if path.is_dir() else ()
+    return sorted(entry for entry in found if entry.is_dir() and not entry.is_symlink())
 
 
 @dataclass(frozen=True)
@@ -288,22 +259,16 @@ class RunResults:
         table = self.analysis[dataset].get("table")
         if not table:
             raise UserError(f"{self.folder}: {dataset} has no table yet; run --mode eval again")
-        found = [
-            (row["name"], column, cell)
+        cells = [
+            {"row": row["name"], "column": column, **cell}
             for row in table["rows"]
             for column, cell in zip(table["columns"], row["cells"], strict=True)
             if cell is not None
         ]
-        rows, columns = [row["name"] for row in table["rows"]], table["columns"]
-        index = pd.MultiIndex.from_arrays(
-            [
-                pd.Categorical([row for row, _, _ in found], rows),
-                pd.Categorical([column for _, column, _ in found], columns),
-            ],
-            names=["row", "column"],
-        )
-        cells = [{name: cell.get(name) for name in CELL_COLUMNS} for _, _, cell in found]
-        frame = pd.DataFrame(cells, index=index, columns=list(CELL_COLUMNS))
+        frame = pd.DataFrame(cells, columns=["row", "column", *CELL_COLUMNS])
+        frame["row"] = pd.Categorical(frame["row"], [row["name"] for row in table["rows"]])
+        frame["column"] = pd.Categorical(frame["column"], table["columns"])
+        frame = frame.set_index(["row", "column"])
         return frame.astype({"value": float, "low": float, "high": float})
 
 
@@ -335,7 +300,7 @@ def results_in(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") 
         partial=tuple(name for name, each in files.items() if each.is_partial),
         scores={name: each.scores for name, each in files.items()},
         analysis={name: each.analysis for name, each in files.items()},
-        manifest=read_manifest(folder),
+        manifest=read_manifest(folder, read_json),
         files=dict(files),
     )
 
