@@ -34,8 +34,8 @@ def test_endpoints_are_taken_apart_as_the_reference_does(case):
         ("?model=m&apikey=k", ['"apikey" in the query is ignored; did you mean "api_key"?']),
         ("?model=m&x=1", ['"x" in the query is ignored; known are api_key and model']),
         ("?model=m&model=n", ['"model" is given twice; the first one counts']),
-        ("?model=m;api_key=z", ['";" does not separate parameters']),
-        ("/chat/completions?model=m", ["ends in /chat/completions, which is added"]),
+        ("?model=m;api_key=z", ['holds a ";", which does not separate parameters']),
+        ("/chat/completions?model=m", ["/chat/completions at the end of the URL is left out"]),
     ],
 )
 def test_what_is_odd_is_a_warning(query, fragments):
@@ -59,9 +59,9 @@ def test_what_is_odd_is_a_warning(query, fragments):
         ("http://h:0/v1", "its port is malformed"),
         ("http://h:-1/v1", "its port is malformed"),
         ("http://[::1/v1", "its host is malformed"),
-        ("http://h/v1?api_key=k%0A&model=m", "its api_key holds a sign that cannot be sent"),
-        ("http://h/v1?api_key=schl%C3%BCssel&model=m", "its api_key holds a sign"),
-        ("http://h/v1?api_key=k&model=m%0A", "its model holds a sign that cannot be sent"),
+        ("http://h/v1?api_key=k%0A&model=m", "its api_key holds a character that cannot be sent"),
+        ("http://h/v1?api_key=schl%C3%BCssel&model=m", "its api_key holds a character"),
+        ("http://h/v1?api_key=k&model=m%0A", "its model holds a character that cannot be sent"),
         ("http://a..b/v1", "its host is malformed"),
         ("http://<host>/v1", "its host is malformed"),
         ("http://api.openai.com\\@evil.example/v1", "its host is malformed"),

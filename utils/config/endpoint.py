@@ -19,11 +19,9 @@ PLACEHOLDER_KEY = "api_key_placeholder"
 DEFAULT_MODEL = "gpt-4o"
 OPENAI_HOST = "api.openai.com"
 _FORM = "base_url?api_key=...&model=..."
-_KNOWN_KEYS = ("api_key", "model")
-_SUFFIX = "/chat/completions"
-_NEARLY_URL = re.compile(
-    r"h?t+ps?[:;]?/{1,2}|[\w.-]{2,}:\d+(/|\?|$)|[^?]+\?(.*&)?(api_key|model)=", re.IGNORECASE
-)
+_KNOWN = ("api_key", "model")
+_ADDED = "/chat/completions"
+_HOST = re.compile(r"([\w-]+\.)*[\w-]+\.?|[\da-f.]*:[\da-f:.]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Endpoint:
         api_key: the key of the query, or `PLACEHOLDER_KEY`; see `resolve_api_key`.
         model: the model name sent in each request.
         warnings: what was odd but not wrong.
-        problem: what is wrong for a run.
+        problem: what is missing for a run.
     """
 
     base_url: str
@@ -61,61 +59,46 @@ def is_url(model_path: object) -> bool:
     return isinstance(model_path, str) and model_path.lower().startswith(("http://", "https://"))
 
 
-def is_nearly_url(model_path: object) -> bool:
-    """Whether a `model_path` that is no URL was evidently meant as one: `127.0.0.1:8000/v1`."""
-    is_text = isinstance(model_path, str) and not is_url(model_path)
-    return is_text and _NEARLY_URL.match(str(model_path)) is not None
-
-
 def parse_endpoint(model_path: str) -> Endpoint:
     """Takes the endpoint text of a config apart.
 
     Raises:
         UserError: it is no URL, or its query was evidently meant otherwise.
     """
-    if not is_url(model_path):
-        raise UserError(f"must begin with http:// or https:// ({_FORM})")
-    if re.search(r"[\s\x00-\x1f\x7f]", model_path):
-        raise UserError("contains white space; write a blank as %20")
-    if "#" in model_path:
-        raise UserError('contains "#", which cuts a URL off; write it as %23')
     base_url, _, query = model_path.partition("?")
-    _check_base(base_url)
-    # parity: the first of several equal keys counts, "+" is a blank, only "&" separates
+    _check(model_path, base_url)
     given: dict[str, str] = {}
-    warnings = []
+    warnings, problem = [], None
+    # parity: the first of several equal keys counts, "+" is a blank, only "&" separates
     for name, value in parse_qsl(query):
-        if name not in _KNOWN_KEYS:
+        if name not in _KNOWN:
             shown = name if len(name) <= 16 else f"{name[:4]}..."  # a key may stand in its place
-            hint = did_you_mean(name, _KNOWN_KEYS) or "; known are api_key and model"
+            hint = did_you_mean(name, _KNOWN) or "; known are api_key and model"
             warnings.append(f'"{shown}" in the query is ignored{hint}')
         elif name in given:
             warnings.append(f'"{name}" is given twice; the first one counts')
-        elif not value.isprintable() or not (name == "model" or value.isascii()):
-            raise UserError(
-                f"its {name} holds a sign that cannot be sent, such as a line break at its end; "
-                "was it read from a file?"
-            )
+        elif not value.isprintable() or (name == "api_key" and not value.isascii()):
+            what = "a character that cannot be sent, such as a line break at its end"
+            raise UserError(f"its {name} holds {what}; was it read from a file?")
         given.setdefault(name, value)
-    problem = None
     if "model" not in given:
-        _check_run_together(query)
+        # "=" at the end of a key is base64 padding; text after it is another value, as in
+        # "?api_key=your-api-key=gpt-4o", a typing error that the documentation once had.
+        if re.search(r"(?:^|&)api_key=[^&]*=[^=&]", query):
+            raise UserError(
+                f'has a second "=" inside api_key and no model; the form is {_FORM}, so "&model" '
+                'is missing before that "=" (if the "=" belongs to the key, write it as %3D)'
+            )
         problem = "names no model; add model=... to the query"
-        if urlsplit(base_url).hostname == OPENAI_HOST:
-            warnings.append(f"{problem} ({DEFAULT_MODEL} is used now)")
-            problem = None
-    elif re.search(r";\s*\w+=", given["model"]):
-        warnings.append('";" does not separate parameters, it is part of the model name; write "&"')
-    if base_url.rstrip("/").endswith(_SUFFIX):
-        base_url = base_url.rstrip("/").removesuffix(_SUFFIX)
-        warnings.append(f"ends in {_SUFFIX}, which is added to the base URL by itself; left out")
-    return Endpoint(
-        base_url,
-        given.get("api_key", PLACEHOLDER_KEY),
-        given.get("model", DEFAULT_MODEL),
-        tuple(warnings),
-        problem,
-    )
+    elif ";" in given["model"]:
+        warnings.append('the model name holds a ";", which does not separate parameters; "&" does')
+    if base_url.rstrip("/").endswith(_ADDED):
+        base_url = base_url.rstrip("/").removesuffix(_ADDED)
+        warnings.append(f"{_ADDED} at the end of the URL is left out: it is added by itself")
+    key, model = given.get("api_key", PLACEHOLDER_KEY), given.get("model", DEFAULT_MODEL)
+    if problem and urlsplit(base_url).hostname == OPENAI_HOST:
+        warnings, problem = [*warnings, f"{problem}; {DEFAULT_MODEL} is used now"], None
+    return Endpoint(base_url, key, model, tuple(warnings), problem)
 
 
 def resolve_api_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
@@ -125,31 +108,24 @@ def resolve_api_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
     return endpoint.api_key
 
 
-def _check_base(base_url: str) -> None:
+def _check(model_path: str, base_url: str) -> None:
+    if not is_url(model_path):
+        raise UserError(f"must begin with http:// or https:// ({_FORM})")
+    if re.search(r"[\s\x00-\x1f\x7f]", model_path):
+        raise UserError("contains white space; write a blank as %20")
+    if "#" in model_path:
+        raise UserError('contains "#", which cuts a URL off; write it as %23')
     wrong = "is not a valid URL: its {} is malformed"
     try:
         parts = urlsplit(base_url)
         port = parts.port
     except ValueError as error:
-        port, parts = 0, urlsplit("//?")
-        if "port" not in str(error).lower():
-            raise UserError(wrong.format("host")) from None
+        what = "port" if "port" in str(error).lower() else "host"
+        raise UserError(wrong.format(what)) from None
     if port == 0:
-        raise UserError(wrong.format("port") + " (a number from 1 to 65535)")
+        raise UserError(wrong.format("port"))
     if not parts.hostname:
         raise UserError("is not a valid URL: it names no host (http://host:port/v1)")
     # Strict about signs that URL libraries read differently: a key must not reach another host.
-    if "\\" in parts.netloc or not re.fullmatch(
-        r"([\w-]+\.)*[\w-]+\.?|[\da-f.]*:[\da-f:.]*", parts.hostname
-    ):
+    if "\\" in parts.netloc or not _HOST.fullmatch(parts.hostname):
         raise UserError(wrong.format("host"))
-
-
-def _check_run_together(query: str) -> None:
-    """`?api_key=your-api-key=gpt-4o`, as the documentation once had it: "&model" was forgotten."""
-    # "=" at the end of a key is base64 padding; text after it is another value.
-    if re.search(r"(?:^|&)api_key=[^&]*=[^=&]", query):
-        raise UserError(
-            f'has a second "=" inside api_key and no model; the form is {_FORM}, so "&model" is '
-            'missing before that "=" (if the "=" belongs to the key, write it as %3D)'
-        )

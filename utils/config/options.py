@@ -126,47 +126,26 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line; the usage text would push it out of sight."""
 
     def error(self, message: str) -> NoReturn:
-        sys.stderr.write(f"{self.prog}: {message}; see --help. Nothing was run.\n")
-        sys.exit(NOTHING_RUN)
+        raise UserError(f"{self.prog}: {message}")
 
     def refuse(self, unknown: Sequence[str], *, has_config: bool) -> NoReturn:
         """Says what was probably meant by arguments that belong to no option."""
         names = [text.partition("=")[0] for text in unknown if text.startswith("-")]
-        if names:  # the others are likely their values, which may be secret
-            known = [f"--{name.replace('_', '-')}" for name in _OPTIONS]
-            self.error("; ".join(f"unknown option {n}{did_you_mean(n, known)}" for n in names))
-        wrong = [f"{text} belongs to no option" for text in unknown]
-        if not has_config:
+        # Where there are options among them, the others are likely their values: maybe secret.
+        wrong = [f"unknown option {n}{did_you_mean(n, self._option_string_actions)}" for n in names]
+        wrong = wrong or [f"{text} belongs to no option" for text in unknown]
+        if not names and not has_config:
             wrong[0] = f"{unknown[0]}: say --config {unknown[0]}"
         self.error("; ".join(wrong))
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Reads the command line; exits with code 2 and one line if it is off."""
-    typed = list(map(str, sys.argv[1:] if arguments is None else arguments))
-    parser = _Parser(
-        prog="evaluate.py",
-        description="Measures how well a vision-language model understands graphical user "
-        "interfaces (MMBench-GUI L1 and L2).",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,  # --mod would silently mean --mode or --model
-    )
-    for name, each in _OPTIONS.items():
-        flag = f"no_{name}" if each.default is True else name
-        parser.add_argument(f"--{flag.replace('_', '-')}", dest=each.name, **each.metadata)
-    compare = "instead of a run: finished runs side by side; see compare.py --help"
-    parser.add_argument("--compare", nargs="+", metavar="RUN", help=compare)
-    given, unknown = parser.parse_known_args(typed)
-    if unknown:
-        parser.refuse(unknown, has_config="config" in given)
-    if "config" not in given:
-        parser.error("--config FILE is missing")
     try:
-        return _options(vars(given), typed)
+        return _options(list(map(str, sys.argv[1:] if arguments is None else arguments)))
     except UserError as error:
-        parser.error(str(error))
+        sys.stderr.write(f"{error}; see --help. Nothing was run.\n")
+        sys.exit(NOTHING_RUN)
 
 
 def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
@@ -180,51 +159,53 @@ def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
         UserError: there is no such option, or its value does not fit.
     """
     known = sorted(set(_OPTIONS) - {"config", "check", "ping", "parity"})  # these bring no results
-    chosen: dict[str, Any] = {"config": Path(config)}
     typed = [f"--config={config}"]
     for name, value in given.items():
         if name not in known:
             hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
             raise UserError(f"run(): unknown option {name!r}{hint}")
-        if value is not None:
-            chosen[_OPTIONS[name].name] = _fitting(name, value)
-            typed += _as_typed(name, value)
-    return _options(chosen, typed)
+        flag, is_on = _flag(name), _OPTIONS[name].default is True
+        if isinstance(value, bool):
+            typed += [flag] if value != is_on else []
+        elif value is not None:
+            values = value if isinstance(value, (list, tuple)) else [value]
+            typed += [f"{flag}={each}" for each in values]
+    return _options(typed)
 
 
-def _as_typed(name: str, value: Any) -> list[str]:
-    """A value from Python as somebody would have typed it."""
-    flag, default = name.replace("_", "-"), _OPTIONS[name].default
-    if isinstance(default, bool):
-        return [] if value == default else [f"--no-{flag}" if default else f"--{flag}"]
-    values = value if isinstance(value, (list, tuple)) else [value]
-    return [f"--{flag}={each}" for each in values]
+def _flag(name: str) -> str:
+    """`--work-dir`; of a switch that is on the opposite, `--no-report`."""
+    no = "no-" if _OPTIONS[name].default is True else ""
+    return f"--{no}{name.replace('_', '-')}"
 
 
-def _fitting(name: str, value: Any) -> Any:
-    """A value from Python as the command line would have made it."""
-    option = _OPTIONS[name]
-    if "nargs" in option.metadata:
-        return [value] if isinstance(value, str) else list(value)
-    choices = (True, False) if isinstance(option.default, bool) else option.metadata.get("choices")
-    try:
-        if choices is None:
-            return option.metadata["type"](str(value))
-        if value not in choices:
-            raise argparse.ArgumentTypeError(f"expected one of {choices}, got {value!r}")
-    except argparse.ArgumentTypeError as error:
-        raise UserError(f"run(): {name}: {error}") from None
-    return value
-
-
-def _options(given: Mapping[str, Any], typed: Sequence[str]) -> Options:
+def _options(typed: Sequence[str]) -> Options:
+    parser = _Parser(
+        prog="evaluate.py",
+        description="Measures how well a vision-language model understands graphical user "
+        "interfaces (MMBench-GUI L1 and L2).",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,  # --mod would silently mean --mode or --model
+    )
+    for name, option in _OPTIONS.items():
+        parser.add_argument(_flag(name), dest=option.name, **option.metadata)
+    compare = "instead of a run: finished runs side by side; see compare.py --help"
+    parser.add_argument("--compare", nargs="+", metavar="RUN", help=compare)
+    namespace, unknown = parser.parse_known_args(typed)
+    given = vars(namespace)
+    if unknown:
+        parser.refuse(unknown, has_config="config" in given)
+    if "config" not in given:
+        parser.error("--config FILE is missing")
     by = "--work-dir" if "work_dir" in given else "EVAL_WORK_DIR"
     work_dir = given.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or DEFAULT_WORK_DIR
-    names = {key: tuple(dict.fromkeys(given.get(key, ()))) for key in ("data", "model")}
-    chosen = {**given, **names, "work_dir": chosen_folder(work_dir, by=by)}
-    options = Options(**chosen, arguments=tuple(typed))
+    given |= {key: tuple(dict.fromkeys(given.get(key, ()))) for key in ("data", "model")}
+    given |= {"work_dir": chosen_folder(work_dir, by=by), "arguments": tuple(typed)}
+    options = Options(**given)
     if why := _conflict(options):
-        raise UserError(why)
+        parser.error(why)
     return options
 
 

@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from utils.config import schema
-from utils.config.endpoint import is_nearly_url, is_url, parse_endpoint
+from utils.config.endpoint import is_url, parse_endpoint
 from utils.config.schema import DataEntry, ModelEntry, RunConfig
-from utils.config.text import Finding, KeyPath, PlainConfig, key_path, kind_of, read_plain
+from utils.config.text import Finding, KeyPath, key_path, kind_of, read_plain
 from utils.errors import UserError, did_you_mean, listed
-from utils.functions.signatures import FunctionRef, Kind
+from utils.functions.signatures import FunctionRef
 from utils.import_utils import path_problem
 
 __all__ = ["ConfigReading", "DataEntry", "ModelEntry", "RunConfig", "read_config"]
 
 L1_NAME = "GUIContentUnderstanding"
 L1_KEYS = ("match_mode", "circular")
+Arguments = Callable[[str, Mapping[str, Any]], Iterable[Finding]]
+Read = tuple[Any, list[Finding]]
 
 
 @dataclass
@@ -54,7 +56,7 @@ def read_config(
     planned: Mapping[str, str],
     environ: Mapping[str, str],
     unset: str | None = None,
-    arguments: Callable[[str, Mapping[str, Any]], Iterable[Finding]] = lambda *_: (),
+    arguments: Arguments = lambda *_: (),
 ) -> ConfigReading:
     """Reads a config file and finds everything that is wrong with it.
 
@@ -75,7 +77,8 @@ def read_config(
         return reading
     reading.texts = plain.texts
     reading.problems += [f"{path}: {problem}" for problem in plain.problems]
-    _Reader(path, plain, datasets, planned, arguments, reading).read()
+    reader = _Reader(path, plain.unset, datasets, planned, arguments, reading)
+    reader.read(plain.value)
     return reading
 
 
@@ -88,18 +91,17 @@ def _read_text(path: Path) -> str:
     try:
         if path.is_dir():
             inside = listed(sorted(str(file) for file in path.glob("*.json")))
-            raise ValueError("is a folder, not a file" + (f"; it has {inside}" if inside else ""))
+            raise ValueError(f"is a folder, not a file; it has {inside or 'no config'}")
         beside = (path.with_suffix(".json"), path.with_name(f"{path.name}.json"))
         twin = next((file for file in beside if file != path and file.is_file()), None)
         if twin is not None and (path.suffix == ".py" or not path.exists()):
             raise ValueError(f"config files are JSON, and there is {twin}: use --config {twin}")
-        if path.suffix == ".py" and path.exists():
+        if path.suffix == ".py" and path.is_file():
             raise ValueError("is a Python file; config files are JSON, see the folder configs")
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        names = [file.name for file in sorted(path.parent.glob("*.json"))]
         folder = "" if path.parent.is_dir() else f", not even the folder {path.parent}"
-        hint = did_you_mean(path.name, names)
+        hint = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.json"))])
         raise ValueError(f"there is no such file{folder or hint}") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
@@ -113,14 +115,13 @@ class _Reader:
     """Goes through the plain object once; everything it finds ends in the reading."""
 
     path: Path
-    plain: PlainConfig
+    unset: set[str]
     datasets: Mapping[str, Sequence[str]]
     planned: Mapping[str, str]
-    arguments: Callable[[str, Mapping[str, Any]], Iterable[Finding]]
+    arguments: Arguments
     out: ConfigReading
 
-    def read(self) -> None:
-        whole = self.plain.value
+    def read(self, whole: Any) -> None:
         if not isinstance(whole, dict):
             expected = 'an object { "model": ..., "data": ... }'
             self._problem((), f"the file must hold {expected}, not {kind_of(whole)}")
@@ -129,56 +130,46 @@ class _Reader:
             if name not in ("model", "data"):
                 hint = did_you_mean(name, ("model", "data")) or "; known are model and data"
                 self._problem((name,), f"unknown key{hint}")
-        self.out.models = self._entries(whole, "model", "model", self._model)
-        self.out.data = self._entries(whole, "data", "data set", self._data_set)
+        self.out.models = self._entries(whole.get("model"), "model", self._model)
+        self.out.data = self._entries(whole.get("data"), "data", self._data_set)
         if not self.out.problems:
-            self.out.config = RunConfig.model_validate(
-                {"path": self.path, "model": self.out.models, "data": self.out.data}
-            )
+            sections = {"model": self.out.models, "data": self.out.data}
+            self.out.config = RunConfig.model_validate({"path": self.path, **sections})
 
-    def _entries(
-        self, whole: Mapping[str, Any], name: str, member: str, read: Callable[[str, Any], Any]
-    ) -> dict[str, Any]:
+    def _entries(self, entries: Any, name: str, read: Callable[[str, Any], Read]) -> dict[str, Any]:
         """The entries of a section; None for those with problems."""
-        entries = whole.get(name)
-        if entries is None or entries == {}:
-            state = "missing" if entries is None else "empty"
-            self._problem((name,), f"is {state}; it must name at least one {member}")
-        elif not isinstance(entries, dict):
-            self._problem((name,), f"must be an object {{ }}, not {kind_of(entries)}")
+        if not isinstance(entries, dict) or not entries:
+            kind = "missing" if entries is None else "empty" if entries == {} else "no object { }"
+            member = "model" if name == "model" else "data set"
+            self._problem((name,), f"is {kind}; it must name at least one {member}")
+            return {}
         found: dict[str, Any] = {}
-        for key, raw in entries.items() if isinstance(entries, dict) else ():
-            before, made = len(self.out.problems), None
+        for key, raw in entries.items():
+            before = len(self.out.problems)
             if isinstance(raw, dict) or key in self.planned:
-                made = read(key, raw)
+                made, findings = read(key, raw)
             else:
-                self._problem((name, key), f"must be an object {{ }}, not {kind_of(raw)}")
+                made, findings = None, [((), f"must be an object {{ }}, not {kind_of(raw)}")]
+            order = {each: index for index, each in enumerate(raw or ())}
+            for path, what in sorted(findings, key=lambda f: order.get(str(*f[0][:1]), -1)):
+                self._problem((name, key, *path), what)
             found[key] = made if len(self.out.problems) == before else None
         return found
 
     def _problem(self, place: KeyPath, what: str) -> None:
-        at = f"{key_path(*place)}: " if place else ""
-        self.out.problems.append(f"{self.path}: {at}{what}")
+        self.out.problems.append(": ".join(filter(None, (str(self.path), key_path(*place), what))))
 
     def _warn(self, model: str, key: str, what: str) -> None:
         self.out.warnings.append(f"{self.path}: {key_path('model', model, key)}: {what}")
 
-    def _report(self, place: KeyPath, raw: Mapping[str, Any], findings: Iterable[Finding]) -> None:
-        order = {key: index for index, key in enumerate(raw)}
-        for path, what in sorted(findings, key=lambda found: order.get(str(found[0][0]), -1)):
-            self._problem((*place, *path), what)
-
-    def _is_unset(self, *place: str) -> bool:
-        return key_path(*place) in self.plain.unset
-
     # ---- models ----
 
-    def _model(self, name: str, raw: Mapping[str, Any]) -> ModelEntry | None:
-        if not name.strip():
-            self._problem(("model", name), "a model needs a name")
+    def _model(self, name: str, raw: Mapping[str, Any]) -> Read:
         imp_type, findings = self._imp_type(name, raw)
         entry, wrong = schema.model_entry(imp_type, raw)
         findings += wrong
+        if not name.strip():
+            findings.append(((), "a model needs a name"))
         if imp_type is not None:
             findings += self.arguments(imp_type, raw)
             findings += self._path_findings(name, raw, imp_type)
@@ -186,29 +177,28 @@ class _Reader:
         for dataset in prompts if isinstance(prompts, dict) else ():
             if dataset not in self.datasets and dataset not in self.planned:
                 findings.append((("custom_prompt", dataset), self._unknown_data_set(dataset)))
-        self._report(("model", name), raw, findings)
         self._references(name, raw, imp_type)
-        return entry
+        return entry, findings
 
     def _imp_type(self, name: str, raw: Mapping[str, Any]) -> tuple[str | None, list[Finding]]:
         """The kind of model; None where that is unknown, with what is wrong."""
         given, path = raw.get("imp_type"), raw.get("model_path")
         if given is not None and given not in schema.IMP_TYPES:
             return None, [(("imp_type",), schema.choice_problem(given, schema.IMP_TYPES))]
-        if is_url(path):
-            if given not in (None, "openai", "api"):
-                self._warn(name, "imp_type", f'"{given}" is not used: model_path is a URL, so '
-                                             'the model is queried as "openai"')  # fmt: skip
+        if is_url(path) and given not in (None, "openai", "api"):
+            what = (
+                f'"{given}" is not used: model_path is a URL, so the model is queried as "openai"'
+            )
+            self._warn(name, "imp_type", what)
+        if is_url(path) or given == "api":
             return "openai", []
-        if given is not None:
-            return "openai" if given == "api" else given, []
-        if is_nearly_url(path):
-            what = "looks like the address of a server, which must begin with http:// or https://"
-            return None, [(("model_path",), what)]
-        if path is None or self._is_unset("model", name, "model_path"):
-            return None, []  # it may be a URL; the path is the problem to report
-        what = f"is missing; it must be one of {listed(schema.IMP_TYPES)}"
-        return None, [(("imp_type",), what)]
+        if given is None and path is not None and not self._is_unset("model", name, "model_path"):
+            what = f"is missing; it must be one of {listed(schema.IMP_TYPES)}"
+            return None, [(("imp_type",), f"{what} (a server's address begins with http://)")]
+        return given, []  # None: the path may be a URL; what is wrong with it is the problem
+
+    def _is_unset(self, *place: str) -> bool:
+        return key_path(*place) in self.unset
 
     def _path_findings(self, name: str, raw: Mapping[str, Any], imp_type: str) -> Iterable[Finding]:
         path = raw.get("model_path")
@@ -235,39 +225,36 @@ class _Reader:
             value if isinstance(value := raw.get(key), dict) else {}
             for key in ("kwargs", "generate_cfg", "custom_prompt")
         )
-        passed = ("dataset_name", *(key for key in kwargs if key not in schema.RESERVED_KWARGS))
+        passed = ["dataset_name", *(key for key in kwargs if key not in schema.RESERVED_KWARGS)]
         local = imp_type == "transformers"
-        after = (*passed, "input_length") if local else passed
-        path = raw.get("model_path")
-        if imp_type == "custom" and not path_problem(str(path)):
-            arguments = tuple(generate_cfg), tuple(kwargs)
-            self._ref(("model", name, "model_path"), path, "custom-class", True, *arguments)
-        for key, kind, keywords in (
-            ("preprocess_function", "preprocess", passed),
-            ("postprocess_function", "postprocess", after),
-        ):
-            self._ref(("model", name, key), raw.get(key), kind, local, keywords)  # type: ignore[arg-type]
+        if imp_type == "custom" and not path_problem(str(raw.get("model_path"))):
+            place = ("model", name, "model_path")
+            self._ref(place, raw["model_path"], "custom-class", True, generate_cfg, kwargs)
+        pre, post = "preprocess", "postprocess"
+        for kind, words in ((pre, passed), (post, passed + ["input_length"] * local)):
+            key = f"{kind}_function"
+            self._ref(("model", name, key), raw.get(key), kind, local, words)
         for dataset, dotted in prompts.items():
             self._ref(("model", name, "custom_prompt", dataset), dotted, "prompt", local)
 
     def _ref(
-        self, place: tuple[str, ...], dotted: Any, kind: Kind, local: bool = False,
-        keywords: tuple[str, ...] = (), init_keywords: tuple[str, ...] = (),
+        self, place: tuple[str, ...], dotted: Any, kind: Any, local: bool = False,
+        keywords: Iterable[str] = (), init_keywords: Iterable[str] = (),
     ) -> None:  # fmt: skip
         if isinstance(dotted, str) and dotted and not self._is_unset(*place):
-            named = (str(self.path), key_path(*place), dotted, kind)
-            self.out.function_refs.append(FunctionRef(*named, local, keywords, init_keywords))
+            named = (str(self.path), key_path(*place), dotted, kind, local)
+            ref = FunctionRef(*named, tuple(keywords), tuple(init_keywords))
+            self.out.function_refs.append(ref)
 
     # ---- data sets ----
 
-    def _data_set(self, name: str, raw: Mapping[str, Any]) -> DataEntry | None:
+    def _data_set(self, name: str, raw: Mapping[str, Any]) -> Read:
         if name in self.planned:
-            self._problem(("data", name), self.planned[name])
-            return None
-        if name not in self.datasets:
-            self._problem(("data", name), self._unknown_data_set(name))
+            return None, [((), self.planned[name])]
         entry = schema.without_defaults(raw)
         findings: list[Finding] = []
+        if name not in self.datasets:
+            findings.append(((), self._unknown_data_set(name)))
         for key in L1_KEYS:
             if name != L1_NAME and entry.pop(key, None) is not None:
                 findings.append(((key,), f"only for {L1_NAME}; leave it out"))
@@ -277,9 +264,8 @@ class _Reader:
             hint = did_you_mean(mode, modes) or ";"
             what = f'unknown mode "{mode}"{hint} {name} has the modes {listed(modes)}'
             findings.append((("mode",), what))
-        self._report(("data", name), raw, [*findings, *wrong])
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
-        return made
+        return made, [*findings, *wrong]
 
     def _unknown_data_set(self, name: str) -> str:
         known = list(self.datasets)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from utils.config.text import Finding, kind_of
@@ -27,22 +27,18 @@ _DEVICE = 'a device like "auto", "cpu" or "cuda:0", or an object module → devi
 _BATCH = 'a whole number of at least 1, or "auto"'
 _SERVE = 'an object {"max-num-seqs": 8, ...} or a list ["--max-num-seqs", "8", ...]'
 _MATCH = '"exact_match" (replies are compared as letters; there is no judge model)'
+_TYPES = {"string_type": "a text", "dict_type": "an object { }", "bool_type": "true or false"}
+_ELSEWHERE = {
+    **dict.fromkeys(KWARGS_READ, '"kwargs"'),
+    **dict.fromkeys(
+        ("max_tokens", "max_new_tokens", "temperature", "top_p", "do_sample"), '"generate_cfg"'
+    ),
+    **dict.fromkeys(("api_key", "base_url"), '"model_path": "base_url?api_key=...&model=..."'),
+}
 
+S = TypeVar("S", bound=BaseModel)
 Seconds = Annotated[float, Field(gt=0, description="a number of seconds greater than 0")]
 Pixels = Annotated[int, Field(gt=0, description=_AREA)]
-Dtype = Literal["auto", "float32", "bfloat16", "float16"]
-S = TypeVar("S", bound=BaseModel)
-FUNCTION_KEYS = ("_function", "custom_prompt")
-
-
-def _plain_dtype(value: Any) -> Any:
-    return value.removeprefix("torch.") if isinstance(value, str) else value
-
-
-def without_defaults(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A section without what stands for a default: null, and an empty text as a function."""
-    given = {name: value for name, value in entry.items() if value is not None}
-    return {name: v for name, v in given.items() if v != "" or not name.endswith(FUNCTION_KEYS)}
 
 
 class _Section(BaseModel):
@@ -75,18 +71,18 @@ class _Model(_Section):
 
     # What may hold a key stays out of repr(), which ends in tracebacks and logs.
     model_path: str = Field(repr=False)
-    generate_cfg: dict[str, Any] = Field(default_factory=dict, repr=False)
+    generate_cfg: dict[str, Any] = Field({}, repr=False)
     preprocess_function: str | None = None
     postprocess_function: str | None = None
     custom_prompt: dict[str, str] = {}
-    kwargs: dict[str, Any] = Field(default_factory=dict, repr=False)
+    kwargs: dict[str, Any] = Field({}, repr=False)
     model_identity: str | None = None
 
 
 class Api(_Model):
     """A model behind an OpenAI-style server; any model whose path is a URL."""
 
-    imp_type: Literal["openai"] = "openai"
+    imp_type: Literal["openai"]
 
 
 class Local(_Model):
@@ -95,7 +91,7 @@ class Local(_Model):
     imp_type: Literal["transformers"]
     generate_function: str = "generate"
     device_map: str | int | dict[str, str | int] | None = Field(None, description=_DEVICE)
-    dtype: Annotated[Dtype | None, BeforeValidator(_plain_dtype)] = None
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] | None = None
     attn_implementation: str | None = None
     batch_size: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(1, description=_BATCH)
     trust_remote_code: bool = False
@@ -123,24 +119,13 @@ class _AnyKind(Local, Vllm):
 
 
 ModelEntry = Api | Local | Vllm | Custom
-KINDS: dict[str, type[ModelEntry]] = {
-    "openai": Api, "transformers": Local, "vllm": Vllm, "custom": Custom,
+KINDS: dict[str, type[BaseModel]] = {
+    "openai": Api, "transformers": Local, "vllm": Vllm, "custom": Custom, "": _AnyKind,
 }  # fmt: skip
 
 
-_BLOCKS = {
-    '"kwargs"': KWARGS_READ,
-    '"generate_cfg"': ("max_tokens", "max_new_tokens", "temperature", "top_p", "do_sample"),
-    '"model_path": "base_url?api_key=...&model=..."': ("api_key", "base_url"),
-}
-
-
 class DataEntry(_Section):
-    """One data set of the config.
-
-    Attributes:
-        circular: L1 only: every rotation of a question's options is asked.
-    """
+    """One data set of the config; `circular` (L1 only): all rotations of options are queried."""
 
     mode: str = "all"
     parse_function: str | None = None
@@ -151,38 +136,34 @@ class DataEntry(_Section):
 
 
 class RunConfig(_Section):
-    """A config without problems.
-
-    Attributes:
-        path: the file, as it was given.
-        model: by name, in file order.
-        data: by data set name, in file order.
-    """
+    """A config without problems: the file as it was given, models and data sets in its order."""
 
     path: Path
     model: dict[str, ModelEntry]
     data: dict[str, DataEntry]
 
 
-def model_entry(
-    imp_type: str | None, raw: Mapping[str, Any]
-) -> tuple[ModelEntry | None, list[Finding]]:
+def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
     """The typed entry of a model, or None and what is wrong with it.
 
     Args:
         imp_type: its kind, a key of `KINDS`; None where that is not known.
         raw: the entry as the file has it; keys that are null count as absent.
     """
-    entry = without_defaults(raw)
-    prompts = entry.get("custom_prompt")
-    if isinstance(prompts, dict):
-        entry["custom_prompt"] = {name: path for name, path in prompts.items()
-                                  if path not in (None, "")}  # fmt: skip
-    kind = KINDS[imp_type] if imp_type else _AnyKind
-    made, findings = section(kind, {**entry, "imp_type": imp_type} if imp_type else entry)
+    entry = {**without_defaults(raw), "imp_type": imp_type}
+    if isinstance(prompts := entry.get("custom_prompt"), dict):
+        entry["custom_prompt"] = {k: path for k, path in prompts.items() if path not in (None, "")}
+    made, findings = section(KINDS[imp_type or ""], entry)
     if isinstance(entry.get("kwargs"), dict):
         findings += _kwargs_findings(entry["kwargs"])
-    return made if imp_type else None, findings  # type: ignore[return-value]
+    return made if imp_type else None, findings
+
+
+def without_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A section without what stands for a default: null, and an empty text for a function."""
+    functions = ("_function", "custom_prompt")
+    given = {key: value for key, value in raw.items() if value is not None}
+    return {key: v for key, v in given.items() if v != "" or not key.endswith(functions)}
 
 
 def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Finding]]:
@@ -222,44 +203,30 @@ def _kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _in_words(detail: ErrorDetails, kind: type[BaseModel], entry: Mapping[str, Any]) -> str:
     """One finding of pydantic in the words of this program."""
-    type_, name = detail["type"], str(detail["loc"][0])
-    if type_ == "extra_forbidden":
+    what, name = detail["type"], str(detail["loc"][0])
+    if what == "extra_forbidden":
         return _unknown_key(name, kind)
-    if type_ == "missing":
+    if what == "missing":
         return "is missing"
-    if type_ == "none_required":
+    if what == "none_required":
         return "a custom class gets the messages themselves; leave it out"
     if described := kind.model_fields[name].description:
         return f"must be {described}, not {_shown(entry[name])}"
-    if type_ == "literal_error":
-        choices = tuple(re.findall(r"'(.*?)'", detail["ctx"]["expected"]))
-        return choice_problem(detail["input"], choices)
-    expected = {"string_type": "a text", "dict_type": "an object { }",
-                "bool_type": "true or false"}.get(type_, "of another type")  # fmt: skip
-    return f"must be {expected}, not {kind_of(detail['input'])}"
+    if what == "literal_error":
+        choices = re.findall(r"'(.*?)'", detail["ctx"]["expected"])
+        return choice_problem(detail["input"], tuple(choices))
+    return f"must be {_TYPES.get(what, 'of another type')}, not {kind_of(detail['input'])}"
 
 
 def _unknown_key(name: str, kind: type[BaseModel]) -> str:
-    """An unknown key of an entry: where it belongs, or which key it is nearly."""
+    """Where an unknown key belongs, or which one it is nearly."""
     if issubclass(kind, _Model):
-        owners = [imp_type for imp_type, other in KINDS.items() if name in other.model_fields]
-        if owners == ["transformers"]:
-            return f'only for local models (imp_type "transformers"); {_instead(kind)}'
-        if owners:
+        if owners := [key for key, owner in KINDS.items() if key and name in owner.model_fields]:
             return f"only for imp_type {listed(owners).replace(',', ' or')}; leave it out"
-        for block, keys in _BLOCKS.items():
-            if name in keys:
-                return f"unknown key; it belongs in {block}"
+        if name in _ELSEWHERE:
+            return f"unknown key; it belongs in {_ELSEWHERE[name]}"
     known = tuple(kind.model_fields)
     return "unknown key" + (did_you_mean(name, known) or f"; known are {listed(known, 20)}")
-
-
-def _instead(kind: type[BaseModel]) -> str:
-    if kind is Vllm:
-        return 'arguments of the vLLM server go into "serve_args"'
-    if kind is Custom:
-        return 'settings of a custom class go into "kwargs"'
-    return "a server has its own settings, leave it out"
 
 
 def _shown(value: Any) -> str:

@@ -76,7 +76,7 @@ def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
             elif name != "extra_query":
                 problem = (_header if name == "extra_headers" else _changes_the_reply)(inner, item)
             if problem:
-                yield (name, str(inner)), problem
+                yield (name, inner), problem
 
 
 def _hint(name: str) -> str:
