@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from utils.config.serve_args import problems, serve_words
+from models.wrappers.vllm.arguments import serve_problems, serve_words
 from utils.config.text import Finding
 from utils.contracts import ModelWrapper
 from utils.import_utils import resolve
@@ -27,11 +27,8 @@ def argument_findings(imp_type: str, entry: Mapping[str, Any]) -> Iterator[Findi
             yield ("imp_type",), "API models need the package openai: pip install openai"
         yield from generate_findings(generate_cfg)
     if imp_type == "vllm" and isinstance(entry.get("serve_args"), (dict, list)):
-        try:
-            for problem in problems(serve_words(entry["serve_args"])):
-                yield ("serve_args",), problem
-        except ValueError as error:
-            yield ("serve_args",), str(error)
+        for problem in serve_problems(entry["serve_args"]):
+            yield ("serve_args",), problem
     if imp_type == "transformers" and entry.get("generate_function") in (None, "", "generate"):
         for name in generate_cfg:
             if name in ("max_tokens", "max_completion_tokens"):

@@ -357,7 +357,7 @@ MODEL_CASES = [
      ['model_path: must be the dotted path of a class: "OCRBaseline" has no dot; write module '
       'and name with a dot between, like "models.local_uitars.build_custom_prompt"']),
     ({**VLLM, "serve_args": ["--max-num-seqs", "8", "--port=80"]},
-     ['serve_args: "--port": the server gets a free port; leave it out']),
+     ['serve_args: "--port": the program sets address, port, name and key of its server itself; leave it out']),
     ({**VLLM, "serve_args": [True]}, ["serve_args: holds true where a text or a number is expected"]),
     ({**VLLM, "serve_args": 3}, ['serve_args: must be an object {"max-num-seqs": 8, ...} or a list '
                                  '["--max-num-seqs", "8", ...], not 3']),

@@ -21,8 +21,8 @@ from urllib.parse import quote
 
 from models.wrappers.api.wrapper import APIModelWrapper
 from models.wrappers.local import checkpoint
+from models.wrappers.vllm.arguments import deciding_options, options
 from models.wrappers.vllm.server import HOST, VllmServer, interpreter_problems
-from utils.config.serve_args import deciding_options, options
 from utils.contracts import Abandoned, CallError, Generation, Message, Prepared
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun

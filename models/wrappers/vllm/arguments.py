@@ -14,23 +14,15 @@ from typing import Any
 Option = tuple[str, tuple[str, ...]]
 """Name without dashes in front, and its values as texts."""
 
-_SET_HERE = "the program sets this itself; leave it out"
 _NOT_YOURS = {
-    "model": "the checkpoint is model_path; leave it out",
-    "model-tag": "the checkpoint is model_path; leave it out",
-    "served-model-name": _SET_HERE,
-    "host": "the server listens on 127.0.0.1 alone; leave it out",
-    "port": "the server gets a free port; leave it out",
-    "uds": "the server listens on 127.0.0.1 alone; leave it out",
-    "api-key": "the server gets a random key; leave it out",
-    "root-path": _SET_HERE,
-    "ssl-keyfile": "the server is asked over plain HTTP on this machine; leave it out",
-    "ssl-certfile": "the server is asked over plain HTTP on this machine; leave it out",
-    "ssl-ca-certs": "the server is asked over plain HTTP on this machine; leave it out",
-    "ssl-cert-reqs": "the server is asked over plain HTTP on this machine; leave it out",
-    "headless": "a server without its API cannot be asked; leave it out",
+    **dict.fromkeys(("model", "model-tag"), "the checkpoint is model_path; leave it out"),
+    **dict.fromkeys(
+        ("host", "port", "uds", "api-key", "root-path", "served-model-name", "headless",
+         "ssl-keyfile", "ssl-certfile", "ssl-ca-certs", "ssl-cert-reqs"),
+        "the program sets address, port, name and key of its server itself; leave it out",
+    ),
     "config": "arguments in a file of vLLM's own cannot be checked; write them into serve_args",
-}
+}  # fmt: skip
 
 # Where and how fast, not what is answered. Everything that is not listed here counts as part of
 # the answer: a wrong guess in that direction costs time, in the other one a wrong score.
@@ -55,15 +47,11 @@ def serve_words(value: Any) -> list[str]:
     """The arguments as words of a command line, from an object or a list.
 
     Raises:
-        ValueError: it is neither, or an item fits nowhere; the text says so.
+        ValueError: an item fits nowhere; the text says so.
     """
     if isinstance(value, Mapping):
         return [word for name, item in value.items() for word in _written_out(name, item)]
-    if isinstance(value, list):
-        return [_word(item) for item in value]
-    raise ValueError(
-        'must be an object {"max-num-seqs": 8, ...} or a list ["--max-num-seqs", "8", ...]'
-    )
+    return [_word(item) for item in value]
 
 
 def _written_out(name: str, value: Any) -> list[str]:
@@ -108,24 +96,20 @@ def options(words: Sequence[str]) -> tuple[list[str], list[Option]]:
     return stray, [(name, tuple(values)) for name, values in found]
 
 
-def problems(words: Sequence[str]) -> Iterator[str]:
+def serve_problems(value: Any) -> Iterator[str]:
     """What cannot be passed on, one line each."""
-    stray, given = options(words)
+    try:
+        stray, given = options(serve_words(value))
+    except ValueError as error:
+        yield str(error)
+        return
     if stray:
         yield f'"{stray[0]}" is no option; the list must begin with one, like "--max-num-seqs"'
     for name, _ in given:
-        meant = _reserved(name)
-        if meant is not None:
-            yield f'"--{name}": {_NOT_YOURS[meant]}'
-
-
-def _reserved(name: str) -> str | None:
-    """The argument of ours that a name means; vLLM's parser takes the beginning of one for it."""
-    if name in _NOT_YOURS:
-        return name
-    if len(name) < 2:  # -O, -q
-        return None
-    return next((ours for ours in _NOT_YOURS if ours.startswith(name)), None)
+        # vLLM's parser takes the beginning of a name for it; -O and -q are names of their own.
+        meant = [ours for ours in _NOT_YOURS if ours.startswith(name) and len(name) > 1]
+        if meant:
+            yield f'"--{name}": {_NOT_YOURS[name if name in meant else meant[0]]}'
 
 
 def deciding_options(words: Sequence[str]) -> list[Option]:
