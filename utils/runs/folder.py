@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import itertools
 import os
 import re
 import tempfile
@@ -112,13 +113,11 @@ class RunFolder:
             return cls(model, newest), None
         today = datetime.datetime.now().astimezone().strftime("%Y%m%d")
         folder = first = home / f"T{today}_G{commit[:8]}"
-        number = 1
-        while apart := differences(held.get(folder, {}), wanted):
-            number += 1
-            folder, why = first.with_name(f"{first.name}_{number}"), apart
-        if number == 1:
-            return cls(model, folder), None
-        return cls(model, folder), f"{first.name} holds a run with {' and '.join(why)}"
+        numbers = itertools.count(2)
+        while differences(held.get(folder, {}), wanted):
+            folder = first.with_name(f"{first.name}_{next(numbers)}")
+        apart = " and ".join(differences(held.get(first, {}), wanted))
+        return cls(model, folder), f"{first.name} holds a run with {apart}" if apart else None
 
     @property
     def model_folder(self) -> Path:
@@ -159,6 +158,60 @@ class RunFolder:
             (self.model_folder / twin).unlink(missing_ok=True)
 
     def all_logs(self, dataset: str = "*") -> list[Path]:
+        """The logs of every run of this model, in order of their folders' names."""
+        return all_logs(self.path.parents[1], self.model, dataset)
+
+    def newest_seq(self) -> int:
+        """The number of the newest run of this model, of whatever data set."""
+        return max((run.seq for log in self.all_logs() for run in runs_of(log)), default=0)
+
+    def link_newest(self, files: Iterable[Path]) -> None:
+        """Links in the model's folder to this run's files; skipped where links are not allowed.
+
+        Args:
+            files: or folders; a link to one that is gone is removed.
+        """
+        for file in files:
+            link = self.model_folder / file.name
+            if not file.exists():
+                self._unlink_dead(link)
+                continue
+            target = os.path.relpath(file, self.model_folder)
+            temporary = link.with_name(f".{link.name}.tmp")
+            try:
+                temporary.unlink(missing_ok=True)  # left behind by a kill
+                temporary.symlink_to(target, target_is_directory=file.is_dir())
+                temporary.replace(link)
+            except OSError:  # Windows without the privilege, some network file systems
+                temporary.unlink(missing_ok=True)
+
+    @staticmethod
+    def _unlink_dead(link: Path) -> None:
+        if link.is_symlink() and not link.exists():
+            link.unlink(missing_ok=True)
+
+
+def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, Wanted]) -> list[str]:
+    """In what a run asks otherwise than the runs that a folder holds; empty if it is one of them.
+
+    Args:
+        held: by data set, the newest run of its log.
+    """
+    found: dict[str, None] = {}
+    for dataset, run in held.items():
+        mine = wanted.get(dataset) or next(iter(wanted.values()))
+        compared = set(run.asking) if dataset in wanted else {"settings"}
+        if (run.begin.get("mode"), run.limit) != (mine.mode, mine.limit):
+            compared.discard("pictures")  # those of other samples
+        apart = [each for each in run.asking
+                 if each in compared and run.asking[each] != mine.asking.get(each)]  # fmt: skip
+        found |= {f"other {aspect}": None for aspect in apart}
+        if run.limit != mine.limit:
+            found["no --limit" if run.limit is None else f"--limit {run.limit}"] = None
+    return list(found)
+
+
+def all_logs(self, dataset: str = "*") -> list[Path]:
         """The logs of every run of this model, in order of their folders' names."""
         return all_logs(self.path.parents[1], self.model, dataset)
 
