@@ -211,63 +211,6 @@ def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, Wanted]) -> 
     return list(found)
 
 
-def all_logs(self, dataset: str = "*") -> list[Path]:
-        """The logs of every run of this model, in order of their folders' names."""
-        return all_logs(self.path.parents[1], self.model, dataset)
-
-    def newest_seq(self) -> int:
-        """The number of the newest run of this model, of whatever data set."""
-        return max((run.seq for log in self.all_logs() for run in runs_of(log)), default=0)
-
-    def link_newest(self, files: Iterable[Path]) -> None:
-        """Links in the model's folder to this run's files; skipped where links are not allowed.
-
-        Args:
-            files: or folders; a link to one that is gone is removed.
-        """
-        for file in files:
-            link = self.model_folder / file.name
-            if not file.exists():
-                self._unlink_dead(link)
-                continue
-            target = os.path.relpath(file, self.model_folder)
-            temporary = link.with_name(f".{link.name}.tmp")
-            try:
-                temporary.unlink(missing_ok=True)  # left behind by a kill
-                temporary.symlink_to(target, target_is_directory=file.is_dir())
-                temporary.replace(link)
-            except OSError:  # Windows without the privilege, some network file systems
-                temporary.unlink(missing_ok=True)
-
-    @staticmethod
-    def _unlink_dead(link: Path) -> None:
-        if link.is_symlink() and not link.exists():
-            link.unlink(missing_ok=True)
-
-
-def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, Wanted]) -> list[str]:
-    """In what a run asks otherwise than the runs that a folder holds; empty if it is one of them.
-
-    Args:
-        held: by data set, the newest run of its log.
-    """
-    found: dict[str, None] = {}
-    for dataset, run in held.items():
-        mine, then = wanted.get(dataset), run.begin
-        others = next(iter(wanted.values()))
-        for aspect, before in run.asking.items():
-            if mine is None:  # of another data set the model's settings must be the same
-                is_same = aspect != "settings" or before == others.asking[aspect]
-            elif aspect == "pictures" and then.get("mode") != mine.mode:  # not the same ones
-                is_same = True
-            else:
-                is_same = before == mine.asking.get(aspect)
-            found |= {} if is_same else {f"other {aspect}": None}
-        if run.limit != (mine or others).limit:
-            found["no --limit" if run.limit is None else f"--limit {run.limit}"] = None
-    return list(found)
-
-
 def all_logs(work_dir: Path, model: str, dataset: str = "*") -> list[Path]:
     """The logs of every run of a model, in order of their folders' names."""
     stem = safe_name(model)
