@@ -37,7 +37,7 @@ if __package__ in (None, ""):
 if __name__ == "__main__":  # ahead of the imports that would end in a traceback
     from utils.errors import stop_unless_ready
 
-    stop_unless_ready("dotenv", "filelock", "huggingface_hub", "tqdm", program="utils/download.py")
+    stop_unless_ready("dotenv", "filelock", "huggingface_hub", program="utils/download.py")
 
 from utils.config.environment import load_dotenv_files
 from utils.errors import UserError
@@ -129,8 +129,7 @@ class Download:
         remote = hub.look_up(name)
         came = max(map(_size, self.work.glob(f"{remote.place_in(Path())}*")), default=0)
         require_room(self.work, remote.size - came, f"fetch {name}")
-        with progress(f"fetching {name}", remote.size) as bar:
-            return hub.fetch(remote, self.work, bar.update)
+        return hub.fetch(remote, self.work)
 
     def _zip(self, hub: Hub, is_current: bool) -> Path:
         """The zip to unpack: put there by hand, left by an earlier run, or fetched now."""
@@ -187,16 +186,13 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
         if _size(images / target) != member.file_size
         or zlib.crc32((images / target).read_bytes()) != member.CRC
     }
-    needed = sum(member.file_size for member in missing.values())
-    require_room(images, needed, f"unpack {ZIP_NAME}")
-    with progress(f"unpacking {len(missing)} files", needed) as bar:
-        for target, member in missing.items():
-            part = (images / target).with_name(".unpacking.part")
-            part.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(member) as source, part.open("wb") as sink:
-                shutil.copyfileobj(source, sink)
-            part.replace(images / target)
-            bar.update(member.file_size)
+    require_room(images, sum(member.file_size for member in missing.values()), "unpack the images")
+    for target, member in missing.items():
+        part = (images / target).with_name(".unpacking.part")
+        part.parent.mkdir(parents=True, exist_ok=True)
+        with archive.open(member) as source, part.open("wb") as sink:
+            shutil.copyfileobj(source, sink)
+        part.replace(images / target)
     if len(missing) < len(wanted):
         _say(f"{len(wanted) - len(missing)} images were unpacked already")
     if skipped := [member.filename for member in files if not image_of(member.filename)]:
@@ -250,16 +246,6 @@ def require_room(folder: Path, needed: int, purpose: str) -> None:
             " Make room, or choose another folder with LMUData or --data-root; what has arrived is"
             " kept."
         )
-
-
-def progress(what: str, total: int) -> Any:
-    """A bar on a terminal, now and then a line in a log, nothing for what takes no time."""
-    from tqdm import tqdm
-
-    return tqdm(
-        desc=what, total=total, unit="B", unit_scale=True, unit_divisor=1024,
-        mininterval=0.1 if sys.stderr.isatty() else 30, disable=total < 2**20,
-    )  # fmt: skip
 
 
 def read_annotations(path: Path) -> list[dict[str, Any]]:

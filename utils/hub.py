@@ -1,17 +1,16 @@
 """One file of a data set on the Hugging Face hub, fetched so that a broken transfer goes on.
 
-Addresses, headers (with the token), metadata and errors are those of huggingface_hub, so
-HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE and proxies work as they do there. Only the bytes are read
-here: that library writes to a file of a random name and removes it on failure, so a transfer of
-gigabytes that breaks off would start again from nothing.
+All of it is done by huggingface_hub, so HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE and proxies work as
+they do there. Its `hf_hub_download` however writes to a file of a random name and removes it on
+failure, so a transfer of gigabytes that breaks off would start again from nothing; here the part
+has a name that the next run finds.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +18,6 @@ from typing import Any
 
 from utils.errors import UserError
 
-# Seconds before each new attempt. The first costs nothing (most breaks are a closed connection),
-# and any attempt that brought data starts the row again.
-RETRY_WAITS_S = (0, 1, 2, 4, 8)
-PASSING_STATUS = (None, 408, 429, 500, 502, 503, 504)  # None: the connection failed
 AGAIN = "Run the same command again; what has arrived is kept."
 REFUSALS = {
     "GatedRepoError": "asks for consent: accept the conditions there, then set HF_TOKEN",
@@ -75,14 +70,8 @@ class Hub:
         self.commit = self.commit or found.commit_hash
         return Remote(name, found.etag, found.size)
 
-    def fetch(self, remote: Remote, folder: Path, on_bytes: Callable[[int], object]) -> Path:
+    def fetch(self, remote: Remote, folder: Path) -> Path:
         """Brings a file into a folder, going on with what an earlier run left there.
-
-        Args:
-            remote: what `look_up` returned.
-            folder: must exist.
-            on_bytes: called with the number of bytes that have come, those of earlier runs first;
-                negative if they have to be fetched again.
 
         Raises:
             UserError: the transfer broke off and could not be taken up again.
@@ -92,49 +81,20 @@ class Hub:
         if complete.exists():
             return complete
         part = complete.with_name(f"{complete.name}.part")
-        part.touch()
-        came, failures = part.stat().st_size, 0
-        on_bytes(came)
-        with self._plain_errors(remote.name) as hub:
-            while came != remote.size:
-                start, problem = came, None
-                try:
-                    self._stream(hub, remote.name, part, start, on_bytes)
-                except hub.errors.HTTPError as error:
-                    response = getattr(error, "response", None)
-                    if getattr(response, "status_code", None) not in PASSING_STATUS:
-                        raise
-                    problem = error
-                came = part.stat().st_size
-                failures = 0 if came > start else failures + 1
-                if failures == len(RETRY_WAITS_S):
-                    raise problem or OSError(f"{came} of {remote.size} bytes came, then no more")
-                time.sleep(0 if came == remote.size else RETRY_WAITS_S[failures])
+        if part.exists() and part.stat().st_size > remote.size:
+            part.unlink()
+        with self._plain_errors(remote.name) as hub, part.open("ab") as sink:
+            hub.utils.logging.set_verbosity_error()  # its warnings show addresses with passwords
+            # By the hub's own address: it redirects to storage under a link that is good for this
+            # attempt, and the client drops the token when the redirect leaves the host.
+            hub.file_download.http_get(
+                self._url(remote.name), sink, resume_size=sink.tell(), expected_size=remote.size,
+                # Compressed on the way, a file could not be continued at a byte.
+                headers={**hub.utils.build_hf_headers(), "Accept-Encoding": "identity"},
+                displayed_filename=remote.name,
+            )  # fmt: skip
         part.replace(complete)
         return complete
-
-    def _stream(
-        self, hub: Any, name: str, part: Path, start: int, on_bytes: Callable[[int], object]
-    ) -> None:
-        # Compressed on the way, a file could not be continued at a byte.
-        headers = {**hub.utils.build_hf_headers(), "Accept-Encoding": "identity"}
-        if start:
-            headers["Range"] = f"bytes={start}-"
-        # Always by the hub's own address: it redirects to storage under a link that is good for
-        # this attempt, and the client drops the token when the redirect leaves the host.
-        with hub.utils.get_session().stream(
-            "GET", self._url(name), headers=headers, follow_redirects=True,
-            timeout=hub.constants.HF_HUB_DOWNLOAD_TIMEOUT,
-        ) as response:  # fmt: skip
-            hub.utils.hf_raise_for_status(response)
-            goes_on = response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
-            if start and not goes_on:  # all of it comes again
-                on_bytes(-start)
-                os.truncate(part, 0)
-            with part.open("ab") as sink:
-                for chunk in response.iter_bytes():
-                    sink.write(chunk)
-                    on_bytes(len(chunk))
 
     def _url(self, name: str) -> str:
         from huggingface_hub import hf_hub_url

@@ -140,7 +140,7 @@ def bare_python(*arguments, cwd):
 @pytest.mark.parametrize(("program", "missing"), [
     ("evaluate.py", "blake3, filelock, numpy, pillow, pybase64, pydantic, python-dotenv, tqdm, xlsxwriter"),
     ("compare.py", "jinja2, numpy"),
-    ("utils/download.py", "filelock, huggingface_hub, python-dotenv, tqdm"),
+    ("utils/download.py", "filelock, huggingface_hub, python-dotenv"),
 ])  # fmt: skip
 def test_a_python_without_the_packages_is_told_which_and_how_to_get_them(
     tmp_path, program, missing
