@@ -63,7 +63,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/config": 1050,
     "utils/engine": 950,
     "utils/engine/ranks": 620,
-    "utils/functions": 490,
+    "utils/functions": 590,
     "utils/report": 430,
     "utils/runs": 1220,
     "utils/scoring": 950,

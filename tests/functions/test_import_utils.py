@@ -21,7 +21,6 @@ from utils.import_utils import check_reference, resolve
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 
 GOOD = """
-import abc
 import functools
 from os.path import join
 
@@ -61,9 +60,9 @@ class Needy:
     def __init__(self, weights): self.weights = weights
     def generate(self, message, *, dataset_name): return "x"
 class Mute: pass
-class Unfinished(abc.ABC):
-    @abc.abstractmethod
-    def generate(self, message, *, dataset_name): ...
+class Static:
+    @staticmethod
+    def generate(message, *, dataset_name): return "x"
 class Deaf:
     def generate(self, message): return "x"
 """
@@ -210,9 +209,9 @@ DATASET = ("dataset_name",)
     ("Narrow", "custom-class", {"keywords": ("temperature",)}, "an unexpected keyword argument"),
     ("Needy", "custom-class", {"init_keywords": ("weights",)}, None),
     ("Needy", "custom-class", {}, "defined as (weights): missing a required argument: 'weights'"),
+    ("Static", "custom-class", {}, None),
     ("Mute", "custom-class", {}, "has no method generate(message, *, dataset_name"),
     ("Deaf", "custom-class", {}, "is called as f(message, dataset_name=...) but is defined as (message): got an unexpected keyword"),
-    ("Unfinished", "custom-class", {}, "is abstract; it lacks generate"),
     ("build", "custom-class", {}, "is no class; imp_type custom needs a class"),
 ])  # fmt: skip
 def test_signatures_are_checked_for_the_way_they_are_called(

@@ -221,15 +221,12 @@ def _tree_of(value: Any) -> ast.AST | None:
 
 
 def _chains(tree: ast.AST) -> Iterator[list[str]]:
-    """Every dotted name that is read: `a`, `a.b`, `a.b.c` (the longest form of each)."""
+    """Every dotted name that is read: `a`, `a.b`, `a.b.c`."""
     for node in ast.walk(tree):
-        names: list[str] = []
-        inner: ast.AST = node
-        while isinstance(inner, ast.Attribute):
-            names.append(inner.attr)
-            inner = inner.value
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
-            yield [inner.id, *reversed(names)]
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            text = ast.unparse(node)
+            if re.fullmatch(r"[\w.]+", text):
+                yield text.split(".")
 
 
 def _closure_of(target: Any) -> dict[str, Any]:

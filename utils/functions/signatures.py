@@ -128,8 +128,6 @@ def _generate_of(name: str, cls: Any, init_keywords: tuple[str, ...]) -> Callabl
     """The method of a custom class, as an object of it has it."""
     if not inspect.isclass(cls):
         raise UserError(f"{name} is no class; imp_type custom needs a class with a generate method")
-    if lacking := ", ".join(sorted(getattr(cls, "__abstractmethods__", ()))):
-        raise UserError(f"{name} is abstract; it lacks {lacking}")
     custom_arguments(cls, dict.fromkeys(init_keywords))
     generate = getattr(cls, "generate", None)
     if not callable(generate):
