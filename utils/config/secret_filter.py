@@ -54,6 +54,7 @@ class SecretFilter:
         self._forms = sorted(forms, key=lambda form: (-len(form), form))
         self._pattern = re.compile("|".join(map(re.escape, self._forms)))
         self._common = sorted(common, key=len, reverse=True)
+        self._in_json = [json.dumps(form, ensure_ascii=False)[1:-1] for form in forms | common]
         either = "|".join(map(re.escape, self._common))
         self._spoken_of = re.compile(rf"{_SPOKEN_OF}(?:{either})(?!\w)", re.IGNORECASE)
 
@@ -68,12 +69,16 @@ class SecretFilter:
 
     def clean_object(self, value: Any) -> Any:
         """The same for plain data: dicts (keys too), lists, texts; others stay."""
+        text = json.dumps(value, ensure_ascii=False, default=str)  # one search for all its texts
+        return self._cleaned(value) if any(form in text for form in self._in_json) else value
+
+    def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.clean(value)
         if isinstance(value, Mapping):
-            return {self.clean_object(key): self.clean_object(item) for key, item in value.items()}
+            return {self._cleaned(key): self._cleaned(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self.clean_object(item) for item in value]
+            return [self._cleaned(item) for item in value]
         return value
 
 
