@@ -30,11 +30,9 @@ def argument_findings(imp_type: str, entry: Mapping[str, Any]) -> Iterator[Findi
         for problem in serve_problems(entry["serve_args"]):
             yield ("serve_args",), problem
     if imp_type == "transformers" and entry.get("generate_function") in (None, "", "generate"):
-        for name in generate_cfg:
-            if name in ("max_tokens", "max_completion_tokens"):
-                yield ("generate_cfg", name), 'local models call it "max_new_tokens"'
-            elif name in ("extra_body", "extra_headers", "extra_query"):
-                yield ("generate_cfg", name), "only for API models; leave it out"
+        from models.wrappers.local.settings import generate_findings as local_findings
+
+        yield from local_findings(generate_cfg)
     if imp_type == "custom":
         for name in {"message", "dataset_name"} & set(generate_cfg):
             yield ("generate_cfg", name), "the program sets this itself; leave it out"

@@ -23,8 +23,8 @@ WH = tuple[int, int]
 Point = tuple[float, float]
 """x and y; fractions of the picture if both are in 0..1, else pixels of the image file."""
 
-DTYPES = ("auto", "float32", "bfloat16", "float16")
-"""What `dtype` of a model entry may be; "auto" is the checkpoint's own."""
+GENERATING = "generating"
+"""Name of threads that may be inside native code of a model when the program ends."""
 
 KWARGS_READ = (
     "system_prompt", "img_size", "img_detail", "image_format", "wire_format", "min_pixels",

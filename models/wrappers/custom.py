@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
-from models.wrappers.defaults import WrapperDefaults
+from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local.defaults import DEFAULTS_VERSION
-from utils.contracts import CallError, Generation, Message, Prepared, Sizes
+from utils.contracts import CallError, Generation, Message, Prepared
 from utils.errors import UserError
 from utils.functions.calling import as_user_error, call_postprocess, private_copy
 from utils.functions.fingerprints import code_digest, digest, undescribed
-from utils.functions.prompting import shown
 from utils.functions.signatures import custom_arguments
-from utils.images import content_digest, read_header
 
 
 class CustomModelWrapper(WrapperDefaults):
@@ -94,19 +91,7 @@ class CustomModelWrapper(WrapperDefaults):
         Raises:
             UserError: a picture cannot be read.
         """
-        paths = [Path(message["value"]) for message in messages if message["type"] == "image"]
-        try:
-            pictures = [content_digest(path) for path in paths]
-            sizes = Sizes(file_wh=read_header(paths[0]).wh) if paths else Sizes()
-        except OSError as error:
-            raise UserError(f"the prompt names a picture that cannot be read: {error}") from None
-        words = [{**m, "value": None} if m["type"] == "image" else m for m in messages]
-        parts = {
-            "prompt": digest(words),
-            "picture": digest(pictures),
-            "settings": digest([self._settings, dataset]),
-        }
-        return Prepared(dataset, digest(parts), parts, messages, sizes, shown(messages))
+        return request_of(messages, dataset, digest([self._settings, dataset]))
 
     def wire_size(self, prepared: Prepared) -> int:
         """Nothing leaves this process."""

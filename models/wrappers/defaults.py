@@ -1,6 +1,54 @@
-"""What most model wrappers have nothing to say to."""
+"""What wrappers share: the quiet half of their protocol, requests of models in this process."""
 
 from __future__ import annotations
+
+from pathlib import Path
+
+from utils.contracts import Message, Prepared, Sizes
+from utils.coordinates import thumbnail_wh
+from utils.errors import UserError
+from utils.functions.calling import private_copy
+from utils.functions.fingerprints import digest
+from utils.functions.prompting import shown
+from utils.images import content_digest, read_header
+
+
+def local_file(value: str) -> Path | None:
+    """The file that an image message names; None for a URL or image data in the message."""
+    if value.startswith(("http://", "https://", "data:")):
+        return None
+    return Path(value.removeprefix("file://"))
+
+
+def request_of(
+    messages: list[Message], dataset: str, settings: str, *, img_size: int = 0
+) -> Prepared:
+    """The request of a model in this process, with the fingerprint of what it is asked.
+
+    Args:
+        messages: of one sample; copied.
+        settings: hash of what else decides about the answer.
+        img_size: side of the square that images are shrunk to fit; 0 leaves them as they are.
+
+    Raises:
+        UserError: an image cannot be read, or not be shrunk.
+    """
+    pictures, sizes = [], Sizes()
+    for value in (message["value"] for message in messages if message["type"] == "image"):
+        file = local_file(value)
+        if file is None and img_size > 0:
+            raise UserError(f"kwargs.img_size {img_size} needs an image file, not {value[:80]!r}")
+        try:
+            pictures.append(value if file is None else content_digest(file))
+            if file is not None and sizes.file_wh is None:
+                wh = read_header(file).wh
+                sizes = Sizes(file_wh=wh, sent_wh=thumbnail_wh(wh, img_size))
+        except OSError as error:
+            raise UserError(f"{file}: the image cannot be read: {error}") from error
+    # Without paths: a data root that moved costs nothing.
+    words = [{**m, "value": "<image>"} if m["type"] == "image" else m for m in messages]
+    parts = {"prompt": digest(words), "picture": digest(pictures), "settings": settings}
+    return Prepared(dataset, digest(parts), parts, private_copy(messages), sizes, shown(messages))
 
 
 class WrapperDefaults:

@@ -8,7 +8,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from models.wrappers.local.wrapper import LocalModelWrapper
-from tests.local.conftest import edited
 from tests.support import tiny_checkpoint
 from tests.support.stage import L2
 from utils.contracts import UserFunctionError
@@ -222,28 +221,3 @@ def test_a_checkpoints_own_code_runs_where_the_config_trusts_it(
     )  # fmt: skip
 
     assert trusted.generate(trusted.request(questions[0], L2)).reply == "Why? ['picture']"
-
-
-# ---- the checkpoint's own settings ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("legacy", [
-    {"do_sample": True, "temperature": 0.7, "repetition_penalty": 1.3},
-    {"text_config": {"top_p": 0.5, "do_sample": True}},
-    {"max_length": 300, "num_beams": 2},
-])  # fmt: skip
-def test_what_a_config_json_holds_is_announced_as_transformers_takes_it(
-    legacy, llava, copy_of, capsys
-):
-    folder = copy_of(llava)
-    (folder / "generation_config.json").unlink()
-    text = json.loads((folder / "config.json").read_text())["text_config"]
-    nested = {"text_config": {**text, **legacy["text_config"]}} if "text_config" in legacy else {}
-    edited(folder / "config.json", **{**legacy, **nested})
-    wrapper = of(folder)
-
-    notes = wrapper.notes_before()
-    wrapper.warm_up()
-
-    assert notes != of(llava).notes_before()
-    assert "as it was loaded" not in capsys.readouterr().out

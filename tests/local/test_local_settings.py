@@ -5,11 +5,11 @@ import shutil
 
 import pytest
 
-from models.wrappers.local import checkpoint
 from models.wrappers.local.settings import (
     GENERATION_SETTINGS,
     LIBRARY_LIMIT,
     expected_placement,
+    generate_findings,
     generation_notes,
     generation_problems,
     pixel_problems,
@@ -27,10 +27,10 @@ from tests.local.conftest import edited
     ("max_time", 0),
 ])  # fmt: skip
 def test_a_value_that_generate_cannot_use_is_named(name, value):
-    [problem] = generation_problems({name: value}, {})
+    [(place, problem)] = generate_findings({name: value})
 
-    assert problem.startswith(f"generate_cfg.{name}: must be ")
-    assert problem.endswith(f", not {value!r}")
+    assert place == ("generate_cfg", name)
+    assert problem.startswith("must be ") and problem.endswith(f", not {value!r}")
 
 
 @pytest.mark.parametrize("generate_cfg", [
@@ -39,7 +39,7 @@ def test_a_value_that_generate_cannot_use_is_named(name, value):
     {"length_penalty": -1.5}, {"use_audio_in_video": True}, {"top_k": 0},
 ])  # fmt: skip
 def test_what_generate_takes_is_no_problem(generate_cfg):
-    assert generation_problems(generate_cfg, {}) == []
+    assert list(generate_findings(generate_cfg)) == []
 
 
 def test_nothing_that_the_installed_library_knows_is_taken_for_a_typing_error():
@@ -47,7 +47,7 @@ def test_nothing_that_the_installed_library_knows_is_taken_for_a_typing_error():
     theirs = set(transformers.GenerationConfig().to_dict())
 
     assert theirs >= GENERATION_SETTINGS
-    assert generation_problems(dict.fromkeys(theirs), {}) == []
+    assert list(generate_findings(dict.fromkeys(theirs))) == []
     assert transformers.GenerationConfig._get_default_generation_params()["max_length"] == LIBRARY_LIMIT  # fmt: skip
 
 
@@ -58,11 +58,13 @@ def test_nothing_that_the_installed_library_knows_is_taken_for_a_typing_error():
     ("input_ids", "preprocess function"),
     ("generation_config", "generate_cfg themselves"),
     ("streamer", "an object of Python"),
+    ("max_tokens", 'local models call it "max_new_tokens"'),
+    ("extra_body", "only for API models"),
 ])  # fmt: skip
 def test_a_name_that_generate_does_not_know_is_named_before_the_run(name, hint):
-    [problem] = generation_problems({name: 1}, {})
+    [(place, problem)] = generate_findings({name: 1})
 
-    assert problem.startswith(f"generate_cfg.{name}: ") and hint in problem
+    assert place == ("generate_cfg", name) and hint in problem
 
 
 @pytest.mark.parametrize(("configured", "brought", "batch_size", "said"), [
@@ -153,8 +155,6 @@ def problems_of(folder, **settings):
 
 
 @pytest.mark.parametrize(("settings", "said"), [
-    ({"dtype": "float99"}, "bfloat16"),
-    ({"batch_size": 0}, 'neither a number from 1 nor "auto"'),
     ({"device_map": "cuda"}, "asks for CUDA"),
     ({"device_map": {"": 0}}, "asks for CUDA"),
     ({"device_map": {"visual": "cuda:0", "lm": "cpu"}}, "asks for CUDA"),
@@ -203,19 +203,6 @@ def folder_with(folder, **files):
         text = content if isinstance(content, str) else json.dumps(content)
         (folder / f"{name}.json").write_text(text)
     return folder
-
-
-SETTINGS = {"do_sample": True, "temperature": 0.7}
-
-
-@pytest.mark.parametrize("files", [
-    {"generation_config": SETTINGS, "config": {"do_sample": False}},
-    {"config": {**SETTINGS, "hidden_size": 5, "architectures": ["A"]}},
-    {"config": {"do_sample": True, "text_config": {"temperature": 0.7, "do_sample": False}}},
-    {"config": SETTINGS, "generation_config": "{broken"},
-])  # fmt: skip
-def test_settings_are_read_where_transformers_reads_them(files, tmp_path):
-    assert checkpoint.read_generation_config(str(folder_with(tmp_path, **files))) == SETTINGS
 
 
 @pytest.fixture

@@ -561,7 +561,7 @@ def test_a_hub_name_is_allowed_and_identified_by_its_commit(tmp_path, monkeypatc
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     hub = {"model_path": "some-org/some-model"}
     assert make(**hub).problems() == []
-    assert "not in the local cache" in make(**hub).notes_before()[-1]
+    assert "is not in the cache" in make(**hub).notes_before()[-1]
     with pytest.raises(UserError, match=r"no such folder.*hub"):
         make(**hub).request(messages_of(picture), L2)
 

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-GENERATING = "generating"
-"""Name of threads that may be inside native code of a model when the program ends."""
+from utils.contracts import GENERATING
 
 PATIENCE_S = 8.0  # for what is in flight, after SIGTERM: who sends that, sends SIGKILL soon after
 

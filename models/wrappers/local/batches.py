@@ -14,12 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 from models.wrappers.local.settings import ranks_here
-from utils.contracts import Abandoned, CallError
-from utils.engine.interrupt import GENERATING
+from utils.contracts import GENERATING, Abandoned, CallError
 from utils.errors import StopRun
 
 LARGEST_AUTO = 64
@@ -27,10 +25,9 @@ LARGEST_AUTO_ON_CPU = 8  # there, memory that runs out ends the process instead 
 READY_BYTES = 4 * 1024**3  # of prepared inputs; pictures of 12 million pixels take 0.3 GB each
 SECONDS_TO_END = 2.0  # for the batch that is under way when all is over
 GRACE_S = 0.02  # for requests that are just on their way, before a batch starts that is not full
-NO_LIMIT = sys.maxsize
 
 
-class Sized(Protocol):
+class Item(Protocol):
     """What a batch is made of."""
 
     @property
@@ -39,8 +36,7 @@ class Sized(Protocol):
     def nbytes(self) -> int: ...
 
 
-Item = TypeVar("Item", bound=Sized)
-Result = TypeVar("Result")
+Group = list[tuple[Item, "Future[Any]"]]
 
 
 class OutOfMemory(Exception):
@@ -49,36 +45,6 @@ class OutOfMemory(Exception):
 
 class CannotCollate(Exception):
     """Inputs that cannot be put together; says which and why."""
-
-
-@dataclass
-class Account:
-    """How the time of the generating thread was spent.
-
-    Attributes:
-        generating_s: in the generate method.
-        idle_s: without inputs, between the first batch and the last.
-        batches, samples: how many.
-    """
-
-    generating_s: float = 0.0
-    idle_s: float = 0.0
-    batches: int = 0
-    samples: int = 0
-
-    def lines(self) -> list[str]:
-        """In one line for people, if there is something to say."""
-        if not self.batches:
-            return []
-        share = 100 * self.idle_s / max(self.generating_s + self.idle_s, 1e-9)
-        return [
-            f"the model generated for {self.generating_s:.1f} s in {self.batches} batches of "
-            f"{self.samples / self.batches:.1f} and waited {self.idle_s:.1f} s "
-            f"({share:.1f} %) for inputs"
-        ]
-
-
-# ---- how many, and which ------------------------------------------------------------------------
 
 
 def largest(size: int | str, *, on_cpu: bool) -> int:
@@ -104,10 +70,9 @@ def most_ahead(size: int) -> int:
 
 
 def chosen(tokens: Sequence[int], most: int, budget: int) -> list[int]:
-    """Places of the first request and of those that go with it, nearest in length.
+    """Places of the first request and of those that go with it.
 
-    Padding is wasted work, and memory goes by padded tokens: as many as fit into the budget, among
-    these the ones that differ least.
+    As many as fit into the budget; among these the ones that differ least, as padding is wasted.
 
     Args:
         tokens: of each request; the one that has waited longest is the first.
@@ -119,18 +84,17 @@ def chosen(tokens: Sequence[int], most: int, budget: int) -> list[int]:
     for count in range(min(most, len(tokens)), 1, -1):
         starts = range(max(0, first - count + 1), min(first, len(tokens) - count) + 1)
         ends = {start: tokens[by_length[start + count - 1]] for start in starts}
-        fitting = [start for start in starts if count * ends[start] <= budget]
-        if fitting:
+        if fitting := [start for start in starts if count * ends[start] <= budget]:
             start = min(fitting, key=lambda start: ends[start] - tokens[by_length[start]])
             return by_length[start : start + count]
     return [0]
 
 
-class Batcher(Generic[Item, Result]):
+class Batcher:
     """Collects what many threads bring and generates for several at once.
 
     Args:
-        run: generates for a batch; results in order.
+        run: generates for a batch of items; results in order.
         size: how many at once; "auto" starts with one and doubles until memory says no.
         on_cpu: whether running out of memory would end the process, so that "auto" must be modest.
         reply_tokens: that a reply may have; they take memory like those of the prompt.
@@ -138,7 +102,7 @@ class Batcher(Generic[Item, Result]):
 
     def __init__(
         self,
-        run: Callable[[Sequence[Item]], Sequence[Result]],
+        run: Callable[[Sequence[Any]], Sequence[Any]],
         size: int | str,
         *,
         on_cpu: bool,
@@ -148,17 +112,18 @@ class Batcher(Generic[Item, Result]):
         self._most = largest(size, on_cpu=on_cpu)
         # Padded tokens in a batch, and where they may grow to. Not requests: one long prompt that
         # finds no room must not make all later batches small.
-        self._budget, self._limit = 0 if self._is_auto else NO_LIMIT, NO_LIMIT
+        self._limit = sys.maxsize
+        self._budget = 0 if self._is_auto else self._limit
         self._last_tokens = 1
         self._changed = threading.Condition()
         self._encoders = threading.BoundedSemaphore(encoder_count())
-        self._waiting: list[tuple[Item, Future[Result]]] = []
-        self._preparing = self._abandonments = 0
+        self._waiting: Group = []
+        self._preparing = self._abandonments = self._batches = self._samples = 0
+        self._generating_s = self._idle_s = 0.0
         self._closed = False
         self._thread: threading.Thread | None = None
-        self.account = Account()
 
-    def answer(self, make: Callable[[], Item]) -> Result:
+    def answer(self, make: Callable[[], Item]) -> Any:
         """Makes inputs, as soon as they are wanted, and waits until their batch has been generated.
 
         Raises:
@@ -166,7 +131,7 @@ class Batcher(Generic[Item, Result]):
             StopRun: batches are not possible with such inputs.
             Abandoned: the run stopped before its turn.
         """
-        before = self._abandonments
+        before, future = self._abandonments, Future[Any]()
 
         def is_over() -> bool:
             return self._closed or self._abandonments != before
@@ -177,7 +142,7 @@ class Batcher(Generic[Item, Result]):
                 if is_over():
                     raise Abandoned
                 self._preparing += 1
-            item, future = None, Future[Result]()
+            item = None
             try:
                 item = make()
             finally:
@@ -185,9 +150,13 @@ class Batcher(Generic[Item, Result]):
                     self._preparing -= 1
                     if item is not None and not is_over():
                         self._waiting.append((item, future))
-                        self._start()
                     else:
                         future.set_exception(Abandoned())
+                    if self._thread is None:
+                        self._thread = threading.Thread(
+                            target=self._work, name=GENERATING, daemon=True
+                        )
+                        self._thread.start()
                     self._changed.notify_all()
         return future.result()
 
@@ -199,9 +168,6 @@ class Batcher(Generic[Item, Result]):
 
     def _tokens(self, item: Item) -> int:
         return max(1, item.input_length + self._reply_tokens)
-
-    def _padded(self, group: list[tuple[Item, Future[Result]]]) -> int:
-        return len(group) * max(self._tokens(item) for item, _ in group)
 
     def _count(self) -> int:
         """How many may go together with whoever has waited longest."""
@@ -223,20 +189,25 @@ class Batcher(Generic[Item, Result]):
     def close(self) -> None:
         """Ends the generating thread, so that it holds no model any more.
 
-        It is waited for, but not for long: a generation that goes on must not hold the exit (see
-        `utils.engine.interrupt.leave`).
+        It is waited for, but not for long: a generation that goes on must not hold the exit.
         """
         self._closed = True
         self.abandon()
         if self._thread is not None:
             self._thread.join(SECONDS_TO_END)
 
-    # -- the generating thread --------------------------------------------------------------------
+    def notes(self) -> list[str]:
+        """How the time of the generating thread was spent, in one line."""
+        if not self._batches:
+            return []
+        share = 100 * self._idle_s / max(self._generating_s + self._idle_s, 1e-9)
+        return [
+            f"the model generated for {self._generating_s:.1f} s in {self._batches} batches of "
+            f"{self._samples / self._batches:.1f} and waited {self._idle_s:.1f} s "
+            f"({share:.1f} %) for inputs"
+        ]
 
-    def _start(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name=GENERATING, daemon=True)
-            self._thread.start()
+    # -- the generating thread --------------------------------------------------------------------
 
     def _work(self) -> None:
         while (group := self._next_group()) is not None:
@@ -246,7 +217,7 @@ class Batcher(Generic[Item, Result]):
     def _is_full(self) -> bool:
         return self._closed or len(self._waiting) >= self._count()
 
-    def _next_group(self) -> list[tuple[Item, Future[Result]]] | None:
+    def _next_group(self) -> Group | None:
         """Blocks until there is a full batch, or nothing more is on its way; None: closed."""
         began_s = time.monotonic()
         with self._changed:
@@ -261,8 +232,8 @@ class Batcher(Generic[Item, Result]):
             if self._closed:
                 self._let_go()  # of what came back from a batch that failed meanwhile
                 return None
-            if self.account.batches:  # before the first batch nobody could be quicker
-                self.account.idle_s += time.monotonic() - began_s
+            if self._batches:  # before the first batch nobody could be quicker
+                self._idle_s += time.monotonic() - began_s
             tokens = [self._tokens(item) for item, _ in self._waiting]
             self._last_tokens = tokens[0]
             places = chosen(tokens, self._most, self._budget)
@@ -271,8 +242,8 @@ class Batcher(Generic[Item, Result]):
             self._changed.notify_all()  # there is room for others to prepare
             return group
 
-    def _answer(self, group: list[tuple[Item, Future[Result]]], *, is_retry: bool = False) -> None:
-        no_room = ""
+    def _answer(self, group: Group, *, is_retry: bool = False) -> None:
+        padded, no_room = len(group) * max(self._tokens(item) for item, _ in group), ""
         try:
             self._run_for(group)
         except OutOfMemory as error:
@@ -281,29 +252,26 @@ class Batcher(Generic[Item, Result]):
             if self._is_auto and len(group) > 1:
                 self._most = 1
                 self._put_back(group, f"{error}; going on with one at a time")
-                return
-            for _, future in group:
-                future.set_exception(StopRun(f"{error}; set batch_size to 1"))
+            else:
+                _fail(group, StopRun(f"{error}; set batch_size to 1"))
             return
         except CallError as error:
             # Nobody reads where it came from, and its frames hold the tensors of what failed.
             error.__traceback__ = error.__cause__ = error.__context__ = None
             if len(group) == 1:
-                group[0][1].set_exception(error)
+                _fail(group, error)
                 return
         except BaseException as error:  # noqa: BLE001 - the threads that wait must hear of it
-            for _, future in group:
-                future.set_exception(error)
+            _fail(group, error)
             return
         else:
-            self._budget = max(self._budget, min(2 * self._padded(group), self._limit))
+            self._budget = max(self._budget, min(2 * padded, self._limit))
             return
         # Outside of the handlers: their tracebacks held the tensors of what failed.
         if not no_room:  # one of them is to blame; the others have an answer
             for each in group:
                 self._answer([each])
         elif len(group) > 1:
-            padded = self._padded(group)
             self._budget = self._limit = padded // 2
             self._put_back(
                 group,
@@ -311,21 +279,26 @@ class Batcher(Generic[Item, Result]):
                 f"with at most {self._limit:,} tokens at once",
             )
         elif is_retry:
-            group[0][1].set_exception(CallError("model", no_room, trace=no_room))
+            _fail(group, CallError("model", no_room, trace=no_room))
         else:
             self._answer(group, is_retry=True)
 
-    def _run_for(self, group: list[tuple[Item, Future[Result]]]) -> None:
+    def _run_for(self, group: Group) -> None:
         began_s = time.monotonic()
         results = self._run([item for item, _ in group])
-        self.account.generating_s += time.monotonic() - began_s
-        self.account.batches += 1
-        self.account.samples += len(group)
+        self._generating_s += time.monotonic() - began_s
+        self._batches += 1
+        self._samples += len(group)
         for (_, future), result in list(zip(group, results, strict=True)):
             future.set_result(result)
 
-    def _put_back(self, group: list[tuple[Item, Future[Result]]], warning: str) -> None:
+    def _put_back(self, group: Group, warning: str) -> None:
         with contextlib.suppress(OSError):  # a closed pipe must not end the one thread
             print(f"warning: {warning}", file=sys.stderr)
         with self._changed:
             self._waiting = [*group, *self._waiting]
+
+
+def _fail(group: Group, error: BaseException) -> None:
+    for _, future in group:
+        future.set_exception(error)

@@ -12,7 +12,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from models.wrappers.local.settings import GENERATION_SETTINGS
 from utils.errors import UserError
 from utils.images import at_home
 
@@ -175,25 +174,9 @@ def _json_object(file: Path) -> dict[str, Any]:
 
 
 def read_generation_config(model_path: str) -> dict[str, Any]:
-    """The checkpoint's own generation settings; empty where there are none to be read.
-
-    As transformers reads them: checkpoints without a readable generation_config.json (from before
-    it existed) keep their settings in config.json, some of them in that of their language model.
-    """
+    """The checkpoint's own generation settings; empty where there are none to be read."""
     folder = settings_folder(model_path)
-    if folder is None:
-        return {}
-    if settings := _json_object(folder / "generation_config.json"):
-        return settings
-    config = _json_object(folder / "config.json")
-    parts = (config.get(name) for name in ("decoder", "generator", "text_config"))
-    part: Any = next((part for part in parts if part), None)
-    return {
-        name: holder[name]
-        for holder in (part if isinstance(part, dict) else {}, config)
-        for name in GENERATION_SETTINGS
-        if holder.get(name) is not None
-    }
+    return _json_object(folder / "generation_config.json") if folder is not None else {}
 
 
 def vision_settings(model_path: str) -> dict[str, int]:

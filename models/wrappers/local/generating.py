@@ -36,14 +36,10 @@ from utils.functions.calling import call_user_function, private_copy
 # Libraries that get no memory for their own workspace have names of their own for it. What may as
 # well mean something else (CUDNN_STATUS_INTERNAL_ERROR) is not among them.
 _NO_ROOM = (
-    "out of memory",
-    "can't allocate memory",
-    "cublas_status_alloc_failed",
-    "cublas_status_not_initialized",  # no room for its handle
-    "cudnn_status_alloc_failed",
-    "unable to find an engine to execute this computation",  # none with so little workspace
-    "std::bad_alloc",
-)
+    "out of memory", "can't allocate memory", "cublas_status_alloc_failed",
+    "cublas_status_not_initialized", "cudnn_status_alloc_failed", "std::bad_alloc",
+    "unable to find an engine to execute this computation",
+)  # fmt: skip
 _ADVICE = "lower kwargs.max_pixels or generate_cfg.max_new_tokens, or use a smaller dtype"
 
 
@@ -55,10 +51,7 @@ class LoadedModel:
         checkpoint: in memory.
         preprocess: the user's function (serialised where it must be), or the default one.
         postprocess: the user's function, or None for the default.
-        generate_function: name of the generate method.
-        generate_cfg: its arguments beside the inputs.
-        kwargs: the config's block; user functions get a copy of it, with `dataset_name`.
-        pictures: makes those of messages smaller, where the config says so.
+        img_size: side of the square that pictures are shrunk to fit; 0 leaves them as they are.
     """
 
     def __init__(
@@ -71,23 +64,24 @@ class LoadedModel:
         generate_function: str = "generate",
         generate_cfg: Mapping[str, Any] | None = None,
         kwargs: Mapping[str, Any] | None = None,
-        pictures: ShrunkPictures | None = None,
+        img_size: int = 0,
     ) -> None:
-        self._name, self.checkpoint, self._pictures = name, checkpoint, pictures
+        self._name, self.checkpoint = name, checkpoint
+        self._pictures = ShrunkPictures(img_size) if img_size > 0 else None
         self._preprocess, self._postprocess = preprocess, postprocess
         self._function_name, self._generate_cfg = generate_function, dict(generate_cfg or {})
         self._kwargs = dict(kwargs or {})
         self._used = {**checkpoint.generation, **self._generate_cfg}
-        ends = self._used.get("eos_token_id")
-        self._ends = checkpoint.end_ids
-        if ends is not None:
-            self._ends = frozenset([ends] if isinstance(ends, int) else ends)
-
-    @property
-    def reply_tokens(self) -> int:
-        """That a reply may have, as far as that is known."""
+        configured = self._generate_cfg.get("eos_token_id")
+        ends = checkpoint.end_ids if configured is None else configured
+        self._ends = frozenset([ends] if isinstance(ends, int) else ends)
         limit = self._used.get("max_new_tokens")
-        return limit if isinstance(limit, int) else 0
+        self.reply_tokens = limit if isinstance(limit, int) else 0
+
+    def close(self) -> None:
+        """Deletes the copies of pictures."""
+        if self._pictures is not None:
+            self._pictures.close()
 
     def _user_kwargs(self, prepared: Prepared) -> dict[str, Any]:
         return {**private_copy(self._kwargs), "dataset_name": prepared.dataset}

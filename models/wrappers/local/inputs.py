@@ -5,7 +5,6 @@ All of it is on the CPU, or wherever a user's function has put it.
 
 from __future__ import annotations
 
-import os
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from models.wrappers.defaults import local_file
 from models.wrappers.local.batches import CannotCollate
 from models.wrappers.local.loading import Checkpoint
 from utils.contracts import Message, Prepared, Sizes, UserFunctionError
@@ -27,27 +27,16 @@ _SHAPE = "expected input_ids of shape (1, n)"
 # ---- pictures -----------------------------------------------------------------------------------
 
 
-def local_file(value: str) -> Path | None:
-    """The file that an image message names; None for a URL or image data in the message."""
-    if value.startswith(("http://", "https://", "data:")):
-        return None
-    return Path(value.removeprefix("file://"))
-
-
 class ShrunkPictures:
     """Replaces the pictures of messages by copies that fit a square; usable from many threads.
 
     The copies are files, because preprocess functions take paths; PNG, so that nothing else about
     the pixels changes. They are made once per picture and go with `close`.
-
-    Args:
-        img_size: side of the square in pixels; -1 or 0 leaves everything as it is.
     """
 
     def __init__(self, img_size: int) -> None:
         self._img_size = img_size
-        self._lock = threading.Lock()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder = tempfile.TemporaryDirectory(prefix="mmbench_gui_")
 
     def apply(self, messages: list[Message]) -> None:
         """Changes the image values of `messages` in place.
@@ -55,18 +44,14 @@ class ShrunkPictures:
         Raises:
             OSError: a picture cannot be read.
         """
-        for message in messages if self._img_size > 0 else ():
+        for message in messages:
             if message["type"] == "image" and (file := local_file(message["value"])) is not None:
                 message["value"] = str(self._shrunk(file))
 
     def _shrunk(self, file: Path) -> Path:
         if thumbnail_wh(wh := read_header(file).wh, self._img_size) == wh:
             return file
-        with self._lock:
-            if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="mmbench_gui_")
-            folder = Path(self._folder.name)
-        target = folder / f"{content_digest(file)}_{self._img_size}.png"
+        target = Path(self._folder.name) / f"{content_digest(file)}.png"
         if not target.exists():
             with opened(file) as picture:
                 smaller = shrink(picture, self._img_size)
@@ -74,15 +59,12 @@ class ShrunkPictures:
                 smaller = smaller.convert("RGB")
             part = target.with_suffix(f".{threading.get_ident()}.part")
             part.write_bytes(encode(smaller, "PNG"))
-            os.replace(part, target)  # noqa: PTH105 - atomic for a second thread
+            part.replace(target)  # whole, for a second thread
         return target
 
     def close(self) -> None:
         """Deletes the copies."""
-        with self._lock:
-            if self._folder is not None:
-                self._folder.cleanup()
-                self._folder = None
+        self._folder.cleanup()
 
 
 # ---- one request --------------------------------------------------------------------------------
@@ -120,22 +102,21 @@ def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Enc
         UserFunctionError: it is nothing that a generate method takes, or handling it raised
             something; that is its cause then.
     """
+    if not isinstance(returned, Mapping):
+        kind = type(returned).__name__
+        raise wrong_return(
+            "preprocess", f"it returned {kind}; expected a dict or BatchFeature of model inputs"
+        )
     try:
-        return _encoded(returned, prepared, checkpoint)
+        return _encoded(dict(returned), prepared, checkpoint)
     except UserFunctionError:
         raise
     except Exception as error:  # objects of the user's may raise anything wherever one looks
         raise as_user_error("preprocess", error) from error
 
 
-def _encoded(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Encoded:
-    if not isinstance(returned, Mapping):
-        kind = type(returned).__name__
-        raise wrong_return(
-            "preprocess", f"it returned {kind}; expected a dict or BatchFeature of model inputs"
-        )
-    inputs, sizes = dict(returned), prepared.sizes
-    ids, grid = inputs.get("input_ids"), inputs.get("image_grid_thw")
+def _encoded(inputs: dict[str, Any], prepared: Prepared, checkpoint: Checkpoint) -> Encoded:
+    sizes, ids, grid = prepared.sizes, inputs.get("input_ids"), inputs.get("image_grid_thw")
     length = 0 if ids is None else _prompt_tokens(ids)
     if grid is not None and len(grid) and checkpoint.patch_size:
         sizes = replace(sizes, seen_wh=seen_wh(grid, checkpoint.patch_size))
@@ -257,14 +238,13 @@ def rows_of(
             "handed back sample by sample"
         )
     longest = prompt.shape[1] if starts_with(ids, prompt) else 0
-    for number, length in enumerate(lengths):
-        completion = ids[number, longest:].tolist()
-        used = next((n for n, token in enumerate(completion, 1) if token in ends), None)
-        if used is None:  # a stop string ended it, or the limit did
-            used = len(completion)
+    for row, length in zip(ids, lengths, strict=True):
+        completion = row[longest:].tolist()
+        used, _ = completion_end(completion, ends, None)
+        if not ends & set(completion):  # a stop string ended it, or the limit did
             while used and completion[used - 1] == pad_id:
                 used -= 1
-        yield ids[number : number + 1, longest - length if longest else 0 : longest + used]
+        yield row[None, longest - length if longest else 0 : longest + used]
 
 
 def completion_end(completion: Sequence[int], ends: frozenset[int], limit: Any) -> tuple[int, str]:

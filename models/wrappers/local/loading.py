@@ -63,13 +63,8 @@ def load(
     half precision, where the package is installed.
 
     Args:
-        model_path: a folder, or an `org/name` of the hub.
-        dtype: name of a torch dtype, "auto" (the checkpoint's), or None.
-        attn_implementation: as transformers names them, or None.
-        device_map: as transformers takes it, or None.
         limits: `min_pixels` and `max_pixels` as far as they are configured; the processor gets
             them, so that preprocess functions that know nothing of them obey them too.
-        trust_remote_code: whether code that comes with the checkpoint may run.
 
     Raises:
         UserError: the checkpoint cannot be loaded, with the library's reason; or weights are
@@ -89,6 +84,8 @@ def load(
         processor = transformers.AutoProcessor.from_pretrained(source, **options)
         model_class = _model_class(transformers, config, trust_remote_code)
         can_flash = on_cuda and _has_half_precision(config, precision)
+        if "flash" in (attn_implementation or "") and not can_flash:
+            raise ValueError(f"{attn_implementation} needs a CUDA device and half precision")
         if attn_implementation is None and can_flash and _flash_is_there(torch, model_class):
             attn_implementation = "flash_attention_2"
         model, report = model_class.from_pretrained(
@@ -103,13 +100,9 @@ def load(
         reason = f"{type(error).__name__}: {error}"
         raise UserError(f"{model_path}: the checkpoint cannot be loaded: {reason}") from error
     attention = str(getattr(model.config, "_attn_implementation", None) or attn_implementation)
-    if "flash" in attention and not can_flash:
-        raise UserError(
-            f"{model_path}: attn_implementation {attention!r} needs a CUDA device and half "
-            f"precision, and the model would run on {model.device} in {model.dtype}; leave it out"
-        )
     _refuse_made_up_weights(model_path, model, sorted(report["missing_keys"]))
-    if on_cuda and attention == "sdpa" and _has_windows(config):
+    vision = getattr(config, "vision_config", None)
+    if on_cuda and attention == "sdpa" and getattr(vision, "window_size", None):
         print(
             "note: without flash attention this model's vision tower calls attention once for each "
             "window of an image, thousands of times; with flash-attn installed images are faster"
@@ -118,8 +111,7 @@ def load(
     # Right padding ruins batches: the reply would follow the padding.
     tokenizer.padding_side = "left"
     if getattr(tokenizer, "pad_token", None) is None:
-        # Asked to pad, as the default and the documented preprocess functions do, it would refuse
-        # a single text too; what pads is masked out.
+        # Asked to pad, it would refuse a single text too; what pads is masked out.
         tokenizer.pad_token = getattr(tokenizer, "eos_token", None)
     image_processor = getattr(processor, "image_processor", None)
     if image_processor is not None and limits and resizes_by_area(image_processor):
@@ -163,8 +155,7 @@ def _is_for_cuda(torch: Any, device_map: Any) -> bool:
     if cuda_present():
         raise UserError(
             "this machine has a CUDA device that torch cannot use: the driver is too old for this "
-            "torch, or this torch was built without CUDA; fix that, or set device_map to "
-            '"cpu"'
+            'torch, or this torch was built without CUDA; fix that, or set device_map to "cpu"'
         )
     return False
 
@@ -209,10 +200,6 @@ def _flash_is_there(torch: Any, model_class: Any) -> bool:
         and is_flash_attn_2_available()
         and torch.cuda.get_device_capability()[0] >= 8  # Ampere
     )
-
-
-def _has_windows(config: Any) -> bool:
-    return bool(getattr(getattr(config, "vision_config", None), "window_size", None))
 
 
 def _refuse_made_up_weights(model_path: str, model: Any, missing: list[str]) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import ctypes
 import importlib.util
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from utils.contracts import DTYPES
+from utils.config.text import Finding
 from utils.errors import nearest
 
 SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
@@ -37,18 +36,19 @@ GENERATION_SETTINGS = frozenset({
 })  # fmt: skip
 """What people set; the library knows more, and refuses what nobody knows."""
 
+_INPUT = "the inputs come from the preprocess function; leave it out"
+_OBJECT = "an object of Python, which a config cannot hold; leave it out"
+_OF_APIS = "only for API models; leave it out"
 _NOT_FROM_A_CONFIG = {
-    **dict.fromkeys(
-        ("input_ids", "inputs_embeds", "attention_mask", "pixel_values", "image_grid_thw"),
-        "the inputs come from the preprocess function; leave it out",
-    ),
-    **dict.fromkeys(
-        ("logits_processor", "stopping_criteria", "assistant_model", "streamer", "tokenizer"),
-        "an object of Python, which a config cannot hold; leave it out",
-    ),
+    "input_ids": _INPUT, "inputs_embeds": _INPUT, "attention_mask": _INPUT, "pixel_values": _INPUT,
+    "logits_processor": _OBJECT, "stopping_criteria": _OBJECT, "assistant_model": _OBJECT,
+    "streamer": _OBJECT, "tokenizer": _OBJECT,
+    "extra_body": _OF_APIS, "extra_headers": _OF_APIS, "extra_query": _OF_APIS,
+    "max_tokens": 'local models call it "max_new_tokens"',
+    "max_completion_tokens": 'local models call it "max_new_tokens"',
     "generation_config": "write its settings into generate_cfg themselves",
     "seed": "generate has no seed; leave it out",
-}
+}  # fmt: skip
 
 
 # ---- where and how it runs ----------------------------------------------------------------------
@@ -56,12 +56,12 @@ _NOT_FROM_A_CONFIG = {
 
 def cuda_present() -> bool:
     """Whether the CUDA driver finds a device; asks the driver itself, so torch is not needed."""
-    for library in ("libcuda.so.1", "nvcuda.dll"):
-        with contextlib.suppress(OSError):
-            driver, count = ctypes.CDLL(library), ctypes.c_int(0)
-            found = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
-            return found and count.value > 0
-    return False
+    try:
+        driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0)
+    except OSError:
+        return False
+    found = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+    return found and count.value > 0
 
 
 def ranks_here() -> int:
@@ -102,7 +102,7 @@ def expected_placement(
 
 
 def placement_problems(
-    device_map: Any, dtype: str | None, attn_implementation: str | None, batch_size: Any
+    device_map: Any, dtype: str | None, attn_implementation: str | None
 ) -> list[str]:
     """Problems of where and how the model runs, one line each."""
     found, ranks = [], ranks_here()
@@ -116,8 +116,6 @@ def placement_problems(
             f"device_map {device_map!r} would put all {ranks} copies that torchrun starts onto the "
             "same devices; leave device_map out, then each takes one of its own"
         )
-    if dtype and dtype not in DTYPES:
-        found.append(f"dtype {dtype!r} is unknown; known: {', '.join(DTYPES)}")
     placed = expected_placement(device_map, dtype, attn_implementation)
     if "flash" in placed["attention"] and (placed["device"] != "cuda" or dtype == "float32"):
         found.append(
@@ -125,8 +123,6 @@ def placement_problems(
             f"and the model would run on {placed['device']} in {placed['dtype']}; leave it out, or "
             'set it to "sdpa"'
         )
-    if batch_size != "auto" and not (isinstance(batch_size, int) and batch_size >= 1):
-        found.append(f'batch_size {batch_size!r} is neither a number from 1 nor "auto"')
     return found
 
 
@@ -139,12 +135,7 @@ def whole_pixels(value: Any) -> int:
 
 
 def pixel_problems(kwargs: Mapping[str, Any], vision: Mapping[str, int]) -> list[str]:
-    """Problems of the area limits on a checkpoint's grid, one line each.
-
-    Args:
-        kwargs: the config's block.
-        vision: what `checkpoint.vision_settings` says of the checkpoint.
-    """
+    """Problems of the area limits on a checkpoint's grid (`checkpoint.vision_settings`)."""
     most, side = kwargs.get("max_pixels"), vision.get("patch_size", 0) * vision.get("merge_size", 0)
     if not isinstance(most, int) or most <= 0 or most >= side * side:
         return []
@@ -179,29 +170,25 @@ _RULES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
 )  # fmt: skip
 
 
-def argument_problems(generate_cfg: Mapping[str, Any]) -> list[str]:
-    """Arguments that transformers' `generate` cannot take, one line each; null is a default."""
-    found = []
+def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
+    """Arguments that transformers' `generate` cannot take; null is a default."""
     for name, value in generate_cfg.items():
-        place = f"generate_cfg.{name}"
+        place = ("generate_cfg", str(name))
         if name in _NOT_FROM_A_CONFIG:
-            found.append(f"{place}: {_NOT_FROM_A_CONFIG[name]}")
+            yield place, _NOT_FROM_A_CONFIG[name]
         elif name not in GENERATION_SETTINGS:
             if meant := nearest(name, sorted(GENERATION_SETTINGS), _CLOSE):
-                found.append(f'{place}: generate has no such argument; did you mean "{meant}"?')
+                yield place, f'generate has no such argument; did you mean "{meant}"?'
         elif value is not None:
-            found += [
-                f"{place}: must be {expected}, not {value!r}"
-                for names, fits, expected in _RULES
-                if name in names and not fits(value)
-            ]
-    return found
+            for names, fits, expected in _RULES:
+                if name in names and not fits(value):
+                    yield place, f"must be {expected}, not {value!r}"
 
 
 def generation_problems(
     generate_cfg: Mapping[str, Any], brought: Mapping[str, Any], batch_size: int | str = 1
 ) -> list[str]:
-    """Problems of the arguments of transformers' `generate`, one line each.
+    """Arguments that do not go together, with each other or with batches, one line each.
 
     Args:
         generate_cfg: the config's arguments.
@@ -209,8 +196,7 @@ def generation_problems(
             there, so temperature 0 alone can be the contradiction.
         batch_size: how many requests go to the model at once.
     """
-    found = argument_problems(generate_cfg)
-    used = {**brought, **generate_cfg}
+    found, used = [], {**brought, **generate_cfg}
 
     def source(name: str) -> str:
         return "" if name in generate_cfg else " (which the checkpoint brings along)"
@@ -277,20 +263,14 @@ def counts_the_prompt(used: Mapping[str, Any]) -> list[str]:
     """Arguments whose effect depends on the prompt's length, padding included.
 
     Where one is in force, only prompts of one length answer in a batch as they do alone.
-
-    Args:
-        used: the checkpoint's own settings under those of the config.
     """
-    found = []
-    if used.get("max_new_tokens") is None and used.get("max_length") is not None:
-        found.append("max_length")
-    if used.get("min_new_tokens") is None and used.get("min_length"):
-        found.append("min_length")
-    if used.get("no_repeat_ngram_size"):  # repeated padding is a repeated n-gram
-        found.append("no_repeat_ngram_size")
-    if used.get("encoder_repetition_penalty") not in (None, 1):  # and raises what it is made of
-        found.append("encoder_repetition_penalty")
-    return found
+    in_force = {
+        "max_length": used.get("max_new_tokens") is None and used.get("max_length") is not None,
+        "min_length": used.get("min_new_tokens") is None and used.get("min_length"),
+        "no_repeat_ngram_size": used.get("no_repeat_ngram_size"),  # padding repeats itself
+        "encoder_repetition_penalty": used.get("encoder_repetition_penalty") not in (None, 1),
+    }
+    return [name for name, is_so in in_force.items() if is_so]
 
 
 def with_floats(generate_cfg: Mapping[str, Any]) -> dict[str, Any]:

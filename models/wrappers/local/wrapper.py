@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from models.wrappers.defaults import WrapperDefaults
+from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local import checkpoint
 from models.wrappers.local.batches import Batcher, largest, most_ahead
 from models.wrappers.local.defaults import (
@@ -25,7 +25,6 @@ from models.wrappers.local.defaults import (
     resizes_by_area,
 )
 from models.wrappers.local.generating import LoadedModel, free_memory
-from models.wrappers.local.inputs import Encoded, ShrunkPictures, local_file
 from models.wrappers.local.loading import Checkpoint, load
 from models.wrappers.local.settings import (
     cuda_present,
@@ -36,38 +35,21 @@ from models.wrappers.local.settings import (
     placement_problems,
     whole_pixels,
 )
-from utils.contracts import Generation, Message, Prepared, Sizes
-from utils.coordinates import PIXEL_LIMITS, thumbnail_wh
+from utils.contracts import Generation, Message, Prepared
+from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun, UserError
-from utils.functions.calling import one_at_a_time, private_copy
+from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
-from utils.functions.prompting import shown
-from utils.images import content_digest, read_header
 
 TRANSPORT_KEYS = frozenset({"timeout_s"})
 """Keys of `kwargs` that say how to reach a model, not what it answers."""
-
-_PICTURE = "<picture>"
 
 
 class LocalModelWrapper(WrapperDefaults):
     """Asks a transformers model in this process, one request at a time or in batches.
 
-    Args:
-        name: of the model entry, for messages.
-        model_path: a checkpoint folder, or `org/name` on the Hugging Face hub.
-        generate_cfg: arguments of the generate method.
-        generate_function: its name; documented models have "generate".
-        preprocess_function: `f(message, model, processor, **kwargs)`, or None for the default.
-        postprocess_function: `f(outputs, model, processor, **kwargs)`, or None for the default.
-        kwargs: the config's free block; user functions get it, with `dataset_name`.
-        device_map: as transformers takes it; None chooses.
-        dtype: "float32", "float16", "bfloat16", "auto" or None (chosen).
-        attn_implementation: "sdpa", "eager", "flash_attention_2" or None (chosen).
-        batch_size: how many requests go to the model at once, or "auto"; no part of the
-            fingerprint, because it is not meant to change an answer.
-        model_identity: stands for the checkpoint's files in the fingerprint, if given.
-        trust_remote_code: whether code that comes with the checkpoint may run.
+    Arguments are the keys of a model entry (see docs/config.md). `batch_size` is no part of the
+    fingerprint, because it is not meant to change an answer; device, dtype and attention are.
     """
 
     def __init__(
@@ -105,12 +87,11 @@ class LocalModelWrapper(WrapperDefaults):
         self._lock = threading.Lock()
         self._model: LoadedModel | None = None
         self._load_problems: list[str] = []
-        self._batcher: Batcher[Encoded, Generation] | None = None
+        self._batcher: Batcher | None = None
         self._settings_lock = threading.Lock()
         self._deciding: dict[str, Any] = {}
         self._settings: dict[str, str] = {}
         self._img_size = whole_pixels(self.kwargs.get("img_size"))
-        self._pictures = ShrunkPictures(self._img_size)
 
     # ---------------------------------------------------------------- before the run
 
@@ -120,9 +101,7 @@ class LocalModelWrapper(WrapperDefaults):
         found = checkpoint.missing_packages()
         found += checkpoint.checkpoint_problems(path)
         found += checkpoint.preparation_problems(path, by_default=self._user_preprocess is None)
-        found += placement_problems(
-            self.device_map, self.dtype, self.attn_implementation, self.batch_size
-        )
+        found += placement_problems(self.device_map, self.dtype, self.attn_implementation)
         found += pixel_problems(self.kwargs, checkpoint.vision_settings(path))
         if self.generate_function == "generate":  # another method knows its arguments itself
             brought = checkpoint.read_generation_config(path)
@@ -138,10 +117,7 @@ class LocalModelWrapper(WrapperDefaults):
         brought = checkpoint.read_generation_config(self.model_path)
         notes = unlike + generation_notes(self.generate_cfg, brought, self.batch_size)
         if checkpoint.settings_folder(self.model_path) is None:
-            notes.append(
-                f"{self.model_path} is not in the local cache: what its own settings change is"
-                " printed once it is loaded"
-            )
+            notes.append(f"{self.model_path} is not in the cache: its own settings may change that")
         return notes
 
     def warm_up(self) -> None:
@@ -157,40 +133,10 @@ class LocalModelWrapper(WrapperDefaults):
     ) -> Prepared:
         """Messages → request with its fingerprint; reads image headers and hashes, no pixels.
 
-        Args:
-            messages: of one sample; copied.
-            is_custom_prompt: makes no difference here; wire formats of servers need it.
-
         Raises:
             UserError: an image or the checkpoint cannot be read.
         """
-        pictures, sizes = [], Sizes()
-        for value in (m["value"] for m in messages if m["type"] == "image"):
-            file = local_file(value)
-            if file is None:
-                if self._img_size > 0:
-                    raise UserError(
-                        f"kwargs.img_size {self._img_size} needs an image file, not {value[:80]!r}"
-                    )
-                pictures.append(value)
-                continue
-            try:
-                pictures.append(content_digest(file))
-                if sizes.file_wh is None:
-                    wh = read_header(file).wh
-                    sizes = Sizes(file_wh=wh, sent_wh=thumbnail_wh(wh, self._img_size))
-            except OSError as error:
-                raise UserError(f"{file}: the image cannot be read: {error}") from error
-        # Without paths: a data root that moved costs nothing.
-        texts = [{**m, "value": _PICTURE} if m["type"] == "image" else m for m in messages]
-        parts = {
-            "prompt": digest(texts),
-            "picture": digest(pictures),
-            "settings": self.settings_digest(dataset),
-        }
-        return Prepared(
-            dataset, digest(parts), parts, private_copy(messages), sizes, shown(messages)
-        )
+        return request_of(messages, dataset, self.settings_digest(dataset), img_size=self._img_size)
 
     def settings_digest(self, dataset: str = "") -> str:
         """Hash of checkpoint, settings and functions."""
@@ -242,7 +188,8 @@ class LocalModelWrapper(WrapperDefaults):
                     model.answer, self.batch_size, on_cpu=on_cpu, reply_tokens=model.reply_tokens
                 )
             batcher = self._batcher
-        return batcher.answer(lambda: model.encode(prepared))
+        generation: Generation = batcher.answer(lambda: model.encode(prepared))
+        return generation
 
     def in_flight(self, wanted: int | None) -> int:
         """Requests of one batch, and those that are prepared meanwhile."""
@@ -256,7 +203,7 @@ class LocalModelWrapper(WrapperDefaults):
 
     def notes_after(self) -> list[str]:
         """How the model's time was spent."""
-        return self._batcher.account.lines() if self._batcher is not None else []
+        return self._batcher.notes() if self._batcher is not None else []
 
     def wire_size(self, prepared: Prepared) -> int:
         """0: nothing leaves this process."""
@@ -285,7 +232,7 @@ class LocalModelWrapper(WrapperDefaults):
                         generate_function=self.generate_function,
                         generate_cfg=self.generate_cfg,
                         kwargs=self.kwargs,
-                        pictures=self._pictures,
+                        img_size=self._img_size,
                     )
                 except UserError as error:
                     # Not the error itself: its frames hold half a model, on the GPU perhaps.
@@ -321,8 +268,6 @@ class LocalModelWrapper(WrapperDefaults):
                 "image processor does not resize by area",
                 file=sys.stderr,
             )
-        if self.generate_function == "generate":
-            self._print_late_settings(loaded.generation)
         rank = os.environ.get("RANK")
         of_rank = f" by rank {rank}" if rank else ""
         # On stdout rank 0 speaks alone.
@@ -330,23 +275,11 @@ class LocalModelWrapper(WrapperDefaults):
         print(f"loaded{of_rank}: {', '.join(loaded.runs_with.values())}", file=out)
         return loaded
 
-    def _print_late_settings(self, brought: Mapping[str, Any]) -> None:
-        """What could not be known before the checkpoint was downloaded or loaded.
-
-        Raises:
-            UserError: the settings that it brings along do not go with the config.
-        """
-        if problems := generation_problems(self.generate_cfg, brought, self.batch_size):
-            raise UserError([f"model {self.name!r}: {problem}" for problem in problems])
-        announced = checkpoint.read_generation_config(self.model_path)
-        notes = generation_notes(self.generate_cfg, brought, self.batch_size)
-        if notes != generation_notes(self.generate_cfg, announced, self.batch_size):
-            print("\n".join(["with the settings of the checkpoint as it was loaded:", *notes]))
-
     def close(self) -> None:
         """Lets go of the model and the shrunk images."""
         if self._batcher is not None:
             self._batcher.close()
+        if self._model is not None:
+            self._model.close()
         self._batcher = self._model = None
-        self._pictures.close()
         free_memory()
