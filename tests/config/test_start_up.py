@@ -13,8 +13,8 @@ import pytest
 from tests.support.mock_server import MockServer
 from tests.support.runs import PICTURES, PROJECT, Finished
 from tests.support.stage import API, BOTH, L2, Stage, right_answers
-from utils.config.options import parse_arguments
-from utils.errors import DISTRIBUTIONS
+from utils.config.options import options_of, parse_arguments
+from utils.errors import DISTRIBUTIONS, UserError
 
 
 @pytest.fixture
@@ -37,9 +37,7 @@ def assert_one_line(result, *fragments):
 @pytest.mark.parametrize("arguments", [["--check"], ["--mode", "eval"], []])
 def test_a_dotenv_file_in_another_encoding_is_named_with_its_line(stage, arguments):
     (stage.home / ".env").write_bytes("# who\nNAME=José\n".encode("latin-1"))
-
     result = stage.evaluate({"m": API}, *arguments)
-
     assert_one_line(result, f"{stage.home / '.env'}: is not UTF-8 text (line 2); save it as UTF-8")
     assert "Jos" not in result.output  # it may be a secret
     assert stage.server.requests == []
@@ -48,9 +46,7 @@ def test_a_dotenv_file_in_another_encoding_is_named_with_its_line(stage, argumen
 def test_the_template_in_a_dotenv_file_keeps_its_dollars_and_braces(stage):
     lines = ["PLACE=${HOME}/x", 'L2_USER_PROMPT="Find ${HOME} {a} for {instruction}"']
     (stage.home / ".env").write_text("\n".join(lines))
-
     result = stage.evaluate({"m": API}, "--data", L2, "--limit", "1")
-
     assert result.code == 0, result.output
     [request] = stage.server.requests
     assert "Find ${HOME} {a} for Click" in request.text
@@ -59,44 +55,33 @@ def test_the_template_in_a_dotenv_file_keeps_its_dollars_and_braces(stage):
 def test_a_template_of_the_environment_wins_over_the_one_of_a_dotenv_file(stage):
     (stage.home / ".env").write_text('L2_USER_PROMPT="Of the file: {instruction}"')
     env = {"L2_USER_PROMPT": "Of the shell: {instruction}"}
-
     stage.evaluate({"m": API}, "--data", L2, "--limit", "1", env=env)
-
     assert "Of the shell: " in stage.server.requests[0].text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "env", "message"),
-    [
-        ([], {"LMUData": "~nosuchuser/x"}, "LMUData ~nosuchuser/x: there is no user nosuchuser"),
-        (["--work-dir", "~nosuchuser/x"], {}, "--work-dir ~nosuchuser/x: there is no user nosuch"),
-        ([], {"EVAL_WORK_DIR": "~nosuchuser"}, "EVAL_WORK_DIR ~nosuchuser: there is no user"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "env", "message"), [
+    ([], {"LMUData": "~nosuchuser/x"}, "LMUData ~nosuchuser/x: there is no user nosuchuser"),
+    (["--work-dir", "~nosuchuser/x"], {}, "--work-dir ~nosuchuser/x: there is no user nosuch"),
+    ([], {"EVAL_WORK_DIR": "~nosuchuser"}, "EVAL_WORK_DIR ~nosuchuser: there is no user"),
+])  # fmt: skip
 def test_the_home_of_a_user_who_does_not_exist_is_named_with_its_setting(
     stage, arguments, env, message
 ):
     stage.config({"model": {"m": API}, "data": BOTH})
-
     result = stage.run("--config", "config.json", "--check", *arguments, env=env)
-
     assert_one_line(result, message, "write the folder in full")
     assert not (stage.home / "~nosuchuser").exists()
 
 
 def test_a_data_root_of_nobody_hides_no_other_problem(stage):
     model = {**API, "postproces_function": "f"}
-
     result = stage.evaluate({"m": model}, env={"LMUData": "~nosuchuser/x"})
-
     assert_one_line(result, "LMUData ~nosuchuser/x", "postproces_function", "2 problems.")
 
 
-def test_pictures_in_the_home_of_nobody_are_looked_for_in_the_data_root(stage):
+def test_images_in_the_home_of_nobody_are_looked_for_in_the_data_root(stage):
     env = {"IMAGE_ROOT_DIR": "~nosuchuser"}
-
     result = stage.evaluate({"m": API}, data={L2: {"mode": "basic"}}, env=env)
-
     assert result.code == 0, result.output
     assert "warning: IMAGE_ROOT_DIR ~nosuchuser: no such folder" in result.stdout
 
@@ -104,15 +89,12 @@ def test_pictures_in_the_home_of_nobody_are_looked_for_in_the_data_root(stage):
 @pytest.mark.parametrize("kind", ["transformers", "vllm"])
 def test_a_checkpoint_in_the_home_of_nobody_is_no_such_folder(stage, kind):
     result = stage.evaluate({"m": {"model_path": "~nosuchuser/x", "imp_type": kind}}, "--check")
-
     assert_one_line(result, 'model."m": ~nosuchuser/x: no such folder')
 
 
 def test_an_interpreter_in_the_home_of_nobody_is_no_such_program(stage):
     entry = {"model_path": str(stage.home), "imp_type": "vllm"}
-
     result = stage.evaluate({"m": entry}, "--check", env={"VLLM_PYTHON": "~nosuchuser/python"})
-
     assert_one_line(result, "VLLM_PYTHON ~nosuchuser/python")
 
 
@@ -142,11 +124,8 @@ def bare_python(*arguments, cwd):
     ("compare.py", "jinja2, numpy"),
     ("utils/download.py", "filelock, huggingface_hub, python-dotenv"),
 ])  # fmt: skip
-def test_a_python_without_the_packages_is_told_which_and_how_to_get_them(
-    tmp_path, program, missing
-):
+def test_a_python_without_the_packages_names_them_and_how_to_get_them(tmp_path, program, missing):
     result = bare_python(PROJECT / program, "--help", cwd=tmp_path)
-
     assert_one_line(result, f"{program}: this Python ({sys.executable}) lacks {missing}.",
                     "Activate the environment (. .venv/bin/activate)",
                     "pip install -r requirements/core.txt")  # fmt: skip
@@ -154,19 +133,18 @@ def test_a_python_without_the_packages_is_told_which_and_how_to_get_them(
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_python_that_is_too_old_is_told_so_before_anything_else(tmp_path, program):
+def test_a_python_that_is_too_old_is_named_before_anything_else(tmp_path, program):
     result = bare_python("-c", OLD, PROJECT / program, cwd=tmp_path)
-
     assert_one_line(result, f"{program}: needs Python 3.11 or newer, and this is 3.9.2")
     assert len(result.output.splitlines()) == 1
 
 
 @pytest.mark.parametrize("file", [*PROGRAMS, "utils/__init__.py", "utils/errors.py"])
-def test_an_old_python_can_read_the_files_that_tell_it_so(file):
+def test_an_old_python_can_read_the_files_that_say_so(file):
     ast.parse((PROJECT / file).read_text("utf-8"), feature_version=(3, 8))
 
 
-def test_what_a_program_asks_for_is_listed_in_the_core_requirements():
+def test_what_a_program_needs_is_listed_in_the_core_requirements():
     listed = (PROJECT / "requirements" / "core.txt").read_text("utf-8")
     for program in PROGRAMS:
         call = re.search(r"stop_unless_ready\(([^)]*)\)", (PROJECT / program).read_text("utf-8"))
@@ -174,29 +152,69 @@ def test_what_a_program_asks_for_is_listed_in_the_core_requirements():
             assert re.search(rf"^{DISTRIBUTIONS.get(name, name)}>=", listed, re.MULTILINE), name
 
 
-# -- typing errors --------------------------------------------------------------------------------
+# -- the command line -----------------------------------------------------------------------------
+
+CONFIG = "--config x.json "
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
     ("--confg x.json", 'unknown option --confg; did you mean "--config"?'),
     ("--confg=x.json", 'unknown option --confg; did you mean "--config"?'),
     ("-config x.json", 'unknown option -config; did you mean "--config"?'),
-    ("--config x.json --limt 3 --freh",
+    (CONFIG + "--limt 3 --freh",
      'unknown option --limt; did you mean "--limit"?; unknown option --freh; did you mean "--fresh"?'),
-    ("--config x.json --quickly", "unknown option --quickly"),
-    ("--config x.json --key=sk-123456", "unknown option --key"),
+    (CONFIG + "--quickly", "unknown option --quickly"),
+    (CONFIG + "--key=sk-123456", "unknown option --key"),
     ("configs/my_model.json", "configs/my_model.json: say --config configs/my_model.json"),
     ("configs/my_model.json --check --ping --limit 3", "configs/my_model.json: say --config configs/"),
     ("one.json two.json", "one.json: say --config one.json; two.json belongs to no option"),
-    ("--config x.json y.json", "y.json belongs to no option"),
+    (CONFIG + "y.json", "y.json belongs to no option"),
     ("--check", "--config FILE is missing"),
+    ("", "--config FILE is missing"),
+    (CONFIG + "--mode inferr", "argument --mode: invalid choice: 'inferr' (choose from 'all', "),
+    (CONFIG + "--limit many", "argument --limit: expected a whole number from 1 up, got 'many'"),
+    (CONFIG + "--limit 0", "argument --limit: expected a whole number from 1 up, got 0"),
+    (CONFIG + "--retry often", "argument --retry: expected a whole number from 0 up, got 'often'"),
+    (CONFIG + "--api-nproc 2.5",
+     "argument --api-nproc: expected a whole number from 1 up or auto, got '2.5'"),
+    (CONFIG + "--outage -1", "argument --outage: expected a number from 0 up, got -1"),
+    (CONFIG + "--wait-for-server long",
+     "argument --wait-for-server: expected a number from 0 up, got 'long'"),
+    (CONFIG + "--ping", "--ping goes with --check"),
+    (CONFIG + "--check --mode eval", "--check is about queries; --mode eval makes none"),
+    (CONFIG + "--no-report --embed-originals", "--embed-originals does not go with --no-report"),
+    (CONFIG + "--parity y.json --check", "--parity does not go with --check or --mode"),
+    (CONFIG + "--fresh --reuse", "--fresh and --reuse exclude each other"),
 ])  # fmt: skip
-def test_what_was_mistyped_is_named_before_what_is_missing(arguments, message, capsys):
+def test_a_command_line_that_is_off_gets_one_line_that_names_the_option(arguments, message, capsys):
     with pytest.raises(SystemExit) as ended:
         parse_arguments(arguments.split())
-
-    said = capsys.readouterr().err
+    shown = capsys.readouterr().err
     assert ended.value.code == 2
-    assert said.startswith(f"evaluate.py: {message}")
-    assert said.endswith("; see --help. Nothing was run.\n") and said.count("\n") == 1
-    assert "sk-123456" not in said
+    assert shown.startswith(f"evaluate.py: {message}")
+    assert shown.endswith("; see --help. Nothing was run.\n") and shown.count("\n") == 1
+    assert "sk-123456" not in shown
+
+
+def test_python_takes_the_options_of_the_command_line(monkeypatch):
+    monkeypatch.delenv("EVAL_WORK_DIR", raising=False)
+    typed = ["--config=x", "--data=a", "--data=b", "--limit=3", "--outage=2.5", "--no-report",
+             "--fresh"]  # fmt: skip
+    given = {"data": ["a", "b", "a"], "limit": 3, "outage": 2.5, "report": False, "fresh": True,
+             "strict": False, "retry": None}  # fmt: skip
+    options = options_of("x", {**given, "data": ["a", "b"]})
+    assert options == parse_arguments(typed)
+    assert options.arguments == tuple(typed)
+    assert options_of("x", given).data == ("a", "b")
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"lmit": 3}, "run(): unknown option 'lmit'; did you mean \"limit\"?"),
+    ({"check": True}, "run(): unknown option 'check'; there are api_nproc, data, "),
+    ({"limit": 0}, "evaluate.py: argument --limit: expected a whole number from 1 up, got 0"),
+    ({"fresh": True, "reuse": True}, "evaluate.py: --fresh and --reuse exclude each other"),
+])  # fmt: skip
+def test_a_call_from_python_that_is_off_raises_one_line(given, message):
+    with pytest.raises(UserError) as caught:
+        options_of("x", given)
+    assert str(caught.value).startswith(message)
