@@ -233,7 +233,7 @@ def test_full_files_go_before_partial_ones_of_the_same_folder(tmp_path):
 
     [run] = read_runs([folder])
 
-    assert (run.sets[L2].files.is_partial, len(run.sets[L2].samples)) == (False, 4)
+    assert (run.sets[L2].is_partial, len(run.sets[L2].samples)) == (False, 4)
 
 
 def test_published_rows_have_the_published_figures_and_their_source(tmp_path):
@@ -338,7 +338,7 @@ def odd_folders(home):
     (["good", "unscored"], "unscored: has a log but no scored samples; run evaluate.py with the same"),
     (["good", "old"], "is no samples file of this version; run --mode eval again"),
     (["good", "broken"], "score.json: is no JSON object; run --mode eval again"),
-    (["good", "./good"], "good: is the same run as good"),
+    (["good", "./good"], "good: is the same run as good; compare"),
     (["a=good", "a=l1"], "a=: two runs have this name; give each its own"),
     (["good", "l1"], "no sample in common, so there is nothing to compare"),
     (["good"], "compare.py: one run alone; name another one, or --published"),

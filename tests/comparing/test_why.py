@@ -32,11 +32,11 @@ def facts(reply="(0.5, 0.3)", **more):
     (facts(), facts("(0.5, 0.3)<|im_end|>"), "", ""),
     (facts("cut\ufffd"), facts("cut"), "", ""),  # the token limit has torn a character
     (facts(), facts(status="failed"), "no answer", "ok in a, failed in b"),
-    (facts(prompt=[SYSTEM, *QUESTION]), facts(), "messages", "a sends a system message, b none"),
-    (facts(), facts(prompt=[SYSTEM, *QUESTION]), "messages", "b sends a system message, a none"),
+    (facts(prompt=[SYSTEM, *QUESTION]), facts(), "messages", "a alone sends a system message"),
+    (facts(), facts(prompt=[SYSTEM, *QUESTION]), "messages", "b alone sends a system message"),
     (facts(), facts(prompt=[QUESTION[0], {**QUESTION[1], "value": "Click it."}]), "messages",
      "a sends user text 'Where is it?', b user text 'Click it.'"),
-    (facts(), facts(prompt=QUESTION[:1]), "messages", "2 from a, 1 from b"),
+    (facts(), facts(prompt=QUESTION[:1]), "messages", "a sends user text 'Where is it?', b nothing more"),
     (facts(), facts(prompt=[]), "", ""),
     (facts(), facts(sent_wh=[200, 150]), "image sent", "400x300 in a, 200x150 in b"),
     (facts(seen_wh=[392, 308]), facts(seen_wh=[196, 140]), "size seen", "392x308 in a, 196x140 in b"),
@@ -190,7 +190,7 @@ def test_two_models_of_two_configs_or_of_one_are_compared(stage, first, second):
 
 
 @pytest.mark.parametrize(("first", "second", "chosen", "told"), [
-    (["m"], ["m"], [], "m.json: has 1 models (m); --parity compares two models of its own config"),
+    (["m"], ["m"], [], "m.json: has 1 models (m); --parity compares two models of its"),
     (["m", "n"], ["o"], [], "m-n.json: has 2 models (m, n); --parity compares one model of each"),
     (["m", "n"], ["n"], ["n"], '--parity: both configs call their model "n"'),
     (["m"], ["o"], ["x"], "--model x: in neither config"),

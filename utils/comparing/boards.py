@@ -32,11 +32,7 @@ class Row:
     name: str
     cells: Cells
     mark: str
-
-    @property
-    def is_published(self) -> bool:
-        """Whether its figures are those of the paper."""
-        return self.mark.startswith(PUBLISHED_MARK)
+    is_published: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +53,7 @@ def read_published() -> Published:
 
 def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:
     """The tables of every data set that some run was scored on, in order of level."""
-    levels = {name: scored.files.level for run in runs for name, scored in run.sets.items()}
+    levels = {name: scored.level for run in runs for name, scored in run.sets.items()}
     return [
         board
         for dataset in sorted(levels, key=lambda name: levels[name])
@@ -68,7 +64,7 @@ def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -
 def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[str]:
     """What stands below the tables: marks, sources, what cannot be compared."""
     notes = []
-    if any(scored.files.is_partial for run in runs for scored in run.sets.values()):
+    if any(scored.is_partial for run in runs for scored in run.sets.values()):
         notes.append(f"{PARTIAL_MARK} partial run: not all samples of its data set were scored")
     if published is None:
         return notes
@@ -87,7 +83,7 @@ def _is_whole(run: ComparedRun, dataset: str) -> bool:
     """Whether a run covers the published data set, by the checksum in its manifest."""
     annotations = run.of_data(dataset, "annotations")
     md5 = PUBLISHED_MD5.get(annotations.get("file", ""))
-    is_part = run.sets[dataset].files.is_partial or run.of_data(dataset, "left_out")
+    is_part = run.sets[dataset].is_partial or run.of_data(dataset, "left_out")
     return md5 is not None and md5 == annotations.get("md5") and not is_part
 
 
@@ -103,12 +99,12 @@ def _boards(
     for split in _ordered(names, (*DIFFICULTIES, *GROUNDING_TYPES, AVERAGE)):
         rows = [
             Row(run.label, table.get(split, {}),
-                PARTIAL_MARK if run.sets[dataset].files.is_partial else "")
+                PARTIAL_MARK if run.sets[dataset].is_partial else "")
             for run, table in found
         ]  # fmt: skip
         for name, figures in published.get(split, {}).items():
             cells = {column: {"value": value} for column, value in figures.items()}
-            rows.append(Row(name, cells, mark))
+            rows.append(Row(name, cells, mark, is_published=True))
         columns = _ordered({column for row in rows for column in row.cells}, (*PLATFORMS, OVERALL))
         boards.append(Board(dataset, split, f"{level} {dataset} · {split}", columns, rows))
     return boards

@@ -97,14 +97,9 @@ def as_page(comparison: Comparison) -> str:
     style = (_HERE / "page.css").read_text("utf-8")
     checksum = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return environment.get_template("page.html.j2").render(
-        comparison=comparison, words=words, counted=counted, cut=_cut, most_flips=MOST_FLIPS,
-        style=Markup(style), style_hash=f"sha256-{checksum}",  # the project's own file
+        comparison=comparison, words=words, counted=counted, longest=LONGEST_REPLY,
+        most_flips=MOST_FLIPS, style=Markup(style), style_hash=f"sha256-{checksum}",
     )  # fmt: skip
-
-
-def _cut(text: str) -> str:
-    rest = len(text) - LONGEST_REPLY
-    return text if rest <= 0 else f"{text[:LONGEST_REPLY]}… ({rest} more characters)"
 
 
 FILES: Mapping[str, Mapping[str, Callable[[Comparison], str]]] = {
@@ -116,11 +111,7 @@ FILES: Mapping[str, Mapping[str, Callable[[Comparison], str]]] = {
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Writes a whole file or none.
-
-    Raises:
-        StopRun: it cannot be written.
-    """
+    """Writes a whole file or none."""
     with whole_or_nothing(path) as temporary:
         # A reply may hold half a surrogate pair, which UTF-8 has no form for.
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")

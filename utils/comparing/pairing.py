@@ -6,31 +6,38 @@ are of the later run minus the baseline.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from utils.analysis import PairedResult, compare_paired, holm
+from utils.analysis.paired import PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, Published, boards_of, notes_of
-from utils.comparing.runs import ComparedRun, SampleResult, ScoredSet, counted
+from utils.comparing.runs import ComparedRun, counted
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
 
-ALL = "all samples"
+ORDERS = {"split": (*DIFFICULTIES, *GROUNDING_TYPES), "platform": PLATFORMS}
+_TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
 _CHECKSUMS = (("annotations", "annotations", "sha256"), ("images", "pictures", "digest"))
-Weighted = tuple[SampleResult, SampleResult, float]
-"""A sample in the run and in the baseline, and its weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplePair:
+    """One sample in both runs, as their samples files have it."""
+
+    run: Facts
+    baseline: Facts
+
+    def is_same_question(self) -> bool:
+        """Whether both were asked the same, and the same is right."""
+        return all(self.run.get(name) == self.baseline.get(name) for name in _TRUTH)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One comparison of two runs on one group of common samples.
+    """Two runs on one group of common samples: accuracies in percent, compared by image.
 
-    Attributes:
-        group: "all samples", "mean of basic and advanced", a split, or a platform.
-        run_pct, baseline_pct: accuracies on the common samples, in percent.
-        paired: the run against the baseline, by image.
-        p_holm: its p-value after Holm's correction over all comparisons of the data set's table.
+    `p_holm` is corrected for all comparisons of the data set's table.
     """
 
     group: str
@@ -49,22 +56,12 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class SamplePair:
-    """One sample in both runs, as their samples files have it."""
-
-    run: Facts
-    baseline: Facts
-
-
-@dataclass(frozen=True, slots=True)
 class PairOfRuns:
     """Two runs on one data set.
 
     Attributes:
-        common: number of samples that both have, with the same truth.
-        changed: samples of both whose question or truth differs, and which are left out.
+        common, changed: numbers of samples that both have, with the same and with another truth.
         flips: what one got right and the other missed, in file order.
-        notes: what was compared and what was left out.
     """
 
     dataset: str
@@ -103,11 +100,7 @@ class Comparison:
 def compare(
     runs: Sequence[ComparedRun], *, all_pairs: bool = False, published: Published | None = None
 ) -> Comparison:
-    """Puts runs side by side.
-
-    Args:
-        all_pairs: every pair of runs, not only each run against the first.
-        published: figures to show below one's own, or None.
+    """Puts runs side by side: each against the first one, or every pair.
 
     Raises:
         UserError: several runs, and no two that are paired have a sample in common.
@@ -146,8 +139,9 @@ def pairs_of(
 
 def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRuns:
     ours, theirs = run.sets[dataset], baseline.sets[dataset]
-    both = [key for key in theirs.samples if key in ours.samples]
-    common = [key for key in both if ours.samples[key].truth == theirs.samples[key].truth]
+    both = [SamplePair(ours.samples[key], theirs.samples[key])
+            for key in theirs.samples if key in ours.samples]  # fmt: skip
+    common = [pair for pair in both if pair.is_same_question()]
     notes, changed = [f"{counted(len(common))} in common"], len(both) - len(common)
     if changed:
         notes.append(f"{counted(changed)} left out: question or truth differs between the runs")
@@ -162,53 +156,52 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
         sums = [(found.get(name), found.get("count")) for found in data]
         if sums[0][0] and sums[1][0] and sums[0][1] == sums[1][1] and sums[0] != sums[1]:
             notes.append(f"the runs had different {what} (checksums in their manifests)")
-    flipped = [key for key in common if ours.samples[key].hit != theirs.samples[key].hit]
-    mine, his = ours.facts_of(flipped), theirs.facts_of(flipped)
     return PairOfRuns(
         dataset=dataset,
         run=run.label,
         baseline=baseline.label,
         common=len(common),
         changed=changed,
-        differences=_differences(ours, theirs, common),
-        flips=[SamplePair(mine[key], his[key]) for key in flipped],
+        differences=_differences(common, is_weighted=ours.is_weighted and theirs.is_weighted),
+        flips=[pair for pair in common if pair.run["hit"] != pair.baseline["hit"]],
         notes=notes,
     )
 
 
-def _differences(ours: ScoredSet, theirs: ScoredSet, common: Sequence[str]) -> list[Difference]:
+def _differences(common: Sequence[SamplePair], *, is_weighted: bool) -> list[Difference]:
     if not common:
         return []
-    is_weighted = ours.is_weighted and theirs.is_weighted
-    pairs = [(ours.samples[key], theirs.samples[key]) for key in common]
-    samples = [(mine, his, mine.weight if is_weighted else 1.0) for mine, his in pairs]
-    by_split = _groups(samples, lambda each: each.split, (*DIFFICULTIES, *GROUNDING_TYPES))
-    by_platform = _groups(samples, lambda each: each.platform, PLATFORMS)
-    groups = [(ALL, samples)]
-    if set(by_split) == {*GROUNDING_TYPES}:
-        even = [(mine, his, 1 / len(by_split[mine.split])) for mine, his in pairs]
-        groups.append(("mean of basic and advanced", even))
-    for found in (by_split, by_platform):
-        groups += found.items() if len(found) > 1 else ()  # a single one repeats the first line
-    return [_difference(*group) for group in groups]
+    groups = {column: _groups(common, column, order) for column, order in ORDERS.items()}
+    found = [_difference("all samples", common, [_weight(pair, is_weighted) for pair in common])]
+    if set(groups["split"]) == {*GROUNDING_TYPES}:
+        weights = [1 / len(groups["split"][pair.run["split"]]) for pair in common]
+        found.append(_difference("mean of basic and advanced", common, weights))
+    for grouping in groups.values():
+        for name, pairs in grouping.items() if len(grouping) > 1 else ():
+            found.append(_difference(name, pairs, [_weight(pair, is_weighted) for pair in pairs]))
+    return found
+
+
+def _weight(pair: SamplePair, is_weighted: bool) -> float:
+    options = pair.run.get("options") or {}
+    return (len(options) - 1) / len(options) if is_weighted and options else 1.0
 
 
 def _groups(
-    samples: Sequence[Weighted], label: Callable[[SampleResult], str], order: Sequence[str]
-) -> dict[str, list[Weighted]]:
-    found: dict[str, list[Weighted]] = {name: [] for name in order}
-    for each in samples:
-        found.setdefault(label(each[0]), []).append(each)
-    return {name: members for name, members in found.items() if members}
+    common: Sequence[SamplePair], column: str, order: Sequence[str]
+) -> Mapping[str, Sequence[SamplePair]]:
+    found: dict[str, list[SamplePair]] = {name: [] for name in order}
+    for pair in common:
+        found.setdefault(str(pair.run[column]), []).append(pair)
+    return {name: pairs for name, pairs in found.items() if pairs}
 
 
-def _difference(group: str, samples: Sequence[Weighted]) -> Difference:
-    ours, theirs, weights = zip(*samples, strict=True)
-    hits = [[each.hit for each in side] for side in (ours, theirs)]
+def _difference(group: str, pairs: Sequence[SamplePair], weights: Sequence[float]) -> Difference:
+    hits = [pair.run["hit"] for pair in pairs], [pair.baseline["hit"] for pair in pairs]
     is_even = len(set(weights)) == 1  # alike, they may all be 0
-    images = [each.image for each in ours]
-    paired = compare_paired(hits[0], hits[1], images, None if is_even else weights)
+    images = [pair.run["image"] for pair in pairs]
+    paired = compare_paired(*hits, images, None if is_even else weights)
     total = sum(weights)
     earned = [sum(hit * weight for hit, weight in zip(side, weights, strict=True)) for side in hits]
     run_pct, baseline_pct = (100 * each / total if total else 0.0 for each in earned)
-    return Difference(group, len(samples), run_pct, baseline_pct, paired)
+    return Difference(group, len(pairs), run_pct, baseline_pct, paired)

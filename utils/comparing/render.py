@@ -14,6 +14,8 @@ from utils.errors import printable
 FLIPS_IN_MARKDOWN = 200  # on each side of a pair; flips.csv has all
 _LONGEST_TEXT = 100
 TITLE, PARAGRAPH, ITEM, DETAIL = range(4)
+Table = list[list[str]]
+"""Rows of cells, the first row being the head; a line break in a cell stacks two figures."""
 
 
 class Line(NamedTuple):
@@ -21,10 +23,6 @@ class Line(NamedTuple):
 
     text: str
     level: int = PARAGRAPH
-
-
-Table = list[list[str]]
-"""Rows of cells, the first row being the head; a line break in a cell stacks two figures."""
 
 
 def as_text(comparison: Comparison, *, flips: int) -> str:
@@ -75,12 +73,9 @@ def grid(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _document(comparison: Comparison, flips: int, *, has_names: bool) -> Iterator[Line | Table]:
-    """Boards, notes, differences, flips.
+    """Boards, notes, differences, at most so many flips of each kind.
 
-    Args:
-        flips: the most flips to show of each kind.
-        has_names: the heads of columns name runs, not only "run" and "baseline": on a console two
-            runs of one model would make the table three screens wide.
+    `has_names`: columns are headed by the names of the runs, which a console has no room for.
     """
     for board in comparison.boards:
         yield Line(f"{board.title} · accuracy in %, 95 % interval below where there is one", TITLE)

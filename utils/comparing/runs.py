@@ -2,80 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from utils.contracts import Facts, Status
 from utils.errors import UserError, printable
-from utils.functions.fingerprints import digest
-from utils.runs.finished import (
-    ScoredFiles,
-    find_run,
-    read_json,
-    read_manifest,
-    scored_files,
-    scored_runs,
-)
-
-_TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
-
-
-@dataclass(frozen=True, slots=True)
-class SampleResult:
-    """One scored sample, as far as comparing needs it.
-
-    Attributes:
-        truth: hash of the question and of what is right; two runs are compared where it is equal.
-        image: the samples of one image are no independent evidence.
-        weight: (n-1)/n for a question with n options, what `L1_USE_WEIGHTED` weighs by; else 1.
-        has_answer: False for a failed or refused request, which counts as wrong.
-    """
-
-    hit: int
-    truth: str
-    image: str
-    platform: str
-    split: str
-    weight: float
-    has_answer: bool
-
-    @classmethod
-    def of(cls, facts: Facts) -> SampleResult:
-        """A line of a samples file."""
-        options = facts.get("options")
-        return cls(
-            hit=int(facts["hit"]),
-            truth=digest([facts.get(name) for name in _TRUTH])[:16],
-            image=str(facts["image"]),
-            platform=str(facts["platform"]),
-            split=str(facts["split"]),
-            weight=(len(options) - 1) / len(options) if options else 1.0,
-            has_answer=facts["status"] == Status.OK,
-        )
+from utils.runs import finished
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredSet:
-    """One data set of one run; `samples` by key, in file order; `table` as its analysis has it."""
+    """One data set of one run: samples by key, in file order, and the score table."""
 
-    files: ScoredFiles
-    samples: Mapping[str, SampleResult]
-    table: Mapping[str, Any]
+    level: str
+    is_partial: bool
     is_weighted: bool
+    samples: Mapping[str, Facts]
+    table: Mapping[str, Any]
 
     @classmethod
-    def of(cls, files: ScoredFiles) -> ScoredSet:
+    def of(cls, files: finished.ScoredFiles) -> ScoredSet:
         """Reads the derived files of a data set."""
-        samples = {facts["key"]: SampleResult.of(facts) for facts in files.facts()}
+        samples = {facts["key"]: facts for facts in files.facts()}
         is_weighted = "'score_base'" in str(files.scores)  # of `L1_USE_WEIGHTED`
-        return cls(files, samples, files.analysis.get("table") or {}, is_weighted)
+        table = files.analysis.get("table") or {}
+        return cls(files.level, files.is_partial, is_weighted, samples, table)
 
-    def facts_of(self, keys: Iterable[str]) -> dict[str, Facts]:
-        """The whole lines of some samples."""
-        wanted = set(keys)
-        return {facts["key"]: facts for facts in self.files.facts() if facts["key"] in wanted}
+    def notes(self) -> list[str]:
+        """What a reader must know about its figures."""
+        without = sum(facts["status"] != Status.OK for facts in self.samples.values())
+        notes = [
+            f"partial, {counted(len(self.samples))}" if self.is_partial else "",
+            f"{counted(without)} without an answer, wrong in the score" if without else "",
+            "" if self.table else "no score table; run --mode eval again",
+            "weighted by number of options (L1_USE_WEIGHTED)" if self.is_weighted else "",
+        ]
+        return [note for note in notes if note]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +59,9 @@ class ComparedRun:
     manifest: Mapping[str, Any]
     others: Sequence[str] = ()
 
-    def of_data(self, dataset: str, entry: str) -> Mapping[str, Any]:
+    def of_data(self, dataset: str, entry: str) -> Any:
         """What the manifest has of a data set, such as its "annotations"; {} where it has not."""
-        found = ((self.manifest.get("datasets") or {}).get(dataset) or {}).get(entry)
-        return found or {}
+        return ((self.manifest.get("datasets") or {}).get(dataset) or {}).get(entry) or {}
 
     @property
     def origin(self) -> str:
@@ -113,18 +76,11 @@ class ComparedRun:
         return ", ".join(filter(None, known)) + (" with changes" if git.get("dirty") else "")
 
     def notes(self) -> list[str]:
-        """What a reader must know about the figures of this run."""
+        """What a reader must know about it."""
         others = f"; there are also {', '.join(self.others)}"
         found = [f"{self.label}: {self.folder}, the newest run{others}"] if self.others else []
         for name, scored in self.sets.items():
-            without = sum(not sample.has_answer for sample in scored.samples.values())
-            known = [
-                f"partial, {counted(len(scored.samples))}" if scored.files.is_partial else "",
-                f"{counted(without)} without an answer, wrong in the score" if without else "",
-                "" if scored.table else "no score table; run --mode eval again",
-                "weighted by number of options (L1_USE_WEIGHTED)" if scored.is_weighted else "",
-            ]
-            found += [f"{self.label}, {name}: {each}" for each in known if each]
+            found += [f"{self.label}, {name}: {note}" for note in scored.notes()]
         return found
 
 
@@ -140,41 +96,38 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
         UserError: everything that is wrong with them, one line each.
     """
     problems: list[str] = []
-    names: list[str] = []
-    given: list[str] = []
-    runs: list[Path] = []
+    found: list[tuple[str, Path, Path]] = []
     for text in map(str, arguments):
-        name, _, rest = text.partition("=")
-        if not name or not rest or Path(text).exists():  # a folder may have such a name
-            name, rest = "", text
+        name, _, given = text.partition("=")
+        if not name or not given or Path(text).exists():  # a folder may have such a name
+            name, given = "", text
         try:
-            run = find_run(Path(rest))
+            run = finished.find_run(Path(given))
         except UserError as error:
             problems += error.problems
             continue
-        except OSError as error:
-            problems.append(f"{rest}: cannot be read: {error.strerror or error}")
-            continue
-        if name and name in names:
-            problems.append(f"{name}=: two runs have this name; give each its own")
-        same = [other for other, known in zip(given, runs, strict=True) if known.samefile(run)]
-        problems += [f"{rest}: is the same run as {other}; a run compared with itself says nothing"
-                     for other in same]  # fmt: skip
-        names.append(name)
-        given.append(rest)
-        runs.append(run)
+        for other_name, other, other_run in found:
+            if run.samefile(other_run):
+                problems.append(f"{given}: is the same run as {other}; compare different ones")
+            if name and name == other_name:
+                problems.append(f"{name}=: two runs have this name; give each its own")
+        found.append((name, Path(given), run))
     if problems:
         raise UserError(problems)
-    sets = [{n: ScoredSet.of(files) for n, files in scored_files(run).items()} for run in runs]
-    models = [next(iter(own.values())).files.model for own in sets]
+    files = [finished.scored_files(run) for _, _, run in found]
+    models = [next(iter(each.values())).model for each in files]
+    labels = _labels([name for name, _, _ in found], models, [run for _, _, run in found])
     return [
         ComparedRun(
-            label, model, _shown(run), own, read_manifest(run, read_json),
-            [other.name for other in scored_runs(Path(rest)) if other != run],
+            label=label,
+            model=model,
+            folder=_shown(run),
+            sets={name: ScoredSet.of(each) for name, each in own.items()},
+            manifest=finished.read_manifest(run, finished.read_json),
+            others=[other.name for other in finished.scored_runs(given) if other != run],
         )
-        for label, model, run, own, rest in zip(
-            _labels(names, models, runs), models, runs, sets, given, strict=True)
-    ]  # fmt: skip
+        for label, model, own, (_, given, run) in zip(labels, models, files, found, strict=True)
+    ]
 
 
 def _labels(names: Sequence[str], models: Sequence[str], runs: Sequence[Path]) -> list[str]:

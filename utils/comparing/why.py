@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,12 @@ from utils.runs.folder import safe_name
 
 STAGES: Mapping[str, Callable[[Facts], str]] = {
     "image sent": lambda facts: shown_wh(facts.get("sent_wh") or facts["file_wh"]),
-    "size seen": words.seen_text,
-    "prompt tokens": words.tokens_text,
-    "reply": words.said_text,
+    "size seen": words.OF_A_SAMPLE["seen"],
+    "prompt tokens": words.OF_A_SAMPLE["prompt_tokens"],
+    "reply": lambda facts: words.plain(str(facts.get("raw") or words.reply_text(facts))),
     "postprocess": lambda facts: words.plain(words.reply_text(facts)),
     "parse": words.parsed_text,
-    "verdict": words.verdict_text,
+    "verdict": words.OF_A_SAMPLE["verdict"],
 }
 """What a sample passes after its messages; where nothing differs, both runs have the same text."""
 HINTS = {
@@ -49,18 +50,14 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
 
     Returns:
         Whether all replies are the same.
-
-    Raises:
-        StopRun: the folder cannot be written.
     """
     is_same, settings = True, setting_differences(a, b)
     for dataset in dict.fromkeys([*a.sets, *b.sets]):
         if dataset not in a.sets or dataset not in b.sets:
             print(f"\nparity: {dataset} is in one run only; left out")
             continue
-        theirs = {facts["key"]: facts for facts in b.sets[dataset].files.facts()}
-        pairs = [SamplePair(run=theirs[facts["key"]], baseline=facts)
-                 for facts in a.sets[dataset].files.facts() if facts["key"] in theirs]  # fmt: skip
+        ours, theirs = a.sets[dataset].samples, b.sets[dataset].samples
+        pairs = [SamplePair(theirs[key], ours[key]) for key in ours if key in theirs]
         causes = [first_difference(pair, a.label, b.label, settings) for pair in pairs]
         print(f"\nparity on {dataset}: {a.label} and {b.label}, {counted(len(pairs))}")
         print("\n".join(f"  {printable(line)}" for line in [*_found(pairs, settings, causes)]))
@@ -85,7 +82,7 @@ def first_difference(
     states = [facts["status"] for facts in (pair.baseline, pair.run)]
     if states != ["ok", "ok"]:
         return "no answer", f"{states[0]} in {a}, {states[1]} in {b}"
-    if detail := _messages(pair.baseline.get("prompt"), pair.run.get("prompt"), a, b):
+    if detail := _messages(pair, (a, b)):
         return "messages", detail
     for cause in STAGES:
         ours, theirs = _both(pair, cause)
@@ -101,20 +98,22 @@ def _both(pair: SamplePair, stage: str) -> tuple[str, str]:
     return STAGES[stage](pair.baseline), STAGES[stage](pair.run)
 
 
-def _messages(ours: Sequence[Facts] | None, theirs: Sequence[Facts] | None, a: str, b: str) -> str:
-    if not ours or not theirs:
+def _messages(pair: SamplePair, names: tuple[str, str]) -> str:
+    ours, theirs = (
+        [(part["role"], part["type"], part["value"]) for part in facts.get("prompt") or ()]
+        for facts in (pair.baseline, pair.run)
+    )
+    if not ours or not theirs or ours == theirs:
         return ""
-    has_system = [any(part["role"] == "system" for part in side) for side in (ours, theirs)]
-    if has_system[0] != has_system[1]:
-        one, other = (a, b) if has_system[0] else (b, a)
-        return f"{one} sends a system message, {other} none"
-    for both in zip(ours, theirs, strict=False):
-        mine, his = ([part[name] for name in ("role", "type", "value")] for part in both)
-        if mine != his:
-            shown = [f"{role} {kind} {words.one_line(text, _LONGEST_TEXT)!r}"
-                     for role, kind, text in (mine, his)]  # fmt: skip
-            return f"{a} sends {shown[0]}, {b} {shown[1]}"
-    return f"{len(ours)} from {a}, {len(theirs)} from {b}" if len(ours) != len(theirs) else ""
+    with_system = [name for name, side in zip(names, (ours, theirs), strict=True)
+                   if any(role == "system" for role, _, _ in side)]  # fmt: skip
+    if len(with_system) == 1:
+        return f"{with_system[0]} alone sends a system message"
+    both = next(both for both in zip_longest(ours, theirs) if both[0] != both[1])
+    shown = ["nothing more" if part is None else
+             f"{part[0]} {part[1]} {words.one_line(part[2], _LONGEST_TEXT)!r}"
+             for part in both]  # fmt: skip
+    return f"{names[0]} sends {shown[0]}, {names[1]} {shown[1]}"
 
 
 def setting_differences(a: ComparedRun, b: ComparedRun) -> list[str]:
@@ -183,8 +182,5 @@ def two_models(
             )
         found += chosen
     if found[0] == found[1]:
-        raise UserError(
-            f'--parity: both configs call their model "{found[0]}", so their results would share a '
-            "folder; rename one"
-        )
+        raise UserError(f'--parity: both configs call their model "{found[0]}"; rename one')
     return found

@@ -48,18 +48,16 @@ def difference_head(run: str = "run", baseline: str = "baseline") -> list[str]:
 def difference_cells(each: Difference) -> list[str]:
     """One line of a table of differences, in the order of `difference_head`."""
     found, (points, low, high) = each.paired, each.points
+    p_values = [
+        "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+        for p in (found.p_value, each.p_holm, found.p_mcnemar)
+    ]
     return [
         group_text(each.group), str(each.samples), str(found.pictures), f"{each.run_pct:.2f}",
         f"{each.baseline_pct:.2f}", f"{points:+.2f}",
-        "-" if low is None else f"{low:+.1f} to {high:+.1f}", _p_text(found.p_value),
-        _p_text(each.p_holm), _p_text(found.p_mcnemar), f"{found.only_first} / {found.only_second}",
+        "-" if low is None else f"{low:+.1f} to {high:+.1f}", *p_values,
+        f"{found.only_first} / {found.only_second}",
     ]  # fmt: skip
-
-
-def _p_text(p_value: float | None) -> str:
-    if p_value is None:
-        return "-"
-    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def truth_text(facts: Facts) -> str:
@@ -79,20 +77,6 @@ def reply_text(facts: Facts) -> str:
     return json.dumps(prediction, ensure_ascii=False)
 
 
-def said_text(facts: Facts) -> str:
-    """The reply as it came, without what servers treat differently.
-
-    Some leave special tokens in the text; vLLM leaves out a character that the token limit has
-    torn, others write U+FFFD for it.
-    """
-    return plain(str(facts.get("raw") or reply_text(facts)))
-
-
-def plain(reply: str) -> str:
-    """A reply without special tokens, blanks around it and a torn last character."""
-    return _SPECIAL_TOKEN.sub("", reply).rstrip("\ufffd").strip()
-
-
 def parsed_text(facts: Facts) -> str:
     """What the parse function made of a reply."""
     if facts.get("status") != "ok":
@@ -103,25 +87,22 @@ def parsed_text(facts: Facts) -> str:
     return "unparsed" if point is None else f"point {100 * point[0]:.1f}, {100 * point[1]:.1f} %"
 
 
-def tokens_text(facts: Facts) -> str:
-    """Tokens of the prompt as the model or its server has counted them, or "unknown"."""
-    return str((facts.get("usage") or {}).get("prompt_tokens") or "unknown")
+def plain(reply: str) -> str:
+    """A reply without what servers treat differently.
 
-
-def seen_text(facts: Facts) -> str:
-    """Size of the image as the model worked on it, or "unknown"."""
-    return shown_wh(facts.get("seen_wh"))
-
-
-def verdict_text(facts: Facts) -> str:
-    """ "hit", "miss", "unparsed", or "None" without an answer."""
-    return str(facts.get("verdict"))
+    Some leave special tokens in the text; vLLM leaves out a character that the token limit has
+    torn, others write U+FFFD for it.
+    """
+    return _SPECIAL_TOKEN.sub("", reply).rstrip("\ufffd").strip()
 
 
 OF_A_SAMPLE: Mapping[str, Callable[[Facts], str]] = {
-    "verdict": verdict_text, "reply": reply_text, "read_as": parsed_text, "seen": seen_text,
-    "prompt_tokens": tokens_text,
-}  # fmt: skip
+    "verdict": lambda facts: str(facts.get("verdict")),
+    "reply": reply_text,
+    "read_as": parsed_text,
+    "seen": lambda facts: shown_wh(facts.get("seen_wh")),
+    "prompt_tokens": lambda facts: str((facts.get("usage") or {}).get("prompt_tokens", "unknown")),
+}
 """What a file says of a sample in each run, by column."""
 
 
