@@ -11,9 +11,8 @@ BENCHMARK: dict[str, type[Benchmark]] = {
 }
 
 PLANNED = {
-    "GUITaskAutomation": "L3 runs an agent in a live environment; this version does not do that "
-    "yet. Available: GUIContentUnderstanding (L1), GUIElementGrounding (L2)",
-    "GUITaskCollaboration": "L4 runs an agent in a live environment; this version does not do that "
-    "yet. Available: GUIContentUnderstanding (L1), GUIElementGrounding (L2)",
+    name: f"{level} runs an agent in a live environment; this version does not do that yet. "
+    f"Available: {', '.join(f'{known} ({each.level})' for known, each in BENCHMARK.items())}"
+    for name, level in (("GUITaskAutomation", "L3"), ("GUITaskCollaboration", "L4"))
 }
 """Names of the paper that are known, but cannot be run yet."""

@@ -35,27 +35,18 @@ from utils.functions.calling import call_user_function, private_copy
 from utils.functions.fingerprints import digest
 from utils.images import read_header
 
-MOST_NESTED = 30  # lists and objects in one another; deeper ones are no annotation
-
 
 @dataclass(frozen=True, slots=True)
 class BadSample:
-    """A sample that cannot be asked or scored, and why.
+    """A sample that cannot be asked or scored, and why."""
 
-    Attributes:
-        where: the place in the annotation file.
-        picture: as the annotation names it; "" if it names none.
-        is_picture: the image is to blame, so that all samples on it share the problem.
-    """
-
-    where: str
-    picture: str
+    where: str  # in the annotation file
+    picture: str  # as the annotation names it; "" if it names none
     problem: str
-    is_picture: bool = False
+    is_picture: bool = False  # the image is to blame: all samples on it share the problem
 
     def __str__(self) -> str:
-        place = f"{self.where}, {self.picture}" if self.picture else self.where
-        return f"{place}: {self.problem}"
+        return f"{', '.join(filter(None, (self.where, self.picture)))}: {self.problem}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +96,14 @@ class Benchmark(ABC):
             if self.in_mode(row, mode):
                 asked.append((key if numbers[key] == 1 else f"{key}-{numbers[key]}", row))
         columns = dict.fromkeys(column for _, row in asked for column in row)
-        loaded = Loaded([], [])
-        for key, row in asked:
-            found = self._measured(key, {column: row.get(column) for column in columns}, mode)
-            (loaded.samples if isinstance(found, Sample) else loaded.bad).append(found)  # type: ignore[arg-type]
-        return loaded
+        found = [
+            self._measured(key, {column: row.get(column) for column in columns}, mode)
+            for key, row in asked
+        ]
+        return Loaded(
+            [each for each in found if isinstance(each, Sample)],
+            [each for each in found if isinstance(each, BadSample)],
+        )
 
     def _measured(self, key: str, row: Line, mode: str) -> Sample | BadSample:
         """The sample with the size of its image, or what is wrong with it."""
@@ -117,17 +111,15 @@ class Benchmark(ABC):
         if row["image_path"] is None:
             return BadSample(where, "", "image missing: image_path and platform must be texts")
         picture, image = printable(row["image_path"]), self.image_root / row["image_path"]
-        inside = Path(row["image_path"])
-        if inside.is_absolute() or ".." in inside.parts:
+        if Path(row["image_path"]).is_absolute() or ".." in Path(row["image_path"]).parts:
             return BadSample(where, picture, "image_path leads out of the image folder")
         try:
             file_wh = read_header(image).wh
         except FileNotFoundError:
-            missing = f"image missing: {printable(str(image))}"
-            return BadSample(where, picture, missing, is_picture=True)
+            return BadSample(where, picture, f"image missing: {printable(str(image))}", True)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-            return BadSample(where, picture, f"image unreadable: {error}", is_picture=True)
-        problem = "nested too deeply" if _is_deep(row) else self.problem_of(row, file_wh)
+            return BadSample(where, picture, f"image unreadable: {error}", True)
+        problem = self.problem_of(row, file_wh)
         return BadSample(where, picture, problem) if problem else Sample(key, row, image, file_wh)
 
     def place_of(self, row: Line, mode: str) -> str:
@@ -161,10 +153,9 @@ class Benchmark(ABC):
     def build_prompt(
         self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
     ) -> list[Message]:
-        """The default prompt: system text, image, question.
+        """The default prompt: system text (unless it is "model_default"), image, question.
 
         Args:
-            use_system: False leaves the system message out ("model_default").
             custom_system_prompt: replaces the benchmark's own text; None or "" keeps it.
         """
         messages = []
@@ -198,18 +189,17 @@ class Benchmark(ABC):
 
     @abstractmethod
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
-        """The verdict on what the parse function found; `reply` None: there was no answer."""
+        """The verdict on what the parse function found; no reply: there was no answer."""
 
     def judge(
         self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
     ) -> Judgement:
-        """Parses and judges one reply.
+        """Parses and judges one reply, None if the request failed for good.
 
         A parse function that raises, or returns something that is no answer, is a format error of
         this sample; it is handed on in `Judgement.error`.
 
         Args:
-            reply: the text after postprocessing; None if the request failed for good.
             meta_extra: `sent_size`, `seen_size`, `min_pixels`, `max_pixels` where known.
         """
         if reply is None:
@@ -226,20 +216,11 @@ class Benchmark(ABC):
 
     @abstractmethod
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:
-        """The score object of the score file.
-
-        Args:
-            counted: `Judgement.counted` of every sample.
-            settings: environment variables.
-        """
+        """The score object of every sample's `Judgement.counted`; settings: the environment."""
 
     @abstractmethod
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """What stands behind the scores, by section of the analysis: `table` and so on.
-
-        Args:
-            settings: environment variables.
-        """
+        """What stands behind the scores, by section of the analysis; "table" is the score table."""
 
     def unreadable(self, samples: Sequence[Sample]) -> list[str]:
         """What the default parser cannot read of any reply to these samples, one line each."""
@@ -248,16 +229,12 @@ class Benchmark(ABC):
 
 @dataclass
 class DataSet:
-    """One data set of the run: the benchmark, its samples, and how replies are parsed.
-
-    Attributes:
-        circular: asks every rotation of a question's options; None: the questions alone.
-    """
+    """One data set of the run: the benchmark, its samples, and how replies are parsed."""
 
     benchmark: Benchmark
     mode: str
     parse: ParseFunction
-    circular: Circular | None = None
+    circular: Circular | None = None  # None: the questions alone
     loaded: Loaded = field(default_factory=lambda: Loaded([], []))
 
     @property
@@ -296,47 +273,42 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UserError(f"{path}: no such annotation file. {_where_else(path)}") from None
+        problem = f"no such annotation file. {_where_else(path)}"
     except json.JSONDecodeError as error:
-        raise UserError(
-            f"{path}: broken JSON at line {error.lineno}, column {error.colno}: {error.msg}. "
-            f"{again}"
-        ) from None
+        where = f"line {error.lineno}, column {error.colno}"
+        problem = f"broken JSON at {where}: {error.msg}. {again}"
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
+        problem = f"cannot be read: {error}"
     except (RecursionError, ValueError):  # ValueError: more digits than Python converts
-        raise UserError(
-            f"{path}: not an annotation file: nested too deeply, or a number of thousands of "
-            f"digits. {again}"
-        ) from None
-    if not isinstance(found, list) or not found:
-        raise UserError(f"{path}: expected a list of annotations, and at least one")
-    for position, item in enumerate(found):
-        if not isinstance(item, dict):
-            raise UserError(f"{path}: entry {position} is no object")
-    return found
+        problem = f"nested too deeply, or a number of thousands of digits. {again}"
+    else:
+        if isinstance(found, list) and found and all(isinstance(item, dict) for item in found):
+            return found
+        problem = "expected a list of annotations, and at least one"
+        if isinstance(found, list) and found:
+            odd = next(n for n, item in enumerate(found) if not isinstance(item, dict))
+            problem = f"entry {odd} is no object"
+    raise UserError(f"{path}: {problem}") from None
 
 
 def _where_else(path: Path) -> str:
     """What to do about an annotation file that is not where `LMUData` says."""
-    root = path.parent.parent
-    if root.name == path.parent.name:  # .../MMBench-GUI/MMBench-GUI/...
-        return f"LMUData is one folder too deep: set it to {root.parent}, which holds {root.name}/"
-    return (
-        f"Set LMUData to the folder that holds {path.parent.name}/, or fetch the data set: "
-        "python utils/download.py"
-    )
+    folder, root = path.parent.name, path.parent.parent
+    if root.name == folder:  # .../MMBench-GUI/MMBench-GUI/...
+        return f"LMUData is one folder too deep: set it to {root.parent}, which holds {folder}/"
+    fetch = "python utils/download.py"
+    return f"Set LMUData to the folder that holds {folder}/, or fetch the data set: {fetch}"
 
 
 def grouped(bad: Sequence[BadSample]) -> list[str]:
     """One line for each bad sample; one for all samples on an image that is to blame."""
-    sharing = Counter((b.picture, b.problem) for b in bad if b.is_picture)
-    lines: dict[str, None] = {}
-    for sample in bad:
-        count = sharing[sample.picture, sample.problem] if sample.is_picture else 1
-        shared = f"{sample.picture} ({count} samples): {sample.problem}"
-        lines[str(sample) if count == 1 else shared] = None
-    return list(lines)
+    sharing = Counter((each.picture, each.problem) for each in bad if each.is_picture)
+    lines = []
+    for each in bad:
+        count = sharing[each.picture, each.problem]
+        shared = f"{each.picture} ({count} samples): {each.problem}"
+        lines.append(shared if each.is_picture and count > 1 else str(each))
+    return list(dict.fromkeys(lines))
 
 
 def platform_path(row: Mapping[str, Any]) -> str | None:
@@ -345,13 +317,6 @@ def platform_path(row: Mapping[str, Any]) -> str | None:
     if not isinstance(path, str) or not isinstance(platform, str):
         return None
     return path if path.startswith(f"{platform}/") else f"{platform}/{path}"
-
-
-def _is_deep(value: Any, room: int = MOST_NESTED) -> bool:
-    if not isinstance(value, (dict, list)):
-        return False
-    within = value.values() if isinstance(value, dict) else value
-    return room == 0 or any(_is_deep(each, room - 1) for each in within)
 
 
 def _meta(fields: Line) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.matrics import in_order
 from benchmarks.rotation import listed_letters, names_other_options, rotated, rotation_count
@@ -24,7 +24,7 @@ from utils.protocol import DIFFICULTIES
 
 MOST_NAMED = 20  # questions in a note
 TITLE = "L1 GUIContentUnderstanding circular"
-FIGURES = {
+COLUMNS = {  # of the table, and the fields of a row that they show
     "plain": "plain",
     "circular": "circular",
     "circular*": "circular_unflagged",
@@ -32,12 +32,21 @@ FIGURES = {
     "blind, plain": "blind_plain",
     "blind, circular": "blind_circular",
 }
-"""Columns of the section's table, and the fields of a row that they show."""
 MEANING = (
     "circular: right in every rotation of the options; consistent: the same text chosen in every "
     "rotation, right or wrong; blind: a letter drawn anew for each rotation, worked out and so "
     "without an interval"
 )
+
+
+class _Question(NamedTuple):
+    """One question in all its rotations."""
+
+    split: str
+    picture: int
+    hits: list[int]  # of each rotation
+    is_consistent: bool  # the same text was chosen in every rotation
+    is_flagged: bool  # an option names letters or places
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +66,12 @@ class Circular:
         They are samples of their own to whoever asks them: none depends on what the model replied
         to another, so they can be asked at once, and one that fails holds up no other.
         """
-        return [
-            replace(
-                sample, key=turn_key(sample.key, number), line=rotated(sample.line, number)
-            ) if number else sample
-            for sample in samples
-            for number in range(self.count(sample.line))
-        ]  # fmt: skip
+
+        def turn(sample: Sample, number: int) -> Sample:
+            key, line = turn_key(sample.key, number), rotated(sample.line, number)
+            return replace(sample, key=key, line=line) if number else sample
+
+        return [turn(sample, n) for sample in samples for n in range(self.count(sample.line))]
 
     def count(self, line: Mapping[str, Any]) -> int:
         """How many rotations a line has, whichever of them it is."""
@@ -88,30 +96,40 @@ class Circular:
         """
         counts: Counter[str] = Counter()
         questions: list[_Question] = []
-        flagged, unreadable = [], []
-        pictures, first = columns.pictures(), 0
+        flagged, beyond = [], []
+        pictures, end = columns.pictures(), 0
         for _, group in groupby(columns["question"]):
-            turns = range(first, first + sum(1 for _ in group))
-            first = turns.stop
-            options, index = columns["options"][turns[0]], columns["index"][turns[0]]
-            statuses = [columns["status"][turn] for turn in turns[1:]]
-            counts.update(failed=statuses.count("failed"), refused=statuses.count("refused"))
+            turns = range(end, end + len(list(group)))
+            first, end = turns[0], turns.stop
+            options, index = columns["options"][first], columns["index"][first]
+            counts.update(columns["status"][turn] for turn in turns[1:])
             if not self._can_rotate(options):
-                unreadable.append(index)
-            elif len(turns) < columns["rotations"][turns[0]]:
+                beyond.append(index)
+                continue
+            if len(turns) < columns["rotations"][first]:
                 counts["incomplete"] += 1
-            else:
-                questions.append(_Question.of(columns, turns, int(pictures[turns[0]])))
-                counts["not rotated"] += _shows_the_same(columns, turns)
-                flagged += [index] if questions[-1].is_flagged else []
+                continue
+            chosen = {_chosen_text(columns, turn) for turn in turns}
+            is_flagged = bool(names_other_options(options))
+            questions.append(
+                _Question(
+                    str(columns["split"][first]),
+                    int(pictures[first]),
+                    [columns["hit"][turn] for turn in turns],
+                    len(chosen) == 1 and None not in chosen,
+                    is_flagged,
+                )
+            )
+            flagged += [index] if is_flagged else []
+            counts["not rotated"] += _shows_the_same(columns, turns)
         splits = in_order({q.split for q in questions}, DIFFICULTIES)
         rows = [_row(split, [q for q in questions if q.split == split]) for split in splits]
         rows += [_row("Overall", questions)] if questions else []
         notes = [MEANING]
-        if unreadable:
+        if beyond:
             notes.append(
                 "left out, because the protocol's parser knows only the options A to F: "
-                f"{len(unreadable)} questions, index {_named(unreadable)}"
+                f"{len(beyond)} questions, index {_named(beyond)}"
             )
         if flagged:
             without = rows[-1]["circular_unflagged"]["value"]
@@ -130,28 +148,6 @@ class Circular:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """One question in all its rotations."""
-
-    split: str
-    picture: int
-    hits: list[int]  # of each rotation
-    is_consistent: bool  # the same text was chosen in every rotation
-    is_flagged: bool  # an option names letters or places
-
-    @classmethod
-    def of(cls, columns: SampleColumns, turns: range, picture: int) -> _Question:
-        chosen = {_chosen_text(columns, turn) for turn in turns}
-        return cls(
-            str(columns["split"][turns[0]]),
-            picture,
-            [columns["hit"][turn] for turn in turns],
-            len(chosen) == 1 and None not in chosen,
-            bool(names_other_options(columns["options"][turns[0]])),
-        )
-
-
 def _chosen_text(columns: SampleColumns, turn: int) -> str | None:
     """The text of the option that was chosen; None if none of those listed was."""
     chosen = columns["chosen"][turn]
@@ -160,63 +156,55 @@ def _chosen_text(columns: SampleColumns, turn: int) -> str | None:
 
 def _shows_the_same(columns: SampleColumns, turns: range) -> bool:
     """Whether two rotations were one and the same request, though their options differ."""
-    options_of: dict[str, Any] = {}
-    for turn in turns:
-        fingerprint, options = columns["fingerprint"][turn], columns["options"][turn]
-        if options_of.setdefault(fingerprint, options) != options and fingerprint:
-            return True
-    return False
+    requests: dict[str, Any] = {}
+    seen = [(columns["fingerprint"][turn], columns["options"][turn]) for turn in turns]
+    return any(print_ and requests.setdefault(print_, opts) != opts for print_, opts in seen)
 
 
 def _row(name: str, group: Sequence[_Question]) -> Row:
     kept = [q for q in group if not q.is_flagged]
     blind = [1 / len(q.hits) for q in group]
+    throughout = [chance ** len(q.hits) for chance, q in zip(blind, group, strict=True)]
+    unflagged = _cell([min(q.hits) for q in kept], kept) if len(kept) < len(group) else None
     return {
         "name": name,
         "questions": len(group),
         "flagged": len(group) - len(kept),
         "plain": _cell([q.hits[0] for q in group], group),
         "circular": _cell([min(q.hits) for q in group], group),
-        "circular_unflagged": (
-            _cell([min(q.hits) for q in kept], kept) if len(kept) < len(group) else None
-        ),
+        "circular_unflagged": unflagged,
         "consistent": _cell([q.is_consistent for q in group], group),
-        "blind_plain": round(100 * sum(blind) / len(blind), 4),
-        "blind_circular": round(100 * sum(c ** round(1 / c) for c in blind) / len(blind), 4),
+        "blind_plain": round(100 * sum(blind) / len(group), 4),
+        "blind_circular": round(100 * sum(throughout) / len(group), 4),
     }
 
 
 def _by_rotation(questions: Sequence[_Question]) -> Iterator[Row]:
-    for rotation in range(max((len(q.hits) for q in questions), default=0)):
-        group = [q for q in questions if len(q.hits) > rotation]
-        accuracy = _cell([q.hits[rotation] for q in group], group)
-        yield {"name": f"rotation {rotation}", "accuracy": accuracy}
+    for number in range(max((len(q.hits) for q in questions), default=0)):
+        group = [q for q in questions if len(q.hits) > number]
+        accuracy = _cell([q.hits[number] for q in group], group)
+        yield {"name": f"rotation {number}", "accuracy": accuracy}
 
 
 def _cell(hits: Sequence[int], group: Sequence[_Question]) -> Row:
     import numpy as np
 
-    pictures = np.array([q.picture for q in group], dtype=np.intp)
-    return share(np.array(hits, dtype=np.float64), pictures)
+    return share(np.array(hits, dtype=np.float64), np.array([q.picture for q in group], np.intp))
 
 
 def _table(rows: Sequence[Row]) -> dict[str, Any]:
-    """ "circular*" is without questions that rotating breaks; it is there if there are any."""
-    shown = [name for name in FIGURES if name != "circular*" or any(row["flagged"] for row in rows)]
+    """The rows for people; "circular*" is without flagged questions, and there if there are any."""
+    names = [name for name in COLUMNS if name != "circular*" or any(row["flagged"] for row in rows)]
 
     def cell(figure: Any) -> Row | None:
         """A chance that was worked out is a figure without an interval."""
         is_chance = isinstance(figure, float)
         return {"value": figure, "low": None, "high": None} if is_chance else figure
 
-    return {
-        "title": TITLE,
-        "columns": shown,
-        "rows": [
-            {"name": row["name"], "cells": [cell(row[FIGURES[name]]) for name in shown]}
-            for row in rows
-        ],
-    }
+    shown = [
+        {"name": row["name"], "cells": [cell(row[COLUMNS[name]]) for name in names]} for row in rows
+    ]
+    return {"title": TITLE, "columns": names, "rows": shown}
 
 
 def _named(indices: Sequence[Any]) -> str:

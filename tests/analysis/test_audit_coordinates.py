@@ -97,7 +97,7 @@ def test_replies_that_the_parser_cannot_read_are_read_in_every_frame():
 
     section = audited(simulated(random.Random(1), model, default_parser, pictures=40, wrap=wrap))
 
-    assert section["counts"]["numbers, but no point read"] == section["counts"]["answered"]
+    assert section["counts"]["no point read"] == section["counts"]["answered"]
     assert section["rows"][0]["value"] == 0
     assert section["best"] == ["per cent"]
     assert named(section) == ["utils.coordinates.parse_per_cent"]
@@ -256,7 +256,7 @@ def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared()
 
 @pytest.mark.parametrize(("change", "count"), [
     ({"prediction": "I see nothing."}, "no numbers"),
-    ({"point_frac": None, "verdict": "unparsed"}, "numbers, but no point read"),
+    ({"point_frac": None, "verdict": "unparsed"}, "no point read"),
     ({"point_frac": [0.5, 0.5]}, "other numbers used"),
     ({"point_frac": [float("inf"), 0.5]}, "other numbers used"),
     ({"point_frac": [0.5, -1e308]}, "other numbers used"),

@@ -68,12 +68,10 @@ def _distances(points: Floats, boxes: Floats, file_wh: Floats, pictures: Ints) -
     outside = np.maximum(np.maximum(boxes[:, :2] - points, points - boxes[:, 2:]), 0.0)
     distance_px = np.hypot(*(outside * file_wh).T)
     in_sizes = distance_px / np.maximum(np.hypot(*((boxes[:, 2:] - boxes[:, :2]) * file_wh).T), 1.0)
-    of_diagonal = 100 * distance_px / np.hypot(*file_wh.T)
     group, counts = "distance of misses", {"samples": len(points), "pictures": len(set(pictures))}
-    for unit, far in (("target sizes", in_sizes), ("% of the image's diagonal", of_diagonal)):
-        for quantile in QUANTILES if len(far) else ():
-            value = round(float(np.percentile(far, quantile)), 3)
-            yield _row(group, f"{quantile} % are within", unit, value=value, **counts)
+    for quantile in QUANTILES if len(points) else ():
+        value = round(float(np.percentile(in_sizes, quantile)), 3)
+        yield _row(group, f"{quantile} % are within", "target sizes", value=value, **counts)
     for low, high in pairwise(DISTANCE_BOUNDS):
         name = f"{low:g} to {high:g}" if low else f"near miss: less than {high:g} target size"
         name = f"{low:g} target sizes or more" if np.isinf(high) else name

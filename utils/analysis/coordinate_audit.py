@@ -51,15 +51,18 @@ LABELS = {
     Frame.LONGEST_1024: "pixels at a longest side of 1024",
     Frame.LETTERBOXED: "per mille of a letterboxed square",
 }
-NOTES = (
+NOTE = (
     "Lead: points ahead of the configured reading on the same replies. p: paired test over images, "
     "Holm over all readings; only where the lead is 5 points or more on 10 discordant images or "
-    "more.",
-    "Readings with the same verdict on every reply stand in one row.",
+    "more. Readings with the same verdict on every reply stand in one row."
 )
 NO_GRID = (
     "Left out: the grid that the model saw is not known (it is for local models, and where the "
     "config's kwargs say min_pixels and max_pixels)."
+)
+OTHER_NUMBERS = (
+    "other numbers used: the parse function read other numbers than the audit (the last in the form "
+    "of a point, of what follows any thinking), or in no frame known here."
 )
 
 
@@ -159,11 +162,8 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
     no_numbers = numbers.count(None)
     pairs = zip(numbers, columns["point_frac"], strict=True)
     kept = [offered is not None or point is not None for offered, point in pairs]
-    columns, numbers = (
-        columns.where(kept),
-        [n for n, stays in zip(numbers, kept, strict=True) if stays],
-    )
-    replies = _Replies(columns, numbers)
+    columns = columns.where(kept)
+    replies = _Replies(columns, [numbers_of_reply(reply) for reply in columns["prediction"]])
     has_numbers = ~np.isnan(replies.numbers[:, 0])
     knows_grid = not np.isnan(replies.grid_wh).any()
     offered = [r for r in READINGS if knows_grid or r.frame is not Frame.GRID_PIXELS]
@@ -173,7 +173,7 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
     counts |= {
         "audited": int(same.sum()),
         "other numbers used": int(other.sum()),
-        "numbers, but no point read": columns["point_frac"].count(None),
+        "no point read": columns["point_frac"].count(None),
         "no numbers": no_numbers,
     }
     agree = {r: float(mask[same].mean()) if same.any() else 0.0 for r, mask in matches.items()}
@@ -181,7 +181,8 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
     section: dict[str, Any] = {"title": TITLE, "rows": [], "notes": ["No reply could be audited."]}
     section |= {"warnings": [], "counts": counts, "best": [], "configured": configured}
     if has_numbers.any():
-        section["notes"] = [*NOTES, *([] if knows_grid else [NO_GRID])]
+        section["notes"] = [NOTE] + [NO_GRID] * (not knows_grid)
+        section["notes"] += [OTHER_NUMBERS] * (counts["other numbers used"] > 0)
         _compare(section, replies, offered, _configured_name(configured, agree, counts))
         thinking = sum(after_thinking(reply) != reply for reply in columns["prediction"])
         if thinking and section["warnings"]:
@@ -189,7 +190,6 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
                 f". {thinking} of these replies think first; this function reads what follows the "
                 "thinking"
             )
-    section["notes"] += _odd_replies(counts, replies.hits[other])
     return section
 
 
@@ -246,10 +246,8 @@ def _configured_name(
         mixed = sorted((r for r in agree if agree[r] > 0), key=lambda r: -agree[r])[:2]
         shares = [f"{100 * agree[r]:.0f} % {r.name}" for r in mixed]
         parts = [f"a mix: {', '.join(shares)}" if shares else "a frame of its own"]
-    if counts["other numbers used"]:
-        parts.append(f"other numbers of the reply in {counts['other numbers used']} replies")
-    if counts["numbers, but no point read"]:
-        parts.append(f"no point found in {counts['numbers, but no point read']} replies")
+    unread = {"other numbers used": "other numbers of the reply", "no point read": "no point found"}
+    parts += [f"{what} in {counts[kind]} replies" for kind, what in unread.items() if counts[kind]]
     return "; ".join(parts)
 
 
@@ -262,22 +260,3 @@ def _warning(row: Row, own: Row, configured: str) -> str:
         f'what the model means, set "parse_function": "{row["parse function"]}" and run '
         "--mode eval; no request is made"
     )
-
-
-def _odd_replies(counts: Mapping[str, int], hits: Mask) -> list[str]:
-    notes = []
-    if counts["other numbers used"]:
-        notes.append(
-            f"In {counts['other numbers used']} of {counts['answered']} replies the parse function "
-            "read other numbers than the audit, or in no frame known here "
-            f"({percent(hits.mean())} % of them are hits). The audit takes the last numbers in the "
-            "form of a point, of what follows any thinking."
-        )
-    if counts["numbers, but no point read"]:
-        notes.append(
-            f"{counts['numbers, but no point read']} replies offer numbers, but the parse function "
-            "found no point."
-        )
-    if counts["no numbers"]:
-        notes.append(f"{counts['no numbers']} replies offer no point and no box.")
-    return notes
