@@ -183,7 +183,6 @@ def fetched(server, name=""):
 
 def test_a_fresh_download_lays_out_the_data_root_and_leaves_nothing_under_way(place, hub):
     done = place.run(hub)
-
     assert done.returncode == 0, done.stderr
     assert place.pictures() == PICTURES
     assert {name: (place.home / name).read_bytes() for name in (L1, L2)} == {
@@ -204,9 +203,7 @@ def test_a_second_run_asks_and_writes_nothing(place, hub):
     place.run(hub)
     before = {path: path.stat().st_mtime_ns for path in place.home.rglob("*")}
     hub.seen.clear()
-
     done = place.run(hub)
-
     assert (done.returncode, hub.seen) == (0, [])
     assert "there already" in done.stdout
     assert {path: path.stat().st_mtime_ns for path in place.home.rglob("*")} == before
@@ -217,7 +214,6 @@ def test_a_copied_data_root_needs_no_network(place, nowhere):
         place.run(alive)
     for path in place.images.rglob("*.png"):
         os.utime(path, (1, 1))
-
     assert "there already" in place.run(nowhere).stdout
 
 
@@ -226,75 +222,40 @@ def test_a_lost_picture_is_brought_back_and_the_others_stay(place, hub):
     (place.images / "os_mac/c.png").unlink()
     (place.images / "os_windows/a.png").write_bytes(b"WINDOWS A")  # found on this occasion
     kept = (place.images / "os_windows/b.png").stat().st_ino
-
     done = place.run(hub)
-
     assert place.pictures() == PICTURES
     assert (place.images / "os_windows/b.png").stat().st_ino == kept
     assert "3 images were unpacked already" in done.stdout
 
 
-def test_files_put_there_by_hand_are_unpacked_without_network(place, nowhere):
-    place.by_hand(published())
+LITTER = {
+    "__MACOSX/offline_images/os_mac/._c.png": b"x",
+    "os_mac/.DS_Store": b"x",
+    "os_mac/Thumbs.db": b"x",
+    "README.md": b"x",
+    "os_android/": b"",  # a folder is no picture and not worth a word
+}
+NEW = PICTURES | {"os_linux/new.png": b"new"}
+NO_MAC = {name: data for name, data in PICTURES.items() if "os_mac" not in name}
+MISSING = ["missing          1 images", "    os_mac/c.png"]
 
+
+@pytest.mark.parametrize(("files", "code", "pictures", "shown"), [
+    (published(), 0, PICTURES, []),
+    *((published(prefix=prefix), 0, PICTURES, []) for prefix in ("", "offline_images/", "./x y/")),
+    (published(NEW), 0, NEW, [md5(published(NEW)[ZIP]), md5(published()[ZIP]), "warning"]),
+    (published(PICTURES | LITTER, prefix=""), 0, PICTURES, ["skipped 4 members", next(iter(LITTER))]),
+    (published(NO_MAC), 1, NO_MAC, MISSING),
+])  # fmt: skip
+def test_files_put_there_by_hand_are_unpacked_without_network(
+    place, nowhere, files, code, pictures, shown
+):
+    place.by_hand(files)
     done = place.run(nowhere)
-
-    assert done.returncode == 0, done.stderr
-    assert place.pictures() == PICTURES
+    assert done.returncode == code, done.stderr
+    assert place.pictures() == pictures
     assert (place.home / ZIP).exists()
-
-
-def test_a_zip_by_hand_that_differs_is_used_with_a_warning(place, nowhere):
-    other = published(PICTURES | {"os_linux/new.png": b"new"})
-    place.by_hand(other)
-
-    done = place.run(nowhere)
-
-    assert done.returncode == 0, done.stderr
-    assert md5(other[ZIP]) in done.stderr
-    assert md5(published()[ZIP]) in done.stderr
-    assert "os_linux/new.png" in place.pictures()
-
-
-@pytest.mark.parametrize("prefix", ["", "offline_images/", "MMBench-GUI/offline_images/", "./x y/"])
-def test_the_layout_inside_the_zip_does_not_matter(tmp_path, prefix, nowhere):
-    files = published(prefix=prefix)
-    place = Place(tmp_path, files)
-    place.by_hand(files)
-
-    assert place.run(nowhere).returncode == 0
-    assert place.pictures() == PICTURES
-
-
-def test_litter_in_the_zip_is_skipped_and_reported(tmp_path, nowhere):
-    litter = {
-        "__MACOSX/offline_images/os_mac/._c.png": b"x",
-        "os_mac/.DS_Store": b"x",
-        "os_mac/Thumbs.db": b"x",
-        "README.md": b"x",
-        "os_android/": b"",  # a folder is no picture and not worth a word
-    }
-    files = published(PICTURES | litter, prefix="")
-    place = Place(tmp_path, files)
-    place.by_hand(files)
-
-    done = place.run(nowhere)
-
-    assert place.pictures() == PICTURES
-    assert "skipped 4 members" in done.stdout
-    assert "__MACOSX/offline_images/os_mac/._c.png" in done.stdout
-
-
-def test_missing_pictures_are_named_and_change_the_exit_code(tmp_path, nowhere):
-    files = published({name: data for name, data in PICTURES.items() if "os_mac" not in name})
-    place = Place(tmp_path, files)
-    place.by_hand(files)
-
-    done = place.run(nowhere)
-
-    assert done.returncode == 1
-    assert "missing          1 images" in done.stdout
-    assert "    os_mac/c.png" in done.stdout
+    assert [part for part in shown if part not in done.stdout + done.stderr] == []
     assert "os_windows/a.png" not in done.stdout  # a bare file name of L1 counts as present
 
 
@@ -303,7 +264,6 @@ def test_missing_pictures_are_named_and_change_the_exit_code(tmp_path, nowhere):
 
 def test_the_data_root_option_wins_over_the_environment(place, hub):
     place.run(hub, "--data-root", str(place.tmp / "other"))
-
     assert (place.tmp / "other/MMBench-GUI" / L1).exists()
     assert not place.root.exists()
 
@@ -319,15 +279,12 @@ def test_the_data_root_is_that_of_the_environment_of_env_files_or_in_the_home_fo
     place.env.pop("LMUData")
     if dotenv:
         (place.cwd / ".env").write_text(dotenv + "\n")
-
     place.run(hub, env=env)
-
     assert (place.tmp / expected / "MMBench-GUI" / L1).exists()
 
 
 def test_it_runs_as_a_module(place, hub):
     done = end_of(place.start(hub, front=["-m", "utils.download"], script=None, cwd=ROOT))
-
     assert done.returncode == 0, done.stderr
 
 
@@ -338,7 +295,6 @@ def test_help_loads_no_hub_library_and_hides_the_option_of_the_tests(place, hub)
         "except SystemExit: sys.exit('huggingface_hub' in sys.modules or 'tqdm' in sys.modules)"
     )
     done = end_of(place.start(hub, front=["-c", code], script=None, cwd=ROOT))
-
     assert done.returncode == 0, done.stderr
     assert "--accept-changed" in done.stdout
     assert "--sums" not in done.stdout
@@ -346,15 +302,12 @@ def test_help_loads_no_hub_library_and_hides_the_option_of_the_tests(place, hub)
 
 def test_other_sums_than_the_published_ones_are_never_used_unseen(place, hub):
     assert f"compared with the sums in {place.sums}" in place.run(hub).stderr
-
     done = place.run(hub, "--data-root", str(place.tmp / "x"), sums=False)
-
     assert_one_message(done, "a9a4fd9eb1e4ae0355fee057bd55cbec")
 
 
 def test_the_token_goes_to_the_hub_only_and_is_never_shown(place, hub):
     done = place.run(hub, env={"HF_TOKEN": SECRET})
-
     assert done.returncode == 0
     sent = {
         (seen.at_storage, {k.lower(): v for k, v in seen.headers.items()}.get("authorization"))
@@ -378,7 +331,6 @@ def test_a_connection_that_closes_half_way_is_continued_in_the_same_run(
     hub = HubServer(files, closes_after={ZIP: [15 * 2**20]}, ignores_ranges=ignores_ranges)
     with hub as server:
         done = place.run(server)
-
     assert done.returncode == 0, done.stderr
     ranges = [seen.headers.get("Range") for seen in fetched(server)]
     assert ranges[0] is None
@@ -402,7 +354,6 @@ def test_a_transfer_that_was_stopped_is_continued_by_the_same_command(tmp_path, 
         server.stalls_after.clear()
         server.seen.clear()
         done = place.run(server)
-
     assert done.returncode == 0, done.stderr
     [transfer] = fetched(server)
     assert int(transfer.headers["Range"].removeprefix("bytes=").rstrip("-")) >= 2 * CHUNK
@@ -412,7 +363,6 @@ def test_a_transfer_that_was_stopped_is_continued_by_the_same_command(tmp_path, 
 def test_a_connection_that_always_closes_is_given_up_with_one_message(place, hub, monkeypatch):
     hub.closes_after[ZIP] = [0] * 10
     monkeypatch.setattr(time, "sleep", lambda _: None)
-
     assert_one_message(place.run(hub), "failed", "same command again")
     assert len(hub.closes_after[ZIP]) == 4
     hub.closes_after.clear()
@@ -429,7 +379,6 @@ def test_the_part_of_an_older_zip_is_not_continued_with_a_newer_one(tmp_path):
         end_of(process)
     with HubServer(new) as server:
         assert place.run(server).returncode == 0
-
     assert [seen.headers.get("Range") for seen in server.transfers(ZIP)] == [None, None]
 
 
@@ -439,7 +388,6 @@ def test_a_zip_that_cannot_be_read_is_removed_and_fetched_anew_by_the_next_run(p
         hub.wrong_bytes.add(ZIP)
     else:
         hub.files[ZIP] = content
-
     assert_one_message(place.run(hub), "not a zip file that can be read", "It was removed")
     hub.files, hub.wrong_bytes = published(), set()
     assert place.run(hub).returncode == 0
@@ -454,9 +402,7 @@ def test_a_changed_annotation_file_is_an_error_and_good_files_stay(place, hub):
     before = files_below(place.home)
     hub.files[L1] = b"[]"
     hub.revisions = ("main", "newer")
-
     done = place.run(hub, "--revision", "newer")
-
     assert_one_message(done, L1, md5(b"[]"), md5(before[L1]), "--accept-changed")
     assert files_below(place.home) == before
     assert "there already" in place.run(hub).stdout
@@ -464,7 +410,6 @@ def test_a_changed_annotation_file_is_an_error_and_good_files_stay(place, hub):
 
 def test_a_changed_annotation_file_stops_before_the_pictures(place, hub):
     hub.files[L2] = b"[]"
-
     assert_one_message(place.run(hub), L2)
     assert hub.transfers(ZIP) == []
 
@@ -485,7 +430,6 @@ def test_an_accepted_file_must_still_be_a_list_of_objects(place, hub, content):
     place.run(hub)
     good = (place.home / L1).read_bytes()
     hub.files[L1], hub.revisions = content, ("main", "newer")
-
     assert_one_message(place.run(hub, "--accept-changed", "--revision", "newer"), L1)
     assert (place.home / L1).read_bytes() == good
 
@@ -493,7 +437,6 @@ def test_an_accepted_file_must_still_be_a_list_of_objects(place, hub, content):
 def test_an_annotation_file_changed_by_hand_is_an_error_and_left_alone(place, hub):
     place.run(hub)
     (place.home / L1).write_bytes(b"[]")
-
     assert_one_message(place.run(hub), L1, md5(b"[]"), "remove it", "--accept-changed")
     assert (place.home / L1).read_bytes() == b"[]"
     (place.home / L1).unlink()
@@ -503,7 +446,6 @@ def test_an_annotation_file_changed_by_hand_is_an_error_and_left_alone(place, hu
 
 def test_a_changed_zip_is_a_warning_with_both_sums_every_time(place, hub):
     hub.files[ZIP] = zip_of(PICTURES | {"os_linux/new.png": b"new"})
-
     for done in (place.run(hub), place.run(hub)):
         assert done.returncode == 0
         assert "warning" in done.stderr
@@ -517,7 +459,6 @@ def test_a_replaced_zip_of_another_revision_is_fetched_and_laid_over(place, hub)
     place.run(hub)
     hub.files[ZIP] = zip_of(PICTURES | {"os_mac/c.png": b"MAC C"})  # of the same size
     hub.revisions = ("main", "newer")
-
     assert place.run(hub, "--revision", "newer").returncode == 0
     assert place.pictures()["os_mac/c.png"] == b"MAC C"
 
@@ -533,9 +474,7 @@ def test_an_unpacking_that_was_killed_is_finished_by_the_same_command(place, hub
     assert len([path for path in done_then if not path.name.startswith(".")]) == pictures
     inodes = [path.stat().st_ino for path in done_then]
     hub.__exit__()  # the zip is there already: not even the hub is needed
-
     done = place.run(hub.address)
-
     assert done.returncode == 0, done.stderr
     assert place.pictures() == PICTURES
     assert [path.stat().st_ino for path in done_then] == inodes
@@ -663,9 +602,7 @@ def linked(name):
 def test_no_member_of_a_zip_leads_out_of_the_image_folder(place, nowhere, member, kept):
     place.by_hand(published() | {ZIP: zip_of([*PICTURES.items(), (member, b"/etc/hostname")])})
     before = files_below(place.tmp)
-
     done = place.run(nowhere)
-
     assert done.returncode == 0, done.stderr
     assert place.pictures() == PICTURES | ({kept: b"/etc/hostname"} if kept else {})
     assert ("skipped 1 members" in done.stdout) is (kept is None)
@@ -698,6 +635,5 @@ def with_another_crc():
 ])  # fmt: skip
 def test_a_zip_that_is_not_what_it_states_is_one_message(place, nowhere, content, reason):
     place.by_hand(published() | {ZIP: content()})
-
     assert_one_message(place.run(nowhere), reason)
     assert not [name for name in place.pictures() if not Path(name).name.startswith(".")]

@@ -124,150 +124,105 @@ def test_docstrings_and_comments_of_what_is_reached_do_not_matter(hash_of):
     assert hash_of(mine, helper=bare) == hash_of(mine, helper=told)
 
 
-# Constants that are no plain data; 'TWO' for 'ONE' makes each another value.
+# In each, 'TWO' for 'ONE' changes what `start` does. Constants first: what stands behind `K`.
 CONSTANTS = {
-    "array": "import numpy\nK = numpy.array(['ONE'])",
-    "array-of-bytes-in-a-list": "import numpy\nK = [numpy.frombuffer(b'ONE', 'u1')]",
-    "namespace": "import types\nK = types.SimpleNamespace(k='ONE')",
-    "template": "import string\nK = string.Template('$ONE')",
+    "text": "K = 'ONE'",
+    "dict": "K = {1: 'ONE', 'b': [2]}",
+    "dict-with-pairs-as-keys": "K = {('a', 'b'): 'ONE'}",
+    "compiled-pattern": "import re; K = re.compile('ONE')",
+    "array": "import numpy; K = numpy.array(['ONE'])",
+    "array-of-bytes-in-a-list": "import numpy; K = [numpy.frombuffer(b'ONE', 'u1')]",
+    "namespace": "import types; K = types.SimpleNamespace(k='ONE')",
+    "template": "import string; K = string.Template('$ONE')",
     "range": "K = range({'ONE': 1}.get('TWO', 5))",
-    "ordered-dict": "import collections\nK = collections.OrderedDict(k='ONE')",
-    "date": "import datetime\nK = datetime.date(2020, 1, {'ONE': 1}.get('TWO', 5))",
-    "counter": "import itertools\nK = itertools.count({'ONE': 1}.get('TWO', 5))",
-    "object-of-an-installed-class": "import argparse\nK = argparse.Namespace(k='ONE')",
-    "open-file": "import os\nK = open(os.devnull, 'w' if 'ONE' else 'r')",
-    "beside-an-open-file": "import os\nK = (open(os.devnull), 'ONE')",
+    "ordered-dict": "import collections; K = collections.OrderedDict(k='ONE')",
+    "date": "import datetime; K = datetime.date(2020, 1, {'ONE': 1}.get('TWO', 5))",
+    "counter": "import itertools; K = itertools.count({'ONE': 1}.get('TWO', 5))",
+    "object-of-an-installed-class": "import argparse; K = argparse.Namespace(k='ONE')",
+    "open-file": "import os; K = open(os.devnull, 'w' if 'ONE' else 'r')",
+    "beside-an-open-file": "import os; K = (open(os.devnull), 'ONE')",
+    "object-of-a-class-of-ones-own": "class C:\n    def __init__(self, k): self.k = k\nK = C('ONE')",
+    "dataclass": "import dataclasses\n@dataclasses.dataclass\nclass C:\n    k: str\nK = C('ONE')",
 }
-
-# Each case: modules, and one text in one of them that is replaced by another.
-NOTICED = {
-    "own-body": ({"mine": "def start(m):\n    return m + 'ONE'\n"}, "mine"),
-    "helper": ({"mine": "def help(m):\n    return 'ONE'\ndef start(m):\n    return help(m)\n"}, "mine"),
+ALONE = {
+    **{f"constant-{name}": f"{code}\ndef start(m): return K" for name, code in CONSTANTS.items()},
+    "own-body": "def start(m): return m + 'ONE'",
+    "helper": "def help(m): return 'ONE'\ndef start(m): return help(m)",
+    "part-of-a-constant": "K = {1: 'ONE', 'b': [2]}\ndef start(m): return K['b']",
+    "constant-in-an-f-string": "K = 'ONE'\ndef start(m): return f'{K!r:>3}'",
+    "default-argument": "def start(m, k='ONE'): return k",
+    "default-argument-by-name": "K = 'ONE'\ndef start(m, *, k=K): return k",
+    "closure": "def make(k):\n    def inner(m): return k\n    return inner\nstart = make('ONE')",
+    "second-closure-of-one-maker":
+        "def make(k):\n    def inner(m): return k\n    return inner\n"
+        "a = make('first')\nb = make('ONE')\ndef start(m): return a(m) + b(m)",
+    "partial": "import functools\ndef cut(k, m): return k\nstart = functools.partial(cut, 'ONE')",
+    "cached-function":
+        "import functools\n@functools.cache\ndef cut(m): return 'ONE'\ndef start(m): return cut(m)",
+    "decorator":
+        "import functools\ndef deco(f):\n    @functools.wraps(f)\n    def run(m): return f(m) + 'ONE'\n"
+        "    return run\n@deco\ndef start(m): return m",
+    "decorator-without-wraps":
+        "def deco(f):\n    def run(m): return f(m)\n    return run\n@deco\ndef start(m): return 'ONE'",
+    "class": "class C:\n    def cut(self, m): return 'ONE'\ndef start(m): return C().cut(m)",
+    "class-attribute": "class C:\n    K = 'ONE'\ndef start(m): return C.K",
+    "static-method": "class C:\n    @staticmethod\n    def cut(m): return 'ONE'\nstart = C.cut",
+    "class-method-and-what-it-calls":
+        "class C:\n    @classmethod\n    def cut(cls, m): return cls.k()\n"
+        "    @classmethod\n    def k(cls): return 'ONE'\nstart = C.cut",
+    "bound-method-of-an-object":
+        "class C:\n    def __init__(self, k): self.k = k\n"
+        "    def cut(self, m): return self.k\nstart = C('ONE').cut",
+    "callable-object": "class C:\n    def __call__(self, m): return 'ONE'\nstart = C()",
+    "function-in-a-table":
+        "def cut(m): return 'ONE'\nTABLE = {'L1': cut}\ndef start(m): return TABLE['L1'](m)",
+    "lambda": "start = lambda m: m + 'ONE'",
+    "lambda-inside-a-call":
+        "def keep(n, f): return f\nstart = keep(\n    1, lambda m: m + 'ONE')",
+}  # fmt: skip
+CUT = "def cut(m): return 'ONE'\n"
+ELSEWHERE = {  # `mine`, and the module beside it that changes
     "helper-of-a-helper": (
-        {
-            "mine": "from helper import one\ndef start(m):\n    return one(m)\n",
-            "helper": "def two(m):\n    return 'ONE'\ndef one(m):\n    return two(m)\n",
-        },
-        "helper",
-    ),
-    "constant": ({"mine": "K = 'ONE'\ndef start(m):\n    return K\n"}, "mine"),
-    "constant-dict": ({"mine": "K = {1: 'ONE', 'b': [2]}\ndef start(m):\n    return K['b']\n"}, "mine"),
-    "constant-dict-with-pairs-as-keys": (
-        {"mine": "K = {('a', 'b'): 'ONE'}\ndef start(m):\n    return K\n"}, "mine"),
-    "constant-in-an-f-string": ({"mine": "K = 'ONE'\ndef start(m):\n    return f'{K!r:>3}'\n"}, "mine"),
-    "compiled-pattern": (
-        {"mine": "import re\nK = re.compile('ONE')\ndef start(m):\n    return K.sub('', m)\n"}, "mine"),
-    "default-argument": ({"mine": "def start(m, k='ONE'):\n    return k\n"}, "mine"),
-    "default-argument-by-name": ({"mine": "K = 'ONE'\ndef start(m, *, k=K):\n    return k\n"}, "mine"),
-    "closure": (
-        {"mine": "def make(k):\n    def inner(m):\n        return k\n    return inner\nstart = make('ONE')\n"},
-        "mine"),
-    "second-closure-of-one-maker": (
-        {"mine": "def make(k):\n    def inner(m):\n        return k\n    return inner\n"
-                 "a = make('first')\nb = make('ONE')\ndef start(m):\n    return a(m) + b(m)\n"},
-        "mine"),
-    "partial": (
-        {"mine": "import functools\ndef cut(k, m):\n    return k\nstart = functools.partial(cut, 'ONE')\n"},
-        "mine"),
-    "decorator": (
-        {"mine": "import functools\ndef deco(f):\n    @functools.wraps(f)\n    def run(m):\n"
-                 "        return f(m) + 'ONE'\n    return run\n@deco\ndef start(m):\n    return m\n"},
-        "mine"),
-    "decorator-without-wraps": (
-        {"mine": "def deco(f):\n    def run(m):\n        return f(m)\n    return run\n"
-                 "@deco\ndef start(m):\n    return 'ONE'\n"},
-        "mine"),
-    "class": (
-        {"mine": "class C:\n    def cut(self, m):\n        return 'ONE'\ndef start(m):\n    return C().cut(m)\n"},
-        "mine"),
+        "from helper import one\ndef start(m): return one(m)",
+        "helper", "def two(m): return 'ONE'\ndef one(m): return two(m)"),
     "base-class": (
-        {
-            "mine": "from helper import Base\nclass C(Base):\n    pass\ndef start(m):\n    return C().cut(m)\n",
-            "helper": "class Base:\n    def cut(self, m):\n        return 'ONE'\n",
-        },
-        "helper",
-    ),
-    "class-attribute": (
-        {"mine": "class C:\n    K = 'ONE'\ndef start(m):\n    return C.K\n"}, "mine"),
-    "static-method": (
-        {"mine": "class C:\n    @staticmethod\n    def cut(m):\n        return 'ONE'\nstart = C.cut\n"}, "mine"),
-    "class-method-and-what-it-calls": (
-        {"mine": "class C:\n    @classmethod\n    def cut(cls, m):\n        return cls.k()\n"
-                 "    @classmethod\n    def k(cls):\n        return 'ONE'\nstart = C.cut\n"},
-        "mine"),
-    "callable-object": (
-        {"mine": "class C:\n    def __call__(self, m):\n        return 'ONE'\nstart = C()\n"}, "mine"),
-    "state-of-a-global-object": (
-        {"mine": "class C:\n    def __init__(self, k):\n        self.k = k\n"
-                 "CUTTER = C('ONE')\ndef start(m):\n    return CUTTER.k\n"},
-        "mine"),
-    "dataclass-constant": (
-        {"mine": "import dataclasses\n@dataclasses.dataclass\nclass C:\n    k: str\n"
-                 "LIMITS = C('ONE')\ndef start(m):\n    return LIMITS.k\n"},
-        "mine"),
-    "enum-member": (
-        {"mine": "import enum\nclass E(enum.Enum):\n    ONE = 1\n    TWO = 2\nK = E.ONE\n"
-                 "def start(m):\n    return K\n"},
-        "mine-member"),
-    "function-in-a-table": (
-        {"mine": "def cut(m):\n    return 'ONE'\nTABLE = {'L1': cut}\ndef start(m):\n    return TABLE['L1'](m)\n"},
-        "mine"),
+        "from helper import Base\nclass C(Base): pass\ndef start(m): return C().cut(m)",
+        "helper", "class Base:\n    def cut(self, m): return 'ONE'"),
+    "function-of-a-module": ("import helper\ndef start(m): return helper.cut(m)", "helper", CUT),
+    "constant-of-a-module": ("import helper as h\ndef start(m): return h.K", "helper", "K = 'ONE'"),
+    "attribute-of-a-submodule":
+        ("import kit.tools\ndef start(m): return kit.tools.cut(m)", "kit__tools", CUT),
+    "submodule-imported-by-name":
+        ("from kit import tools\ndef start(m): return tools.cut(m)", "kit__tools", CUT),
     **{
-        f"constant-{name}": ({"mine": f"{code}\ndef start(m):\n    return K\n"}, "mine")
-        for name, code in CONSTANTS.items()
+        f"inside: {code}": (f"def start(m):\n    {code}\n    return {use}", where, text)
+        for code, use, where, text in [
+            ("from helper import cut", "cut(m)", "helper", CUT),
+            ("from helper import K as mine", "mine", "helper", "K = 'ONE'"),
+            ("import helper", "helper.cut(m)", "helper", CUT),
+            ("import kit.tools", "kit.tools.cut(m)", "kit__tools", CUT),
+            ("import kit.tools as t", "t.cut(m)", "kit__tools", CUT),
+            ("from kit import tools", "tools.cut(m)", "kit__tools", CUT),
+        ]
     },
-    "cached-function": (
-        {"mine": "import functools\n@functools.cache\ndef cut(m):\n    return 'ONE'\n"
-                 "def start(m):\n    return cut(m)\n"}, "mine"),
-    "bound-method-of-an-object": (
-        {"mine": "class C:\n    def __init__(self, k):\n        self.k = k\n    def cut(self, m):\n"
-                 "        return self.k\nstart = C('ONE').cut\n"}, "mine"),
-    "lambda": ({"mine": "start = lambda m: m + 'ONE'\n"}, "mine"),
-    "lambda-inside-a-call": (
-        {"mine": "def keep(n, f):\n    return f\nstart = keep(\n    1, lambda m: m + 'ONE')\n"}, "mine"),
-    "module-attribute-function": (
-        {"mine": "import helper\ndef start(m):\n    return helper.cut(m)\n",
-         "helper": "def cut(m):\n    return 'ONE'\n"},
-        "helper"),
-    "module-attribute-constant": (
-        {"mine": "import helper as h\ndef start(m):\n    return h.K\n", "helper": "K = 'ONE'\n"}, "helper"),
-    "attribute-of-a-submodule": (
-        {"mine": "import kit.tools\ndef start(m):\n    return kit.tools.cut(m)\n",
-         "kit__tools": "def cut(m):\n    return 'ONE'\n"},
-        "kit__tools"),
-    "submodule-imported-by-name": (
-        {"mine": "from kit import tools\ndef start(m):\n    return tools.cut(m)\n",
-         "kit__tools": "def cut(m):\n    return 'ONE'\n"},
-        "kit__tools"),
-    "local-import-of-a-function": (
-        {"mine": "def start(m):\n    from helper import cut\n    return cut(m)\n",
-         "helper": "def cut(m):\n    return 'ONE'\n"},
-        "helper"),
-    "local-import-under-another-name": (
-        {"mine": "def start(m):\n    from helper import K as mine\n    return mine\n", "helper": "K = 'ONE'\n"},
-        "helper"),
-    "local-import-of-a-module": (
-        {"mine": "def start(m):\n    import helper\n    return helper.cut(m)\n",
-         "helper": "def cut(m):\n    return 'ONE'\n"},
-        "helper"),
-    "local-import-of-a-submodule": (
-        {"mine": "def start(m):\n    from kit import tools\n    return tools.cut(m)\n",
-         "kit__tools": "def cut(m):\n    return 'ONE'\n"},
-        "kit__tools"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", NOTICED)
-def test_a_change_of_what_code_does_is_noticed(case, hash_of):
-    modules, where = NOTICED[case]
-    if where == "mine-member":  # the class keeps both members, the constant takes the other one
-        changed = {"mine": modules["mine"].replace("K = E.ONE", "K = E.TWO")}
-    else:
-        assert modules[where].count("ONE") == 1
-        changed = {**modules, where: modules[where].replace("ONE", "TWO")}
-    before = hash_of(**modules)
-    assert hash_of(**changed) != before
-    assert hash_of(**modules) == before
+@pytest.mark.parametrize(("mine", "others"), [
+    *(pytest.param(code, {}, id=name) for name, code in ALONE.items()),
+    *(pytest.param(mine, {where: text}, id=name) for name, (mine, where, text) in ELSEWHERE.items()),
+])  # fmt: skip
+def test_a_change_of_what_code_does_is_noticed(mine, others, hash_of):
+    assert "".join([mine, *others.values()]).count("ONE") == 1
+    before = hash_of(mine, **others)
+    changed = {name: text.replace("ONE", "TWO") for name, text in others.items()}
+    assert hash_of(mine.replace("ONE", "TWO"), **changed) != before
+    assert hash_of(mine, **others) == before
+
+
+def test_another_member_of_an_enum_is_noticed(hash_of):
+    mine = "import enum\nE = enum.Enum('E', 'ONE TWO')\nK = E.ONE\ndef start(m): return K"
+    assert hash_of(mine) != hash_of(mine.replace("E.ONE", "E.TWO"))
 
 
 @pytest.mark.parametrize(
