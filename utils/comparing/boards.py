@@ -62,13 +62,10 @@ def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -
 
 
 def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[str]:
-    """What stands below the tables: marks, sources, what cannot be compared."""
-    notes = []
-    if any(scored.is_partial for run in runs for scored in run.sets.values()):
-        notes.append(f"{PARTIAL_MARK} partial run: not all samples of its data set were scored")
+    """What a reader must know about published figures: their source, what cannot be compared."""
     if published is None:
-        return notes
-    notes.append(f"{PUBLISHED_MARK} published figure, from: {published['source']}")
+        return []
+    notes = [f"{PUBLISHED_MARK} published figure, from: {published['source']}"]
     for dataset in dict.fromkeys(name for run in runs for name in run.sets):
         other = [run.label for run in runs if dataset in run.sets and not _is_whole(run, dataset)]
         if other:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import NoReturn
 
 from utils.comparing.boards import read_published
 from utils.comparing.files import FILES, write_text
@@ -15,6 +14,7 @@ from utils.comparing.pairing import compare
 from utils.comparing.render import as_text
 from utils.comparing.runs import read_runs
 from utils.comparing.why import explain
+from utils.config.options import Parser, not_negative
 from utils.config.secret_filter import protect_output
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, printable
 from utils.images import chosen_folder
@@ -44,17 +44,8 @@ exit codes: 0 compared; 1 compared, but not all files could be written; 2 nothin
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"compare.py: {message}; see --help")
-
-
-def _whole(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text} is no whole number")
-    return int(text)
+class _Parser(Parser):
+    outcome = "Nothing was compared."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,15 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = _parsed(arguments)
         output = chosen_folder(given.output or DEFAULT_OUTPUT, by="--output")
-        if {*given.format} & {*FILES}:
-            way_out = "" if given.output else " with --output DIR, or --format text for none"
-            if problems := work_dir_problems(output, option="--output"):
-                raise UserError([problem + way_out for problem in problems])
+        problems = work_dir_problems(output, option="--output")
+        if problems and {*given.format} & {*FILES}:
+            raise UserError(f"{problems[0]}, or none with --format text")
         runs = read_runs(given.runs)
         published = read_published() if given.published else None
         found = compare(runs, all_pairs=given.all_pairs, published=published)
     except UserError as error:
-        lines = [*error.problems, "Nothing was compared."]
+        lines = [*error.problems, _Parser.outcome]
         print("\n".join(map(printable, lines)), file=sys.stderr)
         return NOTHING_RUN
     print(as_text(found, flips=given.flips), end="")
@@ -82,11 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if given.all_pairs or a is runs[0]:
                 explain(a, b, output)
     except UserError as error:
-        print(
-            f"{error.problems[0]}. The comparison above stands; files are missing in --output "
-            f"{output}, name another folder",
-            file=sys.stderr,
-        )
+        missing = f"files are missing in --output {output} ({error.__cause__})"
+        print(f"The comparison above stands; {missing}; name another folder", file=sys.stderr)
         return SOME_FAILED
     if written:
         print(f"\nFiles: {', '.join(str(path) for path in written)}")
@@ -111,7 +98,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         "and has no file")  # fmt: skip
     add("--output", type=Path, metavar="DIR",
         help=f"where the files go (default {DEFAULT_OUTPUT})")  # fmt: skip
-    add("--flips", type=_whole, default=FLIPS_ON_CONSOLE, metavar="N",
+    add("--flips", type=not_negative, default=FLIPS_ON_CONSOLE, metavar="N",
         help="how many flipped samples of each kind to print "
         f"(default {FLIPS_ON_CONSOLE})")  # fmt: skip
     given = parser.parse_args(arguments)

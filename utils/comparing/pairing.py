@@ -18,7 +18,6 @@ from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
 
 ORDERS = {"split": (*DIFFICULTIES, *GROUNDING_TYPES), "platform": PLATFORMS}
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
-_CHECKSUMS = (("annotations", "annotations", "sha256"), ("images", "pictures", "digest"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +150,9 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
     if ours.is_weighted != theirs.is_weighted:
         notes.append("one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
                      "the differences are unweighted")  # fmt: skip
-    for what, entry, name in _CHECKSUMS:
-        data = [each.of_data(dataset, entry) for each in (run, baseline)]
-        sums = [(found.get(name), found.get("count")) for found in data]
-        if sums[0][0] and sums[1][0] and sums[0][1] == sums[1][1] and sums[0] != sums[1]:
+    for what, entry in (("annotations", "annotations"), ("images", "pictures")):
+        mine, his = run.of_data(dataset, entry), baseline.of_data(dataset, entry)
+        if mine and his and mine != his and mine.get("count") == his.get("count"):
             notes.append(f"the runs had different {what} (checksums in their manifests)")
     return PairOfRuns(
         dataset=dataset,

@@ -39,7 +39,7 @@ def as_text(comparison: Comparison, *, flips: int) -> str:
 def as_markdown(comparison: Comparison) -> str:
     """The comparison as Markdown; texts of models and data sets cannot turn into markup."""
     lines = ["# Comparison", ""]
-    lines += [f"- **{escaped(run.label)}**: {escaped(run.origin)}" for run in comparison.runs]
+    lines += [f"- **{escaped(run.label)}**: {escaped(run.folder)}" for run in comparison.runs]
     starts = {TITLE: "\n## ", PARAGRAPH: "\n", ITEM: "- ", DETAIL: "  - "}
     for block in _document(comparison, FLIPS_IN_MARKDOWN, has_names=True):
         if isinstance(block, Line):

@@ -34,7 +34,7 @@ class ScoredSet:
         """What a reader must know about its figures."""
         without = sum(facts["status"] != Status.OK for facts in self.samples.values())
         notes = [
-            f"partial, {counted(len(self.samples))}" if self.is_partial else "",
+            f"partial (‡), {counted(len(self.samples))}" if self.is_partial else "",
             f"{counted(without)} without an answer, wrong in the score" if without else "",
             "" if self.table else "no score table; run --mode eval again",
             "weighted by number of options (L1_USE_WEIGHTED)" if self.is_weighted else "",
@@ -62,18 +62,6 @@ class ComparedRun:
     def of_data(self, dataset: str, entry: str) -> Any:
         """What the manifest has of a data set, such as its "annotations"; {} where it has not."""
         return ((self.manifest.get("datasets") or {}).get(dataset) or {}).get(entry) or {}
-
-    @property
-    def origin(self) -> str:
-        """Where its files are, when its answers came, and with which state of the project."""
-        asking = self.manifest.get("asking") or {}
-        git = asking.get("git") or {}
-        known = [
-            self.folder,
-            f"run on {asking['started_at'][:10]}" if asking.get("started_at") else "",
-            f"commit {git['commit'][:8]}" if git.get("commit") else "",
-        ]
-        return ", ".join(filter(None, known)) + (" with changes" if git.get("dirty") else "")
 
     def notes(self) -> list[str]:
         """What a reader must know about it."""

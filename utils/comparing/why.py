@@ -105,14 +105,11 @@ def _messages(pair: SamplePair, names: tuple[str, str]) -> str:
     )
     if not ours or not theirs or ours == theirs:
         return ""
-    with_system = [name for name, side in zip(names, (ours, theirs), strict=True)
-                   if any(role == "system" for role, _, _ in side)]  # fmt: skip
-    if len(with_system) == 1:
-        return f"{with_system[0]} alone sends a system message"
     both = next(both for both in zip_longest(ours, theirs) if both[0] != both[1])
-    shown = ["nothing more" if part is None else
-             f"{part[0]} {part[1]} {words.one_line(part[2], _LONGEST_TEXT)!r}"
-             for part in both]  # fmt: skip
+    shown = [
+        f"{part[0]} {part[1]} {words.one_line(part[2], _LONGEST_TEXT)!r}" if part else "no more"
+        for part in both
+    ]
     return f"{names[0]} sends {shown[0]}, {names[1]} {shown[1]}"
 
 

@@ -48,7 +48,7 @@ def _number(text: str, least: int, *, whole: bool = True, otherwise: str = "") -
 
 
 _positive = partial(_number, least=1)
-_not_negative = partial(_number, least=0)
+not_negative = partial(_number, least=0)
 _seconds = partial(_number, least=0, whole=False)
 
 
@@ -82,7 +82,7 @@ class Options:
     mode: str = _option("all", "infer: query only; eval: score what is there, without a model",
                         choices=("all", "infer", "eval"))  # fmt: skip
     api_nproc: int | None = _option(4, "requests in flight (default 4), or auto", "N", _nproc)
-    retry: int = _option(5, "retries for transient errors (default 5)", "N", _not_negative)
+    retry: int = _option(5, "retries for transient errors (default 5)", "N", not_negative)
     outage_s: float = _option(
         900.0, "how long a server may be unreachable during a run (default 900)", "S", _seconds
     )
@@ -122,8 +122,10 @@ def _conflict(o: Options) -> str | None:
     return next((why for is_one, why in conflicts if is_one), None)
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line; the usage text would push it out of sight."""
+
+    outcome = "Nothing was run."
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{self.prog}: {message}")
@@ -180,7 +182,7 @@ def _flag(name: str) -> str:
 
 
 def _options(typed: Sequence[str]) -> Options:
-    parser = _Parser(
+    parser = Parser(
         prog="evaluate.py",
         description="Measures how well a vision-language model understands graphical user "
         "interfaces (MMBench-GUI L1 and L2).",
