@@ -152,17 +152,6 @@ def test_a_log_can_be_scored_by_somebody_without_the_key(tmp_path, data):
     assert run.stdout.count("100.00") > 10
 
 
-def test_files_of_a_limited_run_give_way_to_full_ones(tmp_path, data):
-    with MockServer(answer) as server:
-        config = write_config(tmp_path / "c.json", model={"m": api_model(server.url)})
-        arguments = ("--config", config, "--work-dir", tmp_path / "out")
-        evaluate(*arguments, "--limit", "2", cwd=tmp_path, env=data)
-        evaluate(*arguments, cwd=tmp_path, env=data)
-
-    folder = run_folder(tmp_path / "out", "m")
-    assert not [path.name for path in folder.parent.rglob("*_partial*")]
-
-
 def test_a_sample_that_always_gets_a_503_fails_alone(tmp_path, data):
     def one_poisoned(request):
         if "Click basic target 0" in request.text:

@@ -2,9 +2,11 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import threading
+import zlib
 
 import pytest
 
@@ -118,73 +120,101 @@ def test_after_a_kill_the_same_command_asks_only_what_is_missing(count, tmp_path
         assert score_files(bench) == undisturbed
 
 
-def test_answers_of_a_changed_prompt_that_was_killed_do_not_mix_into_the_old_ones(tmp_path):
-    make_data(tmp_path / "data")
-    victim = []
-
-    def answer(request):
-        changed = "Changed" in request.text
-        if changed and "Question 2" in request.text:
-            os.kill(victim[0].pid, signal.SIGKILL)
-        return Reply("A" if changed else "B")
-
-    with MockServer(answer) as server:
-        bench = Bench(tmp_path, server, {"m": api_model(server.url)}, {L1: {"mode": "all"}})
-        assert bench.run().code == 0
-        before = bench.scores(L1)
-        bench.model["m"]["kwargs"] = {"system_prompt": "Changed."}
-        victim.append(bench.start("--api-nproc", "1"))
-        finish(victim[0])
-        bench.run("--mode", "eval")
-        # Either the old answers are scored as they were, or the new ones as a part; never both.
-        assert bench.scores(L1) == before
-
-
 # ---- torn and damaged ----------------------------------------------------------------------------
 
 
-def up_to_the_last_answer(log):
-    """The log as a crash leaves it: nothing behind the last answer."""
+def without_the_end(log):
+    """The lines of a log as a crash leaves it: nothing behind the last answer."""
     lines = log.read_bytes().splitlines(keepends=True)
-    while json.loads(lines[-1])["kind"] != "answer":
-        lines.pop()
-    return b"".join(lines)
+    return [line for line in lines if b'"kind":"end"' not in line]
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda log: log[:-40],
-        lambda log: log[:-1],
-        lambda log: log[:-40] + bytes(4096),
-        lambda log: log + bytes(70_000),
-        lambda log: log + b'{"kind":"answer","key":"' + b"x" * 70_000,
-    ],
-    ids=["torn", "without-line-feed", "torn-and-nul-filled", "nul-filled", "half-a-long-line"],
-)
-def test_a_damaged_tail_is_repaired_by_the_next_run(damage, finished, tmp_path, undisturbed):
+@pytest.mark.parametrize(("damage", "lost"), [
+    (lambda log: log[:-40], 1),
+    (lambda log: log[:-1], 1),
+    (lambda log: log[:-40] + bytes(4096), 1),
+    (lambda log: log + bytes(70_000), 0),
+    (lambda log: log + b'{"kind":"answer","key":"' + b"x" * 70_000, 0),
+], ids=["torn", "without-line-feed", "torn-and-nul-filled", "nul-filled", "half-a-long-line"])  # fmt: skip
+def test_a_damaged_tail_is_repaired_by_the_next_run(damage, lost, finished, tmp_path, undisturbed):
     bench = finished.copy_to(tmp_path)
     log = bench.log(L2)
-    whole = up_to_the_last_answer(log)
-    log.write_bytes(damage(whole))
-    lost = whole.count(b"\n") - damage(whole).count(b"\n")
+    log.write_bytes(damage(b"".join(without_the_end(log))))
 
     ran = bench.run()
     assert (ran.code, ran.asked) == (0, {L1: 0, L2: lost}), ran.output
+    assert "passed over" not in ran.output
     assert all(json.loads(line) for line in log.read_bytes().splitlines())
     assert score_files(bench) == undisturbed
 
 
-def test_a_damaged_line_in_the_middle_costs_its_sample_alone(finished, tmp_path, undisturbed):
-    bench = finished.copy_to(tmp_path)
-    log = bench.log(L1)
-    lines = log.read_bytes().splitlines(keepends=True)
-    lines[3] = bytes(len(lines[3]) - 1) + b"\n"
-    log.write_bytes(b"".join(lines))
+def flipped(line):
+    """One bit of the reply."""
+    return line.replace(b'"raw":"(0', b'"raw":"(1')
 
+
+def with_sum(content):
+    """A line with the right checksum, whatever it holds."""
+    return content[:-1] + b',"crc":"%08x"}\n' % zlib.crc32(content)
+
+
+ODD_LINES = {
+    "flipped-bit": flipped,
+    "flipped-bit-of-the-sum": lambda line: line[:-4] + bytes([line[-4] ^ 1]) + line[-3:],
+    "nul": lambda line: bytes(len(line) - 1) + b"\n",
+    "cut": lambda line: line[: len(line) // 2] + b"\n",
+    "no-fields": lambda line: b'{"kind":"answer"}\n',
+    "brackets": lambda line: b"[" * 100_000 + b"\n",
+    "no-fields-with-sum": lambda line: with_sum(b'{"kind":"answer","seq":1}'),
+    "unknown-status-with-sum": lambda line: with_sum(
+        line[: line.rindex(b',"crc"')].replace(b'"status":"ok"', b'"status":"odd"') + b"}"
+    ),
+    "no-reply-with-sum": lambda line: with_sum(
+        line[: line.rindex(b',"crc"')].replace(b'"raw":"', b'"rare":"') + b"}"
+    ),
+    "unknown-kind-with-sum": lambda line: with_sum(b'{"kind":"later"}'),
+    "brackets-with-sum": lambda line: with_sum(b'{"a":' + b"[" * 100_000 + b"}"),
+    "number-with-sum": lambda line: with_sum(b'{"kind":"answer","seq":' + b"9" * 5000 + b"}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD_LINES)
+def test_an_odd_line_costs_its_sample_alone_and_is_named(odd, finished, tmp_path, undisturbed):
+    bench = finished.copy_to(tmp_path)
+    log = bench.log(L2)
+    lines = log.read_bytes().splitlines(keepends=True)
+    assert ODD_LINES[odd](lines[3]) != lines[3]
+    log.write_bytes(b"".join([*lines[:3], ODD_LINES[odd](lines[3]), *lines[4:]]))
+
+    scored = bench.run("--mode", "eval")
     ran = bench.run()
-    assert (ran.code, ran.asked) == (0, {L1: 1, L2: 0}), ran.output
+    again = bench.run("--fresh")
+
+    note = f"{log.parent.name}/{log.name}: line 4 is damaged"
+    assert (scored.code, "(partial)" in scored.output, note in scored.output) == (1, True, True)
+    assert (ran.code, ran.asked, note in ran.output) == (0, {L1: 0, L2: 1}, True), ran.output
+    assert again.code == 0
     assert score_files(bench) == undisturbed
+
+
+def test_a_flipped_bit_anywhere_changes_no_score_in_silence(finished, tmp_path, undisturbed):
+    bench = finished.copy_to(tmp_path)
+    whole, rng = bench.log(L2).read_bytes(), random.Random(7)
+    for place in rng.sample(range(len(whole)), 60):
+        bit = bytes([whole[place] ^ (1 << rng.randrange(8))])
+        bench.log(L2).write_bytes(whole[:place] + bit + whole[place + 1 :])
+        ran = bench.run("--mode", "eval", "--data", L2, "--no-report")
+        is_known = ran.code == 1 or "passed over" in ran.output
+        assert is_known or bench.scores(L2) == undisturbed[L2], (place, ran.output)
+
+
+def test_a_run_whose_own_record_is_damaged_is_recognised_by_its_answers(finished, tmp_path):
+    bench = finished.copy_to(tmp_path)
+    bench.log(L2).write_bytes(bench.log(L2).read_bytes().replace(b'"kind":"run"', b'"kind":"ruN"'))
+
+    ran = bench.run("--data", L2)
+
+    assert (ran.code, ran.requests, "line 1 is damaged" in ran.output) == (0, [], True)
 
 
 # ---- two processes -------------------------------------------------------------------------------

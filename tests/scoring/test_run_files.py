@@ -142,11 +142,10 @@ def test_the_model_folder_links_to_the_newest_files(full):
 
 
 def test_the_links_follow_to_a_newer_run(bench):
-    old = bench.folder()
-    old.rename(old.with_name("T20200101_Gdeadbeef"))
+    bench.model["m"]["generate_cfg"]["temperature"] = 1
     bench.run()
     newest = bench.folder()
-    assert newest.name != "T20200101_Gdeadbeef"
+    assert newest.name.endswith("_2")
     links = [path for path in (bench.work_dir / "m").iterdir() if path.is_symlink()]
     assert {link.resolve().parent for link in links} == {newest.resolve()}
 
@@ -311,30 +310,17 @@ def by_index(record):
 
 def test_a_limited_run_writes_partial_files_of_the_first_samples_alone(empty):
     ran = empty.run("--limit", "2")
+    limited = empty.folder()
     assert (ran.code, ran.asked) == (0, {L1: 2, L2: 2})
-    assert derived(empty.folder()) == PARTIAL
     assert "n = 2 (partial)" in ran.output
     assert [row["index"] for row in empty.sheet(L2, "_partial")] == [0, 1]
     full_run = empty.run()
     assert full_run.asked == {L1: 7, L2: 4}
+    assert (derived(limited), derived(empty.folder())) == (PARTIAL, FULL)
+    assert empty.run("--mode", "eval", "--limit", "2").code == 0
+    assert derived(empty.folder()) == FULL | PARTIAL
+    empty.run()
     assert derived(empty.folder()) == FULL
-
-
-def test_a_limited_run_never_replaces_full_files(bench):
-    before = contents(bench)
-    assert bench.run("--limit", "1").code == 0
-    after = contents(bench)
-    assert set(after) == FULL | PARTIAL
-    assert {name: after[name] for name in FULL} == before
-    bench.run("--mode", "eval")
-    scores = {name for name in FULL if name.endswith(".json")}
-    assert {n: contents(bench)[n] for n in scores} == {n: before[n] for n in scores}
-
-
-def test_a_rescored_limited_run_is_still_partial(empty):
-    empty.run("--limit", "2")
-    assert empty.run("--mode", "eval").code == 0
-    assert derived(empty.folder()) == PARTIAL
 
 
 def test_one_grounding_type_has_null_for_the_other_and_an_average_over_what_is_there(empty):
@@ -404,22 +390,14 @@ def test_weighted_l1_scores_count_a_hit_by_the_chance_of_a_blind_guess(value, be
 # ---- where files go ------------------------------------------------------------------------------
 
 
-def test_eval_work_dir_is_the_default_of_work_dir(empty, tmp_path):
+@pytest.mark.parametrize("variable", [{"EVAL_WORK_DIR": "results"}, {}])
+def test_where_results_go_without_work_dir(variable, empty, tmp_path):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"model": empty.model, "data": empty.data}))
-    env = {"LMUData": str(empty.root), "EVAL_WORK_DIR": str(tmp_path / "results")}
-    ran = evaluate("--config", config, cwd=tmp_path, env=env)
+    ran = evaluate("--config", config, cwd=tmp_path, env={"LMUData": str(empty.root), **variable})
     assert ran.code == 0, ran.output
-    assert derived(run_folder(tmp_path / "results", "m")) == FULL
-    assert not (tmp_path / "outputs").exists()
-
-
-def test_without_either_results_go_below_the_current_folder(empty, tmp_path):
-    config = tmp_path / "config.json"
-    config.write_text(json.dumps({"model": empty.model, "data": empty.data}))
-    env = {"LMUData": str(empty.root)}
-    assert evaluate("--config", config, cwd=tmp_path, env=env).code == 0
-    assert derived(empty.folder()) == FULL
+    assert derived(run_folder(tmp_path / variable.get("EVAL_WORK_DIR", "outputs"), "m")) == FULL
+    assert not variable or not (tmp_path / "outputs").exists()
 
 
 # ---- failures ------------------------------------------------------------------------------------
