@@ -260,6 +260,13 @@ def test_what_is_installed_counts_by_name_only(hash_of):
     assert "def load_workbook" not in code_text(installed)
 
 
+def test_variables_of_the_terminal_do_not_count(hash_of, monkeypatch):
+    mine = "import os\nVARIABLES = os.environ\ndef start(m):\n    return os.environ, VARIABLES\n"
+    before = hash_of(mine)
+    monkeypatch.setenv("TERMINAL_OF_TODAY", "another")
+    assert hash_of(mine) == before
+
+
 def test_no_function_is_the_default():
     assert code_digest(None) == code_digest(None) != code_digest(test_no_function_is_the_default)
 

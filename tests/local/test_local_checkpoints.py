@@ -203,16 +203,25 @@ class Own(LlavaForConditionalGeneration):
 """
 
 
-def test_a_checkpoints_own_code_runs_where_the_config_trusts_it(
-    llava, copy_of, questions, monkeypatch, tmp_path
-):
+@pytest.fixture
+def own(llava, copy_of, monkeypatch, tmp_path):
+    """Makes a checkpoint whose classes come with it."""
     monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path / "modules"))
-    auto_map = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.Own"}
-    folder = copy_of(llava, config={"auto_map": auto_map, "model_type": "own", "architectures": ["Own"]})  # fmt: skip
-    (folder / "own.py").write_text(OWN_MODEL)
-    weights = load_file(file := folder / "model.safetensors")
-    named = {name.replace("language_model.lm_head", "lm_head"): weights[name] for name in weights}
-    save_file(named, file, metadata={"format": "pt"})
+
+    def make(source):
+        auto_map = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.Own"}
+        folder = copy_of(llava, config={"auto_map": auto_map, "model_type": "own", "architectures": ["Own"]})  # fmt: skip
+        (folder / "own.py").write_text(source)
+        weights = load_file(file := folder / "model.safetensors")
+        named = {name.replace("language_model.lm_head", "lm_head"): weights[name] for name in weights}  # fmt: skip
+        save_file(named, file, metadata={"format": "pt"})
+        return folder
+
+    return make
+
+
+def test_a_checkpoints_own_code_runs_where_the_config_trusts_it(own, questions):
+    folder = own(OWN_MODEL)
 
     assert "trust_remote_code" in stopped_by(folder)
     trusted = of(
@@ -221,3 +230,12 @@ def test_a_checkpoints_own_code_runs_where_the_config_trusts_it(
     )  # fmt: skip
 
     assert trusted.generate(trusted.request(questions[0], L2)).reply == "Why? ['picture']"
+
+
+def test_weights_that_quantised_layers_miss_are_a_warning(own, capsys):
+    folder = own(OWN_MODEL + "\n    hf_quantizer = 'of some library'\n")
+    assert without_weights(folder, lambda name: name == "lm_head.weight") == 1
+
+    of(folder, trust_remote_code=True).warm_up()
+
+    assert re.search(r"warning: .*1 weights of the checkpoint are missing .*quantised", capsys.readouterr().err)  # fmt: skip

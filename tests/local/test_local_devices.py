@@ -1,5 +1,6 @@
 """A model on a device: current in every thread that works with it, full, lost, or not usable."""
 
+import json
 import threading
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -234,6 +235,26 @@ def test_each_rank_takes_a_device_of_its_own(
     assert taken == ([chosen] if chosen else [])
     shared = f"{ranks_here} ranks share {devices} CUDA devices" in capsys.readouterr().err
     assert shared is (1 < devices < int(ranks_here))
+
+
+@pytest.mark.parametrize(("stored", "text_stored", "dtype", "is_half"), [
+    ("bfloat16", None, None, True), (None, "bfloat16", None, True), (None, "float32", None, False),
+    ("float32", None, None, False), ("float32", None, "float16", True),
+])  # fmt: skip
+def test_flash_attention_goes_by_the_precision_of_the_text_part(
+    stored, text_stored, dtype, is_half, gpus, folders, copy_of
+):
+    gpus(1)
+    text = json.loads((folders["qwen3_vl"] / "config.json").read_text())["text_config"]
+    text = {**text, "dtype": text_stored}
+    folder = copy_of(folders["qwen3_vl"], config={"dtype": stored, "text_config": text})
+
+    with pytest.raises(UserError) as raised:
+        load(str(folder), attn_implementation="flash_attention_2", dtype=dtype)
+
+    # Where it could be used, the library says that it is not installed here.
+    assert ("needs a CUDA device and half precision" in str(raised.value)) is not is_half
+    assert "cannot be loaded" in str(raised.value)
 
 
 @pytest.mark.parametrize(("device_map", "is_refused"), [

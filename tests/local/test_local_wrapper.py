@@ -1,7 +1,6 @@
 """A checkpoint as a model: prompts, images, replies, fingerprints. On tiny real checkpoints."""
 
 import gc
-import importlib
 import json
 import subprocess
 import sys
@@ -259,26 +258,6 @@ def test_functions_as_the_documentation_shows_them_work(make, ask):
     assert generation.sizes == plain.sizes
 
 
-def test_inputs_may_be_made_in_a_thread_while_the_model_generates(make, picture):
-    from concurrent.futures import ThreadPoolExecutor
-
-    wrapper, model = make(), make().model()
-    prepared = [wrapper.request(messages_of(picture, f"question {i}"), L2) for i in range(8)]
-    alone = [model.encode(request) for request in prepared]
-    replies = [model.answer([encoded])[0].text for encoded in alone]
-
-    with ThreadPoolExecutor(2) as pool:
-        overlapped = [
-            (encoded, model.answer([encoded])[0].text)
-            for encoded in pool.map(model.encode, prepared)
-        ]
-
-    assert [text for _, text in overlapped] == replies
-    for ours, (theirs, _) in zip(alone, overlapped, strict=True):
-        assert ours.inputs["input_ids"].equal(theirs.inputs["input_ids"])
-        assert ours.inputs["pixel_values"].equal(theirs.inputs["pixel_values"])
-
-
 @pytest.mark.parametrize(("returned", "problem"), [
     (lambda kwargs: kwargs["no_such_key"], "KeyError: 'no_such_key'"),
     (lambda kwargs: ["a"], "it returned list; expected the reply as text"),
@@ -480,61 +459,26 @@ def test_a_function_that_counts_its_calls_asks_for_the_same_answers_all_along(ma
     assert CALLS and fingerprint(wrapper, picture) == untouched
 
 
-SOURCE = """
-LIMIT = 3
-
-def helper(text):
-    return text[:LIMIT]
-
-def pre(message, model, processor, **kwargs):
-    return helper(message)
-"""
+def reads_system_prompt(message, model, processor, **kwargs):
+    return default_preprocess_function(message, model, processor, text=kwargs["system_prompt"])
 
 
-@pytest.fixture
-def version(tmp_path, monkeypatch):
-    """Imports a user's model file in its next version: same module name, other folder."""
-
-    def load_version(number, source):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        (folder / "my_model.py").write_text(source)
-        monkeypatch.syspath_prepend(str(folder))
-        sys.modules.pop("my_model", None)
-        importlib.invalidate_caches()
-        return importlib.import_module("my_model")
-
-    yield load_version
-    sys.modules.pop("my_model", None)
+def reads_nothing(outputs, model, processor, **kwargs):
+    return "reply"
 
 
-@pytest.mark.parametrize(("old", "new", "counts"), [
-    ("return helper(message)", "# a comment\n    return helper(message)", False),
-    ("def helper(text):", 'def helper(text):\n    """Cuts."""', False),
-    ("text[:LIMIT]", "text[:LIMIT + 1]", True),
-    ("LIMIT = 3", "LIMIT = 4", True),
-    ("return helper(message)", "return helper(message[1:])", True),
+@pytest.mark.parametrize(("functions", "counts"), [
+    ({"preprocess_function": reads_system_prompt}, True),
+    ({"postprocess_function": reads_nothing}, False),
 ])  # fmt: skip
-def test_the_code_of_a_users_function_counts_and_its_comments_do_not(
-    old, new, counts, make, picture, version
+def test_functions_count_and_the_system_prompt_where_one_of_them_reads_it(
+    functions, counts, make, picture
 ):
-    before = fingerprint(make(preprocess_function=version(1, SOURCE).pre), picture)
-    changed = version(2, SOURCE.replace(old, new))
-
-    assert (before != fingerprint(make(preprocess_function=changed.pre), picture)) is counts
-
-
-@pytest.mark.parametrize("reads_it", [False, True])
-def test_a_users_function_that_reads_the_system_prompt_makes_it_count(
-    reads_it, make, picture, version
-):
-    source = SOURCE.replace("text[:LIMIT]", "text['system_prompt']") if reads_it else SOURCE
-    module = version(1, source)
-    a, b = (
-        fingerprint(make(preprocess_function=module.pre, kwargs={"system_prompt": text}), picture)
-        for text in "ab"
+    plain, one, other = (
+        fingerprint(make(kwargs={"system_prompt": text}, **more), picture)
+        for text, more in (("a", {}), ("a", functions), ("b", functions))
     )
-    assert (a != b) is reads_it
+    assert one != plain and (one != other) is counts
 
 
 def test_a_request_loads_nothing(folders, picture):

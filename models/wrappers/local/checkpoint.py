@@ -43,9 +43,6 @@ def missing_packages() -> list[str]:
     return [line] if missing else []
 
 
-# ---- is it usable -------------------------------------------------------------------------------
-
-
 def checkpoint_problems(model_path: str) -> list[str]:
     """What is wrong with a checkpoint folder, one line each, from names and small files.
 
@@ -146,9 +143,6 @@ def code_problems(model_path: str, *, is_trusted: bool) -> list[str]:
     ]
 
 
-# ---- its small files ----------------------------------------------------------------------------
-
-
 def settings_folder(model_path: str) -> Path | None:
     """Where a checkpoint's small files lie: its folder, or the local cache's copy of a repository.
 
@@ -194,9 +188,6 @@ def vision_settings(model_path: str) -> dict[str, int]:
     known = {**image, **older, **(image.get("size") or {})}
     names = ("patch_size", "merge_size", "shortest_edge", "longest_edge")
     return {name: known[name] for name in names if isinstance(known.get(name), int)}
-
-
-# ---- which one is it ----------------------------------------------------------------------------
 
 
 def checkpoint_identity(model_path: str) -> Any:

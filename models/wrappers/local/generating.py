@@ -245,9 +245,6 @@ class LoadedModel:
         return reply
 
 
-# ---- the device ---------------------------------------------------------------------------------
-
-
 @contextmanager
 def on_device_of(checkpoint: Checkpoint) -> Iterator[None]:
     """Around what works with a model, users' functions above all: they say `.to("cuda")`.

@@ -24,9 +24,6 @@ _PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
 _SHAPE = "expected input_ids of shape (1, n)"
 
 
-# ---- pictures -----------------------------------------------------------------------------------
-
-
 class ShrunkPictures:
     """Replaces the pictures of messages by copies that fit a square; usable from many threads.
 
@@ -65,9 +62,6 @@ class ShrunkPictures:
     def close(self) -> None:
         """Deletes the copies."""
         self._folder.cleanup()
-
-
-# ---- one request --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +137,6 @@ def _prompt_tokens(ids: Any) -> int:
     return int(ids.shape[1])
 
 
-# ---- batches ------------------------------------------------------------------------------------
-
-
 def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any]:
     """Puts inputs of batch size 1 together.
 
@@ -202,9 +193,6 @@ def _is_equal(one: Any, other: Any) -> bool:
         return bool(one == other)
     except Exception:  # noqa: BLE001 - arrays, and lists of tensors, have no one answer
         return False
-
-
-# ---- outputs ------------------------------------------------------------------------------------
 
 
 def starts_with(ids: Any, prompt: Any) -> bool:

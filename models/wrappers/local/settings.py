@@ -51,9 +51,6 @@ _NOT_FROM_A_CONFIG = {
 }  # fmt: skip
 
 
-# ---- where and how it runs ----------------------------------------------------------------------
-
-
 def cuda_present() -> bool:
     """Whether the CUDA driver finds a device; asks the driver itself, so torch is not needed."""
     try:
@@ -126,9 +123,6 @@ def placement_problems(
     return found
 
 
-# ---- pictures -----------------------------------------------------------------------------------
-
-
 def whole_pixels(value: Any) -> int:
     """`img_size` as pixels, 0 for "as it is"; nonsense is for `problems` to report."""
     return max(value, 0) if type(value) is int else 0
@@ -143,9 +137,6 @@ def pixel_problems(kwargs: Mapping[str, Any], vision: Mapping[str, int]) -> list
         f"kwargs.max_pixels {most} is less than one cell of the model's grid, {side} x {side} "
         f"pixels; the least value is {side * side}"
     ]
-
-
-# ---- generation ---------------------------------------------------------------------------------
 
 
 def _is_whole(value: Any) -> bool:
