@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from utils.comparing import words
 from utils.comparing.pairing import Comparison, PairOfRuns, SamplePair
 from utils.comparing.runs import counted
 from utils.errors import printable
+from utils.scoring.console import grid
 
 FLIPS_IN_MARKDOWN = 200  # on each side of a pair; flips.csv has all
 _LONGEST_TEXT = 100
@@ -55,21 +56,6 @@ def escaped(text: str) -> str:
     """A text in which Markdown finds no markup, HTML or links."""
     flat = printable(text.replace("\n", " "))
     return re.sub(r"([\\`*_{}\[\]<>()#|~&$@!:])", r"\\\1", flat)
-
-
-def grid(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows with aligned columns, the first one to the left, and a line below the head."""
-    stacked = []
-    for row in rows:
-        cells = [cell.split("\n") for cell in row]
-        for place in range(max(map(len, cells))):
-            stacked.append([cell[place] if place < len(cell) else "" for cell in cells])
-    widths = [max(map(len, column)) for column in zip(*stacked, strict=True)]
-    lines = []
-    for row in stacked:
-        first, *others = (f"{text:>{width}}" for text, width in zip(row, widths, strict=True))
-        lines.append("  ".join([f"{first.strip():<{widths[0]}}", *others]).rstrip())
-    return [lines[0], "-" * max(map(len, lines)), *lines[1:]]
 
 
 def _document(comparison: Comparison, flips: int, *, has_names: bool) -> Iterator[Line | Table]:

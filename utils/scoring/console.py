@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from utils.analysis import FEWEST_PICTURES
@@ -85,19 +86,14 @@ def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: 
     Args:
         section: "table" of an analysis: title, columns, rows of cells.
     """
-    head = [PLATFORM_LABELS.get(column, column) for column in section["columns"]]
-    widths = [max(8, len(name)) for name in head]
-    first = max([len(row["name"]) for row in section["rows"]] + [10])
-    lines = [f"{section['title']} · {model} · accuracy in % · n = {samples}{note}"]
-    cells = "  ".join(f"{name:>{width}}" for name, width in zip(head, widths, strict=True))
-    lines += [f"{'':<{first}}  {cells}", "-" * (first + 2 + len(cells))]
+    heads = [PLATFORM_LABELS.get(column, column) for column in section["columns"]]
+    rows = [[" " * 10, *(f"{head:>8}" for head in heads)]]
     ranges = _ranges(section)
     for number, row in enumerate(section["rows"]):
         values = [None if cell is None else cell["value"] for cell in row["cells"]]
-        shown = ["-" if value is None else format(value, ".2f") for value in values]
-        lines.append(_row(row["name"], first, shown, widths))
-        if ranges:
-            lines.append(_row("  95 %", first, ranges[number], widths))
+        rows.append([row["name"], *("-" if each is None else f"{each:.2f}" for each in values)])
+        rows += [["  95 %", *ranges[number]]] if ranges else []
+    lines = [f"{section['title']} · {model} · accuracy in % · n = {samples}{note}", *grid(rows)]
     if ranges:
         lines.append(f"95 % intervals, clustered by image; '-': under {FEWEST_PICTURES} images")
     else:
@@ -111,9 +107,20 @@ def _ranges(section: Mapping[str, Any]) -> list[list[str]]:
     return ranges if any(text != "-" for row in ranges for text in row) else []
 
 
-def _row(name: str, first: int, cells: Sequence[str], widths: Iterable[int]) -> str:
-    aligned = "  ".join(f"{text:>{width}}" for text, width in zip(cells, widths, strict=True))
-    return f"{name:<{first}}  {aligned}"
+def grid(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Rows with aligned columns, the first one to the left, and a line below the head.
+
+    A line break in a cell stacks two texts.
+    """
+    stacked: list[tuple[str, ...]] = []
+    for row in rows:
+        stacked += zip_longest(*(cell.split("\n") for cell in row), fillvalue="")
+    widths = [max(map(len, column)) for column in zip(*stacked, strict=True)]
+    lines = []
+    for first, *others in stacked:
+        aligned = [f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True)]
+        lines.append("  ".join([f"{first:<{widths[0]}}", *aligned]).rstrip())
+    return [lines[0], "-" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]]
 
 
 def shown_range(cell: Mapping[str, Any] | None) -> str:
