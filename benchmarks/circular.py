@@ -10,7 +10,7 @@ Source: Liu et al. (2023), MMBench: Is Your Multi-modal Model an All-around Play
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -53,19 +53,14 @@ class _Question(NamedTuple):
 class Circular:
     """Asks every rotation of every question.
 
-    Attributes:
-        reads_all_letters: the parse function is not the protocol's own, which knows A to F. With
-            that one, questions with further letters are asked once and left out of the section.
+    The protocol's own parser knows the letters A to F; with that one, questions with further
+    letters are asked once and left out of the section.
     """
 
-    reads_all_letters: bool = False
+    reads_all_letters: bool = False  # the parse function is another one
 
     def asked(self, samples: Sequence[Sample]) -> list[Sample]:
-        """Each sample in all its rotations, rotation 0 being the sample itself.
-
-        They are samples of their own to whoever asks them: none depends on what the model replied
-        to another, so they can be asked at once, and one that fails holds up no other.
-        """
+        """Each sample in all its rotations; they are samples of their own to whoever asks them."""
 
         def turn(sample: Sample, number: int) -> Sample:
             key, line = turn_key(sample.key, number), rotated(sample.line, number)
@@ -88,11 +83,8 @@ class Circular:
         questions. A rotation that failed or was refused counts as not right.
 
         Returns:
-            `rows`, by difficulty and overall: `questions` and `flagged` of them (numbers); `plain`,
-            `circular`, `consistent`, `circular_unflagged` (cells with intervals; the last None
-            where nothing is flagged); `blind_plain`, `blind_circular` (percent).
-            `by_rotation`: `accuracy` (a cell) of the questions that have that many rotations.
-            `table`: in the form of the section "table", for people.
+            `rows`, by difficulty and overall (see `_row`); `table`: the same for people, in the
+            form of the section "table".
         """
         counts: Counter[str] = Counter()
         questions: list[_Question] = []
@@ -141,9 +133,8 @@ class Circular:
         return {
             "title": TITLE,
             "rows": rows,
-            "by_rotation": list(_by_rotation(questions)),
             "notes": notes,
-            "warnings": list(_warnings(counts)),
+            "warnings": _warnings(counts),
             "table": _table(rows),
         }
 
@@ -162,6 +153,7 @@ def _shows_the_same(columns: SampleColumns, turns: range) -> bool:
 
 
 def _row(name: str, group: Sequence[_Question]) -> Row:
+    """Cells with intervals, but `questions` and `flagged` (numbers) and `blind_...` (percent)."""
     kept = [q for q in group if not q.is_flagged]
     blind = [1 / len(q.hits) for q in group]
     throughout = [chance ** len(q.hits) for chance, q in zip(blind, group, strict=True)]
@@ -177,13 +169,6 @@ def _row(name: str, group: Sequence[_Question]) -> Row:
         "blind_plain": round(100 * sum(blind) / len(group), 4),
         "blind_circular": round(100 * sum(throughout) / len(group), 4),
     }
-
-
-def _by_rotation(questions: Sequence[_Question]) -> Iterator[Row]:
-    for number in range(max((len(q.hits) for q in questions), default=0)):
-        group = [q for q in questions if len(q.hits) > number]
-        accuracy = _cell([q.hits[number] for q in group], group)
-        yield {"name": f"rotation {number}", "accuracy": accuracy}
 
 
 def _cell(hits: Sequence[int], group: Sequence[_Question]) -> Row:
@@ -212,20 +197,15 @@ def _named(indices: Sequence[Any]) -> str:
     return ", ".join(map(str, indices[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
-def _warnings(counts: Counter[str]) -> Iterator[str]:
-    if counts["incomplete"]:
-        yield (
-            f"questions with rotations that were not asked yet: {counts['incomplete']}; they are "
-            "left out of the circular accuracy, the same command without --mode queries them"
-        )
-    for kind, again in (("failed", ", the same command queries them again"), ("refused", "")):
-        if counts[kind]:
-            yield (
-                f"rotations {kind}, beside the questions themselves: {counts[kind]}; they count as "
-                f"not right{again}"
-            )
-    if counts["not rotated"]:
-        yield (
-            f"questions asked in the same words in several rotations: {counts['not rotated']}; a "
-            'prompt function must take the options from line["options"]'
-        )
+def _warnings(counts: Counter[str]) -> list[str]:
+    besides = "beside the questions themselves"
+    texts = {
+        "incomplete": "questions with rotations that were not asked yet: {}; they are left out of "
+        "the circular accuracy, the same command without --mode queries them",
+        "failed": f"rotations failed, {besides}: {{}}; they count as not right, the same command "
+        "queries them again",
+        "refused": f"rotations refused, {besides}: {{}}; they count as not right",
+        "not rotated": "questions asked in the same words in several rotations: {}; a prompt "
+        'function must take the options from line["options"]',
+    }
+    return [text.format(counts[kind]) for kind, text in texts.items() if counts[kind]]

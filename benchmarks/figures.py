@@ -1,14 +1,13 @@
 """The score table, averages and groups, each figure with its interval.
 
-Every figure is a mean of hits with fixed weights, so one rule serves all: a figure has parts, each
-part is the (weighted) mean of some samples, and parts are averaged in fixed shares. The table has
+Every figure is an average, in fixed shares, of the (weighted) means of some samples. The table has
 the values of the score file; a test compares them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.matrics import in_order
@@ -40,28 +39,17 @@ def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Se
 
     options = np.array([len(each or ()) for each in columns["options"]], dtype=np.float64)
     figures = _Figures(columns, (options - 1) / np.maximum(options, 1) if weighted else None)
-    platforms, splits = figures.labels("platform"), figures.labels("split")
-
-    def level(split: str) -> Row | None:
-        """parity: it weighs platforms by their number of samples, whatever questions weigh."""
-        if not weighted:
-            return figures.mean([figures.where(split)])
-        masks = [figures.where(split, platform) for platform in platforms]
-        return figures.mean(masks, [float(mask.sum()) for mask in masks])
-
-    rows = [
-        {
-            "name": split,
-            "cells": [*(figures.mean([figures.where(split, p)]) for p in platforms), level(split)],
-        }
-        for split in splits
-    ]
-    averages = figures.micro_and_macro("platform")
+    platforms, splits = list(figures.masks["platform"]), list(figures.masks["split"])
+    rows = []
+    averages = figures.micro_and_macro()
     averages["macro by difficulty"] = figures.mean([figures.where(split) for split in splits])
     for split in splits:
-        averages[split] = level(split)
-        each = [figures.where(split, platform) for platform in platforms]
-        averages[f"{split}, macro by platform"] = figures.mean(each)
+        parts = [figures.where(split, platform) for platform in platforms]
+        # parity: the level weighs platforms by their number of samples, whatever questions weigh.
+        level = figures.mean(parts, [float(mask.sum()) for mask in parts] if weighted else None)
+        level = level if weighted else figures.mean([figures.where(split)])
+        rows.append({"name": split, "cells": [*map(figures.one, parts), level]})
+        averages |= {split: level, f"{split}, macro by platform": figures.mean(parts)}
     return {
         "table": {"title": title, "columns": [*platforms, "Overall"], "rows": rows},
         "averages": averages,
@@ -72,18 +60,18 @@ def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Se
 def grounding_sections(columns: SampleColumns, title: str) -> Sections:
     """The sections of grounding."""
     figures = _Figures(columns)
-    platforms = figures.labels("platform")
-    splits = [split for split in GROUNDING_TYPES if split in figures.labels("split")]
+    platforms = list(figures.masks["platform"])
+    splits = [split for split in GROUNDING_TYPES if split in figures.masks["split"]]
     rows = []
     for split in splits:
-        masks = [*(figures.where(split, platform) for platform in platforms), figures.where(split)]
-        rows.append({"name": split, "cells": [figures.mean([mask]) for mask in masks]})
+        parts = [*(figures.where(split, platform) for platform in platforms), figures.where(split)]
+        rows.append({"name": split, "cells": [*map(figures.one, parts)]})
     means = [figures.mean([figures.where(split, p) for split in splits]) for p in platforms]
     overall = figures.mean([figures.where(split) for split in splits])
     rows.append({"name": "average", "cells": [*means, overall]})
-    averages = {**figures.micro_and_macro("platform"), "Average accuracy": overall}
+    averages = {**figures.micro_and_macro(), "Average accuracy": overall}
     for split in GROUNDING_TYPES:
-        averages[f"{split.capitalize()} accuracy"] = figures.mean([figures.where(split)])
+        averages[f"{split.capitalize()} accuracy"] = figures.one(figures.where(split))
     return {
         "table": {"title": title, "columns": [*platforms, "Overall"], "rows": rows},
         "averages": averages,
@@ -108,6 +96,9 @@ class _Figures:
 
     Args:
         weights: of each sample within its part, shape (samples,); None: all equal.
+
+    Attributes:
+        masks: grouping → label, in the usual order → which samples carry it.
     """
 
     def __init__(self, columns: SampleColumns, weights: Floats | None = None) -> None:
@@ -115,37 +106,35 @@ class _Figures:
 
         self._hits, self._pictures = columns.hits(), columns.pictures()
         self._weights = np.ones(len(columns)) if weights is None else weights
-        sizes = [size_class(box) for box in columns["box_frac"]]
-        self._masks: dict[str, dict[str, Mask]] = {}
+        self.masks: dict[str, dict[str, Mask]] = {}
         for grouping, order in ORDERS.items():
-            column = sizes if grouping == "target size" else columns[grouping]
+            is_size = grouping == "target size"
+            column = [size_class(b) for b in columns["box_frac"]] if is_size else columns[grouping]
             labels = np.array(["none" if each is None else str(each) for each in column], dtype=str)
             names = in_order(set(labels.tolist()), order)
-            self._masks[grouping] = {name: labels == name for name in names}
-
-    def labels(self, grouping: str) -> list[str]:
-        """In their usual order."""
-        return list(self._masks[grouping])
+            self.masks[grouping] = {name: labels == name for name in names}
 
     def where(self, split: str, platform: str | None = None) -> Mask:
         """The samples of a split, on a platform or on all."""
         import numpy as np
 
-        none = np.zeros(len(self._hits), dtype=np.bool_)
-        mask = self._masks["split"].get(split, none)
-        return mask if platform is None else mask & self._masks["platform"][platform]
+        mask = self.masks["split"].get(split, np.zeros(len(self._hits), dtype=np.bool_))
+        return mask if platform is None else mask & self.masks["platform"][platform]
+
+    def one(self, mask: Mask) -> Row | None:
+        """The mean of these samples."""
+        return self.mean([mask])
 
     def group(self, grouping: str) -> dict[str, Row | None]:
         """Each label's own figure."""
-        return {label: self.mean([mask]) for label, mask in self._masks[grouping].items()}
+        return {label: self.one(mask) for label, mask in self.masks[grouping].items()}
 
-    def micro_and_macro(self, grouping: str) -> dict[str, Row | None]:
-        """Of all samples, and of the means of a grouping."""
-        masks = list(self._masks[grouping].values())
-        everything = [sum(masks[1:], masks[0])] if masks else []
-        return {"micro": self.mean(everything), f"macro by {grouping}": self.mean(masks)}
+    def micro_and_macro(self) -> dict[str, Row | None]:
+        """Of all samples, and of the means of the platforms."""
+        parts = list(self.masks["platform"].values())
+        return {"micro": self.one(self._weights >= 0), "macro by platform": self.mean(parts)}
 
-    def mean(self, masks: Iterable[Mask], shares: Iterable[float] | None = None) -> Row | None:
+    def mean(self, parts: Sequence[Mask], shares: Sequence[float] | None = None) -> Row | None:
         """The average of the means of those parts that are not empty, in percent.
 
         Args:
@@ -157,25 +146,21 @@ class _Figures:
         """
         import numpy as np
 
-        masks = list(masks)
-        parts = [
-            (np.flatnonzero(mask), part)
-            for mask, part in zip(masks, shares or [1.0] * len(masks), strict=True)
-        ]
-        counted = [(places, part) for places, part in parts if self._weights[places].sum() > 0]
+        shared = zip(parts, shares or [1.0] * len(parts), strict=True)
+        counted = [(np.flatnonzero(m), each) for m, each in shared if self._weights[m].sum() > 0]
         if not counted:
             return None
-        total = sum(part for _, part in counted)
-        where = np.concatenate([places for places, _ in counted])
-        own = [self._weights[places] for places, _ in counted]
-        weights = [part / total * w / w.sum() for w, (_, part) in zip(own, counted, strict=True)]
-        means = [float(self._hits[p] @ w) / w.sum() for w, (p, _) in zip(own, counted, strict=True)]
-        numbers = np.repeat(np.arange(len(own)), [len(each) for each in own])
-        weight, pictures = np.concatenate(weights), self._pictures[where]
-        bounds = interval(self._hits[where], weight, pictures, numbers if len(own) > 1 else None)
-        shared = zip(means, counted, strict=True)
+        total, value, weights = sum(each for _, each in counted), 0.0, []
+        for places, each in counted:
+            own = self._weights[places]
+            value += each / total * float(self._hits[places] @ own) / float(own.sum())
+            weights.append(each / total * own / own.sum())
+        where, weight = np.concatenate([p for p, _ in counted]), np.concatenate(weights)
+        groups = np.repeat(np.arange(len(weights)), [len(each) for each in weights])
+        pictures = self._pictures[where]
+        bounds = interval(self._hits[where], weight, pictures, groups if len(weights) > 1 else None)
         return {
-            "value": 100 * float(sum(part / total * mean for mean, (_, part) in shared)),
+            "value": 100 * value,
             "low": None if bounds is None else round(100 * bounds.low, 2),
             "high": None if bounds is None else round(100 * bounds.high, 2),
             "samples": len(where),

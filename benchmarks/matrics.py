@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +10,12 @@ from utils.contracts import WH, Point, Verdict
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
 
 Scores = dict[str, Any]
+LARGEST = 1e9  # pixels; NaN, infinity and whole numbers without end are no coordinates
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A target as fractions of the picture's width and height; corners as annotated."""
+    """A target as fractions of the image's width and height; corners as annotated."""
 
     x1: float
     y1: float
@@ -29,29 +29,28 @@ class Box:
 
 
 def box_as_fractions(bbox: Sequence[float], file_wh: WH) -> Box:
-    """The annotated box in fractions of the picture.
+    """The annotated box in fractions of the image.
 
     Args:
         bbox: x1, y1, x2, y2; fractions if all four lie in 0..1, else pixels of the image file.
             A -1 stands for 0.
-        file_wh: width and height of the image file in pixels.
 
     Raises:
         ValueError: not four finite numbers, or outside the image.
     """
-    if len(bbox) != 4 or not all(_is_finite_number(value) for value in bbox):
+    if len(bbox) != 4 or not all(type(v) in (int, float) and abs(v) < LARGEST for v in bbox):
         raise ValueError(f"expected four numbers x1, y1, x2, y2, got {list(bbox)}")
     values = [0.0 if value == -1 else float(value) for value in bbox]
-    if not _all_fractions(values):
+    if not all(0 <= value <= 1 for value in values):
         width, height = file_wh
         values = [values[0] / width, values[1] / height, values[2] / width, values[3] / height]
-        if not _all_fractions(values):
+        if not all(0 <= value <= 1 for value in values):
             raise ValueError(f"{list(bbox)} lies outside the image of {width}x{height} pixels")
     return Box(*values)
 
 
 def point_as_fractions(point: Point, file_wh: WH) -> Point:
-    """A predicted point in fractions of the picture.
+    """A predicted point in fractions of the image.
 
     A coordinate above 1 declares pixels of the image file for both; else both are fractions.
     """
@@ -79,10 +78,9 @@ class OptionResult:
 
 
 def score_content_understanding(rows: Iterable[OptionResult], *, weighted: bool) -> Scores:
-    """The L1 score object; scores are in 0..1.
+    """The L1 score object; scores are in 0..1, failed requests count as misses.
 
     Args:
-        rows: one for each question, failed requests included as misses.
         weighted: a question with n options weighs (n-1)/n, the chance of a blind guess to miss.
 
     Returns:
@@ -175,9 +173,7 @@ def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:
 
 
 def _percent_of_hits(outcomes: Sequence[int]) -> float | None:
-    return (
-        100 * sum(1 for outcome in outcomes if outcome == 1) / len(outcomes) if outcomes else None
-    )
+    return 100 * list(outcomes).count(1) / len(outcomes) if outcomes else None
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -188,11 +184,3 @@ def _weighted_mean(pairs: Iterable[tuple[float | None, int]]) -> float | None:
     counted = [(value, weight) for value, weight in pairs if value is not None]
     total = sum(weight for _, weight in counted)
     return sum(value * weight for value, weight in counted) / total if total else None
-
-
-def _all_fractions(values: Iterable[float]) -> bool:
-    return all(0 <= value <= 1 for value in values)
-
-
-def _is_finite_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
