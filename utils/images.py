@@ -71,7 +71,7 @@ def image_path_of(line: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the first bytes of a picture file tell.
+    """What the first bytes of an image file tell.
 
     Attributes:
         wh: width and height in pixels, as stored (an EXIF rotation is not applied).
@@ -133,10 +133,10 @@ _FACTS = FileMemo(limit=20_000)  # headers and hashes: some 200 bytes each
 
 
 def read_header(path: Path) -> Header:
-    """Size, format and mode of a picture without decoding it.
+    """Size, format and mode of an image without decoding it.
 
     Raises:
-        OSError: missing, unreadable, or not a picture.
+        OSError: missing, unreadable, or not an image.
     """
     return _FACTS.get(path, "header", _open_header)
 
@@ -158,7 +158,7 @@ def bytes_digest(data: bytes) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Picture]:
-    """A picture file for a block that may decode it.
+    """An image file for a block that may decode it.
 
     Raises:
         OSError: whatever is wrong with the file; decoders have many ways of saying it.
@@ -169,7 +169,7 @@ def opened(path: Path) -> Iterator[Picture]:
         with Image.open(path) as picture:
             yield picture
     except (SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError) as error:
-        raise OSError(f"not a readable picture: {error}") from error
+        raise OSError(f"not a readable image: {error}") from error
 
 
 def decode_fully(path: Path) -> None:
@@ -195,7 +195,7 @@ def _ends_whole(path: Path, file_format: str) -> bool:
 
 
 def shrink(picture: Picture, img_size: int) -> Picture:
-    """A copy that fits a square of `img_size` pixels; the picture itself if it does already."""
+    """A copy that fits a square of `img_size` pixels; the image itself if it does already."""
     if img_size <= 0 or max(picture.size) <= img_size:
         return picture
     copy = picture.copy()
@@ -204,7 +204,7 @@ def shrink(picture: Picture, img_size: int) -> Picture:
 
 
 def encode(picture: Picture, image_format: str, **options: Any) -> bytes:
-    """The picture as a file in memory.
+    """The image as a file in memory.
 
     Raises:
         OSError: the format cannot hold this mode (I;16 as JPEG, say).

@@ -3,7 +3,7 @@
 `digest` hashes data. `code_digest` hashes what a user's function does: its syntax tree and those of
 the functions and classes that it reaches in the user's own files, without comments and docstrings,
 and the constants, by value. What is installed counts by its name, and so does this program itself
-(`DEFAULTS_VERSION` of the local models stands for it): rewriting it asks nothing again.
+(`DEFAULTS_VERSION` of the local models stands for it): rewriting it re-queries nothing.
 """
 
 from __future__ import annotations
