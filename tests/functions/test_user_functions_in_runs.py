@@ -553,6 +553,17 @@ def test_meta_has_sizes_and_options_as_texts_that_literal_eval_reads(stage):
     assert l2["bbox"] == [0.1, 0.1, 0.3, 0.2]
 
 
+def test_ready_made_parse_functions_go_by_the_size_of_the_file_not_of_the_annotations(staged):
+    stage = staged(lambda request: Reply("(128, 54)"), [("os_web", (640, 360))] * 2)
+    stage.change_annotations(
+        "L2", lambda items: [item.update(image_size=[320, 180]) for item in items]
+    )
+    model, data = config_with("parse", "utils.coordinates.parse_pixels")
+    result = stage.evaluate(model, data=data)
+    assert result.code == 0, result.output
+    assert l2_counts(stage.scores(L2))["Correct num"] == 4
+
+
 def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(stage):
     stage.module("""
         NONSENSE = ["somewhere", (1, 2, 3), {}, (float("nan"), 0.1), 7, ("left", "top")]
