@@ -216,8 +216,8 @@ def test_folders_python_files_and_other_encodings_are_refused(tmp_path):
     assert file_problem(tmp_path / "y.py").startswith("is a Python file; config files are JSON")
     (tmp_path / "z.json").write_bytes(b'{\n"model": "\xff"}')
     assert file_problem(tmp_path / "z.json") == "is not UTF-8 text (line 2); save it as UTF-8"
-    assert "cannot be read" in file_problem(tmp_path / ("n" * 3000))
-    assert "null byte" in file_problem(tmp_path / "a\0b")
+    assert "too long" in file_problem(tmp_path / ("n" * 3000))
+    assert "no such file" in file_problem(tmp_path / "a\0b")
 
 
 # ---- text ----------------------------------------------------------------------------------------

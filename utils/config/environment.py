@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from utils import PROJECT
@@ -12,44 +14,40 @@ from utils.images import at_home
 TEMPLATE = "L2_USER_PROMPT"
 
 
+def read_text(file: Path) -> str:
+    """The text of a file, with or without a byte order mark.
+
+    Raises:
+        FileNotFoundError: there is none.
+        UserError: it cannot be read as text. It is not quoted: it may hold a key.
+    """
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{file}: is not UTF-8 text (line {line}); save it as UTF-8") from None
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror}") from None
+
+
 def load_dotenv_files() -> None:
     """`.env` beside `evaluate.py`, then in the current folder; what is set already wins.
 
     Raises:
-        UserError: one of them cannot be read as text. It is not quoted: it may hold a key.
+        UserError: one of them cannot be read as text.
     """
-    from dotenv import load_dotenv
+    from dotenv import dotenv_values, load_dotenv
 
-    for folder in (PROJECT, Path.cwd()):
-        file = folder / ".env"
-        try:
-            _take_template(file)
-            load_dotenv(file, override=False)
-        except UnicodeDecodeError:
-            raise UserError(f"{file}: is not UTF-8 text{_line(file)}; save it as UTF-8") from None
-        except OSError as error:
-            raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
-
-
-def _take_template(file: Path) -> None:
-    """The prompt of a `.env` as it stands there: its dollars name no other variables."""
-    from dotenv import dotenv_values
-
-    if TEMPLATE in os.environ or not file.is_file() or TEMPLATE not in file.read_text("utf-8"):
-        return
-    template = dotenv_values(file, interpolate=False).get(TEMPLATE)
-    if template is not None:
-        os.environ[TEMPLATE] = template
-
-
-def _line(file: Path) -> str:
-    """Where a file stops being UTF-8; the decoder of a stream knows the place in a block only."""
-    try:
-        file.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        return f" (line {line})"
-    return ""
+    for file in (PROJECT / ".env", Path.cwd() / ".env"):
+        with suppress(FileNotFoundError):
+            text = read_text(file)
+            # The prompt as it stands there: its dollars name no other variables.
+            template = dotenv_values(stream=io.StringIO(text), interpolate=False).get(TEMPLATE)
+            if template is not None:
+                os.environ.setdefault(TEMPLATE, template)
+            load_dotenv(stream=io.StringIO(text), override=False)
 
 
 def is_set(name: str) -> bool:

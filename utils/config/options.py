@@ -27,33 +27,29 @@ examples:
       everything short of a model call: config, functions, data, one prompt, number of requests
   python evaluate.py --config configs/config_api_gpt.json --limit 20 --api-nproc 16
       20 samples of each data set; score files end in _partial
-  python evaluate.py --config configs/config_api_uitars.json --mode eval
-      scores what is there, without a model
 
 Interrupted or crashed? The same command queries only what is missing.
 exit codes: 0 all done; 1 some sample or combination failed; 2 nothing was run; 130 interrupted
 """
 
 
-def _number(text: str, least: int, *, whole: bool = True, otherwise: str = "") -> float:
-    """What an option takes, for `argparse`."""
-    wanted = f"a {'whole ' if whole else ''}number from {least} up{otherwise}"
+def not_negative(text: str, least: int = 0, whole: bool = True, otherwise: str = "") -> float:
+    """A number that an option takes, from 0 up unless told otherwise; for `argparse`."""
     try:
         number = int(text) if whole else float(text)
+        if least <= number < float("inf"):
+            return number
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected {wanted}, got {text!r}") from None
-    if not least <= number < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected {wanted}, got {text}")
-    return number
-
-
-_positive = partial(_number, least=1)
-not_negative = partial(_number, least=0)
-_seconds = partial(_number, least=0, whole=False)
+        pass
+    wanted = f"a {'whole ' * whole}number from {least} up{otherwise}"
+    raise argparse.ArgumentTypeError(f"expected {wanted}, got {text!r}")
 
 
 def _nproc(text: str) -> float | None:
-    return None if text == "auto" else _number(text, 1, otherwise=" or auto")
+    return None if text == "auto" else not_negative(text, 1, otherwise=" or auto")
+
+
+_positive, _seconds = partial(not_negative, least=1), partial(not_negative, whole=False)
 
 
 def _option(
@@ -107,38 +103,11 @@ class Options:
     arguments: tuple[str, ...] = ()
 
 
-_OPTIONS = {each.name.removesuffix("_s"): each for each in fields(Options) if each.metadata}
-
-
-def _conflict(o: Options) -> str | None:
-    """Why two of the options do not go together."""
-    conflicts = (
-        (o.check and o.mode == "eval", "--check is about queries; --mode eval makes none"),
-        (o.ping and not o.check, "--ping goes with --check"),
-        (o.parity and (o.check or o.mode != "all"), "--parity does not go with --check or --mode"),
-        (o.embed_originals and not o.report, "--embed-originals does not go with --no-report"),
-        (o.fresh and o.reuse, "--fresh and --reuse exclude each other"),
-    )
-    return next((why for is_one, why in conflicts if is_one), None)
-
-
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line; the usage text would push it out of sight."""
 
-    outcome = "Nothing was run."
-
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{self.prog}: {message}")
-
-    def refuse(self, unknown: Sequence[str], *, has_config: bool) -> NoReturn:
-        """Says what was probably meant by arguments that belong to no option."""
-        names = [text.partition("=")[0] for text in unknown if text.startswith("-")]
-        # Where there are options among them, the others are likely their values: maybe secret.
-        wrong = [f"unknown option {n}{did_you_mean(n, self._option_string_actions)}" for n in names]
-        wrong = wrong or [f"{text} belongs to no option" for text in unknown]
-        if not names and not has_config:
-            wrong[0] = f"{unknown[0]}: say --config {unknown[0]}"
-        self.error("; ".join(wrong))
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
@@ -160,25 +129,21 @@ def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
     Raises:
         UserError: there is no such option, or its value does not fit.
     """
-    known = sorted(set(_OPTIONS) - {"config", "check", "ping", "parity"})  # these bring no results
     typed = [f"--config={config}"]
     for name, value in given.items():
-        if name not in known:
-            hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
-            raise UserError(f"run(): unknown option {name!r}{hint}")
-        flag, is_on = _flag(name), _OPTIONS[name].default is True
+        if name in ("check", "ping", "parity", "compare"):
+            raise UserError(f"run(): {name} makes no results; use the command line")
         if isinstance(value, bool):
-            typed += [flag] if value != is_on else []
+            typed += [_flag(name)] if value is not (name == "report") else []
         elif value is not None:
             values = value if isinstance(value, (list, tuple)) else [value]
-            typed += [f"{flag}={each}" for each in values]
+            typed += [f"{_flag(name)}={each}" for each in values]
     return _options(typed)
 
 
 def _flag(name: str) -> str:
-    """`--work-dir`; of a switch that is on the opposite, `--no-report`."""
-    no = "no-" if _OPTIONS[name].default is True else ""
-    return f"--{no}{name.replace('_', '-')}"
+    """`--work-dir`; of the one switch that is on by default its opposite, `--no-report`."""
+    return "--no-report" if name == "report" else f"--{name.replace('_', '-')}"
 
 
 def _options(typed: Sequence[str]) -> Options:
@@ -191,24 +156,37 @@ def _options(typed: Sequence[str]) -> Options:
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,  # --mod would silently mean --mode or --model
     )
-    for name, option in _OPTIONS.items():
-        parser.add_argument(_flag(name), dest=option.name, **option.metadata)
+    flags = {_flag(each.name.removesuffix("_s")): each for each in fields(Options) if each.metadata}
+    for flag, option in flags.items():
+        parser.add_argument(flag, dest=option.name, **option.metadata)
     compare = "instead of a run: finished runs side by side; see compare.py --help"
     parser.add_argument("--compare", nargs="+", metavar="RUN", help=compare)
     namespace, unknown = parser.parse_known_args(typed)
     given = vars(namespace)
+    if names := [text.partition("=")[0] for text in unknown if text.startswith("-")]:
+        # The others are likely their values, which may be secret.
+        parser.error("; ".join(f"unknown option {n}{did_you_mean(n, flags)}" for n in names))
+    if unknown and "config" not in given:
+        unknown[0] += f": say --config {unknown[0]}"
     if unknown:
-        parser.refuse(unknown, has_config="config" in given)
+        parser.error(f"{'; '.join(unknown)}: belongs to no option")
     if "config" not in given:
         parser.error("--config FILE is missing")
     by = "--work-dir" if "work_dir" in given else "EVAL_WORK_DIR"
     work_dir = given.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or DEFAULT_WORK_DIR
     given |= {key: tuple(dict.fromkeys(given.get(key, ()))) for key in ("data", "model")}
     given |= {"work_dir": chosen_folder(work_dir, by=by), "arguments": tuple(typed)}
-    options = Options(**given)
-    if why := _conflict(options):
-        parser.error(why)
-    return options
+    o = Options(**given)
+    for is_wrong, why in (
+        (o.check and o.mode == "eval", "--check is about queries; --mode eval makes none"),
+        (o.ping and not o.check, "--ping goes with --check"),
+        (o.parity and (o.check or o.mode != "all"), "--parity does not go with --check or --mode"),
+        (o.embed_originals and not o.report, "--embed-originals does not go with --no-report"),
+        (o.fresh and o.reuse, "--fresh and --reuse exclude each other"),
+    ):
+        if is_wrong:
+            parser.error(why)
+    return o
 
 
 def unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from utils.config import schema
 from utils.config.endpoint import is_url, parse_endpoint
+from utils.config.environment import read_text
 from utils.config.schema import DataEntry, ModelEntry, RunConfig
 from utils.config.text import Finding, KeyPath, key_path, kind_of, read_plain
 from utils.errors import UserError, did_you_mean, listed
@@ -71,9 +72,10 @@ def read_config(
     """
     reading = ConfigReading()
     try:
-        plain = read_plain(_read_text(path), environ, unset)
-    except ValueError as error:
-        reading.problems.append(f"{path}: {error}")
+        plain = read_plain(read_text(_checked(path)), environ, unset)
+    except (UserError, OSError, ValueError) as error:
+        front = "" if isinstance(error, UserError) else f"{path}: "
+        reading.problems.append(f"{front}{error}")
         return reading
     reading.texts = plain.texts
     reading.problems += [f"{path}: {problem}" for problem in plain.problems]
@@ -82,32 +84,26 @@ def read_config(
     return reading
 
 
-def _read_text(path: Path) -> str:
-    """The file's text.
+def _checked(path: Path) -> Path:
+    """The file, if there is one that can be a config.
 
     Raises:
-        ValueError: there is no such file, or it cannot be read as text.
+        UserError: there is not.
     """
-    try:
-        if path.is_dir():
-            inside = listed(sorted(str(file) for file in path.glob("*.json")))
-            raise ValueError(f"is a folder, not a file; it has {inside or 'no config'}")
-        beside = (path.with_suffix(".json"), path.with_name(f"{path.name}.json"))
-        twin = next((file for file in beside if file != path and file.is_file()), None)
-        if twin is not None and (path.suffix == ".py" or not path.exists()):
-            raise ValueError(f"config files are JSON, and there is {twin}: use --config {twin}")
-        if path.suffix == ".py" and path.is_file():
-            raise ValueError("is a Python file; config files are JSON, see the folder configs")
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
+    beside = (path.with_suffix(".json"), path.with_name(f"{path.name}.json"))
+    twin = next((file for file in beside if file != path and file.is_file()), None)
+    if path.is_dir():
+        inside = listed(sorted(str(file) for file in path.glob("*.json")))
+        raise UserError(f"{path}: is a folder, not a file; it has {inside or 'no config'}")
+    if twin is not None and (path.suffix == ".py" or not path.exists()):
+        raise UserError(f"{path}: config files are JSON, and there is {twin}: use --config {twin}")
+    if path.suffix == ".py" and path.exists():
+        raise UserError(f"{path}: is a Python file; config files are JSON, see the folder configs")
+    if not path.exists():
         folder = "" if path.parent.is_dir() else f", not even the folder {path.parent}"
         hint = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.json"))])
-        raise ValueError(f"there is no such file{folder or hint}") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"is not UTF-8 text (line {line}); save it as UTF-8") from None
-    except OSError as error:
-        raise ValueError(f"cannot be read: {error.strerror}") from None
+        raise UserError(f"{path}: there is no such file{folder or hint}")
+    return path
 
 
 @dataclass
