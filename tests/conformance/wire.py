@@ -20,7 +20,7 @@ from tests.conformance.support import Case, Departs, Replay, World, equal
 from utils.config.read import read_config
 from utils.contracts import ModelWrapper
 from utils.functions.prompting import prompt_builder
-from utils.images import encode, read_header, shrink
+from utils.images import encode, shrink
 from utils.import_utils import resolve
 from utils.runs.log import RunLog
 from utils.runs.view import LogView
@@ -151,9 +151,9 @@ def _encoded(case: Case, world: World) -> Any:
     if asked["mode"] == "HSV":
         data = encode(shrink(picture, asked["target_size"]), "JPEG", quality=75)
     else:
-        style = PictureStyle(wire_format="reference", img_size=asked["target_size"])
+        style = PictureStyle(is_reference=True, img_size=asked["target_size"])
         path = _saved(picture, world.folder / f"{case.number}")
-        data = base64.b64decode(PictureSlot(path, read_header(path), style).encoded().base64)
+        data = base64.b64decode(PictureSlot.of(path, style).encoded()[0])
     with Image.open(io.BytesIO(data)) as sent:
         width, height = sent.size
         rgb = sent.convert("RGB")

@@ -12,7 +12,7 @@ from utils.config.options import Options
 from utils.contracts import Abandoned, CallError, Generation, ModelWrapper, Prepared, Status
 from utils.engine.gate import Gate
 from utils.engine.retry_policy import AWAY_STATUS, Action, History, decide, is_away
-from utils.errors import StopRun, printable
+from utils.errors import StopRun
 
 LONGEST_ERROR_TEXT = 600  # characters of what a server said
 SILENT_S = 10.0  # of a server that is away or rate limits everything: then a line says so
@@ -163,15 +163,9 @@ class Asker:
 
 
 def presentable(error: CallError, clean: Callable[[str], str]) -> CallError:
-    """The error with a text fit for a terminal.
-
-    It is cleaned of secrets before it is shortened, so that no half key is left, and control
-    characters, by which a server could move the cursor, are spelt out.
-    """
+    """The error with a short text, cleaned of secrets before, so that no half key is left."""
     text = clean(str(error))
-    if len(text) > LONGEST_ERROR_TEXT:
-        text = text[:LONGEST_ERROR_TEXT] + "…"
-    error.args = ("\n".join(map(printable, text.split("\n"))),)
+    error.args = (text if len(text) <= LONGEST_ERROR_TEXT else text[:LONGEST_ERROR_TEXT] + "…",)
     return error
 
 

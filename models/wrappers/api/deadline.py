@@ -51,11 +51,6 @@ class _Within:
     ) -> _Within:
         return _Within(self._inner.connect_tcp(host, port, _left_s(timeout), **options))
 
-    def connect_unix_socket(
-        self, path: str, timeout: float | None = None, **options: Any
-    ) -> _Within:
-        return _Within(self._inner.connect_unix_socket(path, _left_s(timeout), **options))
-
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> _Within:

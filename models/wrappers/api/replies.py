@@ -11,7 +11,25 @@ from utils.contracts import CallError, Generation, Sizes
 from utils.errors import UserError
 
 LONGEST_ERROR_BODY = 64 * 1024
-LARGEST_REPLY = 64 * 1024 * 1024  # unpacked
+LARGEST_REPLY = 64 * 1024 * 1024  # unpacked: 2 MB may be packed so that they take gigabytes
+
+
+class ReplyTooLarge(Exception):
+    """More than anybody has to say."""
+
+
+def keep_small(response: Any) -> None:
+    """Reads the body of a response that has just begun, unless it is too large.
+
+    Raises:
+        ReplyTooLarge: it is.
+    """
+    body = bytearray()
+    for piece in response.iter_bytes():
+        body += piece
+        if len(body) > LARGEST_REPLY:
+            raise ReplyTooLarge(f"the reply is larger than {LARGEST_REPLY >> 20} MB")
+    response._content = bytes(body)  # where `read` would leave it
 
 
 def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
@@ -30,14 +48,15 @@ def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
         answer = json.loads(body)
         choice = answer["choices"][0]
         message = choice["message"]
-        text = _text_of(message.get("content"))
+        text = message.get("content")
+        if isinstance(text, list):  # some servers send parts
+            text = "".join(part["text"] for part in text if part.get("type") == "text")
+        if not isinstance(text, str | None):
+            raise TypeError(type(text))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise CallError(
-            "bad_body",
-            f"the server's answer is no chat completion: {_excerpt(body)}",
-            latency_s=latency_s,
-        ) from None
-    finish_reason = choice.get("finish_reason")
+        why = f"the server's answer is no chat completion: {_excerpt(body)}"
+        raise CallError("bad_body", why, latency_s=latency_s) from None
+    finish_reason, usage = choice.get("finish_reason"), answer.get("usage")
     refusal = message.get("refusal")
     if not text and (refusal or finish_reason != "length"):
         kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
@@ -45,48 +64,14 @@ def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
         if refusal:
             kind, why = "refusal", f"the model refused to answer: {refusal}"
         raise CallError(kind, why, latency_s=latency_s, reply=_excerpt(body))
+    counts = usage.items() if isinstance(usage, Mapping) else ()
     return Generation(
         text=text or "",
         finish_reason=finish_reason,
-        usage=_plain_usage(answer.get("usage")),
+        usage={name: count for name, count in counts if isinstance(count, int)},
         sizes=sizes,
         reasoning=message.get("reasoning_content") or message.get("reasoning"),
     )
-
-
-def _text_of(content: Any) -> str | None:
-    """The message's text; some servers send a list of parts. Anything else is no answer."""
-    if isinstance(content, list):
-        return "".join(part["text"] for part in content if part.get("type") == "text")
-    if content is None or isinstance(content, str):
-        return content
-    raise TypeError(f"content is a {type(content).__name__}")
-
-
-def _plain_usage(usage: Any) -> dict[str, int]:
-    if not isinstance(usage, Mapping):
-        return {}
-    return {key: value for key, value in usage.items() if isinstance(value, int)}
-
-
-def keep_small(response: Any) -> None:
-    """Reads the body of a response that has just begun, unless it is too large once unpacked.
-
-    A reply of 2 MB may be packed so that it takes gigabytes of memory.
-
-    Raises:
-        ReplyTooLarge: it is.
-    """
-    body = bytearray()
-    for piece in response.iter_bytes():
-        body += piece
-        if len(body) > LARGEST_REPLY:
-            raise ReplyTooLarge(f"the reply is larger than {LARGEST_REPLY >> 20} MB")
-    response._content = bytes(body)  # what `read` would leave there
-
-
-class ReplyTooLarge(Exception):
-    """More than anybody has to say."""
 
 
 def as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallError:
@@ -101,30 +86,29 @@ def as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallErro
         raise error
     if isinstance(error, openai.APIStatusError):
         status, headers = error.status_code, error.response.headers
-        message = f"HTTP {status}: {_excerpt(error.response.content)}"
+        text = f"HTTP {status}: {_excerpt(error.response.content)}"
         if 300 <= status < 400 and "location" in headers:
-            message = (
+            text = (
                 f"HTTP {status}: the server redirects to {headers['location']}; redirects are not "
-                "followed, since they would take key and image elsewhere. If that is the right "
-                "address, write it into model_path"
+                "followed. If that is the right address, write it into model_path"
             )
         elif status == 401 and not has_key:
-            message += (
+            text += (
                 " - no API key was given; write it into model_path as ?api_key=${NAME}&model=... "
                 "and set NAME in the environment or in .env"
             )
         return CallError(
             "http",
-            message,
+            text,
             status_code=status,
             code=error.code if isinstance(error.code, str) else None,
             retry_after_s=_retry_after_s(headers),
             latency_s=latency_s,
         )
-    if isinstance(error, openai.APITimeoutError):
-        return CallError("timeout", f"no answer within {latency_s:.1f} s", latency_s=latency_s)
     kind, text = "bad_body", f"{type(error).__name__}: {error}"
-    if isinstance(error, openai.APIConnectionError):
+    if isinstance(error, openai.APITimeoutError):
+        kind, text = "timeout", f"no answer within {latency_s:.1f} s"
+    elif isinstance(error, openai.APIConnectionError):
         causes = list(_causes(error))
         kind, text = "connection", f"connection failed: {causes[-1]}"
         if isinstance(causes[-1], ReplyTooLarge):

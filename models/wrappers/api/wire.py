@@ -10,7 +10,7 @@ import io
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from utils.contracts import WH, Message
 from utils.errors import UserError
 from utils.images import (
     FileMemo,
-    Header,
     bytes_digest,
     content_digest,
     encode,
@@ -29,12 +28,12 @@ from utils.images import (
     shrink,
 )
 
+JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
 JPEG_QUALITY_REFERENCE = 75
 PNG_MODES = ("1", "L", "LA", "I", "I;16", "I;16B", "P", "RGB", "RGBA")
-JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
 CACHED_BYTES = 256 * 1024 * 1024
 
-_ENCODED = FileMemo(limit=CACHED_BYTES, weigh=lambda picture: len(picture.base64))
+_ENCODED = FileMemo(limit=CACHED_BYTES, weigh=lambda encoded: len(encoded[0]))
 # A text can hold anything, so what marks a picture's place must be unguessable.
 _SLOT_MARK = secrets.token_hex(16)
 
@@ -44,13 +43,13 @@ class PictureStyle:
     """How pictures leave this program (the config's `kwargs`).
 
     Attributes:
-        wire_format: "documented", or "reference": what the reference implementation sends.
+        is_reference: send what the reference implementation sends, always JPEG.
         img_size: side of the square that the picture must fit, in pixels; -1 or 0: as it is.
-        image_format: "original", "png" or "jpeg"; the reference format always sends JPEG.
+        image_format: "original", "png" or "jpeg".
         img_detail: the API's `detail`, None to leave it out.
     """
 
-    wire_format: str = "documented"
+    is_reference: bool = False
     img_size: int = -1
     image_format: str = "original"
     img_detail: str | None = None
@@ -58,96 +57,87 @@ class PictureStyle:
     @classmethod
     def from_kwargs(cls, kwargs: Mapping[str, Any]) -> PictureStyle:
         """Reads the four keys, with their defaults."""
-        return cls(**{each.name: kwargs[each.name] for each in fields(cls) if each.name in kwargs})
-
-    @property
-    def is_reference(self) -> bool:
-        return self.wire_format == "reference"
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedPicture:
-    """A picture as it goes out: base64 text, and its size in pixels."""
-
-    base64: bytes
-    wh: WH
+        is_reference = kwargs.get("wire_format") == "reference"
+        detail = kwargs.get("img_detail") or ("low" if is_reference else None)
+        image_format = kwargs.get("image_format", "original")
+        return cls(is_reference, kwargs.get("img_size", -1), image_format, detail)
 
 
 @dataclass(frozen=True, slots=True)
 class PictureSlot:
-    """A picture in a chat message: which file, sent how."""
+    """A picture in a chat message.
+
+    Attributes:
+        target: the format that it is re-encoded in; None: the file's own bytes go out.
+        mime: the type that the request declares.
+        source: hash of the file.
+        identity: stands for the data URL in fingerprints: by content, without encoding anything.
+    """
 
     path: Path
-    header: Header
     style: PictureStyle
+    target: str | None
+    mime: str
+    source: str
+    identity: str
 
-    @property
-    def _new_format(self) -> str | None:
-        """What it is re-encoded as; None: the file's own bytes go out."""
-        wanted = "JPEG" if self.style.is_reference else self.style.image_format.upper()
-        is_as_wanted = wanted in ("ORIGINAL", self.header.format) and not self._is_shrunk
-        if is_as_wanted and not self.style.is_reference:
-            return None
-        return "JPEG" if wanted == "JPEG" else "PNG"
+    @classmethod
+    def of(cls, path: Path, style: PictureStyle) -> PictureSlot:
+        """The picture in a file.
 
-    @property
-    def _is_shrunk(self) -> bool:
-        return 0 < self.style.img_size < max(self.header.wh)
-
-    @property
-    def _quality(self) -> int:
-        return JPEG_QUALITY_REFERENCE if self.style.is_reference else JPEG_QUALITY
-
-    @property
-    def mime(self) -> str:
-        """The MIME type that the request declares."""
-        if self.style.is_reference:  # parity: the file's extension, whatever the bytes are
-            return f"image/{self.path.suffix.lower().lstrip('.')}"
-        return f"image/{self._new_format.lower()}" if self._new_format else self.header.mime
-
-    def source(self) -> str:
-        """Hash of the picture's file."""
-        return content_digest(self.path)
-
-    def identity(self) -> str:
-        """Stands for the data URL in fingerprints: by content, without encoding anything."""
-        if self._new_format is None:
-            return f"data:{self.mime};{self.source()}"
+        Raises:
+            UserError: it cannot be read.
+        """
+        try:
+            header, source = read_header(path), content_digest(path)
+        except OSError as error:
+            raise UserError(
+                f"{path}: the prompt names a picture that cannot be read: {error}"
+            ) from None
+        wanted = "JPEG" if style.is_reference else style.image_format.upper()
+        is_shrunk = 0 < style.img_size < max(header.wh)
+        if wanted in ("ORIGINAL", header.format) and not is_shrunk and not style.is_reference:
+            return cls(path, style, None, header.mime, source, f"data:{header.mime};{source}")
         import PIL
 
+        target = "JPEG" if wanted == "JPEG" else "PNG"
+        # parity: the file's extension, whatever the bytes are.
+        kind = path.suffix.lower().lstrip(".") if style.is_reference else target.lower()
         # The bytes of an encoder are a function of its input and its version.
-        fit = self.style.img_size if self._is_shrunk else -1
-        how = f"{self._new_format} {self._quality} fit {fit} reference {self.style.is_reference}"
-        return f"data:{self.mime};{self.source()};{how};Pillow {PIL.__version__}"
+        fit = style.img_size if is_shrunk else -1
+        how = f"{target} fit {fit} reference {style.is_reference};Pillow {PIL.__version__}"
+        mime = f"image/{kind}"
+        return cls(path, style, target, mime, source, f"data:{mime};{source};{how}")
 
-    def encoded(self) -> EncodedPicture:
-        """The picture as it is sent; read and encoded once for all samples on it.
+    def encoded(self) -> tuple[bytes, WH]:
+        """As it is sent, in base64, and its size then; encoded once for all samples on it.
 
         Raises:
             UserError: the format asked for cannot hold this picture.
         """
         try:
-            return _ENCODED.get(self.path, f"{self.style}", self._encode)
+            return _ENCODED.get(self.path, str(self.style), self._encode)
         except (OSError, ValueError) as error:
             raise UserError(f"{self.path}: cannot be sent as the settings ask: {error}") from None
 
-    def _encode(self, path: Path) -> EncodedPicture:
-        target = self._new_format
-        if target is None:
-            return EncodedPicture(pybase64.b64encode(path.read_bytes()), self.header.wh)
+    def _encode(self, path: Path) -> tuple[bytes, WH]:
+        if self.target is None:
+            return pybase64.b64encode(path.read_bytes()), read_header(path).wh
         with opened(path) as picture:
             picture.load()
             if self.style.is_reference and picture.mode in ("RGBA", "P", "LA"):
                 # parity: alpha is dropped, not blended; other modes go as the writer takes them.
                 picture = picture.convert("RGB")
             picture = shrink(picture, self.style.img_size)
-            if target == "PNG" and picture.mode not in PNG_MODES:  # CMYK of a JPEG
-                picture = picture.convert("RGB")
-            elif target == "JPEG" and not self.style.is_reference:
-                picture = _on_white(picture)
-            options = {"quality": self._quality} if target == "JPEG" else {}
-            data = encode(picture, target, **options)
-        return EncodedPicture(pybase64.b64encode(data), picture.size)
+            if self.target == "PNG":
+                if picture.mode not in PNG_MODES:  # CMYK of a JPEG
+                    picture = picture.convert("RGB")
+                data = encode(picture, "PNG")
+            elif self.style.is_reference:
+                data = encode(picture, "JPEG", quality=JPEG_QUALITY_REFERENCE)
+            else:
+                data = encode(_on_white(picture), "JPEG", quality=JPEG_QUALITY)
+        return pybase64.b64encode(data), picture.size
 
 
 def _on_white(picture: Any) -> Any:
@@ -174,41 +164,29 @@ def chat_messages(
     Raises:
         UserError: an unknown type of message, or a picture that cannot be read.
     """
-    if style.is_reference:
-        return [_reference_message(message, style, is_custom_prompt) for message in messages]
     chat: list[dict[str, Any]] = []
     for message in messages:
-        if not chat or chat[-1]["role"] != message["role"]:
-            chat.append({"role": message["role"], "content": []})
+        role, is_text = message["role"], message["type"] == "text"
+        if style.is_reference and role == "system" and is_text and not is_custom_prompt:
+            # parity: the default path's system text is a plain string with a line feed added.
+            chat.append({"role": role, "content": f"{message['value']}\n"})
+            continue
+        # parity: in the reference format every part is a message of its own.
+        if style.is_reference or not chat or chat[-1]["role"] != role:
+            chat.append({"role": role, "content": []})
         chat[-1]["content"].append(_part(message, style))
     return chat
-
-
-def _reference_message(
-    message: Message, style: PictureStyle, is_custom_prompt: bool
-) -> dict[str, Any]:
-    # parity: every part is a message of its own; the default path's system text is a plain string
-    # with a line feed added, a custom prompt's is a list of parts.
-    if message["role"] == "system" and message["type"] == "text" and not is_custom_prompt:
-        return {"role": "system", "content": f"{message['value']}\n"}
-    return {"role": message["role"], "content": [_part(message, style)]}
 
 
 def _part(message: Message, style: PictureStyle) -> dict[str, Any]:
     if message["type"] == "text":
         return {"type": "text", "text": message["value"]}
-    if message["type"] == "image":
-        path = Path(message["value"])
-        try:
-            picture: dict[str, Any] = {"url": PictureSlot(path, read_header(path), style)}
-        except OSError as error:
-            raise UserError(
-                f"{path}: the prompt names a picture that cannot be read: {error}"
-            ) from None
-        if style.img_detail is not None or style.is_reference:
-            picture["detail"] = style.img_detail or "low"
-        return {"type": "image_url", "image_url": picture}
-    raise UserError(f"a prompt message has type {message['type']!r}; known: text, image")
+    if message["type"] != "image":
+        raise UserError(f"a prompt message has type {message['type']!r}; known: text, image")
+    picture: dict[str, Any] = {"url": PictureSlot.of(Path(message["value"]), style)}
+    if style.img_detail is not None:
+        picture["detail"] = style.img_detail
+    return {"type": "image_url", "image_url": picture}
 
 
 def shown_messages(chat: Any) -> list[Message]:
@@ -229,60 +207,37 @@ def shown_messages(chat: Any) -> list[Message]:
 def taken_apart(value: Any, pictures: list[Any]) -> Any:
     """What a request says, in a form that is equal for equal requests.
 
-    Pictures are taken out, in order, with what goes along with them. Data URLs that a user's
-    preprocess function put elsewhere count by their bytes; 0.0 is the same number as 0.
+    Pictures are taken out, in order, with what goes along with them. A slot and a data URL count
+    by the bytes that are sent; 0.0 is the same number as 0.
     """
     if isinstance(value, Mapping):
-        said = {}
-        for key, item in value.items():
-            if key == "image_url":
-                pictures.append(item)
-            else:
-                said[key] = taken_apart(item, pictures)
-        return said
+        pictures += [item for key, item in value.items() if key == "image_url"]
+        return {k: taken_apart(v, pictures) for k, v in value.items() if k != "image_url"}
     if isinstance(value, (list, tuple)):
         return [taken_apart(item, pictures) for item in value]
-    if isinstance(value, str):
-        return _hashed_data_url(value)
+    if isinstance(value, PictureSlot):
+        return value.identity
+    if isinstance(value, str) and value.startswith("data:"):
+        head, _, data = value.partition(";base64,")
+        try:
+            return f"{head};{bytes_digest(pybase64.b64decode(data, validate=True))}"
+        except ValueError:
+            return value
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def slot_of(picture: Any) -> PictureSlot | None:
-    """The picture behind an `image_url`, if this program put it there."""
-    url = picture.get("url") if isinstance(picture, Mapping) else None
-    return url if isinstance(url, PictureSlot) else None
-
-
-def identity_of(picture: Any) -> Any:
-    """Stands for an `image_url` in fingerprints: by the content of the picture."""
-    if isinstance(picture, PictureSlot):
-        return picture.identity()
-    if isinstance(picture, Mapping):
-        return {key: identity_of(item) for key, item in picture.items()}
-    return _hashed_data_url(picture) if isinstance(picture, str) else picture
-
-
-def _hashed_data_url(text: str) -> str:
-    head, found, data = text.partition(";base64,")
-    if not found or not head.startswith("data:"):
-        return text
-    try:
-        return f"{head};{bytes_digest(pybase64.b64decode(data, validate=True))}"
-    except ValueError:
-        return text
-
-
-def size_of_data_url(picture: Any) -> WH | None:
-    """Size of a picture that a user's preprocess function put in as a data URL."""
+def sent_wh(url: Any) -> WH | None:
+    """Size of a picture as it is sent; None for what is no picture that can be looked at."""
+    if isinstance(url, PictureSlot):
+        return url.encoded()[1]
+    head, _, data = url.partition(";base64,") if isinstance(url, str) else ("", "", "")
+    if not head.startswith("data:image/"):
+        return None
     from PIL import Image
 
-    url = picture.get("url") if isinstance(picture, Mapping) else picture
-    head, found, data = url.partition(";base64,") if isinstance(url, str) else ("", "", "")
-    if not found or not head.startswith("data:image/"):
-        return None
     try:
-        with Image.open(io.BytesIO(pybase64.b64decode(data))) as opened_picture:
-            wh: WH = opened_picture.size
+        with Image.open(io.BytesIO(pybase64.b64decode(data))) as picture:
+            wh: WH = picture.size
             return wh
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None  # the server took it; what Pillow makes of it is no matter
@@ -308,5 +263,5 @@ def encode_body(request: Mapping[str, Any]) -> bytes:
     pieces = text.encode("ascii").split(_SLOT_MARK.encode("ascii"))
     body = [pieces[0]]
     for slot, piece in zip(slots, pieces[1:], strict=True):
-        body += [f"data:{slot.mime};base64,".encode("ascii"), slot.encoded().base64, piece]
+        body += [f"data:{slot.mime};base64,".encode("ascii"), slot.encoded()[0], piece]
     return b"".join(body)

@@ -1,5 +1,7 @@
 """A model behind an OpenAI-style server."""
 
+# ruff: noqa: ARG001 - functions in the documented form, which take what they need not
+
 from __future__ import annotations
 
 import json
@@ -16,13 +18,12 @@ from models.wrappers.api.arguments import envelope_findings
 from models.wrappers.api.deadline import deadline, keep_deadlines
 from models.wrappers.api.replies import as_call_error, keep_small, read_reply
 from models.wrappers.api.wire import (
+    PictureSlot,
     PictureStyle,
     chat_messages,
     encode_body,
-    identity_of,
+    sent_wh,
     shown_messages,
-    size_of_data_url,
-    slot_of,
     taken_apart,
 )
 from models.wrappers.defaults import WrapperDefaults
@@ -43,26 +44,20 @@ DEFAULT_TIMEOUT_S = 600.0
 # Of generate_cfg: they say how to send a request, not what it asks.
 TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "extra_body"})
 
-Preprocess = Callable[..., Any]
-Postprocess = Callable[..., str]
-
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
     """What goes over the wire: the body with pictures still in their slots, and the envelope."""
 
     body: Mapping[str, Any]
-    pictures: Sequence[Any]  # every `image_url` of the body
+    urls: Sequence[Any]  # of its pictures: slots, or what a user's function put there
     headers: Mapping[str, str]
     query: Mapping[str, Any]
     timeout_s: float
 
 
 def default_preprocess_function(
-    message: list[Message],
-    model: None,  # noqa: ARG001 - the documented form
-    processor: None,  # noqa: ARG001
-    **kwargs: Any,
+    message: list[Message], model: None, processor: None, **kwargs: Any
 ) -> list[dict[str, Any]]:
     """Messages → chat messages with base64 pictures, for users who want to start from them.
 
@@ -73,12 +68,7 @@ def default_preprocess_function(
     return decoded
 
 
-def default_postprocess_function(
-    response: str,
-    model: None,  # noqa: ARG001 - the documented form
-    processor: None,  # noqa: ARG001
-    **kwargs: Any,  # noqa: ARG001
-) -> str:
+def default_postprocess_function(response: str, model: None, processor: None, **kwargs: Any) -> str:
     """The reply as it came."""
     return response
 
@@ -108,8 +98,8 @@ class APIModelWrapper(WrapperDefaults):
         model_path: str,
         generate_cfg: Mapping[str, Any],
         kwargs: Mapping[str, Any],
-        preprocess_function: Preprocess | None = None,
-        postprocess_function: Postprocess | None = None,
+        preprocess_function: Callable[..., Any] | None = None,
+        postprocess_function: Callable[..., str] | None = None,
         model_identity: str | None = None,
         connections: int = 4,
         proxies: bool = True,
@@ -117,8 +107,8 @@ class APIModelWrapper(WrapperDefaults):
         self.name = name
         self._endpoint = parse_endpoint(model_path)
         self._generate_cfg, self._kwargs = generate_cfg, kwargs
+        self._body = {"model": self._endpoint.model, **_body_part(generate_cfg)}
         self._style = PictureStyle.from_kwargs(kwargs)
-        self._timeout_s = float(kwargs.get("timeout_s", DEFAULT_TIMEOUT_S))
         self._identity = model_identity or [_address(self._endpoint.base_url)]
         self._connections, self._proxies = connections, proxies
         lock = threading.Lock()  # one for both functions: they may share globals
@@ -140,12 +130,11 @@ class APIModelWrapper(WrapperDefaults):
 
     def settings_digest(self) -> str:
         """Hash of where requests go, their parameters, and what makes them of messages."""
-        body = {"model": self._endpoint.model, **_body_part(self._generate_cfg)}
+        asked = self._asked(taken_apart(self._body, []), _envelope(self._generate_cfg))
         own = None
         if self._user_preprocess is not None:
             kwargs = {k: v for k, v in self._kwargs.items() if k != "timeout_s"}
             own = [code_digest(self._user_preprocess), kwargs]
-        asked = self._asked(taken_apart(body, []), self._generate_cfg)
         return digest([*asked, asdict(self._style), own])
 
     def request(
@@ -159,30 +148,35 @@ class APIModelWrapper(WrapperDefaults):
         """
         payload = self._payload(messages, dataset, is_custom_prompt)
         parameters = {**self._generate_cfg, **payload}
-        body = {"model": self._endpoint.model, **_body_part(self._generate_cfg),
-                **_body_part(payload)}  # fmt: skip
+        body, envelope = {**self._body, **_body_part(payload)}, _envelope(parameters)
         pictures: list[Any] = []
         said = taken_apart(body, pictures)
-        words = said.pop("messages")
-        asked, sent = self._asked(said, parameters), [identity_of(each) for each in pictures]
-        slots = [slot_of(each) for each in pictures]
-        files = [slot.source() if slot else sent[n] for n, slot in enumerate(slots)]
+        words, sent = said.pop("messages"), taken_apart(pictures, [])
+        asked = self._asked(said, envelope)
+        urls = [each.get("url") if isinstance(each, Mapping) else each for each in pictures]
+        files = [each.source if isinstance(each, PictureSlot) else sent[number]
+                 for number, each in enumerate(urls)]  # fmt: skip
         # How pictures are sent is a setting; whether that changes one is seen in `sent`.
-        style = asdict(self._style) if any(slots) else None
+        style = asdict(self._style) if files != sent else None
         parts = {"prompt": digest(words), "picture": digest(files),
                  "settings": digest([*asked, style])}  # fmt: skip
-        timeout_s = float(parameters.get("timeout") or self._timeout_s)
-        request = ApiRequest(body, pictures, *_envelope(parameters), timeout_s)
-        whole, shown = digest([asked, words, sent]), shown_messages(body["messages"])
-        return Prepared(dataset, whole, parts, request, self._sizes(messages), shown)
+        timeout_s = parameters.get("timeout") or self._kwargs.get("timeout_s", DEFAULT_TIMEOUT_S)
+        return Prepared(
+            dataset,
+            fingerprint=digest([asked, words, sent]),
+            parts=parts,
+            payload=ApiRequest(body, urls, *envelope, float(timeout_s)),
+            sizes=_sizes(messages),
+            prompt=shown_messages(body["messages"]),
+        )
 
-    def _asked(self, said: Mapping[str, Any], parameters: Mapping[str, Any]) -> list[Any]:
+    def _asked(self, said: Mapping[str, Any], envelope: Sequence[Mapping[str, Any]]) -> list[Any]:
         """What is asked for and of whom, apart from the messages; nothing of who is asking."""
         if isinstance(self._identity, str):  # the same weights under another name
             said = {key: value for key, value in said.items() if key != "model"}
-        envelope = [{name.lower(): value for name, value in each.items()
-                     if not is_secret_name(name)} for each in _envelope(parameters)]  # fmt: skip
-        return [self._identity, said, *envelope]
+        keyless = [{name.lower(): value for name, value in each.items()
+                    if not is_secret_name(name)} for each in envelope]  # fmt: skip
+        return [self._identity, said, *keyless]
 
     def _payload(
         self, messages: list[Message], dataset: str, is_custom_prompt: bool
@@ -200,13 +194,6 @@ class APIModelWrapper(WrapperDefaults):
             raise UserFunctionError("preprocess", f"returned {problem}", f"returned {problem}")
         return dict(payload)
 
-    def _sizes(self, messages: list[Message]) -> Sizes:
-        paths = [message["value"] for message in messages if message["type"] == "image"]
-        try:
-            return Sizes(file_wh=read_header(Path(paths[0])).wh) if paths else Sizes()
-        except OSError:  # a custom preprocess may read pictures from anywhere, a URL for one
-            return Sizes()
-
     def wire_size(self, prepared: Prepared) -> int:
         """Bytes of the request body."""
         return len(encode_body(prepared.payload.body))
@@ -218,39 +205,23 @@ class APIModelWrapper(WrapperDefaults):
             CallError: no usable answer; says what kind of failure it was.
             UserError: a picture cannot be sent as the settings ask.
         """
-        request: ApiRequest = prepared.payload
-        body = encode_body(request.body)
-        began_s = time.monotonic()
-        try:
-            with deadline(request.timeout_s):
-                response = self._post(request, body)
-        except Exception as error:
-            raise as_call_error(error, time.monotonic() - began_s, self._has_key()) from error
-        first = request.pictures[0] if request.pictures else None
-        slot = slot_of(first)
-        sent_wh = slot.encoded().wh if slot else size_of_data_url(first)
-        sizes = Sizes(file_wh=prepared.sizes.file_wh, sent_wh=sent_wh)
-        return read_reply(response, sizes, time.monotonic() - began_s)
-
-    def _post(self, request: ApiRequest, body: bytes) -> bytes:
-        client = self._connected()
         import httpx2
 
-        response = client.post(
-            "/chat/completions",
-            content=body,
-            cast_to=httpx2.Response,
-            options={
-                "headers": {"content-type": "application/json", **request.headers},
-                "params": dict(request.query),
-                "timeout": request.timeout_s,
-            },
-        )
-        content: bytes = response.content
-        return content
-
-    def _has_key(self) -> bool:
-        return resolve_api_key(self._endpoint, os.environ) != PLACEHOLDER_KEY
+        request: ApiRequest = prepared.payload
+        options = {"headers": {"content-type": "application/json", **request.headers},
+                   "params": dict(request.query), "timeout": request.timeout_s}  # fmt: skip
+        body, client, began_s = encode_body(request.body), self._connected(), time.monotonic()
+        try:
+            with deadline(request.timeout_s):
+                response = client.post(
+                    "/chat/completions", content=body, cast_to=httpx2.Response, options=options
+                )
+        except Exception as error:
+            has_key = resolve_api_key(self._endpoint, os.environ) != PLACEHOLDER_KEY
+            raise as_call_error(error, time.monotonic() - began_s, has_key) from error
+        sent = next((sent_wh(url) for url in request.urls), None)
+        sizes = Sizes(file_wh=prepared.sizes.file_wh, sent_wh=sent)
+        return read_reply(response.content, sizes, time.monotonic() - began_s)
 
     def _connected(self) -> Any:
         """The one pooled client, made when the first request is due."""
@@ -259,14 +230,11 @@ class APIModelWrapper(WrapperDefaults):
                 import httpx2
                 import openai
 
-                limits = httpx2.Limits(
-                    max_connections=self._connections + 8,
-                    max_keepalive_connections=self._connections + 8,
-                )
+                most = self._connections + 8
                 http_client = openai.DefaultHttpxClient(
-                    limits=limits,
+                    limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most),
                     trust_env=self._proxies,
-                    follow_redirects=False,
+                    follow_redirects=False,  # they would take key and image elsewhere
                     event_hooks={"response": [keep_small]},
                 )
                 keep_deadlines(http_client)
@@ -310,7 +278,7 @@ def _body_part(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _envelope(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Headers and query that go along with a request."""
+    """Headers and query."""
     headers, query = parameters.get("extra_headers"), parameters.get("extra_query")
     return dict(headers or {}), dict(query or {})
 
@@ -331,6 +299,14 @@ def _problem_of(payload: Any) -> str | None:
         return f"a payload that is no JSON: {error}"
     return next((f"a payload whose {key_path(*place)} {problem}"
                  for place, problem in envelope_findings(payload)), None)  # fmt: skip
+
+
+def _sizes(messages: Sequence[Message]) -> Sizes:
+    paths = [message["value"] for message in messages if message["type"] == "image"]
+    try:
+        return Sizes(file_wh=read_header(Path(paths[0])).wh) if paths else Sizes()
+    except OSError:  # a custom preprocess may read pictures from anywhere, a URL for one
+        return Sizes()
 
 
 def _address(base_url: str) -> str:
