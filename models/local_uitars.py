@@ -72,7 +72,7 @@ def preprocess_uitars(
 
     Args:
         message: what the prompt function returned, or the benchmark's default prompt.
-        model: the loaded transformers model; put tensors on `model.device`.
+        model: the loaded transformers model. Tensors may stay on the CPU: they are moved.
         processor: the checkpoint's processor.
         **kwargs: the `kwargs` block of the config and `dataset_name`. `min_pixels` and
             `max_pixels` there win over the limits below.

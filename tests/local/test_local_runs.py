@@ -1,5 +1,6 @@
 """Whole runs of local models: in batches, without memory, on a lost device, told to end."""
 
+import json
 import re
 import signal
 
@@ -10,7 +11,7 @@ from tests.local.conftest import edited
 from tests.support import runs, tiny_checkpoint
 from tests.support.mock_server import MockServer
 from tests.support.ranks import wait_until
-from tests.support.runs import PICTURES, api_model
+from tests.support.runs import PICTURES, api_model, run_folder
 from tests.support.stage import L2, Stage, right_answers
 from utils.runs.folder import safe_name
 
@@ -82,6 +83,13 @@ def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(runs_by_size):
     assert len(answers["one"]) == 16
     assert all(found == answers["one"] for found in answers.values())
     assert answers["one"][0][-1] == {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
+
+
+def test_what_a_model_ran_with_stands_in_the_manifest(runs_by_size):
+    stage, _, _ = runs_by_size
+    manifest = json.loads((run_folder(stage.work_dir, "four") / "manifest.json").read_text())
+
+    assert manifest["datasets"][L2]["runs_with"] == {"cpu, float32, sdpa": 16}
 
 
 def test_a_run_reports_memory_that_ran_out_once_and_how_long_the_model_waited(runs_by_size):

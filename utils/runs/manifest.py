@@ -11,6 +11,7 @@ scoring                 of the newest scoring: at, command, git, environment; co
                         the one of the asking
 datasets                by name: level, mode, limit, started_at, samples, missing, left_out,
                         statuses, tokens, answered (first and last time),
+                        runs_with (answers of local models by device, dtype, attention),
                         annotations {file, bytes, md5, sha256},
                         pictures {count, digest}: see `utils.runs.provenance.pictures_digest`
 

@@ -8,6 +8,7 @@ stopped has the answers that the log held already, and never one to another requ
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -89,7 +90,7 @@ class LogView:
         own, asking = self.run.get("seq"), self.run.get("asking")
         same = {run.seq for run in self._runs if run.asking == asking}
         found: list[tuple[str, bool, int, int, str]] = []
-        facts: dict[int, tuple[str, str, Any]] = {}  # of each record, by its place
+        facts: dict[int, tuple[str, str, Any, str]] = {}  # of each record, by its place
         columns: dict[str, None] = {}
         damaged: list[int] = []
         for offset, record in read_records(path, damaged):
@@ -98,7 +99,9 @@ class LogView:
                 self.run = record
             elif "key" in record and not record["trial"] and (own is None or seq in same):
                 found.append((record["key"], is_episode, seq, offset, record["fingerprint"]))
-                facts[offset] = (record["status"], record["asked_at"], record.get("usage") or {})
+                ran = ", ".join((record.get("runs_with") or {}).values())
+                usage = record.get("usage") or {}
+                facts[offset] = (record["status"], record["asked_at"], usage, ran)
                 columns.update(dict.fromkeys(record["line"]))
         self.columns = list(columns)
         self.notes += [damage_note(path, damaged)] if damaged else []
@@ -166,15 +169,18 @@ class LogView:
         return sum(key not in self._offsets for key in self.covered)
 
     def totals(self) -> dict[str, Any]:
-        """Statuses, tokens and times of the covered samples' answers, later turns included."""
+        """Statuses, tokens, times, devices of the covered samples' answers, later turns included."""
         covered = set(self.covered)
         found = [each for key, each in self._facts.items() if sample_of_turn(key) in covered]
-        times = sorted(asked_at for _, asked_at, _ in found)
+        times = sorted(asked_at for _, asked_at, _, _ in found)
+        # Which of several equal devices a rank had makes no difference.
+        ran = Counter(re.sub(r"cuda:\d+", "cuda", ran) for *_, ran in found if ran)
         return {
-            "statuses": dict(Counter(status for status, _, _ in found)),
+            "statuses": dict(Counter(status for status, _, _, _ in found)),
             "answered": [times[0], times[-1]] if times else [],
-            "tokens": {kind: sum(usage.get(kind) or 0 for _, _, usage in found)
+            "tokens": {kind: sum(usage.get(kind) or 0 for _, _, usage, _ in found)
                        for kind in ("prompt_tokens", "completion_tokens")},
+            **({"runs_with": dict(ran)} if ran else {}),
         }  # fmt: skip
 
     def records(self) -> Iterator[Record]:
