@@ -226,7 +226,8 @@ def _stored(case: Case, world: World) -> Any:
     log = RunLog(world.folder / f"{case.number}.jsonl")
     texts = [reply, *others]
     try:
-        log.append({"kind": "run", "samples": [f"k{n}" for n in range(len(texts))]})
+        keys = [f"k{n}" for n in range(len(texts))]
+        log.append({"kind": "run", "seq": 1, "started_at": "", "asking": {}, "samples": keys})
         for number, text in enumerate(texts):
             log.append(_record(number, text))
     finally:
@@ -252,6 +253,7 @@ def _record(number: int, text: str) -> dict[str, Any]:
     return {
         "kind": "answer", "key": f"k{number}", "trial": 0, "status": "failed" if failed else "ok",
         "raw": None if failed else text, "line": line, "sizes": {"file": [10, 10]},
+        "fingerprint": "", "parts": {}, "asked_at": "",
     }  # fmt: skip
 
 

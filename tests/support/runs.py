@@ -184,7 +184,7 @@ def api_model(url: str, *, key: str = "test-key-123456", **entry: Any) -> dict[s
 
 
 def run_folder(work_dir: Path, model: str) -> Path:
-    """The only run folder of a model."""
-    [folder] = [path for path in (work_dir / model).iterdir()
-                if path.is_dir() and not path.is_symlink()]  # fmt: skip
-    return folder
+    """The run folder of a model that was written last."""
+    folders = [path for path in (work_dir / model).iterdir()
+               if path.is_dir() and not path.is_symlink()]  # fmt: skip
+    return max(folders, key=lambda path: path.stat().st_mtime_ns)
