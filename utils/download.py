@@ -22,8 +22,9 @@ import shutil
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ REPO_ID, DEFAULT_REVISION = "OpenGVLab/MMBench-GUI", "main"
 IMAGE_FOLDER, NOTE_NAME, LOCK_NAME = "offline_images", "unpacked.json", "lock"
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 NAMES_SHOWN = 10
+ELSEWHERE = "choose another folder with LMUData or --data-root"
 
 
 @dataclass(frozen=True)
@@ -212,39 +214,28 @@ def image_of(name: str) -> str:
     return "/".join(parts[start:])
 
 
-@contextmanager
-def only_one(work: Path) -> Iterator[None]:
+def only_one(work: Path) -> AbstractContextManager[Any]:
     """Keeps a second download out of the same folder; a killed one leaves no lock behind."""
     from filelock import FileLock, Timeout
 
     work.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(work / LOCK_NAME)
     try:
-        lock.acquire(timeout=0)
-    except Timeout as taken:
-        raise UserError(f"{work.parent}: another download into this folder is running.") from taken
+        return FileLock(work / LOCK_NAME).acquire(timeout=0)
+    except Timeout:
+        raise UserError(f"{work.parent}: another download into this folder is running.") from None
     except NotImplementedError:  # a network disk without locks: two at once are unlikely there too
-        pass
-    try:
-        yield
-    finally:
-        lock.release()
+        return nullcontext()
 
 
 def require_room(folder: Path, needed: int, purpose: str) -> None:
-    """Stops before the disk is full rather than when it is.
-
-    Raises:
-        UserError: fewer bytes are free than needed.
-    """
+    """Stops before the disk is full rather than when it is."""
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise UserError(
             f"{folder}: {needed / 2**20:.1f} MiB needed to {purpose}, {free / 2**20:.1f} MiB free."
-            " Make room, or choose another folder with LMUData or --data-root; what has arrived is"
-            " kept."
+            f" Make room, or {ELSEWHERE}; what has arrived is kept."
         )
 
 
@@ -271,28 +262,28 @@ def inventory(home: Path) -> tuple[list[str], int]:
         return path if path.split("/")[0] in PLATFORMS else f"{line.get('platform')}/{path}"
 
     images = home / IMAGE_FOLDER
-    there = {platform: {path.relative_to(images).as_posix()
-                        for path in (images / platform).rglob("[!.]*") if path.is_file()}
-             for platform in PLATFORMS}  # fmt: skip
+    there = {
+        path.relative_to(images).as_posix() for path in images.rglob("[!.]*") if path.is_file()
+    }
+    counts = Counter(path.split("/")[0] for path in there)
     l1, l2 = read_annotations(home / L1_NAME), read_annotations(home / L2_NAME)
     l1_images, l2_images = set(map(image_in, l1)), set(map(image_in, l2))
     questions = sum(len(line.get("groups") or ()) for line in l1)
-    missing = sorted((l1_images | l2_images).difference(*there.values()))
+    missing = sorted((l1_images | l2_images) - there)
     lines = [
-        f"  images           {sum(map(len, there.values())):,}",
-        *(f"    {platform:<12}   {len(paths):,}" for platform, paths in there.items()),
+        f"  images           {sum(counts[platform] for platform in PLATFORMS):,}",
+        *(f"    {platform:<12}   {counts[platform]:,}" for platform in PLATFORMS),
         f"  L1 questions     {questions:,} on {len(l1_images):,} images",
         f"  L2 instructions  {len(l2):,} on {len(l2_images):,} images",
     ]
     if missing:
         lines.append(f"  missing          {len(missing):,} images of the annotations:")
         lines += [f"    {path}" for path in missing[:NAMES_SHOWN]]
-    if len(missing) > NAMES_SHOWN:
-        lines.append(f"    and {len(missing) - NAMES_SHOWN:,} more")
+        lines += ["    ..."] * (len(missing) > NAMES_SHOWN)
     return lines, len(missing)
 
 
-def arguments() -> argparse.ArgumentParser:
+def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
         prog="python utils/download.py",
@@ -305,12 +296,12 @@ def arguments() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--data-root", metavar="FOLDER", help="instead of LMUData (default: ~/LMUData)")
     add("--revision", default=DEFAULT_REVISION, help="branch, tag or commit (default: %(default)s)")
-    help_on_changed = "use annotation files that differ from the published ones"
-    add("--accept-changed", action="store_true", help=help_on_changed)
+    changed = "use annotation files that differ from the published ones"
+    add("--accept-changed", action="store_true", help=changed)
     # For the tests, whose small files have other sums. An option and no variable: a forgotten
     # variable or a stray .env could switch the check off unseen, an option is typed and reported.
     add("--sums", type=Path, help=argparse.SUPPRESS)
-    return parser
+    return parser.parse_args(argv)
 
 
 def fetch(options: argparse.Namespace) -> int:
@@ -324,9 +315,9 @@ def fetch(options: argparse.Namespace) -> int:
     Download(home, home / ".download", options.revision, options.accept_changed, md5).run()
     lines, missing = inventory(home)
     _say("\n".join(["", str(home), *lines]))
-    elsewhere = os.environ.get("IMAGE_ROOT_DIR")
-    if elsewhere and at_home(elsewhere).is_dir():
-        _say(f"Note: IMAGE_ROOT_DIR is set: images will be read from {elsewhere} instead.")
+    moved = os.environ.get("IMAGE_ROOT_DIR")
+    if moved and at_home(moved).is_dir():
+        _say(f"Note: IMAGE_ROOT_DIR is set: images will be read from {moved} instead.")
     command = "python evaluate.py --config configs/config_api_gpt.json --check"
     _say(f"\nNext: LMUData={shlex.quote(str(root))} {command}")
     return 1 if missing else 0
@@ -334,19 +325,15 @@ def fetch(options: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line; `argv` without the program's name, by default the process's."""
-    options = arguments().parse_args(argv)
+    options = read_options(argv)
     try:
         load_dotenv_files()
         return fetch(options)
     except UserError as mistake:
-        for problem in mistake.problems:
-            _warn(f"error: {problem}")
+        _warn("\n".join(f"error: {problem}" for problem in mistake.problems))
     except OSError as problem:
-        _warn(
-            f"error: {problem.filename or 'the data root'}: {problem.strerror or problem}. Mend"
-            " this, or choose another folder with LMUData or --data-root, and run the same command"
-            " again; what has arrived is kept."
-        )
+        what = f"{problem.filename or 'the data root'}: {problem.strerror or problem}"
+        _warn(f"error: {what}. Mend this, or {ELSEWHERE}, and run the same command again.")
     except KeyboardInterrupt:
         _warn("\nStopped. What has arrived is kept; run the same command again, it goes on.")
         return 130
