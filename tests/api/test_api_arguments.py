@@ -36,9 +36,9 @@ def test_the_parameters_of_the_client_are_known():
     ("tools", [], "tool calls are not supported"),
     ("messages", [], "the messages come from the prompt"),
     ("model", "x", "the model name stands in model_path"),
-    ("extra_body", 5, "must be an object { }, not a number"),
-    ("extra_headers", "X: 5", "must be an object { }, not a text"),
-    ("extra_query", ["a"], "must be an object { }, not a list"),
+    ("extra_body", 5, "must be an object { }"),
+    ("extra_headers", "X: 5", "must be an object { }"),
+    ("extra_query", ["a"], "must be an object { }"),
     ("timeout", "60s", 'must be a number of seconds greater than 0, not "60s"'),
     ("timeout", 0, "must be a number of seconds greater than 0, not 0"),
 ])  # fmt: skip
@@ -51,8 +51,8 @@ def test_parameters_that_the_api_does_not_take_are_errors_with_a_hint(name, valu
 @pytest.mark.parametrize(("generate_cfg", "expected"), [
     ({"extra_body": {"top_k": 1, "stream": True}},
      ("extra_body.stream", "replies are not streamed; leave it out")),
-    ({"extra_headers": {"X": 5}}, ("extra_headers.X", "must be a text, not a number")),
-    ({"extra_headers": {"X": None}}, ("extra_headers.X", "must be a text, not null")),
+    ({"extra_headers": {"X": 5}}, ("extra_headers.X", "must be a text")),
+    ({"extra_headers": {"X": None}}, ("extra_headers.X", "must be a text")),
     ({"extra_headers": {"X": "two\nlines"}},
      ("extra_headers.X", "must be a text of one line and of ASCII signs alone")),
     ({"extra_headers": {"X": "schlüssel"}},

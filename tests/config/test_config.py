@@ -30,7 +30,7 @@ DATA = {L2: {"mode": "all"}}
 
 KINDS = '"openai", "api", "transformers", "custom", "vllm"'
 NO_IMP_TYPE = (
-    f"imp_type: is missing; it must be one of {KINDS} (a server's address begins with http://)"
+    f"imp_type: is missing; it must be one of {KINDS} (the address of a server begins with http://)"
 )
 
 
@@ -317,7 +317,7 @@ def test_an_unset_name_is_one_error_with_its_key_path(tmp_path, environ, state):
     ({"models": {}, "model": {"m": LOCAL}, "data": DATA},
      ['models: unknown key; did you mean "model"?']),
     ({"model": {"m": "x", "": LOCAL}, "data": {L2: None}},
-     ['model."m": must be an object { }, not a text', 'model."": a model needs a name',
+     ['model."m": must be an object { }, not "x"', 'model."": a model needs a name',
       f"data.{L2}: must be an object {{ }}, not null"]),
     ('{"model": {"m": {"model_path": "/a", "model_path": "/b", "imp_type": "transformers"}},'
      ' "data": {"GUIElementGrounding": {}}}',
@@ -343,10 +343,10 @@ MODEL_CASES = [
     ({"model_path": "C:/checkpoints/m"}, [NO_IMP_TYPE]),
     ({"model_path": "/checkpoints/step:1000/"}, [NO_IMP_TYPE]),
     ({**LOCAL, "model_path": None}, ["model_path: is missing"]),
-    ({**LOCAL, "model_path": 3}, ["model_path: must be a text, not a number"]),
+    ({**LOCAL, "model_path": 3}, ["model_path: must be a text, not 3"]),
     ({**LOCAL, "model_path": " "}, ["model_path: is empty"]),
     ({**LOCAL, "imp_type": "transformer"},
-     [f'imp_type: must be one of {KINDS}, not "transformer"; did you mean "transformers"?']),
+     [f'{NO_IMP_TYPE.replace("is missing; it ", "")}, not "transformer"']),
     ({**LOCAL, "imp_type": "openai"},
      ["model_path: must begin with http:// or https:// (base_url?api_key=...&model=...)"]),
     ({"model_path": "http://:80/v1?model=m"},
@@ -366,18 +366,18 @@ MODEL_CASES = [
     ({**LOCAL, "img_size": 3}, ['img_size: unknown key; it belongs in "kwargs"']),
     ({**LOCAL, "temperature": 0}, ['temperature: unknown key; it belongs in "generate_cfg"']),
     ({**LOCAL, "generate_cfg": []}, ["generate_cfg: must be an object { }, not a list"]),
-    ({**LOCAL, "kwargs": "x"}, ["kwargs: must be an object { }, not a text"]),
+    ({**LOCAL, "kwargs": "x"}, ['kwargs: must be an object { }, not "x"']),
     ({**LOCAL, "preprocess_function": ["a"]}, ["preprocess_function: must be a text, not a list"]),
-    ({**LOCAL, "custom_prompt": "models.m.f"}, ["custom_prompt: must be an object { }, not a text"]),
+    ({**LOCAL, "custom_prompt": "models.m.f"}, ['custom_prompt: must be an object { }, not "models.m.f"']),
     ({**LOCAL, "custom_prompt": {L2: 3, "GUIElementGroundin": "models.m.f"}},
-     [f"custom_prompt.{L2}: must be a text, not a number",
+     [f"custom_prompt.{L2}: must be a text, not 3",
       f'custom_prompt.GUIElementGroundin: unknown data set; did you mean "{L2}"?']),
     ({**LOCAL, "batch_size": 0},
      ['batch_size: must be a whole number of at least 1, or "auto", not 0']),
     ({**LOCAL, "batch_size": True},
      ['batch_size: must be a whole number of at least 1, or "auto", not true']),
     ({**LOCAL, "trust_remote_code": "yes"},
-     ["trust_remote_code: must be true or false, not a text"]),
+     ['trust_remote_code: must be true or false, not "yes"']),
     ({**LOCAL, "dtype": "float61"},
      ['dtype: must be one of "auto", "float32", "bfloat16", "float16", not "float61"; '
       'did you mean "float16"?']),
@@ -482,13 +482,13 @@ def test_numbers_that_json_cannot_write_are_refused(tmp_path):
      f'{L2}.mode: unknown mode "easy"; {L2} has the modes "all", "basic", "advanced"'),
     ({L2: {"mode": "advancd"}}, f'{L2}.mode: unknown mode "advancd"; did you mean "advanced"? '
                                 f'{L2} has the modes "all", "basic", "advanced"'),
-    ({L2: {"mode": 1}}, f"{L2}.mode: must be a text, not a number"),
+    ({L2: {"mode": 1}}, f"{L2}.mode: must be a text, not 1"),
     ({L2: {"match_mode": "exact_match"}}, f"{L2}.match_mode: only for {L1}; leave it out"),
     ({L2: {"circular": True}}, f"{L2}.circular: only for {L1}; leave it out"),
     ({L1: {"match_mode": "judge"}},
      f'{L1}.match_mode: must be "exact_match" (replies are compared as letters; there is no judge '
      'model), not "judge"'),
-    ({L1: {"circular": "yes"}}, f"{L1}.circular: must be true or false, not a text"),
+    ({L1: {"circular": "yes"}}, f'{L1}.circular: must be true or false, not "yes"'),
     ({L1: {"parse_func": "models.m.f"}},
      f'{L1}.parse_func: unknown key; did you mean "parse_function"?'),
     ({L1: {"batch_size": 2}}, f'{L1}.batch_size: unknown key; known are "mode", "parse_function", '

@@ -15,7 +15,7 @@ from utils.config import schema
 from utils.config.endpoint import is_url, parse_endpoint
 from utils.config.environment import read_text
 from utils.config.schema import DataEntry, ModelEntry, RunConfig
-from utils.config.text import Finding, KeyPath, key_path, kind_of, read_plain
+from utils.config.text import Finding, KeyPath, key_path, read_plain, shown
 from utils.errors import UserError, did_you_mean, listed
 from utils.functions.signatures import FunctionRef
 from utils.import_utils import path_problem
@@ -120,7 +120,7 @@ class _Reader:
     def read(self, whole: Any) -> None:
         if not isinstance(whole, dict):
             expected = 'an object { "model": ..., "data": ... }'
-            self._problem((), f"the file must hold {expected}, not {kind_of(whole)}")
+            self._problem((), f"the file must hold {expected}, not {shown(whole)}")
             return
         for name in whole:
             if name not in ("model", "data"):
@@ -145,7 +145,7 @@ class _Reader:
             if isinstance(raw, dict) or key in self.planned:
                 made, findings = read(key, raw)
             else:
-                made, findings = None, [((), f"must be an object {{ }}, not {kind_of(raw)}")]
+                made, findings = None, [((), f"must be an object {{ }}, not {shown(raw)}")]
             order = {each: index for index, each in enumerate(raw or ())}
             for path, what in sorted(findings, key=lambda f: order.get(str(*f[0][:1]), -1)):
                 self._problem((name, key, *path), what)
@@ -161,14 +161,13 @@ class _Reader:
     # ---- models ----
 
     def _model(self, name: str, raw: Mapping[str, Any]) -> Read:
-        imp_type, findings = self._imp_type(name, raw)
-        entry, wrong = schema.model_entry(imp_type, raw)
-        findings += wrong
+        imp_type = self._imp_type(name, raw)
+        entry, findings = schema.model_entry(imp_type, raw)
         if not name.strip():
             findings.append(((), "a model needs a name"))
-        if imp_type is not None:
+        if imp_type is not None and isinstance(raw.get("model_path"), str):
             findings += self.arguments(imp_type, raw)
-            findings += self._path_findings(name, raw, imp_type)
+            findings += self._path_findings(name, raw["model_path"], imp_type)
         prompts = raw.get("custom_prompt")
         for dataset in prompts if isinstance(prompts, dict) else ():
             if dataset not in self.datasets and dataset not in self.planned:
@@ -176,44 +175,40 @@ class _Reader:
         self._references(name, raw, imp_type)
         return entry, findings
 
-    def _imp_type(self, name: str, raw: Mapping[str, Any]) -> tuple[str | None, list[Finding]]:
-        """The kind of model; None where that is unknown, with what is wrong."""
+    def _imp_type(self, name: str, raw: Mapping[str, Any]) -> str | None:
+        """The kind of model; None where that is unknown."""
         given, path = raw.get("imp_type"), raw.get("model_path")
-        if given is not None and given not in schema.IMP_TYPES:
-            return None, [(("imp_type",), schema.choice_problem(given, schema.IMP_TYPES))]
         if is_url(path) and given not in (None, "openai", "api"):
-            what = (
-                f'"{given}" is not used: model_path is a URL, so the model is queried as "openai"'
-            )
+            what = f"{shown(given)} is not used: model_path is a URL, so the model is an API model"
             self._warn(name, "imp_type", what)
-        if is_url(path) or given == "api":
-            return "openai", []
-        if given is None and path is not None and not self._is_unset("model", name, "model_path"):
-            what = f"is missing; it must be one of {listed(schema.IMP_TYPES)}"
-            return None, [(("imp_type",), f"{what} (a server's address begins with http://)")]
-        return given, []  # None: the path may be a URL; what is wrong with it is the problem
+        # Without a path, or with one that is not known, it may be a URL; that is reported.
+        is_open = given is None and (path is None or self._is_unset("model", name, "model_path"))
+        if is_url(path) or is_open or given == "api":
+            return "openai"
+        return given if isinstance(given, str) and given in schema.KINDS else None
 
     def _is_unset(self, *place: str) -> bool:
         return key_path(*place) in self.unset
 
-    def _path_findings(self, name: str, raw: Mapping[str, Any], imp_type: str) -> Iterable[Finding]:
-        path = raw.get("model_path")
-        if not isinstance(path, str) or self._is_unset("model", name, "model_path"):
+    def _path_findings(self, name: str, path: str, imp_type: str) -> Iterable[Finding]:
+        if self._is_unset("model", name, "model_path"):
             return
+        problem: str | None = None
         if not path.strip():
-            yield ("model_path",), "is empty"
-        elif imp_type == "custom" and (problem := path_problem(path)):
-            yield ("model_path",), f"must be the dotted path of a class: {problem}"
+            problem = "is empty"
+        elif imp_type == "custom" and (wrong := path_problem(path)):
+            problem = f"must be the dotted path of a class: {wrong}"
         elif imp_type == "openai":
             try:
                 endpoint = parse_endpoint(path)
             except UserError as error:
-                yield ("model_path",), str(error)
-                return
-            for warning in endpoint.warnings:
-                self._warn(name, "model_path", warning)
-            if endpoint.problem:
-                yield ("model_path",), endpoint.problem
+                problem = str(error)
+            else:
+                problem = endpoint.problem
+                for warning in endpoint.warnings:
+                    self._warn(name, "model_path", warning)
+        if problem:
+            yield ("model_path",), problem
 
     def _references(self, name: str, raw: Mapping[str, Any], imp_type: str | None) -> None:
         """Notes which functions an entry names and what they will be called with."""

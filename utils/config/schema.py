@@ -13,13 +13,16 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from utils.config.text import Finding, kind_of
+from utils.config.text import Finding, shown
 from utils.contracts import KWARGS_READ
 from utils.errors import did_you_mean, listed, nearest
 
-IMP_TYPES = ("openai", "api", "transformers", "custom", "vllm")
 RESERVED_KWARGS = ("dataset_name", "input_length")
 
+_KIND = (
+    'one of "openai", "api", "transformers", "custom", "vllm" (the address of a server begins '
+    "with http://)"
+)
 _AREA = "a whole number of pixels (width times height) greater than 0"
 _SIDE = "a whole number of pixels for the longer side, or -1 for the original size"
 _PROMPT = '"model_default", "benchmark_default" or a text of your own'
@@ -115,7 +118,7 @@ class Custom(_Model):
 class _AnyKind(Local, Vllm):
     """An entry whose kind is not known: its other mistakes are reported all the same."""
 
-    imp_type: Any = None  # type: ignore[assignment]
+    imp_type: Literal["?"] = Field(description=_KIND)  # type: ignore[assignment]
 
 
 ModelEntry = Api | Local | Vllm | Custom
@@ -150,7 +153,7 @@ def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list
         imp_type: its kind, a key of `KINDS`; None where that is not known.
         raw: the entry as the file has it; keys that are null count as absent.
     """
-    entry = {**without_defaults(raw), "imp_type": imp_type}
+    entry = without_defaults(raw) | ({"imp_type": imp_type} if imp_type else {})
     if isinstance(prompts := entry.get("custom_prompt"), dict):
         entry["custom_prompt"] = {k: path for k, path in prompts.items() if path not in (None, "")}
     made, findings = section(KINDS[imp_type or ""], entry)
@@ -179,12 +182,6 @@ def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Fin
         return None, list(found.items())
 
 
-def choice_problem(value: object, choices: tuple[str, ...]) -> str:
-    """What to say of a value that is none of the choices."""
-    hint = did_you_mean(value, choices) if isinstance(value, str) else ""
-    return f"must be one of {listed(choices)}, not {_shown(value)}{hint}"
-
-
 def _kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
     """`kwargs` is free, but what the program reads must fit and must not be nearly spelt."""
     for place, problem in section(Kwargs, kwargs)[1]:
@@ -206,16 +203,17 @@ def _in_words(detail: ErrorDetails, kind: type[BaseModel], entry: Mapping[str, A
     what, name = detail["type"], str(detail["loc"][0])
     if what == "extra_forbidden":
         return _unknown_key(name, kind)
-    if what == "missing":
-        return "is missing"
     if what == "none_required":
         return "a custom class gets the messages themselves; leave it out"
-    if described := kind.model_fields[name].description:
-        return f"must be {described}, not {_shown(entry[name])}"
-    if what == "literal_error":
+    described = kind.model_fields[name].description
+    if what == "missing":
+        return f"is missing; it must be {described}" if described else "is missing"
+    value, hint = (entry[name] if described else detail["input"]), ""
+    if what == "literal_error" and not described:
         choices = re.findall(r"'(.*?)'", detail["ctx"]["expected"])
-        return choice_problem(detail["input"], tuple(choices))
-    return f"must be {_TYPES.get(what, 'of another type')}, not {kind_of(detail['input'])}"
+        described = f"one of {listed(choices)}"
+        hint = did_you_mean(value, choices) if isinstance(value, str) else ""
+    return f"must be {described or _TYPES[what]}, not {shown(value)}{hint}"
 
 
 def _unknown_key(name: str, kind: type[BaseModel]) -> str:
@@ -227,10 +225,3 @@ def _unknown_key(name: str, kind: type[BaseModel]) -> str:
             return f"unknown key; it belongs in {_ELSEWHERE[name]}"
     known = tuple(kind.model_fields)
     return "unknown key" + (did_you_mean(name, known) or f"; known are {listed(known, 20)}")
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, str) and len(value) <= 40:
-        return f'"{value}"'
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return str(value) if is_number else kind_of(value)

@@ -72,11 +72,11 @@ def key_path(*parts: str | int) -> str:
     return shown
 
 
-def kind_of(value: object) -> str:
-    """A JSON value's type in plain words."""
-    names = {type(None): "null", bool: str(value).lower(), str: "a text", int: "a number",
-             float: "a number", list: "a list", dict: "an object"}  # fmt: skip
-    return names.get(type(value), type(value).__name__)
+def shown(value: object) -> str:
+    """A JSON value as a message shows it: only what is short is quoted."""
+    if isinstance(value, (list, dict)) or (isinstance(value, str) and len(value) > 40):
+        return {list: "a list", dict: "an object", str: "a long text"}[type(value)]
+    return json.dumps(value, ensure_ascii=False)
 
 
 def substitute(

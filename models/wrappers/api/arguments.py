@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from utils.config.text import Finding, kind_of
+from utils.config.text import Finding, shown
 from utils.contracts import KWARGS_READ
 from utils.errors import did_you_mean
 
@@ -62,12 +62,11 @@ def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
     timeout = parameters.get("timeout")
     is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
     if timeout is not None and not (is_number and timeout > 0):
-        shown = f'"{timeout}"' if isinstance(timeout, str) else timeout
-        yield ("timeout",), f"must be a number of seconds greater than 0, not {shown}"
+        yield ("timeout",), f"must be a number of seconds greater than 0, not {shown(timeout)}"
     for name in ENVELOPE:
         value = parameters.get(name, {})
         if not isinstance(value, Mapping):
-            yield (name,), f"must be an object {{ }}, not {kind_of(value)}"
+            yield (name,), "must be an object { }"
             continue
         for inner, item in value.items():
             problem = None
@@ -90,7 +89,7 @@ def _header(name: str, value: Any) -> str | None:
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
         return "is no name of a header"
     if not isinstance(value, str):
-        return f"must be a text, not {kind_of(value)}"
+        return "must be a text"
     if not re.fullmatch(r"[\x20-\x7e\t]*", value):
         return "must be a text of one line and of ASCII signs alone"
     return None
