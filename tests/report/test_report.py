@@ -320,12 +320,12 @@ def test_threads_of_several_reports_share_a_cache(home):
 
     def make(_):
         start.wait()
-        return report_pictures.make_view_image(home / "images" / IMAGES[0], cache)
+        return report_pictures.view_image(home / "images" / IMAGES[0], cache)
 
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(make, range(4)))
 
-    assert len({each.view for each in made}) == 1
+    assert len(set(made)) == 1
     assert len(list(cache.iterdir())) == 1
 
 

@@ -6,7 +6,6 @@ sample's view needs to `data/details_N.js` and `data/replies_N.js`, the rest to 
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Collection
@@ -17,8 +16,8 @@ from typing import Any
 from utils.contracts import Facts
 from utils.images import image_root
 from utils.report.data_files import Chunks, Hide, as_script
-from utils.report.pictures import CACHE_FOLDER, Pictures, ViewImage, copy, link_or_copy
-from utils.report.privacy import path_hider, shown_name, without_absolute_paths
+from utils.report.pictures import CACHE_FOLDER, Pictures
+from utils.report.privacy import path_hider, without_absolute_paths
 from utils.runs.finished import ScoredFiles, read_if_whole, read_manifest, scored_files
 from utils.runs.folder import RunFolder
 
@@ -71,7 +70,6 @@ def build_report(
     """Writes the report of a run; one from before is replaced when the new one is whole.
 
     Args:
-        run_folder: holds the samples and analysis files.
         image_root: what the samples' images are relative to; None if there are none here.
         cache: folder for view images, shared by the runs of a work-dir.
         embed_originals: put the images themselves into the report, too.
@@ -90,7 +88,10 @@ def build_report(
             (fresh / name).mkdir(parents=True)
         for asset in sorted(ASSETS.iterdir()):
             shutil.copyfile(asset, fresh / asset.name)
-        _write_data(fresh, run_folder, image_root, cache, embed_originals)
+        hide = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
+        made = Pictures(image_root, cache, fresh, embed_originals=embed_originals)
+        with closing(made) as pictures:
+            _write_data(DataFiles(fresh / "data", hide), pictures, run_folder)
         shutil.rmtree(target, ignore_errors=True)
         fresh.rename(target)
     finally:
@@ -113,20 +114,14 @@ class DataFiles:
         named = {**facts, "dataset": dataset, "verdict": facts.get("verdict") or NO_ANSWER}
         row = {name: self._number(name, named.get(name)) for name in FACETS}
         row |= {"picture": picture} | {name: facts.get(name) for name in ROW_FIELDS}
-        self._rows.add(row, 120 + len(str(facts.get("text"))))
-        reply = {name: facts.get(name) for name in REPLY_FIELDS}
-        self._replies.add(reply, 40 + sum(len(str(text)) for text in reply.values()))
-        detail = {name: value for name, value in facts.items() if name not in NOT_IN_DETAILS}
-        self._details.add(detail, 500 + len(str(facts.get("prompt"))))
+        self._rows.add(row)
+        self._replies.add({name: facts.get(name) for name in REPLY_FIELDS})
+        self._details.add({n: each for n, each in facts.items() if n not in NOT_IN_DETAILS})
 
     def _number(self, facet: str, value: Any) -> int | None:
         """The number of a value of a column in which few values occur; None has none."""
-        if value is None:
-            return None
         values = self._facets[facet]
-        return values.setdefault(
-            value if isinstance(value, str) else json.dumps(value), len(values)
-        )
+        return None if value is None else values.setdefault(str(value), len(values))
 
     def close(self, summary: dict[str, Any]) -> None:
         """Writes what is left, and the summary with the places of everything."""
@@ -147,32 +142,22 @@ def _with_text_table(items: list[Facts]) -> dict[str, Any]:
     texts: dict[str, int] = {}
     samples = []
     for item in items:
-        prompt = []
-        for part in item.get("prompt") or ():
-            text = texts.setdefault(str(part.get("value")), len(texts))
-            prompt.append([part.get("role"), part.get("type"), text])
+        parts = [(part["role"], part["type"], part["value"]) for part in item.get("prompt") or ()]
+        prompt = [[role, kind, texts.setdefault(text, len(texts))] for role, kind, text in parts]
         samples.append({**item, "prompt": prompt})
     return {"texts": list(texts), "samples": samples}
 
 
-def _write_data(
-    report: Path, run_folder: Path, image_root: Path | None, cache: Path, embed_originals: bool
-) -> None:
-    hide = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
-    files = DataFiles(report / "data", hide)
+def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
     summary: dict[str, Any] = {"format": 1, "run": run_folder.name, "datasets": [], "samples": 0}
-    with closing(Pictures(image_root, cache)) as pictures:
-        for scored in scored_files(run_folder).values():
-            data_set = _add_samples(scored, files, pictures)
-            summary["datasets"].append({**data_set, "first": summary["samples"]})
-            summary["samples"] += data_set["samples"]
-            summary["model"] = scored.model
-        summary["pictures"] = [
-            _placed(name, made, report, embed_originals) for name, made in pictures.finished()
-        ]
+    for scored in scored_files(run_folder).values():
+        data_set = _add_samples(scored, files, pictures)
+        summary["datasets"].append({**data_set, "first": summary["samples"]})
+        summary["samples"] += data_set["samples"]
+        summary["model"] = scored.model
+    summary["pictures"] = pictures.known()
     manifest = read_manifest(run_folder, read_if_whole)
-    summary["manifest"] = without_absolute_paths(manifest) or None
-    files.close(summary)
+    files.close(summary | {"manifest": without_absolute_paths(manifest) or None})
 
 
 def _add_samples(scored: ScoredFiles, files: DataFiles, pictures: Pictures) -> dict[str, Any]:
@@ -195,18 +180,3 @@ def _add_samples(scored: ScoredFiles, files: DataFiles, pictures: Pictures) -> d
         "samples": samples, "pictures": len(seen), "counts": dict(counts),
         "analysis": without_absolute_paths(analysis),
     }  # fmt: skip
-
-
-def _placed(
-    name: str, made: ViewImage | None, report: Path, embed_originals: bool
-) -> dict[str, Any]:
-    """Puts a view image into the report; what the page needs to know of it."""
-    if made is None:
-        return {"name": shown_name(name)}
-    known: dict[str, Any] = {"name": shown_name(name), "wh": made.source_wh}
-    known["view"] = f"pictures/{made.name}.webp"
-    link_or_copy(made.view, report / known["view"])
-    if embed_originals:
-        known["original"] = f"pictures/{made.name}_full{made.source.suffix.lower()}"
-        copy(made.source, report / known["original"])
-    return known

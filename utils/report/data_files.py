@@ -27,11 +27,9 @@ def as_script(name: str, number: int, value: Any) -> str:
 
 @dataclass
 class Chunks:
-    """Writes items to numbered scripts, so that the page can load the ones that it needs.
+    """Writes items to scripts `<name>_<number>.js`, so that the page can load those that it needs.
 
     Attributes:
-        folder: where `<name>_<number>.js` go.
-        name: what the page asks for.
         pack: makes the value of a file from its items.
         most_items, most_chars: a file is closed when it has reached either.
         firsts: number of the first item of each file, as far as written.
@@ -48,10 +46,10 @@ class Chunks:
     _chars: int = 0
     _count: int = 0
 
-    def add(self, item: Any, chars: int) -> None:
-        """One more item of about so many characters."""
+    def add(self, item: Any) -> None:
+        """One more item."""
         self._items.append(item)
-        self._chars += chars
+        self._chars += len(str(item))
         self._count += 1
         if len(self._items) >= self.most_items or self._chars >= self.most_chars:
             self.close()

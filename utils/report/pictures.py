@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from utils.contracts import WH
 from utils.images import bytes_digest, opened, read_header
+from utils.report.privacy import shown_name
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -28,29 +27,24 @@ MOST_THREADS = 16
 VIEW_OPTIONS = {"quality": 80, "method": 0}
 
 
-@dataclass(frozen=True, slots=True)
-class ViewImage:
-    """The view image of a screenshot: a file of the cache, named by the content's hash."""
-
-    name: str
-    source_wh: WH
-    view: Path
-    source: Path
-
-
-def make_view_image(source: Path, cache: Path) -> ViewImage:
-    """The view image of an image, from the cache where it has one.
+def view_image(source: Path, cache: Path) -> tuple[Path, WH]:
+    """The view image of an image, made if the cache lacks it, and the image's own size.
 
     Raises:
         OSError: missing, unreadable, or not an image.
     """
     name = bytes_digest(source.read_bytes()).partition(":")[2][:24]
-    made = ViewImage(name, read_header(source).wh, cache / f"{name}_{VIEW_SIDE_PX}.webp", source)
-    if not made.view.exists():
+    wh, view = read_header(source).wh, cache / f"{name}_{VIEW_SIDE_PX}.webp"
+    if not view.exists():
+        from PIL.Image import Resampling
+
+        most = (VIEW_SIDE_PX, VIEW_SIDE_PX)
         with opened(source) as picture:
-            picture.draft("RGB", (VIEW_SIDE_PX, VIEW_SIDE_PX))  # JPEG: decodes at a lower size
-            _save(_fit(_plain(picture)), made.view)
-    return made
+            picture.draft("RGB", most)  # JPEG: decodes at a lower size
+            plain = _plain(picture)
+            plain.thumbnail(most, Resampling.HAMMING)
+            _save(plain, view)
+    return view, wh
 
 
 def _plain(picture: Picture) -> Picture:
@@ -61,16 +55,6 @@ def _plain(picture: Picture) -> Picture:
         if isinstance(lowest, int) and lowest < 255:
             return picture
     return picture if picture.mode == "RGB" else picture.convert("RGB")
-
-
-def _fit(picture: Picture) -> Picture:
-    from PIL import Image
-
-    longest = max(picture.size)
-    if longest <= VIEW_SIDE_PX:
-        return picture
-    width, height = (max(1, round(side * VIEW_SIDE_PX / longest)) for side in picture.size)
-    return picture.resize((width, height), Image.Resampling.HAMMING, reducing_gap=2.0)
 
 
 def _save(picture: Picture, path: Path) -> None:
@@ -85,18 +69,22 @@ def _save(picture: Picture, path: Path) -> None:
 
 
 class Pictures:
-    """All images of a run, numbered as they come; made in threads while the samples are read.
+    """All images of a report, numbered as they come; made in threads while samples are read.
 
     Args:
         root: what paths in the samples files are relative to; None: there are no images here.
         cache: folder of the view images.
+        report: gets the view images, and with `embed_originals` the images themselves.
     """
 
-    def __init__(self, root: Path | None, cache: Path) -> None:
+    def __init__(
+        self, root: Path | None, cache: Path, report: Path, *, embed_originals: bool
+    ) -> None:
         cache.mkdir(parents=True, exist_ok=True)
-        self._root, self._cache = root, cache
+        self._root, self._cache, self._report = root, cache, report
+        self._embed_originals = embed_originals
         self._pool = ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1), "view-image")
-        self._made: dict[str, tuple[int, Future[ViewImage | None]]] = {}
+        self._made: dict[str, tuple[int, Future[dict[str, Any]]]] = {}
 
     def close(self) -> None:
         """Ends the threads; what has not begun is dropped."""
@@ -108,26 +96,31 @@ class Pictures:
             self._made[image] = len(self._made), self._pool.submit(self._make, image)
         return self._made[image][0]
 
-    def _make(self, image: str) -> ViewImage | None:
-        if self._root is None and not Path(image).is_absolute():
-            return None
-        try:
-            return make_view_image((self._root or Path()) / image, self._cache)
-        except OSError:  # scored on a machine without the images: the page says so
-            return None
+    def known(self) -> list[dict[str, Any]]:
+        """By number, what the page needs to know: name, size, files; the name alone without any."""
+        return [made.result() for _, made in self._made.values()]
 
-    def finished(self) -> Iterator[tuple[str, ViewImage | None]]:
-        """Path and view image of each by number; None where it could not be made."""
-        for name, (_, made) in self._made.items():
-            yield name, made.result()
+    def _make(self, image: str) -> dict[str, Any]:
+        known: dict[str, Any] = {"name": shown_name(image)}
+        source = (self._root or Path("/")) / image
+        try:
+            view, wh = view_image(source, self._cache)
+        except OSError:  # scored on a machine without the images: the page says so
+            return known
+        known |= {"wh": wh, "view": f"pictures/{view.name}"}
+        link_or_copy(view, self._report / known["view"])
+        if self._embed_originals:
+            known["original"] = f"pictures/{view.stem}_full{source.suffix.lower()}"
+            copy(source, self._report / known["original"])
+        return known
 
 
 def link_or_copy(source: Path, target: Path) -> None:
     """Puts a file of the cache into a report: a hard link, or a copy where there can be none."""
-    if target.exists():  # two images with one content
-        return
     try:
         target.hardlink_to(source)
+    except FileExistsError:  # two images with one content
+        return
     except OSError:
         copy(source, target)
 

@@ -15,12 +15,8 @@ _ABSOLUTE = re.compile(
 
 
 def path_hider(roots: Iterable[Path | None]) -> Callable[[Any], Any]:
-    """A function that replaces folders in plain data: the home by `~`, the others by `…`.
-
-    Args:
-        roots: folders that say something about this machine; one right below a file system's root
-            does not, and its name may be a word of a reply.
-    """
+    """A function that replaces folders in plain data: the home by `~`, the others by `…`."""
+    # One right below a file system's root says nothing, and its name may be a word of a reply.
     hidden = [(root, "…") for root in roots if root and root.absolute().parts[2:]]
     replace = folder_replacer([*hidden, (Path.home(), HOME)])
     return lambda value: _rewritten(value, replace)
