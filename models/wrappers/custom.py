@@ -17,13 +17,9 @@ from utils.functions.signatures import custom_arguments
 class CustomModelWrapper(WrapperDefaults):
     """Runs a class of the user's: `generate(message, *, dataset_name, **generate_cfg) -> str`.
 
-    Args:
-        name: the model's name in the config.
-        model_class: built with the `kwargs` block where it takes that, else without arguments;
-            one call at a time unless it says `max_concurrency = N`.
-        generate_cfg: keyword arguments of each call.
-        kwargs: the config's `kwargs` block.
-        model_identity: names the version of the model in fingerprints, besides its code.
+    The class is built with the `kwargs` block where it takes that, else without arguments; one call
+    at a time unless it says `max_concurrency = N`. `model_identity` names the version of the model
+    in fingerprints, besides its code.
     """
 
     def __init__(
@@ -55,9 +51,7 @@ class CustomModelWrapper(WrapperDefaults):
             self._built()
         except UserError as error:
             return list(error.problems)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - a constructor may raise anything, and exit
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - it may raise anything
             return [f"cannot be built: {as_user_error('model', error).summary}"]
         return []
 
@@ -67,8 +61,7 @@ class CustomModelWrapper(WrapperDefaults):
 
     def in_flight(self, wanted: int | None) -> int | None:
         """As many as the user asks for and the class allows."""
-        known = [number for number in (wanted, self.max_concurrency) if number is not None]
-        return min(known) if known else None
+        return min(filter(None, (wanted, self.max_concurrency)), default=None)
 
     def _built(self) -> Any:
         if self._model is None:
@@ -86,46 +79,31 @@ class CustomModelWrapper(WrapperDefaults):
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:
-        """The messages with a fingerprint of their words, their pictures and the class's code.
-
-        Raises:
-            UserError: a picture cannot be read.
-        """
+        """The messages with a fingerprint of their words, their images and the class's code."""
         return request_of(messages, dataset, digest([self._settings, dataset]))
-
-    def wire_size(self, prepared: Prepared) -> int:
-        """Nothing leaves this process."""
-        return 0
 
     def generate(self, prepared: Prepared) -> Generation:
         """Calls the user's class once.
 
         Raises:
-            CallError: it raised, or returned something that is no text; with its traceback unless
-                the class raised a `CallError` of its own.
+            CallError: it raised, or returned no text; with its traceback unless the class raised a
+                `CallError` of its own.
         """
-        model = self._built()
-        messages = private_copy(prepared.payload)
+        messages, settings = private_copy((prepared.payload, dict(self._generate_cfg)))
         try:
-            text = model.generate(
-                messages, dataset_name=prepared.dataset, **private_copy(dict(self._generate_cfg))
-            )
+            text = self._built().generate(messages, dataset_name=prepared.dataset, **settings)
         except (KeyboardInterrupt, CallError):
             raise
         except BaseException as error:
-            told = as_user_error("generate", error)
-            raise CallError("model", told.summary, trace=told.trace) from error
+            seen = as_user_error("generate", error)
+            raise CallError("model", seen.summary, trace=seen.trace) from error
         if not isinstance(text, str):
             problem = f"generate returned {type(text).__name__}; expected str"
             raise CallError("model", problem, trace=problem)
         return Generation(text, sizes=prepared.sizes)
 
     def postprocess(self, text: str, dataset: str) -> str:
-        """The reply as the parse function will see it.
-
-        Raises:
-            UserFunctionError: the user's postprocess function raised.
-        """
+        """The reply as the parse function will see it."""
         if self._postprocess is None:
             return text
         return call_postprocess(self._postprocess, text, self._kwargs, dataset)

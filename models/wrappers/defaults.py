@@ -23,12 +23,7 @@ def local_file(value: str) -> Path | None:
 def request_of(
     messages: list[Message], dataset: str, settings: str, *, img_size: int = 0
 ) -> Prepared:
-    """The request of a model in this process, with the fingerprint of what it is asked.
-
-    Args:
-        messages: of one sample; copied.
-        settings: hash of what else decides about the answer.
-        img_size: side of the square that images are shrunk to fit; 0 leaves them as they are.
+    """The request of a model in this process; `settings`: hash of what else decides the answer.
 
     Raises:
         UserError: an image cannot be read, or not be shrunk.
@@ -64,6 +59,10 @@ class WrapperDefaults:
 
     def abandon(self) -> None:
         """No call waits for another."""
+
+    def wire_size(self, prepared: Prepared) -> int:
+        """Nothing leaves this process."""
+        return 0
 
     def notes_before(self) -> list[str]:
         """Nothing to know."""

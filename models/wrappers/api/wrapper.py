@@ -170,13 +170,18 @@ class APIModelWrapper(WrapperDefaults):
             prompt=shown_messages(body["messages"]),
         )
 
+    def identity(self) -> str | list[str]:
+        """What stands for the model in fingerprints: a name of its weights, or an address."""
+        return self._identity
+
     def _asked(self, said: Mapping[str, Any], envelope: Sequence[Mapping[str, Any]]) -> list[Any]:
         """What is asked for and of whom, apart from the messages; nothing of who is asking."""
-        if isinstance(self._identity, str):  # the same weights under another name
+        identity = self.identity()
+        if isinstance(identity, str):  # the same weights under another name
             said = {key: value for key, value in said.items() if key != "model"}
         keyless = [{name.lower(): value for name, value in each.items()
                     if not is_secret_name(name)} for each in envelope]  # fmt: skip
-        return [self._identity, said, *keyless]
+        return [identity, said, *keyless]
 
     def _payload(
         self, messages: list[Message], dataset: str, is_custom_prompt: bool

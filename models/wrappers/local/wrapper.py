@@ -205,10 +205,6 @@ class LocalModelWrapper(WrapperDefaults):
         """How the model's time was spent."""
         return self._batcher.notes() if self._batcher is not None else []
 
-    def wire_size(self, prepared: Prepared) -> int:
-        """0: nothing leaves this process."""
-        return 0
-
     def postprocess(self, text: str, dataset: str) -> str:
         """The text unchanged: a local reply was postprocessed beside the model, from its ids."""
         return text

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-Option = tuple[str, tuple[str, ...]]
-"""Name without dashes in front, and its values as texts."""
+Option = tuple[str, tuple[str, ...]]  # name without dashes in front, and its values as texts
 
 _NOT_YOURS = {
     **dict.fromkeys(("model", "model-tag"), "the checkpoint is model_path; leave it out"),
@@ -35,20 +34,16 @@ _WITHOUT_EFFECT = {
     "max-num-seqs", "max-num-batched-tokens", "max-num-partial-prefills", "scheduling-policy",
     "max-long-partial-prefills", "long-prefill-token-threshold", "async-scheduling",
     "enable-chunked-prefill", "enable-prefix-caching", "enforce-eager", "download-dir",
-    "api-server-count", "disable-frontend-multiprocessing", "disable-log-stats",
-    "enable-log-requests", "disable-log-requests", "max-log-len", "uvicorn-log-level",
-    "disable-uvicorn-access-log", "enable-server-load-tracking",
+    "api-server-count", "disable-frontend-multiprocessing", "disable-log-stats", "max-log-len",
+    "enable-log-requests", "disable-log-requests", "enable-server-load-tracking",
+    "uvicorn-log-level", "disable-uvicorn-access-log",
 }  # fmt: skip
 
 _NUMBER = re.compile(r"-[\d.]+(e[+-]?\d+)?")
 
 
 def serve_words(value: Any) -> list[str]:
-    """The arguments as words of a command line, from an object or a list.
-
-    Raises:
-        ValueError: an item fits nowhere; the text says so.
-    """
+    """The arguments as words of a command line; ValueError says which item fits nowhere."""
     if isinstance(value, Mapping):
         return [word for name, item in value.items() for word in _written_out(name, item)]
     return [_word(item) for item in value]
@@ -66,17 +61,13 @@ def _written_out(name: str, value: Any) -> list[str]:
 
 
 def _word(item: Any) -> str:
-    if isinstance(item, str):
-        return item
-    if isinstance(item, (int, float)) and not isinstance(item, bool):
-        return str(item)
-    if isinstance(item, (dict, list)):
-        return json.dumps(item)
-    raise ValueError(f"holds {json.dumps(item)} where a text or a number is expected")
+    if item is None or isinstance(item, bool):
+        raise ValueError(f"holds {json.dumps(item)} where a text or a number is expected")
+    return item if isinstance(item, str) else json.dumps(item)
 
 
 def canonical_name(name: str) -> str:
-    """An option's name as vLLM reads it: no dashes in front, underscores up to a dot as dashes."""
+    """An option's name as vLLM reads it: no dashes in front, up to a dot dashes for underscores."""
     head, dot, tail = name.lstrip("-").partition(".")
     return head.replace("_", "-") + dot + tail
 

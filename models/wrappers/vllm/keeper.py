@@ -20,9 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-GRACE_S = 5.0
-"""How long the server may take over SIGTERM before SIGKILL."""
-
+GRACE_S = 5.0  # between SIGTERM and SIGKILL
 LAST_S = 10.0  # until killed processes are gone; one that hangs in the kernel is left behind
 POLL_S = 0.05
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36

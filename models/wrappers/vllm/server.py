@@ -79,10 +79,8 @@ def _own_place(environ: Mapping[str, str]) -> dict[str, str]:
 def server_environment(environ: Mapping[str, str], *, key: str, needs_hub: bool) -> dict[str, str]:
     """What the server gets of this run's environment: no secret that it has no use for.
 
-    Args:
-        key: the only one that may ask it; not on the command line, where `ps` would show it.
-        needs_hub: the checkpoint is loaded from the Hugging Face hub, perhaps with a token and
-            through a proxy.
+    Its key is not on the command line, where `ps` would show it. A checkpoint on the Hugging Face
+    hub may need a token and a proxy.
     """
     kept = {}
     for name, value in _own_place(environ).items():
@@ -98,11 +96,6 @@ def server_environment(environ: Mapping[str, str], *, key: str, needs_hub: bool)
 class VllmServer:
     """One server from its start to its end; its output goes to a file for its owner alone.
 
-    Args:
-        model: checkpoint folder or hub name; the latter may need a token and a proxy.
-        served_name: what the API calls the model.
-        serve_args: words for vLLM's command line, checked before.
-
     Raises:
         StopRun: it cannot be started at all.
     """
@@ -110,8 +103,12 @@ class VllmServer:
     def __init__(
         self, model: str, served_name: str, serve_args: Sequence[str], *, needs_hub: bool
     ) -> None:
-        self.log, self.port, self.key = _new_log(served_name), _free_port(), secrets.token_hex(24)
-        self._served_name = served_name
+        self._served_name, self.key = served_name, secrets.token_hex(24)
+        with tempfile.NamedTemporaryFile(prefix="vllm_", suffix=".log", delete=False) as log:
+            self.log = Path(log.name)
+        with socket.socket() as probe:
+            probe.bind((HOST, 0))
+            self.port = probe.getsockname()[1]
         self._environ = server_environment(os.environ, key=self.key, needs_hub=needs_hub)
         # Ours come last and win: vLLM's parser takes "--hos" for "--host".
         command = [
@@ -119,12 +116,11 @@ class VllmServer:
             f"--served-model-name={served_name}", f"--host={HOST}", f"--port={self.port}",
         ]  # fmt: skip
         try:
-            with self.log.open("ab") as errors:
-                self._keeper = subprocess.Popen(
-                    [sys.executable, "-I", "-S", keeper.__file__, str(self.log), *command],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                    env=self._environ, start_new_session=True, bufsize=0,
-                )  # fmt: skip
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-I", "-S", keeper.__file__, str(self.log), *command],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env=self._environ, start_new_session=True, bufsize=0,
+            )  # fmt: skip
         except OSError as error:
             raise StopRun(f"the vLLM server cannot be started: {error}") from error
         assert self._keeper.stdin is not None and self._keeper.stdout is not None
@@ -139,21 +135,15 @@ class VllmServer:
             if self._exit_code is None and select.select([self._news], [], [], within_s)[0]:
                 code = self._news.readline()  # none: the keeper was stopped, or killed
                 self._exit_code = int(code) if code else self._keeper.wait()
-                if self._keeper.returncode is not None and self._keeper.returncode < 0:
-                    self._kill(self._pid)
             return self._exit_code is not None
 
     def wait_until_ready(
         self, timeout_s: float, stopping: threading.Event, show: Callable[[str], None]
     ) -> None:
-        """Returns once the server answers.
-
-        Args:
-            stopping: set where nobody waits any longer.
-            show: is given a line now and then.
+        """Returns once the server answers; `show` is given a line now and then.
 
         Raises:
-            StopRun: it has ended, nobody waits, or it takes too long.
+            StopRun: it has ended, nobody waits any longer, or it takes too long.
         """
         began_s = time.monotonic()
         next_line_s = SECONDS_BETWEEN_LINES
@@ -164,10 +154,8 @@ class VllmServer:
             if stopping.is_set():
                 raise StopRun("the run was stopped while the vLLM server was starting")
             if waited_s > timeout_s:
-                raise StopRun(
-                    f"the vLLM server was not ready after {timeout_s:.0f} s "
-                    f"(kwargs.serve_timeout_s). {self._end_of_log()}"
-                )
+                what = f"not ready after {timeout_s:.0f} s (kwargs.serve_timeout_s)"
+                raise StopRun(self._with_log(f"the vLLM server was {what}"))
             if waited_s > next_line_s:
                 next_line_s += SECONDS_BETWEEN_LINES
                 last = (self._last_lines(1) or ["nothing yet"])[0]
@@ -185,11 +173,7 @@ class VllmServer:
             return False
 
     def health(self) -> int:
-        """HTTP status of its health check.
-
-        Raises:
-            OSError, http.client.HTTPException: it does not answer.
-        """
+        """HTTP status of its health check; OSError or HTTPException where it does not answer."""
         return self._get("/health")[0]
 
     def _get(self, path: str) -> tuple[int, bytes]:
@@ -202,12 +186,12 @@ class VllmServer:
     def obituary(self, when: str) -> str:
         """What has become of it, with the end of its log."""
         if not self.has_ended():
-            return f"the vLLM server no longer works. {self._end_of_log()}"
-        return f"the vLLM server ended {when} (exit code {self._exit_code}). {self._end_of_log()}"
+            return self._with_log("the vLLM server no longer works")
+        return self._with_log(f"the vLLM server ended {when} (exit code {self._exit_code})")
 
-    def _end_of_log(self) -> str:
-        tail = "".join(f"\n  {line}" for line in self._last_lines(TAIL_LINES))
-        return f"The end of its log, {self.log}:{tail or chr(10) + '  (empty)'}"
+    def _with_log(self, what: str) -> str:
+        lines = self._last_lines(TAIL_LINES) or ["(empty)"]
+        return "\n  ".join([f"{what}. The end of its log, {self.log}:", *lines])
 
     def _last_lines(self, count: int) -> list[str]:
         try:
@@ -233,29 +217,12 @@ class VllmServer:
         try:
             self._keeper.wait(STOP_S)
         except subprocess.TimeoutExpired:
-            self._kill(self._keeper.pid)
-            self._kill(self._pid)
+            self._keeper.kill()
+        if self._keeper.wait() < 0 and self._pid:  # the kernel ends the server, but no family
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
             if keep_log:
                 self.log.write_bytes(self._masked(self.log.read_bytes()))
             else:
                 self.log.unlink()
-
-    @staticmethod
-    def _kill(group: int) -> None:
-        if group:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, signal.SIGKILL)
-
-
-def _new_log(model: str) -> Path:
-    safe = re.sub(r"[^\w.-]", "_", model)[:60]
-    handle, path = tempfile.mkstemp(prefix=f"vllm_{safe}_", suffix=".log")
-    os.close(handle)
-    return Path(path)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])

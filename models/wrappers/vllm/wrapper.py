@@ -14,7 +14,6 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,7 +22,7 @@ from models.wrappers.api.wrapper import APIModelWrapper
 from models.wrappers.local import checkpoint
 from models.wrappers.vllm.arguments import deciding_options, options
 from models.wrappers.vllm.server import HOST, VllmServer, interpreter_problems
-from utils.contracts import Abandoned, CallError, Generation, Message, Prepared
+from utils.contracts import Abandoned, CallError, Generation, Prepared
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.fingerprints import digest
@@ -41,13 +40,9 @@ PROCESSOR_OPTION = "mm-processor-kwargs"
 class VllmModelWrapper(APIModelWrapper):
     """Asks a checkpoint through a vLLM server of its own, which serves it under the model's name.
 
-    Args:
-        model_path: a checkpoint folder, or `org/name` on the Hugging Face hub.
-        kwargs: the config's `kwargs` block. `min_pixels` and `max_pixels` reach the server, unless
-            `serve_args` has `--mm-processor-kwargs`.
-        serve_args: words for the server's command line.
-        model_identity: stands for the checkpoint's files in fingerprints, if given.
-        settings: further arguments of `APIModelWrapper`.
+    `model_path` is a checkpoint folder or a hub id, for whose files `model_identity` stands in
+    fingerprints; `settings` are further arguments of `APIModelWrapper`. `min_pixels` and
+    `max_pixels` of `kwargs` reach the server, unless `serve_args` has `--mm-processor-kwargs`.
     """
 
     def __init__(
@@ -60,11 +55,8 @@ class VllmModelWrapper(APIModelWrapper):
         model_identity: str | None = None,
         **settings: Any,
     ) -> None:
-        # An address is no part of a fingerprint here; what stands for it is added in `request`.
-        super().__init__(
-            name, model_path=_address(name, 1, "unused"), kwargs=kwargs, model_identity="vllm",
-            proxies=False, **settings,
-        )  # fmt: skip
+        unused = _address(name, 1, "unused")
+        super().__init__(name, model_path=unused, kwargs=kwargs, proxies=False, **settings)
         self.model_path, self._generation = model_path, settings["generate_cfg"]
         self._serve_args = [*serve_args, *_pixel_limits(kwargs, serve_args)]
         self._start_timeout_s = float(kwargs.get("serve_timeout_s", DEFAULT_START_TIMEOUT_S))
@@ -97,39 +89,16 @@ class VllmModelWrapper(APIModelWrapper):
         ]
 
     def warm_up(self) -> None:
-        """Starts the server and waits until it answers.
-
-        Raises:
-            StopRun: it does not come up; says why, with the end of its log.
-        """
+        """Starts the server and waits until it answers; StopRun has the end of its log."""
         self._ready()
 
-    def request(
-        self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
-    ) -> Prepared:
-        """The request that the server will get, under a fingerprint of checkpoint and settings.
-
-        Raises:
-            UserFunctionError: the user's preprocess function raised or returned no payload.
-            UserError: a picture or the checkpoint cannot be read.
-        """
-        prepared = super().request(messages, dataset, is_custom_prompt=is_custom_prompt)
-        identity = self._checkpoint_and_settings()
-        parts = {**prepared.parts, "settings": digest([identity, prepared.parts["settings"]])}
-        return replace(prepared, fingerprint=digest([identity, prepared.fingerprint]), parts=parts)
-
-    def settings_digest(self) -> str:
-        """Hash of checkpoint, settings and functions."""
-        return digest([self._checkpoint_and_settings(), super().settings_digest()])
-
-    def _checkpoint_and_settings(self) -> str:
+    def identity(self) -> str:
+        """Hash of the checkpoint and of the server's arguments that can change an answer."""
         with self._identity_lock:
             if not self._whole_identity:
                 weights = self._weights_identity or checkpoint.checkpoint_identity(self.model_path)
-                arguments = [
-                    [name, [_with_content(value) for value in values]]
-                    for name, values in deciding_options(self._serve_args)
-                ]
+                arguments = [[name, [_with_content(value) for value in values]]
+                             for name, values in deciding_options(self._serve_args)]  # fmt: skip
                 self._whole_identity = digest(["vllm", weights, arguments])
             return self._whole_identity
 
@@ -139,7 +108,6 @@ class VllmModelWrapper(APIModelWrapper):
         """Sends the request once.
 
         Raises:
-            CallError: no usable answer.
             StopRun: the server is gone.
             Abandoned: the run stopped while the server was starting.
         """

@@ -61,7 +61,7 @@ def speak_of_errors_only(rank: Rank) -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # transformers heeds it too
     sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - to the end
     prefix = f"rank {rank.number} ({socket.gethostname()}): "
-    sys.stderr = OutputStream(sys.stderr, prefix=prefix)  # type: ignore[assignment]
+    sys.stderr = OutputStream(sys.stderr, prefix=prefix)
 
 
 class GroupProgress:
