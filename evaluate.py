@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import BENCHMARK, PLANNED
-from benchmarks.base import Benchmark, DataSet
+from benchmarks.base import data_set, fill
 from benchmarks.circular import Circular
 from models import argument_findings, build_model
 from utils.comparing.runs import read_runs
@@ -38,7 +38,7 @@ from utils.config.read import (
 )
 from utils.config.secret_filter import SecretFilter, mask_config, protect_output, secrets_in
 from utils.config.text import key_path
-from utils.contracts import ModelWrapper, ParseFunction
+from utils.contracts import DataSet, ModelWrapper, ParseFunction
 from utils.engine.gate import MOST_IN_FLIGHT
 from utils.engine.interrupt import end_like_ctrl_c, leave
 from utils.engine.ranks.group import SHARED_TYPES, Rank, rank_of
@@ -246,18 +246,15 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
             continue
         benchmark = BENCHMARK[name](home, pictures)
         circular = Circular(bool(asked.parse_function)) if asked.circular else None
-        data[name] = DataSet(benchmark, asked.mode, _parse_function(benchmark, asked), circular)
+        data[name] = data_set(benchmark, asked.mode, _parse_function(name, asked), circular)
         if options.mode != "eval":
             try:
-                data[name].loaded = benchmark.load(asked.mode)
+                for note in fill(data[name], benchmark):
+                    print(f"warning: {name}: {note}")
             except UserError as error:
                 problems += error.problems
-            else:
-                problems += data[name].nothing_to_ask()
-                for note in data[name].notes:
-                    print(f"warning: {name}: {note}")
     if options.strict:
-        problems += [bad for name in data for bad in data[name].bad_samples]
+        problems += [bad for each in data.values() for bad in each.bad_grouped]
     if problems or reading.config is None:
         raise UserError(list(dict.fromkeys(problems)))
     dump = secrets.clean_object(mask_config(reading.config.model_dump(mode="json")))
@@ -273,11 +270,10 @@ def _is_left_out(
     return place.startswith(tuple(f"{other}." for other in others))
 
 
-def _parse_function(benchmark: Benchmark, entry: DataEntry) -> ParseFunction:
+def _parse_function(name: str, entry: DataEntry) -> ParseFunction | None:
     if not entry.parse_function:
-        return benchmark.default_parse
-    role = f"data.{benchmark.name}.parse_function"
-    return parse_caller(resolve(entry.parse_function, role=role))
+        return None
+    return parse_caller(resolve(entry.parse_function, role=f"data.{name}.parse_function"))
 
 
 # -- two ways to one model ------------------------------------------------------------------------

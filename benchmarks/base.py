@@ -10,7 +10,7 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from benchmarks.matrics import Scores
 from utils.analysis.columns import SampleColumns
 from utils.contracts import (
     WH,
+    DataSet,
     Episode,
     Judgement,
     Line,
@@ -227,39 +228,28 @@ class Benchmark(ABC):
         return []
 
 
-@dataclass
-class DataSet:
-    """One data set of the run: the benchmark, its samples, and how replies are parsed."""
+def data_set(
+    benchmark: Benchmark, mode: str, parse: ParseFunction | None, circular: Circular | None
+) -> DataSet:
+    """A data set without its samples; `parse` None: the benchmark's own."""
+    return DataSet(benchmark, mode, parse or benchmark.default_parse, circular)
 
-    benchmark: Benchmark
-    mode: str
-    parse: ParseFunction
-    circular: Circular | None = None  # None: the questions alone
-    loaded: Loaded = field(default_factory=lambda: Loaded([], []))
 
-    @property
-    def bad_samples(self) -> list[str]:
-        """The samples that are left out, one line for each image or sample."""
-        return [f"{self.benchmark.name}: {line}" for line in grouped(self.loaded.bad)]
+def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
+    """Loads the samples of a data set; returns what a user should know, one line each.
 
-    def asked(self, limit: int | None) -> Sequence[Sample]:
-        """What is asked of the first `limit` samples: they themselves, or all their rotations."""
-        samples = self.loaded.samples[:limit]
-        return samples if self.circular is None else self.circular.asked(samples)
-
-    @property
-    def notes(self) -> list[str]:
-        """What a user should know before the run, one line each."""
-        is_default = self.parse == self.benchmark.default_parse
-        return self.benchmark.unreadable(self.loaded.samples) if is_default else []
-
-    def nothing_to_ask(self) -> list[str]:
-        """A problem of the data root, if not one of its samples can be used."""
-        if self.loaded.samples:
-            return []
-        first = [f"{self.benchmark.name}: none of its samples can be used, for instance"]
-        why = self.bad_samples[:3] or [f"no sample is of mode {self.mode}"]
-        return [*first, *why, "Do LMUData and IMAGE_ROOT_DIR point to the data set?"]
+    Raises:
+        UserError: the annotation file is broken, or not one of its samples can be used.
+    """
+    loaded, name = benchmark.load(data.mode), benchmark.name
+    data.samples, data.bad = loaded.samples, [str(bad) for bad in loaded.bad]
+    data.bad_grouped = [f"{name}: {line}" for line in grouped(loaded.bad)]
+    if not loaded.samples:
+        first = f"{name}: none of its samples can be used, for instance"
+        why = data.bad_grouped[:3] or [f"no sample is of mode {data.mode}"]
+        raise UserError([first, *why, "Do LMUData and IMAGE_ROOT_DIR point to the data set?"])
+    is_default = data.parse == benchmark.default_parse
+    return benchmark.unreadable(loaded.samples) if is_default else []
 
 
 def read_annotations(path: Path) -> list[dict[str, Any]]:

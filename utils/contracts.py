@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 Line = dict[str, Any]
 """One row of an annotation file, with the data set's own types."""
@@ -275,7 +275,6 @@ class Benchmark(Protocol):
 
     Attributes:
         level: "L1" to "L4".
-        title: of its table.
         result_suffix, score_suffix: of the names of the per-sample and the score file.
         result_columns: of the per-sample file, behind the line's own if `result_has_line`.
         image_root: the folder that the lines' `image_path` is relative to.
@@ -284,16 +283,20 @@ class Benchmark(Protocol):
         worlds: how many worlds its episodes can use at once; 0: they act in none.
     """
 
-    name: str
-    level: str
-    title: str
-    result_suffix: str
-    score_suffix: str
-    result_columns: tuple[str, ...]
-    result_has_line: bool
+    name: ClassVar[str]
+    level: ClassVar[str]
+    result_suffix: ClassVar[str]
+    score_suffix: ClassVar[str]
+    result_columns: ClassVar[tuple[str, ...]]
+    result_has_line: ClassVar[bool]
+    replays: ClassVar[bool]
     image_root: Path
-    replays: bool
-    worlds: int
+    worlds: ClassVar[int]
+
+    @property
+    def annotation_file(self) -> Path:
+        """Where the questions are."""
+        ...
 
     def build_prompt(
         self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
@@ -330,6 +333,47 @@ class Benchmark(Protocol):
             columns: `utils.analysis.columns.SampleColumns` of all scored samples.
         """
         ...
+
+
+class Circular(Protocol):
+    """Circular evaluation of a data set: every question in all rotations of its options."""
+
+    def asked(self, samples: Sequence[Sample]) -> list[Sample]:
+        """Each sample in all its rotations, the 0th being the sample itself."""
+        ...
+
+    def count(self, line: Mapping[str, Any]) -> int:
+        """How many rotations a line has, the 0th included."""
+        ...
+
+    def section(self, columns: Any) -> dict[str, Any]:
+        """The section "circular" of an analysis, of the rotations of all questions."""
+        ...
+
+
+@dataclass
+class DataSet:
+    """One data set of a run: its benchmark, its samples, and how replies are parsed.
+
+    Attributes:
+        circular: None: the questions alone.
+        samples: in file order; none where only stored answers are scored.
+        bad: samples that are left out, one line each.
+        bad_grouped: the same, one line for all samples on an image that is to blame.
+    """
+
+    benchmark: Benchmark
+    mode: str
+    parse: ParseFunction
+    circular: Circular | None = None
+    samples: Sequence[Sample] = ()
+    bad: Sequence[str] = ()
+    bad_grouped: Sequence[str] = ()
+
+    def asked(self, limit: int | None) -> Sequence[Sample]:
+        """What is asked of the first `limit` samples: they themselves, or all their rotations."""
+        samples = self.samples[:limit]
+        return samples if self.circular is None else self.circular.asked(samples)
 
 
 def turn_key(key: str, number: int) -> str:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from utils import PROJECT
 from utils.config.environment import is_set
 from utils.config.options import Options
 from utils.config.read import ModelEntry, RunConfig
 from utils.config.secret_filter import SecretFilter
-from utils.contracts import ModelWrapper, Sample
+from utils.contracts import DataSet, ModelWrapper, Sample
 from utils.engine import checking
 from utils.engine.jobs import Job, Questions
 from utils.engine.ranks.group import SHARED_TYPES, GivenUp, Group, GroupLost, Rank, joined
@@ -52,24 +52,6 @@ from utils.scoring.write import ScoringTask, score_data_set, write_predictions
 BATCH_OF_AUTO = 8
 
 
-class DataSet(Protocol):
-    """One data set as a run sees it; `benchmarks.data_set.DataSet` is the real one."""
-
-    @property
-    def benchmark(self) -> Any: ...
-    @property
-    def mode(self) -> str: ...
-    @property
-    def parse(self) -> Any: ...
-    @property
-    def loaded(self) -> Any: ...
-    @property
-    def bad_samples(self) -> list[str]: ...
-    @property
-    def circular(self) -> Any: ...
-    def asked(self, limit: int | None) -> Any: ...
-
-
 @dataclass(frozen=True)
 class Plan:
     """What will be run, found in order before the first model call: every model on every data set.
@@ -90,7 +72,7 @@ class Plan:
     @property
     def bad_samples(self) -> list[str]:
         """All samples that are left out."""
-        return [line for data in self.data.values() for line in data.bad_samples]
+        return [line for data in self.data.values() for line in data.bad_grouped]
 
     def scorer(self, name: str, dataset: str, *, skip_errors: bool | None = None) -> Scorer:
         """Judges the replies of one model to one data set."""
@@ -330,8 +312,8 @@ def _write_manifests(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> Non
 def check(plan: Plan) -> int:
     """`--check`: reports what a run would do and everything that would go wrong."""
     for data in plan.data.values():
-        print(f"{data.benchmark.name}: {len(data.loaded.samples)} samples, mode {data.mode}")
-    samples = [sample for data in plan.data.values() for sample in data.loaded.samples]
+        print(f"{data.benchmark.name}: {len(data.samples)} samples, mode {data.mode}")
+    samples = [sample for data in plan.data.values() for sample in data.samples]
     problems = checking.unreadable_images(samples)
     pinged = False
     for name, model in plan.models.items():
@@ -438,8 +420,8 @@ def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wante
         dataset=asked.dataset,
         mode=wanted.mode,
         limit=wanted.limit,
-        samples=[sample.key for sample in data.loaded.samples[: wanted.limit]],
-        bad=[str(bad) for bad in data.loaded.bad],
+        samples=[sample.key for sample in data.samples[: wanted.limit]],
+        bad=data.bad,
         asking=wanted.asking,
         made_with=made_with(
             config=plan.dump,

@@ -61,7 +61,7 @@ NO_GRID = (
     "config's kwargs say min_pixels and max_pixels)."
 )
 OTHER_NUMBERS = (
-    "other numbers used: the parse function read other numbers than the audit (the last in the form "
+    "other numbers used: the parse function read other numbers than the audit (the last in form "
     "of a point, of what follows any thinking), or in no frame known here."
 )
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from utils import PROJECT
-from utils.contracts import Sample
+from utils.contracts import DataSet, Sample
 from utils.errors import UserError
 from utils.functions.fingerprints import code_digest, code_text, digest
 from utils.functions.prompting import prompt_builder, shown
@@ -62,7 +62,7 @@ class Wanted:
 
 
 def wanted_of(
-    data: Any,
+    data: DataSet,
     *,
     limit: int | None,
     settings: str,
@@ -80,7 +80,7 @@ def wanted_of(
     Raises:
         UserError: the annotations were taken away.
     """
-    samples = data.loaded.samples[:limit]
+    samples = data.samples[:limit]
     inputs = inputs_of(data.benchmark.annotation_file, samples)
     build = prompt_builder(data.benchmark, system_prompt=system_prompt, custom=None)
     any_line = samples[0].line  # its question blanked: the wording is what is left

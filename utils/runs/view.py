@@ -169,7 +169,7 @@ class LogView:
         return sum(key not in self._offsets for key in self.covered)
 
     def totals(self) -> dict[str, Any]:
-        """Statuses, tokens, times, devices of the covered samples' answers, later turns included."""
+        """Statuses, tokens, times, devices of the covered samples' answers, later turns too."""
         covered = set(self.covered)
         found = [each for key, each in self._facts.items() if sample_of_turn(key) in covered]
         times = sorted(asked_at for _, asked_at, _, _ in found)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.analysis.columns import SampleColumns
-from utils.contracts import Facts, Record
+from utils.contracts import DataSet, Facts, Record
 from utils.errors import UserError
 from utils.runs.finished import SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
@@ -41,7 +41,7 @@ class ScoringTask:
     """
 
     folder: RunFolder
-    data: Any
+    data: DataSet
     limit: int | None
     postprocess: Callable[[str], str]
     scorer: Callable[[], Scorer]
@@ -50,7 +50,7 @@ class ScoringTask:
     @property
     def name(self) -> str:
         """Of the data set."""
-        return str(self.data.benchmark.name)
+        return self.data.benchmark.name
 
     @property
     def has_earlier_files(self) -> bool:
