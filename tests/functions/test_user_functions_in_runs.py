@@ -416,11 +416,11 @@ NO_PAYLOAD = {
             "body_of_ours": ("'extra_body': {'messages': 5}", "extra_body.messages"),
             "headers": (
                 "'extra_headers': {'X': 5}",
-                "extra_headers.X must be a text, not a number",
+                "extra_headers.X must be a text",
             ),
-            "header_name": ("'extra_headers': {5: 'X'}", 'extra_headers."5" is no name'),
+            "header_name": ("'extra_headers': {5: 'X'}", "extra_headers"),
             "query": ("'extra_query': 'a=b'", "extra_query must be an object"),
-            "query_name": ("'extra_query': {5: 1}", 'extra_query."5" is no name'),
+            "query_name": ("'extra_query': {5: 1}", "extra_query"),
         }.items()
     },
 }
