@@ -77,41 +77,24 @@ def test_the_shipped_configs_have_no_problems(name):
     assert set(reading.config.data) == {L1, L2}
 
 
-def test_without_its_key_the_shipped_openai_config_reports_only_that():
-    file = PROJECT_ROOT / "configs" / "config_api_gpt.json"
-    reading = read_config(file, datasets=DATASETS, planned=PLANNED, environ={})
-    assert reading.problems == [
-        f'{file}: model."gpt-4o".model_path: ${{OPENAI_API_KEY}} stands for the environment variable '
-        "OPENAI_API_KEY, which is not set; set it in the environment or in .env"
-    ]
-
-
 def test_the_documented_config_is_read_as_documented(tmp_path):
-    text = """
-{
+    text = """{
 // configurations for model
-"model": {
-// If you use api-based model: base_url?api_key=xxx. For example: "https://api.openai.com/v1"
-"uitars-1.5-7b-local": {
-"model_path": "/path/of/your/checkpoints/UI-TARS-1.5-7B",
-"generate_cfg": { "max_new_tokens": 512 },
-"imp_type": "transformers",
-"generate_function": "generate",
-"preprocess_function": "models.local_uitars.preprocess_uitars",
-"postprocess_function": "models.local_uitars.postprocess_uitars",
-"custom_prompt": { "GUIElementGrounding": "models.local_uitars.build_custom_prompt" },
-"kwargs": { "system_prompt": "model_default", "max_pixels": 2116800, "min_pixels": 3136,
-            "img_size": -1, "img_detail": "low" }
-}
-},
+"model": { "uitars-1.5-7b-local": {
+  // If you use api-based model: base_url?api_key=xxx. For example: "https://api.openai.com/v1"
+  "model_path": "/path/of/your/checkpoints/UI-TARS-1.5-7B", "imp_type": "transformers",
+  "generate_cfg": { "max_new_tokens": 512 }, "generate_function": "generate",
+  "preprocess_function": "models.local_uitars.preprocess_uitars",
+  "postprocess_function": "models.local_uitars.postprocess_uitars",
+  "custom_prompt": { "GUIElementGrounding": "models.local_uitars.build_custom_prompt" },
+  "kwargs": { "system_prompt": "model_default", "max_pixels": 2116800, "min_pixels": 3136,
+              "img_size": -1, "img_detail": "low" } } },
 "data": {
-"GUIElementGrounding": { "mode": "all",
-  "parse_function": "models.local_uitars.parse_grounding_response" },
-"GUIContentUnderstanding": { /* modes: all, easy ... */ "mode": "all",
-  "parse_function": "models.local_uitars.parse_understanding_response",
-  "match_mode": "exact_match", }
-}
-}"""
+  "GUIElementGrounding": { "mode": "all",
+    "parse_function": "models.local_uitars.parse_grounding_response" },
+  "GUIContentUnderstanding": { /* modes: all, easy ... */ "mode": "all",
+    "parse_function": "models.local_uitars.parse_understanding_response",
+    "match_mode": "exact_match", } } }"""
     reading = read(tmp_path, text)
     assert reading.problems == []
     entry = reading.config.model["uitars-1.5-7b-local"]
@@ -134,15 +117,10 @@ def test_the_documented_config_is_read_as_documented(tmp_path):
     "key", ["preprocess_function", "postprocess_function", "custom_prompt", "generate_function"]
 )
 def test_empty_and_null_mean_the_default(tmp_path, key, nothing):
-    reading = read(tmp_path, model(API, **{key: nothing}))
+    reading = read(tmp_path, model(API, **{"custom_prompt": {L1: "", L2: None}, key: nothing}))
     assert reading.problems == []
     assert reading.config == read(tmp_path, model(API)).config
     assert reading.function_refs == []
-
-
-def test_empty_entries_of_custom_prompt_mean_the_default(tmp_path):
-    reading = read(tmp_path, model(API, custom_prompt={L1: "", L2: None}))
-    assert reading.config.model["m"].custom_prompt == {}
 
 
 @pytest.mark.parametrize(("entry", "expected"), [
@@ -210,10 +188,8 @@ def test_another_ending_leads_to_the_json_file_beside_it(tmp_path, given):
     )
 
 
-def test_folders_python_files_and_other_encodings_are_refused(tmp_path):
+def test_folders_and_other_encodings_are_refused(tmp_path):
     assert file_problem(tmp_path).startswith("is a folder, not a file")
-    (tmp_path / "y.py").write_text("model = {}")
-    assert file_problem(tmp_path / "y.py").startswith("is a Python file; config files are JSON")
     (tmp_path / "z.json").write_bytes(b'{\n"model": "\xff"}')
     assert file_problem(tmp_path / "z.json") == "is not UTF-8 text (line 2); save it as UTF-8"
     assert "too long" in file_problem(tmp_path / ("n" * 3000))
@@ -252,11 +228,6 @@ def test_broken_json_is_reported_with_line_and_column(text, place, what):
     with pytest.raises(ValueError, match=place or None) as caught:
         read_plain(text, {})
     assert what in str(caught.value)
-
-
-def test_a_broken_file_is_one_problem(tmp_path):
-    [problem] = problems(tmp_path, '{"model": {},\n "data" {}}')
-    assert problem.startswith("line 2, column 9: Expecting ':' delimiter")
 
 
 @pytest.mark.parametrize(("text", "value"), [
@@ -316,6 +287,7 @@ def test_an_unset_name_is_one_error_with_its_key_path(tmp_path, environ, state):
                                  "data: is no object { }; it must name at least one data set"]),
     ({"models": {}, "model": {"m": LOCAL}, "data": DATA},
      ['models: unknown key; did you mean "model"?']),
+    ({"model": {"m": 3}, "data": {L2: {}}}, ['model."m": must be an object { }, not 3']),
     ({"model": {"m": "x", "": LOCAL}, "data": {L2: None}},
      ['model."m": must be an object { }, not "x"', 'model."": a model needs a name',
       f"data.{L2}: must be an object {{ }}, not null"]),
@@ -336,12 +308,8 @@ MODEL_CASES = [
     ({"model_pth": API["model_path"]},
      ["model_path: is missing", 'model_pth: unknown key; did you mean "model_path"?']),
     ({"model_path": "127.0.0.1:8765/v1?model=good"}, [NO_IMP_TYPE]),
-    ({"model_path": "localhost:8000/v1"}, [NO_IMP_TYPE]),
     ({"model_path": "api.example.org/v1?api_key=k-123456&model=m"}, [NO_IMP_TYPE]),
-    ({"model_path": "htp://127.0.0.1:8000/v1"}, [NO_IMP_TYPE]),
-    ({"model_path": "http//127.0.0.1:8000/v1"}, [NO_IMP_TYPE]),
     ({"model_path": "C:/checkpoints/m"}, [NO_IMP_TYPE]),
-    ({"model_path": "/checkpoints/step:1000/"}, [NO_IMP_TYPE]),
     ({**LOCAL, "model_path": None}, ["model_path: is missing"]),
     ({**LOCAL, "model_path": 3}, ["model_path: must be a text, not 3"]),
     ({**LOCAL, "model_path": " "}, ["model_path: is empty"]),
@@ -427,13 +395,6 @@ def test_keys_of_the_users_own_are_free(tmp_path):
     assert model_problems(tmp_path, LOCAL, kwargs=dict.fromkeys(names, 1)) == []
 
 
-@pytest.mark.parametrize("key", ["dataset_name", "input_length"])
-def test_reserved_keys_cannot_be_set(tmp_path, key):
-    assert model_problems(tmp_path, LOCAL, kwargs={key: 1}) == [
-        f"kwargs.{key}: the program sets this itself; leave it out"
-    ]
-
-
 @pytest.mark.parametrize(("key", "good", "bad"), [
     ("system_prompt", ["", "model_default", "You are.", None], [3, ["x"], False]),
     ("img_size", [-1, 0, 1000], [-2, "large", 1.5, True, None]),
@@ -455,9 +416,10 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
 
 
 def test_a_value_that_does_not_fit_is_shown_with_the_choices(tmp_path):
-    kwargs = {"img_detail": "hihg", "min_pixels": 20, "max_pixels": 10}
+    kwargs = {"img_detail": "hihg", "min_pixels": 20, "max_pixels": 10, "dataset_name": 1}
     assert model_problems(tmp_path, LOCAL, kwargs=kwargs) == [
         'kwargs.img_detail: must be one of "auto", "low", "high", not "hihg"; did you mean "high"?',
+        "kwargs.dataset_name: the program sets this itself; leave it out",
         "kwargs.min_pixels: 20 is more than max_pixels, which is 10",
     ]
 

@@ -140,9 +140,3 @@ def test_only_openai_has_a_default_model(query):
 
 def test_an_ending_that_is_added_by_itself_is_left_out():
     assert parse_endpoint("http://h/v1/chat/completions/?model=m").base_url == "http://h/v1"
-
-
-def test_an_address_tells_servers_apart_and_not_their_spellings():
-    same = ("http://h:80/v1", "http://h:80/v1/", "HTTP://H:80/v1", "http://u:p@h:80/v1")
-    assert {parse_endpoint(f"{base}?model=m").address for base in same} == {"http://h:80/v1"}
-    assert parse_endpoint("http://h:80/V1?model=m").address == "http://h:80/V1"

@@ -47,12 +47,6 @@ class Endpoint:
         """The host name in lower case."""
         return (urlsplit(self.base_url).hostname or "").rstrip(".")
 
-    @property
-    def address(self) -> str:
-        """What tells servers apart, for fingerprints: without password and slash at the end."""
-        parts = urlsplit(self.base_url)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}{parts.path.rstrip('/')}"
-
 
 def is_url(model_path: object) -> bool:
     """Whether a `model_path` names a server rather than a checkpoint or a class."""

@@ -93,17 +93,18 @@ def _checked(path: Path) -> Path:
     beside = (path.with_suffix(".json"), path.with_name(f"{path.name}.json"))
     twin = next((file for file in beside if file != path and file.is_file()), None)
     if path.is_dir():
-        inside = listed(sorted(str(file) for file in path.glob("*.json")))
-        raise UserError(f"{path}: is a folder, not a file; it has {inside or 'no config'}")
+        raise UserError(f"{path}: is a folder, not a file")
     if twin is not None and (path.suffix == ".py" or not path.exists()):
         raise UserError(f"{path}: config files are JSON, and there is {twin}: use --config {twin}")
-    if path.suffix == ".py" and path.exists():
-        raise UserError(f"{path}: is a Python file; config files are JSON, see the folder configs")
     if not path.exists():
         folder = "" if path.parent.is_dir() else f", not even the folder {path.parent}"
         hint = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.json"))])
         raise UserError(f"{path}: there is no such file{folder or hint}")
     return path
+
+
+def _place(order: list[str], path: KeyPath) -> int:
+    return order.index(str(path[0])) if path and path[0] in order else 0
 
 
 @dataclass
@@ -141,13 +142,13 @@ class _Reader:
             return {}
         found: dict[str, Any] = {}
         for key, raw in entries.items():
-            before = len(self.out.problems)
-            if isinstance(raw, dict) or key in self.planned:
-                made, findings = read(key, raw)
-            else:
-                made, findings = None, [((), f"must be an object {{ }}, not {shown(raw)}")]
-            order = {each: index for index, each in enumerate(raw or ())}
-            for path, what in sorted(findings, key=lambda f: order.get(str(*f[0][:1]), -1)):
+            before, found[key] = len(self.out.problems), None
+            if not isinstance(raw, dict) and key not in self.planned:
+                self._problem((name, key), f"must be an object {{ }}, not {shown(raw)}")
+                continue
+            made, findings = read(key, raw)
+            order = ["", *raw] if isinstance(raw, dict) else [""]
+            for path, what in sorted(findings, key=lambda f: _place(order, f[0])):
                 self._problem((name, key, *path), what)
             found[key] = made if len(self.out.problems) == before else None
         return found
