@@ -664,6 +664,31 @@ class Open(Base):
     assert seen_by(stage) == [["bare", {}], ["named", {"size": 3}], ["open", {"size": 3}]]
 
 
+@pytest.mark.parametrize("constant", [
+    "numpy.array([0.2, {y}])", "types.SimpleNamespace(y={y})", "string.Template('{y}')",
+    "range(int(100 * {y}))", "open(os.devnull), {y}",
+])  # fmt: skip
+def test_a_changed_constant_of_a_custom_class_queries_it_again(constant, stage):
+    source = (
+        NOTE
+        + """
+import numpy, os, string, types
+K = CONSTANT
+
+class Model:
+    def generate(self, message, *, dataset_name):
+        note(repr(K))
+        return "(0.2, 0.15)"
+"""
+    )
+    asked = []
+    for y in (0.15, 0.15, 0.16):
+        stage.module(source.replace("CONSTANT", constant.format(y=y)))
+        assert stage.evaluate(custom(), data=ONLY_L2).code == 0
+        asked.append(len(seen_by(stage)))
+    assert asked == [6, 6, 12]
+
+
 def test_a_custom_class_is_called_one_at_a_time_unless_it_says_otherwise(stage):
     stage.module("""
         import threading
