@@ -10,6 +10,7 @@ import pytest
 from tests.support import runs
 from tests.support.finished import L1, L2, compare, l1_set, l2_set, make_run
 from tests.support.mock_server import MockServer, Reply
+from tests.support.stage import API, Stage, right_answers
 from utils.analysis import compare_paired, holm
 from utils.comparing.boards import boards_of, notes_of, read_published
 from utils.comparing.command import main
@@ -429,6 +430,25 @@ def test_files_that_fail_while_they_are_written_leave_the_printed_comparison_sta
     assert "The comparison above stands; files are missing" in errors
     assert "--output there" in errors and "Nothing was compared" not in errors
     assert [path.name for path in tmp_path.glob("there/.*")] == []
+
+
+def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(tmp_path):
+    def of_another_type(annotations):
+        for each in annotations[:2]:
+            each["data_type"] = "widget"
+
+    with MockServer(right_answers) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.change_annotations("L2", of_another_type)
+        stage.evaluate({"m": API, "n": API}, "--no-report", data={L2: {"mode": "all"}})
+
+    found = compared(read_runs([stage.work_dir / "m", stage.work_dir / "n"]))
+
+    average = stage.scores(L2)["Average accuracy"]
+    assert average == pytest.approx(200 / 3)
+    assert found.boards[-1].rows[0].cells["Overall"]["value"] == pytest.approx(average)
+    overall, mean = found.pairs[0].differences[:2]
+    assert (overall.run_pct, mean.baseline_pct) == pytest.approx((average, average))
 
 
 def test_real_runs_are_compared_without_their_functions_and_data(tmp_path):

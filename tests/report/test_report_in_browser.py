@@ -28,6 +28,7 @@ WH = {
     "os_windows/pic0.png": (1920, 1080),
     "os_ios/tall.png": (300, 640),
 }
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 BAD = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 BOX, POINT = [0.251, 0.1458, 0.2708, 0.1792], [0.6214, 0.3593]
 L2_SAMPLES = [
@@ -81,64 +82,59 @@ class Tab:
     """A page with everything that it complained of or asked the network for."""
 
     def __init__(self, browser, page_path, *, address="", **context):
-        settings = {
-            "viewport": {"width": 1280, "height": 900},
-            "reduced_motion": "reduce",
-            **context,
-        }
+        settings = {"viewport": DESKTOP, "reduced_motion": "reduce", **context}
         self.context = browser.new_context(**settings)
-        self.page, self.page_path = self.context.new_page(), page_path
-        self.troubles: list[str] = []
+        self.page, self.troubles = self.context.new_page(), []
+        self.page.on("console", lambda m: self.note(m.type in ("error", "warning"), m.text))
+        self.page.on("pageerror", lambda error: self.note(True, error))
+        self.page.on("dialog", lambda dialog: (self.note(True, dialog.message), dialog.dismiss()))
         self.page.on(
-            "console",
-            lambda m: (
-                self.troubles.append(f"{m.type}: {m.text}")
-                if m.type in ("error", "warning")
-                else None
-            ),
+            "request", lambda r: self.note(not r.url.startswith(("file:", "data:")), r.url)
         )
-        self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
-        self.page.on(
-            "dialog",
-            lambda dialog: (self.troubles.append(f"dialog {dialog.message}"), dialog.dismiss()),
-        )
-        self.page.on(
-            "request",
-            lambda r: None if r.url.startswith(("file:", "data:")) else self.troubles.append(r.url),
-        )
-        self.page.on("requestfailed", lambda r: self.troubles.append(f"failed: {r.url}"))
+        self.page.on("requestfailed", lambda r: self.note(True, f"failed: {r.url}"))
         self.page.goto(page_path.as_uri() + address)
         self.page.wait_for_function("() => document.documentElement.dataset.ready")
 
-    def go(self, address):
-        self.page.evaluate("(address) => { location.hash = address; }", address)
-        self.settle()
+    def note(self, is_trouble, what):
+        self.troubles += [str(what)] if is_trouble else []
+
+    def run(self, script, argument=None):
+        return self.page.evaluate(script, argument)
 
     def settle(self):
         """Waits until what is under way is drawn."""
-        self.page.evaluate(
-            "() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 180))"
-        )
+        self.run("() => new Promise((done) => setTimeout("
+                 "() => requestAnimationFrame(() => requestAnimationFrame(done)), 180))")  # fmt: skip
 
     def press(self, *keys):
         for key in keys:
             self.page.keyboard.press(key)
             self.settle()
 
+    def click(self, selector):
+        self.page.click(selector)
+        self.settle()
+
     def text(self, selector):
         return self.page.inner_text(selector)
 
+    def texts(self, selector):
+        """Of every element that fits."""
+        return self.page.locator(selector).all_text_contents()
+
     def count(self):
-        return self.page.evaluate("document.getElementById('count').value")
+        return self.run("document.getElementById('count').value")
 
     def hash(self):
-        return self.page.evaluate("location.hash")
+        return self.run("location.hash")
+
+    def focus(self):
+        return self.run("document.activeElement.id")
 
     def box(self, selector):
-        return self.page.evaluate(
-            "(s) => { const r = document.querySelector(s).getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; }",
-            selector,
-        )
+        return self.run(
+            "(s) => { const r = document.querySelector(s).getBoundingClientRect();"
+            " return [r.left, r.top, r.width, r.height]; }", selector)  # fmt: skip
 
 
 @pytest.fixture
@@ -166,31 +162,25 @@ def test_the_overview_shows_scores_intervals_audits_and_provenance(open_tab):
     for expected in ("60.1", "95 % interval 50.6 to 68.2", "Windows", "48.20", "Coordinate audit", "per mille",
                      "Where the misses are", "warned <script>alert(1)", "3 samples on 1 picture"):  # fmt: skip
         assert expected.lower() in text.lower(), expected
-    tab.page.click("#provenance summary")
+    assert tab.run("scrollY") == 0
+    tab.click("#provenance summary")
     assert "<b>2.14</b>" in tab.text("#provenance")
 
 
 def test_a_bar_of_a_chart_leads_to_its_samples(open_tab):
     tab = open_tab()
 
-    tab.page.click(".chart a:text('Windows')")
-    tab.settle()
+    tab.click(".chart a:text('Windows')")
 
     assert tab.hash() == f"#samples?dataset={L2}&platform=os_windows"
     assert tab.count() == "1 of 7 samples"
 
 
 def test_every_chart_says_its_figures_in_text(open_tab):
-    tab = open_tab()
+    rows = open_tab().texts(".chart tbody tr")
 
-    rows = tab.page.eval_on_selector_all(
-        ".chart tbody tr", "rows => rows.map(row => row.textContent)"
-    )
-
-    assert any(
-        re.search(r"Icon.*52\.3 %, 95 % interval 42\.8 to 60\.4, 40 samples on 20 pictures", row)
-        for row in rows
-    ), rows
+    icon = re.compile(r"Icon.*52\.3 %, 95 % interval 42\.8 to 60\.4, 40 samples on 20 pictures")
+    assert any(map(icon.search, rows)), rows
     assert any("Under 16 px" in row and "too few pictures for an interval" in row for row in rows)
 
 
@@ -214,28 +204,18 @@ def test_a_filter_leaves_the_samples_that_fit(open_tab, name, value, shown):
     tab.settle()
 
     assert tab.count() == f"{shown} of 7 samples"
-    assert tab.page.locator(".card").count() == shown
-    assert re.fullmatch(
-        rf".* \({shown}\)",
-        tab.page.evaluate(
-            f"document.querySelector('#filter-{name}').selectedOptions[0].textContent"
-        ),
-    )
-    tab.page.click("#clear")
-    tab.settle()
+    assert len(tab.texts(".card")) == shown
+    chosen = f"document.querySelector('#filter-{name}').selectedOptions[0].textContent"
+    assert re.fullmatch(rf".* \({shown}\)", tab.run(chosen))
+    tab.click("#clear")
     assert tab.count() == "7 samples"
 
 
 def test_filters_count_what_the_others_leave(open_tab):
-    tab = open_tab(address=f"#samples?dataset={L2}")
-
-    options = tab.page.eval_on_selector_all(
-        "#filter-verdict option", "all => all.map(each => each.textContent)"
-    )
+    options = open_tab(address=f"#samples?dataset={L2}").texts("#filter-verdict option")
 
     assert sorted(options) == sorted(
-        ["All (4)", "miss (1)", "hit (1)", "unreadable (1)", "no answer (1)"]
-    )
+        ["All (4)", "miss (1)", "hit (1)", "unreadable (1)", "no answer (1)"])  # fmt: skip
 
 
 @pytest.mark.parametrize(("query", "shown"), [
@@ -267,23 +247,25 @@ def test_a_link_brings_the_filters_along(open_tab):
 
 
 def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
-    tab = open_tab()
+    def active():
+        return tab.page.get_attribute(".card[aria-selected=true]", "aria-posinset")
 
+    tab = open_tab()
     tab.press("s", "j", "j", "ArrowRight", "k")
-    assert tab.page.get_attribute(".card[aria-selected=true]", "aria-posinset") == "3"
-    assert tab.page.get_attribute("#gallery", "aria-activedescendant") == "card-2"
+    assert (active(), tab.page.get_attribute("#gallery", "aria-activedescendant")) == (
+        "3",
+        "card-2",
+    )
     tab.press("Enter")
-    assert tab.hash() == f"#sample/{L1}/1~2"
-    assert tab.page.evaluate("document.activeElement.id") == "sample-title"
+    assert (tab.hash(), tab.focus()) == (f"#sample/{L1}/1~2", "sample-title")
     tab.press("j")
     assert tab.hash() == f"#sample/{L2}/0"
     tab.press("k", "ArrowRight", "ArrowRight")
     assert tab.hash() == f"#sample/{L2}/1"
     tab.press("Escape")
-    assert tab.hash() == "#samples"
-    assert tab.page.get_attribute(".card[aria-selected=true]", "aria-posinset") == "5"
+    assert (tab.hash(), active()) == ("#samples", "5")
     tab.press("/")
-    assert tab.page.evaluate("document.activeElement.id") == "search"
+    assert tab.focus() == "search"
     tab.page.keyboard.type("jk")  # letters are text here
     tab.settle()
     assert tab.page.input_value("#search") == "jk"
@@ -300,31 +282,22 @@ def test_samples_follow_each_other_as_filtered(open_tab):
 
     tab.press("Enter", "j")
 
-    assert tab.text("#position") == "2 of 2"
-    assert tab.hash() == f"#sample/{L2}/3"
+    assert (tab.text("#position"), tab.hash()) == ("2 of 2", f"#sample/{L2}/3")
     assert tab.page.is_disabled("#next")
 
 
-@pytest.mark.parametrize(("address", "text"), [
-    (f"#sample/{L2}/1", "Open the basket"),
-    (f"#sample/{L1}/1", "Question 1?"),
-    (f"#sample/{L1}/1~2", "Question 1?"),
+@pytest.mark.parametrize(("address", "place", "text"), [
+    (f"#sample/{L2}/1", "#facts .instruction", "Open the basket"),
+    (f"#sample/{L1}/1", "#facts .instruction", "Question 1?"),
+    (f"#sample/{L1}/1~2", "#facts .instruction", "Question 1?"),
+    ("#overview", "#view-overview", "Coordinate audit"),
+    ("#sample/Nothing/99", "#view-overview", "Coordinate audit"),  # an unknown one
 ])  # fmt: skip
-def test_a_link_opens_one_sample(open_tab, address, text):
+def test_a_link_opens_what_it_names(open_tab, address, place, text):
     tab = open_tab(address=address)
 
-    assert text in tab.text("#facts .instruction")
-
-
-@pytest.mark.parametrize("address", ["", "#overview"])
-def test_the_overview_begins_with_its_head_whatever_the_link(open_tab, address):
-    tab = open_tab(address=address)
-
-    assert tab.page.evaluate("scrollY") == 0
-
-
-def test_an_unknown_link_shows_the_overview(open_tab):
-    assert open_tab(address="#sample/Nothing/99").page.is_visible("#view-overview")
+    assert text.lower() in tab.text(place).lower()
+    assert tab.run("scrollY") == 0
 
 
 # -- one sample -----------------------------------------------------------------------------------
@@ -336,9 +309,9 @@ def test_a_failed_request_shows_its_error_and_no_reply(open_tab):
     facts, blocks = tab.text("#facts"), tab.page.locator("#facts .block").all_inner_texts()
 
     assert FAILED_TEXT not in facts
-    [told] = [text for text in blocks if "timeout" in text]
-    assert re.match(r"reply\s*no reply\s+Error: timeout", told, re.IGNORECASE)
-    assert "no answer <script>" in told
+    [shown] = [text for text in blocks if "timeout" in text]
+    assert re.match(r"reply\s*no reply\s+Error: timeout", shown, re.IGNORECASE)
+    assert "no answer <script>" in shown
     assert "no reply" in tab.text("#legend")
     assert "could be read" not in tab.text("#legend")
 
@@ -353,37 +326,31 @@ def test_a_reply_without_a_click_says_so_beside_the_picture(open_tab):
 @pytest.mark.parametrize(
     "keys", [[], ["1"], ["2"], ["t"], ["+", "+", "+"], ["2", "Shift+ArrowLeft", "Shift+ArrowUp"]]
 )
-@pytest.mark.parametrize("viewport", [(1280, 900), (390, 844)])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_target_and_click_lie_where_the_picture_has_them(open_tab, keys, viewport):
-    tab = open_tab(
-        address=f"#sample/{L2}/0", viewport=dict(zip(("width", "height"), viewport, strict=True))
-    )
-    scales = {"1": 1, "2": 2}
+    tab = open_tab(address=f"#sample/{L2}/0", viewport=viewport)
+    scale = {"1": 1, "2": 2}.get(keys[0] if keys else "")
 
     tab.press(*keys)
 
     left, top, width, height = tab.box("#canvas img")
-    if keys and keys[0] in scales:
-        assert (width, height) == (
-            pytest.approx(1920 * scales[keys[0]], abs=0.1),
-            pytest.approx(1080 * scales[keys[0]], abs=0.1),
-        )
+    if scale:
+        assert (width, height) == pytest.approx((1920 * scale, 1080 * scale), abs=0.1)
     assert width / height == pytest.approx(1920 / 1080, rel=1e-3)
     x1, y1, x2, y2 = BOX
     expected = [left + x1 * width, top + y1 * height, (x2 - x1) * width, (y2 - y1) * height]
     assert tab.box("#canvas .target") == pytest.approx(expected, abs=1)
-    assert tab.box("#canvas .point")[:2] == pytest.approx(
-        [left + POINT[0] * width, top + POINT[1] * height], abs=1
-    )
+    click = [left + POINT[0] * width, top + POINT[1] * height]
+    assert tab.box("#canvas .point")[:2] == pytest.approx(click, abs=1)
 
 
 def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab):
     tab = open_tab(address=f"#sample/{L2}/0")
-    before = tab.box("#canvas")
+    mouse, before = tab.page.mouse, tab.box("#canvas")
     spot = (round(before[0] + before[2] / 3), round(before[1] + before[3] / 3))
 
-    tab.page.mouse.move(*spot)
-    tab.page.mouse.wheel(0, -900)
+    mouse.move(*spot)
+    mouse.wheel(0, -900)
     tab.settle()
 
     after = tab.box("#canvas")
@@ -391,12 +358,12 @@ def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab)
     for edge, side in ((0, 2), (1, 3)):  # the same place of the picture is under the pointer
         place_frac = (spot[edge] - before[edge]) / before[side]
         assert after[edge] + place_frac * after[side] == pytest.approx(spot[edge], abs=1)
-    tab.page.mouse.down()
-    tab.page.mouse.move(spot[0] + 40, spot[1] - 25, steps=3)
-    tab.page.mouse.up()
+    mouse.down()
+    mouse.move(spot[0] + 40, spot[1] - 25, steps=3)
+    mouse.up()
     moved = tab.box("#canvas")
     assert (moved[0] - after[0], moved[1] - after[1]) == pytest.approx((40, -25), abs=1)
-    tab.page.click("#zoom-fit")
+    tab.click("#zoom-fit")
     assert tab.box("#canvas") == pytest.approx(before, abs=0.5)
 
 
@@ -418,25 +385,21 @@ def test_the_distance_is_that_of_the_click_to_the_box(open_tab):
 ])  # fmt: skip
 def test_markup_from_a_model_is_shown_as_text(open_tab, address, places):
     tab = open_tab(address=address)
-    tab.page.eval_on_selector_all(
-        "#facts details", "all => all.forEach(each => { each.open = true; })"
-    )
+    tab.run("for (const each of document.querySelectorAll('#facts details')) each.open = true")
 
     text = tab.text("#facts")
 
-    for place in places:
-        assert place in text
-    assert tab.page.locator("#facts script, #facts img").count() == 0
+    assert [place for place in places if place not in text] == []
+    assert tab.texts("#facts script, #facts img") == []
 
 
 def test_options_say_which_is_right_and_which_was_chosen(open_tab):
     tab = open_tab(address=f"#sample/{L1}/0")
 
-    options = tab.page.eval_on_selector_all(
-        ".options li", "all => all.map(each => each.innerText.replace(/\\s+/g, ' ').trim())"
-    )
+    options = tab.page.locator(".options li").all_inner_texts()
 
-    assert options == [f"A {BAD}", "B yes ✓ right", "C no ● chosen"]
+    assert [" ".join(option.split()) for option in options] == [
+        f"A {BAD}", "B yes ✓ right", "C no ● chosen"]  # fmt: skip
 
 
 def test_a_sample_shows_what_was_sent_and_what_it_took(open_tab):
@@ -452,18 +415,16 @@ def test_a_sample_shows_what_was_sent_and_what_it_took(open_tab):
 
 def test_seven_thousand_samples_are_never_all_in_the_page(open_tab, long_report):
     tab = open_tab(long_report, address="#samples")
-    seen = [tab.page.evaluate("document.querySelectorAll('*').length")]
+    seen = []
 
-    for place in (0.2, 0.5, 1.0):
-        tab.page.evaluate(
-            "(place) => { const g = document.getElementById('gallery'); g.scrollTop = place * g.scrollHeight; }",
-            place,
-        )
+    for place in (0.0, 0.2, 0.5, 1.0):
+        tab.run("(place) => { const g = document.getElementById('gallery');"
+                " g.scrollTop = place * g.scrollHeight; }", place)  # fmt: skip
         tab.settle()
-        seen.append(tab.page.evaluate("document.querySelectorAll('*').length"))
+        seen.append(tab.run("document.querySelectorAll('*').length"))
 
     assert max(seen) < 1500, seen
-    assert tab.page.locator('.card[aria-posinset="7000"]').count() == 1
+    assert len(tab.texts('.card[aria-posinset="7000"]')) == 1
     assert tab.count() == "7,000 samples"
     tab.press("Home", "End", "Enter")
     assert tab.hash() == f"#sample/{L2}/6999"
@@ -472,7 +433,7 @@ def test_seven_thousand_samples_are_never_all_in_the_page(open_tab, long_report)
 def test_farthest_misses_come_first_when_asked(open_tab, long_report):
     tab = open_tab(long_report, address="#samples?order=far&verdict=miss")
 
-    distances = tab.page.evaluate(
+    distances = tab.run(
         "Report.gallery.rows.map((row) => Report.store.distance(row, Report.store.picture(row).wh).px)"
     )
 
@@ -482,36 +443,30 @@ def test_farthest_misses_come_first_when_asked(open_tab, long_report):
 @pytest.mark.parametrize("address", ["#overview", "#samples", f"#sample/{L2}/0", f"#sample/{L1}/0"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_shows_the_page_without_scrolling_sideways(open_tab, address, scheme):
-    tab = open_tab(
-        address=address, viewport={"width": 390, "height": 844}, color_scheme=scheme, has_touch=True
-    )
+    tab = open_tab(address=address, viewport=PHONE, color_scheme=scheme, has_touch=True)
 
-    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 390
-    ground = tab.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert tab.run("document.documentElement.scrollWidth") <= 390
+    ground = tab.run("getComputedStyle(document.documentElement).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", ground))) > 380) == (scheme == "light")
 
 
 def test_without_pictures_targets_are_drawn_on_an_empty_frame(open_tab, report, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(report.parent.parent, run, ignore=shutil.ignore_patterns("report"))
-    page = build_report(run, image_root=None, cache=tmp_path / "cache")
 
-    tab = open_tab(page, address=f"#sample/{L2}/0")
+    tab = open_tab(build_report(run, image_root=None, cache=tmp_path / "cache"), address=f"#sample/{L2}/0")  # fmt: skip
 
     assert "not found" in tab.text("#canvas")
     left, top, width, height = tab.box("#canvas")
-    assert tab.box("#canvas .point")[:2] == pytest.approx(
-        [left + POINT[0] * width, top + POINT[1] * height], abs=1
-    )
+    click = [left + POINT[0] * width, top + POINT[1] * height]
+    assert tab.box("#canvas .point")[:2] == pytest.approx(click, abs=1)
     tab.press("o")
     assert "pictures were not found" in tab.text(".warnings")
 
 
 def test_an_empty_run_says_so(open_tab, tmp_path):
-    page = build_report(tmp_path, image_root=None, cache=tmp_path / "cache")
-
-    tab = open_tab(page)
+    tab = open_tab(build_report(tmp_path, image_root=None, cache=tmp_path / "cache"))
 
     assert "No sample has been scored yet" in tab.text("#view-overview")
-    tab.go("#samples")
+    tab.press("s")
     assert tab.page.is_visible("#nothing")

@@ -59,12 +59,13 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
         ours, theirs = a.sets[dataset].samples, b.sets[dataset].samples
         pairs = [SamplePair(theirs[key], ours[key]) for key in ours if key in theirs]
         causes = [first_difference(pair, a.label, b.label, settings) for pair in pairs]
-        print(f"\nparity on {dataset}: {a.label} and {b.label}, {counted(len(pairs))}")
-        print("\n".join(f"  {printable(line)}" for line in [*_found(pairs, settings, causes)]))
+        title = f"parity on {dataset}: {a.label} and {b.label}, {counted(len(pairs))}"
+        lines = [title, *(f"  {line}" for line in _found(pairs, settings, causes))]
+        print("\n" + "\n".join(map(printable, lines)))
         rows = ({**sample_row(pair), "cause": cause, "detail": detail}
                 for pair, (cause, detail) in zip(pairs, causes, strict=True))  # fmt: skip
         text = as_csv((*SAMPLE_COLUMNS, "cause", "detail"), rows)
-        name = f"{safe_name(a.label)}_{safe_name(b.label)}_{dataset}.csv"
+        name = "_".join(map(safe_name, (a.label, b.label, dataset))) + ".csv"
         print(f"File: {write_text(folder / name, text)}")
         is_same &= bool(pairs) and all(len(set(_both(pair, "reply"))) == 1 for pair in pairs)
     return is_same
