@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -43,21 +44,15 @@ def main(arguments: Sequence[str]) -> int:
             log.write(f"cannot be started: {error}\n".encode())
             return 127
     print(server.pid, flush=True)
-    threading.Thread(target=_wait_for_end_of_input, args=(over,), daemon=True).start()
-    while server.poll() is None and not over.wait(POLL_S):
-        continue
+    while server.poll() is None and not over.is_set():
+        if select.select([sys.stdin], [], [], POLL_S)[0]:  # nobody writes to it: this is its end
+            break
     if server.returncode is not None:  # before the clearing up, which may take its time
         with contextlib.suppress(OSError):
             print(server.returncode, flush=True)
     _end_all(server)
     code = server.returncode
     return 1 if code is None else code if code >= 0 else 128 - code
-
-
-def _wait_for_end_of_input(over: threading.Event) -> None:
-    while os.read(0, 4096):
-        continue
-    over.set()
 
 
 def _end_all(server: subprocess.Popen[bytes]) -> None:

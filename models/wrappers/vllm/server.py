@@ -26,11 +26,9 @@ from utils.images import at_home
 
 HOST = "127.0.0.1"
 API = "vllm.entrypoints.openai.api_server"
-SECONDS_BETWEEN_LINES = 30.0
-TAIL_LINES = 30
-LONGEST_TAIL_LINE = 300
+TAIL_LINES, LONGEST_TAIL_LINE = 30, 300
+POLL_S, SECONDS_BETWEEN_LINES = 0.2, 30.0
 STOP_S = keeper.GRACE_S + 3.0  # for SIGTERM, SIGKILL and the keeper's own end
-POLL_S = 0.2
 
 INSTALL = (
     "vLLM is not installed there; it wants a place of its own: python3.11 -m venv .venv-vllm; "
@@ -163,14 +161,11 @@ class VllmServer:
 
     def _answers(self) -> bool:
         """Whether this very server takes requests: it knows the key and the model's name."""
-        try:
-            if self.health() != 200:
-                return False
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError, LookupError):
             status, body = self._get("/v1/models")
-            served = json.loads(body)["data"] if status == 200 else []
-            return any(model["id"] == self._served_name for model in served)
-        except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
-            return False
+            names = [model["id"] for model in json.loads(body)["data"]] if status == 200 else []
+            return self._served_name in names
+        return False
 
     def health(self) -> int:
         """HTTP status of its health check; OSError or HTTPException where it does not answer."""
@@ -194,12 +189,7 @@ class VllmServer:
         return "\n  ".join([f"{what}. The end of its log, {self.log}:", *lines])
 
     def _last_lines(self, count: int) -> list[str]:
-        try:
-            with self.log.open("rb") as log:
-                log.seek(max(0, log.seek(0, os.SEEK_END) - 256 * 1024))
-                text = self._masked(log.read()).decode("utf-8", "replace")
-        except OSError:
-            return []
+        text = self._masked(self.log.read_bytes()).decode("utf-8", "replace")
         text = re.sub(r"\x1b\[[0-9;]*m", "", text)  # colours
         lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
         return [line[:LONGEST_TAIL_LINE] for line in lines if line.strip()][-count:]

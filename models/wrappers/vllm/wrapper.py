@@ -34,7 +34,6 @@ LARGEST_ARGUMENT_FILE = 16 * 1024 * 1024  # a chat template, not weights
 # What vLLM reads in generation_config.json, and what names another source for it.
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
 SAMPLING_OPTIONS = ("generation-config", "override-generation-config")
-PROCESSOR_OPTION = "mm-processor-kwargs"
 
 
 class VllmModelWrapper(APIModelWrapper):
@@ -67,12 +66,9 @@ class VllmModelWrapper(APIModelWrapper):
         self._start_error: StopRun | None = None
         self._answers = self._has_failures = False
 
-    # ---------------------------------------------------------------- before the run
-
     def problems(self) -> list[str]:
-        """What stands in the way of running, one line each; starts no server."""
-        found = checkpoint.checkpoint_problems(self.model_path)
-        return found + interpreter_problems(os.environ)
+        """What stands in the way of running; starts no server."""
+        return checkpoint.checkpoint_problems(self.model_path) + interpreter_problems(os.environ)
 
     def notes_before(self) -> list[str]:
         """What the checkpoint brings along that changes answers though no config names it."""
@@ -101,8 +97,6 @@ class VllmModelWrapper(APIModelWrapper):
                              for name, values in deciding_options(self._serve_args)]  # fmt: skip
                 self._whole_identity = digest(["vllm", weights, arguments])
             return self._whole_identity
-
-    # ---------------------------------------------------------------- asking
 
     def generate(self, prepared: Prepared) -> Generation:
         """Sends the request once.
@@ -154,8 +148,6 @@ class VllmModelWrapper(APIModelWrapper):
     def _show(self, text: str) -> None:
         print(f"{self.name}: {text}", file=sys.stderr, flush=True)
 
-    # ---------------------------------------------------------------- stopping
-
     def abandon(self) -> None:
         """Nobody waits any longer for a server that is still starting."""
         self._stopping.set()
@@ -179,9 +171,9 @@ def _pixel_limits(kwargs: Mapping[str, Any], serve_args: Sequence[str]) -> list[
     """The image's limits for the server's processor, which would use the checkpoint's."""
     limits = {name: kwargs[name] for name in PIXEL_LIMITS if kwargs.get(name)}
     _, given = options(serve_args)
-    if any(name.partition(".")[0] == PROCESSOR_OPTION for name, _ in given):
+    if any(name.partition(".")[0] == "mm-processor-kwargs" for name, _ in given):
         return []
-    return [f"--{PROCESSOR_OPTION}.{name}={value}" for name, value in limits.items()]
+    return [f"--mm-processor-kwargs.{name}={value}" for name, value in limits.items()]
 
 
 def _with_content(value: str) -> Any:
@@ -195,10 +187,8 @@ def _with_content(value: str) -> Any:
 
 def _is_gone(server: VllmServer, error: CallError) -> bool:
     """Whether the server, and not this one request, is what failed."""
-    if error.kind in ("connection", "refused_connection"):
-        return server.has_ended(LAST_BREATH_S)
     if error.kind == "http" and (error.status_code or 0) >= 500:
         # The part that answers requests outlives the part that runs the model for a while.
         with contextlib.suppress(OSError, http.client.HTTPException):
             return server.health() >= 500
-    return server.has_ended()
+    return server.has_ended(LAST_BREATH_S if "connection" in error.kind else 0.0)

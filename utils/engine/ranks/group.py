@@ -51,15 +51,11 @@ class GivenUp(StopRun):
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """One process of `count` on all machines; rank 0 opens the run, merges, scores and prints.
-
-    Attributes:
-        silence_s: after so long without a heartbeat another rank is given up.
-    """
+    """One process of `count` on all machines; rank 0 opens the run, merges, scores and prints."""
 
     number: int
     count: int
-    silence_s: float = DEFAULT_SILENCE_S
+    silence_s: float = DEFAULT_SILENCE_S  # without a heartbeat, until another rank is given up
 
     @property
     def leads(self) -> bool:
@@ -68,11 +64,7 @@ class Rank:
 
 
 def rank_of(environ: Mapping[str, str]) -> Rank | None:
-    """This process's rank; None where it is the only one, with or without torchrun.
-
-    Raises:
-        UserError: the variables that torchrun sets contradict each other.
-    """
+    """This process's rank; None where it is the only one, with or without torchrun."""
     if environ.get("WORLD_SIZE", "1") == "1" or "RANK" not in environ:
         return None
     try:
@@ -115,9 +107,6 @@ class Group:
         finished: a model and how many of its samples are finished here, for the others to see.
         given_up: ranks that were silent for too long, as rank 0 knows it.
         failed: ranks that some model did not work on, as rank 0 knows it.
-
-    Raises:
-        GroupLost: the store cannot be reached, or rank 0 does not answer.
     """
 
     def __init__(self, rank: Rank, connect: Callable[[], Any] = torch_store) -> None:
@@ -148,11 +137,7 @@ class Group:
         return None if note is None else json.loads(note)
 
     def count_up(self, key: str) -> int:
-        """Adds one to a counter of the group; its value before. No two ranks get the same.
-
-        Raises:
-            GivenUp: this rank was silent and is back.
-        """
+        """Adds one to a counter of the group; its value before. No two ranks get the same."""
         if self.find(f"given-up/{self.rank.number}"):
             raise GivenUp(
                 "this rank was silent for too long, rank 0 goes on without it; what it has "
@@ -180,11 +165,7 @@ class Group:
     # -- waiting ----------------------------------------------------------------------------------
 
     def wait_for_leader(self, look: Callable[[], Found | None]) -> Found:
-        """Looks again and again until there is something, as long as rank 0 is alive.
-
-        Raises:
-            GroupLost: rank 0 has been silent for too long.
-        """
+        """Looks again and again until there is something, as long as rank 0 is alive."""
         while (found := look()) is None:
             if self._is_silent(0):
                 raise GroupLost(

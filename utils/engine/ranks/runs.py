@@ -139,12 +139,7 @@ def leading(group: Group, model: str) -> Iterator[None]:
 
 
 def begin(group: Group, folder: RunFolder, jobs: Sequence[Job], batch: int) -> None:
-    """Has the others know where the run is, waits for them, and shares the samples.
-
-    Args:
-        jobs: their logs open, the run's record written.
-        batch: no fewer samples are claimed at once, but at the end.
-    """
+    """Has the others know where the run is, waits for them, and shares the samples."""
     seen_from = f"{socket.gethostname()}:{folder.path.absolute()}"
     runs = {job.dataset: job.run.begin["started_at"] for job in jobs}
     group.leave(f"{folder.model}/start", [folder.path.name, seen_from, runs])
@@ -162,12 +157,7 @@ def collect(
 ) -> float:
     """Waits for the others, adopts their answers, and asks what a lost or failed rank has left.
 
-    Args:
-        ask: asks all samples of jobs that have no answer.
-        fresh: stored answers from before this run do not count.
-
-    Returns:
-        CPU seconds of the others.
+    With `fresh`, stored answers from before this run do not count. Returns the others' CPU seconds.
     """
     group = progress.group
     found = group.wait_for_others(
