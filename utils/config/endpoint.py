@@ -26,21 +26,13 @@ _HOST = re.compile(r"([\w-]+\.)*[\w-]+\.?|[\da-f.]*:[\da-f:.]*")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where requests go and under which names.
+    """Where requests go and under which names."""
 
-    Attributes:
-        base_url: everything before the `?`, as it was written, without `/chat/completions`.
-        api_key: the key of the query, or `PLACEHOLDER_KEY`; see `resolve_api_key`.
-        model: the model name sent in each request.
-        warnings: what was odd but not wrong.
-        problem: what is missing for a run.
-    """
-
-    base_url: str
-    api_key: str = field(repr=False)
+    base_url: str  # as it was written, without `/chat/completions`
+    api_key: str = field(repr=False)  # of the query, or `PLACEHOLDER_KEY`; see `resolve_api_key`
     model: str
-    warnings: tuple[str, ...] = ()
-    problem: str | None = None
+    warnings: tuple[str, ...] = ()  # what was odd but not wrong
+    problem: str | None = None  # what is missing for a run
 
     @property
     def host(self) -> str:

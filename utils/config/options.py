@@ -21,8 +21,6 @@ SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 
 EXAMPLES = """\
 examples:
-  python evaluate.py --config configs/config_demo.json
-      the embedded OCR baseline on the sample data (LMUData=sample_data)
   python evaluate.py --config configs/config_api_gpt.json --check
       everything short of a model call: config, functions, data, one prompt, number of requests
   python evaluate.py --config configs/config_api_gpt.json --limit 20 --api-nproc 16

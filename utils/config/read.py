@@ -30,13 +30,10 @@ Read = tuple[Any, list[Finding]]
 
 @dataclass
 class ConfigReading:
-    """What came of reading a config.
+    """What came of reading a config; of models and data sets None for those with problems.
 
     Attributes:
         config: the typed config; None if there are problems.
-        models, data: every entry that the file names; None for one with problems of its own.
-        problems: one line each, in file order.
-        warnings: one line each.
         function_refs: the functions it names, also where other parts have problems.
         texts: key path and text of each string value, `${NAME}` still in it; for `secrets_in`.
     """
@@ -103,10 +100,6 @@ def _checked(path: Path) -> Path:
     return path
 
 
-def _place(order: list[str], path: KeyPath) -> int:
-    return order.index(str(path[0])) if path and path[0] in order else 0
-
-
 @dataclass
 class _Reader:
     """Goes through the plain object once; everything it finds ends in the reading."""
@@ -147,8 +140,7 @@ class _Reader:
                 self._problem((name, key), f"must be an object {{ }}, not {shown(raw)}")
                 continue
             made, findings = read(key, raw)
-            order = ["", *raw] if isinstance(raw, dict) else [""]
-            for path, what in sorted(findings, key=lambda f: _place(order, f[0])):
+            for path, what in findings:
                 self._problem((name, key, *path), what)
             found[key] = made if len(self.out.problems) == before else None
         return found

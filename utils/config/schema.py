@@ -66,14 +66,10 @@ class Kwargs(BaseModel):
 class _Model(_Section):
     """What every kind of model has. Absent functions are None: the default applies.
 
-    Attributes:
-        model_path: checkpoint folder or hub name; endpoint with its key; dotted path of a class.
-        custom_prompt: data set → dotted path, without the entries that stand for the default.
-        kwargs: free; keys that the program reads are checked.
+    What may hold a key stays out of repr(), which ends in tracebacks and logs.
     """
 
-    # What may hold a key stays out of repr(), which ends in tracebacks and logs.
-    model_path: str = Field(repr=False)
+    model_path: str = Field(repr=False)  # checkpoint; endpoint with its key; path of a class
     generate_cfg: dict[str, Any] = Field({}, repr=False)
     preprocess_function: str | None = None
     postprocess_function: str | None = None

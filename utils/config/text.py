@@ -44,19 +44,12 @@ _HINTS = (  # by what stands where the parser stopped; none of it is quoted, it 
 
 @dataclass
 class PlainConfig:
-    """What a config file says, before anything is known about its keys.
+    """What a config file says, before anything is known about its keys."""
 
-    Attributes:
-        value: the object, `${NAME}` replaced.
-        problems: lines of the form `key path: what is wrong`.
-        texts: key path and text of each string value, `${NAME}` still in it.
-        unset: key paths of texts in which a name could not be replaced.
-    """
-
-    value: Any = field(default=None, repr=False)  # may hold keys
-    problems: list[str] = field(default_factory=list)
-    texts: list[tuple[str, str]] = field(default_factory=list, repr=False)
-    unset: set[str] = field(default_factory=set)
+    value: Any = field(default=None, repr=False)  # `${NAME}` replaced, so it may hold keys
+    problems: list[str] = field(default_factory=list)  # `key path: what is wrong`
+    texts: list[tuple[str, str]] = field(default_factory=list, repr=False)  # key path, as written
+    unset: set[str] = field(default_factory=set)  # key paths of texts with a name without a value
 
 
 def key_path(*parts: str | int) -> str:
