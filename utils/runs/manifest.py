@@ -91,7 +91,7 @@ def manifests_of(
     scoring: Mapping[str, Any] | None,
     places: Mapping[str, Path],
 ) -> dict[Path, dict[str, Any]]:
-    """What the two manifests of a folder are to hold; one without a data set is to go.
+    """What a folder's manifests are to hold, where that is new; one that is empty is to go.
 
     Args:
         entries: by data set; what is there already of other data sets stays.
@@ -103,13 +103,14 @@ def manifests_of(
     for name, is_part in ((MANIFEST_NAME, False), (PARTIAL_MANIFEST_NAME, True)):
         before = read_if_whole(folder.path / name)
         mine = {data: entry for data, entry in entries.items() if entry.is_part == is_part}
-        kept = {data: facts for data, facts in (before.get("datasets") or {}).items()
-                if data not in full}  # fmt: skip
+        known = before.get("datasets") or {}
+        kept = {data: facts for data, facts in known.items() if data not in full}
         if mine:
             made = _manifest(folder.model, mine, scoring or before.get("scoring"))
             before = portable(made, places)
             kept |= before["datasets"]
-        found[folder.path / name] = {**before, "datasets": kept} if kept else {}
+        if mine or kept != known:
+            found[folder.path / name] = {**before, "datasets": kept} if kept else {}
     return found
 
 
