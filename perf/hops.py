@@ -1,6 +1,6 @@
 """What one more L2 sample costs in functions, modules and calls of this program.
 
-python -m perf.hops [--samples 40] [--list]
+python -m perf.hops [--samples 42] [--list]
 
 Runs N and N + 1 samples against the mock server, in this process, and counts every call of the
 program's own functions. What the larger run calls more often is what the sample passes through.
@@ -24,7 +24,6 @@ from typing import Any
 
 import evaluate
 from perf.api_engine import DATASET, PROJECT
-from perf.scale import make_data
 
 ROOMS = tuple(str(PROJECT / name) for name in ("evaluate.py", "benchmarks", "models", "utils"))
 INLINE = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")  # parts of a function
@@ -53,19 +52,18 @@ def counted() -> Iterator[Counter[Function]]:
 
 
 def calls_of(samples: int, url: str, folder: Path) -> Counter[Function]:
-    """The calls of one run over so many samples, one request at a time."""
-    data = make_data(folder / f"data{samples}", samples)
+    """The calls of one run over the first L2 samples of the sample data, one request at a time."""
     config = folder / "config.json"
     config.write_text(
         f'{{"model": {{"m": {{"model_path": "{url}?api_key=none&model=mock"}}}},'
         f' "data": {{"{DATASET}": {{"mode": "all"}}}}}}'
     )
-    os.environ["LMUData"] = str(data)  # noqa: SIM112
-    work_dir = tempfile.mkdtemp(dir=folder)
-    arguments = ["--config", str(config), "--work-dir", work_dir, "--api-nproc", "1"]
+    os.environ["LMUData"] = str(PROJECT / "sample_data")  # noqa: SIM112
+    arguments = ["--config", str(config), "--work-dir", tempfile.mkdtemp(dir=folder)]
+    arguments += ["--limit", str(samples), "--api-nproc", "1", "--no-report"]
     quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
     with quiet[0], quiet[1], counted() as calls:
-        code = evaluate.main([*arguments, "--no-report"])
+        code = evaluate.main(arguments)
     assert code == 0, f"the run ended with {code}"
     return calls
 
@@ -73,7 +71,7 @@ def calls_of(samples: int, url: str, folder: Path) -> Counter[Function]:
 def main() -> None:
     """Prints the three figures, and with --list the functions."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--samples", type=int, default=40)
+    parser.add_argument("--samples", type=int, default=42)
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
     command = [sys.executable, "-m", "perf.mock_server"]
