@@ -25,9 +25,15 @@ L2: grid_wh                  the grid in whose pixels the model may answer: seen
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
 from utils.contracts import Benchmark, Facts, Record
 from utils.runs.finished import SAMPLES_FORMAT
 from utils.scoring.scorer import ScoredSample
+from utils.scoring.sheets import open_lines, open_sheet, to_json
 
 
 def facts_of(record: Record, scored: ScoredSample) -> Facts:
@@ -72,3 +78,44 @@ def head_of(benchmark: Benchmark, model: str, mode: str, *, partial: bool) -> Fa
         "mode": mode,
         "partial": partial,
     }
+
+
+@contextmanager
+def result_files(
+    benchmark: Benchmark,
+    columns: Iterable[str],
+    sheets: Sequence[Path],
+    samples: Path,
+    head: Facts,
+    clean: Callable[[Any], Any],
+) -> Iterator[Callable[[Record, ScoredSample], Facts]]:
+    """Predictions, per-sample results and the samples file, written sample by sample.
+
+    Yields the function that takes a judged sample and returns its line of the samples file. All
+    files appear when the last sample has been added, or none.
+
+    Args:
+        columns: of the data set's lines.
+        sheets: the spreadsheets of predictions and of results.
+        clean: removes secrets.
+    """
+    with_line = [*columns, "prediction"]
+    kept = with_line if benchmark.result_has_line else []
+    with (
+        open_sheet(sheets[0], with_line) as add_prediction,
+        open_sheet(sheets[1], [*kept, *benchmark.result_columns]) as add_result,
+        open_lines(samples) as lines,
+    ):
+        lines.write(to_json(head) + "\n")
+
+        def add(record: Record, scored: ScoredSample) -> Facts:
+            facts: Facts
+            row = {**scored.line, "prediction": scored.prediction}
+            judged = dict(scored.judgement.columns)
+            facts, row, judged = clean([facts_of(record, scored), row, judged])
+            lines.write(to_json(facts) + "\n")
+            add_prediction(row)
+            add_result({**row, **judged} if benchmark.result_has_line else judged)
+            return facts
+
+        yield add

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from utils.analysis.columns import SampleColumns
-from utils.contracts import DataSet, Facts, Record
+from utils.contracts import DataSet, Facts
 from utils.errors import UserError
 from utils.runs.finished import SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
 from utils.runs.view import COVERAGE, LogView, Selection
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, Rotations, write_rotations
-from utils.scoring.samples import facts_of, head_of
+from utils.scoring.samples import head_of, result_files
 from utils.scoring.scorer import Scorer, reply_of, shown_reply
-from utils.scoring.sheets import finite, open_lines, open_sheet, to_json, write_json
+from utils.scoring.sheets import finite, open_sheet, write_json
 
 ANALYSIS_SUFFIX = "_analysis.json"
 
@@ -133,9 +132,11 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     scorer, columns = task.scorer(), SampleColumns()
     questions: list[Facts] = []  # of circular evaluation
     head = head_of(benchmark, folder.model, data.mode, partial=is_partial)
-    with ResultFiles(task, view.columns, name, head) as files:
+    sheets = [name(".xlsx"), name(f"_{benchmark.result_suffix}.xlsx")]
+    score_file, samples = name(f"_{benchmark.score_suffix}.json"), name(SAMPLES_SUFFIX)
+    with result_files(benchmark, view.columns, sheets, samples, head, task.clean) as add:
         for record in records:
-            facts = files.add(record, scorer)
+            facts = add(record, scorer.judge(record))
             columns.add(facts)
             if data.circular is not None:
                 questions.append(facts)
@@ -153,9 +154,9 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     else:  # those of an earlier circular run are out of date beside the new samples
         name(ROTATIONS_SUFFIX).unlink(missing_ok=True)
     analysis |= records.section()
-    write_json(files.scores, scores)
+    write_json(score_file, scores)
     write_json(name(ANALYSIS_SUFFIX), analysis)
-    derived = [*files.paths, name(ROTATIONS_SUFFIX), name(ANALYSIS_SUFFIX)]
+    derived = [*sheets, score_file, samples, name(ROTATIONS_SUFFIX), name(ANALYSIS_SUFFIX)]
     if not is_partial:  # those of an earlier --limit are out of date beside the full ones
         folder.drop_partial(task.name, [file.name for file in derived])
     folder.link_newest([*derived, folder.log(task.name)])
@@ -163,7 +164,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     return Scored(
         dataset=task.name,
         mode=data.mode,
-        files=[*files.sheets, files.scores],
+        files=[*sheets, score_file],
         scores=scores,
         analysis=analysis,
         counts=scorer.counts,
@@ -173,55 +174,3 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         is_partial=is_partial,
         is_whole=is_whole and not (rotations and (rotations.missing or rotations.has_failures)),
     )
-
-
-class ResultFiles:
-    """Predictions, per-sample results and the samples file, written sample by sample.
-
-    All of them appear when the last sample has been added, or none.
-    """
-
-    def __init__(
-        self,
-        task: ScoringTask,
-        columns: Iterable[str],
-        name: Callable[[str], Path],
-        head: Facts,
-    ) -> None:
-        benchmark = task.data.benchmark
-        self.sheets = [name(".xlsx"), name(f"_{benchmark.result_suffix}.xlsx")]
-        self.samples = name(SAMPLES_SUFFIX)
-        self.scores = name(f"_{benchmark.score_suffix}.json")
-        self._columns = [*columns, "prediction"]
-        self._benchmark, self._clean, self._head = benchmark, task.clean, head
-        self._opened = ExitStack()
-
-    @property
-    def paths(self) -> list[Path]:
-        """All of them, and the score file's."""
-        return [*self.sheets, self.scores, self.samples]
-
-    def __enter__(self) -> ResultFiles:
-        kept = self._columns if self._benchmark.result_has_line else []
-        self._add_prediction = self._opened.enter_context(open_sheet(self.sheets[0], self._columns))
-        self._add_result = self._opened.enter_context(
-            open_sheet(self.sheets[1], [*kept, *self._benchmark.result_columns])
-        )
-        self._lines = self._opened.enter_context(open_lines(self.samples))
-        self._lines.write(to_json(self._head) + "\n")
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._opened.__exit__(*error)
-
-    def add(self, record: Record, scorer: Scorer) -> Facts:
-        """Judges and writes one sample; returns its line of the samples file."""
-        scored = scorer.judge(record)
-        row = {**scored.line, "prediction": scored.prediction}
-        facts, row, more = self._clean(
-            [facts_of(record, scored), row, dict(scored.judgement.columns)]
-        )
-        self._lines.write(to_json(facts) + "\n")
-        self._add_prediction(row)
-        self._add_result({**row, **more} if self._benchmark.result_has_line else more)
-        return facts  # type: ignore[no-any-return]
