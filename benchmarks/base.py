@@ -59,12 +59,7 @@ class Loaded:
 
 
 class Benchmark(ABC):
-    """One data set of the evaluator.
-
-    Args:
-        annotation_dir: the folder of the annotation files, `<LMUData>/MMBench-GUI`.
-        image_root: the folder that the lines' `image_path` is relative to.
-    """
+    """One data set of the evaluator."""
 
     name: ClassVar[str]
     level: ClassVar[str]
@@ -92,19 +87,17 @@ class Benchmark(ABC):
         numbers: Counter[str] = Counter()
         asked: list[tuple[str, Line]] = []
         for row in self.rows(read_annotations(self.annotation_file), mode):
-            key = self.key_text(row)
+            key = digest([self.name, row.get("image_path"), row.get(self.text_key)])[:16]
             numbers[key] += 1  # of all rows: the second of equal ones gets "-2" in any mode
             if self.in_mode(row, mode):
                 asked.append((key if numbers[key] == 1 else f"{key}-{numbers[key]}", row))
         columns = dict.fromkeys(column for _, row in asked for column in row)
-        found = [
-            self._measured(key, {column: row.get(column) for column in columns}, mode)
-            for key, row in asked
-        ]
-        return Loaded(
-            [each for each in found if isinstance(each, Sample)],
-            [each for each in found if isinstance(each, BadSample)],
-        )
+        samples: list[Sample] = []
+        bad: list[BadSample] = []
+        for key, row in asked:
+            found = self._measured(key, {column: row.get(column) for column in columns}, mode)
+            samples.append(found) if isinstance(found, Sample) else bad.append(found)
+        return Loaded(samples, bad)
 
     def _measured(self, key: str, row: Line, mode: str) -> Sample | BadSample:
         """The sample with the size of its image, or what is wrong with it."""
@@ -126,10 +119,6 @@ class Benchmark(ABC):
     def place_of(self, row: Line, mode: str) -> str:
         """Where a row stands in the annotation file, for people."""
         return f"index {row.get('index')}"
-
-    def key_text(self, row: Line) -> str:
-        """Hash that names a sample whatever the mode."""
-        return digest([self.name, row.get("image_path"), row.get(self.text_key)])[:16]
 
     @abstractmethod
     def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:

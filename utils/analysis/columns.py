@@ -23,7 +23,6 @@ FIELDS = (
     "options", "answer", "chosen", "question", "rotations", "fingerprint",
 )  # fmt: skip
 """Of a sample's facts, what a figure or an audit looks at; see `utils/scoring/samples.py`."""
-
 # What it takes to warn that another way to read the same replies is better.
 LARGEST_P = 0.01
 LEAST_LEAD = 0.05  # of the accuracy
@@ -86,12 +85,7 @@ def table(rows: Sequence[Sequence[float] | None], width: int) -> Floats:
 
 
 def share(hits: Mask | Floats, pictures: Ints) -> Row:
-    """A share in percent with its interval (None under 10 images), and what it counts.
-
-    Args:
-        hits: shape (samples,), 0..1.
-        pictures: number of each sample's image, shape (samples,).
-    """
+    """The share of hits in percent with its interval (None under 10 images), and what it counts."""
     import numpy as np
 
     values = np.asarray(hits, dtype=np.float64)
@@ -108,11 +102,9 @@ def share(hits: Mask | Floats, pictures: Ints) -> Row:
 def lead_over(
     first: Mask | Floats, second: Mask | Floats, pictures: Ints
 ) -> tuple[float, int, float | None]:
-    """How far the hits of one reading are ahead of another's, on the same replies.
+    """Lead of one reading's hits over another's, images on which they differ, and the p-value.
 
-    Returns:
-        Lead as a fraction, images on which the two differ, p-value of the comparison; None where
-        lead or images are too few for a warning whatever the p-value is.
+    None for that where lead or images are too few for a warning whatever the p-value is.
     """
     import numpy as np
 

@@ -17,23 +17,18 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     answered = columns.answered()
     columns = answered.where([chosen is not None for chosen in answered["chosen"]])
     pictures = columns.pictures().tolist()
-    listed = [
-        {x for x, text in options.items() if text is not None} for options in columns["options"]
-    ]
     rows: list[Row] = []
     p_values = []
     for letter in string.ascii_uppercase:
         chosen = [float(each == letter) for each in columns["chosen"]]
         right = [float(each == letter) for each in columns["answer"]]
-        offered = sum(letter in letters for letters in listed)
-        if not (offered or any(chosen)):
+        if not any(letter in options for options in columns["options"]):
             continue
         paired = compare_paired(chosen, right, pictures)
         bounds = paired.interval
         p_values.append(paired.p_value if bounds else None)
         rows.append({
             "name": letter,
-            "offered": offered,
             "chosen": int(sum(chosen)),
             "right": int(sum(right)),
             "chosen %": percent(sum(chosen) / len(chosen)),

@@ -70,30 +70,22 @@ def compare_paired(
     cells = layout.cells(differences[None, :])[0]
     bounds, p_value = None, sign_flip_p(cells)
     if layout.pictures >= FEWEST_PICTURES:
-        middle, error, df = (float(each[0]) for each in _pivot(differences[None, :], layout))
-        reach = error * float(t_quantile(np.array([df]))[0])
-        bounds = Interval(max(middle - reach, -1.0), min(middle + reach, 1.0))
-        p_value = max(p_value, t_tails(middle / error, df))
+        low, high, *t = (float(each[0]) for each in difference_bounds(differences[None, :], layout))
+        bounds, p_value = Interval(low, high), max(p_value, t_tails(*t))
     difference, p_mcnemar = float(cells.sum()), mcnemar_p(only_first, only_second)
     counts = only_first, only_second, layout.pictures, len(counted)
     return PairedResult(difference, bounds, p_value, p_mcnemar, *counts)
 
 
-def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, Floats]:
-    """Bounds of the mean difference, shape (rows,) each; `differences` is (rows, samples)."""
-    import numpy as np
-
-    middle, error, df = _pivot(differences, layout)
-    reach = t_quantile(df) * error
-    return np.maximum(middle - reach, -1.0), np.minimum(middle + reach, 1.0)
-
-
-def _pivot(differences: Floats, layout: Layout) -> tuple[Floats, Floats, Floats]:
-    """Middle of the interval, its standard error and degrees of freedom, shape (rows,) each.
+def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]:
+    """Two bounds of mean differences, their distance from 0 in t and its degrees of freedom.
 
     The interval of Agresti and Min, who count one more sample for each system, on the effective
     sample size: systems that never differ get no interval of length 0. How much images add is
     known as well as the rarer direction of the differences lets one know it.
+
+    Args:
+        differences: shape (rows, samples).
 
     Source: Agresti & Min (2005), Statistics in Medicine 24.
     """
@@ -110,7 +102,10 @@ def _pivot(differences: Floats, layout: Layout) -> tuple[Floats, Floats, Floats]
     effective = size / effect
     enlarged = effective + 2
     middle = mean * effective / enlarged
-    return middle, np.sqrt(((share * effective + 2) / enlarged - middle**2) / enlarged), df
+    error = np.sqrt(((share * effective + 2) / enlarged - middle**2) / enlarged)
+    reach = t_quantile(df) * error
+    low, high = np.maximum(middle - reach, -1.0), np.minimum(middle + reach, 1.0)
+    return low, high, middle / error, df
 
 
 def sign_flip_p(sums: Floats) -> float:

@@ -24,7 +24,6 @@ from utils.thinking import (
 TITLE = "Parse audit: how letters were read"
 LARGEST_DOUBTFUL_SHARE = 0.05
 MOST_DOUBTFUL = 10  # fewer are not warned of
-EXAMPLES = 3
 PATTERN_NAMES = (  # in the order of `utils.misc.OPTION_PATTERNS`
     "a letter before . or :",
     'after "Option"',
@@ -60,12 +59,7 @@ class Read(NamedTuple):
 
 
 def read(reply: str, chosen: str | None, letters: list[str]) -> Read:
-    """How a letter came about.
-
-    Args:
-        chosen: what the configured parse function made of the reply.
-        letters: of the question's options.
-    """
+    """How the configured parse function came to its letter."""
     start, end = answer_span(reply)
     strict = strict_option(reply[start:end], letters)
     answered = option_after_thinking(reply, letters)
@@ -145,12 +139,6 @@ def parse_audit(columns: SampleColumns) -> dict[str, Any]:
             f"{decided[OTHER_PARSER]} replies otherwise. No pattern decided those; the strict "
             "parser is compared with what the configured one chose."
         )
-    doubted = zip(columns["key"], columns["chosen"], replies, strict=True)
-    section["examples"] = [
-        {"key": key, "chosen": chosen, "stated": each.answered}
-        for key, chosen, each in doubted
-        if each.doubts
-    ][:EXAMPLES]
     doubts = Counter(doubt for each in replies for doubt in each.doubts)
     better = _better(rows, *lead_over(answered, hits, pictures)[1:])
     if warning := _warning(rows, doubts, better):
