@@ -193,18 +193,19 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
 
 
 def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
-    wanted, folder, why = experiment_of(plan, name)
-    print(f'\nmodel "{name}" → {folder.path}' + (f" ({why})" if why else ""))
     with ExitStack() as held:
         if group is not None:
             held.enter_context(leading(group, name))
+        wanted, folder, why = experiment_of(plan, name)
+        print(f'\nmodel "{name}" → {folder.path}' + (f" ({why})" if why else ""))
         opened = []
         for dataset in plan.data:
             log = RunLog(folder.log(dataset), clean=plan.secrets.clean_object)
             held.enter_context(closing(log))
             adopt(folder, dataset, log)
             opened.append((questions_of(plan, name, dataset, folder), log))
-        seq = 1 + max(folder.newest_seq(), *(asked.answers.newest for asked, _ in opened))
+        newest = [run.seq for _, runs in logs_by_age(plan.options.work_dir, name) for run in runs]
+        seq = 1 + max(*newest, *(asked.answers.newest for asked, _ in opened), 0)
         jobs = [open_job(plan, name, *each, wanted[each[0].dataset], seq) for each in opened]
         if group is not None:
             begin(group, folder, jobs, _batch(plan, name))
@@ -366,8 +367,7 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
         _prompt_function(entry, name, dataset),
     )
     prompt_of = prompt_builder(data.benchmark, system_prompt=system_prompt, custom=custom)
-    logs = folder.all_logs(dataset)
-    logs += [part for log in logs for part in folder.beside(log).rank_logs(dataset)]
+    logs = folder.logs_of_model(dataset)
     benchmark = data.benchmark
     return Questions(
         dataset=dataset,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.images import at_home
-from utils.runs.folder import newest_in
+from utils.runs.log import runs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,7 +190,8 @@ def newest_start(folder: Path) -> tuple[Any, ...]:
     """The place of the newest run in a folder among its model's; empty without a log."""
     # The folder of a model links to its newest logs.
     logs = (log for log in folder.glob("*.jsonl") if not log.is_symlink())
-    return max(map(newest_in, logs), default=())
+    runs = [run for log in logs for run in runs_of(log)]
+    return max(((run.seq, run.begin["started_at"]) for run in runs), default=())
 
 
 def _folders(path: Path) -> list[Path]:

@@ -16,14 +16,12 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from utils.errors import UserError
 from utils.runs.log import LoggedRun, runs_of
 from utils.runs.provenance import Wanted
 
 LONGEST_NAME = 80  # file names add a data set and a suffix; most file systems end at 255 bytes
-_RUN_FOLDER = re.compile(r"T\d{8}_G\w+")
 
 
 def safe_name(model: str) -> str:
@@ -84,38 +82,31 @@ class RunFolder:
     def of_experiment(
         cls, work_dir: Path, model: str, commit: str, wanted: Mapping[str, Wanted]
     ) -> tuple[RunFolder, str | None]:
-        """The folder in which a run goes on, or begins.
+        """The folder in which a run goes on or begins, and why it is not the plainly named one.
 
         Args:
             commit: of the project, or "unknown".
             wanted: by data set, what the run asks.
 
-        Returns:
-            The folder, and why it is not the one that the day and the commit name.
-
         Raises:
             UserError: the folder belongs to another model, whose name was mapped to it before.
         """
         home = work_dir / safe_name(model)
-        held: dict[Path, dict[str, LoggedRun]] = {}
-        for log in all_logs(work_dir, model):
-            for run in runs_of(log)[-1:]:
-                if run.begin.get("model") != model:
-                    raise UserError(
-                        f'{home}: holds results of model "{run.begin.get("model")}"; rename '
-                        f'"{model}" or use another --work-dir'
-                    )
-                held.setdefault(log.parent, {})[str(run.begin.get("dataset"))] = run
-        own = [folder for folder, runs in held.items()
-               if runs.keys() & wanted and not differences(runs, wanted)]  # fmt: skip
-        if own:
-            newest = max(own, key=lambda folder: max(run.seq for run in held[folder].values()))
-            return cls(model, newest), None
-        today = datetime.datetime.now().astimezone().strftime("%Y%m%d")
-        folder = first = home / f"T{today}_G{commit[:8]}"
-        numbers = itertools.count(2)
-        while differences(held.get(folder, {}), wanted):
-            folder = first.with_name(f"{first.name}_{next(numbers)}")
+        held: dict[Path, dict[str, LoggedRun]] = {}  # the newest run of each log
+        for log, runs in logs_by_age(work_dir, model):
+            if runs and runs[-1].begin["model"] != model:
+                raise UserError(
+                    f'{home}: holds results of model "{runs[-1].begin["model"]}"; rename '
+                    f'"{model}" or use another --work-dir'
+                )
+            held.setdefault(log.parent, {}).update({run.begin["dataset"]: run for run in runs[-1:]})
+        for folder, of_folder in held.items():  # the newest first
+            if of_folder.keys() & wanted and not differences(of_folder, wanted):
+                return cls(model, folder), None
+        first = home / f"T{datetime.datetime.now().astimezone():%Y%m%d}_G{commit[:8]}"
+        numbered = (first.with_name(f"{first.name}_{number}") for number in itertools.count(2))
+        folders = itertools.chain([first], numbered)
+        folder = next(each for each in folders if not differences(held.get(each, {}), wanted))
         apart = " and ".join(differences(held.get(first, {}), wanted))
         return cls(model, folder), f"{first.name} holds a run with {apart}" if apart else None
 
@@ -131,10 +122,6 @@ class RunFolder:
     def log(self, dataset: str) -> Path:
         """The run's log."""
         return self.path / f"{self.stem(dataset)}.jsonl"
-
-    def beside(self, log: Path) -> RunFolder:
-        """The run folder of the same model that another log lies in."""
-        return RunFolder(self.model, log.parent)
 
     def rank_log(self, dataset: str, rank: int, token: str) -> Path:
         """The log of one rank of a group; see `utils.engine.ranks.runs`."""
@@ -157,13 +144,9 @@ class RunFolder:
             (self.path / twin).unlink(missing_ok=True)
             (self.model_folder / twin).unlink(missing_ok=True)
 
-    def all_logs(self, dataset: str = "*") -> list[Path]:
-        """The logs of every run of this model, in order of their folders' names."""
+    def logs_of_model(self, dataset: str = "") -> list[Path]:
+        """The logs of all runs of this model, those of ranks that are not merged yet included."""
         return all_logs(self.path.parents[1], self.model, dataset)
-
-    def newest_seq(self) -> int:
-        """The number of the newest run of this model, of whatever data set."""
-        return max((run.seq for log in self.all_logs() for run in runs_of(log)), default=0)
 
     def link_newest(self, files: Iterable[Path]) -> None:
         """Links in the model's folder to this run's files; skipped where links are not allowed.
@@ -174,7 +157,8 @@ class RunFolder:
         for file in files:
             link = self.model_folder / file.name
             if not file.exists():
-                self._unlink_dead(link)
+                if link.is_symlink() and not link.exists():
+                    link.unlink(missing_ok=True)
                 continue
             target = os.path.relpath(file, self.model_folder)
             temporary = link.with_name(f".{link.name}.tmp")
@@ -184,11 +168,6 @@ class RunFolder:
                 temporary.replace(link)
             except OSError:  # Windows without the privilege, some network file systems
                 temporary.unlink(missing_ok=True)
-
-    @staticmethod
-    def _unlink_dead(link: Path) -> None:
-        if link.is_symlink() and not link.exists():
-            link.unlink(missing_ok=True)
 
 
 def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, Wanted]) -> list[str]:
@@ -211,31 +190,20 @@ def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, Wanted]) -> 
     return list(found)
 
 
-def all_logs(work_dir: Path, model: str, dataset: str = "*") -> list[Path]:
-    """The logs of every run of a model, in order of their folders' names."""
-    stem = safe_name(model)
-    name = re.compile(rf"{re.escape(stem)}_{'[A-Za-z0-9]+' if dataset == '*' else dataset}\.jsonl")
-    logs = (work_dir / stem).glob("T*_G*/*.jsonl")
-    return sorted(log for log in logs if name.fullmatch(log.name)
-                  and _RUN_FOLDER.fullmatch(log.parent.name))  # fmt: skip
+def all_logs(work_dir: Path, model: str, dataset: str = "") -> list[Path]:
+    """The logs of all runs of a model, those of ranks included; of all data sets unless named."""
+    stem = re.escape(safe_name(model))
+    name = re.compile(rf"T\d{{8}}_G\w+/{stem}_{dataset or '[A-Za-z0-9]+'}(\.rank\d+-\w+)?\.jsonl")
+    found = (work_dir / safe_name(model)).glob("T*/*.jsonl")
+    return sorted(log for log in found if name.fullmatch(f"{log.parent.name}/{log.name}"))
 
 
 def logs_by_age(
-    work_dir: Path, model: str, dataset: str = "*"
+    work_dir: Path, model: str, dataset: str = ""
 ) -> list[tuple[Path, Sequence[LoggedRun]]]:
-    """All logs of a model and data set with their runs, the one with the newest run first."""
+    """The logs of a model with their runs, the one with the newest run first."""
     logs = [(log, runs_of(log)) for log in all_logs(work_dir, model, dataset)]
-    return sorted(logs, key=lambda each: newest_of(each[1]), reverse=True)
-
-
-def newest_in(log: Path) -> tuple[Any, ...]:
-    """The place of a log's newest run among those of its model; see `newest_of`."""
-    return newest_of(runs_of(log))
-
-
-def newest_of(runs: Sequence[LoggedRun]) -> tuple[Any, ...]:
-    """Number and beginning of the newest of a log's runs, to compare; empty without any."""
-    return max(((run.seq, run.begin["started_at"]) for run in runs), default=())
+    return sorted(logs, key=lambda each: [run.seq for run in each[1][-1:]], reverse=True)
 
 
 def _glob_quoted(text: str) -> str:

@@ -179,8 +179,8 @@ def collect(
         rest = share.rest(done)
         if rest and job.stopped is None:
             # What the lost rank has answered of it is found; its log may still be held.
-            logs = [job.log.path] if fresh else folder.all_logs(job.dataset)
-            logs += folder.rank_logs(job.dataset)
+            logs = [job.log.path, *folder.rank_logs(job.dataset)]
+            logs = logs if fresh else folder.logs_of_model(job.dataset)
             answers = AnswerIndex.of_logs(logs, own=job.log.path, since=job.run.seq if fresh else 0)
             again = replace(job, samples=rest, share=None, answers=answers, reused=0)
             ask([again])
