@@ -7,12 +7,11 @@ moves the images alone.
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import struct
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,61 +88,48 @@ class Header:
         return "image/jpeg" if self.format == "MPO" else f"image/{self.format.lower()}"
 
 
-class FileMemo:
-    """Remembers a value per file until the file changes; bounded; usable from many threads.
+def remembered(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """For a function of a file: its value is kept for as long as the file stays as it is.
 
     Args:
-        limit: sum of weights to keep; the least recently used values go first.
-        weigh: weight of a value; by default each weighs 1.
+        most: how many values are kept; the least recently used go first.
     """
 
-    def __init__(self, limit: int, weigh: Callable[[Any], int] = lambda _: 1) -> None:
-        self._limit, self._weigh, self._weight = limit, weigh, 0
-        self._lock = threading.Lock()
-        # Each with the lock of who makes it; the list is empty until then.
-        self._values: OrderedDict[Hashable, tuple[threading.Lock, list[Any]]] = OrderedDict()
+    def decorate(make: Callable[..., T]) -> Callable[..., T]:
+        @functools.lru_cache(most)
+        def made(_: tuple[int, ...], path: Path, *rest: Any) -> T:
+            return make(path, *rest)
 
-    def get(self, path: Path, what: str, make: Callable[[Path], T]) -> T:
-        """The value of `make(path)`, computed once for each state of the file.
+        @functools.wraps(make)
+        def get(path: Path, *rest: Any) -> T:
+            # A copy with size and times of another file has a newer change time.
+            now = path.stat()
+            state = now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+            return made(state, path, *rest)
 
-        Threads that ask for the same value at the same time wait for the one that makes it.
+        return get
 
-        Raises:
-            OSError: the file cannot be read; nothing is remembered then.
-        """
-        state = path.stat()  # a copy with size and times of another file has a newer change time
-        times = state.st_mtime_ns, state.st_ctime_ns
-        key = (str(path), state.st_dev, state.st_ino, state.st_size, times, what)
-        with self._lock:
-            entry = being_made, known = self._values.setdefault(key, (threading.Lock(), []))
-            self._values.move_to_end(key)
-        with being_made:
-            if not known:
-                known.append(make(path))
-                with self._lock:
-                    if self._values.get(key) is entry:
-                        self._weight += self._weigh(known[0])
-                    while self._weight > self._limit and len(self._values) > 1:
-                        _, (_, oldest) = self._values.popitem(last=False)
-                        self._weight -= sum(map(self._weigh, oldest))
-            return known[0]  # type: ignore[no-any-return]
+    return decorate
 
 
-_FACTS = FileMemo(limit=20_000)  # headers and hashes: some 200 bytes each
-
-
+@remembered(20_000)
 def read_header(path: Path) -> Header:
-    """Size, format and mode of an image without decoding it.
+    """Size, format and mode of an image without decoding it, unless its end is missing.
 
     Raises:
         OSError: missing, unreadable, or not an image.
     """
-    return _FACTS.get(path, "header", _open_header)
+    with opened(path) as picture:
+        header = Header(picture.size, picture.format or "", picture.mode)
+        if not _ends_whole(path, header.format):
+            picture.load()  # raises if something is missing; bytes behind the end do no harm
+    return header
 
 
+@remembered(20_000)
 def content_digest(path: Path) -> str:
     """Hash of a file's bytes, see `bytes_digest`."""
-    return _FACTS.get(path, "digest", lambda file: bytes_digest(file.read_bytes()))
+    return bytes_digest(path.read_bytes())
 
 
 def bytes_digest(data: bytes) -> str:
@@ -176,14 +162,6 @@ def decode_fully(path: Path) -> None:
     """Decodes every pixel, to find damaged files before a run; raises an `OSError` on one."""
     with opened(path) as picture:
         picture.load()
-
-
-def _open_header(path: Path) -> Header:
-    with opened(path) as picture:
-        header = Header(picture.size, picture.format or "", picture.mode)
-        if not _ends_whole(path, header.format):
-            picture.load()  # raises if something is missing; bytes behind the end do no harm
-    return header
 
 
 def _ends_whole(path: Path, file_format: str) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 
 import pytest
 from PIL import Image
 
 from tests.support.mock_server import MockServer
 from tests.support.stage import API, L2, Stage
-from utils.images import FileMemo, content_digest, read_header
+from utils.images import content_digest, read_header, remembered
 
 
 @pytest.fixture
@@ -22,12 +21,13 @@ def files(tmp_path):
 
 
 def test_a_value_is_made_once_for_each_state_of_a_file(files):
-    memo, made = FileMemo(limit=10), []
+    made = []
+    read = remembered(10)(made.append)
     for _ in range(3):
-        memo.get(files[0], "size", made.append)
+        read(files[0])
 
     files[0].write_text("another text")
-    memo.get(files[0], "size", made.append)
+    read(files[0])
 
     assert len(made) == 2
 
@@ -59,55 +59,22 @@ def test_a_picture_replaced_between_two_runs_of_one_process_is_sent_anew(tmp_pat
         assert (asked, len(server.requests)) == (6, 8)
 
 
-def test_threads_that_ask_at_the_same_time_wait_for_one_that_makes_it(files):
-    memo, made, may_finish = FileMemo(limit=10), [], threading.Event()
-
-    def slowly(path):
-        made.append(path)
-        may_finish.wait(10)
-        return "value"
-
-    found = []
-    threads = [
-        threading.Thread(target=lambda: found.append(memo.get(files[0], "x", slowly)))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    may_finish.set()
-    for thread in threads:
-        thread.join(10)
-
-    assert (len(made), found) == (1, ["value"] * 4)
-
-
-@pytest.mark.parametrize(("memo", "asked", "then", "made_again"), [
-    (FileMemo(limit=2), (0, 1, 0, 2), (0, 1), [1]),  # 1 was not used for longest
-    (FileMemo(limit=5, weigh=len), (0, 1, 2), (1, 2, 0), [0]),  # weights 1 + 2 + 3: one too many
-])  # fmt: skip
-def test_what_was_not_used_for_longest_goes_first(files, memo, asked, then, made_again):
+def test_what_was_not_used_for_longest_goes_first_and_failures_are_not_kept(files):
     made = []
 
+    @remembered(2)
     def read(path):
         made.append(files.index(path))
-        return path.read_text()
+        return path.read_text(encoding="ascii")
 
-    for number in asked:
-        memo.get(files[number], "text", read)
-    made.clear()
-    for number in then:
-        memo.get(files[number], "text", read)
-
-    assert made == made_again
-
-
-def test_a_failure_is_not_remembered(files):
-    memo = FileMemo(limit=10)
-
+    for number in (0, 1, 0, 2, 0, 1):
+        read(files[number])
+    files[3].write_text("ü", encoding="utf-8")
     with pytest.raises(UnicodeDecodeError):
-        memo.get(files[0], "x", lambda path: b"\xff".decode())
+        read(files[3])
+    files[3].write_text("u", encoding="utf-8")
 
-    assert memo.get(files[0], "x", lambda path: path.read_text()) == "x"
+    assert (made, read(files[3])) == ([0, 1, 2, 1, 3], "u")
 
 
 @pytest.mark.parametrize("file_format", ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"])

@@ -19,21 +19,20 @@ import pybase64
 from utils.contracts import WH, Message
 from utils.errors import UserError
 from utils.images import (
-    FileMemo,
     bytes_digest,
     content_digest,
     encode,
     opened,
     read_header,
+    remembered,
     shrink,
 )
 
 JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
 JPEG_QUALITY_REFERENCE = 75
 PNG_MODES = ("1", "L", "LA", "I", "I;16", "I;16B", "P", "RGB", "RGBA")
-CACHED_BYTES = 256 * 1024 * 1024
+CACHED_IMAGES = 32  # a screenshot may be 10 MB
 
-_ENCODED = FileMemo(limit=CACHED_BYTES, weigh=lambda encoded: len(encoded[0]))
 # A text can hold anything, so what marks a picture's place must be unguessable.
 _SLOT_MARK = secrets.token_hex(16)
 
@@ -116,28 +115,31 @@ class PictureSlot:
             UserError: the format asked for cannot hold this picture.
         """
         try:
-            return _ENCODED.get(self.path, str(self.style), self._encode)
+            return _encoded(self.path, self.target, self.style)
         except (OSError, ValueError) as error:
             raise UserError(f"{self.path}: cannot be sent as the settings ask: {error}") from None
 
-    def _encode(self, path: Path) -> tuple[bytes, WH]:
-        if self.target is None:
-            return pybase64.b64encode(path.read_bytes()), read_header(path).wh
-        with opened(path) as picture:
-            picture.load()
-            if self.style.is_reference and picture.mode in ("RGBA", "P", "LA"):
-                # parity: alpha is dropped, not blended; other modes go as the writer takes them.
+
+@remembered(CACHED_IMAGES)
+def _encoded(path: Path, target: str | None, style: PictureStyle) -> tuple[bytes, WH]:
+    """Base64 and size of a picture as it is sent; `target` None: the file's own bytes."""
+    if target is None:
+        return pybase64.b64encode(path.read_bytes()), read_header(path).wh
+    with opened(path) as picture:
+        picture.load()
+        if style.is_reference and picture.mode in ("RGBA", "P", "LA"):
+            # parity: alpha is dropped, not blended; other modes go as the writer takes them.
+            picture = picture.convert("RGB")
+        picture = shrink(picture, style.img_size)
+        if target == "PNG":
+            if picture.mode not in PNG_MODES:  # CMYK of a JPEG
                 picture = picture.convert("RGB")
-            picture = shrink(picture, self.style.img_size)
-            if self.target == "PNG":
-                if picture.mode not in PNG_MODES:  # CMYK of a JPEG
-                    picture = picture.convert("RGB")
-                data = encode(picture, "PNG")
-            elif self.style.is_reference:
-                data = encode(picture, "JPEG", quality=JPEG_QUALITY_REFERENCE)
-            else:
-                data = encode(_on_white(picture), "JPEG", quality=JPEG_QUALITY)
-        return pybase64.b64encode(data), picture.size
+            data = encode(picture, "PNG")
+        elif style.is_reference:
+            data = encode(picture, "JPEG", quality=JPEG_QUALITY_REFERENCE)
+        else:
+            data = encode(_on_white(picture), "JPEG", quality=JPEG_QUALITY)
+    return pybase64.b64encode(data), picture.size
 
 
 def _on_white(picture: Any) -> Any:
