@@ -53,7 +53,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "benchmarks": 1170,
     "models": 520,
     "models/ocr_baseline": 320,
-    "models/wrappers": 160,
+    "models/wrappers": 190,
     "models/wrappers/api": 890,
     "models/wrappers/local": 1900,
     "models/wrappers/vllm": 620,
