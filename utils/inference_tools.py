@@ -254,7 +254,7 @@ class Engine:
     def _work(self) -> None:
         while (task := self._inbox.get()) is not None:
             try:
-                if self._stopping.is_set():
+                if self._stopping.is_set() or task.job.stopped:
                     outcome = _Outcome(task)
                 elif task.prompt is not None:
                     outcome = self._answer(task, task.prompt, task.sample.key)

@@ -6,7 +6,6 @@ import math
 import random
 import statistics
 import threading
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -283,180 +282,113 @@ def test_answers_that_become_longer_do_not_keep_it_low():
 
 # ---- the gate ------------------------------------------------------------------------------------
 
-SOON_S = 20.0  # for what must happen; nothing here waits for what must not
-
-
-class Clock:
-    """A clock that the test moves, and that knows which threads have looked at it how often."""
-
-    def __init__(self):
-        self.now_s = 0.0
-        self._looks = Counter()
-        self._changed = threading.Condition()
-
-    def __call__(self):
-        with self._changed:
-            self._looks[threading.get_ident()] += 1
-            self._changed.notify_all()
-        return self.now_s
-
-    def reset(self):
-        with self._changed:
-            self._looks.clear()
-
-    def wait_for_refused(self, count):
-        """Until so many threads were not let through since `reset`.
-
-        One that passes looks once; one that waits looks again to see how long.
-        """
-        with self._changed:
-            assert self._changed.wait_for(
-                lambda: sum(looks >= 2 for looks in self._looks.values()) >= count, SOON_S
-            ), self._looks
+SOON_S = 20.0  # for what must happen
+NOT_SOON_S = 0.05  # for what must not
 
 
 class Crowd:
-    """Threads that go through a gate; each stays inside until it is let out."""
+    """Threads that go through a gate on a clock of the test; each stays until it is let out."""
 
-    def __init__(self, gate, size):
-        self.gate = gate
-        self.inside = self.most_inside = 0
-        self._lock = threading.Lock()
+    def __init__(self, limit, size):
+        self.now_s = 0.0
+        self.stopping = threading.Event()
+        self.gate = Gate(limit, self.stopping, clock=lambda: self.now_s)
         self._entered, self._leave = threading.Semaphore(0), threading.Semaphore(0)
-        self.threads = [threading.Thread(target=self._go, daemon=True) for _ in range(size)]
-        for thread in self.threads:
+        self._threads = [threading.Thread(target=self._go, daemon=True) for _ in range(size)]
+
+    def start(self):
+        for thread in self._threads:
             thread.start()
+        return self
 
     def _go(self):
         with self.gate.slot():
-            with self._lock:
-                self.inside += 1
-                self.most_inside = max(self.most_inside, self.inside)
             self._entered.release()
             self._leave.acquire(timeout=SOON_S)
-            with self._lock:
-                self.inside -= 1
 
-    def wait_for_entries(self, count):
+    def enter(self, count):
+        """So many come in, and no more."""
         for _ in range(count):
             assert self._entered.acquire(timeout=SOON_S)
+        assert not self._entered.acquire(timeout=NOT_SOON_S)
 
-    def let_out(self, count=1):
+    def leave(self, count=1):
         self._leave.release(count)
 
-    def join(self):
-        for thread in self.threads:
+    def go_on(self, now_s):
+        self.now_s = now_s
+        self.gate.wake()
+
+    def end(self):
+        self.stopping.set()
+        self.gate.wake()
+        self.leave(len(self._threads))
+        for thread in self._threads:
             thread.join(SOON_S)
-        assert not any(thread.is_alive() for thread in self.threads)
+            assert not thread.is_alive()
 
 
 @pytest.fixture
-def clock():
-    return Clock()
+def crowd_of():
+    crowds = []
+
+    def make(limit, size):
+        crowds.append(Crowd(limit, size))
+        return crowds[-1]
+
+    yield make
+    for crowd in crowds:
+        crowd.end()  # stopping lets go of whoever waits
 
 
-def test_never_more_in_flight_than_the_limit():
-    crowd = Crowd(Gate(Limit.of(3), threading.Event()), 40)
-    crowd.wait_for_entries(3)
-    for _ in range(37):
-        crowd.let_out()
-        crowd.wait_for_entries(1)
-    crowd.let_out(3)
-    crowd.join()
-    assert crowd.most_inside == 3
+def test_never_more_in_flight_than_the_limit(crowd_of):
+    crowd = crowd_of(Limit.of(3), 8).start()
+    crowd.enter(3)
+    for count in (1, 2, 2):
+        crowd.leave(count)
+        crowd.enter(count)
 
 
-def test_an_answer_of_a_full_house_lets_one_more_in():
-    gate = Gate(Limit(2, 8), threading.Event())
-    crowd = Crowd(gate, 8)
-    crowd.wait_for_entries(2)
-    for limit in (3, 4, 5):
-        gate.answered(**NEXT_ANSWER)
-        assert gate.limit == limit
-        crowd.wait_for_entries(1)
-    assert crowd.most_inside == 5
-    crowd.let_out(8)
-    crowd.join()
+def test_an_answer_of_a_full_house_lets_one_more_in(crowd_of):
+    crowd = crowd_of(Limit(2, 8), 8).start()
+    crowd.enter(2)
+    for limit in (3, 4):
+        crowd.gate.answered(**NEXT_ANSWER)
+        assert crowd.gate.limit == limit
+        crowd.enter(1)
 
 
-def test_the_place_of_a_request_too_many_is_gone(clock):
-    gate = Gate(Limit(4, 8), threading.Event(), clock)
-    crowd = Crowd(gate, 6)
-    crowd.wait_for_entries(4)
-    gate.too_many(**NEXT_ANSWER)
-    clock.reset()
-    crowd.let_out()
-    clock.wait_for_refused(1)  # whoever is woken finds the house full
-    assert (gate.limit, crowd.inside) == (3, 3)
-    crowd.let_out(5)
-    crowd.join()
+def test_the_place_of_a_request_too_many_is_gone(crowd_of):
+    crowd = crowd_of(Limit(4, 8), 6).start()
+    crowd.enter(4)
+    crowd.gate.too_many(**NEXT_ANSWER)
+    crowd.leave()
+    crowd.enter(0)
+    assert crowd.gate.limit == 3
 
 
-def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others(clock):
-    gate = Gate(Limit.of(3), threading.Event(), clock)
-    gate.pause(10)
-    crowd = Crowd(gate, 5)
-    clock.wait_for_refused(5)
-    assert crowd.inside == 0
-
-    clock.reset()
-    clock.now_s = 10.5
-    gate.wake()
-    crowd.wait_for_entries(1)
-    clock.wait_for_refused(4)
-    assert crowd.inside == 1
-
-    gate.answered(**NEXT_ANSWER)
-    crowd.wait_for_entries(2)
-    assert crowd.inside == 3
-    crowd.let_out(5)
-    crowd.join()
-    assert crowd.most_inside == 3
-
-
-def test_without_an_answer_they_go_one_at_a_time(clock):
-    gate = Gate(Limit.of(3), threading.Event(), clock)
-    gate.pause(10)
-    clock.now_s = 10.5
-    crowd = Crowd(gate, 4)
-    for _ in range(4):
-        crowd.wait_for_entries(1)
-        crowd.let_out()
-    crowd.join()
-    assert crowd.most_inside == 1
-
-
-def test_a_shorter_pause_does_not_end_a_longer_one(clock):
-    gate = Gate(Limit.of(3), threading.Event(), clock)
-    gate.pause(10)
-    gate.pause(1)
-    clock.now_s = 5.0
-    crowd = Crowd(gate, 2)
-    clock.wait_for_refused(2)
-    assert crowd.inside == 0
-    clock.now_s = 10.5
-    gate.answered(**NEXT_ANSWER)
-    crowd.wait_for_entries(2)
-    crowd.let_out(2)
-    crowd.join()
+def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others(crowd_of):
+    crowd = crowd_of(Limit.of(3), 5)
+    crowd.gate.pause(10)
+    crowd.gate.pause(1)  # a shorter one does not end it
+    crowd.start().enter(0)
+    crowd.go_on(5.0)
+    crowd.enter(0)
+    crowd.go_on(10.5)
+    crowd.enter(1)
+    crowd.leave()  # without an answer they go one at a time
+    crowd.enter(1)
+    crowd.gate.answered(**NEXT_ANSWER)
+    crowd.enter(2)
 
 
 @pytest.mark.parametrize("paused", [False, True], ids=["full", "paused"])
-def test_stopping_releases_everybody(paused, clock):
-    stopping = threading.Event()
-    gate = Gate(Limit.of(1), stopping, clock)
-    holder = Crowd(gate, 1)
-    holder.wait_for_entries(1)
+def test_stopping_releases_everybody(paused, crowd_of):
+    crowd = crowd_of(Limit.of(1), 20)
     if paused:
-        gate.pause(1e6)
-    crowd = Crowd(gate, 20)
-    clock.wait_for_refused(20)
-    stopping.set()
-    gate.wake()
-    crowd.let_out(20)
-    crowd.join()
-    holder.let_out()
-    holder.join()
+        crowd.gate.pause(1e6)
+    crowd.start().enter(0 if paused else 1)
+    crowd.end()
 
 
 @pytest.mark.parametrize(("cpu_share", "ends_at"), [(0.2, 256), (0.8, 256), (1.0, 48)])
