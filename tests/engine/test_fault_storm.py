@@ -3,17 +3,19 @@
 import itertools
 import socket
 import socketserver
-import subprocess
 import threading
 from collections import Counter
 from contextlib import contextmanager
 
 import pytest
 
-from tests.support.bench import L1, L2, Bench, dataset_of, read_log_lines, told
+from tests.support.bench import L1, L2, Bench, dataset_of, told
 from tests.support.faults import MOST_IN_A_ROW, SHARES, Storm, fault
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, make_data
+
+PICTURES = 24
+EASY = {L1: {"mode": "easy"}}
 
 
 def calm(request):
@@ -23,38 +25,25 @@ def calm(request):
     return Reply("(0.2, 0.15)" if "basic" in request.text else "no idea")
 
 
-def bench_in(home, server, pictures, **kwargs):
+def bench_in(home, server, pictures=PICTURES, **kwargs):
     """`pictures` times 3 questions and 2 instructions."""
     make_data(home / "data", [("os_web", (40, 30))] * pictures)
     return Bench(home, server, {"m": api_model(server.url, kwargs=kwargs)})
-
-
-def finish(process, timeout_s=60):
-    """(exit code, everything printed) of a process that is about to end."""
-    try:
-        stdout, stderr = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        stdout, stderr = process.communicate()
-        pytest.fail(f"still running after {timeout_s} s:\n{stdout}{stderr}")
-    return process.returncode, stdout + stderr
 
 
 def scores(bench):
     return {dataset: bench.scores(dataset) for dataset in (L1, L2)}
 
 
-# ---- the storm -----------------------------------------------------------------------------------
-
-PICTURES = 24
-
-
 @pytest.fixture(scope="module")
 def calm_scores(tmp_path_factory):
     with MockServer(calm) as server:
-        bench = bench_in(tmp_path_factory.mktemp("calm"), server, PICTURES)
+        bench = bench_in(tmp_path_factory.mktemp("calm"), server)
         assert bench.run("--api-nproc", "8").code == 0
         return scores(bench)
+
+
+# ---- the storm -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", params=["32", "auto"])
@@ -62,8 +51,7 @@ def storm(request, tmp_path_factory):
     """After a run through a storm: (bench, run, storm)."""
     storm = Storm(calm, retry_after_s=0.05)
     with MockServer(storm) as server:
-        home = tmp_path_factory.mktemp("storm")
-        bench = bench_in(home, server, PICTURES, timeout_s=2)
+        bench = bench_in(tmp_path_factory.mktemp("storm"), server, timeout_s=2)
         ran = bench.run("--api-nproc", request.param, "--retry", "5")
         storm.over.set()
         yield bench, ran, storm
@@ -72,41 +60,27 @@ def storm(request, tmp_path_factory):
 def test_the_storm_had_all_its_faults(storm):
     assert set(storm[2].met) == {name for name, _ in SHARES}
     assert storm[2].most_attempts == MOST_IN_A_ROW + 1
+    names = Counter(fault(f"sample {number}", 0) for number in range(4000))
+    assert {name: names[name] / 4000 for name, _ in SHARES} == pytest.approx(dict(SHARES), abs=0.02)
 
 
-def test_through_a_storm_everything_is_answered(storm):
-    _, ran, _ = storm
+def test_through_a_storm_everything_is_answered_with_the_same_scores(storm, calm_scores):
+    bench, ran, _ = storm
     assert ran.code == 0, ran.output
     assert told(ran.output, "answered") == [3 * PICTURES, 2 * PICTURES]
+    assert scores(bench) == calm_scores
 
 
 def test_through_a_storm_no_answer_is_stored_twice_and_no_failure_as_an_answer(storm):
-    bench, _, _ = storm
-    records = {dataset: bench.answers(dataset) for dataset in (L1, L2)}
-    assert set(Counter(r["key"] for rows in records.values() for r in rows).values()) == {1}
-    assert {r["raw"] for r in records[L1]} == {"A", "B"}
-    assert {r["raw"] for r in records[L2]} == {"(0.2, 0.15)", "no idea"}
-    assert {r["status"] for rows in records.values() for r in rows} == {"ok"}
-
-
-def test_a_record_says_how_many_attempts_it_took(storm):
     bench, ran, _ = storm
+    records = {dataset: bench.answers(dataset) for dataset in (L1, L2)}
+    every = records[L1] + records[L2]
+    assert set(Counter(record["key"] for record in every).values()) == {1}
+    assert {record["raw"] for record in records[L1]} == {"A", "B"}
+    assert {record["raw"] for record in records[L2]} == {"(0.2, 0.15)", "no idea"}
+    assert {record["status"] for record in every} == {"ok"}
     asked = Counter(request.text for request in ran.requests)
-    stored = [r["attempts"] for dataset in (L1, L2) for r in bench.answers(dataset)]
-    assert sorted(stored) == sorted(asked.values())
-
-
-def test_a_storm_does_not_change_the_scores(storm, calm_scores):
-    assert scores(storm[0]) == calm_scores
-
-
-def test_faults_are_as_frequent_as_they_should_be():
-    names = Counter(fault(f"sample {number}", 0) for number in range(4000))
-    for name, share in SHARES:
-        assert names[name] / 4000 == pytest.approx(share, abs=0.02)
-
-
-# ---- refusals among answers ----------------------------------------------------------------------
+    assert sorted(record["attempts"] for record in every) == sorted(asked.values())
 
 
 def test_three_percent_of_400_are_counted_and_the_rest_is_scored(tmp_path, calm_scores):
@@ -118,51 +92,50 @@ def test_three_percent_of_400_are_counted_and_the_rest_is_scored(tmp_path, calm_
     )
 
     def answer(request):
-        if any(text in request.text for text in refused):
-            return Reply(status=400, body=b'{"error": {"message": "picture too large"}}')
-        return calm(request)
+        return Reply(status=400) if any(t in request.text for t in refused) else calm(request)
 
     with MockServer(answer) as server:
-        bench = bench_in(tmp_path, server, PICTURES)
+        bench = bench_in(tmp_path, server)
         ran = bench.run("--api-nproc", "8")
     assert (ran.code, len(ran.requests)) == (1, 5 * PICTURES)
     assert told(ran.output, "answered") == [3 * PICTURES - 3, 2 * PICTURES - 1]
     assert told(ran.output, "refused by the server") == [3, 1]
-    assert [answer["status"] for answer in bench.answers(L1)].count("ok") == 3 * PICTURES - 3
     # Wrong before and wrong now: the score of the others is what it was.
     assert bench.scores(L1) == calm_scores[L1]
 
 
 # ---- away and back -------------------------------------------------------------------------------
 
-# Tells the test of every refused connection; in the process that is evaluated.
-NOTICE = """
-import socket
 
-connect = socket.create_connection
+@pytest.fixture
+def comes_up(monkeypatch):
+    """A server that comes up after so many of the run's connections were refused."""
+    connect, refused = socket.create_connection, threading.Semaphore(0)
 
+    def create_connection(*args, **kwargs):
+        try:
+            return connect(*args, **kwargs)
+        except ConnectionRefusedError:
+            refused.release()
+            raise
 
-def create_connection(*args, **kwargs):
-    try:
-        return connect(*args, **kwargs)
-    except ConnectionRefusedError:
-        connect(("127.0.0.1", {port})).close()
-        raise
+    @contextmanager
+    def after(times, port):
+        found = []
 
+        def start():
+            for _ in range(times):
+                refused.acquire(timeout=60)
+            found.append(MockServer(calm, port).__enter__())
 
-socket.create_connection = create_connection
-"""
+        thread = threading.Thread(target=start, daemon=True)
+        thread.start()
+        yield found
+        thread.join(60)
+        found[0].__exit__()
 
-
-@contextmanager
-def notices(bench):
-    """Yields a function that returns when the next connection of the run has been refused."""
-    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
-        listening.settimeout(60)
-        bench.code.mkdir()
-        notice = NOTICE.format(port=listening.getsockname()[1])
-        (bench.code / "sitecustomize.py").write_text(notice)
-        yield lambda: listening.accept()[0].close()
+    monkeypatch.setattr(socket, "create_connection", create_connection)
+    return after
 
 
 class Leaving(MockServer):
@@ -179,67 +152,57 @@ class Leaving(MockServer):
 
 
 @pytest.mark.parametrize("nproc", ["1", "8"])
-def test_a_server_that_goes_away_and_comes_back_costs_no_retries(nproc, tmp_path, calm_scores):
-    leaving = Leaving(last=20)
-    bench = bench_in(tmp_path, leaving, PICTURES)
-    with leaving, notices(bench) as wait_for_refused_connection:
+def test_a_server_that_goes_away_and_comes_back_costs_no_retries(
+    nproc, tmp_path, calm_scores, comes_up
+):
+    # The second connection that is refused is that of a run that has waited and tried again.
+    with Leaving(last=20) as leaving, comes_up(2, leaving.port) as back:
+        bench = bench_in(tmp_path, leaving)
         # One retry, for what was in flight; refused connections use up none.
-        process = bench.start("--api-nproc", nproc, "--retry", "1")
-        wait_for_refused_connection()
-        wait_for_refused_connection()  # the run has waited and tried again
-        with MockServer(calm, leaving.port) as back:
-            code, output = finish(process)
-    assert code == 0, output
-    assert told(output, "answered") == [3 * PICTURES, 2 * PICTURES]
+        ran = bench.run("--api-nproc", nproc, "--retry", "1")
+    assert ran.code == 0, ran.output
+    assert told(ran.output, "answered") == [3 * PICTURES, 2 * PICTURES]
     # 19 requests were answered before; of those at most so many were still on their way.
-    assert len(back.requests) <= 5 * PICTURES - 19 + int(nproc) - 1
+    assert len(back[0].requests) <= 5 * PICTURES - 19 + int(nproc) - 1
     assert scores(bench) == calm_scores
 
 
 def test_an_outage_that_is_too_long_stops_the_run_with_everything_kept(tmp_path, calm_scores):
     with Leaving(last=20) as leaving:
-        bench = bench_in(tmp_path, leaving, PICTURES)
+        bench = bench_in(tmp_path, leaving)
         ran = bench.run("--api-nproc", "1", "--outage", "0.5")
-    assert ran.code == 1
-    assert "The server has been away" in ran.finished.stderr
-    assert "(--outage)" in ran.finished.stderr
-    assert ran.finished.stderr.count("problem") == 1
+    said = ran.finished.stderr
+    assert (ran.code, said.count("problem")) == (1, 1)
+    assert "The server has been away" in said and "(--outage)" in said
 
     with MockServer(calm, leaving.port) as back:
-        code, output = finish(bench.start("--api-nproc", "8"))
-    assert (code, len(back.requests)) == (0, 5 * PICTURES - 19), output
+        assert bench.run("--api-nproc", "8").code == 0
+        assert len(back.requests) == 5 * PICTURES - 19
     assert scores(bench) == calm_scores
 
 
-def test_a_server_that_is_still_loading_is_waited_for(tmp_path):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = MockServer(calm, port)
-    server._server.server_close()
-    bench = bench_in(tmp_path, server, 1)
-    with notices(bench) as wait_for_refused_connection:
-        process = bench.start("--wait-for-server", "60", "--retry", "0")
-        wait_for_refused_connection()
-        with MockServer(calm, port) as late:
-            code, output = finish(process)
-    assert (code, len(late.requests)) == (0, 5), output
-
-
-def test_a_server_that_is_not_waited_for_long_enough_stops_the_run(tmp_path):
+@pytest.fixture
+def nobody():
+    """A server that does not listen yet."""
     server = MockServer(calm)
     server._server.server_close()
-    ran = bench_in(tmp_path, server, 1).run("--wait-for-server", "0.1", "--api-nproc", "1")
-    assert ran.code == 1
-    assert "--wait-for-server" in ran.finished.stderr
+    return server
 
 
-# ---- 403 and 404 after answers -------------------------------------------------------------------
+def test_a_server_that_is_still_loading_is_waited_for(tmp_path, comes_up, nobody):
+    with comes_up(1, nobody.port) as late:
+        ran = bench_in(tmp_path, nobody, 1).run("--wait-for-server", "60", "--retry", "0")
+    assert (ran.code, len(late[0].requests)) == (0, 5), ran.output
+
+
+def test_a_server_that_is_not_waited_for_long_enough_stops_the_run(tmp_path, nobody):
+    ran = bench_in(tmp_path, nobody, 1).run("--wait-for-server", "0.1", "--api-nproc", "1")
+    assert (ran.code, "--wait-for-server" in ran.finished.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("status", [403, 404])
 def test_ten_of_403_or_404_in_a_row_stop_the_run(status, tmp_path):
-    gone = []
+    gone = [True]
 
     def answer(request):
         if gone and len(server.requests) > 1:
@@ -248,12 +211,10 @@ def test_ten_of_403_or_404_in_a_row_stop_the_run(status, tmp_path):
 
     with MockServer(answer) as server:
         bench = bench_in(tmp_path, server, 8)
-        gone.append(True)
         ran = bench.run("--api-nproc", "1")
         assert (ran.code, len(ran.requests)) == (1, 11), ran.output
-        assert "10 samples in a row" in ran.finished.stderr
-        assert str(status) in ran.finished.stderr
-        assert "gone" in ran.finished.stderr
+        said = ("10 samples in a row", str(status), "gone")
+        assert [text for text in said if text not in ran.finished.stderr] == []
         gone.clear()
         again = bench.run("--api-nproc", "1")
     assert (again.code, len(again.requests)) == (0, 39), again.output
@@ -317,42 +278,28 @@ def dripping(first, drop):
 
 
 @pytest.mark.parametrize("phase", DRIPS)
-def test_a_dripping_reply_ends_at_timeout_s(phase, tmp_path):
+def test_a_dripping_reply_ends_at_timeout_s(phase, tmp_path, nobody):
     with dripping(*DRIPS[phase]) as (url, hung_up):
-        with MockServer() as unused:
-            bench = bench_in(tmp_path, unused, 1)
-        bench.model = {"m": api_model(url, kwargs={"timeout_s": 2})}
-        bench.data = {L1: {"mode": "easy"}}
-        process = bench.start("--retry", "0")
-        code, output = finish(process, timeout_s=30)
+        bench = bench_in(tmp_path, nobody, 1)
+        bench.model, bench.data = {"m": api_model(url, kwargs={"timeout_s": 2})}, EASY
+        ran = bench.run("--retry", "0")
         assert hung_up.wait(10)
-    [record] = [r for r in read_log_lines(bench.log(L1)) if r["kind"] == "answer"]
-    assert (code, record["status"], record["error"]["class"]) == (1, "failed", "timeout"), output
+    [record] = bench.answers(L1)
+    assert (ran.code, record["status"], record["error"]["class"]) == (1, "failed", "timeout")
 
 
-# As on a machine where the import of the client takes long.
-SLOW_CLIENT = """
-import threading
+def test_the_time_of_a_request_begins_when_it_is_sent(tmp_path, monkeypatch):
+    import openai
 
-import openai
+    made = openai.OpenAI.__init__
 
-made = openai.OpenAI.__init__
+    def make(self, *args, **kwargs):
+        threading.Event().wait(2.5)  # as on a machine where the import of the client takes long
+        made(self, *args, **kwargs)
 
-
-def make(self, *args, **kwargs):
-    threading.Event().wait(2.5)
-    made(self, *args, **kwargs)
-
-
-openai.OpenAI.__init__ = make
-"""
-
-
-def test_the_time_of_a_request_begins_when_it_is_sent(tmp_path):
+    monkeypatch.setattr(openai.OpenAI, "__init__", make)
     with MockServer(calm) as server:
         bench = bench_in(tmp_path, server, 1, timeout_s=2)
-        bench.code.mkdir()
-        (bench.code / "sitecustomize.py").write_text(SLOW_CLIENT)
         ran = bench.run("--retry", "0")
     assert (ran.code, len(ran.requests)) == (0, 5), ran.output
     assert max(r["latency_s"] for r in bench.answers(L1)) < 2

@@ -134,6 +134,18 @@ class Bench:
         return {**own, **self.env, **(extra or {})}
 
 
+def end_of(process: subprocess.Popen[str], timeout_s: float = 60) -> tuple[int, str]:
+    """Exit code of a process that is about to end, and everything printed."""
+    try:
+        stdout, stderr = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        stdout, stderr = process.communicate()
+        raise AssertionError(f"still running after {timeout_s} s:\n{stdout}{stderr}") from None
+    assert "Traceback" not in stdout + stderr
+    return process.returncode, stdout + stderr
+
+
 def dataset_of(request: Request) -> str:
     """Which data set a request of the made data belongs to; by its text."""
     return L1 if "Question " in request.text else L2
