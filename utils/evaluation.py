@@ -84,10 +84,11 @@ class Plan:
             skip_errors=is_set("SKIP_ERR") if skip_errors is None else skip_errors,
         )
 
-    def stop(self, problems: Sequence[str]) -> None:
+    def stop(self, dataset: str, folder: RunFolder | None, problems: Sequence[str]) -> Done:
         """Prints why a model or data set cannot go on; the others do."""
         if not self.is_quiet:
             print(problem_report(problems, ran=True), file=sys.stderr)
+        return Done(dataset, folder, SOME_FAILED, tuple(problems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +129,9 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
             try:
                 came = evaluate_model(plan, name, group if name in shared else None)
             except UserError as error:
-                plan.stop(error.problems)
                 logs = logs_by_age(plan.options.work_dir, name)
                 folder = RunFolder(name, logs[0][0].parent) if logs else None
-                came = [Done("", folder, SOME_FAILED, tuple(error.problems))]
+                came = [plan.stop("", folder, error.problems)]
             finally:
                 model.close()
             done += came
@@ -210,14 +210,12 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
         if group is not None:
             begin(group, folder, jobs, _batch(plan, name))
         infer(plan, plan.models[name], jobs, group, folder)
-        done = []
-        for job in jobs:
-            if job.stopped is not None:
-                plan.stop(job.stopped.problems)
-                done.append(Done(job.dataset, folder, SOME_FAILED, tuple(job.stopped.problems)))
-            else:
-                done.append(_score(plan, name, folder, job.dataset))
-        return done
+        return [
+            plan.stop(job.dataset, folder, job.stopped.problems)
+            if job.stopped is not None
+            else _score(plan, name, folder, job.dataset)
+            for job in jobs
+        ]
 
 
 def _rescore(plan: Plan, name: str, dataset: str) -> Done:
@@ -226,8 +224,7 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
     logs = logs_by_age(options.work_dir, name, dataset)
     if not logs:
         why = f'model "{name}", {dataset}: no log under {options.work_dir}; run --mode infer'
-        plan.stop([why])
-        return Done(dataset, None, SOME_FAILED, (why,))
+        return plan.stop(dataset, None, [why])
     path, runs = logs[0]
     folder, least = RunFolder(name, path.parent), DONE
     is_wanted = partial(holds_all, mode=plan.data[dataset].mode, limit=options.limit)
@@ -242,8 +239,7 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
     try:
         log = RunLog(path)  # keeps others from writing while files are made
     except UserError as error:
-        plan.stop(error.problems)
-        return Done(dataset, None, SOME_FAILED, tuple(error.problems))
+        return plan.stop(dataset, None, error.problems)
     try:
         adopt(folder, dataset, log)  # several ranks may have been stopped
         done = _score(plan, name, folder, dataset)
@@ -281,15 +277,12 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
             entry = None if options.mode == "eval" else found
             scored = score_data_set(task, view)
     except StopRun as stop:  # this data set's functions; the others are scored all the same
-        problems = [f"{dataset}: {problem}" for problem in stop.problems]
-        plan.stop(problems)
+        done = plan.stop(dataset, folder, [f"{dataset}: {each}" for each in stop.problems])
         if task.has_earlier_files:
             print(f"{dataset}: not scored; its files are those of an earlier scoring")
-        return Done(dataset, folder, SOME_FAILED, tuple(problems), entry=entry)
+        return replace(done, entry=entry)
     except UserError as error:
-        problems = [f'model "{name}", {problem}' for problem in error.problems]
-        plan.stop(problems)
-        return Done(dataset, folder, SOME_FAILED, tuple(problems))
+        return plan.stop(dataset, folder, [f'model "{name}", {each}' for each in error.problems])
     fate = console.fate_of_failed(options.mode, ignored=options.ignore)
     console.show_scored(scored, name, verbose=options.verbose, fate=fate)
     code = DONE if scored.is_whole else SOME_FAILED
