@@ -18,7 +18,7 @@ from utils.images import image_root
 from utils.report.data_files import Chunks, Hide, as_script
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
-from utils.runs.finished import ScoredFiles, read_if_whole, read_manifest, scored_files
+from utils.runs.finished import ScoredFiles, read_json, read_manifest, scored_files
 from utils.runs.folder import RunFolder
 
 REPORT_FOLDER = "report"
@@ -156,7 +156,7 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
         summary["samples"] += data_set["samples"]
         summary["model"] = scored.model
     summary["pictures"] = pictures.known()
-    manifest = read_manifest(run_folder, read_if_whole)
+    manifest = read_manifest(run_folder, must_be_whole=False)
     files.close(summary | {"manifest": without_absolute_paths(manifest) or None})
 
 
@@ -173,7 +173,7 @@ def _add_samples(scored: ScoredFiles, files: DataFiles, pictures: Pictures) -> d
         counts[str((verdict or NO_ANSWER) if status == "ok" else status)] += 1
         counts["hits"] += int(facts.get("hit") or 0)
         seen |= set() if number is None else {number}
-    analysis = read_if_whole(scored.beside("analysis"))  # the page does without a broken one
+    analysis = read_json(scored.beside("analysis"), must_be_whole=False)
     analysis.pop("head", None)
     return {
         "name": scored.dataset, "level": scored.level, "partial": scored.is_partial,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -38,7 +38,6 @@ SAMPLE_COLUMNS = (
     "point_frac", "file_wh", "sent_wh", "seen_wh", "finish_reason", "prompt_tokens",
     "completion_tokens", "latency_s", "attempts", "asked_at", "error", "fingerprint", "prompt",
 )  # fmt: skip
-CELL_COLUMNS = ("value", "low", "high", "samples", "pictures")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,42 +113,34 @@ def _lines(path: Path) -> Iterator[Facts]:
         raise UserError(f"{path}: {why}") from None
 
 
-def read_manifest(folder: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
-    """The manifest of a run's folder, with the entries of partial files where they alone exist.
-
-    Args:
-        read: `read_json` or `read_if_whole`.
-    """
-    full, part = (read(folder / name) for name in (MANIFEST_NAME, PARTIAL_MANIFEST_NAME))
+def read_manifest(folder: Path, *, must_be_whole: bool = True) -> dict[str, Any]:
+    """The manifest of a run's folder, with the entries of partial files where they alone exist."""
+    full, part = (read_json(folder / name, must_be_whole=must_be_whole)
+                  for name in (MANIFEST_NAME, PARTIAL_MANIFEST_NAME))  # fmt: skip
     entries = {**(part.get("datasets") or {}), **(full.get("datasets") or {})}
     return {**(full or part), "datasets": entries} if full and part else full or part
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object; empty if there is no such file.
+def read_json(path: Path, *, must_be_whole: bool = True) -> dict[str, Any]:
+    """A JSON object; empty if there is no such file, or, unless it `must_be_whole`, if it is broken.
 
     Raises:
-        UserError: it is there and cannot be read.
+        UserError: it is there, must be whole, and cannot be read.
     """
+    why = "is no JSON object; run --mode eval again"
     try:
         value = json.loads(path.read_text("utf-8"))
+        if isinstance(value, dict):
+            return value
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+        why = f"cannot be read: {error.strerror or error}"
     except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise UserError(f"{path}: is no JSON object; run --mode eval again")
-    return value
-
-
-def read_if_whole(path: Path) -> dict[str, Any]:
-    """A JSON object that one can do without; empty where it is missing or broken."""
-    try:
-        return read_json(path)
-    except UserError:
-        return {}
+        pass
+    if must_be_whole:
+        raise UserError(f"{path}: {why}")
+    return {}
 
 
 def find_run(path: Path) -> Path:
@@ -260,13 +251,14 @@ class RunResults:
         table = self.analysis[dataset].get("table")
         if not table:
             raise UserError(f"{self.folder}: {dataset} has no table yet; run --mode eval again")
+        columns = ("value", "low", "high", "samples", "pictures")
         cells = [
             {"row": row["name"], "column": column, **cell}
             for row in table["rows"]
             for column, cell in zip(table["columns"], row["cells"], strict=True)
             if cell is not None
         ]
-        frame = pd.DataFrame(cells, columns=["row", "column", *CELL_COLUMNS])
+        frame = pd.DataFrame(cells, columns=["row", "column", *columns])
         frame["row"] = pd.Categorical(frame["row"], [row["name"] for row in table["rows"]])
         frame["column"] = pd.Categorical(frame["column"], table["columns"])
         frame = frame.set_index(["row", "column"])
@@ -301,7 +293,7 @@ def results_in(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") 
         partial=tuple(name for name, each in files.items() if each.is_partial),
         scores={name: each.scores for name, each in files.items()},
         analysis={name: each.analysis for name, each in files.items()},
-        manifest=read_manifest(folder, read_json),
+        manifest=read_manifest(folder),
         files=dict(files),
     )
 

@@ -30,7 +30,7 @@ from typing import Any
 
 from utils import PROJECT
 from utils.contracts import Record
-from utils.runs.finished import MANIFEST_NAME, PARTIAL_MANIFEST_NAME, read_if_whole
+from utils.runs.finished import MANIFEST_NAME, PARTIAL_MANIFEST_NAME, read_json
 from utils.runs.folder import RunFolder
 from utils.runs.provenance import environment, git_state
 from utils.runs.records import now
@@ -101,7 +101,7 @@ def manifests_of(
     found = {}
     full = {data for data, entry in entries.items() if not entry.is_part}
     for name, is_part in ((MANIFEST_NAME, False), (PARTIAL_MANIFEST_NAME, True)):
-        before = read_if_whole(folder.path / name)
+        before = read_json(folder.path / name, must_be_whole=False)
         mine = {data: entry for data, entry in entries.items() if entry.is_part == is_part}
         known = before.get("datasets") or {}
         kept = {data: facts for data, facts in known.items() if data not in full}
