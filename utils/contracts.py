@@ -251,23 +251,18 @@ class World(Protocol):
 
     def reset(self, task: Line) -> Any:
         """Begins a task; returns the first observation."""
-        ...
 
     def observe(self) -> Any:
         """What there is to see now, once it has settled."""
-        ...
 
     def step(self, action: Any) -> Any:
         """Acts; returns the next observation."""
-        ...
 
     def evaluate(self) -> Any:
         """What the task has come to: a success or not, and why."""
-        ...
 
     def close(self) -> None:
         """Releases everything, from whatever state."""
-        ...
 
 
 class Benchmark(Protocol):
@@ -296,35 +291,28 @@ class Benchmark(Protocol):
     @property
     def annotation_file(self) -> Path:
         """Where the questions are."""
-        ...
 
     def build_prompt(
         self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
     ) -> list[Message]:
         """The default prompt of a line."""
-        ...
 
     def episode(self, sample: Sample, prompt_of: PromptOf, world: World | None = None) -> Episode:
         """The questions that one sample asks, one after the other."""
-        ...
 
     def open_world(self) -> World:
         """A new world; only where `worlds` is not 0."""
-        ...
 
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether a row belongs to `mode`."""
-        ...
 
     def judge(
         self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
     ) -> Judgement:
         """Parses and judges one reply; None: there was no answer."""
-        ...
 
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]:
         """The score object of all samples' `Judgement.counted`."""
-        ...
 
     def sections(self, columns: Any, settings: Mapping[str, str]) -> dict[str, Any]:
         """What stands behind the scores, by section of the analysis; "table" is the score table.
@@ -332,7 +320,6 @@ class Benchmark(Protocol):
         Args:
             columns: `utils.analysis.columns.SampleColumns` of all scored samples.
         """
-        ...
 
 
 class Circular(Protocol):
@@ -340,15 +327,12 @@ class Circular(Protocol):
 
     def asked(self, samples: Sequence[Sample]) -> list[Sample]:
         """Each sample in all its rotations, the 0th being the sample itself."""
-        ...
 
     def count(self, line: Mapping[str, Any]) -> int:
         """How many rotations a line has, the 0th included."""
-        ...
 
     def section(self, columns: Any) -> dict[str, Any]:
         """The section "circular" of an analysis, of the rotations of all questions."""
-        ...
 
 
 @dataclass
@@ -401,11 +385,9 @@ class ModelWrapper(Protocol):
 
         None stands for as many as a server takes.
         """
-        ...
 
     def problems(self) -> list[str]:
         """What stands in the way of running (missing checkpoint, absent CUDA, ...); cheap."""
-        ...
 
     def warm_up(self) -> None:
         """Loads what the first `generate` would load: the client library, the checkpoint.
@@ -413,7 +395,6 @@ class ModelWrapper(Protocol):
         Raises:
             StopRun: it cannot be loaded.
         """
-        ...
 
     def settings_digest(self) -> str:
         """Hash of all that decides about answers but the messages; whole runs are compared by it.
@@ -421,7 +402,6 @@ class ModelWrapper(Protocol):
         Raises:
             UserError: the checkpoint cannot be read.
         """
-        ...
 
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
@@ -432,7 +412,6 @@ class ModelWrapper(Protocol):
             UserFunctionError: the user's preprocess function raised.
             UserError: the picture cannot be sent as the settings ask.
         """
-        ...
 
     def generate(self, prepared: Prepared) -> Generation:
         """Asks once.
@@ -441,11 +420,9 @@ class ModelWrapper(Protocol):
             CallError: no answer this time.
             UserFunctionError: the user's preprocess function raised.
         """
-        ...
 
     def wire_size(self, prepared: Prepared) -> int:
         """Bytes that asking would send; 0 for models in this process."""
-        ...
 
     def postprocess(self, text: str, dataset: str) -> str:
         """The stored raw reply → the text that is parsed.
@@ -453,20 +430,15 @@ class ModelWrapper(Protocol):
         Raises:
             UserFunctionError: the user's postprocess function raised.
         """
-        ...
 
     def abandon(self) -> None:
         """The run has stopped: `generate` calls that wait for others raise `Abandoned`."""
-        ...
 
     def notes_before(self) -> list[str]:
         """What a user should know before the run, one line each."""
-        ...
 
     def notes_after(self) -> list[str]:
         """What the run has shown about the model's speed, one line each."""
-        ...
 
     def close(self) -> None:
         """Releases what is held; blocks for seconds at most (a server or a batch that must end)."""
-        ...
