@@ -158,9 +158,9 @@ def test_inference_alone_returns_no_scores_of_an_earlier_run(config):
 
 
 @pytest.mark.parametrize(("options", "said"), [
-    ({"modell": "m"}, "run(): unknown option 'modell'; did you mean \"model\"?"),
-    ({"check": True}, "run(): unknown option 'check'"),
-    ({"limit": 0}, "run(): limit: expected a whole number from 1 up"),
+    ({"modell": "m"}, 'unknown option --modell; did you mean "--model"?'),
+    ({"check": True}, "run(): check makes no results"),
+    ({"limit": 0}, "limit: expected a whole number from 1 up"),
     ({"model": "x"}, "--model x: not in the config"),
     ({"mode": "eval"}, f'model "m", {L1}: no log under'),
 ])  # fmt: skip

@@ -122,7 +122,7 @@ def read_manifest(folder: Path, *, must_be_whole: bool = True) -> dict[str, Any]
 
 
 def read_json(path: Path, *, must_be_whole: bool = True) -> dict[str, Any]:
-    """A JSON object; empty if there is no such file, or, unless it `must_be_whole`, if it is broken.
+    """A JSON object; empty if there is no such file, or a broken one that need not be whole.
 
     Raises:
         UserError: it is there, must be whole, and cannot be read.
