@@ -227,9 +227,9 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
         return plan.stop(dataset, None, [why])
     path, runs = logs[0]
     folder, least = RunFolder(name, path.parent), DONE
-    is_wanted = partial(holds_all, mode=plan.data[dataset].mode, limit=options.limit)
-    whole = [log.parent.name for log, held in logs if is_wanted(held)]
-    if whole and not is_wanted(runs):
+    wanted = plan.data[dataset].mode, options.limit
+    whole = [log.parent.name for log, held in logs if any(holds_all(r, *wanted) for r in held)]
+    if whole and not any(holds_all(run, *wanted) for run in runs):
         least = SOME_FAILED
         print(
             f"{dataset}: the newest log, in {path.parent.name}, holds a part of what is asked "

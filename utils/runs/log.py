@@ -12,7 +12,6 @@ checksum is passed over, counted and named; its sample is simply asked again.
 from __future__ import annotations
 
 import contextlib
-import datetime
 import json
 import os
 import threading
@@ -25,7 +24,7 @@ from typing import IO, Any
 from utils.contracts import Record, Status
 from utils.errors import StopRun, UserError
 from utils.runs.locking import lock_or_refuse
-from utils.runs.records import is_sound
+from utils.runs.records import is_sound, now
 
 SECONDS_BETWEEN_SYNCS = 1.0  # what a power cut may cost
 CLOCKS_DIFFER_S = 300.0  # by more than that, a run has begun in the future
@@ -84,7 +83,9 @@ class RunLog:
         try:
             if self._sync_error is not None:
                 raise self._sync_error
-            self._write_whole(line)
+            rest = memoryview(line)
+            while rest:  # unbuffered: after a failure nothing waits to be written by a later close
+                rest = rest[self._file.write(rest) :]
         except OSError as error:
             with contextlib.suppress(OSError):  # half a record at the end would be repaired anyway
                 self._file.truncate(self._whole_bytes)
@@ -105,18 +106,8 @@ class RunLog:
                 except OSError as error:  # the next append reports it
                     self._sync_error = error
 
-    def _write_whole(self, line: bytes) -> None:
-        """Unbuffered: after a failure nothing waits in memory to be written by a later close."""
-        rest = memoryview(line)
-        while rest:
-            rest = rest[self._file.write(rest) :]
-
     def sync(self) -> None:
-        """Brings everything to disk.
-
-        Raises:
-            StopRun: the disk failed.
-        """
+        """Brings everything to disk, or raises StopRun."""
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -176,16 +167,12 @@ def record_at(file: IO[bytes], offset: int) -> Record:
     return record
 
 
-def damage_note(path: Path, damaged: list[int]) -> str:
-    """What to say of lines that were passed over."""
+def damage_notes(path: Path, damaged: list[int]) -> list[str]:
+    """What to say of lines that were passed over, if there are any."""
     lines = ", ".join(map(str, damaged[:10])) + (", ..." if damaged[10:] else "")
     what = f"line {lines} is" if len(damaged) == 1 else f"{len(damaged)} lines ({lines}) are"
-    return f"{short_name(path)}: {what} damaged, not what was written, and passed over"
-
-
-def short_name(log: Path) -> str:
-    """A log by its run folder and name."""
-    return f"{log.parent.name}/{log.name}"
+    where = f"{path.parent.name}/{path.name}"
+    return [f"{where}: {what} damaged, not what was written, and passed over"] if damaged else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,18 +193,14 @@ class LoggedRun:
         return int(self.begin["seq"])
 
     @property
-    def asking(self) -> Mapping[str, str]:
+    def asking(self) -> dict[str, str]:
         """What its requests depend on."""
-        return self.begin["asking"]  # type: ignore[no-any-return]
+        return dict(self.begin["asking"])
 
     @property
     def limit(self) -> int | None:
         """How many samples of its data set it covers at most; None: all of its mode."""
         return self.begin.get("limit")
-
-    def covers(self, mode: str) -> bool:
-        """Whether it covers all of a mode of its data set."""
-        return self.begin.get("mode") in (mode, "all", None)
 
 
 def runs_of(path: Path) -> list[LoggedRun]:
@@ -239,21 +222,10 @@ def runs_of(path: Path) -> list[LoggedRun]:
 
 def _drop_torn_tail(path: Path) -> None:
     """Cuts off what a kill or a power cut left behind the last whole line."""
-    if not path.exists():
-        return
-    with path.open("rb+") as file:
-        end = file.seek(0, os.SEEK_END)
-        position = end
-        while position > 0:
-            step = min(65536, position)
-            file.seek(position - step)
-            newline = file.read(step).rfind(b"\n")
-            if newline >= 0:
-                position = position - step + newline + 1
-                break
-            position -= step
-        if position < end:
-            file.truncate(position)
+    content = path.read_bytes() if path.exists() else b""
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(path, whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +276,7 @@ class AnswerIndex:
         """Reads logs.
 
         Args:
-            own: the one that is being written. What it holds already need not be copied into it,
-                so of an answer and its copies its own one counts.
+            own: the one that is being written; of an answer and its copies its own one counts.
             since: answers of runs before that one do not count.
         """
         index = cls()
@@ -327,21 +298,18 @@ class AnswerIndex:
             self.newest = max(self.newest, seq)
             if record["kind"] == "run":
                 runs[seq] = record["asking"]
-                self._note_future(path, record["started_at"])
+                if record["started_at"] > now(CLOCKS_DIFFER_S):
+                    self.notes.append(
+                        f"{path.parent.name}: a run in it began in the future, at "
+                        f"{record['started_at']}: some clock was wrong. Runs count in the order in "
+                        "which they were started, whatever clocks say"
+                    )
             elif record["kind"] in ("answer", "episode") and seq >= since:
                 yield (record["key"], record["trial"]), StoredAnswer(
                     path, offset, record["fingerprint"], Status(record["status"]),
                     record["parts"], seq, runs.get(seq),
                 )  # fmt: skip
-        self.notes += [damage_note(path, damaged)] if damaged else []
-
-    def _note_future(self, path: Path, started_at: str) -> None:
-        latest = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=CLOCKS_DIFFER_S)
-        if started_at > latest.isoformat():
-            self.notes.append(
-                f"{short_name(path)}: a run in it began in the future, at {started_at}: some clock "
-                "was wrong. Runs count in the order in which they were started, whatever clocks say"
-            )
+        self.notes += damage_notes(path, damaged)
 
     def find(self, key: str, trial: int, fingerprint: str) -> StoredAnswer | None:
         """The newest record of exactly this request, whatever its status."""

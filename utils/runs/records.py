@@ -207,9 +207,10 @@ def call_error_fields(error: CallError) -> dict[str, Any]:
     return fields | ({"trace": error.trace} if error.trace else {})
 
 
-def now() -> str:
+def now(later_s: float = 0.0) -> str:
     """The time as records have it."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+    time = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=later_s)
+    return time.isoformat(timespec="microseconds")
 
 
 def _sizes_fields(sizes: Sizes) -> dict[str, Any]:

@@ -12,40 +12,55 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from utils.contracts import Line, Record, is_later_turn, sample_of_turn
 from utils.errors import UserError
-from utils.runs.log import LoggedRun, damage_note, read_records, record_at, runs_of
+from utils.runs.log import LoggedRun, damage_notes, read_records, record_at
 
 EVERYTHING = "all"  # the mode that no other one reaches beyond
 COVERAGE = "coverage"  # the section of the analysis
 
 
-def run_to_score(
-    runs: Sequence[LoggedRun], mode: str, limit: int | None = None
-) -> LoggedRun | None:
+def holds_all(run: LoggedRun, mode: str, limit: int | None) -> bool:
+    """Whether a run is of the mode and of as many samples as are wanted."""
+    return _covers(run, mode) and _is_enough(run, limit)
+
+
+def run_to_score(runs: Sequence[LoggedRun], mode: str, limit: int | None) -> LoggedRun | None:
     """The run of a log that `--mode eval` scores; None if there is no run.
 
-    That is the newest one that covers the mode and as many samples as are wanted; where there is
-    none, the newest that comes next to it.
+    That is the newest one that holds all that is wanted; where there is none, the newest that comes
+    next to it.
     """
 
     def fits(run: LoggedRun) -> tuple[bool, ...]:
-        holds_some = run.covers(mode) or mode == EVERYTHING
-        covers, is_enough = run.covers(mode), _is_enough(run, limit)
-        return holds_some, covers and is_enough, is_enough, covers
+        covers, is_enough = _covers(run, mode), _is_enough(run, limit)
+        return covers or mode == EVERYTHING, covers and is_enough, is_enough, covers
 
     return max(reversed(runs), key=fits, default=None)
 
 
-def holds_all(runs: Sequence[LoggedRun], mode: str, limit: int | None) -> bool:
-    """Whether one of a log's runs is of the mode and of as many samples as are wanted."""
-    return any(run.covers(mode) and _is_enough(run, limit) for run in runs)
+def _covers(run: LoggedRun, mode: str) -> bool:
+    return run.begin.get("mode") in (mode, EVERYTHING, None)
 
 
 def _is_enough(run: LoggedRun, limit: int | None) -> bool:
     return run.limit is None or (limit is not None and run.limit >= limit)
+
+
+class _Seen(NamedTuple):
+    """What is kept in mind of a record; a sample's whole episode goes before its turns."""
+
+    is_episode: bool
+    seq: int
+    offset: int
+    key: str
+    fingerprint: str
+    status: str
+    asked_at: str
+    usage: dict[str, Any]
+    ran_with: str
 
 
 class LogView:
@@ -60,9 +75,12 @@ class LogView:
         limit: how many of its samples are to be scored; None: all.
 
     Attributes:
-        run: the "run" record of the run that counts; empty in a log without any.
-        end: its "end" record; empty if it did not get there.
+        run, end: the records of the run that counts; empty where the log has none.
+        covered: keys of the samples that it covers, in file order.
+        mode, limit: of that run; None: not known, not limited.
+        left_out: the bad samples that it did not ask, one line each.
         columns: of the lines of its records, in order of first appearance.
+        missing: how many of the samples have no record yet.
         earlier: keys of records that runs before it have left, if it was stopped.
         notes: what is odd about the log, one line each.
 
@@ -71,79 +89,43 @@ class LogView:
     """
 
     def __init__(self, path: Path, mode: str | None = None, limit: int | None = None) -> None:
+        damaged: list[int] = []
+        seen: list[_Seen] = []
+        columns: dict[int, dict[str, None]] = {}  # by run
+        begins: dict[int, Record] = {}
+        ends: dict[int, Record] = {}
         try:
-            self._runs = runs_of(path)
-            newest = self._runs[-1] if self._runs else None
-            chosen = newest if mode is None else run_to_score(self._runs, mode, limit)
-            self.run: Record = chosen.begin if chosen else {}
-            self.end: Record = chosen.end if chosen else {}
-            self._offsets: dict[str, int] = {}
-            self.columns: list[str] = []
-            self.earlier: set[str] = set()
-            self.notes: list[str] = []
-            self._read(path)
+            for offset, record in read_records(path, damaged):
+                seq = record["seq"]
+                if record["kind"] == "run":
+                    begins[seq] = record
+                elif record["kind"] == "end":
+                    ends[seq] = record
+                elif record.get("trial") == 0:
+                    seen.append(_seen(record, offset))
+                    columns.setdefault(seq, {}).update(dict.fromkeys(record["line"]))
             self._file = path.open("rb")
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error}") from None
-
-    def _read(self, path: Path) -> None:
-        own, asking = self.run.get("seq"), self.run.get("asking")
-        same = {run.seq for run in self._runs if run.asking == asking}
-        found: list[tuple[str, bool, int, int, str]] = []
-        facts: dict[int, tuple[str, str, Any, str]] = {}  # of each record, by its place
-        columns: dict[str, None] = {}
-        damaged: list[int] = []
-        for offset, record in read_records(path, damaged):
-            seq, is_episode = record["seq"], record["kind"] == "episode"
-            if record["kind"] == "run" and seq == own:
-                self.run = record
-            elif "key" in record and not record["trial"] and (own is None or seq in same):
-                found.append((record["key"], is_episode, seq, offset, record["fingerprint"]))
-                ran = ", ".join((record.get("runs_with") or {}).values())
-                usage = record.get("usage") or {}
-                facts[offset] = (record["status"], record["asked_at"], usage, ran)
-                columns.update(dict.fromkeys(record["line"]))
-        self.columns = list(columns)
-        self.notes += [damage_note(path, damaged)] if damaged else []
-        # What a run has asked otherwise after all (a file that a prompt function reads) shows in
-        # the requests that both have sent.
-        sent = {key: fingerprint for key, _, seq, _, fingerprint in found if seq == own}
-        unlike = {
-            seq for key, _, seq, _, fingerprint in found
-            if not self.end and sent.get(key, fingerprint) not in ("", fingerprint)
-        }  # fmt: skip
-        best: dict[str, tuple[bool, int]] = {}  # the whole episode before its turns, then by run
-        for key, is_episode, seq, offset, _ in found:
-            rank = (is_episode, seq)
-            if seq not in unlike and rank >= best.get(key, rank):
-                best[key], self._offsets[key] = rank, offset
-        self._facts = {key: facts[offset] for key, offset in self._offsets.items()}
-        if not self.end:
-            self.earlier = {key for key, (_, seq) in best.items() if seq != own}
-
-    # -- what it covers ---------------------------------------------------------------------------
-
-    @property
-    def covered(self) -> list[str]:
-        """Keys of the samples that the run covers, in file order."""
-        if self.run:
-            return self.run["samples"]  # type: ignore[no-any-return]
-        return [key for key in self._offsets if not is_later_turn(key)]
-
-    @property
-    def mode(self) -> str | None:
-        """Which mode of the data set the run covers; None where that is not known."""
-        return self.run.get("mode")
-
-    @property
-    def limit(self) -> int | None:
-        """How many samples the run was limited to; None: all of its mode."""
-        return self.run.get("limit")
-
-    @property
-    def left_out(self) -> list[str]:
-        """The bad samples that the run did not ask, one line each."""
-        return list(self.run.get("bad") or ())
+        self._runs = [LoggedRun(begins[seq], ends.get(seq, {})) for seq in sorted(begins)]
+        chosen = run_to_score(self._runs, mode, limit) if mode else [None, *self._runs][-1]
+        if chosen is not None:
+            same = {run.seq for run in self._runs if run.asking == chosen.asking}
+            seen = [each for each in seen if each.seq in same]
+        self.run, self.end = (chosen.begin, chosen.end) if chosen else ({}, {})
+        own = self.run.get("seq", 0)
+        seqs = {each.seq for each in seen}
+        self.columns = list({name: None for seq in sorted(seqs) for name in columns[seq]})
+        self._records = _newest(seen, own, is_finished=bool(self.end))
+        keys = [key for key in self._records if not is_later_turn(key)]
+        self.covered: list[str] = self.run.get("samples", keys)
+        self.mode: str | None = self.run.get("mode")
+        self.limit: int | None = self.run.get("limit")
+        self.left_out: list[str] = list(self.run.get("bad") or ())
+        self.missing = sum(key not in self._records for key in self.covered)
+        self.notes = damage_notes(path, damaged)
+        self.earlier = {key for key, each in self._records.items()
+                        if not self.end and each.seq != own}  # fmt: skip
 
     def has(self, mode: str) -> bool:
         """Whether the run covers all of a mode of its data set."""
@@ -155,49 +137,60 @@ class LogView:
         That is so for a limit, a run that was stopped or covers less than the mode, and for one
         mode of a log that a run over all modes has been finished in.
         """
-        has_all = any(
+        is_narrower = mode != EVERYTHING and any(
             run.begin.get("mode") == EVERYTHING and run.end and run.limit is None
             for run in self._runs
         )
-        is_narrower = mode != EVERYTHING and has_all
         is_limited = limit is not None or self.limit is not None
         return is_limited or is_narrower or self.missing > 0 or not self.has(mode)
-
-    @property
-    def missing(self) -> int:
-        """How many samples have no record yet."""
-        return sum(key not in self._offsets for key in self.covered)
 
     def totals(self) -> dict[str, Any]:
         """Statuses, tokens, times, devices of the covered samples' answers, later turns too."""
         covered = set(self.covered)
-        found = [each for key, each in self._facts.items() if sample_of_turn(key) in covered]
-        times = sorted(asked_at for _, asked_at, _, _ in found)
-        # Which of several equal devices a rank had makes no difference.
-        ran = Counter(re.sub(r"cuda:\d+", "cuda", ran) for *_, ran in found if ran)
+        found = [each for key, each in self._records.items() if sample_of_turn(key) in covered]
+        times = [each.asked_at for each in found]
+        ran = Counter(each.ran_with for each in found if each.ran_with)
         return {
-            "statuses": dict(Counter(status for status, _, _, _ in found)),
-            "answered": [times[0], times[-1]] if times else [],
-            "tokens": {kind: sum(usage.get(kind) or 0 for _, _, usage, _ in found)
+            "statuses": dict(Counter(each.status for each in found)),
+            "answered": [min(times), max(times)] if times else [],
+            "tokens": {kind: sum(each.usage.get(kind) or 0 for each in found)
                        for kind in ("prompt_tokens", "completion_tokens")},
             **({"runs_with": dict(ran)} if ran else {}),
         }  # fmt: skip
 
     def records(self) -> Iterator[Record]:
         """The record of each covered sample that has one, in file order."""
-        for key in self.covered:
-            record = self.record(key)
-            if record is not None:
-                yield record
+        return (record for record in map(self.record, self.covered) if record is not None)
 
     def record(self, key: str) -> Record | None:
         """A sample's episode or answer, or the answer of a later turn of one, if there is any."""
-        offset = self._offsets.get(key)
-        return None if offset is None else record_at(self._file, offset)
+        found = self._records.get(key)
+        return None if found is None else record_at(self._file, found.offset)
 
     def close(self) -> None:
         """Closes the file."""
         self._file.close()
+
+
+def _seen(record: Record, offset: int) -> _Seen:
+    # Which of several equal devices a rank had makes no difference.
+    ran_with = re.sub(r"cuda:\d+", "cuda", ", ".join((record.get("runs_with") or {}).values()))
+    return _Seen(
+        record["kind"] == "episode", record["seq"], offset, record["key"], record["fingerprint"],
+        record["status"], record["asked_at"], record.get("usage") or {}, ran_with,
+    )  # fmt: skip
+
+
+def _newest(seen: Sequence[_Seen], own: int, *, is_finished: bool) -> dict[str, _Seen]:
+    """The record that counts of each sample and turn.
+
+    What a run has asked otherwise after all (a file that a prompt function reads) shows in the
+    requests that both have sent: one that was stopped takes nothing from such a run.
+    """
+    sent = {each.key: each.fingerprint for each in seen if each.seq == own and each.fingerprint}
+    unlike = {each.seq for each in seen if sent.get(each.key, each.fingerprint) != each.fingerprint}
+    found = [each for each in seen if is_finished or each.seq == own or each.seq not in unlike]
+    return {each.key: each for each in sorted(found, key=lambda each: each[:3])}
 
 
 class Selection:
@@ -223,12 +216,13 @@ class Selection:
     ) -> None:
         self._log, self._in_mode, self._mode, self._limit = log, in_mode, mode, limit
         self.taken = self.missing = self.earlier = 0
+        self._is_short = limit is not None and log.limit is not None and log.limit < limit
 
     def __iter__(self) -> Iterator[Record]:
         self.taken = self.missing = self.earlier = 0
-        rest = self._limit
+        rest = len(self._log.covered) if self._limit is None else self._limit
         for key in self._log.covered:
-            if rest is not None and rest <= 0:
+            if rest <= 0:
                 return
             record = self._log.record(key)
             if record is None:
@@ -236,8 +230,7 @@ class Selection:
                 counts = self._mode == self._log.mode
             else:
                 counts = self._in_mode(record["line"], self._mode)
-            if rest is not None:
-                rest -= counts
+            rest -= counts
             if record is not None and counts:
                 self.taken += 1
                 self.earlier += key in self._log.earlier
@@ -245,24 +238,20 @@ class Selection:
 
     def nothing_there(self) -> str:
         """Why not one sample can be scored, and what to do."""
-        go_on = "The same command without --mode eval asks"
-        if self._log.has(self._mode):
-            return f"the newest run has no answer yet. {go_on}"
-        return (
-            f"the log covers mode {self._log.mode}, the config wants mode {self._mode}. {go_on} it"
-        )
+        what = f"the log covers mode {self._log.mode}, the config wants mode {self._mode}"
+        what = "the newest run has no answer yet" if self._log.has(self._mode) else what
+        return f"{what}. Run the same command without --mode eval"
 
     def section(self) -> dict[str, dict[str, Any]]:
         """The section of the analysis, by its name; none where there is nothing to know."""
         warnings = self.warnings()
-        if not warnings:
-            return {}
-        return {COVERAGE: {
+        section = {
             "title": "What the score rests on",
             "left_out": len(self._log.left_out),
             "from_other_runs": self.earlier,
             "warnings": warnings,
-        }}  # fmt: skip
+        }
+        return {COVERAGE: section} if warnings else {}
 
     def warnings(self) -> list[str]:
         """One line for each thing that a reader of the score should know."""
@@ -292,8 +281,3 @@ class Selection:
         """Whether all was scored that was asked for, bad samples included."""
         log = self._log
         return log.has(self._mode) and not (log.left_out or self.missing or self._is_short)
-
-    @property
-    def _is_short(self) -> bool:
-        """A larger limit is wanted than the run had."""
-        return None not in (self._limit, self._log.limit) and self._log.limit < self._limit  # type: ignore[operator]
