@@ -62,7 +62,7 @@ NO_GRID = (
 )
 OTHER_NUMBERS = (
     "other numbers used: the parse function read other numbers than the audit (the last in form "
-    "of a point, of what follows any thinking), or in no frame known here."
+    "form, of what follows any thinking), or in no frame known here."
 )
 
 
