@@ -35,6 +35,7 @@ from utils.errors import UserError, printable
 from utils.functions.calling import call_user_function, private_copy
 from utils.functions.fingerprints import digest
 from utils.images import read_header
+from utils.protocol import PLATFORMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class Benchmark(ABC):
     name: ClassVar[str]
     level: ClassVar[str]
     modes: ClassVar[tuple[str, ...]]
+    mode_column: ClassVar[str]  # of which `modes`, but "all", are the values
     text_key: ClassVar[str]  # the column that, with the image, tells one sample from another
     result_suffix: ClassVar[str]  # of the per-sample file
     score_suffix: ClassVar[str]  # of the score file
@@ -128,13 +130,22 @@ class Benchmark(ABC):
             UserError: an annotation of another shape.
         """
 
-    @abstractmethod
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether a row belongs to `mode`."""
+        return mode in ("all", row.get(self.mode_column))
 
-    @abstractmethod
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
         """What makes a row unusable, or None."""
+        if not isinstance(row.get(self.text_key), str):
+            return f"the {self.text_key} is missing"
+        for column, known in ((self.mode_column, self.modes[1:]), ("platform", PLATFORMS)):
+            if row.get(column) not in known:
+                return f"unknown {column.replace('_', ' ')} {row.get(column)!r}"
+        return self.own_problem_of(row, file_wh)
+
+    @abstractmethod
+    def own_problem_of(self, row: Line, file_wh: WH) -> str | None:
+        """What else makes a row unusable, or None."""
 
     @abstractmethod
     def user_text(self, line: Line) -> str:

@@ -16,7 +16,7 @@ from utils.analysis.parse_audit import parse_audit
 from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.errors import UserError
 from utils.misc import OPTION_LETTERS, parser_answers_into_option
-from utils.protocol import DIFFICULTIES, PLATFORMS
+from utils.protocol import DIFFICULTIES
 
 # parity: protocol text, to the byte.
 L1_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a screenshot of an application, a question and corresponding options. You need to choose one option as your answer for the question. Finally, you are ONLY allowed to return the single letter of your choice."""  # noqa: E501
@@ -28,7 +28,7 @@ class GUIContentUnderstanding(Benchmark):
     name = "GUIContentUnderstanding"
     level = "L1"
     modes = ("all", *DIFFICULTIES)
-    text_key = "question"
+    mode_column, text_key = "difficulty", "question"
     result_suffix = "exact_matching_result"
     score_suffix = "scores"
     result_columns = ("hit", "log", "parsed_prediction", "options_num")
@@ -62,15 +62,9 @@ class GUIContentUnderstanding(Benchmark):
         name = "question" if mode == "all" else "index"
         return f"{name} {row.get('index')}"
 
-    def in_mode(self, row: Line, mode: str) -> bool:
-        """Whether a question is of that difficulty."""
-        return mode in ("all", row.get("difficulty"))
-
-    def problem_of(self, row: Line, file_wh: WH) -> str | None:
-        """A question needs a text, options by letter (texts or null), and an answer among them."""
+    def own_problem_of(self, row: Line, file_wh: WH) -> str | None:
+        """A question needs options by letter, texts or null, and an answer among them."""
         options, answer = row.get("options"), row.get("answer")
-        if not isinstance(row.get("question"), str):
-            return "the question is missing"
         if not isinstance(options, dict) or not options:
             return "the options are missing"
         unknown = [key for key in options if key not in string.ascii_uppercase or len(key) != 1]
@@ -81,24 +75,17 @@ class GUIContentUnderstanding(Benchmark):
             return f"option {odd[0]} is no text: {options[odd[0]]!r:.100}"
         if not isinstance(answer, str) or answer not in options or options[answer] is None:
             return f"the answer {answer!r} is not among the options {', '.join(options)}"
-        if row.get("difficulty") not in DIFFICULTIES:
-            return f"unknown difficulty {row.get('difficulty')!r}"
-        if row.get("platform") not in PLATFORMS:
-            return f"unknown platform {row.get('platform')!r}"
         return None
 
     def user_text(self, line: Line) -> str:
         """Hint, question, options that have a text, and the request to choose."""
-        options = {
-            letter: line["options"][letter]
-            for letter in string.ascii_uppercase
-            if line["options"].get(letter) is not None
-        }
+        options = [
+            f"{letter}. {line['options'][letter]}\n" for letter in listed_letters(line["options"])
+        ]
         text = f"Hint: {line['hint']}\n" if line.get("hint") is not None else ""
         text += f"Question: {line['question']}\n"
         if options:
-            text += "Options:\n"
-            text += "".join(f"{letter}. {option}\n" for letter, option in options.items())
+            text += f"Options:\n{''.join(options)}"
             text += "Please select the correct answer from the options above. \n"
         return text
 

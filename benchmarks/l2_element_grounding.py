@@ -23,7 +23,7 @@ from utils.analysis.coordinate_audit import coordinate_audit
 from utils.contracts import WH, Judgement, Line, ParseFunction, Point, Sizes, Verdict
 from utils.coordinates import known_grid_wh
 from utils.misc import parser_response_into_coordinates
-from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES, PLATFORMS
+from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES
 
 # parity: protocol texts, to the byte.
 L2_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."""  # noqa: E501
@@ -38,7 +38,7 @@ class GUIElementGrounding(Benchmark):
     name = "GUIElementGrounding"
     level = "L2"
     modes = ("all", *GROUNDING_TYPES)
-    text_key = "instruction"
+    mode_column, text_key = "grounding_type", "instruction"
     result_suffix = "result"
     score_suffix = "score"
     result_columns = (
@@ -53,20 +53,10 @@ class GUIElementGrounding(Benchmark):
         for item in annotations:
             yield {**item, "image_path": platform_path(item)}
 
-    def in_mode(self, row: Line, mode: str) -> bool:
-        """Whether an instruction is of that grounding type."""
-        return mode in ("all", row.get("grounding_type"))
-
-    def problem_of(self, row: Line, file_wh: WH) -> str | None:
-        """An instruction needs a text and a box inside its picture."""
-        if not isinstance(row.get("instruction"), str):
-            return "the instruction is missing"
+    def own_problem_of(self, row: Line, file_wh: WH) -> str | None:
+        """An instruction needs a box inside its image."""
         if not isinstance(row.get("bbox"), list):
             return f"the box is missing or no list: {row.get('bbox')!r}"
-        if row.get("grounding_type") not in GROUNDING_TYPES:
-            return f"unknown grounding type {row.get('grounding_type')!r}"
-        if row.get("platform") not in PLATFORMS:
-            return f"unknown platform {row.get('platform')!r}"
         if not isinstance(row.get("data_type"), (str, type(None))):
             return f"data_type: {row['data_type']!r} is no text"
         try:

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from benchmarks import BENCHMARK, PLANNED
-from benchmarks.base import DataSet, grouped
+from benchmarks.base import data_set, fill, grouped
 from benchmarks.circular import Circular
 from tests.support import runs
 from utils import coordinates
@@ -44,7 +44,7 @@ THREE = image(question("easy"), question("medium"), question("hard"))
 
 
 @pytest.fixture
-def data_set(tmp_path):
+def annotated(tmp_path):
     """A benchmark on these annotations, with one image of 200x100 pixels in `os_web/`."""
     root = tmp_path / "offline_images"
     (root / "os_web").mkdir(parents=True)
@@ -87,14 +87,14 @@ def data_set(tmp_path):
     (L1, [image(question())], "easy", "image_size", [[200, 100]]),
     (L1, [image(question())], "easy", "options", [{"A": "no", "B": "yes", "C": "so"}]),
 ])  # fmt: skip
-def test_the_samples_of_a_mode(data_set, name, annotations, mode, column, expected):
-    loaded = data_set(name, *annotations).load(mode)
+def test_the_samples_of_a_mode(annotated, name, annotations, mode, column, expected):
+    loaded = annotated(name, *annotations).load(mode)
 
     assert [sample.line.get(column, "absent") for sample in loaded.samples] == expected
 
 
-def test_the_size_comes_from_the_image_file(data_set):
-    [sample] = data_set(L2, instruction(image_size=[100, 50])).load("all").samples
+def test_the_size_comes_from_the_image_file(annotated):
+    [sample] = annotated(L2, instruction(image_size=[100, 50])).load("all").samples
 
     assert sample.file_wh == WH
 
@@ -104,27 +104,27 @@ def test_the_size_comes_from_the_image_file(data_set):
     (L2, [instruction(), instruction(instruction="Other.", grounding_type="advanced")], ["basic", "advanced"]),
     (L2, [instruction(), instruction(grounding_type="advanced")], ["basic", "advanced"]),  # equal ones
 ])  # fmt: skip
-def test_the_key_of_a_sample_does_not_depend_on_the_mode(data_set, name, annotations, modes):
-    benchmark = data_set(name, *annotations)
+def test_the_key_of_a_sample_does_not_depend_on_the_mode(annotated, name, annotations, modes):
+    benchmark = annotated(name, *annotations)
     whole = [sample.key for sample in benchmark.load("all").samples]
 
     assert [sample.key for mode in modes for sample in benchmark.load(mode).samples] == whole
 
 
-def test_samples_with_the_same_text_and_image_are_numbered(data_set):
-    first, *others = data_set(L2, instruction(), instruction(), instruction()).load("all").samples
-    after_a_bad_one = data_set(L2, instruction(bbox=None), instruction()).load("all").samples
+def test_samples_with_the_same_text_and_image_are_numbered(annotated):
+    first, *others = annotated(L2, instruction(), instruction(), instruction()).load("all").samples
+    after_a_bad_one = annotated(L2, instruction(bbox=None), instruction()).load("all").samples
 
     assert [sample.key for sample in others] == [f"{first.key}-2", f"{first.key}-3"]
     assert [sample.key for sample in after_a_bad_one] == [f"{first.key}-2"]
 
 
 @pytest.mark.parametrize("changed", [{"image_path": "other.png"}, {"instruction": "Click other."}])
-def test_another_image_text_or_data_set_is_another_key(data_set, changed):
-    benchmark = data_set(L2, instruction(instruction="Same?"), instruction(**changed))
+def test_another_image_text_or_data_set_is_another_key(annotated, changed):
+    benchmark = annotated(L2, instruction(instruction="Same?"), instruction(**changed))
     Image.new("RGB", WH).save(benchmark.image_root / "os_web" / "other.png")
     keys = [sample.key for sample in benchmark.load("all").samples]
-    keys += [s.key for s in data_set(L1, image(question(text="Same?"))).load("easy").samples]
+    keys += [s.key for s in annotated(L1, image(question(text="Same?"))).load("easy").samples]
 
     assert len(set(keys)) == 3
 
@@ -148,16 +148,16 @@ def test_another_image_text_or_data_set_is_another_key(data_set, changed):
     ({"grounding_type": None}, "unknown grounding type"),
     ({"platform": None}, "image missing"),
 ])  # fmt: skip
-def test_a_bad_instruction_is_named_and_left_out(data_set, changed, problem):
-    loaded = data_set(L2, instruction(), instruction(index=42, **changed)).load("all")
+def test_a_bad_instruction_is_named_and_left_out(annotated, changed, problem):
+    loaded = annotated(L2, instruction(), instruction(index=42, **changed)).load("all")
 
     [bad] = loaded.bad
     assert (len(loaded.samples), bad.where) == (1, "L2_annotations.json, index 42")
     assert problem in bad.problem
 
 
-def test_an_unknown_platform_is_named_even_if_its_folder_is_there(data_set):
-    benchmark = data_set(L2, instruction(platform="os_beos"))
+def test_an_unknown_platform_is_named_even_if_its_folder_is_there(annotated):
+    benchmark = annotated(L2, instruction(platform="os_beos"))
     (benchmark.image_root / "os_beos").mkdir()
     Image.new("RGB", WH).save(benchmark.image_root / "os_beos" / PICTURE)
 
@@ -181,25 +181,25 @@ def test_an_unknown_platform_is_named_even_if_its_folder_is_there(data_set):
     ({"question": None}, "question is missing"),
     ({"difficulty": "extreme"}, "unknown difficulty"),
 ])  # fmt: skip
-def test_a_bad_question_is_named_and_left_out(data_set, changed, problem):
-    loaded = data_set(L1, image(question("easy"), {**question("medium"), **changed})).load("all")
+def test_a_bad_question_is_named_and_left_out(annotated, changed, problem):
+    loaded = annotated(L1, image(question("easy"), {**question("medium"), **changed})).load("all")
 
     [bad] = loaded.bad
     assert (len(loaded.samples), bad.where) == (1, "L1_annotations.json, question 1")
     assert problem in bad.problem
 
 
-def test_in_a_single_difficulty_a_bad_question_is_named_by_the_index_of_its_image(data_set):
+def test_in_a_single_difficulty_a_bad_question_is_named_by_the_index_of_its_image(annotated):
     first, second = image(question("easy")), image(question("easy", answer="D"), index=7)
 
-    [bad] = data_set(L1, first, second).load("easy").bad
+    [bad] = annotated(L1, first, second).load("easy").bad
 
     assert str(bad).startswith(f"L1_annotations.json, index 7, os_web/{PICTURE}: the answer 'D'")
 
 
-def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_their_own(data_set):
+def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_their_own(annotated):
     gone = [instruction(index=n, image_path="gone.png") for n in (1, 4)]
-    benchmark = data_set(
+    benchmark = annotated(
         L2, instruction(index=0, bbox=None), gone[0], instruction(index=2, image_path="lost.png"),
         instruction(index=3, platform=None), gone[1], instruction(index=5, bbox=None),
     )  # fmt: skip
@@ -217,15 +217,15 @@ def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_the
 
 
 @pytest.mark.parametrize("name", ["a\0b.png", "a\nb.png", "a\x1b[31mb.png"])
-def test_an_image_name_with_control_characters_is_shown_in_one_harmless_line(data_set, name):
-    [line] = grouped(data_set(L2, instruction(image_path=name)).load("all").bad)
+def test_an_image_name_with_control_characters_is_shown_in_one_harmless_line(annotated, name):
+    [line] = grouped(annotated(L2, instruction(image_path=name)).load("all").bad)
 
     assert line.isprintable()
     assert repr(name)[1:-1] in line
 
 
-def test_an_unreadable_image_and_a_folder_make_their_samples_bad_and_no_others(data_set):
-    benchmark = data_set(L2, instruction(image_path="torn.png"), instruction(index=1),
+def test_an_unreadable_image_and_a_folder_make_their_samples_bad_and_no_others(annotated):
+    benchmark = annotated(L2, instruction(image_path="torn.png"), instruction(index=1),
                          instruction(image_path="folder.png"), instruction(index=2))  # fmt: skip
     (benchmark.image_root / "os_web" / "torn.png").write_bytes(b"\x89PNG\r\n\x1a\nnot an image")
     (benchmark.image_root / "os_web" / "folder.png").mkdir()
@@ -236,8 +236,8 @@ def test_an_unreadable_image_and_a_folder_make_their_samples_bad_and_no_others(d
     assert [sample.line["index"] for sample in loaded.samples] == [1, 2]
 
 
-def test_bad_samples_of_another_mode_are_not_named(data_set):
-    benchmark = data_set(L2, instruction(), instruction(grounding_type="advanced", bbox=None))
+def test_bad_samples_of_another_mode_are_not_named(annotated):
+    benchmark = annotated(L2, instruction(), instruction(grounding_type="advanced", bbox=None))
 
     assert benchmark.load("basic").bad == []
 
@@ -250,8 +250,8 @@ def test_bad_samples_of_another_mode_are_not_named(data_set):
     (L2, instruction(bbox=[0, 0, 200, 100])),
     (L1, image(question(options={"A": "no", "B": "yes", "C": None}))),
 ])  # fmt: skip
-def test_what_is_odd_but_legal_is_asked(data_set, name, annotation):
-    loaded = data_set(name, annotation).load("all")
+def test_what_is_odd_but_legal_is_asked(annotated, name, annotation):
+    loaded = annotated(name, annotation).load("all")
 
     assert (len(loaded.samples), loaded.bad) == (1, [])
 
@@ -292,8 +292,8 @@ def test_a_broken_annotation_file_is_one_error_of_the_run(tmp_path, content, mes
     (L1, image(question(difficulty=["easy"]))),
     (L1, image(question(answer=["A"]))),
 ])  # fmt: skip
-def test_an_annotation_of_another_shape_is_named_not_a_crash(data_set, name, annotation):
-    benchmark = data_set(name, annotation)
+def test_an_annotation_of_another_shape_is_named_not_a_crash(annotated, name, annotation):
+    benchmark = annotated(name, annotation)
 
     try:
         loaded = benchmark.load("all")
@@ -306,28 +306,24 @@ def test_levels_that_come_later_are_known_by_name():
     assert set(PLANNED) == {"GUITaskAutomation", "GUITaskCollaboration"}
 
 
-def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not_rotated(data_set):
+def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not_rotated(annotated):
     seven = dict.fromkeys("ABCDEFG", "text")
-    benchmark = data_set(L1, image(question("easy"), question("hard", options=seven)))
+    benchmark = annotated(L1, image(question("easy"), question("hard", options=seven)))
 
-    def data(parse):
-        is_default = parse == benchmark.default_parse
-        loaded = benchmark.load("all")
-        return DataSet(benchmark, "all", parse, Circular(not is_default), loaded)
+    default = data_set(benchmark, "all", None, Circular())
+    own = data_set(benchmark, "all", parse_caller(lambda response: "G"), Circular(True))
 
-    default, own = data(benchmark.default_parse), data(parse_caller(lambda response: "G"))
-
-    [note] = default.notes
+    [note] = fill(default, benchmark)
     assert note.startswith("1 questions (index 1) have options beyond F")
-    assert own.notes == []
+    assert fill(own, benchmark) == []
     assert [len(each.asked(None)) for each in (default, own)] == [3 + 1, 3 + 7]
 
 
 # -- default prompts ------------------------------------------------------------------------------
 
 
-def test_the_default_prompt_is_system_image_question(data_set):
-    benchmark = data_set(L2, instruction())
+def test_the_default_prompt_is_system_image_question(annotated):
+    benchmark = annotated(L2, instruction())
     [sample] = benchmark.load("all").samples
 
     messages = benchmark.build_prompt(sample.line)
@@ -337,9 +333,9 @@ def test_the_default_prompt_is_system_image_question(data_set):
     ]  # fmt: skip
 
 
-def test_a_question_is_asked_with_hint_and_the_options_that_have_a_text(data_set):
+def test_a_question_is_asked_with_hint_and_the_options_that_have_a_text(annotated):
     options = {"B": "yes", "A": "no", "C": None}
-    benchmark = data_set(L1, image(question(text="Is it?", options=options, hint="Look up.")))
+    benchmark = annotated(L1, image(question(text="Is it?", options=options, hint="Look up.")))
     [sample] = benchmark.load("all").samples
 
     text = benchmark.build_prompt(sample.line)[-1]["value"]
@@ -350,8 +346,8 @@ def test_a_question_is_asked_with_hint_and_the_options_that_have_a_text(data_set
     )
 
 
-def test_a_template_from_the_environment_replaces_only_the_instruction(data_set, monkeypatch):
-    benchmark = data_set(L2, instruction(instruction="Press {x}"))
+def test_a_template_from_the_environment_replaces_only_the_instruction(annotated, monkeypatch):
+    benchmark = annotated(L2, instruction(instruction="Press {x}"))
     monkeypatch.setenv("L2_USER_PROMPT", "{a} {instruction} {{}}")
     [sample] = benchmark.load("all").samples
 
@@ -374,8 +370,8 @@ def test_a_template_that_lacks_the_instruction_is_used_with_a_warning(tmp_path, 
     assert any("L2_USER_PROMPT" in line for line in warnings) is warned
 
 
-def test_an_episode_of_l1_and_l2_asks_once(data_set):
-    benchmark = data_set(L2, instruction())
+def test_an_episode_of_l1_and_l2_asks_once(annotated):
+    benchmark = annotated(L2, instruction())
     [sample] = benchmark.load("all").samples
     episode = benchmark.episode(sample, lambda line: Prompt(benchmark.build_prompt(line)))
     next(episode)
