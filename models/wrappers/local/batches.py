@@ -14,11 +14,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from models.wrappers.local.settings import ranks_here
 from utils.contracts import GENERATING, Abandoned, CallError
 from utils.errors import StopRun
+
+if TYPE_CHECKING:
+    from models.wrappers.local.inputs import Encoded
 
 LARGEST_AUTO = 64
 LARGEST_AUTO_ON_CPU = 8  # there, memory that runs out ends the process instead of raising
@@ -27,16 +30,7 @@ SECONDS_TO_END = 2.0  # for the batch that is under way when all is over
 GRACE_S = 0.02  # for requests that are just on their way, before a batch starts that is not full
 
 
-class Item(Protocol):
-    """What a batch is made of."""
-
-    @property
-    def input_length(self) -> int: ...
-    @property
-    def nbytes(self) -> int: ...
-
-
-Group = list[tuple[Item, "Future[Any]"]]
+Group = list[tuple["Encoded", "Future[Any]"]]
 
 
 class OutOfMemory(Exception):
@@ -123,7 +117,7 @@ class Batcher:
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    def answer(self, make: Callable[[], Item]) -> Any:
+    def answer(self, make: Callable[[], Encoded]) -> Any:
         """Makes inputs, as soon as they are wanted, and waits until their batch has been generated.
 
         Raises:
@@ -166,7 +160,7 @@ class Batcher:
         ahead = self._preparing + len(self._waiting)
         return not ahead or (ahead < most_ahead(self._count()) and ready_bytes < READY_BYTES)
 
-    def _tokens(self, item: Item) -> int:
+    def _tokens(self, item: Encoded) -> int:
         return max(1, item.input_length + self._reply_tokens)
 
     def _count(self) -> int:
