@@ -124,10 +124,10 @@ def test_what_will_really_be_used_is_printed(configured, brought, notes):
     ({"max_new_tokens": 5, "max_length": None, "min_length": 0}, ""),
 ])  # fmt: skip
 def test_what_counts_the_prompt_keeps_lengths_apart(used, names):
-    apart = [note for note in generation_notes(used, {}, 4) if "prompts of one length" in note]
+    apart = [note for note in generation_notes(used, {}, 4) if "one at a time" in note]
 
     assert [names in note for note in apart] == ([True] if names else [])
-    assert not [note for note in generation_notes(used, {}, 1) if "prompts of one length" in note]
+    assert not [note for note in generation_notes(used, {}, 1) if "one at a time" in note]
 
 
 @pytest.mark.parametrize(("most", "is_refused"), [

@@ -77,6 +77,7 @@ class LoadedModel:
         self._ends = frozenset([ends] if isinstance(ends, int) else ends)
         limit = self._used.get("max_new_tokens")
         self.reply_tokens = limit if isinstance(limit, int) else 0
+        self.must_be_alone = bool(counts_the_prompt(self._used))
 
     def close(self) -> None:
         """Deletes the copies of pictures."""
@@ -116,7 +117,7 @@ class LoadedModel:
     # ---------------------------------------------------------------- inputs → replies
 
     def answer(self, batch: Sequence[Encoded]) -> list[Generation]:
-        """Generates for all of `batch`, at once unless that would change an answer.
+        """Generates for all of `batch` at once.
 
         Raises:
             CallError: the generate method raised (kind "model").
@@ -124,17 +125,9 @@ class LoadedModel:
             CannotCollate: the inputs cannot be put together.
             StopRun: the device can be used no more.
         """
-        groups: dict[int, list[int]] = {}
-        for place, encoded in enumerate(batch):
-            length = encoded.input_length if counts_the_prompt(self._used) else 0
-            groups.setdefault(length, []).append(place)
-        made: dict[int, Generation] = {}
         try:
             with on_device_of(self.checkpoint):
-                for places in groups.values():
-                    replies = self._answer_at_once([batch[place] for place in places])
-                    made.update(zip(places, replies, strict=True))
-            return [made[place] for place in range(len(batch))]
+                return self._answer(batch)
         except (CallError, RuntimeError, MemoryError) as error:
             stop_if_lost(self._name, self.checkpoint)
             cause = error.__cause__ or error
@@ -144,7 +137,7 @@ class LoadedModel:
         free_memory()  # outside the handler: the traceback held the tensors
         raise OutOfMemory(problem)
 
-    def _answer_at_once(self, batch: Sequence[Encoded]) -> list[Generation]:
+    def _answer(self, batch: Sequence[Encoded]) -> list[Generation]:
         began_s = time.monotonic()
         is_alone, inputs = len(batch) == 1, batch[0].inputs
         if not is_alone:

@@ -244,8 +244,8 @@ def generation_notes(
         notes.append(f"warning: max_new_tokens is not set, so replies are cut: {limit}")
     if batch_size != 1 and (names := counts_the_prompt(used)):
         notes.append(
-            f"warning: {' and '.join(names)} would count a batch's padding too, so only prompts of "
-            "one length are generated together"
+            f"warning: {' and '.join(names)} would count a batch's padding too, so samples are "
+            "generated one at a time"
         )
     return notes
 
@@ -253,7 +253,7 @@ def generation_notes(
 def counts_the_prompt(used: Mapping[str, Any]) -> list[str]:
     """Arguments whose effect depends on the prompt's length, padding included.
 
-    Where one is in force, only prompts of one length answer in a batch as they do alone.
+    Where one is in force, a prompt does not answer in a batch as it does alone.
     """
     in_force = {
         "max_length": used.get("max_new_tokens") is None and used.get("max_length") is not None,

@@ -183,9 +183,10 @@ class LocalModelWrapper(WrapperDefaults):
         model = self.model()
         with self._lock:
             if self._batcher is None:
+                size = 1 if model.must_be_alone else self.batch_size
                 on_cpu = not model.checkpoint.devices[0].startswith("cuda")
                 self._batcher = Batcher(
-                    model.answer, self.batch_size, on_cpu=on_cpu, reply_tokens=model.reply_tokens
+                    model.answer, size, on_cpu=on_cpu, reply_tokens=model.reply_tokens
                 )
             batcher = self._batcher
         generation: Generation = batcher.answer(lambda: model.encode(prepared))
