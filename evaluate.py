@@ -51,11 +51,12 @@ from utils.errors import (
     UserError,
     problem_report,
 )
-from utils.evaluation import Plan, check, run_plan
+from utils.evaluation import check, run_plan
 from utils.functions.signatures import parse_caller
 from utils.images import data_root, image_root
 from utils.import_utils import check_reference, resolve
 from utils.inference_tools import Interrupted
+from utils.plan import Plan
 from utils.runs.finished import (
     RunResults,
     errors_for_callers,

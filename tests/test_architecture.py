@@ -30,7 +30,7 @@ ORDER = (
     ("utils.scoring",),
     ("utils.engine", "utils.inference_tools"),
     ("utils.report", "utils.comparing"),
-    ("utils.evaluation",),
+    ("utils.plan", "utils.evaluation"),
 )
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from utils import PROJECT
-from utils.config.environment import is_set
-from utils.config.options import Options
-from utils.config.read import ModelEntry, RunConfig
-from utils.config.secret_filter import SecretFilter
-from utils.contracts import DataSet, ModelWrapper, Sample
+from utils.contracts import ModelWrapper
 from utils.engine import checking
-from utils.engine.jobs import Job, Questions
+from utils.engine.jobs import Job
 from utils.engine.ranks.group import SHARED_TYPES, GivenUp, Group, GroupLost, Rank, joined
 from utils.engine.ranks.runs import (
     GroupProgress,
@@ -30,85 +25,22 @@ from utils.engine.ranks.runs import (
     report_failure,
     share_samples,
 )
-from utils.engine.worlds import Worlds
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, problem_report
-from utils.functions.fingerprints import code_digest, digest
-from utils.functions.prompting import prompt_builder
 from utils.images import data_root, image_root
-from utils.import_utils import resolve
 from utils.inference_tools import Engine
+from utils.plan import Done, Plan, experiment_of, open_job, questions_of
 from utils.report.build import report_after_run
 from utils.runs.folder import RunFolder, logs_by_age
-from utils.runs.log import AnswerIndex, LoggedRun, RunLog
-from utils.runs.manifest import Entry, entry_of, manifests_of, scoring_of
-from utils.runs.provenance import Stopwatch, Wanted, git_state, made_with, wanted_of
-from utils.runs.records import end_record, run_record
+from utils.runs.log import RunLog
+from utils.runs.manifest import entry_of, manifests_of, scoring_of
+from utils.runs.provenance import Stopwatch
+from utils.runs.records import end_record
 from utils.runs.view import LogView, holds_all
 from utils.scoring import console
-from utils.scoring.scorer import Scorer
 from utils.scoring.sheets import write_json
 from utils.scoring.write import ScoringTask, score_data_set, write_predictions
 
 BATCH_OF_AUTO = 8
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What will be run, found in order before the first model call: every model on every data set.
-
-    Attributes:
-        dump: the config without secrets.
-        is_quiet: what stops a model or data set is not printed: the caller gets it as an error.
-    """
-
-    options: Options
-    config: RunConfig
-    dump: Mapping[str, Any]
-    models: dict[str, ModelWrapper]
-    data: Mapping[str, DataSet]
-    secrets: SecretFilter
-    is_quiet: bool = False
-
-    @property
-    def bad_samples(self) -> list[str]:
-        """All samples that are left out."""
-        return [line for data in self.data.values() for line in data.bad_grouped]
-
-    def scorer(self, name: str, dataset: str, *, skip_errors: bool | None = None) -> Scorer:
-        """Judges the replies of one model to one data set."""
-        return Scorer(
-            self.data[dataset].benchmark,
-            postprocess=partial(self.models[name].postprocess, dataset=dataset),
-            parse=self.data[dataset].parse,
-            kwargs=self.config.model[name].kwargs,
-            skip_errors=is_set("SKIP_ERR") if skip_errors is None else skip_errors,
-        )
-
-    def stop(self, dataset: str, folder: RunFolder | None, problems: Sequence[str]) -> Done:
-        """Prints why a model or data set cannot go on; the others do."""
-        if not self.is_quiet:
-            print(problem_report(problems, ran=True), file=sys.stderr)
-        return Done(dataset, folder, SOME_FAILED, tuple(problems))
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What became of one model on one data set.
-
-    Attributes:
-        folder: that it worked in; None if it did not come so far.
-        code: its exit code.
-        problems: what ended it early.
-        is_scored: there are score files of this run.
-        entry: what the manifest says of it; None: nothing new.
-    """
-
-    dataset: str
-    folder: RunFolder | None
-    code: int
-    problems: tuple[str, ...] = ()
-    is_scored: bool = False
-    entry: Entry | None = None
 
 
 def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
@@ -352,90 +284,10 @@ def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:
     report(group, name, jobs, cost.cpu_s)
 
 
-def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Questions:
-    """What one model is asked of one data set, and what it has answered before."""
-    entry, data = plan.config.model[name], plan.data[dataset]
-    system_prompt, custom = (
-        entry.kwargs.get("system_prompt"),
-        _prompt_function(entry, name, dataset),
-    )
-    prompt_of = prompt_builder(data.benchmark, system_prompt=system_prompt, custom=custom)
-    logs = folder.logs_of_model(dataset)
-    benchmark = data.benchmark
-    return Questions(
-        dataset=dataset,
-        samples=data.asked(plan.options.limit),
-        episode=partial(benchmark.episode, prompt_of=prompt_of),
-        answers=AnswerIndex.of_logs(logs, own=folder.log(dataset)),
-        worlds=Worlds(benchmark.open_world, benchmark.worlds) if benchmark.worlds else None,
-        fingerprint=None
-        if benchmark.replays
-        else partial(
-            _of_episode, [plan.models[name].settings_digest(), system_prompt, code_digest(custom)]
-        ),
-    )
-
-
-def _of_episode(settings: Sequence[Any], sample: Sample) -> str:
-    """Fingerprint of a whole episode: its task, and all that decides how it goes."""
-    return digest([*settings, sample.key, sample.line])
-
-
-def experiment_of(plan: Plan, name: str) -> tuple[dict[str, Wanted], RunFolder, str | None]:
-    """What a model's run asks of each data set, where it goes on or begins, and why there.
-
-    Raises:
-        UserError: checkpoint or annotations cannot be read, or the folder is another model's.
-    """
-    entry, settings = plan.config.model[name], plan.models[name].settings_digest()
-    wanted = {
-        dataset: wanted_of(
-            data,
-            limit=plan.options.limit,
-            settings=settings,
-            system_prompt=entry.kwargs.get("system_prompt"),
-            prompt_function=_prompt_function(entry, name, dataset),
-        )
-        for dataset, data in plan.data.items()
-    }
-    commit = git_state(PROJECT)["commit"]
-    return wanted, *RunFolder.of_experiment(plan.options.work_dir, name, commit, wanted)
-
-
-def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wanted, seq: int) -> Job:
-    """Opens a run in its log."""
-    data = plan.data[asked.dataset]
-    for note in asked.answers.notes:
-        print(f"warning: {note}")
-    record = run_record(
-        seq=seq,
-        model=name,
-        dataset=asked.dataset,
-        mode=wanted.mode,
-        limit=wanted.limit,
-        samples=[sample.key for sample in data.samples[: wanted.limit]],
-        bad=data.bad,
-        asking=wanted.asking,
-        made_with=made_with(
-            config=plan.dump,
-            config_file=plan.config.path,
-            arguments=plan.options.arguments,
-            inputs=wanted.inputs,
-        ),
-    )
-    log.append(record)
-    return Job(**vars(asked), log=log, run=LoggedRun(record, {}))
-
-
 def _batch(plan: Plan, name: str) -> int:
     """How many samples of a model are generated together, as far as one knows."""
     size = getattr(plan.config.model[name], "batch_size", 1)
     return BATCH_OF_AUTO if isinstance(size, str) else size or 1
-
-
-def _prompt_function(entry: ModelEntry, name: str, dataset: str) -> Callable[..., Any] | None:
-    dotted = (entry.custom_prompt or {}).get(dataset)
-    return resolve(dotted, role=f'model."{name}".custom_prompt.{dataset}') if dotted else None
 
 
 def infer(
