@@ -7,19 +7,18 @@ world can be closed whenever a run ends, in whatever way.
 
 from __future__ import annotations
 
-import contextlib
 import queue
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 from utils.contracts import Line, World, WorldError
 
 PATIENCE_S = 8.0  # for closing all of them
-_Call = tuple[str, tuple[Any, ...], "Future[Any]"]
 
 
 class Worlds:
@@ -32,17 +31,17 @@ class Worlds:
 
     def __init__(self, make: Callable[[], World], places: int) -> None:
         self.places, self._make = places, make
-        self._all: list[_Place] = []
-        self._free: list[_Place] = []
+        self._all: list[_LentWorld] = []
+        self._free: list[_LentWorld] = []
 
-    def borrow(self) -> _Place | None:
+    def borrow(self) -> _LentWorld | None:
         """A world for one episode; None: all of them are in use."""
         if not self._free and len(self._all) < self.places:
-            self._all.append(_Place(self._make))
+            self._all.append(_LentWorld(self._make))
             return self._all[-1]
         return self._free.pop() if self._free else None
 
-    def give_back(self, world: _Place) -> None:
+    def give_back(self, world: _LentWorld) -> None:
         """The episode is over."""
         if world in self._all:
             self._free.append(world)
@@ -57,13 +56,13 @@ class Worlds:
             world.thread.join(max(0.0, ends_s - time.monotonic()))
 
 
-class _Place:
+class _LentWorld:
     """A world behind its thread. Whatever it raises is a `WorldError`, and its end."""
 
     def __init__(self, make: Callable[[], World]) -> None:
-        self._make = make
-        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
-        self._lock, self._is_closed = threading.Lock(), False
+        self._make, self._lock, self._is_closed = make, threading.Lock(), False
+        self._calls: queue.SimpleQueue[tuple[str, tuple[Any, ...], Future[Any]] | None]
+        self._calls = queue.SimpleQueue()
         self.thread = threading.Thread(target=self._live, daemon=True)
         self.thread.start()
 
@@ -109,6 +108,6 @@ class _Place:
 
 
 def _close(world: World | None) -> None:
-    if world is not None:
-        with contextlib.suppress(Exception):  # it is gone, one way or the other
+    with suppress(Exception):  # it is gone, one way or the other
+        if world is not None:
             world.close()
