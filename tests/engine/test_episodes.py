@@ -11,8 +11,12 @@ import time
 
 import pytest
 
+from benchmarks import BENCHMARK
+from benchmarks.l2_element_grounding import GUIElementGrounding
+from tests.support.bench import Bench
 from tests.support.live import TURNS, Model, Shown, Stagehand, run
-from tests.support.runs import PROJECT
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import PROJECT, api_model, make_data
 from utils.contracts import CallError, UserFunctionError
 from utils.errors import StopRun
 from utils.inference_tools import Interrupted
@@ -252,3 +256,49 @@ def test_worlds_are_closed_after_any_exception(log):
         run(log, Model(), hand, worlds=4, shown=Broken())
 
     assert hand.made == hand.closed > 0
+
+
+# ---- from the command line to scores -------------------------------------------------------------
+
+
+class Errands(GUIElementGrounding):
+    """L2's instructions as errands in a made world; those about icons cannot be done."""
+
+    name, level, replays, worlds = "Errands", "L3", False, 2
+    hand = Stagehand()
+
+    def open_world(self):
+        return self.hand.make()
+
+    def episode(self, sample, prompt_of, world=None):
+        seen = world.reset(sample.line)
+        for _ in range(2):
+            said = yield prompt_of({**sample.line, "instruction": seen})
+            seen = world.step(said.text)
+        return {"success": sample.line["data_type"] == "text", "seen": seen}
+
+    def judge(self, line, sizes, reply, parse, meta_extra):
+        point = (0.2, 0.15) if reply and reply["success"] else (0.9, 0.9)
+        return self.judge_parsed(line, sizes, reply and point, reply and reply["seen"])
+
+
+def test_a_run_plays_scores_and_reuses_episodes(tmp_path, monkeypatch):
+    monkeypatch.setitem(BENCHMARK, Errands.name, Errands)
+    home = make_data(tmp_path / "data", [("os_web", (40, 30))] * 3) / "MMBench-GUI"
+    (home / "L2_annotations.json").rename(home / "L3_annotations.json")
+    with MockServer(lambda request: Reply("click")) as server:
+        bench = Bench(
+            tmp_path, server, {"m": api_model(server.url)}, {Errands.name: {"mode": "all"}}
+        )
+        ran = bench.run("--api-nproc", "2")
+        assert (ran.code, len(ran.requests)) == (0, 12), ran.output
+        scores = json.loads((bench.folder() / f"m_{Errands.name}_score.json").read_text())
+        assert (scores["Basic accuracy"], scores["Advanced accuracy"]) == (100, 0)
+        assert f"{Errands.name}: asked 6 (6 new), reused 0" in ran.output
+
+        again = bench.run()
+        assert (again.code, again.requests) == (0, []), again.output
+        assert f"{Errands.name}: asked 0, reused 6" in again.output
+        assert bench.run("--mode", "eval").code == 0
+        bench.model["m"]["generate_cfg"]["temperature"] = 1
+        assert len(bench.run().requests) == 12

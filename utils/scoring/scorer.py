@@ -5,6 +5,7 @@ Samples pass through one at a time; what is kept of each is what its score needs
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -132,7 +133,7 @@ class Scorer:
         counts["answered"] += 1
         counts[str(judged.verdict)] += 1
         counts["cut_off"] += record.get("finish_reason") == "length"
-        counts["spent"] += record.get("finish_reason") == "length" and not record["raw"]
+        counts["spent"] += record.get("finish_reason") == "length" and not record.get("raw")
         sent = record["sizes"].get("sent")
         counts["size_differs"] += bool(sent and sent != record["sizes"]["file"])
 
@@ -146,9 +147,14 @@ class Scorer:
 def reply_of(
     record: Record, postprocess: Callable[[str], str]
 ) -> tuple[str | None, UserFunctionError | None]:
-    """The text to parse; None if there is no answer, with the postprocess function's error."""
+    """The text to parse; None if there is no answer, with the postprocess function's error.
+
+    Of a whole episode it is what the benchmark's episode has returned.
+    """
     if record["status"] != Status.OK:
         return None, None
+    if record["kind"] == "episode":
+        return record["returned"], None
     if record.get("reply") is not None:
         return record["reply"], None
     try:
@@ -160,5 +166,5 @@ def reply_of(
 def shown_reply(record: Record, reply: str | None, error: UserFunctionError | None) -> str:
     """What the spreadsheets show: the reply, the raw one where postprocessing it failed."""
     if reply is not None:
-        return reply
+        return reply if isinstance(reply, str) else json.dumps(reply)
     return str(record["raw"]) if error is not None else FAILED_TEXT
