@@ -209,10 +209,10 @@ def test_python_takes_the_options_of_the_command_line(monkeypatch):
 
 
 @pytest.mark.parametrize(("given", "message"), [
-    ({"lmit": 3}, 'evaluate.py: unknown option --lmit; did you mean "--limit"?'),
+    ({"lmit": 3}, 'run(): unknown option --lmit; did you mean "--limit"?'),
     ({"check": True}, "run(): check makes no results; use the command line"),
-    ({"limit": 0}, "evaluate.py: argument --limit: expected a whole number from 1 up, got '0'"),
-    ({"fresh": True, "reuse": True}, "evaluate.py: --fresh and --reuse exclude each other"),
+    ({"limit": 0}, "run(): argument --limit: expected a whole number from 1 up, got '0'"),
+    ({"fresh": True, "reuse": True}, "run(): --fresh and --reuse exclude each other"),
 ])  # fmt: skip
 def test_a_call_from_python_that_is_off_raises_one_line(given, message):
     with pytest.raises(UserError) as caught:

@@ -136,7 +136,7 @@ def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
         elif value is not None:
             values = value if isinstance(value, (list, tuple)) else [value]
             typed += [f"{_flag(name)}={each}" for each in values]
-    return _options(typed)
+    return _options(typed, program="run()")
 
 
 def _flag(name: str) -> str:
@@ -144,9 +144,9 @@ def _flag(name: str) -> str:
     return "--no-report" if name == "report" else f"--{name.replace('_', '-')}"
 
 
-def _options(typed: Sequence[str]) -> Options:
+def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
     parser = Parser(
-        prog="evaluate.py",
+        prog=program,
         description="Measures how well a vision-language model understands graphical user "
         "interfaces (MMBench-GUI L1 and L2).",
         epilog=EXAMPLES,
