@@ -11,7 +11,7 @@ eight thousand:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from utils.contracts import Record, Status
@@ -50,12 +50,19 @@ class Watcher:
         Raises:
             StopRun: no sample can be answered. Where only this data set cannot, it is `stopped`.
         """
-        self._count_failures(job, record, reused=reused)
+        error = record.get("error") or {}
+        stage = _failed_function(error) if error else None
+        if stage is not None:
+            self._count(job, stage, error)
+        else:
+            for succeeded in ("preprocess", "postprocess", "generate")[: 2 if reused else 3]:
+                job.failures_in_a_row[succeeded] = 0
         if reused:
             return
-        self._see_status(record)
-        if self._refused is not None:
-            self._see_refusal(job, record, reason)
+        if record["status"] == Status.OK:
+            self._has_answers, self._for_no_sample, self._refused = True, 0, None
+        else:
+            self._see_failure(job, record, error, reason)
         if job.first_look is not None:
             self._look_at_first(job, job.first_look, record)
 
@@ -68,37 +75,30 @@ class Watcher:
         refused, self._refused = self._refused or [], None
         return [(job, {**record, "status": Status.FAILED}) for job, record in refused]
 
-    def _count_failures(self, job: Job, record: Record, *, reused: bool) -> None:
-        kind, failures = _error(record, "class") or "", job.failures_in_a_row
-        stage = "generate" if kind == "model" else kind.removesuffix(" function")
-        if stage == kind:  # no function is to blame
-            for succeeded in ("preprocess", "postprocess", "generate")[: 2 if reused else 3]:
-                failures[succeeded] = 0
-            return
-        failures[stage] += 1
-        if failures[stage] >= FAILURES_IN_A_ROW and not self._skip_errors:
+    def _count(self, job: Job, stage: str, error: Mapping[str, Any]) -> None:
+        job.failures_in_a_row[stage] += 1
+        if job.failures_in_a_row[stage] >= FAILURES_IN_A_ROW and not self._skip_errors:
             job.stopped = StopRun(
                 f"{job.dataset}: the {stage} function failed {FAILURES_IN_A_ROW} times in a row; "
                 "this data set was stopped (set SKIP_ERR=1 to go on in spite of failures). The "
-                f"last failure:\n{_error(record, 'trace') or _error(record, 'message')}"
+                f"last failure:\n{error.get('trace') or error['message']}"
             )
 
-    def _see_status(self, record: Record) -> None:
-        """Sample after sample fails for a reason that is no sample's."""
-        code, kind = _error(record, "status_code"), _error(record, "class")
-        if record["status"] == Status.OK or record.get("raw") is not None or record.get("turns"):
-            self._has_answers = True
+    def _see_failure(
+        self, job: Job, record: Record, error: Mapping[str, Any], reason: str | None
+    ) -> None:
+        """Sample after sample may fail for a reason that is no sample's."""
+        code, kind = error.get("status_code"), error.get("class")
+        self._has_answers |= record.get("raw") is not None or bool(record.get("turns"))
         is_away = code in AWAY_STATUS or kind in AWAY_KINDS or kind == "timeout"
         is_for_no_sample = code in MISPLACED_STATUS or (is_away and not self._has_answers)
         self._for_no_sample = self._for_no_sample + 1 if is_for_no_sample else 0
         if self._for_no_sample >= (FAILURES_IN_A_ROW if self._has_answers else NEVER_THERE):
             raise StopRun(
                 f'model "{self._model}": {self._for_no_sample} samples in a row got '
-                f"{_error(record, 'message')}. Answers so far are kept; --mode eval scores them."
+                f"{error['message']}. Answers so far are kept; --mode eval scores them."
             )
-
-    def _see_refusal(self, job: Job, record: Record, reason: str | None) -> None:
-        if self._refused is None or _error(record, "status_code") not in REFUSED_STATUS:
+        if self._refused is None or code not in REFUSED_STATUS:
             self._refused = None
             return
         if reason != REFUSED_AGAIN:  # the second time, and on demand: then it is the sample
@@ -106,7 +106,7 @@ class Watcher:
         if len(self._refused) >= ENOUGH:
             raise StopRun(
                 f'model "{self._model}": the first {ENOUGH} requests were all refused, so the '
-                f"request itself must be wrong. The server said: {_error(record, 'message')}"
+                f"request itself must be wrong. The server said: {error['message']}"
             )
 
     def _look_at_first(self, job: Job, scorer: Scorer, record: Record) -> None:
@@ -119,12 +119,13 @@ class Watcher:
                 self._judge(job, scorer, answers)
         elif not answers and len(failures) < ENOUGH:
             failures.append(record)
-            kinds = {(f["status"], _error(f, "class"), _error(f, "status_code")) for f in failures}
+            errors = [failure["error"] for failure in failures]
+            kinds = {(each["class"], each.get("status_code")) for each in errors}
             if len(failures) == ENOUGH and len(kinds) == 1:
                 self._warn(
                     job,
                     f"none of the first {ENOUGH} samples has an answer, all {record['status']} "
-                    f"alike; the last one: {_error(record, 'message')}",
+                    f"alike; the last one: {errors[-1]['message']}",
                 )
 
     def _judge(self, job: Job, scorer: Scorer, answers: Sequence[Record]) -> None:
@@ -158,6 +159,9 @@ def _one_of(samples: Sequence[ScoredSample], verdict: str) -> str:
     return f"one of them: {odd.prediction[:200]!r}"
 
 
-def _error(record: Record, name: str) -> Any:
-    """A field of a record's error; None if there is none."""
-    return (record.get("error") or {}).get(name)
+def _failed_function(error: Mapping[str, Any]) -> str | None:
+    """Which function is to blame: one of the user's, or "generate", the model's own."""
+    kind: str = error["class"]
+    if kind == "model":
+        return "generate"
+    return kind.removesuffix(" function") if kind.endswith(" function") else None
