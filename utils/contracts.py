@@ -63,47 +63,29 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One question to ask.
+    """One question to ask."""
 
-    Attributes:
-        key: hash of data set, picture and question; the same in every mode and every run.
-        line: the row of the annotation file with all columns of the data set; not to be changed.
-        image: the picture's file.
-        file_wh: width and height of the picture in pixels.
-    """
-
-    key: str
-    line: Line
-    image: Path
-    file_wh: WH
+    key: str  # hash of data set, picture and question; the same in every mode and every run
+    line: Line  # the row of the annotation file with all columns of the data set; not to be changed
+    image: Path  # the picture's file
+    file_wh: WH  # width and height of the picture in pixels
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """One picture at its three stages, each (width, height) in pixels or None where unknown.
+    """One picture at its three stages, each (width, height) in pixels or None where unknown."""
 
-    Attributes:
-        file_wh: the image file on disk.
-        sent_wh: the picture as it left this program (after `img_size`).
-        seen_wh: the pixel grid that the vision tower worked on (local models only).
-    """
-
-    file_wh: WH | None = None
-    sent_wh: WH | None = None
-    seen_wh: WH | None = None
+    file_wh: WH | None = None  # the image file on disk
+    sent_wh: WH | None = None  # the picture as it left this program (after `img_size`)
+    seen_wh: WH | None = None  # the pixel grid that the vision tower worked on (local models only)
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a benchmark asks of a model in one turn.
+    """What a benchmark asks of a model in one turn."""
 
-    Attributes:
-        messages: in the order in which the model is to see them.
-        is_custom: a user's prompt function made them, not the benchmark.
-    """
-
-    messages: list[Message]
-    is_custom: bool = False
+    messages: list[Message]  # in the order in which the model is to see them
+    is_custom: bool = False  # a user's prompt function made them, not the benchmark
 
 
 PromptOf = Callable[[Line], Prompt]
@@ -112,99 +94,74 @@ PromptOf = Callable[[Line], Prompt]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request that could be sent as it stands.
+    """A request that could be sent as it stands."""
 
-    Attributes:
-        dataset: name of the benchmark, e.g. "GUIElementGrounding".
-        fingerprint: equal for two requests exactly if the stored answer of one answers the other.
-        parts: hash by aspect ("prompt", "picture", "settings"); tells why a fingerprint changed.
-        payload: what the wrapper needs to send it; opaque to everyone else.
-        sizes: of the first picture, as far as known before the model saw it.
-        prompt: what the model is shown, for people: messages in order, images without value.
-    """
-
-    dataset: str
-    fingerprint: str
+    dataset: str  # name of the benchmark, e.g. "GUIElementGrounding"
+    fingerprint: str  # equal for two requests exactly if the stored answer of one answers the other
+    # hash by aspect ("prompt", "picture", "settings"); tells why a fingerprint changed
     parts: Mapping[str, str]
-    payload: Any
+    payload: Any  # what the wrapper needs to send it; opaque to everyone else
+    # of the first picture, as far as known before the model saw it
     sizes: Sizes = field(default_factory=Sizes)
+    # what the model is shown, for people: messages in order, images without value
     prompt: Sequence[Message] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What a model said, and how.
+    """What a model said, and how."""
 
-    Attributes:
-        text: the raw reply. API: the message's text. Local: the completion, decoded without the
-            prompt and without special tokens.
-        reply: the text after the user's postprocess function, where that must run beside the model
-            (local models: it takes token ids); None where it is applied anew at scoring time.
-        finish_reason: "stop", "length", ...; None where unknown.
-        usage: token counts as the server names them (prompt_tokens, completion_tokens, ...).
-        sizes: now with the size that the model saw, where that is known.
-        reasoning: text of a thinking phase that came apart from the reply; stored, never parsed.
-        postprocess_error: traceback of the user's postprocess function, if it raised.
-        latency_s: of the model alone, where that is not what asking took (batches: of all of it).
-        runs_with: "device", "dtype" and "attention" of a model in this process.
-    """
-
+    # the raw reply. API: the message's text. Local: the completion, decoded without the prompt and
+    # without special tokens
     text: str
+    # the text after the user's postprocess function, where that must run beside the model (local
+    # models: it takes token ids); None where it is applied anew at scoring time
     reply: str | None = None
-    finish_reason: str | None = None
+    finish_reason: str | None = None  # "stop", "length", ...; None where unknown
+    # token counts as the server names them (prompt_tokens, completion_tokens, ...)
     usage: Mapping[str, Any] = field(default_factory=dict)
+    # now with the size that the model saw, where that is known
     sizes: Sizes = field(default_factory=Sizes)
+    # text of a thinking phase that came apart from the reply; stored, never parsed
     reasoning: str | None = None
+    # traceback of the user's postprocess function, if it raised
     postprocess_error: str | None = None
+    # of the model alone, where that is not what asking took (batches: of all of it)
     latency_s: float | None = None
+    # "device", "dtype" and "attention" of a model in this process
     runs_with: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class UserFunctionError(Exception):
-    """One of the user's four functions raised; that sample has failed, the run goes on.
+    """One of the user's four functions raised; that sample has failed, the run goes on."""
 
-    Attributes:
-        stage: "prompt", "preprocess", "postprocess" or "parse"; "generate" of a custom class.
-        summary: `KeyError: 'instruction'`.
-        trace: the traceback, from the user's function inwards.
-    """
+    stage: str  # "prompt", "preprocess", "postprocess" or "parse"; "generate" of a custom class
+    summary: str  # `KeyError: 'instruction'`
+    trace: str  # the traceback, from the user's function inwards
 
-    def __init__(self, stage: str, summary: str, trace: str) -> None:
-        self.stage, self.summary, self.trace = stage, summary, trace
-        super().__init__(f"{stage} function raised {summary}")
+    def __str__(self) -> str:
+        return f"{self.stage} function raised {self.summary}"
 
 
+@dataclass(eq=False)
 class CallError(Exception):
-    """One attempt to get an answer failed; `retry_policy` decides what follows.
+    """One attempt to get an answer failed; `retry_policy` decides what follows."""
 
-    Attributes:
-        kind: "http" (the server answered with an error status), "timeout", "connection",
-            "dns", "refused_connection", "bad_body" (200, but no usable answer), "content_filter",
-            "refusal" (the model's own), "model" (a model in this process raised).
-        status_code: the HTTP status, or None.
-        code: the server's own error code, e.g. "insufficient_quota", or None.
-        retry_after_s: what the server asked for, or None.
-        latency_s: how long the attempt took.
-        trace: traceback of a model that is a class of the user's; empty for others.
-        reply: what came back, where the message does not say it.
-    """
+    # "http" (the server answered with an error status), "timeout", "connection", "dns",
+    # "refused_connection", "bad_body" (200, but no usable answer), "content_filter", "refusal" (the
+    # model's own), "model" (a model in this process raised)
+    kind: str
+    message: str
+    status_code: int | None = None  # the HTTP status, or None
+    code: str | None = None  # the server's own error code, e.g. "insufficient_quota", or None
+    retry_after_s: float | None = None  # what the server asked for, or None
+    latency_s: float = 0.0  # how long the attempt took
+    trace: str = ""  # traceback of a model that is a class of the user's; empty for others
+    reply: str = ""  # what came back, where the message does not say it
 
-    def __init__(
-        self,
-        kind: str,
-        message: str,
-        *,
-        status_code: int | None = None,
-        code: str | None = None,
-        retry_after_s: float | None = None,
-        latency_s: float = 0.0,
-        trace: str = "",
-        reply: str = "",
-    ) -> None:
-        self.kind, self.status_code, self.code = kind, status_code, code
-        self.retry_after_s, self.latency_s = retry_after_s, latency_s
-        self.trace, self.reply = trace, reply
-        super().__init__(message)
+    def __str__(self) -> str:
+        return self.message
 
 
 class WorldError(Exception):
@@ -225,20 +182,15 @@ class Abandoned(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One sample's result.
+    """One sample's result."""
 
-    Attributes:
-        verdict: of an answered sample; None for one without an answer (wrong in the score).
-        counted: what `summarise` needs.
-        columns: the columns of the per-sample file.
-        facts: what reports and comparisons show of this sample beyond its line's columns.
-        error: why the parse function gave nothing usable, if it raised or returned nonsense.
-    """
-
+    # of an answered sample; None for one without an answer (wrong in the score)
     verdict: Verdict | None
-    counted: Any
-    columns: Mapping[str, Any]
+    counted: Any  # what `summarise` needs
+    columns: Mapping[str, Any]  # the columns of the per-sample file
+    # what reports and comparisons show of this sample beyond its line's columns
     facts: Mapping[str, Any]
+    # why the parse function gave nothing usable, if it raised or returned nonsense
     error: UserFunctionError | None = None
 
 
@@ -337,21 +289,15 @@ class Circular(Protocol):
 
 @dataclass
 class DataSet:
-    """One data set of a run: its benchmark, its samples, and how replies are parsed.
-
-    Attributes:
-        circular: None: the questions alone.
-        samples: in file order; none where only stored answers are scored.
-        bad: samples that are left out, one line each.
-        bad_grouped: the same, one line for all samples on an image that is to blame.
-    """
+    """One data set of a run: its benchmark, its samples, and how replies are parsed."""
 
     benchmark: Benchmark
     mode: str
     parse: ParseFunction
-    circular: Circular | None = None
-    samples: Sequence[Sample] = ()
-    bad: Sequence[str] = ()
+    circular: Circular | None = None  # None: the questions alone
+    samples: Sequence[Sample] = ()  # in file order; none where only stored answers are scored
+    bad: Sequence[str] = ()  # samples that are left out, one line each
+    # the same, one line for all samples on an image that is to blame
     bad_grouped: Sequence[str] = ()
 
     def asked(self, limit: int | None) -> Sequence[Sample]:
