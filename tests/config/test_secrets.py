@@ -99,7 +99,7 @@ def test_objects_are_cleaned_recursively():
 @pytest.mark.parametrize("name", [
     "OPENAI_API_KEY", "api_key", "apiKey", "apikey", "x-api-key", "AWS_ACCESS_KEY_ID", "key",
     "Ocp-Apim-Subscription-Key", "HF_TOKEN", "token", "accessToken", "NEW_TOKEN", "API_KEYS",
-    "DB_PASSWORD", "PGPASSWORD", "passwd", "client_secret", "Authorization", "X-Auth", "credentials",
+    "judge_key", "my key", "DB_PASSWORD", "PGPASSWORD", "passwd", "client_secret", "Authorization", "X-Auth", "credentials",
 ])  # fmt: skip
 def test_names_of_secrets(name):
     assert is_secret_name(name)

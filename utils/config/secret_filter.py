@@ -30,7 +30,7 @@ _QUERY = re.compile(r"(?P<before>[?&;]|\A--)(?P<name>[^=&;]*)=(?P<value>(?:(?!;[
 _PASSWORD = re.compile(r"(?<=//)(?P<user>[^/?@:]*):(?P<value>[^/?@]*)@")
 _SECRET_NAME = re.compile(
     r"secret|passw|credential|authorization|api[_-]?key|access[_-]?key|subscription-key|\Akey\Z"
-    r"|(access|bearer|refresh|hf|hub)[_-]?token|(\A|[_-])(auth|token)\Z|(?-i:_KEY\Z)| key\Z",
+    r"|(access|bearer|refresh|hf|hub)[_-]?token|(\A|[_-])(auth|token)\Z|(?<!public)[_ -]key\Z",
     re.IGNORECASE,
 )
 _TOKENIZER = re.compile(r"(eos|bos|pad|unk|sep|cls|mask|image|video|vision)_token\Z")
