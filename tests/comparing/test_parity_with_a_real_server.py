@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from contextlib import contextmanager
 
@@ -47,13 +48,9 @@ def wait_until_it_answers(process, port, log):
     for _ in range(SECONDS_TO_START * 5):
         assert process.poll() is None, log.read_text()
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
-            return
+            return urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
         except OSError:
-            try:
-                process.wait(0.2)
-            except subprocess.TimeoutExpired:
-                continue
+            time.sleep(0.2)
     raise AssertionError(log.read_text())
 
 
