@@ -19,7 +19,7 @@ from benchmarks.rotation import names_other_options, rotated
 from tests.support.bench import L1, L2, Bench, read_log_lines
 from tests.support.clicks import columns_of
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import PROJECT, api_model, evaluate, make_data, write_config
+from tests.support.runs import api_model, make_data
 from utils.scoring.console import render_table, shown_range
 
 PLAIN, CIRCULAR = {L1: {"mode": "all"}}, {L1: {"mode": "all", "circular": True}}
@@ -56,40 +56,24 @@ def test_a_rotation_moves_texts_and_the_right_letter_with_them(
     assert (found["answer"], found["question"], json.dumps(line)) == (right, "Which?", before)
 
 
-@pytest.mark.parametrize(("text", "is_flagged"), [
-    ("A and B", True),
-    ("Both A and C", True),
-    ("Neither A nor B", True),
-    ("A, B, and C", True),
-    ("A/B", True),
-    ("(A) and (C)", True),
-    ("Options A and B are right", True),
-    ("Option D", True),
-    ("Only C", True),
-    ("A only", True),
-    ("Everything except B", True),
-    ("All of the above", True),
-    ("none of the above.", True),
-    ("Both of the above are correct", True),
-    ("None of the options above", True),
-    ("The above two options", True),
-    ("A and F", False),  # F is no option here
-    ("Drive C", False),
-    ("Plan B", False),
-    ("Columns A and B", False),
-    ("A tab and a window", False),
-    ("Section A.png", False),
-    ("It opens the folder above", False),
-    ("It is the sum of the cells above it", False),
-    ("None of the buttons above it", False),
-    ("All above the line", False),
-    ("The first option in the menu", False),
-    ("None of these", False),
-])  # fmt: skip
-def test_options_that_speak_of_other_options_are_told_from_the_rest(text, is_flagged):
+SPEAK_OF_OTHERS = [
+    "A and B", "Both A and C", "Neither A nor B", "A, B, and C", "A/B", "(A) and (C)", "Option D", "Only C",
+    "Options A and B are right", "A only", "Everything except B", "All of the above", "none of the above.",
+    "Both of the above are correct", "None of the options above", "The above two options",
+]  # fmt: skip
+SPEAK_OF_THE_IMAGE = [
+    "A and F",  # F is no option here
+    "Drive C", "Plan B", "Columns A and B", "A tab and a window", "Section A.png", "None of these",
+    "It opens the folder above", "It is the sum of the cells above it", "None of the buttons above it",
+    "All above the line", "The first option in the menu",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SPEAK_OF_OTHERS + SPEAK_OF_THE_IMAGE)
+def test_options_that_speak_of_other_options_are_told_from_the_rest(text):
     options = {"A": "x", "B": "y", "C": "z", "D": text, "E": None}
 
-    assert names_other_options(options) == ([text] if is_flagged else [])
+    assert names_other_options(options) == ([text] if text in SPEAK_OF_OTHERS else [])
 
 
 # -- the section ----------------------------------------------------------------------------------
@@ -97,13 +81,12 @@ def test_options_that_speak_of_other_options_are_told_from_the_rest(text, is_fla
 XYZ = ("x", "y", "z")
 
 
-def turns(number, chosen, *, split="easy", texts=XYZ, right=0, asked=None, **more):
+def turns(number, chosen, *, split="easy", texts=XYZ, asked=None, **more):
     """The lines of a question whose rotations were answered with the letters `chosen`."""
-    line = {"options": dict(zip("ABCDEF", texts, strict=False)), "answer": "ABCDEF"[right]}
+    line = {"options": dict(zip("ABCDEFG", texts, strict=False)), "answer": "A"}
     found = []
     for rotation in range(len(texts) if asked is None else asked):
-        turn = rotated(line, rotation)
-        letter = chosen[rotation]
+        turn, letter = rotated(line, rotation), chosen[rotation]
         found.append({
             "question": f"q{number}", "key": f"q{number}~{rotation}", "rotation": rotation,
             "rotations": len(texts), "index": number, "image": f"p{number}.png", "split": split,
@@ -117,27 +100,23 @@ def section(*questions):
     return Circular().section(columns_of(itertools.chain(*questions)))
 
 
+def values(row, *names):
+    return [row[name]["value"] for name in names]
+
+
 def test_a_question_counts_when_all_its_rotations_are_right():
     found = section(
         turns(0, "ACB"),  # right throughout
         turns(1, "BAC"),  # y throughout: consistent, never right
         turns(2, "AAA"),  # right once, by its letter
-        turns(3, "AC" + "A", split="hard"),  # right but for the last
+        turns(3, "ACA", split="hard"),  # right but for the last
         turns(4, "AB", split="hard", texts=("x", "y")),
     )
 
-    figures = {
-        row["name"]: (
-            row["questions"],
-            *(row[figure]["value"] for figure in ("plain", "circular", "consistent")),
-        )
-        for row in found["rows"]
-    }  # fmt: skip
-    assert figures == {
-        "easy": (3, 66.67, 33.33, 66.67),
-        "hard": (2, 100, 50, 50),
-        "Overall": (5, 80, 40, 60),
-    }
+    assert [(row["name"], row["questions"], *values(row, "plain", "circular", "consistent"))
+            for row in found["rows"]] == [
+        ("easy", 3, 66.67, 33.33, 66.67), ("hard", 2, 100, 50, 50), ("Overall", 5, 80, 40, 60),
+    ]  # fmt: skip
 
 
 def test_a_blind_guess_is_right_in_all_n_rotations_once_in_n_to_the_nth():
@@ -155,8 +134,7 @@ def test_a_blind_guess_is_right_in_all_n_rotations_once_in_n_to_the_nth():
 def test_what_chooses_no_text_is_neither_right_nor_consistent(chosen, plain, consistent):
     [_, overall] = section(turns(0, chosen))["rows"]
 
-    assert overall["plain"]["value"] == plain
-    assert (overall["circular"]["value"], overall["consistent"]["value"]) == (0, consistent)
+    assert values(overall, "plain", "circular", "consistent") == [plain, 0, consistent]
 
 
 def test_the_printed_table_has_an_interval_under_each_figure_but_a_worked_out_chance():
@@ -189,21 +167,29 @@ def test_a_question_with_a_rotation_to_come_is_left_out_and_counted():
     assert "rotations that were not asked yet: 1;" in found["warnings"][0]
 
 
-def test_flagged_questions_are_named_and_the_accuracy_given_without_them():
-    found = section(turns(0, "ACB"), turns(7, "AAA", texts=("x", "y", "all of the above")))
+def test_a_question_with_letters_that_the_protocols_parser_does_not_know_is_left_out_by_name():
+    seven = {**turns(7, "A", texts="stuvwxy", asked=1)[0], "rotations": 1}
 
-    overall = found["rows"][-1]
-    assert (overall["flagged"], overall["circular"]["value"]) == (1, 50)
+    found = section(turns(0, "ACB"), [seven])
+
+    assert [row["questions"] for row in found["rows"]] == [1, 1]
+    assert "knows only the options A to F: 1 questions, index 7" in found["notes"][1]
+    assert Circular().count(seven) == 1 and Circular(True).count(seven) == 7
+
+
+@pytest.mark.parametrize("is_flagged", [True, False])
+def test_flagged_questions_are_named_and_the_accuracy_given_without_them(is_flagged):
+    last = "all of the above" if is_flagged else "z"
+    found = section(turns(0, "ACB"), turns(7, "AAA", texts=("x", "y", last)))
+
+    overall, [_, *note] = found["rows"][-1], found["notes"]
+    assert (overall["flagged"], overall["circular"]["value"]) == (int(is_flagged), 50)
+    if not is_flagged:
+        assert (overall["circular_unflagged"], note) == (None, [])
+        return
     assert overall["circular_unflagged"]["value"] == 100
-    assert "1 of 2 questions, index 7; " in found["notes"][1]
-    assert found["notes"][1].endswith("without them: 100.00 %")
-
-
-def test_without_flagged_questions_there_is_no_second_figure():
-    found = section(turns(0, "ACB"))
-
-    assert [row["circular_unflagged"] for row in found["rows"]] == [None, None]
-    assert len(found["notes"]) == 1
+    assert "1 of 2 questions, index 7; " in note[0]
+    assert note[0].endswith("without them: 100.00 %")
 
 
 def test_rotations_asked_in_the_same_words_are_warned_of():
@@ -317,8 +303,8 @@ def rotate_by_hand(annotations):
     return found
 
 
-def as_asked(facts):
-    """What two runs of one rotated question must agree about."""
+def in_one_order(rows):
+    """What two runs of the same rotated questions must agree about."""
     names = (
         "image",
         "text",
@@ -330,11 +316,8 @@ def as_asked(facts):
         "verdict",
         "hit",
     )
-    return {name: facts[name] for name in names}
-
-
-def in_one_order(rows):
-    return sorted((as_asked(row) for row in rows), key=lambda row: json.dumps(row, sort_keys=True))
+    asked = [{name: row[name] for name in names} for row in rows]
+    return sorted(asked, key=lambda row: json.dumps(row, sort_keys=True))
 
 
 def circular_by_hand(rows):
@@ -358,31 +341,6 @@ def test_a_circular_run_is_what_asking_each_rotation_by_hand_gives(base, tmp_pat
     assert (ran.code, len(plainly)) == (0, ROTATIONS)
     assert in_one_order(plainly) == in_one_order(lines_of(base, "_rotations"))
     assert overall(base)["circular"]["value"] == pytest.approx(circular_by_hand(plainly), abs=0.01)
-
-
-def test_on_the_sample_data_the_embedded_model_agrees_with_rotations_by_hand(tmp_path):
-    pytest.importorskip("rapidocr")
-    by_hand = tmp_path / "data" / "MMBench-GUI"
-    by_hand.mkdir(parents=True)
-    sample_data = PROJECT / "sample_data" / "MMBench-GUI"
-    (by_hand / "offline_images").symlink_to(sample_data / "offline_images")
-    first = json.loads((sample_data / "L1_annotations.json").read_text())[:1]
-    (by_hand / "L1_annotations.json").write_text(json.dumps(rotate_by_hand(first)))
-
-    def rows(name, lmu_data, data, *arguments):
-        model = {"model_path": "models.ocr_baseline.OCRBaseline", "imp_type": "custom"}
-        config = write_config(tmp_path / f"{name}.json", model={"m": model}, data=data)
-        ran = evaluate("--config", config, "--work-dir", tmp_path / name, *arguments, cwd=tmp_path,
-                       env={"LMUData": str(lmu_data), "PYTHONPATH": str(PROJECT)})  # fmt: skip
-        assert ran.code == 0, ran.output
-        [path] = (tmp_path / name / "m").glob("T*/m_*_rotations*.jsonl") if arguments else (
-            tmp_path / name / "m").glob("T*/m_*_samples.jsonl")  # fmt: skip
-        return read_log_lines(path)[1:]
-
-    rotations = rows("circular", PROJECT / "sample_data", CIRCULAR, "--limit", "3")
-
-    assert len(rotations) == 15
-    assert in_one_order(rotations) == in_one_order(rows("plain", tmp_path / "data", PLAIN))
 
 
 # -- rotation 0 is the question itself ------------------------------------------------------------

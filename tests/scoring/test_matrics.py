@@ -32,7 +32,7 @@ def options(difficulty="easy", platform="os_web", hit=True, options_num=4):
 @pytest.mark.parametrize(("bbox", "expected"), [
     ([0.1, 0.2, 0.3, 0.4], Box(0.1, 0.2, 0.3, 0.4)),   # fractions stay
     ([100, 100, 200, 250], Box(0.1, 0.2, 0.2, 0.5)),   # pixels of the image file
-    ([0, 0, 1, 1], Box(0, 0, 1, 1)),                   # the whole picture, not one pixel
+    ([0, 0, 1, 1], Box(0, 0, 1, 1)),                   # the whole image, not one pixel
     ([0, 0, 1000, 500], Box(0, 0, 1, 1)),              # to the edge
     ([0.5, 0.5, 2, 2], Box(0.0005, 0.001, 0.002, 0.004)),  # one value above 1 makes all pixels
     ([-1, 0.2, 0.3, 0.4], Box(0, 0.2, 0.3, 0.4)),      # -1 is 0, and the rest are fractions
@@ -40,31 +40,22 @@ def options(difficulty="easy", platform="os_web", hit=True, options_num=4):
     ([-1, -1, -1, -1], Box(0, 0, 0, 0)),
     ([0.3, 0.3, 0.3, 0.3], Box(0.3, 0.3, 0.3, 0.3)),   # zero size
     ([0.4, 0.4, 0.2, 0.2], Box(0.4, 0.4, 0.2, 0.2)),   # crossed: left as annotated
+    ([0, 0, 1001, 500], "outside the image of 1000x500 pixels"),
+    ([0, 0, 1000, 501], "outside the image"),
+    ([-2, 0, 10, 10], "outside the image"),
+    ([-0.001, 0, 0.5, 0.5], "outside the image"),
+    ([0.5, 0.5, -0.2, 1], "outside the image"),
+    *((bad, "expected four numbers") for bad in (
+        [], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3, 0.4, 0.5], [math.nan, 0, 1, 1], [0, 0, math.inf, 1],
+        ["0", "0", "1", "1"], [None, 0, 1, 1], [True, 0, 1, 1], [0, 0, 1, 10**400])),
 ])  # fmt: skip
-def test_a_box_becomes_fractions_of_the_picture(bbox, expected):
-    assert box_as_fractions(bbox, WH) == expected
-
-
-@pytest.mark.parametrize("bbox", [
-    [0, 0, 1001, 500],
-    [0, 0, 1000, 501],
-    [-2, 0, 10, 10],
-    [-0.001, 0, 0.5, 0.5],
-    [0.5, 0.5, -0.2, 1],
-])  # fmt: skip
-def test_a_box_outside_the_picture_is_refused_with_its_numbers(bbox):
-    with pytest.raises(ValueError, match="outside the image of 1000x500 pixels") as refused:
+def test_a_box_becomes_fractions_of_the_image_or_is_refused_with_its_numbers(bbox, expected):
+    if isinstance(expected, Box):
+        assert box_as_fractions(bbox, WH) == expected
+        return
+    with pytest.raises(ValueError, match=expected) as refused:
         box_as_fractions(bbox, WH)
     assert str(bbox) in str(refused.value)
-
-
-@pytest.mark.parametrize("bbox", [
-    [], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3, 0.4, 0.5], [math.nan, 0, 1, 1], [0, 0, math.inf, 1],
-    ["0", "0", "1", "1"], [None, 0, 1, 1], [True, 0, 1, 1],
-])  # fmt: skip
-def test_a_box_that_is_not_four_finite_numbers_is_refused(bbox):
-    with pytest.raises(ValueError, match="expected four numbers"):
-        box_as_fractions(bbox, WH)
 
 
 # -- clicks ---------------------------------------------------------------------------------------
@@ -83,31 +74,26 @@ def test_a_point_becomes_fractions_of_the_picture(point, expected):
     assert point_as_fractions(point, WH) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("point", "verdict"), [
-    ((0.3, 0.3), Verdict.HIT),
-    ((0.2, 0.2), Verdict.HIT),   # the bounds belong to the box
-    ((0.4, 0.4), Verdict.HIT),
-    ((0.2, 0.4), Verdict.HIT),
-    ((0.1999, 0.3), Verdict.MISS),
-    ((0.3, 0.4001), Verdict.MISS),
-    ((math.inf, 0.3), Verdict.MISS),
-    (None, Verdict.UNPARSED),
+ORDINARY, POINT, CROSSED = Box(0.2, 0.2, 0.4, 0.4), Box(0.3, 0.3, 0.3, 0.3), Box(0.4, 0.4, 0.2, 0.2)
+
+
+@pytest.mark.parametrize(("box", "point", "verdict"), [
+    (ORDINARY, (0.3, 0.3), Verdict.HIT),
+    (ORDINARY, (0.2, 0.2), Verdict.HIT),  # the bounds belong to the box
+    (ORDINARY, (0.4, 0.4), Verdict.HIT),
+    (ORDINARY, (0.2, 0.4), Verdict.HIT),
+    (ORDINARY, (0.1999, 0.3), Verdict.MISS),
+    (ORDINARY, (0.3, 0.4001), Verdict.MISS),
+    (ORDINARY, (math.inf, 0.3), Verdict.MISS),
+    (ORDINARY, None, Verdict.UNPARSED),
+    (POINT, (0.3, 0.3), Verdict.HIT),  # a box of size zero is hit at its point alone
+    (POINT, (0.3, 0.30001), Verdict.MISS),
+    (CROSSED, (0.3, 0.3), Verdict.MISS),  # never hit
+    (CROSSED, (0.4, 0.4), Verdict.MISS),
+    (CROSSED, (0.2, 0.2), Verdict.MISS),
 ])  # fmt: skip
-def test_a_click_hits_a_box_with_its_bounds(point, verdict):
-    assert score_click(Box(0.2, 0.2, 0.4, 0.4), point) is verdict
-
-
-@pytest.mark.parametrize(("point", "verdict"), [
-    ((0.3, 0.3), Verdict.HIT),
-    ((0.3, 0.30001), Verdict.MISS),
-])  # fmt: skip
-def test_a_box_of_size_zero_is_hit_at_its_point_alone(point, verdict):
-    assert score_click(Box(0.3, 0.3, 0.3, 0.3), point) is verdict
-
-
-@pytest.mark.parametrize("point", [(0.3, 0.3), (0.4, 0.4), (0.2, 0.2)])
-def test_a_crossed_box_is_never_hit(point):
-    assert score_click(Box(0.4, 0.4, 0.2, 0.2), point) is Verdict.MISS
+def test_a_click_hits_a_box_with_its_bounds(box, point, verdict):
+    assert score_click(box, point) is verdict
 
 
 # -- L1 -------------------------------------------------------------------------------------------
@@ -153,19 +139,13 @@ def test_a_platform_that_a_difficulty_lacks_is_null_and_stays_out_of_its_level()
 
 
 def test_a_platform_whose_questions_all_have_one_option_has_no_weighted_score():
-    rows = [options(platform="os_mac", options_num=1), options(platform="os_web", options_num=2)]
+    single = options(platform="os_mac", options_num=1)
 
-    level = score_content_understanding(rows, weighted=True)["easy"]
+    of_two = score_content_understanding([single, options(options_num=2)], weighted=True)["easy"]
+    alone = score_content_understanding([single], weighted=True)["easy"]
 
-    assert (level["os_mac"]["score"], level["level_score"]) == (None, 1.0)
-
-
-def test_a_level_without_any_score_is_null():
-    rows = [options(options_num=1)]
-
-    level = score_content_understanding(rows, weighted=True)["easy"]
-
-    assert level["level_score"] is None
+    assert (of_two["os_mac"]["score"], of_two["level_score"]) == (None, 1.0)
+    assert alone["level_score"] is None
 
 
 def test_difficulties_and_platforms_come_in_their_usual_order():
@@ -197,48 +177,28 @@ def test_a_platform_is_broken_down_by_kind_and_outcome():
     })  # fmt: skip
 
 
-def test_the_average_is_of_the_two_grounding_types_and_each_weighs_its_platforms_by_samples():
-    outcomes = {
-        "basic": {"os_web": {"icon": [1, 1, 1]}, "os_mac": {"icon": [0]}},
-        "advanced": {"os_web": {"icon": [0, 1]}},
-    }
-
+@pytest.mark.parametrize(("outcomes", "averages"), [
+    ({"basic": {"os_web": {"icon": [1, 1, 1]}, "os_mac": {"icon": [0]}},
+      "advanced": {"os_web": {"icon": [0, 1]}}}, [75.0, 50.0, 62.5]),  # by samples, then by type
+    ({"advanced": {"os_web": {"icon": [1, 0]}}}, [None, 50.0, 50.0]),
+    ({}, [None, None, None]),
+])  # fmt: skip
+def test_the_average_is_of_the_grounding_types_there_are_and_each_weighs_by_samples(
+    outcomes, averages
+):
     scores = score_element_grounding(outcomes)
 
-    averages = [scores[f"{which} accuracy"] for which in ("Basic", "Advanced", "Average")]
-    assert averages == pytest.approx([75.0, 50.0, 62.5])
+    assert [scores[f"{which} accuracy"] for which in ("Basic", "Advanced", "Average")] == averages
 
 
-def test_a_grounding_type_that_was_not_evaluated_is_null_and_the_average_is_of_the_other():
-    outcomes = {"advanced": {"os_web": {"icon": [1, 0]}}}
+def test_a_kind_that_a_platform_lacks_is_null_and_another_than_icon_and_text_counts_in_the_total():
+    lacks = score_element_grounding({"basic": {"os_web": {"text": [1, 0]}}})["basic"]["os_web"]
+    other = score_element_grounding({"basic": {"os_web": {"icon": [1], "widget": [1, 1, -1]}}})
+    block = other["basic"]["os_web"]
 
-    scores = score_element_grounding(outcomes)
-
-    averages = [scores[f"{which} accuracy"] for which in ("Basic", "Advanced", "Average")]
-    assert averages == [None, 50.0, 50.0]
-
-
-def test_a_kind_that_a_platform_lacks_is_null():
-    outcomes = {"basic": {"os_web": {"text": [1, 0]}}}
-
-    block = score_element_grounding(outcomes)["basic"]["os_web"]
-
-    assert (block["Icon num"], block["Icon accuracy"], block["Text accuracy"]) == (0, None, 50.0)
-
-
-def test_another_kind_than_icon_and_text_counts_in_the_total_alone():
-    outcomes = {"basic": {"os_web": {"icon": [1], "widget": [1, 1, -1]}}}
-
-    block = score_element_grounding(outcomes)["basic"]["os_web"]
-
+    assert (lacks["Icon num"], lacks["Icon accuracy"], lacks["Text accuracy"]) == (0, None, 50.0)
     counts = [block[f"{which} num"] for which in ("Total", "Correct", "Wrong", "Error format")]
     assert (counts, block["Total accuracy"]) == ([4, 1, 0, 0], 25.0)
-
-
-def test_nothing_evaluated_gives_null_averages():
-    scores = score_element_grounding({})
-
-    assert scores == {"Average accuracy": None, "Basic accuracy": None, "Advanced accuracy": None}
 
 
 # -- both -----------------------------------------------------------------------------------------
