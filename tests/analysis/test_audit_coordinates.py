@@ -207,6 +207,43 @@ def test_a_thousand_runs_in_the_configured_frame_give_hardly_a_false_alarm():
     assert len(alarms) <= 10
 
 
+def resized(side, measured):
+    return lambda wh: (0, 0, wh[0] * side / measured(wh), wh[1] * side / measured(wh))
+
+
+def letterboxed(side):
+    def place(wh):
+        wide, high = (edge * side / max(wh) for edge in wh)
+        return (side - wide) / 2, (side - high) / 2, wide, high
+
+    return place
+
+
+UNKNOWN = {
+    "512 x 512": lambda wh: (0, 0, 512, 512),
+    "1366 x 768": lambda wh: (0, 0, 1366, 768),
+    "longest side 768": resized(768, max),
+    "shortest side 768": resized(768, min),
+    "height 1000": resized(1000, lambda wh: wh[1]),
+    "half the size": lambda wh: (0, 0, wh[0] / 2, wh[1] / 2),
+    "square of 336": letterboxed(336),
+    "square of 1024": letterboxed(1024),
+    "from the bottom": lambda wh: (0, wh[1], wh[0], -wh[1]),
+}
+
+
+@pytest.mark.parametrize("place", UNKNOWN.values(), ids=UNKNOWN)
+def test_no_frame_is_advised_where_none_is_known(place):
+    model = Model(Reading(Frame.PIXELS), 0.8, 0.1, 0.3, place=place)
+
+    section = audited(simulated(random.Random(1), model, default_parser, pictures=150,
+                                screens=((1920, 1080), (2560, 1440), (1179, 2556))))  # fmt: skip
+
+    assert section["best"] == [] or not section["warnings"]
+    assert all("no known reading fits" in warning for warning in section["warnings"])
+    assert bool(section["warnings"]) or place is not UNKNOWN["square of 1024"]
+
+
 @pytest.mark.parametrize(("pictures", "per_picture", "warns"), [
     (9, (1, 1), False),
     (9, (8, 8), False),  # many samples on few pictures are few pictures

@@ -33,7 +33,8 @@ class Model:
         correlation: 0: pictures are alike; 1: it knows all of a picture or nothing.
         is_box: it answers with a box.
         bias: constant offset of each click, in target sizes.
-        place: where the image lies in its numbers (left, top, width, height), of no known frame.
+        place: where an image of a size lies in its numbers (left, top, width, height); of no known
+            frame.
     """
 
     reading: Reading
@@ -42,7 +43,7 @@ class Model:
     correlation: float = 0.0
     is_box: bool = False
     bias: float = 0.0
-    place: tuple[float, float, float, float] | None = None
+    place: Callable[[tuple[int, int]], tuple[float, float, float, float]] | None = None
 
 
 def columns_of(facts: Iterable[dict[str, Any]]) -> SampleColumns:
@@ -126,7 +127,8 @@ def _said(
 ) -> str:
     frame = model.reading.frame
     counted = {Frame.PIXELS_SENT: sent_wh, Frame.GRID_PIXELS: grid_wh}
-    left, top, wide, high = model.place or place_in_frame(frame, counted.get(frame, file_wh))
+    known = place_in_frame(frame, counted.get(frame, file_wh))
+    left, top, wide, high = model.place(file_wh) if model.place else known
     x, y = left + click[0] * wide, top + click[1] * high
     numbers = [x, y]
     if model.is_box:
