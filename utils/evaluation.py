@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -33,7 +34,6 @@ from utils.report.build import report_after_run
 from utils.runs.folder import RunFolder, logs_by_age
 from utils.runs.log import RunLog
 from utils.runs.manifest import entry_of, manifests_of, scoring_of
-from utils.runs.provenance import Stopwatch
 from utils.runs.records import end_record
 from utils.runs.view import LogView, holds_all
 from utils.scoring import console
@@ -280,8 +280,8 @@ def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:
             asked = questions_of(plan, name, dataset, folder)
             jobs.append(Job(**vars(asked), log=log, run=run))
         share_samples(group, name, jobs, _batch(plan, name))
-        cost = infer(plan, model, jobs, group)
-    report(group, name, jobs, cost.cpu_s)
+        cpu_s = infer(plan, model, jobs, group)
+    report(group, name, jobs, cpu_s)
 
 
 def _batch(plan: Plan, name: str) -> int:
@@ -296,11 +296,14 @@ def infer(
     jobs: Sequence[Job],
     group: Group | None = None,
     folder: RunFolder | None = None,
-) -> Stopwatch:
+) -> float:
     """Asks all that has no answer; returns when it is in the logs, of all ranks if rank 0 asks.
 
     Args:
         folder: where rank 0 of a group finds what the others have answered.
+
+    Returns:
+        CPU seconds of this process.
     """
     options = plan.options
     for job in jobs:
@@ -312,7 +315,7 @@ def infer(
         print(note)
     if options.fresh or any(job.has_new_samples for job in jobs):
         model.warm_up()
-    cost, others_cpu_s = Stopwatch(), 0.0
+    wall_s, cpu_s, others_cpu_s = time.monotonic(), time.process_time(), 0.0
     try:
         Engine(model, options, progress, plan.secrets.clean).run(jobs)
         if of_group is not None and folder is not None:
@@ -321,11 +324,12 @@ def infer(
             others_cpu_s = collect(of_group, folder, jobs, ask, fresh=options.fresh)
     finally:
         shown.close()
-    wall_s, cpu_s = cost.wall_s, cost.cpu_s + others_cpu_s
+    wall_s, cpu_s = time.monotonic() - wall_s, time.process_time() - cpu_s
     for job in jobs:
-        job.log.append(end_record(wall_s, cpu_s, asked=job.reasons, reused=job.reused))
+        all_cpu_s = cpu_s + others_cpu_s
+        job.log.append(end_record(wall_s, all_cpu_s, asked=job.reasons, reused=job.reused))
         print(console.render_asked(job.dataset, job.reasons, job.reused))
     for note in model.notes_after():
         print(note)
-    print(f"took {wall_s:.1f} s ({cpu_s:.1f} s of CPU)")
-    return cost
+    print(f"took {wall_s:.1f} s ({cpu_s + others_cpu_s:.1f} s of CPU)")
+    return cpu_s

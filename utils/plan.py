@@ -153,7 +153,7 @@ def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wante
         asking=wanted.asking,
         made_with=made_with(
             config=plan.dump,
-            config_file=plan.config.path,
+            file=plan.config.path,
             arguments=plan.options.arguments,
             inputs=wanted.inputs,
         ),

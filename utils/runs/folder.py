@@ -94,12 +94,14 @@ class RunFolder:
         home = work_dir / safe_name(model)
         held: dict[Path, dict[str, LoggedRun]] = {}  # the newest run of each log
         for log, runs in logs_by_age(work_dir, model):
-            if runs and runs[-1].begin["model"] != model:
-                raise UserError(
-                    f'{home}: holds results of model "{runs[-1].begin["model"]}"; rename '
-                    f'"{model}" or use another --work-dir'
-                )
-            held.setdefault(log.parent, {}).update({run.begin["dataset"]: run for run in runs[-1:]})
+            for run in runs[-1:]:
+                owner = run.begin.get("model", model)
+                if owner != model:
+                    raise UserError(
+                        f'{home}: holds results of model "{owner}"; rename "{model}" or use '
+                        "another --work-dir"
+                    )
+                held.setdefault(log.parent, {})[run.begin.get("dataset", "")] = run
         for folder, of_folder in held.items():  # the newest first
             if of_folder.keys() & wanted and not differences(of_folder, wanted):
                 return cls(model, folder), None

@@ -12,8 +12,6 @@ import os
 import platform
 import re
 import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -40,7 +38,6 @@ NAMED_VARIABLES = (
     "HTTPS_PROXY", "CUDA_VISIBLE_DEVICES",
 )  # fmt: skip
 READERS = 8  # threads that read images: a network disk is slow to open each
-_GIB = 2**30
 
 
 # -- what the requests depend on -------------------------------------------------------------------
@@ -107,15 +104,8 @@ def _code_and_environment(function: Callable[..., Any] | None) -> Any:
 
 
 def inputs_of(annotation_file: Path, samples: Iterable[Sample]) -> dict[str, Any]:
-    """Checksums of an annotation file and of the images that samples show.
-
-    Raises:
-        UserError: the file was taken away.
-    """
-    try:
-        data = annotation_file.read_bytes()
-    except OSError as error:
-        raise UserError(f"{annotation_file}: cannot be read: {error.strerror or error}") from None
+    """Checksums of an annotation file and of the images that samples show."""
+    data = _read(annotation_file)
     return {
         "annotations": {
             "file": annotation_file.name,
@@ -154,31 +144,34 @@ def _content(file: Path) -> str:
 
 
 def made_with(
-    *,
-    config: Mapping[str, Any],
-    config_file: Path,
-    arguments: Sequence[str],
-    inputs: Mapping[str, Any],
+    config: Mapping[str, Any], file: Path, arguments: Sequence[str], inputs: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The part of a run's record that only people and comparisons read.
 
     Args:
-        config: the resolved config, without secrets.
+        config: the resolved config of `file`, without secrets.
         arguments: of the command line, as they were typed.
         inputs: as `inputs_of` returns them.
     """
-    text = config_file.read_bytes()
+    text = _read(file)
     named = re.findall(r"\$\{(\w+)\}", text.decode("utf-8", "replace"))
     return {
         **inputs,
         "config": dict(config),
-        "config_file": {"name": config_file.name, "sha256": hashlib.sha256(text).hexdigest()},
+        "config_file": {"name": file.name, "sha256": hashlib.sha256(text).hexdigest()},
         "arguments": list(arguments),
         "git": git_state(PROJECT),
         "versions": versions(),
         "hardware": hardware(),
         "environment": environment(os.environ, named),
     }
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:  # taken away since the run began
+        raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
 
 
 def versions() -> dict[str, str]:
@@ -221,29 +214,20 @@ def environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[s
 
 def hardware() -> dict[str, Any]:
     """Processor, memory in GiB, graphics cards; what cannot be found out is None or empty."""
-    try:
-        memory_gib = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB, 1)
-    except (AttributeError, ValueError, OSError):  # not on every system
-        memory_gib = None
+    memory = re.match(r"(\d+) kB", _value_in("/proc/meminfo", "MemTotal") or "")
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "system": f"{platform.system()} {platform.release()}",
         "cpu": _value_in("/proc/cpuinfo", "model name") or platform.processor() or None,
         "cores": os.cpu_count(),
         "cores_usable": usable,
-        "memory_gib": memory_gib,
+        "memory_gib": memory and round(int(memory[1]) / 2**20, 1),
         "gpus": _gpus(),
     }
 
 
-def _gpus() -> list[dict[str, Any]]:
-    """The graphics cards: from torch if a model has loaded it, else what the driver lists."""
-    torch: Any = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
-        cards = map(torch.cuda.get_device_properties, range(torch.cuda.device_count()))
-        return [
-            {"name": card.name, "memory_gib": round(card.total_memory / _GIB, 1)} for card in cards
-        ]
+def _gpus() -> list[dict[str, str]]:
+    """The graphics cards that the driver lists; what a local model ran on stands in its answers."""
     files = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
     return [{"name": name} for file in files if (name := _value_in(file, "Model"))]
 
@@ -256,20 +240,3 @@ def _value_in(file: str | Path, name: str) -> str | None:
         return None
     found = (line.partition(":")[2].strip() for line in lines if line.startswith(name))
     return next(found, None)
-
-
-class Stopwatch:
-    """Time since it was made: on the wall, and of all threads of this process on the CPU."""
-
-    def __init__(self) -> None:
-        self._wall_s, self._cpu_s = time.monotonic(), time.process_time()
-
-    @property
-    def wall_s(self) -> float:
-        """Seconds on the wall."""
-        return time.monotonic() - self._wall_s
-
-    @property
-    def cpu_s(self) -> float:
-        """Seconds of CPU."""
-        return time.process_time() - self._cpu_s

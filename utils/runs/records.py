@@ -172,14 +172,8 @@ def episode_record(
     return record | ({"error": dict(error)} if error else {})
 
 
-def end_record(
-    wall_s: float, cpu_s: float, *, asked: Mapping[str, int], reused: int, **more: Any
-) -> Record:
-    """The record that closes a run's inference part; its cost is that of all data sets together.
-
-    Args:
-        more: what is known only now, such as the device that a local model really ran on.
-    """
+def end_record(wall_s: float, cpu_s: float, *, asked: Mapping[str, int], reused: int) -> Record:
+    """The record that closes a run's inference part; its cost is that of all data sets together."""
     return {
         "kind": "end",
         "ended_at": now(),
@@ -187,7 +181,6 @@ def end_record(
         "cpu_s": round(cpu_s, 4),
         "asked": dict(asked),
         "reused": reused,
-        **more,
     }
 
 
