@@ -15,7 +15,7 @@ from tests.support.ranks import (
     process_of_rank,
     rank_variables,
     wait_until,
-    without_half_its_weights,
+    without_its_weights,
 )
 from tests.support.runs import api_model
 
@@ -191,7 +191,7 @@ def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
     for home in homes:
         home.mkdir()
     (homes[0] / "checkpoint").symlink_to(checkpoint)
-    broken = without_half_its_weights(checkpoint, homes[1] / "checkpoint")
+    broken = without_its_weights(checkpoint, homes[1] / "checkpoint")
     bench.env = {"HOME": str(homes[0]), "HOME_OF_RANK_1": str(homes[1])}
     models = {"nowhere": broken, "not_on_1": "~/checkpoint", "everywhere": checkpoint}
     bench.write_config({name: bench.model(path) for name, path in models.items()})
@@ -216,13 +216,19 @@ def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
 LOST_DEVICE = """
 import os
 from pathlib import Path
+import torch
+
+def fail(*arguments):
+    raise RuntimeError("CUDA error: an illegal memory access was encountered\\nCUDA kernel")
 
 def postprocess(outputs, model, processor, **kwargs):
     calls = int(os.environ.get("GENERATED", "0")) + 1
     os.environ["GENERATED"] = str(calls)
     if os.environ["RANK"] == "1" and calls > 2:
         Path(os.environ["GATE"]).touch()
-        raise RuntimeError("CUDA error: an illegal memory access was encountered\\nCUDA kernel")
+        torch.cuda.is_available = torch.cuda.is_initialized = lambda: True
+        torch.cuda.empty_cache = torch.cuda.synchronize = fail  # whatever is asked of it
+        fail()
     return processor.decode(outputs[0][kwargs["input_length"]:], skip_special_tokens=True)
 """
 
