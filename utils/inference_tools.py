@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -282,7 +282,9 @@ class Engine:
         job, sample = task.job, task.sample
         assert job.fingerprint is not None
         fingerprint = job.fingerprint(sample)
-        reason = self._reason(job, sample.key, fingerprint, {"settings": fingerprint})
+        reason = "--fresh" if self._options.fresh else job.answers.reason_to_ask(
+            sample.key, job.trial, fingerprint, {"settings": fingerprint}
+        )  # fmt: skip
         try:
             try:
                 ended = self._turns(task)
@@ -327,7 +329,9 @@ class Engine:
                 stored = job.answers.find(key, job.trial, prepared.fingerprint)
                 if stored is not None and may_reuse(stored.status, self._options):
                     return _reused(task, stored)
-                reason = self._reason(job, key, prepared.fingerprint, prepared.parts)
+                reason = "--fresh" if self._options.fresh else job.answers.reason_to_ask(
+                    key, job.trial, prepared.fingerprint, prepared.parts
+                )  # fmt: skip
             record = new_record(task.sample, key, job.trial, prepared, Status.OK)
             came = self._asker.ask(prepared)
         except StopRun:
@@ -351,11 +355,6 @@ class Engine:
         failure = UserFunctionError("postprocess", summary, generation.postprocess_error)
         record |= {"status": Status.FAILED, "error": user_error_fields(failure)}
         return _Outcome(task, record, reason=reason)
-
-    def _reason(self, job: Job, key: str, fingerprint: str, parts: Mapping[str, str]) -> str:
-        if self._options.fresh:
-            return "--fresh"
-        return job.answers.reason_to_ask(key, job.trial, fingerprint, parts)
 
 
 def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:

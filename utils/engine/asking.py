@@ -88,7 +88,10 @@ class Asker:
                         self._gate.too_many(sent_s=sent_s, now_s=time.monotonic())
                 else:
                     now_s = time.monotonic()
-                    self._note_answer()
+                    with self._lock:
+                        self._answers += 1
+                        self._away_since_s = self._limited_since_s = None
+                        self._has_reported = False
                     self._gate.answered(sent_s=sent_s, now_s=now_s)
                     return Asked(Status.OK, attempts, generation, latency_s=now_s - sent_s)
             if failure.status_code in AWAY_STATUS:  # no other failure can be about one sample
@@ -109,12 +112,6 @@ class Asker:
                     return None
             elif self._stopping.wait(decision.wait_s):
                 return None
-
-    def _note_answer(self) -> None:
-        with self._lock:
-            self._answers += 1
-            self._away_since_s = self._limited_since_s = None
-            self._has_reported = False
 
     def _history(
         self, error: CallError, failures: int, rate_limited_s: float, answered_meanwhile: bool

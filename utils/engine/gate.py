@@ -275,8 +275,10 @@ class Gate:
         """Waits for a place, and gives it back at the end."""
         with self._changed:
             self.waiting += 1
-            while not self._may_pass() and not self._stopping.is_set():
+            while not self._stopping.is_set():
                 left_s = self._paused_until_s - self._clock()
+                if left_s <= 0 and self._in_flight < (1 if self._probing else self._limit.whole):
+                    break
                 self._changed.wait(min(max(left_s, 0.01), 1.0) if left_s > 0 else 1.0)
             self.waiting -= 1
             self._in_flight += 1
@@ -286,11 +288,6 @@ class Gate:
             with self._changed:
                 self._in_flight -= 1
                 self._changed.notify()
-
-    def _may_pass(self) -> bool:
-        if self._clock() < self._paused_until_s:
-            return False
-        return self._in_flight < (1 if self._probing else self._limit.whole)
 
     def answered(self, *, sent_s: float, now_s: float) -> None:
         """The server answered: whatever was wrong is over. From inside the slot."""
