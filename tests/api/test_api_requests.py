@@ -345,53 +345,61 @@ def asked_samples(root, *, deep=True):
     return [s for s in wanted if deep or s.picture.name != DEEP[0]]
 
 
-@pytest.mark.parametrize(
-    ("setting", "system"),
-    [
-        ("plain", SYSTEM),
-        ("empty", SYSTEM),
-        ("named", SYSTEM),
-        ("original", SYSTEM),
-        ("large", SYSTEM),
-        ("none", {L1: None, L2: None}),
-        ("text", {L1: "You are {terse}.", L2: "You are {terse}."}),
-        ("asks-for-default", {L1: "You are {terse}.", L2: "You are {terse}."}),
-    ],
-)
-def test_the_documented_body_has_the_original_bytes_and_the_system_text_asked_for(
-    wire, setting, system
-):
-    expected = [
-        {
-            "model": setting,
-            "temperature": 0,
-            "messages": documented(s, s.text, system=system[s.dataset]),
-        }
-        for s in asked_samples(wire.root)
-    ]
-    assert wire.bodies(setting) == canonical(expected)
+def user(*content):
+    return {"role": "user", "content": content[0] if isinstance(content[0], str) else list(content)}
 
 
-@pytest.mark.parametrize(
-    ("setting", "system", "changes"),
-    [
-        ("ref", SYSTEM, {}),
-        ("ref-high", SYSTEM, {"detail": "high"}),
-        ("ref-small", SYSTEM, {"img_size": 100}),
-        ("ref-jpeg-is-jpeg", SYSTEM, {}),
-        ("ref-text", {L1: "You are {terse}.", L2: "You are {terse}."}, {}),
-    ],
-)
-def test_the_reference_body_is_the_one_of_the_published_results(wire, setting, system, changes):
-    expected = [
-        {
-            "model": setting,
-            "temperature": 0,
-            "messages": reference(s, s.text, system=system[s.dataset], **changes),
-        }
-        for s in asked_samples(wire.root, deep=False)
-    ]
-    assert wire.bodies(setting) == canonical(expected)
+def own_text(sample):
+    question = sample.text.removeprefix("Question: ").split("\n")[0]
+    return "Before " + (sample.instruction or question)
+
+
+OWN_SYSTEM = {"role": "system", "content": [text_part("Own system.")]}
+TERSE = {L1: "You are {terse}.", L2: "You are {terse}."}
+
+
+def usual(form=documented, system=SYSTEM, **changes):
+    """Messages of a sample as the default prompt has them."""
+    return lambda s: {"messages": form(s, s.text, system=system[s.dataset], **changes)}
+
+
+# What each setting sends beside the model's name and `"temperature": 0`.
+BODIES = {
+    # the file's own bytes and the system text asked for
+    **dict.fromkeys(("plain", "empty", "named", "original", "large"), usual()),
+    "none": usual(system={L1: None, L2: None}),
+    **dict.fromkeys(("text", "asks-for-default"), usual(system=TERSE)),
+    "high": usual(detail="high"),
+    # the reference body is the one of the published results
+    **dict.fromkeys(("ref", "ref-jpeg-is-jpeg"), usual(reference)),
+    "ref-high": usual(reference, detail="high"),
+    "ref-small": usual(reference, img_size=100),
+    "ref-text": usual(reference, system=TERSE),
+    # a custom prompt keeps its order and its system message, as a list of parts in both formats
+    "own": lambda s: {"messages": [
+        OWN_SYSTEM, user(text_part(own_text(s)), image_part(file_url(s.picture)))]},
+    "ref-own": lambda s: {"messages": [
+        OWN_SYSTEM, user(text_part(own_text(s))),
+        user(image_part(reference_url(s.picture), "low"))]},
+    # parameters, extra_body on top of them, and what a preprocess function returns on top of all
+    "extra": lambda s: usual()(s) | {
+        "temperature": 0.5, "max_tokens": 11, "stop": ["\n\n", "ü"], "top_k": 1,
+        "deep": {"list": [1, None]},
+        "timeout": 7},  # the server's own; the client's stands beside extra_body
+    "payload-list": lambda s: {"messages": [user(f"{s.dataset} {s.text}")]},
+    "payload-dict": lambda s: {"messages": [user(s.text)], "temperature": 0.7, "top_p": 0.5},
+    "payload-over-extra-body": lambda s: {
+        "messages": [user(s.text)], "seed": 1, "top_k": 3, "min_p": 0.2, "top_a": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("setting", BODIES)
+def test_a_setting_sends_what_the_documents_say(wire, setting):
+    samples = asked_samples(wire.root, deep=not setting.startswith("ref"))
+    fixed = {"model": setting}
+    if setting != "payload-over-extra-body":
+        fixed["temperature"] = 0
+    assert wire.bodies(setting) == canonical(fixed | BODIES[setting](s) for s in samples)
 
 
 def test_a_picture_that_jpeg_cannot_hold_fails_its_sample_in_the_reference_format_alone(wire):
@@ -402,129 +410,17 @@ def test_a_picture_that_jpeg_cannot_hold_fails_its_sample_in_the_reference_forma
     assert wire.code == 1
 
 
-def test_img_detail_stands_in_every_picture_part(wire):
-    expected = [
-        {
-            "model": "high",
-            "temperature": 0,
-            "messages": documented(s, s.text, system=SYSTEM[s.dataset], detail="high"),
-        }
-        for s in asked_samples(wire.root)
-    ]
-    assert wire.bodies("high") == canonical(expected)
-
-
-def test_parameters_reach_the_body_with_extra_body_on_top_of_them(wire):
-    expected = [
-        {
-            "model": "extra",
-            "temperature": 0.5,
-            "max_tokens": 11,
-            "stop": ["\n\n", "ü"],
-            "top_k": 1,
-            "deep": {"list": [1, None]},
-            "timeout": 7,  # the server's own; the client's stands beside extra_body
-            "messages": documented(s, s.text, system=SYSTEM[s.dataset]),
-        }
-        for s in asked_samples(wire.root)
-    ]
-    assert wire.bodies("extra") == canonical(expected)
-
-
 def test_extra_headers_and_extra_query_are_sent(wire):
     requests = wire.of("extra")
     assert {request.headers.get("x-project") for request in requests} == {"mmbench"}
     assert {request.path for request in requests} == {"/v1/chat/completions?tier=flex"}
 
 
-def test_each_model_sends_its_own_key(wire):
+def test_each_model_sends_its_own_key_and_nothing_of_the_openai_environment(wire):
     keys = {request.body["model"]: request.headers["authorization"] for request in wire.requests}
     assert keys == {name: f"Bearer key-of-{name}" for name in SETTINGS}
-
-
-def test_nothing_of_the_openai_environment_reaches_another_host(wire):
     sent = json.dumps([request.headers for request in wire.requests])
-    assert "1234" not in sent
-    assert "sk-of-openai-alone" not in sent
-
-
-def own_text(sample):
-    question = sample.text.removeprefix("Question: ").split("\n")[0]
-    return "Before " + (sample.instruction or question)
-
-
-def test_a_custom_prompt_keeps_its_order_and_its_system_message_and_ignores_the_setting(wire):
-    expected = [
-        {
-            "model": "own",
-            "temperature": 0,
-            "messages": [
-                {"role": "system", "content": [text_part("Own system.")]},
-                {
-                    "role": "user",
-                    "content": [text_part(own_text(s)), image_part(file_url(s.picture))],
-                },
-            ],
-        }
-        for s in asked_samples(wire.root)
-    ]
-    assert wire.bodies("own") == canonical(expected)
-
-
-def test_the_reference_format_sends_a_custom_system_text_as_a_list_of_parts(wire):
-    expected = [
-        {
-            "model": "ref-own",
-            "temperature": 0,
-            "messages": [
-                {"role": "system", "content": [text_part("Own system.")]},
-                {"role": "user", "content": [text_part(own_text(s))]},
-                {"role": "user", "content": [image_part(reference_url(s.picture), "low")]},
-            ],
-        }
-        for s in asked_samples(wire.root, deep=False)
-    ]
-    assert wire.bodies("ref-own") == canonical(expected)
-
-
-def test_a_preprocess_function_may_return_messages(wire):
-    expected = [
-        {
-            "model": "payload-list",
-            "temperature": 0,
-            "messages": [{"role": "user", "content": f"{s.dataset} {s.text}"}],
-        }
-        for s in asked_samples(wire.root)
-    ]
-    assert wire.bodies("payload-list") == canonical(expected)
-
-
-def test_parameters_of_a_preprocess_function_win_over_the_config(wire):
-    expected = [
-        {
-            "model": "payload-dict",
-            "temperature": 0.7,
-            "top_p": 0.5,
-            "messages": [{"role": "user", "content": s.text}],
-        }
-        for s in asked_samples(wire.root)
-    ]
-    assert wire.bodies("payload-dict") == canonical(expected)
-
-
-def test_what_a_preprocess_function_sets_wins_over_extra_body_and_leaves_the_rest_of_it(wire):
-    expected = [
-        {
-            "model": "payload-over-extra-body",
-            "seed": 1,
-            "top_k": 3,
-            "min_p": 0.2,
-            "top_a": 1,
-            "messages": [{"role": "user", "content": s.text}],
-        }
-        for s in asked_samples(wire.root)
-    ]
-    assert wire.bodies("payload-over-extra-body") == canonical(expected)
+    assert [text for text in ("1234", "sk-of-openai-alone") if text in sent] == []
 
 
 @pytest.mark.parametrize(
