@@ -41,28 +41,29 @@ from utils.contracts import (
     UserFunctionError,
 )
 
-_OF_A_SAMPLE = {"key": str, "trial": int, "fingerprint": str, "parts": dict, "line": dict,
-                "sizes": dict, "asked_at": str}  # fmt: skip
-_FIELDS: dict[str, dict[str, type]] = {
-    "run": {"started_at": str, "samples": list, "asking": dict},
+_OF_A_SAMPLE = {"seq": int, "key": str, "trial": int, "fingerprint": str, "parts": dict,
+                "line": dict, "sizes": dict, "asked_at": str, "status": str}  # fmt: skip
+_FIELDS: dict[object, dict[str, type]] = {
+    "run": {"seq": int, "started_at": str, "samples": list, "asking": dict},
     "answer": _OF_A_SAMPLE,
     "episode": _OF_A_SAMPLE | {"turns": int},
-    "end": {},
-    "rank": {},
+    "end": {"seq": int},
+    "rank": {"seq": int},
 }
-_STATUSES = frozenset(map(str, Status))
 
 
-def is_sound(record: object) -> bool:
+def is_sound(record: Any) -> bool:
     """Whether a value read from a log is a record of a known kind, with what all readers need."""
-    if not isinstance(record, dict) or not isinstance(record.get("kind"), str):
+    kind = record.get("kind") if isinstance(record, dict) else None
+    fields = _FIELDS.get(kind) if isinstance(kind, str) else None
+    if fields is None:
         return False
-    fields = {"seq": int, **_FIELDS.get(record["kind"], {"kind": type(None)})}
-    if not all(isinstance(record.get(name), kind) for name, kind in fields.items()):
-        return False
-    if record["kind"] == "answer" and record.get("status") == Status.OK:
+    for name, wanted in fields.items():
+        if type(record.get(name)) is not wanted:
+            return False
+    if kind == "answer" and record["status"] == Status.OK:
         return isinstance(record.get("raw"), str)
-    return "key" not in fields or record.get("status") in _STATUSES
+    return "key" not in fields or record["status"] in list(Status)
 
 
 def run_record(
