@@ -55,7 +55,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/ocr_baseline": 320,
     "models/wrappers": 190,
     "models/wrappers/api": 890,
-    "models/wrappers/local": 1900,
+    "models/wrappers/local": 2120,
     "models/wrappers/vllm": 620,
     "utils": 2280,
     "utils/analysis": 1080,

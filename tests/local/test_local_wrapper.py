@@ -437,6 +437,8 @@ def test_the_folder_of_a_checkpoint_does_not_count_and_an_identity_replaces_its_
 ])  # fmt: skip
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
 def test_what_can_change_an_answer_counts_and_nothing_else(changed, counts, make, picture):
+    whole, real = ({"do_sample": True, "temperature": number} for number in (1, 1.0))
+    assert fingerprint(make(generate_cfg=whole), picture) == fingerprint(make(generate_cfg=real), picture)  # fmt: skip
     assert (fingerprint(make(), picture) != fingerprint(make(**changed), picture)) is counts
 
 

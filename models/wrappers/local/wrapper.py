@@ -34,6 +34,7 @@ from models.wrappers.local.settings import (
     pixel_problems,
     placement_problems,
     whole_pixels,
+    with_floats,
 )
 from utils.contracts import Generation, Message, Prepared
 from utils.coordinates import PIXEL_LIMITS
@@ -146,7 +147,7 @@ class LocalModelWrapper(WrapperDefaults):
                     "checkpoint": self.model_identity
                     or checkpoint.checkpoint_identity(self.model_path),
                     "kwargs": self._deciding_kwargs(),
-                    "generate_cfg": self.generate_cfg,
+                    "generate_cfg": with_floats(self.generate_cfg),  # 0 is 0.0
                     "generate_function": self.generate_function,
                     "trust_remote_code": self.trust_remote_code,
                     # Rounding changes answers.
