@@ -16,7 +16,7 @@ from utils.protocol import PLATFORM_LABELS
 MCNEMAR_NOTE = "* ignores that samples share images"
 HOW_TO_READ = (
     "A difference is that of a run less its baseline, the one of the two that was named first, in "
-    "percentage points, on the samples that both have. Interval (95 %) and p (sign flips) go by "
+    "percentage points, on the samples that both have. Interval (95 %) and p (paired test) go by "
     "image: samples on one image are no independent evidence. p Holm is corrected for all "
     "comparisons of the data set's table. McNemar is there for comparison with other reports."
 )
