@@ -23,16 +23,14 @@ PARAMETERS = frozenset({
     *ENVELOPE,
 })  # fmt: skip
 
-_NO_TOOLS = "tool calls are not supported, a reply must be text; leave it out"
 NOT_YOURS = {
     "messages": "the messages come from the prompt; leave it out",
     "model": "the model name stands in model_path (?model=...); leave it out",
-    "tools": _NO_TOOLS,
-    "tool_choice": _NO_TOOLS,
-    "parallel_tool_calls": _NO_TOOLS,
-    "functions": _NO_TOOLS,
-    "function_call": _NO_TOOLS,
     "stream_options": "replies are not streamed; leave it out",
+    **dict.fromkeys(
+        ("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"),
+        "tool calls are not supported, a reply must be text; leave it out",
+    ),
 }
 _UNKNOWN = "chat.completions.create does not know this parameter"
 _ELSEWHERE = {
@@ -52,7 +50,10 @@ def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
         if problem := _changes_the_reply(name, value):
             yield ("generate_cfg", name), problem
         elif name not in PARAMETERS:
-            yield ("generate_cfg", name), f"{_UNKNOWN}; {_hint(name)}"
+            known = () if name in ("top_k", "min_tokens") else sorted(PARAMETERS)  # of servers
+            hint = _ELSEWHERE.get(name) or did_you_mean(name, known).removeprefix("; ")
+            extra = f'what only some servers know goes into "extra_body": {{"{name}": ...}}'
+            yield ("generate_cfg", name), f"{_UNKNOWN}; {hint or extra}"
     for place, problem in envelope_findings(generate_cfg):
         yield ("generate_cfg", *place), problem
 
@@ -76,12 +77,6 @@ def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
                 problem = (_header if name == "extra_headers" else _changes_the_reply)(inner, item)
             if problem:
                 yield (name, inner), problem
-
-
-def _hint(name: str) -> str:
-    known = () if name in ("top_k", "min_tokens") else sorted(PARAMETERS)  # of servers, and near
-    meant = _ELSEWHERE.get(name) or did_you_mean(name, known).removeprefix("; ")
-    return meant or f'what only some servers know goes into "extra_body": {{"{name}": ...}}'
 
 
 def _header(name: str, value: Any) -> str | None:
