@@ -217,42 +217,18 @@ def test_a_generate_method_of_the_models_own_may_return_text_or_the_completion_a
     assert plain
 
 
-def test_functions_as_the_documentation_shows_them_work(make, ask):
-    def prepare_content(message):
-        return [
-            {"type": "image", "image": "file://" + part["value"]}
-            if part["type"] == "image"
-            else {"type": "text", "text": part["value"]}
-            for part in message
-        ]
+def test_functions_as_the_guide_shows_them_say_what_the_defaults_do(make, ask, monkeypatch):
+    monkeypatch.setenv("LMUData", "where it is")  # it looks it up when it is imported
+    from tests.support import documented_uitars
 
-    def preprocess(message, model, processor, **kwargs):
-        from qwen_vl_utils import process_vision_info
+    limits = {"min_pixels": 3136, "max_pixels": 1003520}
+    documented = make(
+        preprocess_function=documented_uitars.preprocess_uitars,
+        postprocess_function=documented_uitars.postprocess_uitars,
+        kwargs=limits,
+    )
 
-        messages = []
-        if "system" == message[0]["role"]:  # noqa: SIM300 - as it is documented
-            messages.append({"role": "system", "content": message[0]["value"]})
-            message = message[1:]
-        messages.append({"role": "user", "content": prepare_content(message)})
-        text = processor.apply_chat_template([messages], tokenize=False, add_generation_prompt=True)
-        images, videos = process_vision_info([messages])
-        inputs = processor(
-            text=text, images=images, videos=videos, padding=True, return_tensors="pt"
-        )
-        return inputs.to(model.device)
-
-    def postprocess(outputs, model, processor, **kwargs):
-        if isinstance(outputs, tuple):
-            outputs = outputs[0]
-        if isinstance(outputs, torch.Tensor):
-            outputs = outputs.cpu().numpy()
-        out = processor.batch_decode(
-            outputs, skip_special_tokens=True, clean_up_tokenization_spaces=True
-        )
-        return out[0].split("assistant\n")[-1]
-
-    documented = make(preprocess_function=preprocess, postprocess_function=postprocess)
-    generation, plain = ask(documented, system="Be brief."), ask(make(), system="Be brief.")
+    generation, plain = ask(documented, system="Be brief."), ask(make(kwargs=limits), system="Be brief.")  # fmt: skip
 
     assert (generation.reply, generation.text) == (plain.reply, plain.text)
     assert generation.sizes == plain.sizes
