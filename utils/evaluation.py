@@ -31,9 +31,10 @@ from utils.images import data_root, image_root
 from utils.inference_tools import Engine
 from utils.plan import Done, Plan, experiment_of, open_job, questions_of
 from utils.report.build import report_after_run
+from utils.runs.finished import MANIFEST_NAME, read_manifest
 from utils.runs.folder import RunFolder, logs_by_age
 from utils.runs.log import RunLog
-from utils.runs.manifest import entry_of, manifests_of, scoring_of
+from utils.runs.manifest import entry_of, manifest_of, scoring_of
 from utils.runs.records import end_record
 from utils.runs.view import LogView, holds_all
 from utils.scoring import console
@@ -113,7 +114,7 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
     for folder in dict.fromkeys(each.folder for each in done if each.folder is not None):
         here = [each for each in done if each.folder == folder]
         scored = [each.dataset for each in here if each.is_scored]
-        _write_manifests(plan, folder, here)
+        _write_manifest(plan, folder, here)
         if scored and plan.options.report:
             report_after_run(
                 folder,
@@ -221,17 +222,16 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
     return Done(dataset, folder, code, is_scored=True, entry=found)
 
 
-def _write_manifests(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None:
+def _write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None:
     entries = {each.dataset: each.entry for each in done if each.entry is not None}
     is_scored = any(each.is_scored for each in done)
     scoring = scoring_of(plan.options.arguments, plan.dump) if is_scored else None
     places = {"$LMUData": data_root(), "$IMAGE_ROOT_DIR": image_root(),
               "$EVAL_WORK_DIR": plan.options.work_dir, ".": PROJECT}  # fmt: skip
-    for path, manifest in manifests_of(folder, entries, scoring, places).items():
-        if manifest:
-            write_json(path, plan.secrets.clean_object(manifest))
-        else:
-            path.unlink(missing_ok=True)
+    before = read_manifest(folder.path, must_be_whole=False)
+    if manifest := manifest_of(folder.model, before, entries, scoring, places):
+        path = folder.path / MANIFEST_NAME
+        write_json(path, plan.secrets.clean_object(manifest))
         folder.link_newest([path])
 
 

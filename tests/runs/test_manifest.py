@@ -38,15 +38,15 @@ def bench(tmp_path):
         yield Bench(tmp_path, server, model, env={"MY_KEY": KEY})
 
 
-def manifest_of(bench, name="manifest.json"):
-    return json.loads((bench.folder() / name).read_text("utf-8"))
+def manifest_of(bench):
+    return json.loads((bench.folder() / "manifest.json").read_text("utf-8"))
 
 
 def test_a_manifest_says_with_what_a_run_was_made(bench):
     template = "Where is it? {instruction}"
     bench.run("--limit", "4", "--no-report", env={"L2_USER_PROMPT": template})
 
-    found = manifest_of(bench, "manifest_partial.json")
+    found = manifest_of(bench)
     data, asking = found["datasets"][L2], found["asking"]
     annotations = (bench.annotations / "L2_annotations.json").read_bytes()
     config = (bench.home / "config.json").read_bytes()
@@ -132,20 +132,20 @@ def test_a_run_of_one_data_set_keeps_what_is_known_of_the_other(bench):
     assert set(second["datasets"]) == {L1, L2}
 
 
-def test_partial_files_have_a_manifest_of_their_own(bench):
+def test_partial_files_never_replace_what_is_known_of_full_ones(bench):
+    bench.data = {L2: {"mode": "basic"}}
+    bench.run("--mode", "infer")
+    part = manifest_of(bench)["datasets"]
     bench.data = {L2: {"mode": "all"}}
     bench.run("--no-report")
     full = manifest_of(bench)
     bench.data = {L2: {"mode": "basic"}}
-    bench.run("--no-report")
+    bench.run("--no-report", "--data", L2)
 
+    assert (part[L2]["mode"], part[L2]["samples"]) == ("basic", 3)
+    assert (full["datasets"][L2]["partial"], full["datasets"][L2]["samples"]) == (False, 6)
     assert manifest_of(bench) == full
-    part = manifest_of(bench, "manifest_partial.json")
-    assert (part["datasets"][L2]["mode"], part["datasets"][L2]["samples"]) == ("basic", 3)
     assert load_run(bench.work_dir / "m").manifest["datasets"] == full["datasets"]
-    bench.data = {L2: {"mode": "all"}}
-    bench.run("--mode", "eval", "--no-report")
-    assert not list(bench.work_dir.rglob("manifest_partial.json"))
 
 
 def test_refused_samples_are_counted(bench):

@@ -29,7 +29,7 @@ from utils.runs.log import runs_of
 if TYPE_CHECKING:
     import pandas as pd
 
-MANIFEST_NAME, PARTIAL_MANIFEST_NAME = "manifest.json", "manifest_partial.json"
+MANIFEST_NAME = "manifest.json"
 SAMPLES_SUFFIX = "_samples.jsonl"
 SAMPLES_FORMAT = 1
 SAMPLE_COLUMNS = (
@@ -114,11 +114,8 @@ def _lines(path: Path) -> Iterator[Facts]:
 
 
 def read_manifest(folder: Path, *, must_be_whole: bool = True) -> dict[str, Any]:
-    """The manifest of a run's folder, with the entries of partial files where they alone exist."""
-    full, part = (read_json(folder / name, must_be_whole=must_be_whole)
-                  for name in (MANIFEST_NAME, PARTIAL_MANIFEST_NAME))  # fmt: skip
-    entries = {**(part.get("datasets") or {}), **(full.get("datasets") or {})}
-    return {**(full or part), "datasets": entries} if full and part else full or part
+    """The manifest of a run's folder; see `read_json`."""
+    return read_json(folder / MANIFEST_NAME, must_be_whole=must_be_whole)
 
 
 def read_json(path: Path, *, must_be_whole: bool = True) -> dict[str, Any]:

@@ -1,21 +1,21 @@
 """`manifest.json` of a run's folder: what was asked of whom, with what, and what came back.
 
-Files that end in `_partial` have `manifest_partial.json`, for a run of five samples may not speak
-for the scores of thousands. Both come from the logs alone. Their fields:
+It comes from the logs alone. Its fields:
 
 format, model, config   the resolved config of the asking, without secrets
 asking                  of the newest run that asked: started_at, ended_at, wall_s, cpu_s, command,
                         config_file {name, sha256}, git {commit, dirty}, versions, hardware,
-                        environment, and what its "end" record adds
+                        environment
 scoring                 of the newest scoring: at, command, git, environment; config where it is not
                         the one of the asking
-datasets                by name: level, mode, limit, started_at, samples, missing, left_out,
-                        statuses, tokens, answered (first and last time),
+datasets                by name: level, mode, limit, partial, started_at, samples, missing,
+                        left_out, statuses, tokens, answered (first and last time),
                         runs_with (answers of local models by device, dtype, attention),
                         annotations {file, bytes, md5, sha256},
                         pictures {count, digest}: see `utils.runs.provenance.pictures_digest`
 
-Paths: `$LMUData` is the data root, `$EVAL_WORK_DIR` the work-dir, `.` the project, `~` the home.
+What partial files stand for never replaces what the full ones beside them do. Paths: `$LMUData` is
+the data root, `$EVAL_WORK_DIR` the work-dir, `.` the project, `~` the home.
 """
 
 from __future__ import annotations
@@ -24,58 +24,48 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from utils import PROJECT
 from utils.contracts import Record
-from utils.runs.finished import MANIFEST_NAME, PARTIAL_MANIFEST_NAME, read_json
-from utils.runs.folder import RunFolder
 from utils.runs.provenance import environment, git_state
 from utils.runs.records import now
 from utils.runs.view import LogView
 
 FORMAT = 2
 HOME = "~"
-_OF_ASKING = ("config_file", "git", "versions", "hardware", "environment")
-_OF_END = ("kind", "seq", "asked", "reused")  # what the manifest does not take of it
+_OF_RUN = ("config_file", "git", "versions", "hardware", "environment")
+_OF_END = ("ended_at", "wall_s", "cpu_s")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What the manifest says of one data set: the run that counts, its end, and facts."""
 
     run: Record
     end: Record
-    is_part: bool
-    facts: Mapping[str, Any]
+    facts: dict[str, Any]
 
 
 def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
     """What the manifest says of the data set of a log."""
-    run = {key: value for key, value in view.run.items() if key != "samples"}
     facts: dict[str, Any] = {
         "level": level,
         "mode": view.mode,
         "limit": view.limit,
-        "started_at": run.get("started_at"),
+        "partial": is_part,
+        "started_at": view.run.get("started_at"),
         "samples": len(view.covered),
         "missing": view.missing,
         "left_out": len(view.left_out),
         **view.totals(),
-        **{name: run[name] for name in ("annotations", "pictures") if name in run},
+        **{name: view.run[name] for name in ("annotations", "pictures") if name in view.run},
     }
-    return Entry(run, view.end, is_part, facts)
+    return Entry(view.run, view.end, facts)
 
 
 def scoring_of(arguments: Sequence[str], config: Mapping[str, Any]) -> dict[str, Any]:
-    """The section on a scoring that has just been done.
-
-    Args:
-        arguments: of the command line.
-        config: the resolved one, without secrets.
-    """
+    """The section on a scoring that has just been done with the resolved config."""
     return {
         "at": now(),
         "command": _command(arguments),
@@ -85,58 +75,47 @@ def scoring_of(arguments: Sequence[str], config: Mapping[str, Any]) -> dict[str,
     }
 
 
-def manifests_of(
-    folder: RunFolder,
+def manifest_of(
+    model: str,
+    before: Mapping[str, Any],
     entries: Mapping[str, Entry],
     scoring: Mapping[str, Any] | None,
     places: Mapping[str, Path],
-) -> dict[Path, dict[str, Any]]:
-    """What a folder's manifests are to hold, where that is new; one that is empty is to go.
+) -> dict[str, Any]:
+    """The manifest of a folder; what it says of other data sets stays. Empty: nothing is new.
 
     Args:
-        entries: by data set; what is there already of other data sets stays.
+        before: the one that is there.
+        entries: by data set.
         scoring: the section on it; None: nothing was scored.
         places: what to write instead of a folder, e.g. "$LMUData".
     """
-    found = {}
-    full = {data for data, entry in entries.items() if not entry.is_part}
-    for name, is_part in ((MANIFEST_NAME, False), (PARTIAL_MANIFEST_NAME, True)):
-        before = read_json(folder.path / name, must_be_whole=False)
-        mine = {data: entry for data, entry in entries.items() if entry.is_part == is_part}
-        known = before.get("datasets") or {}
-        kept = {data: facts for data, facts in known.items() if data not in full}
-        if mine:
-            made = _manifest(folder.model, mine, scoring or before.get("scoring"))
-            before = portable(made, places)
-            kept |= before["datasets"]
-        if mine or kept != known:
-            found[folder.path / name] = {**before, "datasets": kept} if kept else {}
-    return found
-
-
-def _manifest(
-    model: str, entries: Mapping[str, Entry], scoring: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    runs = [entry.run for entry in entries.values()]
-    newest = max(runs, key=lambda run: run.get("seq", 0))
-    end = max((entry.end for entry in entries.values()), key=lambda end: end.get("ended_at", ""))
-    config = newest.get("config") or {}
-    manifest = {
+    kept = before.get("datasets") or {}
+    full = {name for name, facts in kept.items() if not facts.get("partial")}
+    new = {name: entry for name, entry in entries.items()
+           if not (entry.facts["partial"] and name in full)}  # fmt: skip
+    if not new:
+        return {}
+    run = max((entry.run for entry in new.values()), key=lambda run: run.get("seq", 0))
+    end = max((entry.end for entry in new.values()), key=lambda end: end.get("ended_at", ""))
+    config = run.get("config") or {}
+    manifest: dict[str, Any] = {
         "format": FORMAT,
         "model": model,
         "config": config,
         "asking": {
-            "started_at": min(run.get("started_at", "") for run in runs),
-            **{name: value for name, value in end.items() if name not in _OF_END},
-            "command": _command(newest.get("arguments") or ()),
-            **{name: newest[name] for name in _OF_ASKING if name in newest},
+            "started_at": min(entry.run.get("started_at", "") for entry in new.values()),
+            **{name: end.get(name) for name in _OF_END},
+            "command": _command(run.get("arguments") or ()),
+            **{name: run[name] for name in _OF_RUN if name in run},
         },
-        "datasets": {name: dict(entry.facts) for name, entry in entries.items()},
     }
+    scoring = scoring or before.get("scoring")
     if scoring is not None:
-        manifest["scoring"] = {key: value for key, value in scoring.items()
-                               if key != "config" or value != config}  # fmt: skip
-    return manifest
+        is_same = scoring.get("config") == config
+        manifest["scoring"] = {k: v for k, v in scoring.items() if k != "config" or not is_same}
+    datasets = {**kept, **{name: entry.facts for name, entry in new.items()}}
+    return {**portable(manifest, places), "datasets": datasets}
 
 
 def _command(arguments: Iterable[str]) -> str:
