@@ -32,6 +32,7 @@ from utils.report import pictures as report_pictures
 from utils.report.build import build_report
 from utils.report.data_files import as_script
 from utils.report.privacy import shown_name, without_absolute_paths
+from utils.scoring.sheets import to_json
 
 IMAGES = ["os_web/pic0.png", "os_web/pic1.png", "os_ios/pic0.png"]
 CALL = re.compile(r"Report\.take\(\"(\w+)\",(\d+),JSON\.parse\('(.*)'\)\);\n", re.ASCII)
@@ -168,7 +169,7 @@ HOSTILE = "</script><script>alert(1)</script><!-- \u2028 \u2029 ' \\' \" \\u003c
 
 
 def test_nothing_in_a_reply_can_end_a_script_or_a_string():
-    script = as_script("replies", 0, {"text": HOSTILE, "__proto__": {"x": 1}})
+    script = as_script("replies", 0, to_json({"text": HOSTILE, "__proto__": {"x": 1}}))
 
     assert script.isascii() and script.count("\n") == 1
     assert "<" not in script and ">" not in script

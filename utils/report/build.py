@@ -15,7 +15,7 @@ from typing import Any
 
 from utils.contracts import Facts
 from utils.images import image_root
-from utils.report.data_files import Chunks, Hide, as_script
+from utils.report.data_files import Chunks, ToJson, as_script
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
 from utils.runs.finished import ScoredFiles, read_json, read_manifest, scored_files
@@ -34,12 +34,9 @@ NO_ANSWER = "no answer"
 def report_after_run(
     run: RunFolder, scored: Collection[str], *, work_dir: Path, embed_originals: bool
 ) -> None:
-    """Builds the report of a folder that a run has scored in, and prints where it is.
+    """Builds the report of a folder in which a run has scored some data sets; prints where it is.
 
     Scores and all other files are there already, so what goes wrong here is one line of warning.
-
-    Args:
-        scored: the data sets that this run has scored.
     """
     if not scored:  # a page from before is none of this run's
         return
@@ -67,15 +64,12 @@ def report_after_run(
 def build_report(
     run_folder: Path, *, image_root: Path | None, cache: Path, embed_originals: bool = False
 ) -> Path:
-    """Writes the report of a run; one from before is replaced when the new one is whole.
+    """Writes the report of a run and returns its page; replaces one from before when it is whole.
 
     Args:
         image_root: what the samples' images are relative to; None if there are none here.
         cache: folder for view images, shared by the runs of a work-dir.
         embed_originals: put the images themselves into the report, too.
-
-    Returns:
-        The page.
 
     Raises:
         UserError: a samples file is of another version.
@@ -88,10 +82,10 @@ def build_report(
             (fresh / name).mkdir(parents=True)
         for asset in sorted(ASSETS.iterdir()):
             shutil.copyfile(asset, fresh / asset.name)
-        hide = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
+        to_json = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
         made = Pictures(image_root, cache, fresh, embed_originals=embed_originals)
         with closing(made) as pictures:
-            _write_data(DataFiles(fresh / "data", hide), pictures, run_folder)
+            _write_data(DataFiles(fresh / "data", to_json), pictures, run_folder)
         shutil.rmtree(target, ignore_errors=True)
         fresh.rename(target)
     finally:
@@ -102,12 +96,12 @@ def build_report(
 class DataFiles:
     """The data files of a report while they are written."""
 
-    def __init__(self, folder: Path, hide: Hide) -> None:
-        self._folder, self._hide = folder, hide
+    def __init__(self, folder: Path, to_json: ToJson) -> None:
+        self._folder, self._to_json = folder, to_json
         self._facets: dict[str, dict[str, int]] = {name: {} for name in FACETS}
-        self._rows = Chunks(folder, "rows", hide, _columns, ROWS_PER_FILE)
-        self._details = Chunks(folder, "details", hide, _with_text_table, DETAILS_PER_FILE)
-        self._replies = Chunks(folder, "replies", hide, _columns, REPLIES_PER_FILE)
+        self._rows = Chunks(folder, "rows", to_json, _columns, ROWS_PER_FILE)
+        self._details = Chunks(folder, "details", to_json, _with_text_table, DETAILS_PER_FILE)
+        self._replies = Chunks(folder, "replies", to_json, _columns, REPLIES_PER_FILE)
 
     def add(self, facts: Facts, dataset: str, picture: int | None) -> None:
         """One more sample."""
@@ -129,7 +123,7 @@ class DataFiles:
             chunks.close()
             summary[chunks.name] = chunks.firsts
         summary["facets"] = {name: list(values) for name, values in self._facets.items()}
-        script = as_script("summary", 0, self._hide(summary))
+        script = as_script("summary", 0, self._to_json(summary))
         (self._folder / "summary_0.js").write_text(script, encoding="ascii")
 
 

@@ -12,15 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from utils.scoring.sheets import to_json
-
-Hide = Callable[[Any], Any]
-"""Replaces this machine's paths in plain data."""
+ToJson = Callable[[Any], str]
+"""Makes ASCII JSON of plain data, without this machine's paths."""
 
 
-def as_script(name: str, number: int, value: Any) -> str:
+def as_script(name: str, number: int, json_text: str) -> str:
     """The script that hands a value to the page under a name and a number."""
-    safe = to_json(value).replace("<", "\\u003c").replace(">", "\\u003e")
+    safe = json_text.replace("<", "\\u003c").replace(">", "\\u003e")
     quoted = safe.replace("\\", "\\\\").replace("'", "\\'")
     return f"Report.take(\"{name}\",{number},JSON.parse('{quoted}'));\n"
 
@@ -37,7 +35,7 @@ class Chunks:
 
     folder: Path
     name: str
-    hide: Hide
+    to_json: ToJson
     pack: Callable[[list[Any]], Any]
     most_items: int
     most_chars: int = 1_000_000
@@ -58,7 +56,7 @@ class Chunks:
         """Writes what has gathered."""
         if not self._items:
             return
-        script = as_script(self.name, len(self.firsts), self.hide(self.pack(self._items)))
+        script = as_script(self.name, len(self.firsts), self.to_json(self.pack(self._items)))
         path = self.folder / f"{self.name}_{len(self.firsts)}.js"
         path.write_text(script, encoding="ascii")
         self.firsts.append(self._count - len(self._items))

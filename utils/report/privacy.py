@@ -8,18 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from utils.runs.manifest import HOME, folder_replacer
+from utils.scoring.sheets import to_json
 
 _ABSOLUTE = re.compile(
     r"(?<![\w.:/\\~%>…-])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\\"'<>|:,;]+[\\/])+([^\s/\\\"'<>|:,;]*)"
 )
 
 
-def path_hider(roots: Iterable[Path | None]) -> Callable[[Any], Any]:
-    """A function that replaces folders in plain data: the home by `~`, the others by `…`."""
+def path_hider(roots: Iterable[Path | None]) -> Callable[[Any], str]:
+    """A function that makes JSON of plain data: the home becomes `~` in it, the roots `…`."""
     # One right below a file system's root says nothing, and its name may be a word of a reply.
     hidden = [(root, "…") for root in roots if root and root.absolute().parts[2:]]
-    replace = folder_replacer([*hidden, (Path.home(), HOME)])
-    return lambda value: _rewritten(value, replace)
+    places = [*hidden, (Path.home(), HOME)]
+    replace = folder_replacer(places)
+    written = [to_json(str(form))[1:-1] for folder, _ in places
+               for form in (folder.absolute(), folder.resolve())]  # fmt: skip
+
+    def as_json(value: Any) -> str:
+        text = to_json(value)
+        return to_json(_rewritten(value, replace)) if any(map(text.__contains__, written)) else text
+
+    return as_json
 
 
 def without_absolute_paths(value: Any) -> Any:

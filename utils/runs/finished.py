@@ -153,7 +153,9 @@ def find_run(path: Path) -> Path:
     folders = _folders(path)
     models = [folder.name for folder in folders if any(map(newest_start, _folders(folder)))]
     if not path.is_dir():
-        why = "is a file; name a run's folder" if path.exists() else "there is no such folder"
+        others = ", ".join(run.name for run in scored_runs(path.parent))
+        missing = "there is no such folder" + (f"; {path.parent} holds {others}" if others else "")
+        why = "is a file; name a run's folder" if path.exists() else missing
     elif newest_start(path) or any(map(newest_start, folders)):
         why = (
             "has a log but no scored samples; run evaluate.py with the same --config, --work-dir "
