@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import ExitStack
 
 import pytest
 
@@ -18,8 +19,7 @@ FAILED = "failed: wrong in the score, asked again by the same command"
 SPOILT = "spoilt by the postprocess function: wrong in the score; mend it, nothing is asked anew"
 STAGES = ["prompt", "preprocess", "postprocess", "parse"]
 NOTE = """
-import json, os
-
+import json
 def note(value):
     with open("seen.jsonl", "a") as file:
         file.write(json.dumps(value, default=repr) + "\\n")
@@ -29,7 +29,6 @@ class Model:
     def generate(self, message, *, dataset_name, **generate_cfg):
         return "(0.2, 0.15)" if dataset_name == "GUIElementGrounding" else "B"
 """
-CALM_MODEL = {"imp_type": "custom", "model_path": "calm.Model"}
 
 
 def summary(answered, total, *what_went_wrong):
@@ -41,48 +40,38 @@ def summary(answered, total, *what_went_wrong):
 @pytest.fixture
 def staged(tmp_path):
     """Makes a stage: three pictures, so nine questions of L1 and six instructions of L2."""
-    servers = []
+    with ExitStack() as servers:
 
-    def make(answer=right_answers, pictures=PICTURES, module="", **modules):
-        servers.append(MockServer(answer).__enter__())
-        stage = Stage.make(tmp_path, servers[-1], pictures)
-        for name, source in {"mymodel": module, **modules}.items():
-            stage.module(source, name)
-        return stage
+        def make(module="", answer=right_answers, pictures=PICTURES):
+            stage = Stage.make(tmp_path, servers.enter_context(MockServer(answer)), pictures)
+            stage.module(module)
+            return stage
 
-    yield make
-    for server in servers:
-        server.__exit__()
-
-
-@pytest.fixture
-def stage(staged):
-    return staged(calm=CALM)
+        yield make
 
 
 def seen_by(stage):
     """What a function wrote down with `note`."""
-    lines = (stage.home / "seen.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    return [json.loads(line) for line in (stage.home / "seen.jsonl").read_text().splitlines()]
 
 
-def config_with(stage_name, function, **more):
-    """Model section and data section with one user function for L2."""
-    model, data = {**API, **more}, {L2: {"mode": "all"}}
-    if stage_name == "prompt":
+def run_with(stage, where, *arguments, data=ONLY_L2, env=None, **entry):
+    """A run with the function of `mymodel` that is called like the stage, for L2."""
+    model, function = {**API, **entry}, f"mymodel.{where}"
+    if where == "prompt":
         model["custom_prompt"] = {L2: function}
-    elif stage_name == "parse":
-        data[L2]["parse_function"] = function
+    elif where == "parse":
+        data = {**data, L2: {**data[L2], "parse_function": function}}
     else:
-        model[f"{stage_name}_function"] = function
-    return {"m": model}, data
+        model[f"{where}_function"] = function
+    return stage.evaluate({"m": model}, *arguments, data=data, env=env)
 
 
 # -- careless functions ---------------------------------------------------------------------------
 
 
-def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(stage):
-    stage.module("""
+def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(staged):
+    stage = staged("""
         def prompt(line, dataset):
             picture, instruction = line["image_path"], line["instruction"]
             line["image_size"].append("scribble")
@@ -92,6 +81,7 @@ def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(s
                     {"role": "user", "type": "text", "value": instruction}]
 
         def preprocess(message, model, processor, **kwargs):
+            assert (model, processor) == (None, None)
             words = kwargs["words"]
             text = f"{message[-1]['value']} {words} {len(message)}"
             words.append("scribble")
@@ -108,10 +98,9 @@ def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(s
             meta.clear()
             return (0.2, 0.15) if size.startswith("[") and response.endswith(" 2") else None
     """)
-    model = {**API, "custom_prompt": {L2: "mymodel.prompt"}, "kwargs": {"words": ["one"]},
-             "preprocess_function": "mymodel.preprocess",
-             "postprocess_function": "mymodel.postprocess"}  # fmt: skip
-    result = stage.evaluate({"m": model}, data=config_with("parse", "mymodel.parse")[1])
+    functions = {f"{stage}_function": f"mymodel.{stage}" for stage in ("preprocess", "postprocess")}
+    more = {"custom_prompt": {L2: "mymodel.prompt"}, "kwargs": {"words": ["one"]}}
+    result = run_with(stage, "parse", **functions, **more)
     assert result.code == 0, result.output
     assert sorted(request.text for request in stage.server.requests) == sorted(
         f"Click {kind} target {number}. ['one'] 2"
@@ -134,16 +123,14 @@ def test_a_preprocess_function_that_returns_the_same_list_each_time_asks_each_it
             others_asked.set()
         return Reply("(0.2, 0.15)")
 
-    stage = staged(answer, module="""
+    stage = staged(answer=answer, module="""
         MESSAGES = []
-
         def preprocess(message, model, processor, **kwargs):
             MESSAGES.clear()
             MESSAGES.append({"role": "user", "content": message[-1]["value"]})
             return MESSAGES
     """)  # fmt: skip
-    model, data = config_with("preprocess", "mymodel.preprocess")
-    result = stage.evaluate(model, "--api-nproc", "2", data=data)
+    result = run_with(stage, "preprocess", "--api-nproc", "2")
     assert result.code == 0, result.output
     assert len(first_sample) == 2, [request.text[-22:] for request in stage.server.requests]
 
@@ -151,38 +138,19 @@ def test_a_preprocess_function_that_returns_the_same_list_each_time_asks_each_it
 # -- functions that raise -------------------------------------------------------------------------
 
 RAISING = """
-    import sys
-
-    def fail(kind):
-        if kind == "exit":
-            sys.exit("enough")
-        raise ValueError("cannot do this one")
-""" + "".join(
-    f"""
-    def prompt_{how}(line, dataset):
-        return fail("{how}") if line["platform"] == "os_ios" else None
-
-    def preprocess_{how}(message, model, processor, **kwargs):
-        text = message[-1]["value"]
-        return fail("{how}") if "target 1." in text else [{{"role": "user", "content": text}}]
-
-    def postprocess_{how}(response, model, processor, **kwargs):
-        return fail("{how}") if "special" in response else response
-
-    def parse_{how}(response, meta):
-        return fail("{how}") if meta["platform"] == "os_ios" else (0.2, 0.15)
-"""
-    for how in ("raise", "exit")
-)
-MENDED = """
-    def prompt_raise(line, dataset):
-        return None
-
-    def preprocess_raise(message, model, processor, **kwargs):
+    def check(is_bad):
+        if is_bad: RAISE
+    def prompt(line, dataset):
+        check(line["platform"] == "os_ios")
+    def preprocess(message, model, processor, **kwargs):
+        check("target 1." in message[-1]["value"])
         return [{"role": "user", "content": message[-1]["value"]}]
-
-    def postprocess_raise(response, model, processor, **kwargs):
+    def postprocess(response, model, processor, **kwargs):
+        check("special" in response)
         return response
+    def parse(response, meta):
+        check(meta["platform"] == "os_ios")
+        return 0.2, 0.15
 """
 
 
@@ -190,70 +158,54 @@ def one_special(request):
     return Reply("(0.2, 0.15) special") if "target 1." in request.text else right_answers(request)
 
 
-@pytest.mark.parametrize(
-    ("how", "error"),
-    [("raise", "ValueError: cannot do this one"), ("exit", "SystemExit: enough")],
-)
-@pytest.mark.parametrize("where", STAGES)
-def test_a_function_that_fails_costs_its_samples_and_no_others(where, how, error, staged):
-    stage = staged(one_special, module=RAISING)
-    model, data = config_with(where, f"mymodel.{where}_{how}")
-    result = stage.evaluate(model, *["--verbose"] * (how == "exit"), data=data)
-    told = {
-        "prompt": summary(4, 6, (2, FAILED)),
-        "preprocess": summary(4, 6, (2, FAILED)),
-        "postprocess": summary(4, 6, (2, SPOILT)),
-        "parse": summary(6, 6, (2, UNPARSED)),
-    }[where]
-    assert result.code == 1
-    assert told in result.output
-    assert f"\n2 x {where} function: {error}\n" in result.output
-    counts = l2_counts(stage.scores(L2))
-    assert counts == {
-        "Total num": 6, "Correct num": 4, "Wrong num": 0, "Error format num": 2}  # fmt: skip
-    assert len(stage.server.requests) == (4 if where in ("prompt", "preprocess") else 6)
-    # The traceback is printed at --verbose only, and once for each kind.
-    assert result.output.count("Traceback (most recent call last)") == (how == "exit")
-    assert (f"in {where}_exit" in result.output) is (how == "exit")
-
-
-def test_a_reply_that_postprocess_spoilt_is_in_the_log_and_the_spreadsheet(staged):
-    stage = staged(one_special, module=RAISING)
-    model, data = config_with("postprocess", "mymodel.postprocess_raise")
-    result = stage.evaluate(model, data=data)
-    raw = [record["raw"] for record in stage.answers(L2)]
-    assert raw == ["(0.2, 0.15)"] * 2 + ["(0.2, 0.15) special"] * 2 + ["(0.2, 0.15)"] * 2
-    path = run_folder(stage.work_dir, "m") / f"m_{L2}.xlsx"
-    shown = sorted((row["index"], row["prediction"]) for row in read_sheet(path))
-    assert [text for _, text in shown] == raw
-    assert "asked again" not in result.output  # the answers are there
-
-
-@pytest.mark.parametrize(("where", "asked_first"), [
-    ("prompt", 4), ("preprocess", 4), ("postprocess", 6)])  # fmt: skip
-def test_a_mended_function_asks_what_failed_before_the_model_and_nothing_else(
-    where, asked_first, staged
+@pytest.mark.parametrize(("statement", "error", "is_verbose"), [
+    ("raise ValueError('cannot do this one')", "ValueError: cannot do this one", False),
+    ("import sys; sys.exit('enough')", "SystemExit: enough", True),
+])  # fmt: skip
+@pytest.mark.parametrize(("where", "asked", "told"), [
+    ("prompt", 4, summary(4, 6, (2, FAILED))),
+    ("preprocess", 4, summary(4, 6, (2, FAILED))),
+    ("postprocess", 6, summary(4, 6, (2, SPOILT))),
+    ("parse", 6, summary(6, 6, (2, UNPARSED))),
+])  # fmt: skip
+def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mended(
+    where, asked, told, statement, error, is_verbose, staged
 ):
-    stage = staged(one_special, module=RAISING)
-    model, data = config_with(where, f"mymodel.{where}_raise")
-    stage.evaluate(model, data=data)
-    assert len(stage.server.requests) == asked_first
-    stage.module(MENDED)
-    result = stage.evaluate(model, data=data)
+    stage = staged(RAISING.replace("RAISE", statement), one_special)
+    result = run_with(stage, where, *["--verbose"] * is_verbose)
+    assert (result.code, len(stage.server.requests)) == (1, asked)
+    assert told in result.output
+    assert ("asked again" in result.output) is (asked == 4)
+    assert f"\n2 x {where} function: {error}\n" in result.output
+    assert l2_counts(stage.scores(L2)) == {
+        "Total num": 6, "Correct num": 4, "Wrong num": 0, "Error format num": 2}  # fmt: skip
+    # The traceback is printed at --verbose only, and once for each kind.
+    assert result.output.count("Traceback (most recent call last)") == is_verbose
+    assert (f"in {where}\n" in result.output) is is_verbose
+    if where == "postprocess":  # what it spoilt is in the log and the spreadsheet
+        raw = [record["raw"] for record in stage.answers(L2)]
+        assert raw == ["(0.2, 0.15)"] * 2 + ["(0.2, 0.15) special"] * 2 + ["(0.2, 0.15)"] * 2
+        rows = read_sheet(run_folder(stage.work_dir, "m") / f"m_{L2}.xlsx")
+        assert [
+            text for _, text in sorted((row["index"], row["prediction"]) for row in rows)
+        ] == raw
+
+    stage.module(RAISING.replace("RAISE", "pass"))
+    result = run_with(stage, where)
     assert (result.code, len(stage.server.requests)) == (0, 6), result.output
-    assert ("2 failed last time" in result.output) is (asked_first == 4)
+    assert ("2 failed last time" in result.output) is (asked == 4)
     # Another prompt or preprocess function is another experiment, with a folder of its own.
     newest = json.loads((stage.work_dir / "m" / f"m_{L2}_score.json").read_text("utf-8"))
     assert l2_counts(newest)["Correct num"] == 6
 
 
-@pytest.mark.parametrize("entry", [API, CALM_MODEL])
 @pytest.mark.parametrize(("returned", "kind"), [("None", "NoneType"), ("(0.2, 0.15)", "tuple")])
-def test_a_postprocess_function_that_returns_no_text_is_reported(returned, kind, entry, stage):
-    stage.module(f"def function(response, model, processor, **kwargs): return {returned}")
-    model = {**entry, "postprocess_function": "mymodel.function"}
-    result = stage.evaluate({"m": model}, data=ONLY_L2)
-    assert f"6 x postprocess function: returned {kind}; expected str" in result.output
+def test_a_postprocess_function_that_returns_no_text_is_reported(returned, kind, staged):
+    stage = staged(CALM + f"def post(response, model, processor, **kwargs): return {returned}")
+    models = {"api": API, "own": {"imp_type": "custom", "model_path": "mymodel.Model"}}
+    models = {name: {**entry, "postprocess_function": "mymodel.post"} for name, entry in models.items()}  # fmt: skip
+    result = stage.evaluate(models, data=ONLY_L2)
+    assert result.output.count(f"6 x postprocess function: returned {kind}; expected str") == 2
     assert "Traceback" not in result.output
     assert result.code == 1
 
@@ -263,94 +215,71 @@ def test_a_postprocess_function_that_returns_no_text_is_reported(returned, kind,
 ALWAYS = """
     def prompt(line, dataset): raise ValueError("never works")
     def preprocess(message, model, processor, **kwargs):
-        if kwargs["dataset_name"] == "GUIElementGrounding":
-            raise ValueError("never works")
+        if kwargs["dataset_name"] == "GUIElementGrounding": raise ValueError("never works")
         return [{"role": "user", "content": message[-1]["value"]}]
     def postprocess(response, model, processor, **kwargs):
-        if kwargs["dataset_name"] == "GUIElementGrounding":
-            raise ValueError("never works")
+        if kwargs["dataset_name"] == "GUIElementGrounding": raise ValueError("never works")
         return response
     def parse(response, meta): raise ValueError("never works")
 """
+SIXTY_L2_SAMPLES = [("os_web", (64, 48))] * 30
+EASY = {L1: {"mode": "easy"}}
 
 
-@pytest.mark.parametrize("l2_comes", ["first", "last"])
+@pytest.mark.parametrize(("data", "pictures"), [
+    ({**ONLY_L2, **EASY}, TWELVE_L2_SAMPLES),
+    ({**EASY, **ONLY_L2}, TWELVE_L2_SAMPLES),
+    ({**ONLY_L2, **EASY}, SIXTY_L2_SAMPLES),
+], ids=["first", "last", "large"])  # fmt: skip
 @pytest.mark.parametrize("where", STAGES)
 def test_ten_failures_in_a_row_stop_that_data_set_and_the_other_one_is_scored(
-    where, l2_comes, staged
+    where, data, pictures, staged
 ):
-    stage = staged(pictures=TWELVE_L2_SAMPLES, module=ALWAYS)
-    model, data = config_with(where, f"mymodel.{where}")
-    both = {L1: {"mode": "easy"}, **data} if l2_comes == "last" else {**data, L1: {"mode": "easy"}}
-    result = stage.evaluate(model, data=both)
-    assert f"{L2}: the {where} function failed 10 times in a row" in result.stderr, result.output
+    stage = staged(ALWAYS, pictures=pictures)
+    result = run_with(stage, where, "--api-nproc", "1", data=data)
+    # What goes wrong after the request is found before all of a large data set are asked.
+    early = where in ("postprocess", "parse") and pictures is SIXTY_L2_SAMPLES
+    when = "stopped after the first 20 answers: " * early
+    assert f"{L2}: {when}the {where} function failed 10 times in a row" in result.stderr
     assert "Traceback (most recent call last)" in result.stderr
     assert f"in {where}\n" in result.stderr
     assert "SKIP_ERR=1" in result.stderr
     assert stage.scores(L1)["easy"]["level_score"] == 1.0
     # Requests that were on their way when the tenth one failed may still be made.
+    assert sum("Click" in request.text for request in stage.server.requests) <= 25
     assert not list(stage.work_dir.rglob(f"*{L2}_score.json"))
     assert result.code == 1
 
 
-@pytest.mark.parametrize("skips_errors", [False, True])
-@pytest.mark.parametrize(("where", "warning"), [
-    ("postprocess", "the postprocess function failed on 20 of the first 20 answers"),
-    ("parse", "20 of the first 20 answers could not be read by the parse function"),
+@pytest.mark.parametrize(("where", "asked", "warnings"), [
+    ("prompt", 0, []),
+    ("preprocess", 0, []),
+    ("postprocess", 60, ["the postprocess function failed on 20 of the first 20 answers"]),
+    ("parse", 60, ["20 of the first 20 answers could not be read by the parse function"]),
 ])  # fmt: skip
-def test_a_function_that_reads_no_answer_is_found_before_all_are_asked(
-    where, warning, skips_errors, staged
-):
-    stage = staged(pictures=[("os_web", (64, 48))] * 30, module=ALWAYS)  # 60 samples of L2
-    model, data = config_with(where, f"mymodel.{where}")
-    env = {"SKIP_ERR": "1"} if skips_errors else {}
-    result = stage.evaluate(model, "--api-nproc", "1", "--data", L2, data=data, env=env)
-    told = (
-        f"{L2}: stopped after the first 20 answers: the {where} function failed 10 times in a row"
-    )
-    assert (told in result.stderr) is not skips_errors, result.output
-    assert ("Traceback" in result.stderr) is not skips_errors
-    asked = len(stage.server.requests)
-    assert asked == 60 if skips_errors else asked <= 25
-    assert result.code == 1
-    assert (warning in result.stdout) is skips_errors
-
-
-@pytest.mark.parametrize("where", STAGES)
-def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES, module=ALWAYS)
-    model, data = config_with(where, f"mymodel.{where}")
-    result = stage.evaluate(model, data=data, env={"SKIP_ERR": "1"})
-    assert f"12 x {where} function: ValueError: never works" in result.output
+def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, asked, warnings, staged):
+    stage = staged(ALWAYS, pictures=SIXTY_L2_SAMPLES)
+    result = run_with(stage, where, env={"SKIP_ERR": "1"})
+    for text in (f"60 x {where} function: ValueError: never works", *warnings):
+        assert text in result.stdout
+    assert "Traceback" not in result.stderr and "in a row" not in result.stderr
     counts = l2_counts(stage.scores(L2))
-    assert (counts["Total num"], counts["Error format num"]) == (12, 12)
-    assert result.code == 1
+    assert (counts["Total num"], counts["Error format num"]) == (60, 60)
+    assert (result.code, len(stage.server.requests)) == (1, asked)
 
 
-def test_nine_failures_in_a_row_do_not_stop_a_run(staged):
+def test_nine_failures_in_a_row_do_not_stop_a_run_and_each_data_set_is_counted_by_itself(staged):
     stage = staged(pictures=TWELVE_L2_SAMPLES, module="""
-        def prompt(line, dataset):
-            if line["index"] not in (9, 11):
-                raise ValueError("this one not")
-    """)  # fmt: skip
-    model, data = config_with("prompt", "mymodel.prompt")
-    result = stage.evaluate(model, "--api-nproc", "1", data=data)
-    assert "in a row" not in result.output
-    assert l2_counts(stage.scores(L2))["Correct num"] == 2
-
-
-def test_failures_in_a_row_are_counted_for_each_data_set_by_itself(staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES, module="""
-        def prompt(line, dataset):  # fails for the last six of L1 and the first six of L2
-            if 12 <= line["index"] if dataset == "GUIContentUnderstanding" else line["index"] < 6:
+        def prompt(line, dataset):  # fails for the last six of L1 and the first nine of L2
+            if line["index"] >= 12 if dataset == "GUIContentUnderstanding" else line["index"] not in (9, 11):
                 raise ValueError("this one not")
     """)  # fmt: skip
     model = {**API, "custom_prompt": {L1: "mymodel.prompt", L2: "mymodel.prompt"}}
     result = stage.evaluate({"m": model}, "--api-nproc", "1")
     assert "in a row" not in result.output
     assert summary(12, 18, (6, FAILED)) in result.output
-    assert summary(6, 12, (6, FAILED)) in result.output
-    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+    assert summary(2, 12, (10, FAILED)) in result.output
+    assert l2_counts(stage.scores(L2))["Correct num"] == 2
 
 
 # -- prompts --------------------------------------------------------------------------------------
@@ -368,26 +297,24 @@ DEFAULT = (
     ({"system_prompt": "Be brief."}, "Be brief."),
 ])  # fmt: skip
 def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_prompt(
-    setting, system, stage
+    setting, system, staged
 ):
-    stage.module("""
+    stage = staged("""
         def prompt(line, dataset):
-            if line["platform"] != "os_web":
-                return None
-            return [{"role": "user", "type": "text", "value": "own words"}]
+            if line["platform"] == "os_web":
+                return [{"role": "user", "type": "text", "value": "own words"}]
     """)
-    model, data = config_with("prompt", "mymodel.prompt", kwargs=setting)
-    result = stage.evaluate(model, data=data)
+    result = run_with(stage, "prompt", kwargs=setting)
     assert result.code == 0, result.output
     own = [request for request in stage.server.requests if request.text == "own words"]
     default = [request for request in stage.server.requests if "Output only" in request.text]
     assert (len(own), len(default)) == (2, 4)
-    assert all(len(request.pictures) == 1 for request in default)
     assert all(len(request.body["messages"]) == 1 for request in own)
-    roles = [[message["role"] for message in request.body["messages"]] for request in default]
-    assert roles == [["system", "user"] if system else ["user"]] * 4
-    if system:
-        assert {r.body["messages"][0]["content"][0]["text"] for r in default} == {system}
+    for request in default:
+        *first, user = request.body["messages"]
+        assert (user["role"], len(request.pictures)) == ("user", 1)
+        told = [(message["role"], message["content"][0]["text"]) for message in first]
+        assert told == ([("system", system)] if system else [])
 
 
 NO_PROMPT = {
@@ -400,7 +327,15 @@ NO_PROMPT = {
     "no_file": ("[{'role': 'user', 'type': 'image', 'value': 'nowhere.png'}]", "nowhere.png"),
 }
 EXPECTED = "expected a list of chat messages"
-BY_SIDE = "6 x preprocess function: returned a payload whose "
+BESIDE_MESSAGES = {
+    "timeout": ("'timeout': '60s'", "timeout must be a number of seconds greater than 0"),
+    "body": ("'extra_body': ['x']", "extra_body must be an object"),
+    "body_of_ours": ("'extra_body': {'messages': 5}", "extra_body.messages"),
+    "headers": ("'extra_headers': {'X': 5}", "extra_headers.X must be a text"),
+    "header_name": ("'extra_headers': {5: 'X'}", "extra_headers"),
+    "query": ("'extra_query': 'a=b'", "extra_query must be an object"),
+    "query_name": ("'extra_query': {5: 1}", "extra_query"),
+}
 NO_PAYLOAD = {
     "none": ("None", EXPECTED),
     "a_text": ("'text'", EXPECTED),
@@ -409,21 +344,11 @@ NO_PAYLOAD = {
     "empty": ("[]", EXPECTED),
     "some_texts": ("['hi']", EXPECTED),
     **{
-        name: (f"{{'messages': [{{'role': 'user', 'content': 'hi'}}], {more}}}", BY_SIDE + problem)
-        for name, (more, problem) in {
-            "timeout": ("'timeout': '60s'", "timeout must be a number of seconds greater than 0"),
-            "body": ("'extra_body': ['x']", "extra_body must be an object"),
-            "body_of_ours": ("'extra_body': {'messages': 5}", "extra_body.messages"),
-            "headers": (
-                "'extra_headers': {'X': 5}",
-                "extra_headers.X must be a text",
-            ),
-            "header_name": ("'extra_headers': {5: 'X'}", "extra_headers"),
-            "query": ("'extra_query': 'a=b'", "extra_query must be an object"),
-            "query_name": ("'extra_query': {5: 1}", "extra_query"),
-        }.items()
+        name: (f"{{'messages': [{{'role': 'user', 'content': 'hi'}}], {more}}}",
+               f"6 x preprocess function: returned a payload whose {problem}")
+        for name, (more, problem) in BESIDE_MESSAGES.items()
     },
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -434,14 +359,13 @@ def odd_returns(tmp_path_factory):
                for name, (code, _) in NO_PAYLOAD.items()]  # fmt: skip
     models = {name: {"custom_prompt": {L2: f"mymodel.{name}"}} for name in NO_PROMPT}
     models |= {name: {"preprocess_function": f"mymodel.{name}"} for name in NO_PAYLOAD}
+    for name, changes in models.items():
+        path = f"{{url}}?api_key=test-key-123456&model={name}"
+        models[name] = {**API, "model_path": path, **changes}
     with MockServer(right_answers) as server:
         stage = Stage.make(tmp_path_factory.mktemp("each"), server)
         stage.module("\n".join(source))
-        named = {
-            name: {**API, "model_path": f"{{url}}?api_key=test-key-123456&model={name}", **changes}
-            for name, changes in models.items()
-        }
-        result = stage.evaluate(named, "--retry", "0", data=ONLY_L2)
+        result = stage.evaluate(models, "--retry", "0", data=ONLY_L2)
         asked = [request.body["model"] for request in server.requests]
         sections = {part.partition('"')[0]: part for part in result.stdout.split('\nmodel "')}
         return asked, sections, result
@@ -458,8 +382,8 @@ def test_a_function_that_returns_no_prompt_or_no_payload_fails_its_samples(name,
     assert result.code == 1
 
 
-def test_a_prompt_function_gets_the_line_in_its_own_types_and_the_name_of_the_data_set(stage):
-    stage.module(NOTE + "def prompt(line, dataset): note([dataset, line])\n")
+def test_a_prompt_function_gets_the_line_in_its_own_types_and_the_name_of_the_data_set(staged):
+    stage = staged(NOTE + "def prompt(line, dataset): note([dataset, line])\n")
     model = {**API, "custom_prompt": {L1: "mymodel.prompt", L2: "mymodel.prompt"}}
     stage.evaluate({"m": model}, "--limit", "1")
     (first, l1), (second, l2) = seen_by(stage)
@@ -473,22 +397,7 @@ def test_a_prompt_function_gets_the_line_in_its_own_types_and_the_name_of_the_da
     assert (l2["image_size"], l2["bbox"]) == ([640, 360], [0.1, 0.1, 0.3, 0.2])
 
 
-# -- preprocess, postprocess, parse ---------------------------------------------------------------
-
-
-def test_what_preprocess_returns_beside_messages_wins_over_generate_cfg(stage):
-    stage.module("""
-        def preprocess(message, model, processor, **kwargs):
-            assert (model, processor) == (None, None)
-            return {"messages": [{"role": "user", "content": message[-1]["value"]}],
-                    "max_tokens": kwargs["tokens"], "top_p": 0.5}
-    """)
-    model, data = config_with("preprocess", "mymodel.preprocess", kwargs={"tokens": 99})
-    result = stage.evaluate(model, data=data)
-    assert result.code == 0, result.output
-    for request in stage.server.requests:
-        assert set(request.body) == {"model", "messages", "max_tokens", "temperature", "top_p"}
-        assert [request.body[k] for k in ("max_tokens", "temperature", "top_p")] == [99, 0, 0.5]
+# -- preprocess, parse ----------------------------------------------------------------------------
 
 
 def test_preprocess_runs_once_for_a_sample_however_often_it_is_asked(staged):
@@ -500,47 +409,18 @@ def test_preprocess_runs_once_for_a_sample_however_often_it_is_asked(staged):
             return Reply(status=500, body=b"{}", headers={"retry-after-ms": "0"})
         return Reply("(0.2, 0.15)")
 
-    stage = staged(answer, module=NOTE + """
+    stage = staged(answer=answer, module=NOTE + """
 def preprocess(message, model, processor, **kwargs):
     note(message[-1]["value"])
     return [{"role": "user", "content": message[-1]["value"]}]
 """)  # fmt: skip
-    model, data = config_with("preprocess", "mymodel.preprocess")
-    result = stage.evaluate(model, data=data)
+    result = run_with(stage, "preprocess")
     assert (result.code, len(asked)) == (0, 18), result.output
     assert len(seen_by(stage)) == len(set(seen_by(stage))) == 6
 
 
-def test_a_changed_postprocess_function_asks_nothing_and_is_applied_anew(stage):
-    model, data = config_with("postprocess", "mymodel.postprocess")
-    stage.module("def postprocess(response, model, processor, **kwargs): return 'nothing'")
-    stage.evaluate(model, data=data)
-    assert l2_counts(stage.scores(L2))["Error format num"] == 6
-    stage.module("def postprocess(response, model, processor, **kwargs): return '(0.25, 0.12)'")
-    result = stage.evaluate(model, data=data)
-    assert (result.code, len(stage.server.requests)) == (0, 6), result.output
-    assert l2_counts(stage.scores(L2))["Correct num"] == 6
-    assert {record["raw"] for record in stage.answers(L2)} == {"(0.2, 0.15)"}
-
-
-@pytest.mark.parametrize(("signature", "noted"), [
-    ("parse(response)", "'Click basic target 0.'"),
-    ("parse(response, meta)", "meta['instruction']"),
-    ("parse(response, *, meta)", "meta['instruction']"),
-    ("parse(response, line)", "line['instruction']"),
-    ("parse(text, **kwargs)", "kwargs['meta']['instruction']"),
-    ("parse(*everything)", "everything[1]['instruction']"),
-])  # fmt: skip
-def test_a_parse_function_gets_meta_by_keyword_or_position_or_not_at_all(signature, noted, stage):
-    stage.module(f"{NOTE}def {signature}:\n    note({noted})\n    return 0.2, 0.15\n")
-    data = config_with("parse", "mymodel.parse")[1]
-    result = stage.evaluate({"m": CALM_MODEL}, "--limit", "1", data=data)
-    assert result.code == 0, result.output
-    assert seen_by(stage) == ["Click basic target 0."]
-
-
-def test_meta_has_sizes_and_options_as_texts_that_literal_eval_reads(stage):
-    stage.module(NOTE + "def parse(response, meta): note(dict(meta))\n")
+def test_meta_has_sizes_and_options_as_texts_that_literal_eval_reads(staged):
+    stage = staged(NOTE + "def parse(response, *, meta): note(dict(meta))\n")
     model = {**API, "kwargs": {"img_size": 320, "min_pixels": 3136, "max_pixels": 2116800}}
     data = {name: {"mode": "all", "parse_function": "mymodel.parse"} for name in (L1, L2)}
     stage.evaluate({"m": model}, "--limit", "1", data=data)
@@ -554,26 +434,24 @@ def test_meta_has_sizes_and_options_as_texts_that_literal_eval_reads(stage):
 
 
 def test_ready_made_parse_functions_go_by_the_size_of_the_file_not_of_the_annotations(staged):
-    stage = staged(lambda request: Reply("(128, 54)"), [("os_web", (640, 360))] * 2)
+    stage = staged(answer=lambda _: Reply("(128, 54)"), pictures=[("os_web", (640, 360))] * 2)
     stage.change_annotations(
         "L2", lambda items: [item.update(image_size=[320, 180]) for item in items]
     )
-    model, data = config_with("parse", "utils.coordinates.parse_pixels")
-    result = stage.evaluate(model, data=data)
+    data = {L2: {"mode": "all", "parse_function": "utils.coordinates.parse_pixels"}}
+    result = stage.evaluate({"m": API}, data=data)
     assert result.code == 0, result.output
     assert l2_counts(stage.scores(L2))["Correct num"] == 4
 
 
-def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(stage):
-    stage.module("""
+def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(staged):
+    stage = staged("""
         NONSENSE = ["somewhere", (1, 2, 3), {}, (float("nan"), 0.1), 7, ("left", "top")]
-
         def letter(response, meta): return 2
-        def point(response, meta): return NONSENSE[meta["index"]]
+        def parse(response, line): return NONSENSE[line["index"]]
     """)
-    data = {L1: {"mode": "all", "parse_function": "mymodel.letter"},
-            L2: {"mode": "all", "parse_function": "mymodel.point"}}  # fmt: skip
-    result = stage.evaluate({"m": CALM_MODEL}, data=data)
+    data = {L1: {"mode": "all", "parse_function": "mymodel.letter"}, **ONLY_L2}
+    result = run_with(stage, "parse", data=data)
     assert "9 x parse function: returned 2; expected a letter" in result.output
     for shown in ("'somewhere'", "(1, 2, 3)", "{}", "a point with NaN", "7"):
         assert f"1 x parse function: returned {shown}" in result.output
@@ -584,10 +462,9 @@ def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(
     assert l2_counts(stage.scores(L2))["Error format num"] == 6
 
 
-def test_a_parse_function_that_finds_nothing_is_a_format_error_but_no_failure(stage):
-    stage.module("def parse(response, meta): return None")
-    model, data = config_with("parse", "mymodel.parse")
-    result = stage.evaluate(model, data=data)
+def test_a_parse_function_that_finds_nothing_is_a_format_error_but_no_failure(staged):
+    stage = staged("def parse(response): return None")
+    result = run_with(stage, "parse")
     assert summary(6, 6, (6, UNPARSED)) in result.output
     assert "parse function" not in result.output
     assert l2_counts(stage.scores(L2))["Error format num"] == 6
@@ -598,13 +475,10 @@ def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
     def answer(request):
         return Reply("(0.2, inf)") if "basic target" in request.text else right_answers(request)
 
-    stage = staged(answer, module="""
-        def parse(response, meta):
-            x, y = response.strip("()").split(",")
-            return float(x), float(y)
-    """)  # fmt: skip
-    model, data = config_with("parse", "mymodel.parse")
-    result = stage.evaluate(model, data=data)
+    stage = staged(
+        "def parse(reply): return tuple(map(float, reply.strip('()').split(',')))", answer
+    )
+    result = run_with(stage, "parse")
     assert result.code == 0, result.output
     folder = run_folder(stage.work_dir, "m")
     for path in [*folder.glob("*.json"), *folder.glob("*.jsonl")]:
@@ -620,11 +494,11 @@ def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
 
 
 def custom(name="Model", **changes):
-    return {"m": {"imp_type": "custom", "model_path": f"mymodel.{name}", **changes}}
+    return {"imp_type": "custom", "model_path": f"mymodel.{name}", **changes}
 
 
-def test_a_custom_class_is_asked_with_messages_data_set_and_generate_cfg(stage):
-    stage.module(NOTE + """
+def test_a_custom_class_is_asked_with_messages_data_set_and_generate_cfg(staged):
+    stage = staged(NOTE + """
 class Model:
     def generate(self, message, *, dataset_name, **generate_cfg):
         note([message, dataset_name, generate_cfg])
@@ -632,7 +506,7 @@ class Model:
         generate_cfg["stop"].append("x")
         return "(0.2, 0.15)"
 """)  # fmt: skip
-    result = stage.evaluate(custom(generate_cfg={"stop": ["a"]}), data=ONLY_L2)
+    result = stage.evaluate({"m": custom(generate_cfg={"stop": ["a"]})}, data=ONLY_L2)
     assert result.code == 0, result.output
     assert l2_counts(stage.scores(L2))["Correct num"] == 6
     calls = seen_by(stage)
@@ -643,56 +517,40 @@ class Model:
     assert stage.server.requests == []
 
 
-def test_a_custom_class_is_built_once_with_the_kwargs_block_where_it_takes_it(stage):
-    stage.module(NOTE + """
-class Base:
-    def generate(self, message, *, dataset_name):
-        return "B"
-
-class Bare(Base):
+def test_a_custom_class_is_built_once_with_the_kwargs_block_where_it_takes_it(staged):
+    stage = staged(NOTE + CALM + """
+class Bare(Model):
     def __init__(self): note(["bare", {}])
-
-class Named(Base):
+class Named(Model):
     def __init__(self, size): note(["named", {"size": size}])
-
-class Open(Base):
+class Open(Model):
     def __init__(self, **kwargs): note(["open", kwargs])
 """)  # fmt: skip
-    models = {name: custom(name, kwargs={"size": 3})["m"] for name in ("Bare", "Named", "Open")}
+    models = {name: custom(name, kwargs={"size": 3}) for name in ("Bare", "Named", "Open")}
     result = stage.evaluate(models)
     assert result.code == 0, result.output
     assert seen_by(stage) == [["bare", {}], ["named", {"size": 3}], ["open", {"size": 3}]]
 
 
-@pytest.mark.parametrize("constant", [
-    "numpy.array([0.2, {y}])", "types.SimpleNamespace(y={y})", "string.Template('{y}')",
-    "range(int(100 * {y}))", "open(os.devnull), {y}",
-])  # fmt: skip
-def test_a_changed_constant_of_a_custom_class_queries_it_again(constant, stage):
-    source = (
-        NOTE
-        + """
-import numpy, os, string, types
-K = CONSTANT
-
+def test_a_changed_constant_of_a_custom_class_queries_it_again(staged):
+    stage, asked = staged(), []
+    for y in (0.15, 0.15, 0.16):
+        stage.module(f"""{NOTE}
+import numpy
+K = numpy.array([0.2, {y}])
 class Model:
     def generate(self, message, *, dataset_name):
         note(repr(K))
         return "(0.2, 0.15)"
-"""
-    )
-    asked = []
-    for y in (0.15, 0.15, 0.16):
-        stage.module(source.replace("CONSTANT", constant.format(y=y)))
-        assert stage.evaluate(custom(), data=ONLY_L2).code == 0
+""")
+        assert stage.evaluate({"m": custom()}, data=ONLY_L2).code == 0
         asked.append(len(seen_by(stage)))
     assert asked == [6, 6, 12]
 
 
-def test_a_custom_class_is_called_one_at_a_time_unless_it_says_otherwise(stage):
-    stage.module("""
+def test_a_custom_class_is_called_one_at_a_time_unless_it_says_otherwise(staged):
+    stage = staged("""
         import threading
-
         busy, together = threading.Lock(), threading.Barrier(3, timeout=60)
 
         class Model:
@@ -709,15 +567,14 @@ def test_a_custom_class_is_called_one_at_a_time_unless_it_says_otherwise(stage):
                 together.wait()  # returns only when three calls are here
                 return "(0.2, 0.15)"
     """)
-    models = {"one": custom()["m"], "three": custom("Wide")["m"]}
+    models = {"one": custom(), "three": custom("Wide")}
     result = stage.evaluate(models, "--api-nproc", "6", data=ONLY_L2)
     assert result.code == 0, result.output
 
 
-def test_a_custom_class_that_fails_on_a_sample_fails_that_sample(stage):
-    stage.module("""
+def test_a_custom_class_that_fails_on_a_sample_fails_that_sample(staged):
+    stage = staged("""
         import sys
-
         class Model:
             def generate(self, message, *, dataset_name):
                 text = message[-1]["value"]
@@ -727,7 +584,7 @@ def test_a_custom_class_that_fails_on_a_sample_fails_that_sample(stage):
                 if "advanced target 0." in text: return ("B", 0.9)
                 return "(0.2, 0.15)"
     """)
-    result = stage.evaluate(custom(), data=ONLY_L2)
+    result = stage.evaluate({"m": custom()}, data=ONLY_L2)
     assert summary(2, 6, (4, FAILED)) in result.output
     for error in (
         "ValueError: odd picture",
@@ -739,101 +596,70 @@ def test_a_custom_class_that_fails_on_a_sample_fails_that_sample(stage):
     assert "Traceback" not in result.output
     assert l2_counts(stage.scores(L2))["Correct num"] == 2
     assert result.code == 1
-    verbose = stage.evaluate(custom(), "--verbose", data=ONLY_L2).output
+    verbose = stage.evaluate({"m": custom()}, "--verbose", data=ONLY_L2).output
     assert "in generate" in verbose
     assert "ValueError: odd picture" in verbose
 
 
-FAILING_CLASS = """
-    from utils.contracts import CallError
-
-    class Model:
-        def generate(self, message, *, dataset_name):
-            if "Click" in message[-1]["value"]: raise ValueError("boom")
-            return "B"
-
-    class Silent:
-        def generate(self, message, *, dataset_name):
-            return None if "Click" in message[-1]["value"] else "B"
-
-    class Remote:
-        def generate(self, message, *, dataset_name):
-            raise CallError("http", "HTTP 418: teapot", status_code=418)
-"""
-
-
-@pytest.mark.parametrize(("name", "parts"), [
-    ("Model", ["the generate function failed 10 times in a row", "in generate\n", "ValueError: boom"]),
-    ("Silent", ["10 times in a row", "generate returned NoneType; expected str"]),
+@pytest.mark.parametrize(("name", "env", "is_stopped", "parts"), [
+    ("Raising", {}, True, ["the generate function failed 10 times in a row", "in generate\n", "ValueError: boom"]),
+    ("Silent", {}, True, ["10 times in a row", "generate returned NoneType; expected str"]),
+    ("Raising", {"SKIP_ERR": "1"}, False, ["12 x model: ValueError: boom"]),
+    ("Remote", {}, False, ["12 x http: HTTP 418: teapot"]),  # an error of the call is what it says
 ])  # fmt: skip
-def test_ten_failures_in_a_row_of_a_custom_class_stop_that_data_set(name, parts, staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES, module=FAILING_CLASS)
-    result = stage.evaluate(custom(name), data={L2: {"mode": "all"}, L1: {"mode": "easy"}})
-    assert [part for part in parts if part not in result.stderr] == [], result.output
-    assert stage.scores(L1)["easy"]["level_score"] == 1.0
-    assert not list(stage.work_dir.rglob(f"*{L2}_score.json"))
-    assert result.code == 1
-
-
-@pytest.mark.parametrize(("name", "env", "error"), [
-    ("Model", {"SKIP_ERR": "1"}, "12 x model: ValueError: boom"),
-    ("Remote", {}, "12 x http: HTTP 418: teapot"),  # an error of the call is what it says
-])  # fmt: skip
-def test_a_custom_class_that_fails_on_all_is_asked_everything_where_it_should(
-    name, env, error, staged
+def test_ten_failures_in_a_row_of_a_custom_class_stop_that_data_set_where_they_should(
+    name, env, is_stopped, parts, staged
 ):
-    stage = staged(pictures=TWELVE_L2_SAMPLES, module=FAILING_CLASS)
-    result = stage.evaluate(custom(name), data=ONLY_L2, env=env)
-    assert error in result.output
-    assert "in a row" not in result.output
-    assert l2_counts(stage.scores(L2))["Error format num"] == 12
+    stage = staged(pictures=TWELVE_L2_SAMPLES, module="""
+        from utils.contracts import CallError
+        class Silent:
+            def fail(self): return None
+            def generate(self, message, *, dataset_name):
+                return self.fail() if "Click" in message[-1]["value"] else "B"
+        class Raising(Silent):
+            def fail(self): raise ValueError("boom")
+        class Remote(Silent):
+            def fail(self): raise CallError("http", "HTTP 418: teapot", status_code=418)
+    """)  # fmt: skip
+    result = stage.evaluate({"m": custom(name)}, data={**ONLY_L2, **EASY}, env=env)
+    shown = result.stderr if is_stopped else result.output
+    assert [part for part in parts if part not in shown] == [], result.output
+    assert ("in a row" in result.output) is is_stopped
+    assert stage.scores(L1)["easy"]["level_score"] == 1.0
+    assert (not list(stage.work_dir.rglob(f"*{L2}_score.json"))) is is_stopped
+    assert is_stopped or l2_counts(stage.scores(L2))["Error format num"] == 12
+    assert result.code == 1
 
 
 # -- several models and data sets -----------------------------------------------------------------
 
 
 def test_one_combination_that_fails_leaves_the_others_scored(staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES, module=ALWAYS, calm=CALM)
+    def answer(request):
+        if request.headers["authorization"] == "Bearer wrong-key-1234":
+            return Reply(status=401, body=b'{"error": {"message": "no"}}')
+        if request.body["model"] == "shaky" and "target 1." in request.text:
+            return Reply(status=500, body=b'{"error": {"message": "out of memory"}}')
+        return right_answers(request)
+
+    stage = staged(ALWAYS.replace("\n    ", "\n") + CALM, answer, TWELVE_L2_SAMPLES)
     models = {
         "broken": {**API, "custom_prompt": {L2: "mymodel.prompt"}},
+        "refused": {**API, "model_path": "{url}?api_key=wrong-key-1234&model=mock"},
+        "shaky": {**API, "model_path": "{url}?api_key=test-key-123456&model=shaky"},
         "whole": API,
-        "own": CALM_MODEL,
+        "own": custom(),
     }
-    result = stage.evaluate(models)
+    result = stage.evaluate(models, "--retry", "0")
     assert f"{L2}: the prompt function failed 10 times in a row" in result.stderr
-    assert not list(stage.work_dir.rglob(f"broken_{L2}_score.json"))
-    for model in models:
+    assert 'model "refused": HTTP 401' in result.stderr
+    assert summary(10, 12, (2, FAILED)) in result.output
+    assert "HTTP 500" in result.output and "out of memory" in result.output
+    scored = {path.name for path in stage.work_dir.rglob(f"*{L2}_score.json")}
+    assert scored == {f"{model}_{L2}_score.json" for model in ("shaky", "whole", "own")}
+    for model in ("broken", "shaky", "whole", "own"):
         assert stage.scores(L1, model)["total_sample_num"] == 18
         assert stage.scores(L1, model)["easy"]["level_score"] == 1.0
     for model in ("whole", "own"):
         assert stage.scores(L2, model)["Average accuracy"] == 100.0
-    assert result.code == 1
-
-
-def test_a_model_whose_key_is_refused_leaves_the_next_model_scored(staged):
-    def answer(request):
-        if request.headers["authorization"] == "Bearer wrong-key-1234":
-            return Reply(status=401, body=b'{"error": {"message": "no"}}')
-        return right_answers(request)
-
-    stage = staged(answer)
-    refused = {**API, "model_path": "{url}?api_key=wrong-key-1234&model=mock"}
-    result = stage.evaluate({"refused": refused, "whole": API})
-    assert 'model "refused": HTTP 401' in result.stderr
-    assert stage.scores(L1, "whole")["total_sample_num"] == 9
-    assert stage.scores(L2, "whole")["Average accuracy"] == 100.0
-    assert result.code == 1
-
-
-def test_a_failed_request_is_shown_as_failed_and_its_reason_is_said(staged):
-    def answer(request):
-        if "target 1." in request.text:
-            return Reply(status=500, body=b'{"error": {"message": "out of memory"}}')
-        return right_answers(request)
-
-    stage = staged(answer)
-    result = stage.evaluate({"m": API}, "--retry", "0", data=ONLY_L2)
-    assert summary(4, 6, (2, FAILED)) in result.output
-    assert "HTTP 500" in result.output, result.output
-    assert "out of memory" in result.output
     assert result.code == 1
