@@ -36,7 +36,6 @@ from utils.engine.early_warnings import Watcher
 from utils.engine.gate import Gate, Limit
 from utils.engine.interrupt import two_step_interrupt
 from utils.engine.jobs import Job
-from utils.engine.retry_policy import may_reuse
 from utils.errors import StopRun, UserError
 from utils.runs.log import StoredAnswer
 from utils.runs.records import (
@@ -66,6 +65,8 @@ class _Task:
     sample: Sample
     prompt: Prompt | None = None
     world: Any = None
+    fingerprint: str = ""  # of a whole episode
+    reason: str = ""  # why that is played
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,16 +222,16 @@ class Engine:
 
     def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
         """An episode that is stored, or is played as soon as there is a world for it."""
-        stored = job.answers.find(sample.key, job.trial, fingerprint)
-        if stored is not None and may_reuse(stored.status, self._options):
-            self._settle(_reused(_Task(job, sample), stored))
+        found = job.look_up(sample.key, fingerprint, {"settings": fingerprint}, self._options)
+        if isinstance(found, StoredAnswer):
+            self._settle(_reused(_Task(job, sample), found))
             return
         world = None
         while job.worlds is not None and (world := job.worlds.borrow()) is None:
             yield None
             if job.stopped:
                 return
-        yield _Task(job, sample, world=world)
+        yield _Task(job, sample, world=world, fingerprint=fingerprint, reason=found)
 
     def _settle(self, outcome: _Outcome) -> None:
         """Writes one outcome to the log, and looks at what it means for the others."""
@@ -279,12 +280,6 @@ class Engine:
 
     def _play(self, task: _Task) -> _Outcome:
         """A whole episode; once more from its beginning if the world fails."""
-        job, sample = task.job, task.sample
-        assert job.fingerprint is not None
-        fingerprint = job.fingerprint(sample)
-        reason = "--fresh" if self._options.fresh else job.answers.reason_to_ask(
-            sample.key, job.trial, fingerprint, {"settings": fingerprint}
-        )  # fmt: skip
         try:
             try:
                 ended = self._turns(task)
@@ -295,8 +290,8 @@ class Engine:
             ended = {"turns": 0, "returned": None, "status": Status.FAILED, "error": why}
         if ended is None:
             return _Outcome(task)
-        record = episode_record(sample, fingerprint=fingerprint, **ended)
-        return _Outcome(task, record, reason=reason)
+        record = episode_record(task.sample, fingerprint=task.fingerprint, **ended)
+        return _Outcome(task, record, reason=task.reason)
 
     def _turns(self, task: _Task) -> dict[str, Any] | None:
         """Every turn of an episode, logged as it comes; how it ended, None if the run stopped."""
@@ -326,12 +321,10 @@ class Engine:
                 prompt.messages, job.dataset, is_custom_prompt=prompt.is_custom
             )
             if job.fingerprint is None:
-                stored = job.answers.find(key, job.trial, prepared.fingerprint)
-                if stored is not None and may_reuse(stored.status, self._options):
-                    return _reused(task, stored)
-                reason = "--fresh" if self._options.fresh else job.answers.reason_to_ask(
-                    key, job.trial, prepared.fingerprint, prepared.parts
-                )  # fmt: skip
+                found = job.look_up(key, prepared.fingerprint, prepared.parts, self._options)
+                if isinstance(found, StoredAnswer):
+                    return _reused(task, found)
+                reason = found
             record = new_record(task.sample, key, job.trial, prepared, Status.OK)
             came = self._asker.ask(prepared)
         except StopRun:

@@ -24,9 +24,9 @@ from utils.contracts import (
 from utils.coordinates import shown_wh
 from utils.engine.asking import presentable
 from utils.engine.jobs import Questions
-from utils.engine.retry_policy import may_reuse
 from utils.errors import UserError
 from utils.images import decode_fully
+from utils.runs.log import StoredAnswer
 from utils.runs.records import answer_fields, new_record
 from utils.scoring.scorer import Scorer
 
@@ -64,23 +64,18 @@ def check_questions(
         try:
             prompt, prepared = _first_request(model, asked, sample)
             first = first or prompt
-            stored = asked.answers.find(sample.key, asked.trial, prepared.fingerprint)
-            if stored is not None and may_reuse(stored.status, options):
-                kept[stored.status] += 1
-                continue
-            bytes_out += model.wire_size(prepared)
+            found = asked.look_up(sample.key, prepared.fingerprint, prepared.parts, options)
+            if isinstance(found, StoredAnswer):
+                kept[found.status] += 1
+            else:
+                bytes_out += model.wire_size(prepared)
+                reasons[found] += 1
         except (UserFunctionError, UserError) as error:
             errors[str(error)] += 1
-            continue
-        reasons["--fresh" if options.fresh else asked.answers.reason_to_ask(
-            sample.key, asked.trial, prepared.fingerprint, prepared.parts
-        )] += 1  # fmt: skip
     report = []
     if first is not None:
-        report = [
-            f"{asked.dataset}: the first prompt, images elided:",
-            *shown_prompt(first.messages),
-        ]
+        report.append(f"{asked.dataset}: the first prompt, images elided:")
+        report += shown_prompt(first.messages)
     to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
     megabytes = f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
     before = f", {kept[Status.FAILED]} failed before" if kept[Status.FAILED] else ""

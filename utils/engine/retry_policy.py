@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from utils.config.options import Options
-from utils.contracts import CallError, Status
+from utils.contracts import CallError
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
@@ -98,15 +98,6 @@ def decide(
     if history.failures < options.retry:
         return Decision(Action.AGAIN, wait_s)
     return Decision(Action.FAILED)
-
-
-def may_reuse(status: Status, options: Options) -> bool:
-    """Whether what is stored of a sample stands, or is asked again."""
-    if options.fresh:
-        return False
-    if status is Status.REFUSED:
-        return not options.retry_refused
-    return status is not Status.FAILED or options.ignore
 
 
 def is_away(error: CallError) -> bool:

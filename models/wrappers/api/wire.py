@@ -39,19 +39,12 @@ _SLOT_MARK = secrets.token_hex(16)
 
 @dataclass(frozen=True, slots=True)
 class PictureStyle:
-    """How pictures leave this program (the config's `kwargs`).
+    """How pictures leave this program (the config's `kwargs`)."""
 
-    Attributes:
-        is_reference: send what the reference implementation sends, always JPEG.
-        img_size: side of the square that the picture must fit, in pixels; -1 or 0: as it is.
-        image_format: "original", "png" or "jpeg".
-        img_detail: the API's `detail`, None to leave it out.
-    """
-
-    is_reference: bool = False
-    img_size: int = -1
-    image_format: str = "original"
-    img_detail: str | None = None
+    is_reference: bool = False  # as the reference implementation sends them, always JPEG
+    img_size: int = -1  # side of the square that they must fit, in pixels; -1 or 0: as they are
+    image_format: str = "original"  # or "png", "jpeg"
+    img_detail: str | None = None  # the API's `detail`; None to leave it out
 
     @classmethod
     def from_kwargs(cls, kwargs: Mapping[str, Any]) -> PictureStyle:
@@ -64,21 +57,14 @@ class PictureStyle:
 
 @dataclass(frozen=True, slots=True)
 class PictureSlot:
-    """A picture in a chat message.
-
-    Attributes:
-        target: the format that it is re-encoded in; None: the file's own bytes go out.
-        mime: the type that the request declares.
-        source: hash of the file.
-        identity: stands for the data URL in fingerprints: by content, without encoding anything.
-    """
+    """A picture in a chat message."""
 
     path: Path
     style: PictureStyle
-    target: str | None
-    mime: str
-    source: str
-    identity: str
+    target: str | None  # the format it is re-encoded in; None: the file's own bytes go out
+    mime: str  # that the request declares
+    source: str  # hash of the file
+    identity: str  # stands for the data URL in fingerprints: by content, nothing is encoded for it
 
     @classmethod
     def of(cls, path: Path, style: PictureStyle) -> PictureSlot:
@@ -90,9 +76,8 @@ class PictureSlot:
         try:
             header, source = read_header(path), content_digest(path)
         except OSError as error:
-            raise UserError(
-                f"{path}: the prompt names a picture that cannot be read: {error}"
-            ) from None
+            why = f"{path}: the prompt names a picture that cannot be read: {error}"
+            raise UserError(why) from None
         wanted = "JPEG" if style.is_reference else style.image_format.upper()
         is_shrunk = 0 < style.img_size < max(header.wh)
         if wanted in ("ORIGINAL", header.format) and not is_shrunk and not style.is_reference:
@@ -158,11 +143,6 @@ def chat_messages(
 ) -> list[dict[str, Any]]:
     """Chat messages in the configured wire format, with `PictureSlot`s in place of data URLs.
 
-    Args:
-        messages: `{"role", "type", "value"}` dicts.
-        is_custom_prompt: a custom prompt made them (the reference treats its system text
-            differently).
-
     Raises:
         UserError: an unknown type of message, or a picture that cannot be read.
     """
@@ -170,7 +150,7 @@ def chat_messages(
     for message in messages:
         role, is_text = message["role"], message["type"] == "text"
         if style.is_reference and role == "system" and is_text and not is_custom_prompt:
-            # parity: the default path's system text is a plain string with a line feed added.
+            # parity: the default prompt's system text is a plain string with a line feed added.
             chat.append({"role": role, "content": f"{message['value']}\n"})
             continue
         # parity: in the reference format every part is a message of its own.
@@ -255,9 +235,8 @@ def encode_body(request: Mapping[str, Any]) -> bytes:
 
     def mark(value: Any) -> str:
         if not isinstance(value, PictureSlot):
-            raise UserError(
-                f"the request holds a {type(value).__name__}, no JSON can carry that: {value!r:.80}"
-            )
+            kind = type(value).__name__
+            raise UserError(f"the request holds a {kind}, no JSON can carry that: {value!r:.80}")
         slots.append(value)
         return _SLOT_MARK
 
