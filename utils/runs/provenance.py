@@ -188,18 +188,15 @@ def versions() -> dict[str, str]:
 @functools.cache
 def git_state(project: Path) -> dict[str, Any]:
     """`{"commit": 40 digits or "unknown", "dirty": whether tracked files differ from it}`."""
-    commit = _git(project, "rev-parse", "HEAD")
-    changes = _git(project, "diff", "HEAD", "--name-only") if commit else None
-    return {"commit": commit or "unknown", "dirty": None if changes is None else bool(changes)}
-
-
-def _git(project: Path, *arguments: str) -> str | None:
-    command = ["git", "-C", str(project), *arguments]
+    command = ["git", "-C", str(project), "describe", "--always", "--dirty", "--abbrev=40"]
     try:
-        result = subprocess.run(command, capture_output=True, timeout=20, check=False)
+        result = subprocess.run(
+            [*command, "--exclude=*"], capture_output=True, text=True, timeout=20, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
-        return None
-    return result.stdout.decode("utf-8", "replace").strip() if result.returncode == 0 else None
+        return {"commit": "unknown", "dirty": None}
+    commit, dirty, _ = result.stdout.strip().partition("-dirty")
+    return {"commit": commit or "unknown", "dirty": bool(dirty) if commit else None}
 
 
 def environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[str, Any]:
@@ -213,30 +210,25 @@ def environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[s
 
 
 def hardware() -> dict[str, Any]:
-    """Processor, memory in GiB, graphics cards; what cannot be found out is None or empty."""
+    """Processor, memory in GiB, the graphics cards that the driver lists; None where unknown."""
     memory = re.match(r"(\d+) kB", _value_in("/proc/meminfo", "MemTotal") or "")
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cards = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
     return {
         "system": f"{platform.system()} {platform.release()}",
         "cpu": _value_in("/proc/cpuinfo", "model name") or platform.processor() or None,
         "cores": os.cpu_count(),
         "cores_usable": usable,
         "memory_gib": memory and round(int(memory[1]) / 2**20, 1),
-        "gpus": _gpus(),
+        "gpus": [_value_in(card, "Model") for card in cards],
     }
-
-
-def _gpus() -> list[dict[str, str]]:
-    """The graphics cards that the driver lists; what a local model ran on stands in its answers."""
-    files = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
-    return [{"name": name} for file in files if (name := _value_in(file, "Model"))]
 
 
 def _value_in(file: str | Path, name: str) -> str | None:
     """The first value of a name in a file of lines `name: value`."""
     try:
-        lines = Path(file).read_text("utf-8", "replace").splitlines()
+        text = Path(file).read_text("utf-8", "replace")
     except OSError:  # another system
         return None
-    found = (line.partition(":")[2].strip() for line in lines if line.startswith(name))
-    return next(found, None)
+    found = re.search(rf"^{name}\s*:\s*(.*?)\s*$", text, re.MULTILINE)
+    return found and found[1]
