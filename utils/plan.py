@@ -30,19 +30,15 @@ from utils.scoring.scorer import Scorer
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be run, found in order before the first model call: every model on every data set.
-
-    Attributes:
-        dump: the config without secrets.
-        is_quiet: what stops a model or data set is not printed: the caller gets it as an error.
-    """
+    is_quiet: bool = False  # what stops a model is not printed: the caller gets it as an error
 
     options: Options
     config: RunConfig
-    dump: Mapping[str, Any]
+    dump: Mapping[str, Any]  # the config without secrets
     models: dict[str, ModelWrapper]
     data: Mapping[str, DataSet]
     secrets: SecretFilter
+    # what stops a model or data set is not printed: the caller gets it as an error
     is_quiet: bool = False
 
     @property
@@ -69,22 +65,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of one model on one data set.
-
-    Attributes:
-        folder: that it worked in; None if it did not come so far.
-        code: its exit code.
-        problems: what ended it early.
-        is_scored: there are score files of this run.
-        entry: what the manifest says of it; None: nothing new.
-    """
+    """What became of one model on one data set."""
 
     dataset: str
-    folder: RunFolder | None
-    code: int
-    problems: tuple[str, ...] = ()
-    is_scored: bool = False
-    entry: Entry | None = None
+    folder: RunFolder | None  # that it worked in; None if it did not come so far
+    code: int  # its exit code
+    problems: tuple[str, ...] = ()  # what ended it early
+    is_scored: bool = False  # there are score files of this run
+    entry: Entry | None = None  # what the manifest says of it; None: nothing new
 
 
 def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Questions:

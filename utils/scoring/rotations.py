@@ -35,14 +35,11 @@ class Rotations:
     Args:
         count_of: how many rotations a line has, the 0th included.
         view: holds the answers.
-
-    Attributes:
-        missing: how many have not been queried yet; known after `judge`.
     """
 
     count_of: Callable[[Mapping[str, Any]], int]
     view: LogView
-    missing: int = 0
+    missing: int = 0  # how many have not been queried yet; known after `judge`
     has_failures: bool = False
 
     def judge(

@@ -5,7 +5,6 @@ Samples pass through one at a time; what is kept of each is what its score needs
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -76,10 +75,12 @@ class Scorer:
         stages = Sizes(*(sizes.get(stage) and tuple(sizes[stage]) for stage in SIZES))
         judged = self._benchmark.judge(record["line"], stages, reply, self._parse, extra)
         error = error or judged.error
-        self._note(record, error)
+        if error or record.get("error") or self._failures_in_a_row:
+            self._note(record, error)
         self._count(record, reply, judged, error)
         self._counted.append(judged.counted)
-        return ScoredSample(record["line"], shown_reply(record, reply, error), judged, error)
+        shown = shown_reply(record, error) if reply is None else reply
+        return ScoredSample(record["line"], shown, judged, error)
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
         """The score object of all samples so far.
@@ -163,8 +164,6 @@ def reply_of(
         return None, error
 
 
-def shown_reply(record: Record, reply: str | None, error: UserFunctionError | None) -> str:
-    """What the spreadsheets show: the reply, the raw one where postprocessing it failed."""
-    if reply is not None:
-        return reply if isinstance(reply, str) else json.dumps(reply)
+def shown_reply(record: Record, error: UserFunctionError | None) -> str:
+    """What the sheets show for want of a reply: the raw one where postprocessing failed."""
     return str(record["raw"]) if error is not None else FAILED_TEXT

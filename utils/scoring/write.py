@@ -30,21 +30,14 @@ ANALYSIS_SUFFIX = "_analysis.json"
 
 @dataclass(frozen=True)
 class ScoringTask:
-    """What is scored, and how.
-
-    Attributes:
-        limit: how many samples were asked for; None: all.
-        postprocess: raw reply → text to parse.
-        scorer: makes a scorer; circular evaluation needs a second one.
-        clean: removes secrets: a user's function may have put one into a reply.
-    """
+    """What is scored, and how."""
 
     folder: RunFolder
     data: DataSet
-    limit: int | None
-    postprocess: Callable[[str], str]
-    scorer: Callable[[], Scorer]
-    clean: Callable[[Any], Any]
+    limit: int | None  # how many samples were asked for; None: all
+    postprocess: Callable[[str], str]  # raw reply → text to parse
+    scorer: Callable[[], Scorer]  # makes a scorer; circular evaluation needs a second one
+    clean: Callable[[Any], Any]  # removes secrets: a user's function may have put one into a reply
 
     @property
     def name(self) -> str:
@@ -105,7 +98,7 @@ def write_predictions(task: ScoringTask, view: LogView) -> bool:
         for record in view.records():
             reply, error = reply_of(record, task.postprocess)
             is_whole = is_whole and reply is not None
-            shown = shown_reply(record, reply, error)
+            shown = shown_reply(record, error) if reply is None else reply
             add(task.clean({**record["line"], "prediction": shown}))
     task.folder.link_newest([path, task.folder.log(task.name)])
     if task.data.circular is not None:
