@@ -30,7 +30,7 @@ from utils.scoring.scorer import Scorer
 
 @dataclass(frozen=True)
 class Plan:
-    is_quiet: bool = False  # what stops a model is not printed: the caller gets it as an error
+    """What will be run, found in order before the first query: every model on every data set."""
 
     options: Options
     config: RunConfig
