@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
-from pathlib import Path
 
 import pytest
 
@@ -347,57 +346,40 @@ def test_no_sample_is_no_problem():
 
 # -- in real runs ---------------------------------------------------------------------------------
 
-
-def section_of(stage) -> dict:
-    path = run_folder(stage.work_dir, "m") / f"m_{L2}_analysis.json"
-    return json.loads(Path(path).read_text("utf-8"))["coordinate_audit"]
+WIDE = [("os_windows", (640, 360))]
 
 
-def test_a_run_in_the_wrong_frame_prints_the_fix_and_the_fix_needs_no_request(tmp_path):
-    pictures = [("os_windows", (640, 360)), ("os_ios", (295, 639))] * 8
-    with MockServer(lambda request: Reply("<p>250,150</p>")) as server:
+@pytest.mark.parametrize(("reply", "function", "pictures", "read_as"), [
+    ("<p>250,150</p>", "parse_per_mille", [*WIDE, ("os_ios", (295, 639))] * 8, "read as per mille"),
+    ("<think>The window is at (0.9, 0.9).</think>\n(0.25, 0.15)", "parse_fractions", WIDE * 12, ""),
+    ("(25.0%, 15.0%)", "parse_per_cent", WIDE * 12, "read as per cent"),
+])  # fmt: skip
+def test_a_run_in_the_wrong_frame_prints_the_fix_and_the_fix_needs_no_request(
+    tmp_path, reply, function, pictures, read_as
+):
+    with MockServer(lambda request: Reply(reply)) as server:
         stage = Stage.make(tmp_path, server, pictures)
         before = stage.evaluate({"m": API}, data={L2: {"mode": "all"}})
-        [warning] = [line for line in before.stdout.splitlines() if "coordinate audit" in line]
-        function = warning.split('"parse_function": "')[1].split('"')[0]
         wrong, asked = stage.scores(L2)["Average accuracy"], len(server.requests)
-        data = {L2: {"mode": "all", "parse_function": function}}
-        after = stage.evaluate({"m": API}, "--mode", "eval", data=data)
-
-        assert len(server.requests) == asked
-    assert warning.startswith("warning: coordinate audit: read as per mille")
-    assert (wrong, function) == (0, "utils.coordinates.parse_per_mille")
-    assert stage.scores(L2)["Average accuracy"] == 100
-    assert "coordinate audit" not in after.output
-    assert section_of(stage)["configured"] == ["per mille"]
-
-
-@pytest.mark.parametrize(("reply", "function"), [
-    ("<think>The window is at (0.9, 0.9).</think>\n(0.25, 0.15)", "utils.coordinates.parse_fractions"),
-    ("(25.0%, 15.0%)", "utils.coordinates.parse_per_cent"),
-])  # fmt: skip
-def test_a_run_whose_answers_are_not_what_is_read_prints_the_fix(tmp_path, reply, function):
-    with MockServer(lambda request: Reply(reply)) as server:
-        stage = Stage.make(tmp_path, server, [("os_windows", (640, 360))] * 12)
-        before = stage.evaluate({"m": API}, data={L2: {"mode": "all"}})
-        wrong, asked = stage.scores(L2)["Average accuracy"], len(server.requests)
-        data = {L2: {"mode": "all", "parse_function": function}}
+        data = {L2: {"mode": "all", "parse_function": f"utils.coordinates.{function}"}}
         after = stage.evaluate({"m": API}, "--mode", "eval", data=data)
 
         assert len(server.requests) == asked
     [warning] = [line for line in before.stdout.splitlines() if "coordinate audit" in line]
-    assert f'"parse_function": "{function}"' in warning
+    assert warning.startswith(f"warning: coordinate audit: {read_as}")
+    assert f'"parse_function": "utils.coordinates.{function}"' in warning
     assert (wrong, stage.scores(L2)["Average accuracy"]) == (0, 100)
     assert "coordinate audit" not in after.output
 
 
 def test_the_grid_follows_from_the_limits_in_the_config(tmp_path):
-    """Pixels of the resized picture, read as pixels of the file."""
-    pictures = [("os_web", (1000, 1000))] * 12
+    """Pixels of the resized image, read as pixels of the file."""
     kwargs = {"min_pixels": 3136, "max_pixels": 280 * 280}
     with MockServer(lambda request: Reply("(70, 42)")) as server:
-        stage = Stage.make(tmp_path, server, pictures)
+        stage = Stage.make(tmp_path, server, [("os_web", (1000, 1000))] * 12)
         finished = stage.evaluate({"m": {**API, "kwargs": kwargs}}, data={L2: {"mode": "all"}})
 
     assert '"utils.coordinates.parse_grid_pixels"' in finished.output
-    assert section_of(stage)["best"] == ["pixels of the grid seen"]
+    path = run_folder(stage.work_dir, "m") / f"m_{L2}_analysis.json"
+    found = json.loads(path.read_text("utf-8"))["coordinate_audit"]
+    assert found["best"] == ["pixels of the grid seen"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 
 import pytest
 
@@ -14,7 +13,7 @@ from tests.support.runs import run_folder
 from tests.support.stage import API, L1, Stage
 from utils.analysis.letter_bias import letter_bias
 from utils.analysis.parse_audit import OF_WORD, PATTERN_NAMES, parse_audit, read
-from utils.misc import option_match, parser_answers_into_option
+from utils.misc import parser_answers_into_option
 from utils.thinking import parse_option, strict_option
 
 
@@ -76,17 +75,6 @@ def test_a_reply_without_a_letter_is_decided_by_no_pattern():
 ])  # fmt: skip
 def test_the_strict_parser_takes_only_what_is_plainly_an_answer(reply, expected):
     assert strict_option(reply, "ABCD") == expected
-
-
-@pytest.mark.parametrize("piece", ["A ", "* ", "\n", "option ", "answer ", "boxed{", "I would "])
-def test_a_reply_of_any_kind_and_length_is_read_in_time(piece):
-    reply = piece * (100_000 // len(piece))
-
-    started = time.perf_counter()
-    strict_option(reply, "ABCD")
-    option_match(reply)
-
-    assert time.perf_counter() - started < 5
 
 
 @pytest.mark.parametrize(("sample", "row"), [
@@ -266,27 +254,19 @@ def test_a_model_without_a_habit_is_not_blamed():
 
 def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
     samples = [
-        facts("?"),
-        facts("x", chosen="yes"),
-        facts("E", letters="ABE"),
-        facts("B", verdict=None),
-    ]
+        facts("?"), facts("x", chosen="yes"), facts("E", letters="ABE"), facts("B", verdict=None),
+    ]  # fmt: skip
 
     section = section_of(letter_bias, samples)
 
-    assert {row["name"]: row["chosen"] for row in section["rows"]} == {
-        "A": 0,
-        "B": 0,
-        "C": 0,
-        "D": 0,
-        "E": 1,
-    }
+    chosen = {row["name"]: row["chosen"] for row in section["rows"]}
+    assert chosen == {"A": 0, "B": 0, "C": 0, "D": 0, "E": 1}
     assert "Of 2 replies with a letter; 1 have none" in section["notes"][0]
 
 
-def test_no_sample_is_no_problem():
-    assert section_of(letter_bias, [])["rows"] == []
-    assert section_of(parse_audit, [])["rows"] == []
+@pytest.mark.parametrize("audit", [letter_bias, parse_audit])
+def test_no_sample_is_no_problem(audit):
+    assert section_of(audit, [])["rows"] == []
 
 
 # -- in a real run --------------------------------------------------------------------------------
@@ -306,17 +286,5 @@ def test_a_run_whose_thoughts_are_read_prints_the_fix_and_the_fix_needs_no_reque
     assert warning.startswith("warning: parse audit: 36 of 36 letters are doubtful")
     assert (wrong, stage.scores(L1)["easy"]["level_score"]) == (0, 1)
     assert "parse audit" not in after.output
-
-
-def test_a_run_warns_of_letters_that_are_words(tmp_path):
-    with MockServer(
-        lambda request: Reply("Because of the bar, the answer is, in short: (C)")
-    ) as server:
-        stage = Stage.make(tmp_path, server, [("os_web", (40, 30))] * 6)
-        finished = stage.evaluate({"m": API}, data={L1: {"mode": "all"}})
-
-    [warning] = [line for line in finished.stdout.splitlines() if "parse audit" in line]
-    assert "18 of 18 letters are doubtful" in warning
     path = run_folder(stage.work_dir, "m") / f"m_{L1}_analysis.json"
-    analysis = json.loads(path.read_text("utf-8"))
-    assert {"parse_audit", "letter_bias"} <= analysis.keys()
+    assert {"parse_audit", "letter_bias"} <= json.loads(path.read_text("utf-8")).keys()

@@ -160,7 +160,7 @@ def test_the_overview_shows_scores_intervals_audits_and_provenance(open_tab):
     text = tab.text("#view-overview")
 
     for expected in ("60.1", "95 % interval 50.6 to 68.2", "Windows", "48.20", "Coordinate audit", "per mille",
-                     "Where the misses are", "warned <script>alert(1)", "3 samples on 1 picture"):  # fmt: skip
+                     "Where the misses are", "warned <script>alert(1)", "3 samples on 1 image"):  # fmt: skip
         assert expected.lower() in text.lower(), expected
     assert tab.run("scrollY") == 0
     tab.click("#provenance summary")
@@ -179,9 +179,9 @@ def test_a_bar_of_a_chart_leads_to_its_samples(open_tab):
 def test_every_chart_says_its_figures_in_text(open_tab):
     rows = open_tab().texts(".chart tbody tr")
 
-    icon = re.compile(r"Icon.*52\.3 %, 95 % interval 42\.8 to 60\.4, 40 samples on 20 pictures")
+    icon = re.compile(r"Icon.*52\.3 %, 95 % interval 42\.8 to 60\.4, 40 samples on 20 images")
     assert any(map(icon.search, rows)), rows
-    assert any("Under 16 px" in row and "too few pictures for an interval" in row for row in rows)
+    assert any("Under 16 px" in row and "too few images for an interval" in row for row in rows)
 
 
 # -- filters --------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_filters_count_what_the_others_leave(open_tab):
     options = open_tab(address=f"#samples?dataset={L2}").texts("#filter-verdict option")
 
     assert sorted(options) == sorted(
-        ["All (4)", "miss (1)", "hit (1)", "unreadable (1)", "no answer (1)"])  # fmt: skip
+        ["All (4)", "miss (1)", "hit (1)", "unparsed (1)", "no answer (1)"])  # fmt: skip
 
 
 @pytest.mark.parametrize(("query", "shown"), [
@@ -461,7 +461,7 @@ def test_without_pictures_targets_are_drawn_on_an_empty_frame(open_tab, report, 
     click = [left + POINT[0] * width, top + POINT[1] * height]
     assert tab.box("#canvas .point")[:2] == pytest.approx(click, abs=1)
     tab.press("o")
-    assert "pictures were not found" in tab.text(".warnings")
+    assert "images were not found" in tab.text(".warnings")
 
 
 def test_an_empty_run_says_so(open_tab, tmp_path):

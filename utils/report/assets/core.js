@@ -76,7 +76,7 @@ const Report = (() => {
   const heading = (name) => NAMES[name] ?? label(name).replace(/^[a-z]/, (first) => first.toUpperCase());
 
   const VERDICTS = {
-    hit: ["✓", "hit"], miss: ["✗", "miss"], unparsed: ["?", "unreadable"],
+    hit: ["✓", "hit"], miss: ["✗", "miss"], unparsed: ["?", "unparsed"],
     "no answer": ["–", "no answer"], refused: ["⊘", "refused"], failed: ["!", "failed"],
   };
   /** Sign, word and colour of a verdict: never told apart by colour alone. */

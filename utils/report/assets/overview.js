@@ -8,10 +8,10 @@ Report.overview = (() => {
   const GROUP_TITLES = { platform: "Platform", split: "Split", kind: "Type of element" };
 
   const interval = (cell) => (cell.low === undefined ? "" : cell.low === null
-    ? "too few pictures for an interval" : `95 % interval ${percent(cell.low)} to ${percent(cell.high)}`);
+    ? "too few images for an interval" : `95 % interval ${percent(cell.low)} to ${percent(cell.high)}`);
   const basis = (cell) => [
     cell.samples === undefined ? null : plural(cell.samples, "sample"),
-    cell.pictures === undefined ? null : plural(cell.pictures, "picture"),
+    cell.pictures === undefined ? null : plural(cell.pictures, "image"),
   ].filter(Boolean).join(" on ");
 
   function draw(host) {
@@ -23,15 +23,15 @@ Report.overview = (() => {
     const missing = summary.pictures.filter((picture) => !picture.view).length;
     const lines = [];
     for (const data of summary.datasets) {
-      if (data.partial) lines.push(`${data.level} ${data.name}: a partial run; its scores stand for the samples asked so far`);
+      if (data.partial) lines.push(`${data.level} ${data.name}: a partial run; its scores cover only some of the samples`);
       for (const section of Object.values(data.analysis)) {
         for (const warning of section?.warnings ?? []) lines.push(`${data.level}: ${warning}`);
       }
     }
     if (missing) {
       lines.push(missing === summary.pictures.length
-        ? "The pictures were not found or not readable when this report was built: targets and clicks are drawn on empty frames"
-        : `${plural(missing, "picture")} of ${whole(summary.pictures.length)} not found or not readable when this report was built`);
+        ? "The images were not found or not readable when this report was built: targets and clicks are drawn on empty frames"
+        : `${plural(missing, "image")} of ${whole(summary.pictures.length)} not found or not readable when this report was built`);
     }
     if (!summary.samples) lines.push("No sample has been scored yet");
     if (!lines.length) return document.createDocumentFragment();
@@ -87,7 +87,7 @@ Report.overview = (() => {
   function outcome(data) {
     const order = Object.keys(VERDICTS).filter((name) => data.counts[name]);
     return el("div", { class: "outcome" },
-      el("p", { class: "name" }, `${plural(data.samples, "sample")} on ${plural(data.pictures, "picture")}`),
+      el("p", { class: "name" }, `${plural(data.samples, "sample")} on ${plural(data.pictures, "image")}`),
       el("div", { class: "stack", "aria-hidden": "true" }, order.map((name) =>
         styled(el("span", { class: `is-${name.replaceAll(" ", "-")}` }), { "flex-grow": data.counts[name] }))),
       el("ul", {}, order.map((name) => {
@@ -104,7 +104,7 @@ Report.overview = (() => {
   const link = (filters) => `#samples?${new URLSearchParams(filters)}`;
 
   function scoreTable(table) {
-    const title = `${table.title}: accuracy in %, with 95 % intervals by picture`;
+    const title = `${table.title}: accuracy in %, with 95 % intervals by image`;
     return el("div", { class: "block-of-scores" }, el("h3", {}, title),
       el("div", { class: "wide" }, el("table", { class: "scores", "aria-label": title },
         el("thead", {}, el("tr", {}, el("td"), table.columns.map((name) => el("th", { scope: "col" }, label(name))))),
@@ -169,7 +169,7 @@ Report.overview = (() => {
     return keys.filter((key) => !hidden.has(key) && (key === "value" || !isEmpty(key))).map((key) => {
       if (key === "value") return [rows.some((row) => row.unit) ? "value" : "%", cellText];
       if (key === "low" && has("high")) return ["95 % interval", range];
-      if (key === "samples" && has("pictures")) return ["samples (pictures)", (row) => `${short(row.samples ?? 0)} (${short(row.pictures ?? 0)})`];
+      if (key === "samples" && has("pictures")) return ["samples (images)", (row) => `${short(row.samples ?? 0)} (${short(row.pictures ?? 0)})`];
       return [label(key), (row) => auditValue(row[key]), rows.some((row) => typeof row[key] === "string")];
     });
   }

@@ -101,7 +101,7 @@ Report.sample = (() => {
     return el("div", { class: "block" }, el("h3", {}, "Prompt as sent"),
       messages.length ? el("ol", { class: "messages" }, messages.map(({ role, type, value }) => el("li", {},
         el("span", { class: "role" }, String(role)),
-        type === "image" ? el("span", { class: "tag" }, "picture") : pre(value)))) : el("p", { class: "quiet" }, "Not known."));
+        type === "image" ? el("span", { class: "tag" }, "image") : pre(value)))) : el("p", { class: "quiet" }, "Not known."));
   }
 
   function listing(row, facts, picture) {
@@ -114,9 +114,9 @@ Report.sample = (() => {
       pair("Attempts", facts.attempts),
       pair("Finish reason", facts.finish_reason),
       tokens(facts.usage).map(([name, count]) => pair(name, whole(count))),
-      pair("Asked at", facts.asked_at),
-      pair("Picture file", wh(facts.file_wh)), pair("Picture sent", wh(facts.sent_wh)), pair("Picture seen", wh(facts.seen_wh)),
-      pair("Picture", picture?.name),
+      pair("Queried at", facts.asked_at),
+      pair("Image file", wh(facts.file_wh)), pair("Image sent", wh(facts.sent_wh)), pair("Image seen", wh(facts.seen_wh)),
+      pair("Image", picture?.name),
       others.map(([name, value]) => pair(label(name), overview.tree(value))),
       pair("Key", facts.key), pair("Fingerprint", facts.fingerprint)));
   }

@@ -70,7 +70,7 @@ Report.stage = (() => {
     shown = { wh, box, point, isSharp: Boolean(picture?.original) || Math.max(...wh) <= 1600 };
     const layers = [];
     if (source) layers.push(el("img", { src: source, alt, draggable: "false" }));
-    else layers.push(el("p", { class: "absent" }, "This picture was not found or not readable when the report was built"));
+    else layers.push(el("p", { class: "absent" }, "This image was not found or not readable when the report was built"));
     if (box && point) layers.push(leash(row, wh));
     if (box) layers.push(styled(el("i", { class: "target", title: "target" }), fractions(box)));
     if (point) {
