@@ -8,7 +8,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from models.wrappers.local.wrapper import LocalModelWrapper
-from tests.support import tiny_checkpoint
 from tests.support.stage import L2
 from utils.contracts import UserFunctionError
 from utils.errors import StopRun
@@ -172,10 +171,10 @@ def test_weights_that_are_tied_to_others_may_be_missing(llava, copy_of):
     of(folder).warm_up()
 
 
-def test_a_model_that_takes_no_images_is_refused(tmp_path):
+def test_a_model_that_takes_no_images_is_refused(llava, tmp_path):
     import transformers
 
-    tokenizer = tiny_checkpoint._tokenizer()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(llava)
     transformers.LlamaForCausalLM(
         transformers.LlamaConfig(
             vocab_size=len(tokenizer), hidden_size=64, intermediate_size=64, num_hidden_layers=1,
