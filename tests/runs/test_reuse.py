@@ -452,46 +452,42 @@ def with_failures(server, tmp_path):
         yield bench
 
 
-def test_a_failed_sample_is_asked_again_and_a_refused_one_is_not(with_failures):
-    ran = with_failures.run()
-    assert [("Question 0 easy?" in request.text) for request in ran.requests] == [True]
-    assert f"{L1}: asked 1 (1 failed last time), reused 8" in ran.output
-    assert ran.code == 1  # the refused one stays wrong
-    assert json.loads(with_failures.scores(L1))["easy"]["level_score"] == pytest.approx(2 / 3)
+EASY_0, EASY_1 = "Question 0 easy?", "Question 1 easy?"
+FAILED_CASES = {
+    # arguments: (asked again, exit code, easy score, what is printed)
+    "": ([EASY_0], 1, 2 / 3, [f"{L1}: asked 1 (1 failed last time), reused 8",
+                              "asked again with --retry-refused",
+                              "9/9 (1 answered, 1 refused before, 7 reused)"]),
+    "--ignore": ([], 1, 1 / 3, ["failed: wrong in the score, left as they are (--ignore)"]),
+    "--retry-refused": ([EASY_0, EASY_1], 0, 1, [
+        f"{L1}: asked 2 (1 failed last time, 1 refused last time), reused 7"]),
+    "--retry-refused --ignore": ([EASY_1], 1, 2 / 3, []),
+    "--check": ([], 0, 1 / 3, ["(1 failed last time, ",
+        "7 answers there already, 1 refused before (--retry-refused)"]),
+    "--check --retry-refused": ([], 0, 1 / 3, [
+        "2 requests to send (1 failed last time, 1 refused last time, "]),
+}  # fmt: skip
 
 
-def test_with_ignore_a_failed_sample_stays_failed(with_failures):
-    ran = with_failures.run("--ignore")
-    assert (ran.code, ran.requests) == (1, [])
-    assert "failed: wrong in the score, left as they are (--ignore)" in ran.output
-    assert json.loads(with_failures.scores(L1))["easy"]["level_score"] == pytest.approx(1 / 3)
-    failed = [row for row in with_failures.sheet(L1) if row["prediction"] == FAILED_TEXT]
-    assert [row["question"] for row in failed] == ["Question 0 easy?", "Question 1 easy?"]
+@pytest.mark.parametrize("arguments", FAILED_CASES)
+def test_what_failed_is_asked_again_and_what_was_refused_on_demand(arguments, with_failures):
+    asked, code, score, printed = FAILED_CASES[arguments]
+    ran = with_failures.run(*arguments.split())
+    found = [text for text in (EASY_0, EASY_1) if any(text in each.text for each in ran.requests)]
+    assert (found, len(ran.requests), ran.code) == (asked, len(asked), code), ran.output
+    assert [text for text in printed if text not in ran.output] == []
+    easy = json.loads(with_failures.scores(L1))["easy"]["level_score"]
+    assert easy == pytest.approx(score)
+    if arguments == "--ignore":
+        failed = [row for row in with_failures.sheet(L1) if row["prediction"] == FAILED_TEXT]
+        assert [row["question"] for row in failed] == [EASY_0, EASY_1]
+    if arguments == "--retry-refused":
+        assert with_failures.run(arguments).requests == []
 
 
-def test_retry_refused_asks_what_was_refused_and_no_answer_again(with_failures):
-    ran = with_failures.run("--retry-refused")
-    texts = sorted(request.text for request in ran.requests)
-    assert ["Question 0 easy?" in texts[0], "Question 1 easy?" in texts[1]] == [True, True]
-    assert f"{L1}: asked 2 (1 failed last time, 1 refused last time), reused 7" in ran.output
-    assert (ran.code, len(ran.requests)) == (0, 2)
-    assert with_failures.run("--retry-refused").requests == []
-
-
-def test_retry_refused_with_ignore_asks_the_refused_ones_alone(with_failures):
-    ran = with_failures.run("--retry-refused", "--ignore")
-    assert ["Question 1 easy?" in request.text for request in ran.requests] == [True]
-
-
-def test_a_refused_sample_is_called_so_and_the_way_to_ask_it_again_is_said(with_failures):
-    checked = with_failures.run("--check")
-    assert "(1 failed last time, " in checked.output
-    assert "7 answers there already, 1 refused before (--retry-refused)" in checked.output
-    checked = with_failures.run("--check", "--retry-refused")
-    assert "2 requests to send (1 failed last time, 1 refused last time, " in checked.output
-    ran = with_failures.run()
-    assert "asked again with --retry-refused" in ran.output
-    assert "9/9 (1 answered, 1 refused before, 7 reused)" in ran.finished.stderr
+def test_fresh_asks_refused_samples_too(with_failures):
+    ran = with_failures.run("--fresh")
+    assert (ran.code, len(ran.requests)) == (0, 9)
 
 
 def test_what_is_refused_again_on_demand_stays_refused(server, tmp_path):
@@ -521,11 +517,6 @@ def test_a_run_in_which_all_was_refused_leaves_samples_that_are_asked_again(stat
         assert told(ran.output, "failed") == [9], ran.output
         broken.clear()
         ran = bench.run()
-    assert (ran.code, len(ran.requests)) == (0, 9)
-
-
-def test_fresh_asks_refused_samples_too(with_failures):
-    ran = with_failures.run("--fresh")
     assert (ran.code, len(ran.requests)) == (0, 9)
 
 
