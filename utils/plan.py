@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from utils.contracts import DataSet, ModelWrapper, Sample
 from utils.engine.jobs import Job, Questions
 from utils.engine.worlds import Worlds
 from utils.errors import SOME_FAILED, problem_report
+from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import code_digest, digest
 from utils.functions.prompting import prompt_builder
 from utils.import_utils import resolve
@@ -78,24 +80,21 @@ class Done:
 def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Questions:
     """What one model is asked of one data set, and what it has answered before."""
     entry, data = plan.config.model[name], plan.data[dataset]
-    system_prompt, custom = (
-        entry.kwargs.get("system_prompt"),
-        _prompt_function(entry, name, dataset),
-    )
-    prompt_of = prompt_builder(data.benchmark, system_prompt=system_prompt, custom=custom)
-    logs = folder.logs_of_model(dataset)
-    benchmark = data.benchmark
+    benchmark, custom = data.benchmark, _prompt_function(entry, name, dataset)
+    system_prompt, fingerprint = entry.kwargs.get("system_prompt"), None
+    if not benchmark.replays:
+        settings = [plan.models[name].settings_digest(), system_prompt, code_digest(custom)]
+        fingerprint = partial(_of_episode, settings)
+        # Workers make the prompts of whole episodes, several at a time.
+        custom = custom and one_at_a_time(custom, threading.Lock(), copy_result=True)
+    prompt_of = prompt_builder(benchmark, system_prompt=system_prompt, custom=custom)
     return Questions(
         dataset=dataset,
         samples=data.asked(plan.options.limit),
         episode=partial(benchmark.episode, prompt_of=prompt_of),
-        answers=AnswerIndex.of_logs(logs, own=folder.log(dataset)),
+        answers=AnswerIndex.of_logs(folder.logs_of_model(dataset), own=folder.log(dataset)),
         worlds=Worlds(benchmark.open_world, benchmark.worlds) if benchmark.worlds else None,
-        fingerprint=None
-        if benchmark.replays
-        else partial(
-            _of_episode, [plan.models[name].settings_digest(), system_prompt, code_digest(custom)]
-        ),
+        fingerprint=fingerprint,
     )
 
 

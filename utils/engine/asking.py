@@ -152,11 +152,7 @@ class Asker:
                 return
             self._has_reported = True
         since = time.strftime("%H:%M:%S", time.localtime(time.time() - since_s))
-        print(
-            f"{self._model.name}: {what} since {since}, next try in {next_s:.0f} s; the run stops "
-            f"after {self._options.outage_s:.0f} s without an answer (--outage)",
-            flush=True,
-        )
+        print(f"{self._model.name}: {what} since {since}, next try in {next_s:.0f} s", flush=True)
 
 
 def presentable(error: CallError, clean: Callable[[str], str]) -> CallError:
