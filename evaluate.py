@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import BENCHMARK, PLANNED
-from benchmarks.base import data_set, fill
+from benchmarks.base import fill
 from benchmarks.circular import Circular
 from models import argument_findings, build_model
 from utils.comparing.runs import read_runs
@@ -247,7 +247,9 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
             continue
         benchmark = BENCHMARK[name](home, pictures)
         circular = Circular(bool(asked.parse_function)) if asked.circular else None
-        data[name] = data_set(benchmark, asked.mode, _parse_function(name, asked), circular)
+        data[name] = DataSet(
+            benchmark, asked.mode, _parse_function(name, asked) or benchmark.default_parse, circular
+        )
         if options.mode != "eval":
             try:
                 for note in fill(data[name], benchmark):

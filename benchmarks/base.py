@@ -1,8 +1,4 @@
-"""What every benchmark offers: load samples, ask, judge a reply, sum up.
-
-A benchmark never waits for a model: `episode` yields messages and is sent what the model replied,
-so that whoever drives it can batch, overlap and resume all levels alike.
-"""
+"""What every benchmark offers: load samples, ask, judge a reply, sum up. It waits for no model."""
 
 from __future__ import annotations
 
@@ -14,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.circular import Circular
 from benchmarks.matrics import Scores
 from utils.analysis.columns import SampleColumns
 from utils.contracts import (
@@ -81,11 +76,7 @@ class Benchmark(ABC):
         self.title = f"{self.level} {self.name}"
 
     def load(self, mode: str) -> Loaded:
-        """The samples of `mode` in file order; bad ones are named and left out.
-
-        Raises:
-            UserError: the file is missing or broken as a whole.
-        """
+        """The samples of `mode` in file order; a `UserError` where the file is none as a whole."""
         numbers: Counter[str] = Counter()
         asked: list[tuple[str, Line]] = []
         for row in self.rows(read_annotations(self.annotation_file), mode):
@@ -124,11 +115,7 @@ class Benchmark(ABC):
 
     @abstractmethod
     def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
-        """The annotation file flattened: all its questions, numbered as the mode has it.
-
-        Raises:
-            UserError: an annotation of another shape.
-        """
+        """The annotation file flattened: all its questions, numbered as the mode has it."""
 
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether a row belongs to `mode`."""
@@ -182,11 +169,7 @@ class Benchmark(ABC):
 
     @abstractmethod
     def accept(self, parsed: Any) -> Any:
-        """A parse function's result in one form; None where it found nothing.
-
-        Raises:
-            ValueError: it is neither an answer nor None.
-        """
+        """A parse function's result in one form, None as it is; a `ValueError` for nonsense."""
 
     @abstractmethod
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
@@ -228,13 +211,6 @@ class Benchmark(ABC):
         return []
 
 
-def data_set(
-    benchmark: Benchmark, mode: str, parse: ParseFunction | None, circular: Circular | None
-) -> DataSet:
-    """A data set without its samples; `parse` None: the benchmark's own."""
-    return DataSet(benchmark, mode, parse or benchmark.default_parse, circular)
-
-
 def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
     """Loads the samples of a data set; returns what a user should know, one line each.
 
@@ -253,11 +229,7 @@ def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
 
 
 def read_annotations(path: Path) -> list[dict[str, Any]]:
-    """The objects of an annotation file.
-
-    Raises:
-        UserError: missing, not JSON (with line and column), or of another shape.
-    """
+    """The objects of an annotation file; a `UserError` if it is missing or something else."""
     path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
     again = "Fetch it again: python utils/download.py"
     try:

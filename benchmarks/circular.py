@@ -80,11 +80,8 @@ class Circular:
 
         Each question counts once, weighted scores or not. Those of which a rotation has not been
         asked yet are left out of every figure, so that plain and circular accuracy are of the same
-        questions. A rotation that failed or was refused counts as not right.
-
-        Returns:
-            `rows`, by difficulty and overall (see `_row`); `table`: the same for people, in the
-            form of the section "table".
+        questions. A rotation that failed or was refused counts as not right. `rows` are for
+        programs (see `_row`), `table` is for people.
         """
         counts: Counter[str] = Counter()
         questions: list[_Question] = []

@@ -11,11 +11,11 @@ import pytest
 from PIL import Image
 
 from benchmarks import BENCHMARK, PLANNED
-from benchmarks.base import data_set, fill, grouped
+from benchmarks.base import fill, grouped
 from benchmarks.circular import Circular
 from tests.support import runs
 from utils import coordinates
-from utils.contracts import Generation, Prompt, Sizes, Verdict
+from utils.contracts import DataSet, Generation, Prompt, Sizes, Verdict
 from utils.errors import UserError
 from utils.functions.signatures import parse_caller
 
@@ -310,8 +310,8 @@ def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not
     seven = dict.fromkeys("ABCDEFG", "text")
     benchmark = annotated(L1, image(question("easy"), question("hard", options=seven)))
 
-    default = data_set(benchmark, "all", None, Circular())
-    own = data_set(benchmark, "all", parse_caller(lambda response: "G"), Circular(True))
+    default = DataSet(benchmark, "all", benchmark.default_parse, Circular())
+    own = DataSet(benchmark, "all", parse_caller(lambda response: "G"), Circular(True))
 
     [note] = fill(default, benchmark)
     assert note.startswith("1 questions (index 1) have options beyond F")
