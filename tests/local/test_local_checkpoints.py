@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from models.wrappers.local.wrapper import LocalModelWrapper
+from tests.local.conftest import edited
 from tests.support.stage import L2
 from utils.contracts import UserFunctionError
 from utils.errors import StopRun
@@ -183,6 +184,7 @@ def test_a_model_that_takes_no_images_is_refused(llava, tmp_path):
     ).save_pretrained(tmp_path)  # fmt: skip
     tokenizer.chat_template = "{{ messages }}"
     tokenizer.save_pretrained(tmp_path)
+    edited(tmp_path / "tokenizer_config.json", processor_class=None)
 
     assert "takes no images: its processor" in stopped_by(tmp_path)
     of(tmp_path, preprocess_function=len).warm_up()
