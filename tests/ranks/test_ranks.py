@@ -268,23 +268,6 @@ class Shown:
         self.statuses.append(status)
 
 
-def test_the_samples_of_all_ranks_are_shown_model_by_model(group):
-    leader, follower = group(0), group(1)
-    of_before = GroupProgress(Shown(), follower, "before")
-    for _ in range(3):
-        of_before.advance("ok", reused=False)
-    shown, theirs = Shown(), Shown()
-    progress = GroupProgress(shown, leader, "m")
-    progress.advance("ok", reused=False)
-    before = list(shown.statuses)
-    GroupProgress(theirs, follower, "m").advance("failed", reused=False)
-    leader.wait_for_others(lambda rank: leader.finished_by_others("m") or None, progress.catch_up)
-    progress.catch_up(2)
-
-    assert before == ["ok"]
-    assert (shown.statuses, theirs.statuses) == (["ok", *["by other ranks"] * 2], [])
-
-
 @pytest.mark.parametrize("has_failed", [True, False])
 def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, capsys):
     leader, follower = group(0), group(1)
