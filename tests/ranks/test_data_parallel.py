@@ -34,6 +34,12 @@ def by_rank(bench, rank):
     return sum(log.read_bytes().count(b'"kind":"answer"') for log in logs)
 
 
+def is_whole(bench, alone):
+    """Every sample answered once, as by one process, and nothing left lying about."""
+    counts = (len(bench.answered()), bench.answered().total())
+    return counts == (SAMPLES, SAMPLES) and bench.rank_logs() == [] and bench.scores() == alone
+
+
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
     return tiny_checkpoint.build("qwen2_5_vl", tmp_path_factory.mktemp("checkpoint"))
@@ -71,9 +77,7 @@ def test_two_ranks_ask_every_sample_once_and_score_as_one(bench, alone):
     others = re.search(r"m: 25/25 \((\d+) by other ranks", ran.output)
     assert others and 0 < int(others[1]) < SAMPLES, ran.output
     assert ran.stdout.count("n = 15") == ran.stdout.count("n = 10") == 1  # only rank 0 prints
-    assert (len(bench.answered()), bench.answered().total()) == (SAMPLES, SAMPLES)
-    assert bench.rank_logs() == []
-    assert bench.scores() == alone
+    assert is_whole(bench, alone)
 
 
 # ---- a rank that is killed -----------------------------------------------------------------------
@@ -119,9 +123,7 @@ def test_another_number_of_ranks_asks_only_what_a_killed_group_has_not(
     ran = bench.run(ranks=ranks)
 
     assert (ran.code, asked(ran.output)) == (0, SAMPLES - 10), ran.output
-    assert (len(bench.answered()), bench.answered().total()) == (SAMPLES, SAMPLES)
-    assert bench.rank_logs() == []
-    assert bench.scores() == alone
+    assert is_whole(bench, alone)
 
 
 # ---- ranks that do not fit together --------------------------------------------------------------
@@ -135,8 +137,7 @@ def test_ranks_started_across_midnight_share_the_folder_of_rank_0(bench, alone):
         assert (ran.code, finish(second).code) == (0, 0), ran.output
 
     assert "by other ranks" in ran.output
-    assert (len(bench.answered()), bench.answered().total()) == (SAMPLES, SAMPLES)
-    assert bench.scores() == alone  # and there is one folder only
+    assert is_whole(bench, alone)  # and there is one folder only
 
 
 def test_a_rank_with_another_work_dir_says_so_and_sigterm_ends_the_one_that_waits(bench):
