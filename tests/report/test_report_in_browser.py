@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 
@@ -31,6 +32,8 @@ WH = {
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 BAD = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 BOX, POINT = [0.251, 0.1458, 0.2708, 0.1792], [0.6214, 0.3593]
+FAR_PX = math.hypot((POINT[0] - BOX[2]) * 1920, (POINT[1] - BOX[3]) * 1080)
+SIZE_PX = math.hypot((BOX[2] - BOX[0]) * 1920, (BOX[3] - BOX[1]) * 1080)
 L2_SAMPLES = [
     l2_sample(0, "os_windows/pic0.png", box_frac=BOX, point_frac=POINT, file_wh=[1920, 1080],
               text="Delete the picture", kind="icon", prediction=f"click {BAD}", raw=f"raw {BAD}", reasoning=f"so {BAD}"),
@@ -167,21 +170,19 @@ def test_the_overview_shows_scores_intervals_audits_and_provenance(open_tab):
     assert "<b>2.14</b>" in tab.text("#provenance")
 
 
-def test_a_bar_of_a_chart_leads_to_its_samples(open_tab):
+def test_a_chart_says_its_figures_in_text_and_a_bar_leads_to_its_samples(open_tab):
     tab = open_tab()
+    rows = tab.texts(".chart tbody tr")
 
     tab.click(".chart a:text('Windows')")
-
-    assert tab.hash() == f"#samples?dataset={L2}&platform=os_windows"
-    assert tab.count() == "1 of 7 samples"
-
-
-def test_every_chart_says_its_figures_in_text(open_tab):
-    rows = open_tab().texts(".chart tbody tr")
 
     icon = re.compile(r"Icon.*52\.3 %, 95 % interval 42\.8 to 60\.4, 40 samples on 20 images")
     assert any(map(icon.search, rows)), rows
     assert any("Under 16 px" in row and "too few images for an interval" in row for row in rows)
+    assert (tab.hash(), tab.count()) == (
+        f"#samples?dataset={L2}&platform=os_windows",
+        "1 of 7 samples",
+    )
 
 
 # -- filters --------------------------------------------------------------------------------------
@@ -211,11 +212,14 @@ def test_a_filter_leaves_the_samples_that_fit(open_tab, name, value, shown):
     assert tab.count() == "7 samples"
 
 
-def test_filters_count_what_the_others_leave(open_tab):
-    options = open_tab(address=f"#samples?dataset={L2}").texts("#filter-verdict option")
+def test_a_link_brings_the_filters_along_and_they_count_what_the_others_leave(open_tab):
+    tab = open_tab(address=f"#samples?dataset={L2}")
+    linked = open_tab(address=f"#samples?dataset={L2}&verdict=miss&q=delete")
 
-    assert sorted(options) == sorted(
-        ["All (4)", "miss (1)", "hit (1)", "unparsed (1)", "no answer (1)"])  # fmt: skip
+    options = ["All (4)", "miss (1)", "hit (1)", "unparsed (1)", "no answer (1)"]
+    assert sorted(tab.texts("#filter-verdict option")) == sorted(options)
+    values = [linked.page.input_value(name) for name in ("#search", "#filter-verdict")]
+    assert (linked.count(), values) == ("1 of 7 samples", ["delete", "miss"])
 
 
 @pytest.mark.parametrize(("query", "shown"), [
@@ -233,14 +237,6 @@ def test_the_search_looks_into_texts_and_replies(open_tab, query, shown):
 
     assert tab.count() == f"{shown} of 7 samples"
     assert tab.page.is_visible("#nothing") == (shown == 0)
-
-
-def test_a_link_brings_the_filters_along(open_tab):
-    tab = open_tab(address=f"#samples?dataset={L2}&verdict=miss&q=delete")
-
-    assert tab.count() == "1 of 7 samples"
-    assert tab.page.input_value("#search") == "delete"
-    assert tab.page.input_value("#filter-verdict") == "miss"
 
 
 # -- keyboard and links ---------------------------------------------------------------------------
@@ -316,13 +312,6 @@ def test_a_failed_request_shows_its_error_and_no_reply(open_tab):
     assert "could be read" not in tab.text("#legend")
 
 
-def test_a_reply_without_a_click_says_so_beside_the_picture(open_tab):
-    tab = open_tab(address=f"#sample/{L2}/2")
-    tab.page.wait_for_selector("#facts .block")
-
-    assert "no click could be read" in tab.text("#legend")
-
-
 @pytest.mark.parametrize(
     "keys", [[], ["1"], ["2"], ["t"], ["+", "+", "+"], ["2", "Shift+ArrowLeft", "Shift+ArrowUp"]]
 )
@@ -367,29 +356,24 @@ def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab)
     assert tab.box("#canvas") == pytest.approx(before, abs=0.5)
 
 
-def test_the_distance_is_that_of_the_click_to_the_box(open_tab):
-    dx, dy = (POINT[0] - BOX[2]) * 1920, (POINT[1] - BOX[3]) * 1080
-    px = (dx**2 + dy**2) ** 0.5
-    size = (((BOX[2] - BOX[0]) * 1920) ** 2 + ((BOX[3] - BOX[1]) * 1080) ** 2) ** 0.5
-
-    text = open_tab(address=f"#sample/{L2}/0").text("#facts")
-
-    assert f"{px:.0f} px from the target, {px / size:.1f} target sizes" in text
-
-
-@pytest.mark.parametrize(("address", "places"), [
-    (f"#sample/{L2}/0", ["click <script>alert(1)", "raw <script>alert(1)", "so <script>alert(1)"]),
-    (f"#sample/{L2}/2", ["Wrapped <script>alert(1)"]),
-    (f"#sample/{L2}/3", ["timeout <script>alert(1)", "no answer <script>alert(1)"]),
-    (f"#sample/{L1}/0", ["Which is right? <script>alert(1)"]),
+@pytest.mark.parametrize(("address", "place", "texts"), [
+    (f"#sample/{L2}/0", "#facts", ["click <script>alert(1)", "raw <script>alert(1)", "so <script>alert(1)"]),
+    (f"#sample/{L2}/0", "#facts", [f"{FAR_PX:.0f} px from the target, {FAR_PX / SIZE_PX:.1f} target sizes"]),
+    (f"#sample/{L2}/1", "#facts", ["You are a GUI agent", "Which element matches: Open the basket", "1.25 s",
+                                   "1,204", "stop", "400 × 300 px", "2026-01-02", "inside the target"]),
+    (f"#sample/{L2}/2", "#facts", ["Wrapped <script>alert(1)"]),
+    (f"#sample/{L2}/2", "#legend", ["no click could be read"]),
+    (f"#sample/{L2}/3", "#facts", ["timeout <script>alert(1)", "no answer <script>alert(1)"]),
+    (f"#sample/{L1}/0", "#facts", ["Which is right? <script>alert(1)"]),
 ])  # fmt: skip
-def test_markup_from_a_model_is_shown_as_text(open_tab, address, places):
+def test_a_sample_shows_what_was_sent_what_came_back_and_markup_as_text(open_tab, address, place, texts):  # fmt: skip
     tab = open_tab(address=address)
+    tab.page.wait_for_selector("#facts .block")
     tab.run("for (const each of document.querySelectorAll('#facts details')) each.open = true")
 
-    text = tab.text("#facts")
+    shown = tab.text(place)
 
-    assert [place for place in places if place not in text] == []
+    assert [text for text in texts if text not in shown] == []
     assert tab.texts("#facts script, #facts img") == []
 
 
@@ -400,14 +384,6 @@ def test_options_say_which_is_right_and_which_was_chosen(open_tab):
 
     assert [" ".join(option.split()) for option in options] == [
         f"A {BAD}", "B yes ✓ right", "C no ● chosen"]  # fmt: skip
-
-
-def test_a_sample_shows_what_was_sent_and_what_it_took(open_tab):
-    text = open_tab(address=f"#sample/{L2}/1").text("#facts")
-
-    for expected in ("You are a GUI agent", "Which element matches: Open the basket", "1.25 s", "1,204", "stop",
-                     "400 × 300 px", "2026-01-02", "inside the target"):  # fmt: skip
-        assert expected in text, expected
 
 
 # -- many samples, small screens, missing pictures ------------------------------------------------

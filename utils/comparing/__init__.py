@@ -1,5 +1,5 @@
-"""Finished runs side by side: leaderboards, paired differences, flipped samples.
+"""Finished runs side by side: score tables, paired differences, flipped samples, why they differ.
 
-runs → pairing, leaderboard → text, Markdown, CSV, page; `command` is the command line. Everything
-is read from what the runs have written; no user's function runs and no data root is needed.
+runs → boards, pairing → words, render, files; why; `command` is the command line. Everything is
+read from what the runs have written; no user's function runs and no data root is needed.
 """

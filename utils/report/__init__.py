@@ -1,1 +1,1 @@
-"""The page that shows a run: scores, audits, every sample on its picture; opens from disk."""
+"""The page that shows a run: scores, audits, every sample on its image; opens from disk."""
