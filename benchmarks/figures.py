@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.matrics import in_order
-from utils.analysis.columns import Row, SampleColumns
-from utils.analysis.intervals import interval
+from utils.analysis.columns import Row, SampleColumns, share
 from utils.protocol import DIFFICULTIES, ELEMENT_KINDS, GROUNDING_TYPES, PLATFORMS
 
 if TYPE_CHECKING:
@@ -157,12 +156,7 @@ class _Figures:
             weights.append(each / total * own / own.sum())
         where, weight = np.concatenate([p for p, _ in counted]), np.concatenate(weights)
         groups = np.repeat(np.arange(len(weights)), [len(each) for each in weights])
-        pictures = self._pictures[where]
-        bounds = interval(self._hits[where], weight, pictures, groups if len(weights) > 1 else None)
-        return {
-            "value": 100 * value,
-            "low": None if bounds is None else round(100 * bounds.low, 2),
-            "high": None if bounds is None else round(100 * bounds.high, 2),
-            "samples": len(where),
-            "pictures": len(np.unique(pictures[weight > 0])),
-        }
+        cell = share(
+            self._hits[where], self._pictures[where], weight, groups if len(weights) > 1 else None
+        )
+        return {**cell, "value": 100 * value}  # not rounded, as in the score file

@@ -129,22 +129,6 @@ def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(tmp_path, di
     assert (folder / "manifest.json").is_file()
 
 
-def test_accuracy_goes_by_area():
-    small, large = [0.9, 0.9, 0.91, 0.91], [0.0, 0.0, 0.2, 0.2]
-
-    rows, _ = rows_of([sample([0.1, 0.1], box=large)] * 3 + [sample([0.1, 0.1], box=small)] * 2)
-
-    areas = {
-        name: (row["value"], row["samples"])
-        for (group, name, _), row in rows.items()
-        if "area" in group
-    }
-    assert areas == {
-        "0 to 0.05 % of the image": (0, 2), "0.05 to 0.2 % of the image": (None, 0),
-        "0.2 to 1 % of the image": (None, 0), "over 1 % of the image": (100, 3),
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("box", [[0.3, 0.3, 0.3, 0.3], [0.3, 0.3, 0.3, 0.5], [0.5, 0.5, 0.3, 0.3]])
 def test_boxes_without_an_area_have_distances_too(box):
     rows, _ = rows_of([sample([0.9, 0.9], box=box)])
@@ -159,6 +143,5 @@ def test_boxes_without_an_area_have_distances_too(box):
 def test_runs_of_one_kind_of_verdict_or_of_none_are_no_problem(samples, counted):
     rows, section = rows_of(samples)
 
-    areas = [each["samples"] for (group, *_), each in rows.items() if "area" in group]
-    assert sum(areas) == counted
+    assert bool(rows) is bool(counted)
     assert (section["notes"] == ["No reply to look at."]) is (counted == 0)

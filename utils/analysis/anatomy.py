@@ -1,4 +1,4 @@
-"""Where misses go: how far, in which direction, and on which targets (L2)."""
+"""Where misses go: how far and in which direction (L2); groups have the accuracy by target size."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from utils.analysis.columns import Row, SampleColumns, percent, share
 from utils.analysis.intervals import FEWEST_PICTURES, clustered_variance, lay_out, t_quantile
 
 if TYPE_CHECKING:
-    from utils.analysis.columns import Floats, Ints, Mask
+    from utils.analysis.columns import Floats, Ints
 
 TITLE = "Error anatomy: where the misses are"
 QUANTILES = (10, 50, 90)
 DISTANCE_BOUNDS = (0.0, 1.0, 3.0, 10.0, float("inf"))  # in target sizes; below 1: a near miss
-AREA_BOUNDS = (0.0, 0.0005, 0.002, 0.01, float("inf"))  # of the image's area
 FARTHEST = 1000.0  # images away; a reply that ends in a loop of digits means no place at all
 
 NOTES = [
@@ -51,7 +50,6 @@ def anatomy(columns: SampleColumns) -> dict[str, Any]:
         _row("points outside the image", "outside", "% of points",
              **share(outside[has_point], pictures[has_point])),
         *_directions(away[has_point], pictures[has_point]),
-        *_areas(boxes, hits, pictures),
     ]  # fmt: skip
     return {"title": TITLE, "rows": rows, "notes": NOTES, "warnings": []}
 
@@ -98,15 +96,3 @@ def _directions(away: Floats, pictures: Ints) -> Iterator[Row]:
         yield row
         median = percent(np.median(away[:, axis]))
         yield _row(group, f"median {name}", unit, value=median, **counts)
-
-
-def _areas(boxes: Floats, hits: Mask, pictures: Ints) -> Iterator[Row]:
-    import numpy as np
-
-    areas = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
-    for low, high in pairwise(AREA_BOUNDS):
-        within = (low <= areas) & (areas < high)
-        name = f"{100 * low:g} to {100 * high:g} % of the image"
-        name = f"over {100 * low:g} % of the image" if np.isinf(high) else name
-        shares = share(hits[within], pictures[within])
-        yield _row("accuracy by target area", name, "% hit", **shares)

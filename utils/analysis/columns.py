@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from utils.analysis.intervals import interval
+from utils.analysis.intervals import interval, numbered
 from utils.analysis.paired import compare_paired
 from utils.contracts import Facts
 
@@ -68,11 +68,7 @@ class SampleColumns:
 
     def pictures(self) -> Ints:
         """The number of each sample's image."""
-        import numpy as np
-
-        numbers: dict[str, int] = {}
-        each = (numbers.setdefault(str(image), len(numbers)) for image in self["image"])
-        return np.fromiter(each, np.intp, len(self))
+        return numbered([str(image) for image in self["image"]])
 
 
 def table(rows: Sequence[Sequence[float] | None], width: int) -> Floats:
@@ -84,18 +80,23 @@ def table(rows: Sequence[Sequence[float] | None], width: int) -> Floats:
     return np.array(filled, dtype=np.float64).reshape(-1, width)
 
 
-def share(hits: Mask | Floats, pictures: Ints) -> Row:
+def share(
+    hits: Mask | Floats,
+    pictures: Ints,
+    weights: Floats | None = None,
+    groups: Ints | None = None,
+) -> Row:
     """The share of hits in percent with its interval (None under 10 images), and what it counts."""
     import numpy as np
 
     values = np.asarray(hits, dtype=np.float64)
-    bounds = interval(values, None, pictures)
+    bounds = interval(values, weights, pictures, groups)
     return {
-        "value": percent(values.mean()) if len(values) else None,
+        "value": percent(np.average(values, weights=weights)) if len(values) else None,
         "low": percent(bounds.low) if bounds else None,
         "high": percent(bounds.high) if bounds else None,
         "samples": len(values),
-        "pictures": len(np.unique(pictures)),
+        "pictures": len(np.unique(pictures if weights is None else pictures[weights > 0])),
     }
 
 

@@ -71,10 +71,7 @@ def interval(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """Which samples share an image and a group, and what they weigh.
-
-    A cell is what an image and a group have in common; samples are sorted by cell.
-    """
+    """Which samples share a cell: an image and a group; and what they weigh."""
 
     order: Ints  # sample numbers, sorted by image, then group; those without a weight left out
     weights: Floats  # of the sorted samples; they sum to 1
@@ -104,10 +101,7 @@ class Layout:
         return total
 
     def effective(self, cells: Floats) -> Floats:
-        """On how many images the (not negative) weight in the cells rests: Kish's number, (rows,).
-
-        As many as there are where all carry the same, 1 where one carries all, 0 without any.
-        """
+        """On how many images the (not negative) weight in cells rests: Kish's number, (rows,)."""
         import numpy as np
 
         squares = self.squared(cells)
@@ -133,7 +127,7 @@ def lay_out(
         raise ValueError("weights, pictures and groups must have one entry for each sample")
     if not np.isfinite(given).all() or (given < 0).any() or not given.sum() > 0:
         raise ValueError("weights must be finite, not negative and not all 0")
-    picture, group = _numbered(pictures), _numbered([0] * count if groups is None else groups)
+    picture, group = numbered(pictures), numbered([0] * count if groups is None else groups)
     order = np.lexsort((group, picture))
     order = order[given[order] > 0]
     picture, given = picture[order], given[order] / given.sum()
@@ -152,7 +146,8 @@ def lay_out(
     )
 
 
-def _numbered(labels: Labels) -> Ints:
+def numbered(labels: Labels) -> Ints:
+    """Labels as numbers from 0."""
     import numpy as np
 
     if isinstance(labels, np.ndarray):
@@ -207,10 +202,9 @@ def design_effect(
 
     The estimated variance is noisy where few images decide. So it is read as a correlation within
     images (1: all answers on an image agree), and drawn towards a usual value the more, the fewer
-    images it rests on. Only what images add is estimated, the binomial part is not, and the degrees
-    of freedom say so (Satterthwaite's formula for a known and an estimated part). They count half
-    of the informative images: sums of rare hits are skewed, and an estimate that happens to be low
-    goes with a mean that is.
+    images it rests on. Only what images add is estimated, and the degrees of freedom say so
+    (Satterthwaite's formula). They count half of the informative images: sums of rare hits are
+    skewed, and an estimate that happens to be low goes with a mean that is.
 
     Args:
         cells: weighted sums, shape (rows, cells).
