@@ -290,8 +290,15 @@ def test_a_run_plays_scores_and_reuses_episodes(tmp_path, monkeypatch):
         bench = Bench(
             tmp_path, server, {"m": api_model(server.url)}, {Errands.name: {"mode": "all"}}
         )
+        made = Errands.hand.made
+        check = bench.run("--check")
+        assert f"{Errands.name}: 6 episodes to play (6 new), 0 answers there" in check.output
+        assert "the first screen" in check.output
+        assert (check.code, check.requests, Errands.hand.made - made) == (0, [], 1)
+
         ran = bench.run("--api-nproc", "2")
         assert (ran.code, len(ran.requests)) == (0, 12), ran.output
+        assert Errands.hand.made == Errands.hand.closed
         scores = json.loads((bench.folder() / f"m_{Errands.name}_score.json").read_text())
         assert (scores["Basic accuracy"], scores["Advanced accuracy"]) == (100, 0)
         assert f"{Errands.name}: asked 6 (6 new), reused 0" in ran.output

@@ -20,20 +20,13 @@ SILENT_S = 10.0  # of a server that is away or rate limits everything: then a li
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What came of a request.
-
-    Attributes:
-        generation: the answer.
-        error: why there is none: the server refused this request, or every attempt failed.
-        attempts: how many it took.
-        latency_s: of the attempt that succeeded.
-    """
+    """What came of a request."""
 
     status: Status
     attempts: int
-    generation: Generation | None = None
-    error: CallError | None = None
-    latency_s: float = 0.0
+    generation: Generation | None = None  # the answer
+    error: CallError | None = None  # it was refused, or every attempt failed
+    latency_s: float = 0.0  # of the attempt that succeeded
 
 
 class Asker:

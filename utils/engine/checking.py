@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import os
 import sys
 import time
@@ -20,6 +21,7 @@ from utils.contracts import (
     Sample,
     Status,
     UserFunctionError,
+    WorldError,
 )
 from utils.coordinates import shown_wh
 from utils.engine.asking import presentable
@@ -61,17 +63,23 @@ def check_questions(
     errors: Counter[str] = Counter()
     bytes_out = 0
     for sample in asked.samples:
+        whole = None if asked.fingerprint is None else asked.fingerprint(sample)
         try:
-            prompt, prepared = _first_request(model, asked, sample)
-            first = first or prompt
-            found = asked.look_up(sample.key, prepared.fingerprint, prepared.parts, options)
+            if whole is None or first is None:  # of whole episodes one is begun
+                prompt, prepared = _first_request(model, asked, sample)
+                first = first or prompt
+            looked_up = (prepared.fingerprint, prepared.parts) if whole is None else (
+                whole, {"settings": whole})  # fmt: skip
+            found = asked.look_up(sample.key, *looked_up, options)
             if isinstance(found, StoredAnswer):
                 kept[found.status] += 1
             else:
-                bytes_out += model.wire_size(prepared)
+                bytes_out += model.wire_size(prepared) if whole is None else 0
                 reasons[found] += 1
-        except (UserFunctionError, UserError) as error:
+        except (UserFunctionError, UserError, WorldError) as error:
             errors[str(error)] += 1
+    if asked.worlds is not None:
+        asked.worlds.close()
     report = []
     if first is not None:
         report.append(f"{asked.dataset}: the first prompt, images elided:")
@@ -81,8 +89,9 @@ def check_questions(
     before = f", {kept[Status.FAILED]} failed before" if kept[Status.FAILED] else ""
     if kept[Status.REFUSED]:
         before += f", {kept[Status.REFUSED]} refused before (--retry-refused)"
+    what = "requests to send" if asked.fingerprint is None else "episodes to play"
     report.append(
-        f"{asked.dataset}: {reasons.total()} requests to send ({to_ask}{megabytes}), "
+        f"{asked.dataset}: {reasons.total()} {what} ({to_ask}{megabytes}), "
         f"{kept[Status.OK]} answers there already{before}"
     )
     return report, [f"{asked.dataset}: {count} samples: {why}" for why, count in errors.items()]
@@ -149,7 +158,9 @@ def shown_prompt(messages: Sequence[Message]) -> list[str]:
 def _first_request(
     model: ModelWrapper, asked: Questions, sample: Sample
 ) -> tuple[Prompt, Prepared]:
-    prompt = next(asked.episode(sample))
+    world = None if asked.worlds is None else asked.worlds.borrow()
+    with contextlib.closing(asked.episode(sample, world=world)) as episode:
+        prompt = next(episode)
     request = model.request(prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom)
     return prompt, request
 

@@ -35,26 +35,15 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What happened so far to one sample, and to its run.
+    """What happened so far to one sample, and to its run."""
 
-    Attributes:
-        failures: earlier failed attempts of this sample that count against the retries.
-        rate_limited_s: how long this sample has waited for 429s.
-        run_has_answers: whether the server has answered anything in this run.
-        answered_meanwhile: whether the server answered others during an attempt of this sample
-            that it answered with 502 or 503.
-        away_s: how long ago the server was first found away; 0 if this is the first time.
-        limited_s: how long ago it first said 429, if it has answered nothing since.
-        run_s: how long ago the run sent its first request.
-    """
-
-    failures: int = 0
-    rate_limited_s: float = 0.0
-    run_has_answers: bool = False
-    answered_meanwhile: bool = False
-    away_s: float = 0.0
-    limited_s: float = 0.0
-    run_s: float = 0.0
+    failures: int = 0  # earlier attempts of this sample that count against the retries
+    rate_limited_s: float = 0.0  # how long this sample has waited for 429s
+    run_has_answers: bool = False  # the server has answered something in this run
+    answered_meanwhile: bool = False  # and others during an attempt that it met with 502 or 503
+    away_s: float = 0.0  # how long ago the server was first found away; 0: this is the first time
+    limited_s: float = 0.0  # how long ago it first said 429, if it has answered nothing since
+    run_s: float = 0.0  # how long ago the run sent its first request
 
 
 @dataclass(frozen=True, slots=True)

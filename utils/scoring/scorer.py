@@ -5,6 +5,7 @@ Samples pass through one at a time; what is kept of each is what its score needs
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -79,7 +80,7 @@ class Scorer:
             self._note(record, error)
         self._count(record, reply, judged, error)
         self._counted.append(judged.counted)
-        shown = shown_reply(record, error) if reply is None else reply
+        shown = reply if isinstance(reply, str) else shown_reply(record, error)
         return ScoredSample(record["line"], shown, judged, error)
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
@@ -166,4 +167,6 @@ def reply_of(
 
 def shown_reply(record: Record, error: UserFunctionError | None) -> str:
     """What the sheets show for want of a reply: the raw one where postprocessing failed."""
+    if record.get("returned") is not None:  # by a whole episode
+        return json.dumps(record["returned"])
     return str(record["raw"]) if error is not None else FAILED_TEXT
