@@ -84,7 +84,7 @@ def group():
     """Makes a rank's place in a group; all of them see one store."""
     store, made = Notes(), []
 
-    def join(number, silence_s=0.5):
+    def join(number, silence_s=30):
         made.append(Group(Rank(number, 2, silence_s), lambda: store))
         return made[-1]
 
@@ -120,7 +120,7 @@ def test_a_group_that_torchrun_restarts_ignores_notes_of_the_one_before(group):
 
 
 def test_a_rank_without_a_heartbeat_is_given_up_and_learns_of_it(group):
-    leader, follower = group(0), group(1)
+    leader, follower = group(0, silence_s=0.5), group(1)
     follower.close()
 
     assert leader.wait_for_others(lambda rank: None) == {}
@@ -141,7 +141,7 @@ def test_a_slow_rank_with_a_heartbeat_is_waited_for(group):
 
 
 def test_ranks_do_not_wait_for_a_leader_that_is_gone(group):
-    leader, follower = group(0), group(1)
+    leader, follower = group(0), group(1, silence_s=0.5)
     leader.close()
 
     with pytest.raises(GroupLost, match="rank 0 has given no heartbeat"):
