@@ -13,7 +13,7 @@ from utils import PROJECT
 from utils.contracts import ModelWrapper
 from utils.engine import checking
 from utils.engine.jobs import Job
-from utils.engine.ranks.group import SHARED_TYPES, GivenUp, Group, GroupLost, Rank, joined
+from utils.engine.ranks.group import SHARED_TYPES, Group, LateRank, NoGroup, Rank, joined
 from utils.engine.ranks.runs import (
     GroupProgress,
     adopt,
@@ -81,16 +81,16 @@ def follow(plan: Plan, group: Group) -> int:
     """What a rank other than 0 does: asks its share of each model's samples.
 
     Raises:
-        GroupLost: without rank 0, the store, or a common work-dir no model can be asked.
+        NoGroup: without rank 0, the store, or a common work-dir no model can be asked.
     """
     code = DONE
     for name, model in plan.models.items():
         try:
             take_part(plan, name, model, group)
-        except GivenUp as late:  # no failure: torchrun would end the run of the others
+        except LateRank as late:  # no failure: torchrun would end the run of the others
             print(problem_report(late.problems, ran=True), file=sys.stderr)
             return DONE
-        except GroupLost:
+        except NoGroup:
             raise
         except UserError as error:  # the same model may work on other ranks, another one here
             print(problem_report(error.problems, ran=True), file=sys.stderr)

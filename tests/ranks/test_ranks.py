@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from utils.engine.jobs import Job
-from utils.engine.ranks.group import GivenUp, Group, GroupLost, Rank, rank_of
+from utils.engine.ranks.group import Group, LateRank, NoGroup, Rank, rank_of
 from utils.engine.ranks.runs import (
     GroupProgress,
     adopt,
@@ -125,7 +125,7 @@ def test_a_rank_without_a_heartbeat_is_given_up_and_learns_of_it(group):
 
     assert leader.wait_for_others(lambda rank: None) == {}
     assert leader.given_up == {1}
-    with pytest.raises(GivenUp, match="silent for too long"):
+    with pytest.raises(LateRank, match="silent for too long"):
         follower.count_up("c")
 
 
@@ -144,7 +144,7 @@ def test_ranks_do_not_wait_for_a_leader_that_is_gone(group):
     leader, follower = group(0), group(1, silence_s=0.5)
     leader.close()
 
-    with pytest.raises(GroupLost, match="rank 0 has given no heartbeat"):
+    with pytest.raises(NoGroup, match="rank 0 has given no heartbeat"):
         follower.wait_for_leader(lambda: None)
 
 
@@ -152,7 +152,7 @@ def test_a_store_that_cannot_be_reached_is_one_clear_message():
     def connect():
         raise RuntimeError("connection refused (10.0.0.1, 29500)\nC++ stack")
 
-    with pytest.raises(GroupLost, match=r"cannot be reached: .*29500\) All answers are kept"):
+    with pytest.raises(NoGroup, match=r"cannot be reached: .*29500\) All answers are kept"):
         Group(Rank(1, 2), connect)
 
 

@@ -41,11 +41,11 @@ as many requests from one process, and what a user's class does is not known."""
 Found = TypeVar("Found")
 
 
-class GroupLost(StopRun):
+class NoGroup(StopRun):
     """What all ranks must have in common is not there: no other model would fare better."""
 
 
-class GivenUp(StopRun):
+class LateRank(StopRun):
     """This rank was silent for too long; rank 0 goes on without it, and all is well without it."""
 
 
@@ -139,7 +139,7 @@ class Group:
     def count_up(self, key: str) -> int:
         """Adds one to a counter of the group; its value before. No two ranks get the same."""
         if self.find(f"given-up/{self.rank.number}"):
-            raise GivenUp(
+            raise LateRank(
                 "this rank was silent for too long, rank 0 goes on without it; what it has "
                 "answered is kept"
             )
@@ -150,7 +150,7 @@ class Group:
             return request()
         except RuntimeError as error:  # all of torch's errors about networks and stores
             reason = (str(error).splitlines() or ["?"])[0]
-            raise GroupLost(
+            raise NoGroup(
                 f"the store through which the ranks agree cannot be reached: {reason} All answers "
                 "are kept; the same command goes on"
             ) from None
@@ -168,7 +168,7 @@ class Group:
         """Looks again and again until there is something, as long as rank 0 is alive."""
         while (found := look()) is None:
             if self._is_silent(0):
-                raise GroupLost(
+                raise NoGroup(
                     f"rank 0 has given no heartbeat for {self.rank.silence_s:.0f} s; all answers "
                     "are kept, the same command goes on"
                 )
@@ -203,7 +203,7 @@ class Group:
         self._put(f"hello/{self.rank.number}", word)
         while (token := self._look(f"welcome/{word}")) is None:
             if time.monotonic() - self._began_s > START_S:
-                raise GroupLost(
+                raise NoGroup(
                     f"rank 0 has not answered within {START_S:.0f} s; were all ranks started with "
                     "the same command?"
                 )

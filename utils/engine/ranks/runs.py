@@ -29,7 +29,7 @@ from typing import Any
 
 from utils.config.secret_filter import OutputStream
 from utils.engine.jobs import Job
-from utils.engine.ranks.group import POLL_S, Group, GroupLost, Rank
+from utils.engine.ranks.group import POLL_S, Group, NoGroup, Rank
 from utils.engine.ranks.shares import Share
 from utils.errors import StopRun, UserError
 from utils.inference_tools import Progress
@@ -199,7 +199,7 @@ def join(group: Group, model: str, work_dir: Path) -> tuple[RunFolder, dict[str,
     """Waits for rank 0: the run's folder, and what began there, by data set; None if it could not.
 
     Raises:
-        GroupLost: this rank does not see rank 0's work-dir.
+        NoGroup: this rank does not see rank 0's work-dir.
     """
     start = group.wait_for_leader(lambda: group.find(f"{model}/start"))
     if start is False:
@@ -209,7 +209,7 @@ def join(group: Group, model: str, work_dir: Path) -> tuple[RunFolder, dict[str,
     ends_s = time.monotonic() + SEEN_S
     while (opened := _opened(folder, runs)) is None:
         if time.monotonic() > ends_s:
-            raise GroupLost(
+            raise NoGroup(
                 f"this rank sees another work-dir than rank 0: rank 0 has begun in {seen_from}, "
                 f"which is not this machine's {folder.path.absolute()}. All ranks must see the "
                 "same folder; name one on a disk that they share"
