@@ -1,13 +1,14 @@
-"""Answers are reused exactly when they are still the answers: tables on request counts of real runs.
+"""Answers are reused exactly when they are still the answers, and one folder holds one experiment.
 
-One base run asks everything; each case changes one thing in a copy of it and counts what the same
-command asks again.
+One base run asks everything; each case changes one thing in a copy of it, counts what the same
+command asks again, and looks at which folder it works in.
 """
 
 import json
 import os
 import re
 import shutil
+import signal
 
 import pytest
 from PIL import Image
@@ -22,6 +23,7 @@ NOTHING = {L1: 0, L2: 0}
 MODEL_FILE = '''\
 """A model file as users write it."""
 
+import os
 import re
 
 import wording
@@ -34,7 +36,7 @@ def build_prompt(line, dataset):
     # the picture first
     return [
         {"role": "user", "type": "image", "value": line["image_path"]},
-        {"role": "user", "type": "text", "value": wording.phrase(line)},
+        {"role": "user", "type": "text", "value": os.environ.get("TONE", "") + wording.phrase(line)},
     ]
 
 
@@ -106,7 +108,7 @@ def bench(base, tmp_path):
 
 
 def edit(bench, name, before, after):
-    file = bench.code / name
+    file = bench.code / name  # or a path of its own
     text = file.read_text()
     assert before in text
     file.write_text(text.replace(before, after))
@@ -168,38 +170,186 @@ def nothing(bench):
     """The same command again."""
 
 
+def another_day_and_commit(bench):
+    folder = bench.folder()
+    folder.rename(folder.with_name("T20200101_Gdeadbeef"))
+
+
+def key_and_timeout(bench):
+    bench.model["m"]["model_path"] = bench.model["m"]["model_path"].replace("test-key", "other-key")
+    bench.model["m"]["kwargs"] = {"timeout_s": 17}
+
+
+def system_prompt(bench):
+    bench.model["m"]["kwargs"] = {"system_prompt": "You are brief."}
+
+
+def variable_of_the_prompt_function(bench):
+    bench.env["TONE"] = "Now. "
+
+
+def template_of_the_default_prompt(bench):
+    bench.env["L2_USER_PROMPT"] = "Where is {instruction}?"  # the function's own prompt counts
+
+
+def another_model_of_the_same_name(bench):
+    bench.model["m"]["model_path"] = bench.model["m"]["model_path"].replace("=mock", "=mock-2")
+
+
+def truth(bench):
+    edit(bench, bench.annotations / "L1_annotations.json", '"answer": "B"', '"answer": "A"')
+
+
 CHANGES = [
-    # what changes, arguments, what is asked again, the reason printed, scores stay
-    (nothing, ["--reuse", "--api-nproc", "1", "--retry", "0"], NOTHING, None, True),
-    (nothing, ["--fresh"], ALL, "--fresh", True),
-    (comments_and_docstrings, [], NOTHING, None, True),
-    (parse_function, [], NOTHING, None, False),
-    (postprocess_function, [], NOTHING, None, False),
-    (helper_of_the_prompt, [], {L1: 0, L2: 3}, "prompt changed", False),
-    (prompt, [], {L1: 0, L2: 6}, "prompt changed", False),
-    (picture, [], {L1: 3, L2: 2}, "picture changed", True),
-    (picture_rewritten_with_the_same_bytes, [], NOTHING, None, True),
-    (data_root_moved, [], NOTHING, None, True),
-    (order_of_everything, [], NOTHING, None, True),
+    # what changes, arguments, what is asked again, the reason printed, scores stay, and in what the
+    # folder's run asks otherwise: then the run has a folder of its own
+    (nothing, ["--reuse", "--api-nproc", "1", "--retry", "0"], NOTHING, None, True, None),
+    (nothing, ["--fresh"], ALL, "--fresh", True, None),
+    (another_day_and_commit, [], NOTHING, None, True, None),
+    (key_and_timeout, [], NOTHING, None, True, None),
+    (comments_and_docstrings, [], NOTHING, None, True, None),
+    (parse_function, [], NOTHING, None, False, None),
+    (postprocess_function, [], NOTHING, None, False, None),
+    (picture_rewritten_with_the_same_bytes, [], NOTHING, None, True, None),
+    (data_root_moved, [], NOTHING, None, True, None),
+    (helper_of_the_prompt, [], {L1: 0, L2: 3}, "prompt changed", False, "prompt"),
+    (prompt, [], {L1: 0, L2: 6}, "prompt changed", False, "prompt"),
+    (system_prompt, [], {L1: 9, L2: 0}, "prompt changed", True, "prompt"),
+    (variable_of_the_prompt_function, [], {L1: 0, L2: 6}, "prompt changed", True, "prompt"),
+    (template_of_the_default_prompt, [], NOTHING, None, True, "prompt"),
+    (generate_cfg, [], ALL, "settings changed", False, "settings"),
+    (another_model_of_the_same_name, [], ALL, "settings changed", True, "settings"),
+    (picture, [], {L1: 3, L2: 2}, "picture changed", True, "pictures"),
+    (order_of_everything, [], NOTHING, None, True, "annotations"),
+    (truth, [], NOTHING, None, False, "annotations"),
 ]
+IDS = [f"{change.__name__}{''.join(args[:1])}" for change, args, *_ in CHANGES]
+
+
+def folders(bench):
+    """The run folders by name, each with its files and their bytes; locks aside."""
+    found = [path for path in (bench.work_dir / "m").iterdir() if not path.is_symlink()]
+    return {path.name: {each.name: each.read_bytes() for each in path.iterdir()
+                        if each.is_file() and each.suffix != ".lock"}
+            for path in sorted(found)}  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("change", "arguments", "asked", "reason", "scores_stay"),
-    CHANGES,
-    ids=[f"{change.__name__}{''.join(args[:1])}" for change, args, *_ in CHANGES],
+    ("change", "arguments", "asked", "reason", "scores_stay", "aspect"), CHANGES, ids=IDS
 )
-def test_a_change_asks_again_exactly_what_it_touches(
-    change, arguments, asked, reason, scores_stay, bench
+def test_a_change_asks_again_exactly_what_it_touches_in_its_own_folder(
+    change, arguments, asked, reason, scores_stay, aspect, bench
 ):
     before = [bench.scores(dataset) for dataset in (L1, L2)]
     change(bench)
-    ran = bench.run(*arguments)
+    [(first, files)] = folders(bench).items()
+    ran = bench.run(*arguments, "--no-report")
+    after = folders(bench)
+
     assert (ran.code, ran.asked) == (0, asked), ran.output
     for dataset, count in asked.items():
         reasons = f"{count} ({count} {reason})" if count else "0"
         assert f"{dataset}: asked {reasons}, reused {ALL[dataset] - count}\n" in ran.output
     assert ([bench.scores(dataset) for dataset in (L1, L2)] == before) == scores_stay
+    assert list(after) == ([first] if aspect is None else [first, f"{first}_2"])
+    if aspect is not None:
+        assert f"{first}_2 ({first} holds a run with other {aspect})" in ran.output
+        assert (after[first], set(after[f"{first}_2"])) == (files, set(files))
+        link = bench.work_dir / "m" / f"m_{L1}_scores.json"
+        assert link.resolve().parent.name == f"{first}_2"
+    again = bench.run("--no-report")
+    assert (again.asked, list(folders(bench))) == (NOTHING, list(after))
+    assert "holds a run with" not in again.output
+
+
+# ---- folders -------------------------------------------------------------------------------------
+
+
+def test_another_limit_has_a_folder_of_its_own_and_every_command_goes_on_in_its(bench):
+    [(first, before)] = folders(bench).items()
+    limited = bench.run("--no-report", "--limit", "2")
+    other = bench.run("--no-report", "--limit", "3", "--data", L2)
+    whole = bench.run("--no-report")
+
+    after = folders(bench)
+    assert f"{first}_2 ({first} holds a run with no --limit)" in limited.output
+    assert f"{first}_3 ({first} holds a run with no --limit)" in other.output
+    assert f"/{first}\n" in whole.output
+    assert list(after) == [first, f"{first}_2", f"{first}_3"]
+    scores = [name for name in before if name.endswith(("scores.json", "score.json"))]
+    assert {name: after[first][name] for name in scores} == {name: before[name] for name in scores}
+    assert {name for name in after[f"{first}_2"] if "score" in name} == {
+        f"m_{L1}_scores_partial.json", f"m_{L2}_score_partial.json"}  # fmt: skip
+    assert [each.asked for each in (limited, other, whole)] == [NOTHING] * 3
+
+
+def stopped(bench, arguments=(), *, answers=0, kill=False):
+    """A run of the bench at a server that gives so many answers, then denies all, or kills it."""
+    victim, left = [], [answers]
+
+    def answer(request):
+        left[0] -= 1
+        if left[0] < 0 and kill:
+            os.kill(victim[0].pid, signal.SIGKILL)
+        return reply(request) if left[0] >= 0 else Reply(status=401, body=b"{}")
+
+    with MockServer(answer) as server:
+        path = bench.model["m"]["model_path"]
+        bench.model["m"]["model_path"] = path.replace(bench.server.url, server.url)
+        victim.append(bench.start("--no-report", "--api-nproc", "1", *arguments))
+        victim[0].communicate(timeout=60)
+        bench.model["m"]["model_path"] = path
+    return victim[0].returncode
+
+
+def test_after_a_kill_the_same_command_goes_on_in_its_folder(bench):
+    bench.model["m"]["model_identity"] = "weights-1"  # whatever the address
+    code = stopped(bench, answers=2, kill=True)
+    killed = list(folders(bench))
+
+    ran = bench.run("--no-report")
+
+    assert (code, ran.code, sum(ran.asked.values())) == (-signal.SIGKILL, 0, 13)
+    assert list(folders(bench)) == killed == [killed[0], f"{killed[0]}_2"]
+
+
+def test_data_sets_one_by_one_share_a_folder(bench):
+    shutil.rmtree(bench.work_dir)
+    bench.run("--no-report", "--data", L1)
+    bench.run("--no-report", "--data", L2)
+
+    assert len(folders(bench)) == 1
+
+
+@pytest.mark.parametrize(("change", "asked"), [
+    (change, asked) for change, _, asked, _, _, aspect in CHANGES if aspect and asked != NOTHING])  # fmt: skip
+def test_answers_to_other_requests_are_never_scored_for_those_of_a_stopped_run(
+    change, asked, bench
+):
+    bench.model["m"]["model_identity"] = "weights-1"
+    if change is another_model_of_the_same_name:
+        change = lambda bench: bench.model["m"].update(model_identity="weights-2")  # noqa: E731
+    bench.run("--no-report")
+    before = folders(bench)
+    change(bench)
+    stopped(bench)
+    ran = bench.run("--no-report", "--mode", "eval")
+
+    whole = {ALL[dataset] for dataset, count in asked.items() if count}
+    assert (ran.code, whole & {*told(ran.output, "answered")}) == (1, set())
+    assert {name: files for name, files in folders(bench).items() if name in before} == before
+
+
+def test_what_no_hash_can_know_shows_in_the_requests_of_a_stopped_run(bench):
+    edit(bench, "model_file.py", 'os.environ.get("TONE", "")', 'open("tone").read()')
+    bench.model["m"]["model_identity"] = "weights-1"
+    (bench.home / "tone").write_text("Now. ")
+    bench.run("--no-report", "--data", L2)
+    (bench.home / "tone").write_text("Later. ")
+    stopped(bench, ["--data", L2], answers=3)
+    ran = bench.run("--no-report", "--mode", "eval", "--data", L2)
+
+    assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
 
 
 # ---- changes of the config: one model for each, all changed at once ------------------------------
@@ -336,7 +486,7 @@ def test_a_change_that_is_taken_back_costs_nothing_and_brings_the_old_scores_bac
     shutil.copytree(bench.code, unchanged)
     model = json.loads(json.dumps(bench.model))
     change(bench)
-    changed = bench.run()
+    changed, first = bench.run(), bench.folder().name.removesuffix("_2")
     assert sum(changed.asked.values()) > 0
     assert [bench.scores(dataset) for dataset in (L1, L2)] != before
     shutil.rmtree(bench.code)
@@ -344,8 +494,9 @@ def test_a_change_that_is_taken_back_costs_nothing_and_brings_the_old_scores_bac
     bench.model = model
 
     ran = bench.run()
-    assert ran.asked == NOTHING, ran.output
-    assert [bench.scores(dataset) for dataset in (L1, L2)] == before
+    assert (ran.asked, f"/{first}\n" in ran.output) == (NOTHING, True), ran.output
+    assert [(bench.work_dir / "m" / first / f"m_{d}_{SCORES[d]}.json").read_bytes()
+            for d in (L1, L2)] == before  # fmt: skip
 
 
 def test_mode_all_after_easy_asks_the_rest(server, tmp_path):

@@ -125,7 +125,7 @@ class LogView:
         self.missing = sum(key not in self._records for key in self.covered)
         self.notes = damage_notes(path, damaged)
         self.earlier = {key for key, each in self._records.items()
-                        if not self.end and each.seq != own}  # fmt: skip
+                        if own and not self.end and each.seq != own}  # fmt: skip
 
     def has(self, mode: str) -> bool:
         """Whether the run covers all of a mode of its data set."""
