@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
@@ -54,7 +55,7 @@ def parse_endpoint(model_path: str) -> Endpoint:
     base_url, _, query = model_path.partition("?")
     _check(model_path, base_url)
     given: dict[str, str] = {}
-    warnings, problem = [], None
+    warnings: list[str] = []
     # parity: the first of several equal keys counts, "+" is a blank, only "&" separates
     for name, value in parse_qsl(query):
         if name not in _KNOWN:
@@ -64,26 +65,25 @@ def parse_endpoint(model_path: str) -> Endpoint:
         elif name in given:
             warnings.append(f'"{name}" is given twice; the first one counts')
         elif not value.isprintable() or (name == "api_key" and not value.isascii()):
-            what = "a character that cannot be sent, such as a line break at its end"
-            raise UserError(f"its {name} holds {what}; was it read from a file?")
+            raise UserError(f"its {name} holds a line break or another sign that cannot be sent")
         given.setdefault(name, value)
     if "model" not in given:
         # "=" at the end of a key is base64 padding; text after it is another value, as in
         # "?api_key=your-api-key=gpt-4o", a typing error that the documentation once had.
         if re.search(r"(?:^|&)api_key=[^&]*=[^=&]", query):
             raise UserError(
-                f'has a second "=" inside api_key and no model; the form is {_FORM}, so "&model" '
-                'is missing before that "=" (if the "=" belongs to the key, write it as %3D)'
+                'has a second "=" inside api_key and no model; "&model" is missing before that "=" '
+                "(if it belongs to the key, write it as %3D)"
             )
-        problem = "names no model; add model=... to the query"
     elif ";" in given["model"]:
         warnings.append('the model name holds a ";", which does not separate parameters; "&" does')
     if base_url.rstrip("/").endswith(_ADDED):
         base_url = base_url.rstrip("/").removesuffix(_ADDED)
         warnings.append(f"{_ADDED} at the end of the URL is left out: it is added by itself")
-    key, model = given.get("api_key", PLACEHOLDER_KEY), given.get("model", DEFAULT_MODEL)
+    problem = None if "model" in given else "names no model; add model=... to the query"
     if problem and urlsplit(base_url).hostname == OPENAI_HOST:
         warnings, problem = [*warnings, f"{problem}; {DEFAULT_MODEL} is used now"], None
+    key, model = given.get("api_key", PLACEHOLDER_KEY), given.get("model", DEFAULT_MODEL)
     return Endpoint(base_url, key, model, tuple(warnings), problem)
 
 
@@ -95,23 +95,18 @@ def resolve_api_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
 
 
 def _check(model_path: str, base_url: str) -> None:
-    if not is_url(model_path):
-        raise UserError(f"must begin with http:// or https:// ({_FORM})")
-    if re.search(r"[\s\x00-\x1f\x7f]", model_path):
-        raise UserError("contains white space; write a blank as %20")
-    if "#" in model_path:
-        raise UserError('contains "#", which cuts a URL off; write it as %23')
-    wrong = "is not a valid URL: its {} is malformed"
-    try:
+    host, is_odd = "", True
+    with suppress(ValueError):
         parts = urlsplit(base_url)
-        port = parts.port
-    except ValueError as error:
-        what = "port" if "port" in str(error).lower() else "host"
-        raise UserError(wrong.format(what)) from None
-    if port == 0:
-        raise UserError(wrong.format("port"))
-    if not parts.hostname:
-        raise UserError("is not a valid URL: it names no host (http://host:port/v1)")
-    # Strict about signs that URL libraries read differently: a key must not reach another host.
-    if "\\" in parts.netloc or not _HOST.fullmatch(parts.hostname):
-        raise UserError(wrong.format("host"))
+        host = parts.hostname or ""
+        # Strict about signs that URL libraries read differently: a key must not reach another host.
+        is_odd = parts.port == 0 or "\\" in parts.netloc or not _HOST.fullmatch(host or "-")
+    for is_wrong, what in (
+        (not is_url(model_path), f"must begin with http:// or https:// ({_FORM})"),
+        (re.search(r"[\s\x00-\x1f\x7f]", model_path), "contains white space; write a blank as %20"),
+        ("#" in model_path, 'contains "#", which cuts a URL off; write it as %23'),
+        (is_odd, "is not a valid URL: its host or port is malformed"),
+        (not host, "is not a valid URL: it names no host (http://host:port/v1)"),
+    ):
+        if is_wrong:
+            raise UserError(what)

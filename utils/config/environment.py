@@ -15,12 +15,7 @@ TEMPLATE = "L2_USER_PROMPT"
 
 
 def read_text(file: Path) -> str:
-    """The text of a file, with or without a byte order mark.
-
-    Raises:
-        FileNotFoundError: there is none.
-        UserError: it cannot be read as text. It is not quoted: it may hold a key.
-    """
+    """The text of a file; UserError, which does not quote it, where it cannot be read as text."""
     try:
         return file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -33,11 +28,7 @@ def read_text(file: Path) -> str:
 
 
 def load_dotenv_files() -> None:
-    """`.env` beside `evaluate.py`, then in the current folder; what is set already wins.
-
-    Raises:
-        UserError: one of them cannot be read as text.
-    """
+    """`.env` beside `evaluate.py`, then in the current folder; what is set already wins."""
     from dotenv import dotenv_values, load_dotenv
 
     for file in (PROJECT / ".env", Path.cwd() / ".env"):

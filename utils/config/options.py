@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 from utils.errors import NOTHING_RUN, UserError, did_you_mean
 from utils.images import chosen_folder
 
-DEFAULT_WORK_DIR = "./outputs"
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 
 EXAMPLES = """\
@@ -53,7 +52,7 @@ _positive, _seconds = partial(not_negative, least=1), partial(not_negative, whol
 def _option(
     default: Any, text: str, metavar: str = "", convert: Callable[[str], Any] = str, **how: Any
 ) -> Any:
-    """A field, with what `add_argument` gets; without a metavar it is a switch."""
+    """A field with what `add_argument` gets; without a metavar it is a switch."""
     if metavar:
         how |= {"metavar": metavar, "type": convert}
     elif not how:
@@ -63,26 +62,21 @@ def _option(
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The command line, typed; each field is an option (but for `arguments`: as they were typed).
-
-    `outage_s` is `--outage`, and `report`, a switch that is on, `--no-report`.
-    """
+    """Each field is an option: `outage_s` is `--outage`; `report`, which is on, `--no-report`."""
 
     config: Path = _option(Path(), "the run, as JSON with comments (required)", "FILE", Path)
     data: tuple[str, ...] = _option((), "only these data sets of the config", "NAME", **SEVERAL)
     model: tuple[str, ...] = _option((), "only these models of the config", "NAME", **SEVERAL)
-    work_dir: Path = _option(Path("outputs"), "where results go (default: EVAL_WORK_DIR, else "
-                             f"{DEFAULT_WORK_DIR})", "DIR", Path)  # fmt: skip
-    mode: str = _option("all", "infer: query only; eval: score what is there, without a model",
-                        choices=("all", "infer", "eval"))  # fmt: skip
+    work_dir: Path = _option(
+        Path("outputs"), "where results go (default: EVAL_WORK_DIR, else ./outputs)", "DIR", Path
+    )
+    mode: str = _option(
+        "all", "infer: query only; eval: score what is there", choices=("all", "infer", "eval")
+    )
     api_nproc: int | None = _option(4, "requests in flight (default 4), or auto", "N", _nproc)
     retry: int = _option(5, "retries for transient errors (default 5)", "N", not_negative)
-    outage_s: float = _option(
-        900.0, "how long a server may be unreachable during a run (default 900)", "S", _seconds
-    )
-    wait_for_server_s: float = _option(
-        0.0, "how long to wait for a server that is still loading (default 0)", "S", _seconds
-    )
+    outage_s: float = _option(900.0, "seconds a server may be away (default 900)", "S", _seconds)
+    wait_for_server_s: float = _option(0.0, "seconds to wait for one that loads (0)", "S", _seconds)
     limit: int | None = _option(None, "N samples of each data set", "N", _positive)
     fresh: bool = _option(False, "query everything again, whatever is stored")
     reuse: bool = _option(False, "use stored answers that still fit (the default)")
@@ -92,17 +86,17 @@ class Options:
     check: bool = _option(False, "everything short of a model call, then stop")
     ping: bool = _option(False, "with --check: also query each model once per data set")
     parity: Path | None = _option(
-        None, "another config (or the same, with two --model): the same samples through both, "
-        "compared, and why they differ", "FILE", Path,
+        None, "another config (or the same, with two --model): where both differ, and why",
+        "FILE", Path,
     )  # fmt: skip
     report: bool = _option(True, "no report page beside the scores")
     embed_originals: bool = _option(False, "the report holds the images in full size too")
     verbose: bool = _option(False, "tracebacks of user functions, reasons by sample")
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()  # as they were typed
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line; the usage text would push it out of sight."""
+    """Says what is wrong in one line, without the usage text."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{self.prog}: {message}")
@@ -120,12 +114,8 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
 def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
     """The options of a call of `evaluate.run`, checked as those of the command line are.
 
-    Args:
-        given: the command line's, `-` as `_`: texts and numbers, lists for `data` and `model`,
-            True and False for a switch; None for the default.
-
-    Raises:
-        UserError: there is no such option, or its value does not fit.
+    They are `given` with `_` for `-`: texts and numbers, lists for `data` and `model`, True and
+    False for a switch; None for the default.
     """
     typed = [f"--config={config}"]
     for name, value in given.items():
@@ -140,7 +130,6 @@ def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
 
 
 def _flag(name: str) -> str:
-    """`--work-dir`; of the one switch that is on by default its opposite, `--no-report`."""
     return "--no-report" if name == "report" else f"--{name.replace('_', '-')}"
 
 
@@ -164,14 +153,13 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
     if names := [text.partition("=")[0] for text in unknown if text.startswith("-")]:
         # The others are likely their values, which may be secret.
         parser.error("; ".join(f"unknown option {n}{did_you_mean(n, flags)}" for n in names))
-    if unknown and "config" not in given:
-        unknown[0] += f": say --config {unknown[0]}"
     if unknown:
-        parser.error(f"{'; '.join(unknown)}: belongs to no option")
+        belongs = "belongs to no option" if "config" in given else f"say --config {unknown[0]}"
+        parser.error(f"{unknown[0]}: {belongs}")
     if "config" not in given:
         parser.error("--config FILE is missing")
     by = "--work-dir" if "work_dir" in given else "EVAL_WORK_DIR"
-    work_dir = given.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or DEFAULT_WORK_DIR
+    work_dir = given.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or "outputs"
     given |= {key: tuple(dict.fromkeys(given.get(key, ()))) for key in ("data", "model")}
     given |= {"work_dir": chosen_folder(work_dir, by=by), "arguments": tuple(typed)}
     o = Options(**given)
@@ -188,7 +176,6 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
 
 
 def unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object]) -> list[str]:
-    """Problems with names that `--model` or `--data` selects."""
     return [
         f"{option} {name}: not in the config{did_you_mean(name, list(known))}; "
         f"it has {', '.join(known) or 'none'}"

@@ -30,21 +30,15 @@ Read = tuple[Any, list[Finding]]
 
 @dataclass
 class ConfigReading:
-    """What came of reading a config; of models and data sets None for those with problems.
+    """What came of reading a config; of models and data sets None for those with problems."""
 
-    Attributes:
-        config: the typed config; None if there are problems.
-        function_refs: the functions it names, also where other parts have problems.
-        texts: key path and text of each string value, `${NAME}` still in it; for `secrets_in`.
-    """
-
-    config: RunConfig | None = None
+    config: RunConfig | None = None  # None if there are problems
     models: dict[str, ModelEntry | None] = field(default_factory=dict)
     data: dict[str, DataEntry | None] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    function_refs: list[FunctionRef] = field(default_factory=list)
-    texts: list[tuple[str, str]] = field(default_factory=list, repr=False)
+    function_refs: list[FunctionRef] = field(default_factory=list)  # where parts are wrong, too
+    texts: list[tuple[str, str]] = field(default_factory=list, repr=False)  # for `secrets_in`
 
 
 def read_config(
@@ -67,37 +61,28 @@ def read_config(
         arguments: what is wrong with the arguments of a model entry, by its imp_type; the kinds of
             models know theirs.
     """
-    reading = ConfigReading()
     try:
-        plain = read_plain(read_text(_checked(path)), environ, unset)
-    except (UserError, OSError, ValueError) as error:
-        front = "" if isinstance(error, UserError) else f"{path}: "
-        reading.problems.append(f"{front}{error}")
-        return reading
-    reading.texts = plain.texts
-    reading.problems += [f"{path}: {problem}" for problem in plain.problems]
-    reader = _Reader(path, plain.unset, datasets, planned, arguments, reading)
-    reader.read(plain.value)
+        plain = read_plain(_text_of(path), environ, unset)
+    except UserError as error:
+        return ConfigReading(problems=[str(error)])
+    except (OSError, ValueError) as error:
+        return ConfigReading(problems=[f"{path}: {error}"])
+    found = [f"{path}: {problem}" for problem in plain.problems]
+    reading = ConfigReading(texts=plain.texts, problems=found)
+    _Reader(path, plain.unset, datasets, planned, arguments, reading).read(plain.value)
     return reading
 
 
-def _checked(path: Path) -> Path:
-    """The file, if there is one that can be a config.
-
-    Raises:
-        UserError: there is not.
-    """
-    beside = (path.with_suffix(".json"), path.with_name(f"{path.name}.json"))
-    twin = next((file for file in beside if file != path and file.is_file()), None)
-    if path.is_dir():
-        raise UserError(f"{path}: is a folder, not a file")
-    if twin is not None and (path.suffix == ".py" or not path.exists()):
+def _text_of(path: Path) -> str:
+    twin = path.with_suffix(".json")
+    if path != twin and twin.is_file() and (path.suffix == ".py" or not path.exists()):
         raise UserError(f"{path}: config files are JSON, and there is {twin}: use --config {twin}")
-    if not path.exists():
+    try:
+        return read_text(path)
+    except FileNotFoundError:
         folder = "" if path.parent.is_dir() else f", not even the folder {path.parent}"
         hint = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.json"))])
-        raise UserError(f"{path}: there is no such file{folder or hint}")
-    return path
+        raise UserError(f"{path}: there is no such file{folder or hint}") from None
 
 
 @dataclass
@@ -113,8 +98,8 @@ class _Reader:
 
     def read(self, whole: Any) -> None:
         if not isinstance(whole, dict):
-            expected = 'an object { "model": ..., "data": ... }'
-            self._problem((), f"the file must hold {expected}, not {shown(whole)}")
+            expected = 'the file must hold an object { "model": ..., "data": ... }'
+            self._problem((), f"{expected}, not {shown(whole)}")
             return
         for name in whole:
             if name not in ("model", "data"):
@@ -127,7 +112,6 @@ class _Reader:
             self.out.config = RunConfig.model_validate({"path": self.path, **sections})
 
     def _entries(self, entries: Any, name: str, read: Callable[[str, Any], Read]) -> dict[str, Any]:
-        """The entries of a section; None for those with problems."""
         if not isinstance(entries, dict) or not entries:
             kind = "missing" if entries is None else "empty" if entries == {} else "no object { }"
             member = "model" if name == "model" else "data set"
@@ -135,11 +119,10 @@ class _Reader:
             return {}
         found: dict[str, Any] = {}
         for key, raw in entries.items():
-            before, found[key] = len(self.out.problems), None
-            if not isinstance(raw, dict) and key not in self.planned:
-                self._problem((name, key), f"must be an object {{ }}, not {shown(raw)}")
-                continue
-            made, findings = read(key, raw)
+            before = len(self.out.problems)
+            is_object = isinstance(raw, dict) or key in self.planned
+            wrong: Read = None, [((), f"must be an object {{ }}, not {shown(raw)}")]
+            made, findings = read(key, raw) if is_object else wrong
             for path, what in findings:
                 self._problem((name, key, *path), what)
             found[key] = made if len(self.out.problems) == before else None
@@ -156,8 +139,6 @@ class _Reader:
     def _model(self, name: str, raw: Mapping[str, Any]) -> Read:
         imp_type = self._imp_type(name, raw)
         entry, findings = schema.model_entry(imp_type, raw)
-        if not name.strip():
-            findings.append(((), "a model needs a name"))
         if imp_type is not None and isinstance(raw.get("model_path"), str):
             findings += self.arguments(imp_type, raw)
             findings += self._path_findings(name, raw["model_path"], imp_type)
@@ -169,24 +150,20 @@ class _Reader:
         return entry, findings
 
     def _imp_type(self, name: str, raw: Mapping[str, Any]) -> str | None:
-        """The kind of model; None where that is unknown."""
         given, path = raw.get("imp_type"), raw.get("model_path")
         if is_url(path) and given not in (None, "openai", "api"):
             what = f"{shown(given)} is not used: model_path is a URL, so the model is an API model"
             self._warn(name, "imp_type", what)
-        # Without a path, or with one that is not known, it may be a URL; that is reported.
-        is_open = given is None and (path is None or self._is_unset("model", name, "model_path"))
-        if is_url(path) or is_open or given == "api":
+        # A path that is missing or not known may be meant as a URL; that is reported.
+        is_open = path is None or key_path("model", name, "model_path") in self.unset
+        if is_url(path) or given == "api" or (given is None and is_open):
             return "openai"
         return given if isinstance(given, str) and given in schema.KINDS else None
 
-    def _is_unset(self, *place: str) -> bool:
-        return key_path(*place) in self.unset
-
     def _path_findings(self, name: str, path: str, imp_type: str) -> Iterable[Finding]:
-        if self._is_unset("model", name, "model_path"):
+        problem = None
+        if key_path("model", name, "model_path") in self.unset:
             return
-        problem: str | None = None
         if not path.strip():
             problem = "is empty"
         elif imp_type == "custom" and (wrong := path_problem(path)):
@@ -194,12 +171,11 @@ class _Reader:
         elif imp_type == "openai":
             try:
                 endpoint = parse_endpoint(path)
-            except UserError as error:
-                problem = str(error)
-            else:
                 problem = endpoint.problem
                 for warning in endpoint.warnings:
                     self._warn(name, "model_path", warning)
+            except UserError as error:
+                problem = str(error)
         if problem:
             yield ("model_path",), problem
 
@@ -225,9 +201,10 @@ class _Reader:
         self, place: tuple[str, ...], dotted: Any, kind: Any, local: bool = False,
         keywords: Iterable[str] = (), init_keywords: Iterable[str] = (),
     ) -> None:  # fmt: skip
-        if isinstance(dotted, str) and dotted and not self._is_unset(*place):
-            named = (str(self.path), key_path(*place), dotted, kind, local)
-            ref = FunctionRef(*named, tuple(keywords), tuple(init_keywords))
+        where = key_path(*place)
+        if isinstance(dotted, str) and dotted and where not in self.unset:
+            by_name = tuple(keywords), tuple(init_keywords)
+            ref = FunctionRef(str(self.path), where, dotted, kind, local, *by_name)
             self.out.function_refs.append(ref)
 
     # ---- data sets ----

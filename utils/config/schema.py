@@ -19,10 +19,7 @@ from utils.errors import did_you_mean, listed, nearest
 
 RESERVED_KWARGS = ("dataset_name", "input_length")
 
-_KIND = (
-    'one of "openai", "api", "transformers", "custom", "vllm" (the address of a server begins '
-    "with http://)"
-)
+_KIND = 'one of "openai", "api", "transformers", "custom", "vllm" (or model_path http://...)'
 _AREA = "a whole number of pixels (width times height) greater than 0"
 _SIDE = "a whole number of pixels for the longer side, or -1 for the original size"
 _PROMPT = '"model_default", "benchmark_default" or a text of your own'
@@ -33,9 +30,7 @@ _MATCH = '"exact_match" (replies are compared as letters; there is no judge mode
 _TYPES = {"string_type": "a text", "dict_type": "an object { }", "bool_type": "true or false"}
 _ELSEWHERE = {
     **dict.fromkeys(KWARGS_READ, '"kwargs"'),
-    **dict.fromkeys(
-        ("max_tokens", "max_new_tokens", "temperature", "top_p", "do_sample"), '"generate_cfg"'
-    ),
+    **dict.fromkeys(("max_tokens", "max_new_tokens", "temperature", "top_p"), '"generate_cfg"'),
     **dict.fromkeys(("api_key", "base_url"), '"model_path": "base_url?api_key=...&model=..."'),
 }
 
@@ -64,10 +59,7 @@ class Kwargs(BaseModel):
 
 
 class _Model(_Section):
-    """What every kind of model has. Absent functions are None: the default applies.
-
-    What may hold a key stays out of repr(), which ends in tracebacks and logs.
-    """
+    """What every kind of model has; what may hold a key stays out of repr(), hence tracebacks."""
 
     model_path: str = Field(repr=False)  # checkpoint; endpoint with its key; path of a class
     generate_cfg: dict[str, Any] = Field({}, repr=False)
@@ -108,7 +100,7 @@ class Custom(_Model):
     """A class of the user's."""
 
     imp_type: Literal["custom"]
-    preprocess_function: None = None
+    preprocess_function: None = Field(None, description="left out: the class gets the messages")
 
 
 class _AnyKind(Local, Vllm):
@@ -143,15 +135,10 @@ class RunConfig(_Section):
 
 
 def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
-    """The typed entry of a model, or None and what is wrong with it.
-
-    Args:
-        imp_type: its kind, a key of `KINDS`; None where that is not known.
-        raw: the entry as the file has it; keys that are null count as absent.
-    """
+    """The typed entry of a model, or None and what is wrong with it; also of an unknown kind."""
     entry = without_defaults(raw) | ({"imp_type": imp_type} if imp_type else {})
     if isinstance(prompts := entry.get("custom_prompt"), dict):
-        entry["custom_prompt"] = {k: path for k, path in prompts.items() if path not in (None, "")}
+        entry["custom_prompt"] = {name: path for name, path in prompts.items() if path}
     made, findings = section(KINDS[imp_type or ""], entry)
     if isinstance(entry.get("kwargs"), dict):
         findings += _kwargs_findings(entry["kwargs"])
@@ -160,13 +147,11 @@ def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list
 
 def without_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
     """A section without what stands for a default: null, and an empty text for a function."""
-    functions = ("_function", "custom_prompt")
-    given = {key: value for key, value in raw.items() if value is not None}
-    return {key: v for key, v in given.items() if v != "" or not key.endswith(functions)}
+    empty_too = ("_function", "custom_prompt")
+    return {k: v for k, v in raw.items() if v is not None and (v or not k.endswith(empty_too))}
 
 
 def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Finding]]:
-    """One typed section, or None and what is wrong with it."""
     try:
         return kind.model_validate(entry), []
     except ValidationError as error:
@@ -180,8 +165,8 @@ def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Fin
 
 def _kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
     """`kwargs` is free, but what the program reads must fit and must not be nearly spelt."""
-    for place, problem in section(Kwargs, kwargs)[1]:
-        yield ("kwargs", *place), problem
+    made, findings = section(Kwargs, kwargs)
+    yield from ((("kwargs", *place), problem) for place, problem in findings)
     known = (*KWARGS_READ, *RESERVED_KWARGS)
     for name in kwargs:
         alike = [key for key in known if key[0] == name[:1].lower()]
@@ -189,31 +174,25 @@ def _kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
             yield ("kwargs", name), "the program sets this itself; leave it out"
         elif name not in known and (meant := nearest(name, alike, 0.85)):
             yield ("kwargs", name), f'unknown key; did you mean "{meant}"?'
-    low, high = kwargs.get("min_pixels"), kwargs.get("max_pixels")
-    if isinstance(low, int) and isinstance(high, int) and low > high:
-        yield ("kwargs", "min_pixels"), f"{low} is more than max_pixels, which is {high}"
+    if made and "max_pixels" in kwargs and made.min_pixels > made.max_pixels:
+        yield ("kwargs", "min_pixels"), f"is more than max_pixels, which is {made.max_pixels}"
 
 
 def _in_words(detail: ErrorDetails, kind: type[BaseModel], entry: Mapping[str, Any]) -> str:
-    """One finding of pydantic in the words of this program."""
     what, name = detail["type"], str(detail["loc"][0])
     if what == "extra_forbidden":
         return _unknown_key(name, kind)
-    if what == "none_required":
-        return "a custom class gets the messages themselves; leave it out"
     described = kind.model_fields[name].description
     if what == "missing":
         return f"is missing; it must be {described}" if described else "is missing"
     value, hint = (entry[name] if described else detail["input"]), ""
     if what == "literal_error" and not described:
         choices = re.findall(r"'(.*?)'", detail["ctx"]["expected"])
-        described = f"one of {listed(choices)}"
-        hint = did_you_mean(value, choices) if isinstance(value, str) else ""
+        described, hint = f"one of {listed(choices)}", did_you_mean(str(value), choices)
     return f"must be {described or _TYPES[what]}, not {shown(value)}{hint}"
 
 
 def _unknown_key(name: str, kind: type[BaseModel]) -> str:
-    """Where an unknown key belongs, or which one it is nearly."""
     if issubclass(kind, _Model):
         if owners := [key for key, owner in KINDS.items() if key and name in owner.model_fields]:
             return f"only for imp_type {listed(owners).replace(',', ' or')}; leave it out"

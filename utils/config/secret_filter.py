@@ -26,7 +26,7 @@ _DUMMIES = {"", PLACEHOLDER_KEY, "empty", "none", "null", "dummy", "ollama", "lm
             "no-key", "not-needed", "sk-no-key-required", "not-set"}  # fmt: skip
 _SPOKEN_OF = r"((?:key|bearer|token|authorization|provided)\b[^\w\n][^\n]{0,24}?(?<!\w))"
 
-_QUERY = re.compile(r"(?P<before>[?&;]|\A--)(?P<name>[^=&;]*)=(?P<value>(?:(?!;[\w-]+=)[^&#])+)")
+_QUERY = re.compile(r"(?:[?&;]|\A--)(?P<name>[^=&;]*)=(?P<value>(?:(?!;[\w-]+=)[^&#])+)")
 _PASSWORD = re.compile(r"(?<=//)(?P<user>[^/?@:]*):(?P<value>[^/?@]*)@")
 _SECRET_NAME = re.compile(
     r"secret|passw|credential|authorization|api[_-]?key|access[_-]?key|subscription-key|\Akey\Z"
@@ -73,32 +73,25 @@ class SecretFilter:
         return self._cleaned(value) if any(form in text for form in self._in_json) else value
 
     def _cleaned(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.clean(value)
         if isinstance(value, Mapping):
             return {self._cleaned(key): self._cleaned(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self._cleaned(item) for item in value]
-        return value
+        return self.clean(value) if isinstance(value, str) else value
 
 
 class OutputStream:
     """A standard stream that raises no error and shows no secret and no terminal command.
 
     Hours of answers must not end at a progress line: because its reader left (`| head`), the disk
-    of a console log is full, or the encoding lacks a character, which is spelt out then.
-
-    Args:
-        stream: what is written to; everything else about it stays its own.
-        clean: removes secrets. One that is split over two writes is not found.
-        prefix: stands before each line; of a progress bar only the last state is shown then.
+    of a console log is full, or the encoding lacks a character, which is spelt out then. With a
+    `prefix` before each line, only the last state of a progress bar is shown.
     """
 
     def __init__(self, stream: TextIO, clean: Callable[[str], str] = str, prefix: str = "") -> None:
         self._stream, self.clean, self.prefix, self._rest = stream, clean, prefix, ""
 
     def write(self, text: str) -> int:
-        """Writes the cleaned text; returns the length of what it was given, as callers expect."""
         shown = _CONTROL.sub(lambda found: repr(found[0])[1:-1], self.clean(text))
         if self.prefix:
             *lines, self._rest = (self._rest + shown).split("\n")
@@ -114,17 +107,14 @@ class OutputStream:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Writes each line cleaned."""
         for line in lines:
             self.write(line)
 
     def flush(self) -> None:
-        """Hands on what was written."""
         with suppress(OSError, ValueError):
             self._stream.flush()
 
     def isatty(self) -> bool:
-        """Whether there is a terminal to draw bars on."""
         return not self.prefix and self._stream.isatty()
 
     def __getattr__(self, name: str) -> Any:
@@ -132,7 +122,7 @@ class OutputStream:
 
 
 def protect_output(clean: Callable[[str], str] = str) -> None:
-    """From now on stdout and stderr raise no error and show what `clean` leaves of each text."""
+    """Makes stdout and stderr an `OutputStream`; a later call replaces `clean`."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, OutputStream):
@@ -149,13 +139,7 @@ def is_common(secret: str) -> bool:
 
 
 def secrets_in(texts: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> set[str]:
-    """Every secret that a config and the environment bring along.
-
-    Args:
-        texts: key path and text of each string value of the config, `${NAME}` not yet replaced
-            (`ConfigReading.texts`).
-        environ: the environment, `.env` included.
-    """
+    """Every secret that a config (`ConfigReading.texts`) and the environment bring along."""
     found = {v for name, v in environ.items() if is_secret_name(name) and not is_common(v)}
     for place, text in texts:
         found |= {environ.get(name, "") for name in names_in(text) if is_secret_name(name)}
@@ -172,27 +156,24 @@ def secrets_in(texts: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> 
 
 
 def mask_config(value: Any, place: str = "") -> Any:
-    """Plain config data with everything masked that its place says is secret, whatever it is."""
+    """Plain config data with everything masked that its place says is secret."""
     if isinstance(value, Mapping):
         return {key: mask_config(item, f"{place}.{key_path(key)}") for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [mask_config(item, place) for item in value]
-    if not isinstance(value, str) or not value:
-        return value
-    if is_secret_place(place):
+    if isinstance(value, str) and value and is_secret_place(place):
         return MASK
     # An address holds no blank; a prompt may well hold "?key=".
-    return value if re.search(r"\s", value) else mask_endpoint(value)
+    is_text = not isinstance(value, str) or re.search(r"\s", value)
+    return value if is_text else mask_endpoint(value)
 
 
 def mask_endpoint(url: str) -> str:
     """An address with its keys and password masked, whatever they are."""
-
-    def masked(query: re.Match[str]) -> str:
-        is_secret = is_secret_name(unquote_plus(query["name"]))
-        return f"{query['before']}{query['name']}={MASK if is_secret else query['value']}"
-
-    return _PASSWORD.sub(rf"\g<user>:{MASK}@", _QUERY.sub(masked, url))
+    for query in reversed([*_QUERY.finditer(url)]):
+        if is_secret_name(unquote_plus(query["name"])):
+            url = f"{url[: query.start('value')]}{MASK}{url[query.end('value') :]}"
+    return _PASSWORD.sub(rf"\g<user>:{MASK}@", url)
 
 
 def is_secret_name(name: str) -> bool:
@@ -201,7 +182,6 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret_place(place: str) -> bool:
-    """Whether the text at a key path of the config is a secret."""
     name = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", place))[-1].strip('"')
     if re.search(r"(\A|\.)generate_cfg\.extra_(headers|query)\.", place):
         return name.lower().replace("_", "-") not in _ORDINARY_HEADERS

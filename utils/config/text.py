@@ -7,7 +7,6 @@ duplicate keys. Comments and trailing commas become blanks here, so that every p
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,9 +16,6 @@ from urllib.parse import quote
 KeyPath = tuple[str | int, ...]
 Finding = tuple[KeyPath, str]
 """Where in a section of the config, and what is wrong there."""
-
-DEEPEST = 60
-"""Levels of objects and lists; nobody writes more, and what reads the config recurses."""
 
 _COMMENT = r"//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/"
 _TOKEN = re.compile(  # possessive: a bracket inside a comment must not end the comment early
@@ -31,12 +27,10 @@ _IN_QUERY = re.compile(r"(https?://|\$\{)\S*[?&][^?&]*=[^?&]*", re.IGNORECASE)
 _HINTS = (  # by what stands where the parser stopped; none of it is quoted, it could be a secret
     (r"\s*\Z", "a bracket, comment or text is not closed before the file ends"),
     (r"[\n\r]", 'the text before is not closed with a " on its line (a line break is \\n)'),
-    (r"\t", "write a tab as \\t"),
     (r"\\", "write \\\\ for a backslash, or / in paths"),
-    (r"/\*", "this comment is never closed with */"),
     (r"[#/]", "comments begin with // (or stand between /* and */)"),
     (r"True|False|None", "this is Python; JSON writes true, false, null"),
-    (r"'|[^\x20-\x7e]", 'this character is not JSON; write " for quotes, blanks between words'),
+    (r"'|[^\x20-\x7e]", 'this character is not JSON; write " for quotes, \\t for a tab'),
     (r"[\]}]", "is there a bracket too many or too few?"),
     (r"", "is a quote or comma missing just before?"),
 )
@@ -75,16 +69,10 @@ def shown(value: object) -> str:
 def substitute(
     text: str, environ: Mapping[str, str], unset: str | None = None
 ) -> tuple[str, list[str]]:
-    """Replaces `${NAME}` from the environment.
-
-    In the query of an endpoint (`http://host/v1?api_key=${NAME}`) the value is percent-encoded,
-    since it stands for itself there: a key may contain `+` or `&`.
-
-    Args:
-        unset: what stands for a name that is unset or empty.
+    """Replaces `${NAME}` from the environment, percent-encoded in the query of an endpoint.
 
     Returns:
-        The text, and the names that are unset or empty; without `unset` they stay in the text.
+        The text, and the names that are unset or empty and stay in it where `unset` is None.
     """
     missing: list[str] = []
 
@@ -99,19 +87,11 @@ def substitute(
 
 
 def names_in(text: str) -> list[str]:
-    """The names of all `${NAME}` in a text."""
     return _NAME.findall(text)
 
 
 def read_plain(text: str, environ: Mapping[str, str], unset: str | None = None) -> PlainConfig:
-    """Reads the text of a config file.
-
-    Args:
-        unset: what stands for a variable that is not set; by default that is a problem.
-
-    Raises:
-        ValueError: it is not JSON (comments and trailing commas aside); says where and why.
-    """
+    """Reads the text of a config file; ValueError says where and why it is not JSON."""
     plain = _TOKEN.sub(lambda token: _blank(token[0]), text)
     result = PlainConfig()
     try:
@@ -122,8 +102,8 @@ def read_plain(text: str, environ: Mapping[str, str], unset: str | None = None) 
         hint = next(what for start, what in _HINTS if re.match(start, rest))
         what = f"{error.msg.removesuffix(' at')}; {hint}" if plain.strip() else "the file is empty"
         raise ValueError(f"line {error.lineno}, column {error.colno}: {what}") from None
-    except (RecursionError, ValueError):
-        raise ValueError("objects are nested too deeply, or a number has too many digits") from None
+    except RecursionError:
+        raise ValueError("objects are nested too deeply") from None
     return result
 
 
@@ -143,9 +123,6 @@ def _blank(token: str) -> str:
 def _walk(
     value: Any, path: KeyPath, environ: Mapping[str, str], unset: str | None, result: PlainConfig
 ) -> Any:
-    if len(path) > DEEPEST:
-        raise RecursionError
-    place = key_path(*path)
     if isinstance(value, _Object):
         for name in value.repeated:
             what = "this key is given more than once; keep one of them"
@@ -153,10 +130,9 @@ def _walk(
         return {k: _walk(each, (*path, k), environ, unset, result) for k, each in value.items()}
     if isinstance(value, list):
         return [_walk(each, (*path, i), environ, unset, result) for i, each in enumerate(value)]
-    if isinstance(value, float) and not math.isfinite(value):
-        result.problems.append(f"{place}: not a number that JSON can write")
     if not isinstance(value, str):
         return value
+    place = key_path(*path)
     result.texts.append((place, value))
     replaced, missing = substitute(value, environ, unset)
     for name in missing:
