@@ -81,26 +81,35 @@ BAD = [  # what is spoilt, what is said of it, how many samples are left
 
 
 @pytest.mark.parametrize(("spoil", "fragments", "l1_left", "l2_left"), BAD)
-def test_a_bad_sample_is_named_and_left_out_and_the_rest_is_scored(
+def test_a_bad_sample_stops_a_strict_run_and_is_left_out_of_others_and_the_rest_is_scored(
     spoil, fragments, l1_left, l2_left, stage
 ):
     spoil(stage)
+    problems = 2 if "os_web" not in fragments[0] else 1
+    strict = stage.evaluate({"m": API}, "--strict")
+    assert [fragment for fragment in fragments if fragment not in strict.stderr] == []
+    count = f"{problems} problem{'s' * (problems > 1)}"
+    assert strict.stderr.rstrip().endswith(f"{count}. Nothing was run.")
+    assert (strict.code, stage.server.requests, stage.work_dir.exists()) == (2, [], False)
+
     result = stage.evaluate({"m": API})
     assert "Traceback" not in result.output, result.output
-    for fragment in fragments:
-        assert fragment in result.output
+    assert [fragment for fragment in fragments if fragment not in result.output] == []
     left_out = [line for line in result.stdout.splitlines() if line.startswith("left out: ")]
-    assert len(left_out) == (2 if "os_web" not in fragments[0] else 1)
+    assert len(left_out) == problems
     assert all(line.isprintable() for line in left_out)
-    assert len(stage.server.requests) == l1_left + l2_left
-    l1 = stage.scores(L1)
+    assert (result.code, len(stage.server.requests)) == (1, l1_left + l2_left)
+    l1, l2 = scores = stage.scores(L1), stage.scores(L2)
     levels = [l1[difficulty] for difficulty in ("easy", "medium", "hard")]
     assert l1["total_sample_num"] == sum(level["level_sample_num"] for level in levels) == l1_left
     assert [level["level_score"] for level in levels] == [1.0, 1.0, 1.0]
-    counts = l2_counts(stage.scores(L2))
+    counts = l2_counts(l2)
     assert counts["Total num"] == counts["Correct num"] == l2_left
-    assert stage.scores(L2)["Average accuracy"] == 100.0
-    assert result.code == 1
+    assert l2["Average accuracy"] == 100.0
+
+    again = stage.evaluate({"m": API}, "--mode", "eval", env={"LMUData": "/no/such/folder"})
+    assert "Traceback" not in again.output
+    assert (stage.scores(L1), stage.scores(L2)) == scores
 
 
 def test_an_image_that_the_user_linked_into_the_folder_is_an_ordinary_one(stage):
@@ -108,19 +117,6 @@ def test_an_image_that_the_user_linked_into_the_folder_is_an_ordinary_one(stage)
     picture.symlink_to(picture.replace(stage.home / "elsewhere.png"))
     result = stage.evaluate({"m": API})
     assert (result.code, len(stage.server.requests)) == (0, 15), result.output
-
-
-@pytest.mark.parametrize(
-    ("spoil", "fragments"), [row[:2] for row in (BAD[0], BAD[1], BAD[5], BAD[8])]
-)
-def test_with_strict_a_bad_sample_stops_the_run_before_it_starts(spoil, fragments, stage):
-    spoil(stage)
-    result = stage.evaluate({"m": API}, "--strict")
-    for fragment in fragments:
-        assert fragment in result.stderr
-    count = "1 problem" if "os_web" in fragments[0] else "2 problems"
-    assert result.stderr.rstrip().endswith(f"{count}. Nothing was run.")
-    assert (result.code, stage.server.requests, stage.work_dir.exists()) == (2, [], False)
 
 
 def test_all_bad_samples_of_a_run_are_listed_before_the_first_request(stage):
@@ -131,8 +127,7 @@ def test_all_bad_samples_of_a_run_are_listed_before_the_first_request(stage):
     assert before_the_run.count("left out: ") == 2 * (1 + 1) + 1 + 1
     assert before_the_run.count("(3 samples)") == before_the_run.count("(2 samples)") == 2
     # The limit counts what can be asked: two samples of each data set.
-    assert len(stage.server.requests) == 2 + 1
-    assert result.code == 1
+    assert (result.code, len(stage.server.requests)) == (1, 2 + 1)
 
 
 def test_in_a_single_difficulty_a_bad_question_is_named_by_the_index_of_its_picture(stage):
@@ -140,13 +135,11 @@ def test_in_a_single_difficulty_a_bad_question_is_named_by_the_index_of_its_pict
     result = stage.evaluate({"m": API}, data={L1: {"mode": "medium"}})
     place = f"left out: {L1}: L1_annotations.json, index 2, os_web/pic2.png: the answer 'D' is not"
     assert place in result.stdout
-    assert len(stage.server.requests) == 2
-    assert result.code == 1
+    assert (result.code, len(stage.server.requests)) == (1, 2)
 
 
 def test_a_sample_that_was_mended_is_asked_by_the_next_run(stage):
-    whole = stage.picture(0).read_bytes()
-    path = stage.picture(0)
+    path, whole = stage.picture(0), stage.picture(0).read_bytes()
     missing(stage)
     assert stage.evaluate({"m": API}).code == 1
     asked = len(stage.server.requests)
@@ -156,44 +149,7 @@ def test_a_sample_that_was_mended_is_asked_by_the_next_run(stage):
     assert stage.scores(L1)["total_sample_num"] == 9
 
 
-def test_the_same_bad_samples_leave_the_same_scores_in_eval_mode(stage):
-    cut_header(stage)
-    stage.evaluate({"m": API})
-    before = stage.scores(L1), stage.scores(L2)
-    result = stage.evaluate({"m": API}, "--mode", "eval", env={"LMUData": "/no/such/folder"})
-    assert "Traceback" not in result.output
-    assert (stage.scores(L1), stage.scores(L2)) == before
-
-
 # -- check ----------------------------------------------------------------------------------------
-
-
-def damaged_pixels(stage):
-    """Whole by its length, but the head of a block of pixels in its middle is not one."""
-    data = noise("PNG")
-    block = data.index(b"IDAT", len(data) // 2)
-    stage.picture(2).write_bytes(data[:block] + b"\1\2\3\4" + data[block + 4 :])
-
-
-def test_check_finds_a_picture_whose_pixels_are_damaged(stage):
-    damaged_pixels(stage)
-    result = stage.evaluate({"m": API}, "--check")
-    assert "pic2.png: cannot be decoded: " in result.stderr
-    assert result.stderr.count("pic2.png") == 1
-    assert "pic1.png: cannot" not in result.output
-    assert "1 problem. Nothing was run." in result.stderr
-    assert (result.code, stage.server.requests) == (2, [])
-
-
-def test_a_damaged_picture_that_must_be_encoded_anew_is_its_samples_failure(stage):
-    damaged_pixels(stage)
-    model = {**API, "kwargs": {"img_size": 100}}
-    result = stage.evaluate({"m": model}, "--retry", "0")
-    assert "Traceback" not in result.output and "internal error" not in result.output
-    assert "pic2.png: cannot be sent as the settings ask: " in result.output
-    assert len(stage.server.requests) == 6 + 4
-    assert stage.scores(L1)["total_sample_num"] == 9
-    assert result.code == 1
 
 
 def test_check_shows_prompts_and_counts_what_would_be_asked(stage):
@@ -208,14 +164,16 @@ def test_check_shows_prompts_and_counts_what_would_be_asked(stage):
     assert "base64" not in result.output
     assert len(result.stdout) < 5000
     l1_line = next(line for line in shown if line.startswith(f"{L1}: 9 requests to send"))
-    assert "9 new" in l1_line
-    assert "MB" in l1_line
-    assert "0 answers there already" in l1_line
+    assert "9 new" in l1_line and "MB" in l1_line and "0 answers there already" in l1_line
     assert any(line.startswith(f"{L2}: 6 requests to send") for line in shown)
-    assert (result.code, stage.server.requests, stage.work_dir.exists()) == (0, [], False)
+    limited = stage.evaluate({"m": API}, "--check", "--limit", "2")
+    assert f"{L1}: 2 requests to send" in limited.stdout
+    assert f"{L2}: 2 requests to send" in limited.stdout
+    assert (result.code, limited.code, stage.server.requests) == (0, 0, [])
+    assert not stage.work_dir.exists()
 
 
-def test_check_counts_the_answers_that_are_there(stage):
+def test_check_counts_the_answers_that_are_there_and_says_why_others_are_asked_again(stage):
     stage.evaluate({"m": API}, data={L2: {"mode": "basic"}})
     before = {path: path.read_bytes() for path in stage.written()}
     result = stage.evaluate({"m": API}, "--check")
@@ -223,27 +181,10 @@ def test_check_counts_the_answers_that_are_there(stage):
     assert f"{L2}: 3 requests to send (3 new" in result.stdout
     assert "3 answers there already" in result.stdout
     assert (result.code, len(stage.server.requests)) == (0, 3)
-    assert {path: path.read_bytes() for path in stage.written()} == before
-
-
-def test_check_says_why_answers_are_asked_again(stage):
-    stage.evaluate({"m": API})
     changed = {**API, "kwargs": {"system_prompt": "model_default"}}
-    result = stage.evaluate({"m": changed}, "--check")
-    assert f"{L1}: 9 requests to send (9 prompt changed" in result.stdout
-    assert f"{L2}: 6 requests to send (6 prompt changed" in result.stdout
-
-
-@pytest.mark.parametrize(("spoil", "arguments", "said"), [
-    (None, ["--limit", "2"], [f"{L1}: 2 requests to send", f"{L2}: 2 requests to send"]),
-    (box_outside, [], [f"left out: {L2}: L2_annotations.json, index 4", f"{L2}: 5 requests to send"]),
-])  # fmt: skip
-def test_check_counts_only_what_would_be_asked(stage, spoil, arguments, said):
-    if spoil:
-        spoil(stage)
-    result = stage.evaluate({"m": API}, "--check", *arguments)
-    assert [text for text in said if text not in result.stdout] == []
-    assert (result.code, stage.server.requests) == (0, [])
+    result = stage.evaluate({"m": changed}, "--check", data={L2: {"mode": "basic"}})
+    assert f"{L2}: 3 requests to send (3 prompt changed" in result.stdout
+    assert {path: path.read_bytes() for path in stage.written()} == before
 
 
 def test_check_names_every_bad_sample_because_it_writes_no_log(stage):
@@ -251,41 +192,62 @@ def test_check_names_every_bad_sample_because_it_writes_no_log(stage):
         lines += [{**lines[0], "index": 100 + n, "bbox": [1, 1, 1700, 2]} for n in range(30)]
 
     stage.change_annotations("L2", change)
-
     result = stage.evaluate({"m": API}, "--check")
-
     assert result.stdout.count("left out: ") == 30
     assert "the log has them" not in result.stdout
+    assert f"{L2}: 6 requests to send" in result.stdout
+    assert (result.code, stage.server.requests) == (0, [])
 
 
-def test_check_goes_on_behind_a_picture_that_the_settings_cannot_send(stage):
-    Image.new("I;16", (400, 300), 700).save(stage.picture(1))  # no JPEG can hold it
-    model = {**API, "kwargs": {"wire_format": "reference"}}
-
-    result = stage.evaluate({"m": model}, "--check")
-
-    assert result.code == 2
-    assert "3 samples: " in result.stderr and "2 samples: " in result.stderr
-    assert f"{L1}: 6 requests to send" in result.stdout
-    assert f"{L2}: 4 requests to send" in result.stdout
+def damaged_pixels(stage):
+    """Whole by its length, but the head of a block of pixels in its middle is not one."""
+    data = noise("PNG")
+    block = data.index(b"IDAT", len(data) // 2)
+    stage.picture(2).write_bytes(data[:block] + b"\1\2\3\4" + data[block + 4 :])
 
 
-def test_check_reports_a_function_that_raises_and_how_often(stage):
+def no_jpeg_can_hold_it(stage):
+    Image.new("I;16", (400, 300), 700).save(stage.picture(1))
+
+
+def a_prompt_function_that_raises(stage):
     stage.module("""
         def prompt(line, dataset):
             if line["platform"] == "os_ios":
                 raise KeyError("instruction")
-            return None
     """)
-    result = stage.evaluate({"m": {**API, "custom_prompt": {L2: "mymodel.prompt"}}}, "--check")
-    assert f"{L2}: 2 samples: prompt function raised KeyError: 'instruction'" in result.stderr
-    assert f"{L2}: 4 requests to send" in result.stdout
+
+
+def no_annotations(stage):
+    (stage.home / "data/MMBench-GUI/L1_annotations.json").unlink()
+
+
+REFERENCE, PROMPT = {"kwargs": {"wire_format": "reference"}}, {"custom_prompt": {L2: "mymodel.prompt"}}  # fmt: skip
+
+
+@pytest.mark.parametrize(("spoil", "entry", "problems", "counted"), [
+    (damaged_pixels, {}, ["pic2.png: cannot be decoded: ", "1 problem. Nothing was run."], []),
+    (no_jpeg_can_hold_it, REFERENCE, ["3 samples: ", "2 samples: "],
+     [f"{L1}: 6 requests to send", f"{L2}: 4 requests to send"]),
+    (a_prompt_function_that_raises, PROMPT,
+     [f"{L2}: 2 samples: prompt function raised KeyError: 'instruction'"], [f"{L2}: 4 requests to send"]),
+    (no_annotations, {}, ["L1_annotations.json: no such annotation file"], []),
+])  # fmt: skip
+def test_check_finds_what_would_fail_samples_or_stop_a_run(spoil, entry, problems, counted, stage):
+    spoil(stage)
+    result = stage.evaluate({"m": {**API, **entry}}, "--check")
+    assert [text for text in problems if result.stderr.count(text) != 1] == [], result.stderr
+    assert [text for text in counted if text not in result.stdout] == []
     assert "Traceback" not in result.output
+    assert "pic1.png: cannot be decoded" not in result.output  # it is another one's
     assert (result.code, stage.server.requests) == (2, [])
 
 
-def test_check_finds_what_would_stop_a_run(stage):
-    (stage.home / "data/MMBench-GUI/L1_annotations.json").unlink()
-    result = stage.evaluate({"m": API}, "--check")
-    assert "L1_annotations.json: no such annotation file" in result.stderr
-    assert result.code == 2
+def test_a_damaged_picture_that_must_be_encoded_anew_is_its_samples_failure(stage):
+    damaged_pixels(stage)
+    result = stage.evaluate({"m": {**API, "kwargs": {"img_size": 100}}}, "--retry", "0")
+    assert "Traceback" not in result.output and "internal error" not in result.output
+    assert "pic2.png: cannot be sent as the settings ask: " in result.output
+    assert len(stage.server.requests) == 6 + 4
+    assert stage.scores(L1)["total_sample_num"] == 9
+    assert result.code == 1
