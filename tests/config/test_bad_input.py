@@ -84,7 +84,7 @@ def run(stage, config):
     (with_model(model_path="{url}?api_key=your-own-key=gpt-4o"),
      ['config.json: model."m".model_path: has a second "="', '"&model" is missing']),
     (with_model(model_path="{url}?api_key=your-own-key%0A&model=mock"),
-     ['config.json: model."m".model_path: its api_key holds a character', "line break"]),
+     ['config.json: model."m".model_path: its api_key holds a sign', "line break"]),
     (with_model(generate_cfg={"max_new_tokens": 16}),
      ['config.json: model."m".generate_cfg.max_new_tokens: ', '"max_tokens"']),
     (with_model(custom_prompt={L2: "mymodel.prompt_of_one"}),

@@ -65,7 +65,8 @@ def parse_endpoint(model_path: str) -> Endpoint:
         elif name in given:
             warnings.append(f'"{name}" is given twice; the first one counts')
         elif not value.isprintable() or (name == "api_key" and not value.isascii()):
-            raise UserError(f"its {name} holds a line break or another sign that cannot be sent")
+            what = "holds a sign that is never sent, such as a line break; was it read from a file?"
+            raise UserError(f"its {name} {what}")
         given.setdefault(name, value)
     if "model" not in given:
         # "=" at the end of a key is base64 padding; text after it is another value, as in
