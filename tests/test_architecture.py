@@ -61,7 +61,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/analysis": 1080,
     "utils/comparing": 1100,
     "utils/config": 1250,
-    "utils/engine": 1240,
+    "utils/engine": 1230,
     "utils/engine/ranks": 620,
     "utils/functions": 590,
     "utils/report": 430,
