@@ -78,16 +78,24 @@ def grounding_sections(columns: SampleColumns, title: str) -> Sections:
     }
 
 
-def size_class(box_frac: Sequence[float] | None) -> str | None:
-    """How large a target is: the side of a square of its area, against that of the image's.
+def size_classes(boxes: Sequence[Sequence[float] | None]) -> list[str | None]:
+    """How large each target is: the side of a square of its area, against that of the image's.
 
     At 1920x1080, 1.5 % are 22 pixels, 3 % 43 and 6 % 86.
+
+    Args:
+        boxes: x1, y1, x2, y2 as fractions; None where there is none.
     """
-    if box_frac is None:
-        return None
-    x1, y1, x2, y2 = box_frac
-    side = math.sqrt(max(x2 - x1, 0.0) * max(y2 - y1, 0.0))
-    return next((label for limit, label in SIZE_CLASSES if side < limit), LARGEST_SIZES)
+    found: list[str | None] = []
+    for box in boxes:
+        x1, y1, x2, y2 = box or (0.0, 0.0, 0.0, 0.0)
+        side, label = math.sqrt(max(x2 - x1, 0.0) * max(y2 - y1, 0.0)), LARGEST_SIZES
+        for limit, name in SIZE_CLASSES:
+            if side < limit:
+                label = name
+                break
+        found.append(label if box else None)
+    return found
 
 
 class _Figures:
@@ -108,7 +116,7 @@ class _Figures:
         self.masks: dict[str, dict[str, Mask]] = {}
         for grouping, order in ORDERS.items():
             is_size = grouping == "target size"
-            column = [size_class(b) for b in columns["box_frac"]] if is_size else columns[grouping]
+            column = size_classes(columns["box_frac"]) if is_size else columns[grouping]
             labels = np.array(["none" if each is None else str(each) for each in column], dtype=str)
             names = in_order(set(labels.tolist()), order)
             self.masks[grouping] = {name: labels == name for name in names}
