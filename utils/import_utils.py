@@ -23,14 +23,11 @@ LIBRARY = Path(traceback.__file__).parent
 
 
 def resolve(dotted: str, *, role: str) -> Callable[..., Any]:
-    """The function, class or other callable that a dotted path names.
-
-    Args:
-        dotted: `package.module.function`, or `package.module.Class.static_method`.
-        role: what it is for; stands in front of the message.
+    """What `package.module.function` or `package.module.Class.static_method` names.
 
     Raises:
-        UserError: the path is malformed, or leads nowhere, or to something that cannot be called.
+        UserError: the path is malformed, or leads nowhere, or to something that cannot be called;
+            begins with the `role`, what it is for.
     """
     if problem := path_problem(dotted):
         raise UserError(f"{role}: {problem}")
@@ -56,15 +53,10 @@ def check_reference(ref: FunctionRef) -> list[str]:
 
 def path_problem(dotted: str) -> str | None:
     """Why a text cannot be a dotted path, or None."""
-    if "/" in dotted or "\\" in dotted or dotted.endswith(".py"):
-        return f'"{dotted}" looks like a file; write a dotted path {EXAMPLE}'
-    if ":" in dotted:
-        return f'"{dotted}" has a colon; write a dotted path {EXAMPLE}'
-    if "." not in dotted:
-        return f'"{dotted}" has no dot; write module and name with a dot between, {EXAMPLE}'
-    if not all(part.isidentifier() for part in dotted.split(".")):
-        return f'"{dotted}" is not a dotted path {EXAMPLE}'
-    return None
+    parts = dotted.split(".")
+    if len(parts) > 1 and parts[-1] != "py" and all(part.isidentifier() for part in parts):
+        return None
+    return f'"{dotted}" is not a dotted path of module and name, {EXAMPLE}'
 
 
 def _callable_at(parts: list[str]) -> Callable[..., Any]:
@@ -80,10 +72,7 @@ def _callable_at(parts: list[str]) -> Callable[..., Any]:
         else:
             raise UserError(f'{name} has no "{part}"{_what_else(value, part)}')
         if inspect.isclass(owner) and inspect.isfunction(inspect.getattr_static(owner, part, None)):
-            raise UserError(
-                f'"{".".join(parts)}" is a method that needs an object; make it a @staticmethod '
-                "or a function"
-            )
+            raise UserError(f'"{name}.{part}" is a method of objects; make it a @staticmethod')
     dotted = ".".join(parts)
     if isinstance(value, ModuleType):
         has = _what_else(value, "")

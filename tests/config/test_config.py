@@ -318,8 +318,8 @@ MODEL_CASES = [
     ({"model_path": "http://127.0.0.1/v1?api_key=k"},
      ["model_path: names no model; add model=... to the query"]),
     ({**CUSTOM, "model_path": "OCRBaseline"},
-     ['model_path: must be the dotted path of a class: "OCRBaseline" has no dot; write module '
-      'and name with a dot between, like "models.local_uitars.build_custom_prompt"']),
+     ['model_path: must be the dotted path of a class: "OCRBaseline" is not a dotted '
+      'path of module and name, like "models.local_uitars.build_custom_prompt"']),
     ({**VLLM, "serve_args": ["--max-num-seqs", "8", "--port=80"]},
      ['serve_args: "--port": the program sets address, port, name and key of its server itself; leave it out']),
     ({**VLLM, "serve_args": [True]}, ["serve_args: holds true where a text or a number is expected"]),

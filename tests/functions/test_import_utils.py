@@ -26,8 +26,6 @@ def prepare(message, model, processor, **kwargs): return message
 def closed(message, model, processor): return message
 def named(message, model, processor, dataset_name, img_size=0): return message
 def one(line): return []
-async def later(response, meta): return None
-def stream(line, dataset): yield line
 
 class Parsers:
     @staticmethod
@@ -95,11 +93,12 @@ UNKNOWN_PACKAGE = "ModuleNotFoundError: No module named 'no_such_package_anywher
 
 
 @pytest.mark.parametrize(("dotted", "expected", "place"), [
-    ("parse_box", '"parse_box" has no dot; write module and name with a dot between, like', ""),
-    ("models/good.py", '"models/good.py" looks like a file; write a dotted path like', ""),
-    ("users.good:parse_box", "has a colon; write a dotted path like", ""),
-    ("users..good", '"users..good" is not a dotted path like', ""),
-    ("pkg of users.good.f", "is not a dotted path like", ""),
+    ("parse_box", '"parse_box" is not a dotted path of module and name, like "models.local_', ""),
+    ("models/good.py", "is not a dotted path", ""),
+    ("good.py", "is not a dotted path", ""),
+    ("users.good:parse_box", "is not a dotted path", ""),
+    ("users..good", "is not a dotted path", ""),
+    ("pkg of users.good.f", "is not a dotted path", ""),
     ("modles.good.f", 'there is no module "modles"; did you mean "models"?', ""),
     ("no_such_thing.f", 'there is no module "no_such_thing"', ""),
     ("users.god.f", 'users has no "god"; did you mean "good"?', ""),
@@ -110,7 +109,7 @@ UNKNOWN_PACKAGE = "ModuleNotFoundError: No module named 'no_such_package_anywher
     ("users.good.LIMIT.x", 'users.good.LIMIT has no "x"; it is a int', ""),
     ("users.good.Parsers.pont", 'users.good.Parsers has no "pont"; it has "point", "made", "bound"', ""),
     ("users.good.Mute.x", 'has no "x"; it defines no functions', ""),
-    ("users.good.Parsers.bound", "is a method that needs an object", ""),
+    ("users.good.Parsers.bound", "is a method of objects; make it a @staticmethod", ""),
     ("users.raises.f", "users.raises cannot be imported: ValueError: two lines (", "raises.py:4)"),
     ("users.exits.f", "cannot be imported: SystemExit: not on this machine (", "exits.py:2)"),
     ("users.syntax.f", "cannot be imported: SyntaxError: ", "syntax.py:1)"),
@@ -158,8 +157,6 @@ DATASET = ("dataset_name",)
     ("build", "prompt", {}, None),
     ("shifted", "prompt", {}, None),
     ("one", "prompt", {}, "is called as f(line, dataset) but is defined as (line): too many"),
-    ("stream", "prompt", {}, "is a generator; it must return its result"),
-    ("later", "parse", {}, "is an async function"),
     ("Parsers", "parse", {}, "is a class; name a function, or a static method"),
     ("prepare", "preprocess", {"keywords": (*DATASET, "x")}, None),
     ("named", "preprocess", {"keywords": (*DATASET, "img_size")}, None),

@@ -320,7 +320,7 @@ def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_pr
 NO_PROMPT = {
     "text": ("'just a text'", "returned 'just a text'; expected a list of messages"),
     "nothing": ("[]", "returned []; expected a list of messages"),
-    "texts": ("['text']", "returned 'text'; expected {"),
+    "texts": ("['text']", "returned ['text']; expected a list of messages {"),
     "chat": ("[{'role': 'user', 'content': 'hi'}]", '{"role", "type", "value"}'),
     "no_value": ("[{'role': 'user', 'type': 'text', 'value': None}]", "value"),
     "video": ("[{'role': 'user', 'type': 'video', 'value': 'a.mp4'}]", "video"),

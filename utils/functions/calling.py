@@ -22,8 +22,7 @@ CUDA_ADVICE = (
 NO_CUDA = (
     "not compiled with cuda", "no nvidia driver", "no cuda gpus", "found no nvidia", "cuda driver",
 )  # fmt: skip
-private_copy = copy.deepcopy
-"""For what goes to a function that may scribble on it."""
+private_copy = copy.deepcopy  # for what goes to a function that may scribble on it
 
 
 def call_user_function(
@@ -31,11 +30,9 @@ def call_user_function(
 ) -> Any:
     """Calls `function` with the arguments as they are; callers copy what must not change.
 
-    Args:
-        stage: "prompt", "preprocess", "postprocess" or "parse"; named in the error.
-
     Raises:
         UserFunctionError: the function raised anything but KeyboardInterrupt, SystemExit included.
+            It names the stage: "prompt", "preprocess", "postprocess" or "parse".
     """
     try:
         return function(*args, **kwargs)
@@ -48,11 +45,7 @@ def call_user_function(
 def call_postprocess(
     function: Callable[..., Any], text: str, config_kwargs: Mapping[str, Any], dataset: str
 ) -> str:
-    """A postprocess function for a reply that came as text.
-
-    Raises:
-        UserFunctionError: it raised, or returned something that is no text.
-    """
+    """Calls a postprocess function for a reply that came as text; UserFunctionError as above."""
     kwargs = {**private_copy(dict(config_kwargs)), "dataset_name": dataset}
     reply = call_user_function("postprocess", function, text, None, None, **kwargs)
     if isinstance(reply, str):
@@ -68,10 +61,7 @@ def as_user_error(stage: str, error: BaseException) -> UserFunctionError:
     trace = "".join(traceback.format_exception(type(error), error, frames))
     summary = f"{type(error).__name__}: {error}".rstrip(": ")
     if any(hint in summary.lower() for hint in NO_CUDA):
-        summary += (
-            " - this machine has no usable CUDA device; write `.to(model.device)` instead of"
-            ' `.to("cuda")`'
-        )
+        summary += CUDA_ADVICE
     return UserFunctionError(stage, summary, trace)
 
 
@@ -80,9 +70,7 @@ def one_at_a_time(
 ) -> Callable[..., Any]:
     """The function under a lock, unless it carries `thread_safe = True`.
 
-    Args:
-        copy_result: hand out copies, made under the lock: a function may return the same list each
-            time and fill it anew.
+    It may return the same list each time and fill it anew: `copy_result` copies under the lock.
     """
     guard = nullcontext() if getattr(function, "thread_safe", False) else lock
 

@@ -10,26 +10,20 @@ from typing import Any
 from utils.contracts import Benchmark, Line, Message, Prompt, PromptFunction, UserFunctionError
 from utils.functions.calling import call_user_function, private_copy
 
-MODEL_DEFAULT = "model_default"
-BENCHMARK_DEFAULT = "benchmark_default"
 MESSAGE_KEYS = ("role", "type", "value")
 
 
 def prompt_builder(
     benchmark: Benchmark, *, system_prompt: str | None, custom: PromptFunction | None
 ) -> Callable[[Line], Prompt]:
-    """The prompt of each line.
+    """The prompt of each line: `custom`'s, the user's function; else the benchmark's default.
 
-    Args:
-        benchmark: builds the default prompt.
-        system_prompt: the config's `kwargs.system_prompt`; without effect where `custom` answers.
-        custom: the user's prompt function for this data set, or None.
-
-    Raises (from the returned function):
-        UserFunctionError: the user's function raised, or returned something that is no prompt.
+    `system_prompt` is the config's `kwargs.system_prompt`, without effect where `custom` answers.
+    The prompt raises UserFunctionError where `custom` raises, or returns something that is none.
     """
-    use_system = system_prompt != MODEL_DEFAULT
-    text = None if system_prompt in (None, "", BENCHMARK_DEFAULT, MODEL_DEFAULT) else system_prompt
+    use_system = system_prompt != "model_default"
+    defaults = ("", "model_default", "benchmark_default")
+    text = None if system_prompt in defaults else system_prompt
 
     def build(line: Line) -> Prompt:
         if custom is not None:
@@ -47,22 +41,18 @@ def shown(messages: Sequence[Message]) -> list[Message]:
 
 
 def _checked(messages: Any, image_root: Path) -> list[Message]:
-    if not isinstance(messages, (list, tuple)) or not messages:
-        raise _no_prompt(messages, "a list of messages, or None")
+    is_list = isinstance(messages, (list, tuple)) and messages
+    if not is_list or not all(isinstance(message, dict) and all(
+        isinstance(message.get(key), (str, os.PathLike)) for key in MESSAGE_KEYS
+    ) for message in messages):  # fmt: skip
+        expected = 'a list of messages {"role", "type", "value"}, all texts, or None'
+        problem = f"returned {messages!r:.200}; expected {expected}"
+        raise UserFunctionError("prompt", problem, problem)
     checked = []
     for message in messages:
-        if not isinstance(message, dict) or not {*MESSAGE_KEYS} <= {*message}:
-            raise _no_prompt(message, '{"role", "type", "value"} for each message')
-        if not all(isinstance(message[key], (str, os.PathLike)) for key in MESSAGE_KEYS):
-            raise _no_prompt(message, "texts as role, type and value of a message")
         ours = {key: os.fspath(message[key]) for key in MESSAGE_KEYS}
         is_file = ours["type"] == "image" and not ours["value"].startswith(("data:", "http"))
         if is_file and not Path(ours["value"]).exists():
             ours["value"] = str(image_root / ours["value"])  # relative: meant as the line has it
         checked.append(ours)
     return checked
-
-
-def _no_prompt(returned: Any, expected: str) -> UserFunctionError:
-    problem = f"returned {returned!r:.200}; expected {expected}"
-    return UserFunctionError("prompt", problem, problem)

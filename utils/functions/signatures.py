@@ -30,32 +30,22 @@ ORDINARY, VARIADIC = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.
 
 @dataclass(frozen=True, slots=True)
 class FunctionRef:
-    """A place in a config that names a function or a class.
+    """A place in a config that names a function or a class."""
 
-    Attributes:
-        source: the config file, as the user gave it.
-        key_path: the key in it, e.g. `data.GUIElementGrounding.parse_function`.
-        keywords: names of the keyword arguments it will get.
-        init_keywords: of a custom class, the names in its `kwargs` block.
-    """
-
-    source: str
-    key_path: str
+    source: str  # the config file, as the user gave it
+    key_path: str  # `data.GUIElementGrounding.parse_function`
     dotted: str
     kind: Kind
     local: bool = False
-    keywords: tuple[str, ...] = ()
-    init_keywords: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()  # names of the keyword arguments that it will get
+    init_keywords: tuple[str, ...] = ()  # of a custom class: the names in its `kwargs` block
 
 
 def parse_caller(function: Callable[..., Any]) -> ParseFunction:
-    """Decides once how a parse function is called.
+    """Decides once how a parse function is called; UserError where it can be called in no way.
 
     `meta` goes by keyword where a parameter has that name, else by position; a function of one
     parameter gets the response alone.
-
-    Raises:
-        UserError: the function can be called in none of these ways.
     """
     signature = _signature(function)
     kinds = {n: p.kind for n, p in signature.parameters.items()} if signature else {"*": VARIADIC}
@@ -80,10 +70,7 @@ def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict
     """What a custom class is built with: the `kwargs` block, or nothing if it takes nothing.
 
     Keys that the program itself reads (`system_prompt`, ...) are left out where the class does not
-    ask for them; any other key that it does not take is an error.
-
-    Raises:
-        UserError: it cannot be built with that.
+    ask for them; any other key that it does not take is a UserError.
     """
     signature = _signature(cls)
     taken = dict(kwargs)
@@ -107,12 +94,6 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
             name, keywords = f"{name}.generate", ("dataset_name", *keywords)
         elif inspect.isclass(target):
             return f"{name} is a class; name a function, or a static method of the class"
-        inner = target.func if isinstance(target, functools.partial) else target
-        body = inner if inspect.isroutine(inner) else type(inner).__call__
-        if inspect.iscoroutinefunction(body) or inspect.isasyncgenfunction(body):
-            return f"{name} is an async function; it is called without await, write a plain def"
-        if inspect.isgeneratorfunction(body):
-            return f"{name} is a generator; it must return its result, not yield"
         if ref.kind == "parse":
             parse_caller(target)
             return None
