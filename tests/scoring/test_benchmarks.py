@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -41,14 +40,20 @@ def instruction(**changed):
 
 
 THREE = image(question("easy"), question("medium"), question("hard"))
+MIXED = [instruction(grounding_type=x) for x in ("basic", "advanced", "basic")]
+TWO = [image(question("easy"), question("hard"), index=n) for n in (40, 50)]
+OWNS = [image(question(app_name="question's"), app_name="image's")]
 
 
 @pytest.fixture
 def annotated(tmp_path):
-    """A benchmark on these annotations, with one image of 200x100 pixels in `os_web/`."""
+    """A benchmark on these annotations, with images of 200x100 pixels, and things that are none."""
     root = tmp_path / "offline_images"
-    (root / "os_web").mkdir(parents=True)
-    Image.new("RGB", WH, "teal").save(root / "os_web" / PICTURE)
+    for path in (f"os_web/{PICTURE}", "os_web/other.png", f"os_beos/{PICTURE}"):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", WH, "teal").save(root / path)
+    (root / "os_web" / "torn.png").write_bytes(b"\x89PNG\r\n\x1a\nnot an image")
+    (root / "os_web" / "folder.png").mkdir()
 
     def make(name, *annotations):
         benchmark = BENCHMARK[name](tmp_path, root)
@@ -63,21 +68,16 @@ def annotated(tmp_path):
 
 @pytest.mark.parametrize(("name", "annotations", "mode", "column", "expected"), [
     (L1, [THREE], "all", "difficulty", ["easy", "medium", "hard"]),
-    (L1, [THREE], "easy", "difficulty", ["easy"]),
-    (L1, [THREE], "medium", "difficulty", ["medium"]),
-    (L1, [THREE], "hard", "difficulty", ["hard"]),
-    (L2, [instruction(grounding_type=x) for x in ("basic", "advanced", "basic")], "all",
-     "grounding_type", ["basic", "advanced", "basic"]),
-    (L2, [instruction(grounding_type=x) for x in ("basic", "advanced", "basic")], "basic",
-     "grounding_type", ["basic", "basic"]),
-    (L2, [instruction(grounding_type=x) for x in ("basic", "advanced", "basic")], "advanced",
-     "grounding_type", ["advanced"]),
+    *((L1, [THREE], mode, "difficulty", [mode]) for mode in ("easy", "medium", "hard")),
+    (L2, MIXED, "all", "grounding_type", ["basic", "advanced", "basic"]),
+    (L2, MIXED, "basic", "grounding_type", ["basic", "basic"]),
+    (L2, MIXED, "advanced", "grounding_type", ["advanced"]),
     # mode "all" numbers questions through, a single difficulty keeps the image's index
-    (L1, [image(question("easy"), question("hard"), index=n) for n in (40, 50)], "all", "index", [0, 1, 2, 3]),
-    (L1, [image(question("easy"), question("hard"), index=n) for n in (40, 50)], "hard", "index", [40, 50]),
+    (L1, TWO, "all", "index", [0, 1, 2, 3]),
+    (L1, TWO, "hard", "index", [40, 50]),
     # and it decides whether the image or the question wins a column
-    (L1, [image(question(app_name="question's"), app_name="image's")], "all", "app_name", ["image's"]),
-    (L1, [image(question(app_name="question's"), app_name="image's")], "easy", "app_name", ["question's"]),
+    (L1, OWNS, "all", "app_name", ["image's"]),
+    (L1, OWNS, "easy", "app_name", ["question's"]),
     (L2, [instruction(image_path=PICTURE)], "all", "image_path", [f"os_web/{PICTURE}"]),
     (L2, [instruction(image_path=f"os_web/{PICTURE}")], "all", "image_path", [f"os_web/{PICTURE}"]),
     # every row has all columns, of the rows of its own mode
@@ -89,14 +89,7 @@ def annotated(tmp_path):
 ])  # fmt: skip
 def test_the_samples_of_a_mode(annotated, name, annotations, mode, column, expected):
     loaded = annotated(name, *annotations).load(mode)
-
     assert [sample.line.get(column, "absent") for sample in loaded.samples] == expected
-
-
-def test_the_size_comes_from_the_image_file(annotated):
-    [sample] = annotated(L2, instruction(image_size=[100, 50])).load("all").samples
-
-    assert sample.file_wh == WH
 
 
 @pytest.mark.parametrize(("name", "annotations", "modes"), [
@@ -107,94 +100,86 @@ def test_the_size_comes_from_the_image_file(annotated):
 def test_the_key_of_a_sample_does_not_depend_on_the_mode(annotated, name, annotations, modes):
     benchmark = annotated(name, *annotations)
     whole = [sample.key for sample in benchmark.load("all").samples]
-
     assert [sample.key for mode in modes for sample in benchmark.load(mode).samples] == whole
 
 
-def test_samples_with_the_same_text_and_image_are_numbered(annotated):
-    first, *others = annotated(L2, instruction(), instruction(), instruction()).load("all").samples
-    after_a_bad_one = annotated(L2, instruction(bbox=None), instruction()).load("all").samples
+def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotated):
+    def keys(name, *annotations):
+        return [sample.key for sample in annotated(name, *annotations).load("all").samples]
 
-    assert [sample.key for sample in others] == [f"{first.key}-2", f"{first.key}-3"]
-    assert [sample.key for sample in after_a_bad_one] == [f"{first.key}-2"]
-
-
-@pytest.mark.parametrize("changed", [{"image_path": "other.png"}, {"instruction": "Click other."}])
-def test_another_image_text_or_data_set_is_another_key(annotated, changed):
-    benchmark = annotated(L2, instruction(instruction="Same?"), instruction(**changed))
-    Image.new("RGB", WH).save(benchmark.image_root / "os_web" / "other.png")
-    keys = [sample.key for sample in benchmark.load("all").samples]
-    keys += [s.key for s in annotated(L1, image(question(text="Same?"))).load("easy").samples]
-
-    assert len(set(keys)) == 3
+    same = instruction()
+    [first, *others] = keys(L2, same, same, same)
+    assert others == [f"{first}-2", f"{first}-3"]
+    assert keys(L2, instruction(bbox=None), same) == [f"{first}-2"]  # after a bad one
+    different = keys(
+        L2, instruction(image_path="other.png"), instruction(instruction="Click other.")
+    )
+    different += keys(L1, image(question(text="Click it.")))
+    assert len({first, *different}) == 4
 
 
 # -- loading: bad samples and bad files -----------------------------------------------------------
 
 
-@pytest.mark.parametrize(("changed", "problem"), [
-    ({"image_path": "gone.png"}, "image missing"),
-    ({"image_path": None}, "image missing"),
-    ({"image_path": "../../secret.png"}, "image_path leads out of the image folder"),
-    ({"platform": "", "image_path": "/etc/hostname"}, "image_path leads out of the image folder"),
-    ({"bbox": [0, 0, 201, 100]}, "outside the image"),
-    ({"bbox": [0.5, 0.5, -0.2, 1]}, "outside the image"),
-    ({"bbox": [0, 0, 1]}, "expected four numbers"),
-    ({"bbox": [0, 0, 1, 10**400]}, "expected four numbers"),
-    ({"bbox": None}, "box is missing"),
-    ({"bbox": "[0, 0, 1, 1]"}, "box is missing or no list"),
-    ({"instruction": None}, "instruction is missing"),
-    ({"grounding_type": "expert"}, "unknown grounding type"),
-    ({"grounding_type": None}, "unknown grounding type"),
-    ({"platform": None}, "image missing"),
+@pytest.mark.parametrize(("name", "changed", "problem"), [
+    *((L2, *row) for row in [
+        ({"image_path": "gone.png"}, "image missing"),
+        ({"image_path": None}, "image missing"),
+        ({"image_path": ["a"]}, "image missing"),
+        ({"image_path": "../../secret.png"}, "image_path leads out of the image folder"),
+        ({"platform": "", "image_path": "/etc/hostname"}, "image_path leads out of the image folder"),
+        ({"image_path": "torn.png"}, "image unreadable"),
+        ({"image_path": "folder.png"}, "image unreadable"),
+        ({"bbox": [0, 0, 201, 100]}, "outside the image"),
+        ({"bbox": [0.5, 0.5, -0.2, 1]}, "outside the image"),
+        ({"bbox": [0, 0, 1]}, "expected four numbers"),
+        ({"bbox": [0, 0, 1, 10**400]}, "expected four numbers"),
+        ({"bbox": None}, "box is missing"),
+        ({"bbox": "[0, 0, 1, 1]"}, "box is missing or no list"),
+        ({"instruction": None}, "instruction is missing"),
+        ({"grounding_type": "expert"}, "unknown grounding type"),
+        ({"grounding_type": None}, "unknown grounding type"),
+        ({"grounding_type": ["basic"]}, "unknown grounding type"),
+        ({"platform": None}, "image missing"),
+        ({"platform": ["os_web"]}, "image missing"),
+        ({"platform": "os_beos"}, "unknown platform 'os_beos'"),  # even if its folder is there
+    ]),
+    *((L1, *row) for row in [
+        ({"answer": "D"}, "answer 'D' is not among the options A, B, C"),
+        ({"answer": None}, "answer None is not among"),
+        ({"answer": "b"}, "answer 'b' is not among"),
+        ({"answer": ["A"]}, "answer ['A'] is not among"),
+        ({"options": {"A": "no", "B": None}}, "answer 'B' is not among"),
+        ({"options": {}}, "options are missing"),
+        ({"options": None}, "options are missing"),
+        ({"options": ["no", "yes"]}, "options are missing"),
+        ({"options": {"A": "no", "B": "yes", "AB": "both"}}, "single letters A to Z"),
+        ({"options": {"A": ["no"], "B": "yes"}}, "option A is no text: ['no']"),
+        ({"options": {"A": "no", "B": {"text": "yes"}}}, "option B is no text: {'text': 'yes'}"),
+        ({"options": {"A": 5, "B": "yes"}}, "option A is no text: 5"),
+        ({"question": None}, "question is missing"),
+        ({"difficulty": "extreme"}, "unknown difficulty"),
+        ({"difficulty": ["easy"]}, "unknown difficulty"),
+    ]),
 ])  # fmt: skip
-def test_a_bad_instruction_is_named_and_left_out(annotated, changed, problem):
-    loaded = annotated(L2, instruction(), instruction(index=42, **changed)).load("all")
-
+def test_a_bad_sample_is_named_and_left_out(annotated, name, changed, problem):
+    both = {
+        L1: [image(question("easy"), {**question("medium"), **changed})],
+        L2: [instruction(), instruction(index=42, **changed)],
+    }
+    loaded = annotated(name, *both[name]).load("all")
     [bad] = loaded.bad
-    assert (len(loaded.samples), bad.where) == (1, "L2_annotations.json, index 42")
+    where = {L1: "L1_annotations.json, question 1", L2: "L2_annotations.json, index 42"}
+    assert (len(loaded.samples), bad.where) == (1, where[name])
     assert problem in bad.problem
 
 
-def test_an_unknown_platform_is_named_even_if_its_folder_is_there(annotated):
-    benchmark = annotated(L2, instruction(platform="os_beos"))
-    (benchmark.image_root / "os_beos").mkdir()
-    Image.new("RGB", WH).save(benchmark.image_root / "os_beos" / PICTURE)
-
-    [bad] = benchmark.load("all").bad
-
-    assert "unknown platform 'os_beos'" in bad.problem
-
-
-@pytest.mark.parametrize(("changed", "problem"), [
-    ({"answer": "D"}, "answer 'D' is not among the options A, B, C"),
-    ({"answer": None}, "answer None is not among"),
-    ({"answer": "b"}, "answer 'b' is not among"),
-    ({"options": {"A": "no", "B": None}}, "answer 'B' is not among"),
-    ({"options": {}}, "options are missing"),
-    ({"options": None}, "options are missing"),
-    ({"options": ["no", "yes"]}, "options are missing"),
-    ({"options": {"A": "no", "B": "yes", "AB": "both"}}, "single letters A to Z"),
-    ({"options": {"A": ["no"], "B": "yes"}}, "option A is no text: ['no']"),
-    ({"options": {"A": "no", "B": {"text": "yes"}}}, "option B is no text: {'text': 'yes'}"),
-    ({"options": {"A": 5, "B": "yes"}}, "option A is no text: 5"),
-    ({"question": None}, "question is missing"),
-    ({"difficulty": "extreme"}, "unknown difficulty"),
-])  # fmt: skip
-def test_a_bad_question_is_named_and_left_out(annotated, changed, problem):
-    loaded = annotated(L1, image(question("easy"), {**question("medium"), **changed})).load("all")
-
-    [bad] = loaded.bad
-    assert (len(loaded.samples), bad.where) == (1, "L1_annotations.json, question 1")
-    assert problem in bad.problem
-
-
-def test_in_a_single_difficulty_a_bad_question_is_named_by_the_index_of_its_image(annotated):
+def test_in_one_mode_bad_samples_are_named_by_their_images_index_and_those_of_others_not(annotated):
     first, second = image(question("easy")), image(question("easy", answer="D"), index=7)
-
     [bad] = annotated(L1, first, second).load("easy").bad
-
     assert str(bad).startswith(f"L1_annotations.json, index 7, os_web/{PICTURE}: the answer 'D'")
+    other = instruction(grounding_type="advanced", bbox=None)
+    assert annotated(L2, instruction(), other).load("basic").bad == []
 
 
 def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_their_own(annotated):
@@ -219,27 +204,7 @@ def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_the
 @pytest.mark.parametrize("name", ["a\0b.png", "a\nb.png", "a\x1b[31mb.png"])
 def test_an_image_name_with_control_characters_is_shown_in_one_harmless_line(annotated, name):
     [line] = grouped(annotated(L2, instruction(image_path=name)).load("all").bad)
-
-    assert line.isprintable()
-    assert repr(name)[1:-1] in line
-
-
-def test_an_unreadable_image_and_a_folder_make_their_samples_bad_and_no_others(annotated):
-    benchmark = annotated(L2, instruction(image_path="torn.png"), instruction(index=1),
-                         instruction(image_path="folder.png"), instruction(index=2))  # fmt: skip
-    (benchmark.image_root / "os_web" / "torn.png").write_bytes(b"\x89PNG\r\n\x1a\nnot an image")
-    (benchmark.image_root / "os_web" / "folder.png").mkdir()
-
-    loaded = benchmark.load("all")
-
-    assert ["image unreadable" in str(bad) for bad in loaded.bad] == [True, True]
-    assert [sample.line["index"] for sample in loaded.samples] == [1, 2]
-
-
-def test_bad_samples_of_another_mode_are_not_named(annotated):
-    benchmark = annotated(L2, instruction(), instruction(grounding_type="advanced", bbox=None))
-
-    assert benchmark.load("basic").bad == []
+    assert line.isprintable() and repr(name)[1:-1] in line
 
 
 @pytest.mark.parametrize(("name", "annotation"), [
@@ -248,58 +213,39 @@ def test_bad_samples_of_another_mode_are_not_named(annotated):
     (L2, instruction(bbox=[-1, 0.2, 0.5, 0.5])),  # -1 is 0
     (L2, instruction(bbox=[-1, -1, 200, 100])),
     (L2, instruction(bbox=[0, 0, 200, 100])),
+    (L2, instruction(image_size="big")),
     (L1, image(question(options={"A": "no", "B": "yes", "C": None}))),
 ])  # fmt: skip
 def test_what_is_odd_but_legal_is_asked(annotated, name, annotation):
     loaded = annotated(name, annotation).load("all")
-
     assert (len(loaded.samples), loaded.bad) == (1, [])
 
 
-@pytest.mark.parametrize(("content", "message"), [
-    (None, "no such annotation file.*python utils/download.py"),
-    (b"[{]", "broken JSON at line 1, column 3"),
-    (b"[\n{},\n,", "broken JSON at line 3, column 1"),
-    (b"[{},\n]", "broken JSON at line [12]"),
-    (b"[{}\n{}]", "broken JSON at line 2, column 1"),
-    (b"[{},\n{}", "broken JSON at line 2"),
-    (b"[{}]\n]", "broken JSON at line 2, column 1"),
-    (b"{}", "expected a list"),
-    (b"[]", "at least one"),
-    (b"[{}, 5]", "entry 1 is no object"),
-    (b"\xff\xfe[", "cannot be read"),
-    (b"[" * 100_000, "nested too deeply"),
-    (b'[{"index": ' + b"7" * 5_000 + b"}]", "a number of thousands of digits"),
+@pytest.mark.parametrize(("name", "content", "message"), [
+    *((L2, *row) for row in [
+        (None, "no such annotation file.*python utils/download.py"),
+        (b"[{]", "broken JSON at line 1, column 3"),
+        (b"[\n{},\n,", "broken JSON at line 3, column 1"),
+        (b"[{},\n]", "broken JSON at line [12]"),
+        (b"[{}\n{}]", "broken JSON at line 2, column 1"),
+        (b"[{},\n{}", "broken JSON at line 2"),
+        (b"[{}]\n]", "broken JSON at line 2, column 1"),
+        (b"{}", "expected a list"),
+        (b"[]", "at least one"),
+        (b"[{}, 5]", "entry 1 is no object"),
+        (b"\xff\xfe[", "cannot be read"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'[{"index": ' + b"7" * 5_000 + b"}]", "a number of thousands of digits"),
+    ]),
+    *((L1, json.dumps([image(groups=groups)]).encode(), "entry 0: groups must be a list of questions")
+      for groups in ("three", [5], {"easy": question()})),
 ], ids=repr)  # fmt: skip
-def test_a_broken_annotation_file_is_one_error_of_the_run(tmp_path, content, message):
-    benchmark = BENCHMARK[L2](tmp_path, tmp_path)
+def test_a_broken_annotation_file_is_one_error_of_the_run(tmp_path, name, content, message):
+    benchmark = BENCHMARK[name](tmp_path, tmp_path)
     if content is not None:
         benchmark.annotation_file.write_bytes(content)
-
     with pytest.raises(UserError, match=message):
         benchmark.load("all")
-
-
-@pytest.mark.parametrize(("name", "annotation"), [
-    (L1, image(question(), groups="three")),
-    (L1, image(question(), groups=[5])),
-    (L1, image(question(), groups={"easy": question()})),
-    (L2, instruction(image_size="big")),
-    (L2, instruction(image_path=["a"])),
-    (L2, instruction(platform=["os_web"])),
-    (L2, instruction(grounding_type=["basic"])),
-    (L1, image(question(), platform=["os_web"])),
-    (L1, image(question(difficulty=["easy"]))),
-    (L1, image(question(answer=["A"]))),
-])  # fmt: skip
-def test_an_annotation_of_another_shape_is_named_not_a_crash(annotated, name, annotation):
-    benchmark = annotated(name, annotation)
-
-    try:
-        loaded = benchmark.load("all")
-    except UserError:
-        return  # a broken file as a whole
-    assert len(loaded.samples) + len(loaded.bad) == 1
 
 
 def test_levels_that_come_later_are_known_by_name():
@@ -309,7 +255,6 @@ def test_levels_that_come_later_are_known_by_name():
 def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not_rotated(annotated):
     seven = dict.fromkeys("ABCDEFG", "text")
     benchmark = annotated(L1, image(question("easy"), question("hard", options=seven)))
-
     default = DataSet(benchmark, "all", benchmark.default_parse, Circular())
     own = DataSet(benchmark, "all", parse_caller(lambda response: "G"), Circular(True))
 
@@ -322,38 +267,37 @@ def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not
 # -- default prompts ------------------------------------------------------------------------------
 
 
-def test_the_default_prompt_is_system_image_question(annotated):
-    benchmark = annotated(L2, instruction())
+def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_once(annotated):
+    benchmark = annotated(L2, instruction(image_size=[100, 50]))
     [sample] = benchmark.load("all").samples
-
     messages = benchmark.build_prompt(sample.line)
+    episode = benchmark.episode(sample, lambda line: Prompt(messages))
+    next(episode)
+    with pytest.raises(StopIteration):
+        episode.send(Generation(text="(0.5, 0.5)"))
 
+    assert sample.file_wh == WH
     assert [(m["role"], m["type"]) for m in messages] == [
         ("system", "text"), ("user", "image"), ("user", "text"),
     ]  # fmt: skip
 
 
-def test_a_question_is_asked_with_hint_and_the_options_that_have_a_text(annotated):
-    options = {"B": "yes", "A": "no", "C": None}
-    benchmark = annotated(L1, image(question(text="Is it?", options=options, hint="Look up.")))
+UNORDERED = {"B": "yes", "A": "no", "C": None}
+
+
+@pytest.mark.parametrize(("name", "annotation", "template", "expected"), [
+    # with hint and the options that have a text
+    (L1, image(question(text="Is it?", options=UNORDERED, hint="Look up.")), "{instruction}",
+     "Hint: Look up.\nQuestion: Is it?\nOptions:\nA. no\nB. yes\n"
+     "Please select the correct answer from the options above. \n"),
+    # a template from the environment replaces only the instruction
+    (L2, instruction(instruction="Press {x}"), "{a} {instruction} {{}}", "{a} Press {x} {{}}"),
+])  # fmt: skip
+def test_the_default_prompts_text(annotated, monkeypatch, name, annotation, template, expected):
+    monkeypatch.setenv("L2_USER_PROMPT", template)
+    benchmark = annotated(name, annotation)
     [sample] = benchmark.load("all").samples
-
-    text = benchmark.build_prompt(sample.line)[-1]["value"]
-
-    assert text == (
-        "Hint: Look up.\nQuestion: Is it?\nOptions:\nA. no\nB. yes\n"
-        "Please select the correct answer from the options above. \n"
-    )
-
-
-def test_a_template_from_the_environment_replaces_only_the_instruction(annotated, monkeypatch):
-    benchmark = annotated(L2, instruction(instruction="Press {x}"))
-    monkeypatch.setenv("L2_USER_PROMPT", "{a} {instruction} {{}}")
-    [sample] = benchmark.load("all").samples
-
-    text = benchmark.build_prompt(sample.line)[-1]["value"]
-
-    assert text == "{a} Press {x} {{}}"
+    assert benchmark.build_prompt(sample.line)[-1]["value"] == expected
 
 
 @pytest.mark.parametrize(
@@ -363,21 +307,9 @@ def test_a_template_that_lacks_the_instruction_is_used_with_a_warning(tmp_path, 
     env = {"LMUData": str(runs.make_data(tmp_path / "data")), "L2_USER_PROMPT": template}
     model = {"m": runs.api_model("http://127.0.0.1:9/v1")}
     config = runs.write_config(tmp_path / "c.json", model=model)
-
     checked = runs.evaluate("--config", config, "--check", cwd=tmp_path, env=env)
-
     warnings = [line for line in checked.output.splitlines() if line.lower().startswith("warning")]
     assert any("L2_USER_PROMPT" in line for line in warnings) is warned
-
-
-def test_an_episode_of_l1_and_l2_asks_once(annotated):
-    benchmark = annotated(L2, instruction())
-    [sample] = benchmark.load("all").samples
-    episode = benchmark.episode(sample, lambda line: Prompt(benchmark.build_prompt(line)))
-    next(episode)
-
-    with pytest.raises(StopIteration):
-        episode.send(Generation(text="(0.5, 0.5)"))
 
 
 # -- judging --------------------------------------------------------------------------------------
@@ -411,81 +343,64 @@ def scores(name, *judgements, **settings):
 ])  # fmt: skip
 def test_a_reply_is_judged(name, reply, verdict):
     judged = judge(name, reply)
-
     assert (judged.verdict, judged.facts["hit"]) == (verdict, int(verdict is Verdict.HIT))
 
 
-@pytest.mark.parametrize(("reply", "log"), [
-    ("B", "Match Log: Parsed option is B and groundtruth option is B."),
-    ("C", "Match Log: Parsed option is C while groundtruth option is B."),
-    ("?", "Match Log: Parsed option is None while groundtruth option is B."),
+LOG = "Match Log: Parsed option is"
+SMALLER = {"bbox": [0.6, 0.4, 0.7, 0.6], "image_size": [100, 50]}
+BEYOND = {"pred_bbox": pytest.approx([1.25, 0.5]), "match": 0}
+
+
+@pytest.mark.parametrize(("name", "reply", "changed", "columns"), [
+    (L1, "B", {}, {"log": f"{LOG} B and groundtruth option is B."}),
+    (L1, "C", {}, {"log": f"{LOG} C while groundtruth option is B."}),
+    (L1, "?", {}, {"log": f"{LOG} None while groundtruth option is B."}),
+    (L1, "B", {"options": {"A": "no", "B": "yes", "C": None}}, {"options_num": 3}),  # without text, too
+    # pixels are those of the file, not of the annotated, the sent or the seen size
+    (L2, "(600, 300)",
+     {"sizes": Sizes(file_wh=(2000, 1000), sent_wh=(20, 10), seen_wh=(28, 28)), "image_size": [200, 100]},
+     {"pred_bbox": [0.3, 0.3], "match": 1}),
+    # a ready-made function goes by the file's size: by the annotated one the point would be inside
+    (L2, "(250, 50)", {"parse": coordinates.parse_pixels, **SMALLER}, BEYOND),
+    (L2, "(1250, 500)", {"parse": coordinates.parse_per_mille, **SMALLER}, BEYOND),
+    (L2, "(1250, 500)", {"parse": coordinates.parse_letterboxed, **SMALLER}, BEYOND),
 ])  # fmt: skip
-def test_a_judged_question_says_what_was_matched(reply, log):
-    assert judge(L1, reply).columns["log"] == log
-
-
-def test_options_without_text_count_in_the_number_of_options():
-    options = {"A": "no", "B": "yes", "C": None}
-
-    assert judge(L1, "B", options=options).columns["options_num"] == 3
-
-
-def test_pixels_are_those_of_the_image_file_not_of_the_annotated_or_the_sent_size():
-    sizes = Sizes(file_wh=(2000, 1000), sent_wh=(20, 10), seen_wh=(28, 28))
-
-    judged = judge(L2, "(600, 300)", sizes=sizes, image_size=[200, 100])
-
-    assert judged.columns["pred_bbox"] == [0.3, 0.3]
-
-
-@pytest.mark.parametrize("function", ["parse_pixels", "parse_per_mille", "parse_letterboxed"])
-def test_a_ready_made_parse_function_goes_by_the_files_size(function):
-    """Of a point outside the image, too: by the annotated size it would be put back inside."""
-    reply = {
-        "parse_pixels": "(250, 50)",
-        "parse_per_mille": "(1250, 500)",
-        "parse_letterboxed": "(1250, 500)",
-    }
-
-    judged = judge(
-        L2,
-        reply[function],
-        getattr(coordinates, function),
-        bbox=[0.6, 0.4, 0.7, 0.6],
-        image_size=[100, 50],
-    )
-
-    assert judged.columns["pred_bbox"] == pytest.approx([1.25, 0.5])
-    assert judged.verdict is Verdict.MISS
+def test_columns_of_a_judged_reply(name, reply, changed, columns):
+    judged = judge(name, reply, **changed)
+    assert {column: judged.columns[column] for column in columns} == columns
 
 
 def test_a_hit_on_another_kind_than_icon_and_text_counts_nowhere():
     judged = judge(L2, "(0.3, 0.3)", data_type="widget")
-
     assert (judged.verdict, judged.facts["hit"]) == (Verdict.HIT, 0)
     assert scores(L2, judged)["basic"]["os_web"]["Correct num"] == 0
 
 
-def test_a_crossed_box_is_never_hit():
-    assert judge(L2, "(0.3, 0.3)", bbox=[0.5, 0.5, 0.1, 0.1]).verdict is Verdict.MISS
+def scribble(response, meta):
+    meta["bbox"][:] = [0, 0, 1, 1]  # of its own copy
+    return 0.9, 0.9
 
 
-def test_a_judged_click_has_the_documented_columns():
-    assert list(judge(L2, "(0.3, 0.3)").columns) == [
-        "img_path", "instruction", "bbox", "parsed_bbox(format:x1,y1,x2,y2)", "type", "app_name",
-        "platform", "match", "is_wrong_format", "pred_bbox", "grounding_type", "index",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "nonsense"), [
-    (L2, 5), (L2, "0.5"), (L2, "ab"), (L2, (0.5,)), (L2, (0.1, 0.2, 0.3)), (L2, (None, 1)),
-    (L2, (float("nan"), 0.5)), (L2, {"x": 1, "y": 2}), (L2, "12"), (L2, {0.1, 0.2}), (L2, (10**400, 1)),
-    (L1, 5), (L1, ["B"]), (L1, float("nan")), (L1, True),
+@pytest.mark.parametrize(("name", "parse", "verdict"), [
+    # it may take the reply alone or meta, too
+    (L2, lambda response: (0.3, 0.3), Verdict.HIT),
+    (L2, lambda response, meta: (0.3, 0.3), Verdict.HIT),
+    (L2, lambda response, meta=None: [0.3, 0.3], Verdict.HIT),
+    (L2, lambda text, *, meta: (0.3, 0.3), Verdict.HIT),
+    (L2, scribble, Verdict.MISS),
+    *((L2, lambda response, meta, point=point: point, Verdict.MISS)  # beyond all images
+      for point in ((float("inf"), 0.3), (-float("inf"), 0.3), (1e308, 1e308))),
+    *((name, lambda response, meta, nonsense=nonsense: nonsense, Verdict.UNPARSED)
+      for name, nonsense in [
+        (L2, 5), (L2, "0.5"), (L2, "ab"), (L2, (0.5,)), (L2, (0.1, 0.2, 0.3)), (L2, (None, 1)),
+        (L2, (float("nan"), 0.5)), (L2, {"x": 1, "y": 2}), (L2, "12"), (L2, {0.1, 0.2}),
+        (L2, (10**400, 1)), (L1, 5), (L1, ["B"]), (L1, float("nan")), (L1, True)]),
 ])  # fmt: skip
-def test_a_parse_function_that_returns_nonsense_is_a_format_error(name, nonsense):
-    judged = judge(name, "reply", lambda response, meta: nonsense)
-
-    assert (judged.verdict, judged.error is not None) == (Verdict.UNPARSED, True)
+def test_what_a_parse_function_returns_is_judged_and_nonsense_is_a_format_error(
+    name, parse, verdict
+):
+    judged = judge(name, "reply", parse)
+    assert (judged.verdict, judged.error is not None) == (verdict, verdict is Verdict.UNPARSED)
 
 
 @pytest.mark.parametrize("name", [L1, L2])
@@ -497,17 +412,8 @@ def test_a_parse_function_that_raises_is_a_format_error(name, raised):
         raise raised
 
     judged = judge(name, "reply", parse_badly)
-
     assert (judged.verdict, judged.error.stage) == (Verdict.UNPARSED, "parse")
     assert "parse_badly" in judged.error.trace
-
-
-def test_an_unanswered_sample_is_never_parsed():
-    asked = []
-
-    judge(L2, None, lambda response, meta: asked.append(response))
-
-    assert asked == []
 
 
 @pytest.mark.parametrize(("name", "extra", "column", "value"), [
@@ -521,36 +427,14 @@ def test_an_unanswered_sample_is_never_parsed():
     (L2, {}, "seen_size", None),
     (L2, {"max_pixels": 9}, "max_pixels", 9),
 ])  # fmt: skip
-def test_meta_has_sizes_and_options_as_text_where_they_are_known(name, extra, column, value):
+def test_meta_has_sizes_and_options_as_text_and_is_made_for_replies_alone(
+    name, extra, column, value
+):
     seen = []
-
-    judge(name, "reply", lambda response, meta: seen.append(meta.get(column)), extra=extra)
-
+    for reply in ("reply", None):  # an unanswered sample is never parsed
+        judge(name, reply, lambda response, meta: seen.append(meta.get(column)), extra=extra)
     assert seen == [value]
     assert not isinstance(value, str) or ast.literal_eval(value)
-
-
-def test_a_parse_function_that_scribbles_on_meta_changes_no_sample():
-    def scribble(response, meta):
-        meta["bbox"][:] = [0, 0, 1, 1]
-        return 0.9, 0.9
-
-    assert judge(L2, "reply", scribble).verdict is Verdict.MISS
-
-
-@pytest.mark.parametrize("parse", [
-    lambda response: (0.3, 0.3),
-    lambda response, meta: (0.3, 0.3),
-    lambda response, meta=None: [0.3, 0.3],
-    lambda text, *, meta: (0.3, 0.3),
-])  # fmt: skip
-def test_a_parse_function_may_take_the_reply_alone_or_meta_too(parse):
-    assert judge(L2, "reply", parse).verdict is Verdict.HIT
-
-
-@pytest.mark.parametrize("point", [(float("inf"), 0.3), (-float("inf"), 0.3), (1e308, 1e308)])
-def test_a_point_beyond_all_images_is_a_miss(point):
-    assert judge(L2, "reply", lambda response, meta: point).verdict is Verdict.MISS
 
 
 # -- scores ---------------------------------------------------------------------------------------
@@ -559,7 +443,6 @@ def test_a_point_beyond_all_images_is_a_miss(point):
 def test_a_failed_request_counts_as_a_format_error_of_l2_and_as_a_miss_of_l1():
     of_l2 = scores(L2, judge(L2, None), judge(L2, "(0.3, 0.3)"))["basic"]["os_web"]
     of_l1 = scores(L1, judge(L1, None), judge(L1, "B"))["easy"]["os_web"]
-
     assert [of_l2[x] for x in ("Total num", "Error format num", "Total accuracy")] == [2, 1, 50.0]
     assert of_l1 == {"score": 0.5, "sample_num": 2}
 
@@ -569,14 +452,6 @@ def test_a_failed_request_counts_as_a_format_error_of_l2_and_as_a_miss_of_l1():
     ("", False), ("0", False), ("false", False), ("no", False),
 ])  # fmt: skip
 def test_l1_is_weighted_only_where_the_setting_says_so(setting, weighted, monkeypatch):
-    monkeypatch.setitem(os.environ, "L1_USE_WEIGHTED", "1")  # not what counts
-
+    monkeypatch.setenv("L1_USE_WEIGHTED", "1")  # not what counts
     found = scores(L1, judge(L1, "B"), L1_USE_WEIGHTED=setting)
-
     assert ("score_weighted" in found["easy"]["os_web"]) is weighted
-
-
-def test_one_mode_of_l2_leaves_the_other_accuracy_null():
-    found = scores(L2, judge(L2, "(0.3, 0.3)", grounding_type="advanced"))
-
-    assert [found["Basic accuracy"], found["Average accuracy"]] == [None, 100.0]

@@ -49,9 +49,7 @@ def test_a_rotation_moves_texts_and_the_right_letter_with_them(
 ):
     line = {"options": options, "answer": answer, "question": "Which?"}
     before = json.dumps(line)
-
     found = rotated(line, rotation)
-
     assert list(found["options"].items()) == list(texts.items())
     assert (found["answer"], found["question"], json.dumps(line)) == (right, "Which?", before)
 
@@ -72,7 +70,6 @@ SPEAK_OF_THE_IMAGE = [
 @pytest.mark.parametrize("text", SPEAK_OF_OTHERS + SPEAK_OF_THE_IMAGE)
 def test_options_that_speak_of_other_options_are_told_from_the_rest(text):
     options = {"A": "x", "B": "y", "C": "z", "D": text, "E": None}
-
     assert names_other_options(options) == ([text] if text in SPEAK_OF_OTHERS else [])
 
 
@@ -112,7 +109,6 @@ def test_a_question_counts_when_all_its_rotations_are_right():
         turns(3, "ACA", split="hard"),  # right but for the last
         turns(4, "AB", split="hard", texts=("x", "y")),
     )
-
     assert [(row["name"], row["questions"], *values(row, "plain", "circular", "consistent"))
             for row in found["rows"]] == [
         ("easy", 3, 66.67, 33.33, 66.67), ("hard", 2, 100, 50, 50), ("Overall", 5, 80, 40, 60),
@@ -121,7 +117,6 @@ def test_a_question_counts_when_all_its_rotations_are_right():
 
 def test_a_blind_guess_is_right_in_all_n_rotations_once_in_n_to_the_nth():
     [*_, overall] = section(turns(0, "AAA"), turns(1, "AA", texts=("x", "y")))["rows"]
-
     assert overall["blind_plain"] == pytest.approx(100 * (1 / 3 + 1 / 2) / 2, abs=1e-4)
     assert overall["blind_circular"] == pytest.approx(100 * (1 / 27 + 1 / 4) / 2, abs=1e-4)
 
@@ -133,14 +128,12 @@ def test_a_blind_guess_is_right_in_all_n_rotations_once_in_n_to_the_nth():
 ])  # fmt: skip
 def test_what_chooses_no_text_is_neither_right_nor_consistent(chosen, plain, consistent):
     [_, overall] = section(turns(0, chosen))["rows"]
-
     assert values(overall, "plain", "circular", "consistent") == [plain, 0, consistent]
 
 
 def test_the_printed_table_has_an_interval_under_each_figure_but_a_worked_out_chance():
     asked = [turns(n, "AAA" if n % 3 else "ACB") for n in range(12)]
-    asked.append(turns(12, "AA", texts=("x", "A and B")))
-    found = section(*asked)
+    found = section(*asked, turns(12, "AA", texts=("x", "A and B")))
 
     lines = render_table(found["table"], "m", 13).splitlines()
 
@@ -151,30 +144,37 @@ def test_the_printed_table_has_an_interval_under_each_figure_but_a_worked_out_ch
     assert all("-" in shown_range(figure) for figure in figures)
 
 
-def test_under_ten_pictures_there_are_no_intervals_and_it_is_said():
-    found = section(turns(0, "ACB"), turns(1, "AAA"))
+def test_there_are_intervals_from_ten_pictures_on_and_below_it_is_said_that_there_are_none():
+    ten = section(*(turns(number, "ACB" if number else "AAA") for number in range(10)))
+    nine = section(*(turns(number, "ACB") for number in range(9)))
 
-    shown = render_table(found["table"], "m", 2)
-
-    assert "  95 %" not in shown.replace("no 95 %", "")
+    cell, shown = ten["rows"][-1]["circular"], render_table(nine["table"], "m", 9)
+    assert (cell["samples"], cell["pictures"]) == (10, 10)
+    assert 0 < cell["low"] < cell["value"] == 90 < cell["high"] <= 100
+    assert nine["rows"][-1]["circular"]["low"] is None
     assert "no 95 % intervals: under 10 images" in shown
+    assert "  95 %" not in shown.replace("no 95 %", "")
 
 
-def test_a_question_with_a_rotation_to_come_is_left_out_and_counted():
-    found = section(turns(0, "ACB"), turns(1, "AA", asked=2))
-
-    assert [row["questions"] for row in found["rows"]] == [1, 1]
-    assert "rotations that were not asked yet: 1;" in found["warnings"][0]
+SEVEN = {**turns(7, "A", texts="stuvwxy", asked=1)[0], "rotations": 1}  # G: beyond the parser
 
 
-def test_a_question_with_letters_that_the_protocols_parser_does_not_know_is_left_out_by_name():
-    seven = {**turns(7, "A", texts="stuvwxy", asked=1)[0], "rotations": 1}
+@pytest.mark.parametrize(("questions", "counted", "where", "said"), [
+    ([turns(0, "ACB"), turns(1, "AA", asked=2)], [1, 1], "warnings", "rotations that were not asked yet: 1;"),
+    ([turns(0, "ACB"), [SEVEN]], [1, 1], "notes", "knows only the options A to F: 1 questions, index 7"),
+    ([turns(0, "ACB", fingerprint="f")], [1, 1], "warnings", "in the same words in several rotations: 1;"),
+    ([turns(0, "ACB"), turns(1, "AAA", fingerprint="")], [2, 2], "warnings", None),
+    ([], [], "warnings", None),
+])  # fmt: skip
+def test_what_is_left_out_or_odd_is_said(questions, counted, where, said):
+    found = section(*questions)
+    assert [row["questions"] for row in found["rows"]] == counted
+    assert len(found["table"]["rows"]) == len(counted)
+    assert any(said in each for each in found[where]) if said else found[where] == []
 
-    found = section(turns(0, "ACB"), [seven])
 
-    assert [row["questions"] for row in found["rows"]] == [1, 1]
-    assert "knows only the options A to F: 1 questions, index 7" in found["notes"][1]
-    assert Circular().count(seven) == 1 and Circular(True).count(seven) == 7
+def test_a_question_beyond_the_protocols_parser_has_one_rotation_unless_the_parser_is_another():
+    assert (Circular().count(SEVEN), Circular(True).count(SEVEN)) == (1, 7)
 
 
 @pytest.mark.parametrize("is_flagged", [True, False])
@@ -190,30 +190,6 @@ def test_flagged_questions_are_named_and_the_accuracy_given_without_them(is_flag
     assert overall["circular_unflagged"]["value"] == 100
     assert "1 of 2 questions, index 7; " in note[0]
     assert note[0].endswith("without them: 100.00 %")
-
-
-def test_rotations_asked_in_the_same_words_are_warned_of():
-    same = turns(0, "ACB", fingerprint="f")
-
-    assert "in the same words in several rotations: 1;" in section(same)["warnings"][0]
-    assert section(turns(0, "ACB"), turns(1, "AAA", fingerprint=""))["warnings"] == []
-
-
-def test_both_accuracies_have_intervals_from_ten_pictures_on():
-    ten = section(*(turns(number, "ACB" if number else "AAA") for number in range(10)))
-    nine = section(*(turns(number, "ACB") for number in range(9)))
-
-    cell = ten["rows"][-1]["circular"]
-    assert (cell["samples"], cell["pictures"]) == (10, 10)
-    assert 0 < cell["low"] < cell["value"] == 90 < cell["high"] <= 100
-    assert nine["rows"][-1]["circular"]["low"] is None
-
-
-def test_no_question_at_all_still_makes_a_section():
-    found = section()
-
-    assert (found["rows"], found["warnings"]) == ([], [])
-    assert found["table"]["rows"] == []
 
 
 # -- real runs ------------------------------------------------------------------------------------
@@ -265,6 +241,10 @@ def bench(server, tmp_path):
     return bench_in(tmp_path / "bench", server)
 
 
+def contents(bench, *suffixes):
+    return [(bench.folder() / f"m_{L1}{suffix}").read_bytes() for suffix in suffixes]
+
+
 def lines_of(bench, suffix, *, partial=False):
     """The lines of a derived file, without its head."""
     path = bench.folder() / f"m_{L1}{suffix}{'_partial' if partial else ''}.jsonl"
@@ -272,8 +252,8 @@ def lines_of(bench, suffix, *, partial=False):
 
 
 def analysis(bench, *, partial=False):
-    path = bench.folder() / f"m_{L1}_analysis{'_partial' if partial else ''}.json"
-    return json.loads(path.read_text())
+    [found] = contents(bench, f"_analysis{'_partial' if partial else ''}.json")
+    return json.loads(found)
 
 
 def overall(bench):
@@ -305,7 +285,7 @@ def rotate_by_hand(annotations):
 
 def in_one_order(rows):
     """What two runs of the same rotated questions must agree about."""
-    names = (
+    names = [
         "image",
         "text",
         "options",
@@ -315,17 +295,17 @@ def in_one_order(rows):
         "chosen",
         "verdict",
         "hit",
-    )
+    ]
     asked = [{name: row[name] for name in names} for row in rows]
     return sorted(asked, key=lambda row: json.dumps(row, sort_keys=True))
 
 
-def circular_by_hand(rows):
-    """Share of the questions of which every rotation is a hit."""
-    by_question = {}
+def hits_by(rows, *names):
+    """The hits of each question's rotations."""
+    found = {}
     for row in rows:
-        by_question.setdefault((row["image"], row["text"]), []).append(row["hit"])
-    return 100 * sum(map(min, by_question.values())) / len(by_question)
+        found.setdefault(tuple(row[name] for name in names), []).append(row["hit"])
+    return found.values()
 
 
 def test_a_circular_run_is_what_asking_each_rotation_by_hand_gives(base, tmp_path):
@@ -340,52 +320,65 @@ def test_a_circular_run_is_what_asking_each_rotation_by_hand_gives(base, tmp_pat
     plainly = lines_of(by_hand, "_samples")
     assert (ran.code, len(plainly)) == (0, ROTATIONS)
     assert in_one_order(plainly) == in_one_order(lines_of(base, "_rotations"))
-    assert overall(base)["circular"]["value"] == pytest.approx(circular_by_hand(plainly), abs=0.01)
+    each = hits_by(plainly, "image", "text")
+    assert overall(base)["circular"]["value"] == pytest.approx(
+        100 * sum(map(min, each)) / len(each), abs=0.01
+    )
 
 
 # -- rotation 0 is the question itself ------------------------------------------------------------
 
 
-def test_after_a_plain_run_only_further_rotations_are_asked(bench):
-    bench.data = dict(PLAIN)
-    plain = bench.run()
-    scores, samples = bench.scores(L1), (bench.folder() / f"m_{L1}_samples.jsonl").read_bytes()
-    sheets = [bench.sheet(L1), bench.sheet(L1, "_exact_matching_result")]
-    bench.data = dict(CIRCULAR)
-    circular = bench.run()
-    again = bench.run()
+def test_after_a_plain_run_only_further_rotations_are_asked_and_its_files_stay(bench):
+    def files():
+        sheets = [bench.sheet(L1), bench.sheet(L1, "_exact_matching_result")]
+        return contents(bench, "_scores.json", "_samples.jsonl"), sheets
 
+    bench.data = dict(PLAIN)
+    plain, before = bench.run(), files()
+    bench.data = dict(CIRCULAR)
+    scored, scores = bench.run("--mode", "eval"), bench.scores(L1)
+    circular, again = bench.run(), bench.run()
+
+    assert (scored.code, scored.requests, scores) == (1, [], before[0][0])
+    assert f"rotations that were not asked yet: {QUESTIONS};" in scored.output
     asked = [len(ran.requests) for ran in (plain, circular, again)]
     assert asked == [QUESTIONS, ROTATIONS - QUESTIONS, 0]
     assert not {r.text for r in plain.requests} & {r.text for r in circular.requests}
-    assert bench.scores(L1) == scores
-    assert (bench.folder() / f"m_{L1}_samples.jsonl").read_bytes() == samples
-    assert [bench.sheet(L1), bench.sheet(L1, "_exact_matching_result")] == sheets
+    assert files() == before
     assert f"asked {ROTATIONS - QUESTIONS}" in circular.output
     assert f"reused {ROTATIONS}" in again.output
 
 
 def test_a_plain_run_after_a_circular_one_asks_nothing(base, bench):
     bench = base.copy_to(bench.home)
-    scores, samples = bench.scores(L1), (bench.folder() / f"m_{L1}_samples.jsonl").read_bytes()
+    before = contents(bench, "_scores.json", "_samples.jsonl")
     bench.data = dict(PLAIN)
 
     ran = bench.run()
 
     assert (ran.code, ran.requests) == (0, [])
-    assert bench.scores(L1) == scores
-    assert (bench.folder() / f"m_{L1}_samples.jsonl").read_bytes() == samples
+    assert contents(bench, "_scores.json", "_samples.jsonl") == before
     assert "circular" not in analysis(bench)
     assert not list(bench.folder().glob("*_rotations*"))  # of no run that the samples are of
     assert "circular" not in ran.output
 
 
-def test_plain_and_circular_accuracy_stand_side_by_side_after_the_run(base):
-    ran = base.run()
+def test_a_log_alone_gives_the_same_rotations_and_both_accuracies_side_by_side(base, tmp_path):
+    moved = base.copy_to(tmp_path / "moved")
+    shutil.rmtree(moved.root)
+    derived = ["_rotations.jsonl", "_samples.jsonl", "_analysis.json", "_scores.json"]
+    before = contents(moved, *derived)
+    for name in derived:
+        (moved.folder() / f"m_{L1}{name}").unlink()
 
+    ran = moved.run("--mode", "eval")
+
+    assert (ran.code, ran.requests) == (0, [])
+    assert contents(moved, *derived) == before
     [head] = [line for line in ran.output.splitlines() if " circular · m · " in line]
     [row] = [line for line in ran.output.splitlines() if line.startswith("Overall ")]
-    found = overall(base)
+    found = overall(moved)
     assert f"n = {QUESTIONS}" in head
     assert [float(cell) for cell in row.split()[1:3]] == [
         round(found[name]["value"], 2) for name in ("plain", "circular")
@@ -398,17 +391,12 @@ def test_a_model_that_reads_the_options_is_right_in_every_rotation(tmp_path):
         bench = bench_in(tmp_path, reader)
         ran = bench.run()
 
-    by_question = {}
-    for row in lines_of(bench, "_rotations"):
-        by_question.setdefault(row["question"], []).append(row["hit"])
-    wholly_right = sorted(map(tuple, by_question.values()))
     assert ran.code == 0
-    assert wholly_right == sorted([
+    assert sorted(map(tuple, hits_by(lines_of(bench, "_rotations"), "question"))) == sorted([
         *[(1, 1, 1)] * 2, *[(1, 1, 1, 1, 1)] * 2, *[(1, 1, 1, 1)] * 2,  # yes, grey, right
         *[(1, 0)] * 2, (0, 0, 1, 0),  # always A: right where chance puts it
     ])  # fmt: skip
-    assert overall(bench)["circular"]["value"] == 66.67
-    assert overall(bench)["circular_unflagged"]["value"] == 75
+    assert values(overall(bench), "circular", "circular_unflagged") == [66.67, 75]
 
 
 # -- what a run may meet --------------------------------------------------------------------------
@@ -443,25 +431,18 @@ def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(ben
     assert [r.text for r in resumed.requests] == arrived[5:]
     assert len(set(arrived)) == ROTATIONS == len(resumed.requests) + 4
     assert [row["question"] for row in lines_of(bench, "_rotations")] == [
-        row["key"] for row in lines_of(bench, "_samples") for _ in range(options_listed(row))
-    ]
+        row["key"] for row in lines_of(bench, "_samples")
+        for text in row["options"].values() if text is not None
+    ]  # fmt: skip
 
 
-def options_listed(row):
-    return sum(text is not None for text in row["options"].values())
-
-
-@pytest.mark.parametrize(("broken", "code"), [
-    ("A. no\n", 1),  # rotation 0 of the questions that ask no, yes, maybe
-    ("A. yes\n", 1),  # rotation 1
-])  # fmt: skip
-def test_a_rotation_that_fails_holds_up_no_other_and_is_asked_again(bench, broken, code):
+@pytest.mark.parametrize("broken", ["A. no\n", "A. yes\n"], ids=["rotation-0", "rotation-1"])
+def test_a_rotation_that_fails_holds_up_no_other_and_is_asked_again(bench, broken):
     is_well = threading.Event()
 
     def answer(request):
-        if broken in request.text and not is_well.is_set():
-            return Reply(status=500, body=b"{}")
-        return Reply(by_text(request.text))
+        fails = broken in request.text and not is_well.is_set()
+        return Reply(status=500, body=b"{}") if fails else Reply(by_text(request.text))
 
     with MockServer(answer) as shaky:
         bench = Bench(bench.home, shaky, {"m": api_model(shaky.url)}, bench.data)
@@ -470,23 +451,20 @@ def test_a_rotation_that_fails_holds_up_no_other_and_is_asked_again(bench, broke
         is_well.set()
         mended = bench.run()
 
-    assert (failing.code, len(failing.requests)) == (code, ROTATIONS)
+    assert (failing.code, len(failing.requests)) == (1, ROTATIONS)
     assert (mended.code, {broken in r.text for r in mended.requests}) == (0, {True})
     assert len(mended.requests) == 2
     assert found["questions"] == QUESTIONS
-    assert overall(bench)["circular"]["value"] - found["circular"]["value"] == pytest.approx(
-        200 / 9, abs=0.02
-    )
+    gained = overall(bench)["circular"]["value"] - found["circular"]["value"]
+    assert gained == pytest.approx(200 / 9, abs=0.02)
 
 
 def test_a_failed_rotation_is_told_of_and_leaves_the_official_score_alone(bench):
-    answer = {"A. yes\n": Reply(status=400, body=b'{"error": {"message": "no"}}')}
-    with MockServer(
-        lambda request: next(
-            (reply for text, reply in answer.items() if text in request.text),
-            Reply(by_text(request.text)),
-        )
-    ) as picky:
+    def answer(request):
+        denied = Reply(status=400, body=b'{"error": {"message": "no"}}')
+        return denied if "A. yes\n" in request.text else Reply(by_text(request.text))
+
+    with MockServer(answer) as picky:
         bench = Bench(bench.home, picky, {"m": api_model(picky.url)}, bench.data)
         ran = bench.run("--api-nproc", "1")
         inferred = bench.run("--mode", "infer")
@@ -500,8 +478,7 @@ def test_a_failed_rotation_is_told_of_and_leaves_the_official_score_alone(bench)
     ([], ROTATIONS), (["--limit", "2"], 3 + 5), (["--limit", "1"], 3),
 ])  # fmt: skip
 def test_check_and_limit_count_questions_and_tell_requests(bench, arguments, requests):
-    checked = bench.run("--check", *arguments)
-    ran = bench.run(*arguments)
+    checked, ran = bench.run("--check", *arguments), bench.run(*arguments)
 
     partial = bool(arguments)
     [record] = [r for r in read_log_lines(bench.log(L1)) if r["kind"] == "run"]
@@ -513,31 +490,10 @@ def test_check_and_limit_count_questions_and_tell_requests(bench, arguments, req
     assert f"{requests}/{requests}" in ran.output
 
 
-def test_a_log_alone_gives_the_same_rotations(base, tmp_path):
-    moved = base.copy_to(tmp_path / "moved")
-    shutil.rmtree(moved.root)
-    derived = ["_rotations.jsonl", "_samples.jsonl", "_analysis.json", "_scores.json"]
-    before = [(moved.folder() / f"m_{L1}{name}").read_bytes() for name in derived]
-    for name in derived:
-        (moved.folder() / f"m_{L1}{name}").unlink()
-
-    ran = moved.run("--mode", "eval")
-
-    assert (ran.code, ran.requests) == (0, [])
-    assert [(moved.folder() / f"m_{L1}{name}").read_bytes() for name in derived] == before
-
-
-def test_scoring_a_plain_log_as_circular_says_that_rotations_were_not_asked(bench):
-    bench.data = dict(PLAIN)
-    bench.run()
-    scores = bench.scores(L1)
-    bench.data = dict(CIRCULAR)
-
-    ran = bench.run("--mode", "eval")
-
-    assert (ran.code, ran.requests) == (1, [])
-    assert f"rotations that were not asked yet: {QUESTIONS};" in ran.output
-    assert bench.scores(L1) == scores
+@pytest.mark.parametrize("circular", [False, None])
+def test_without_circular_a_question_is_asked_once(bench, circular):
+    bench.data = {L1: {"mode": "all", "circular": circular}, L2: {"mode": "all"}}
+    assert f"{L1}: {QUESTIONS} requests to send" in bench.run("--check").output
 
 
 def test_the_users_functions_see_the_options_as_they_are_asked(server, tmp_path):
@@ -571,31 +527,16 @@ def read(response, meta):
     assert overall(bench)["circular"]["value"] == 0
 
 
+def test_a_changed_prompt_asks_every_rotation_anew(base, tmp_path):
+    bench = base.copy_to(tmp_path)
+    bench.model["m"]["kwargs"] = {"system_prompt": "Be brief."}
+    assert f"asked {ROTATIONS} ({ROTATIONS} prompt changed)" in bench.run().output
+
+
 def test_a_prompt_function_that_shows_no_options_is_found_out(server, tmp_path):
     bench = bench_in(tmp_path, server, custom_prompt={L1: "mine.ask"})
     (bench.code / "mine.py").write_text("""
 def ask(line, dataset):
     return [{"role": "user", "type": "text", "value": f"Question {line['question']}\\nA. one\\n"}]
 """)
-
-    ran = bench.run()
-
-    assert f"in the same words in several rotations: {QUESTIONS};" in ran.output
-
-
-def test_a_changed_prompt_asks_every_rotation_anew(base, tmp_path):
-    bench = base.copy_to(tmp_path)
-    bench.model["m"]["kwargs"] = {"system_prompt": "Be brief."}
-
-    ran = bench.run()
-
-    assert f"asked {ROTATIONS} ({ROTATIONS} prompt changed)" in ran.output
-
-
-@pytest.mark.parametrize("circular", [False, None])
-def test_without_circular_a_question_is_asked_once(bench, circular):
-    bench.data = {L1: {"mode": "all", "circular": circular}, L2: {"mode": "all"}}
-
-    ran = bench.run("--check")
-
-    assert f"{L1}: {QUESTIONS} requests to send" in ran.output
+    assert f"in the same words in several rotations: {QUESTIONS};" in bench.run().output
