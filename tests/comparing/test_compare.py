@@ -54,7 +54,6 @@ def test_a_difference_is_the_run_minus_the_baseline_with_its_test_by_image(tmp_p
 ])  # fmt: skip
 def test_groups_are_all_samples_means_splits_and_platforms(tmp_path, dataset, make, groups):
     pair = pair_of(tmp_path, make("x.x." * 3), make("xxxx" * 3), dataset)
-
     assert [each.group for each in pair.differences] == groups
 
 
@@ -64,9 +63,7 @@ def test_the_mean_of_the_splits_weighs_both_alike_however_many_samples_they_have
         samples[number]["split"] = "basic"
     other = [{**each, "hit": 0, "verdict": "miss"} for each in samples]
     samples[7].update(hit=1, verdict="hit")
-
     mean = pair_of(tmp_path, other, samples).differences[1]
-
     assert mean.points[0] == pytest.approx(mean.run_pct)
     assert mean.run_pct == pytest.approx(100 * (4 / 7 + 1) / 2)
 
@@ -78,9 +75,7 @@ def test_the_mean_of_the_splits_weighs_both_alike_however_many_samples_they_have
 def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all_pairs, titles):
     hits = ("x" * 24, "." * 12 + "x" * 12, "x." * 12)
     found = read_runs(folders(tmp_path, *({L2: l2_set(marks, 12)} for marks in hits)))
-
     pairs = compared(found, all_pairs=all_pairs).pairs
-
     rows = [each for pair in pairs for each in pair.differences]
     assert [pair.title for pair in pairs] == titles
     assert [each.p_holm for each in rows] == holm([each.paired.p_value for each in rows])
@@ -97,9 +92,7 @@ def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, dataset, 
     make = l2_set if dataset == L2 else l1_set
     changed = make("xxxxxx")
     changed[2].update(changes)
-
     pair = pair_of(tmp_path, make("......"), changed, dataset)
-
     assert (pair.changed, pair.common) == (1, 5)
     assert changed[2]["key"] not in [flip.run["key"] for flip in pair.flips]
     assert "1 sample left out: question or truth differs between the runs" in pair.notes
@@ -107,7 +100,6 @@ def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, dataset, 
 
 def test_flips_hold_both_replies_and_samples_of_one_run_alone_are_reported(tmp_path):
     pair = pair_of(tmp_path, l2_set("x..xxx"), l2_set(".x.x"))
-
     assert pair.notes == ["4 samples in common", "2 samples only in m0"]
     assert [
         (winner, flip.run["prediction"], flip.baseline["prediction"])
@@ -144,18 +136,14 @@ def test_other_data_under_the_same_names_is_reported(tmp_path, entry, name, told
                  manifest={"datasets": {L2: {entry: {"count": 3, name: value}}}})
         for value in ("a", "b")
     ]  # fmt: skip
-
     [pair] = compared(read_runs(made)).pairs
-
     assert pair.notes[1:] == [f"the runs had different {told} (checksums in their manifests)"]
 
 
 def test_samples_without_an_answer_count_as_wrong_and_are_reported(tmp_path):
     silent = l2_set("xx..")
     silent[2].update(status="failed", verdict=None)
-
     found = compared(read_runs(folders(tmp_path, {L2: l2_set("xxxx")}, {L2: silent})))
-
     assert found.pairs[0].differences[0].points[0] == -50
     assert found.notes == [f"m1, {L2}: 1 sample without an answer, wrong in the score"]
 
@@ -183,9 +171,7 @@ def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(tmp_path)
 
 def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
     sets = {L1: l1_set("xx.x..x"), L2: l2_set("x.x.xx")}, {L2: l2_set("xxxxxx")}
-
     boards = {board.title: board for board in boards_of(read_runs(folders(tmp_path, *sets)))}
-
     levels = [f"L1 {L1} · {split}" for split in ("easy", "medium", "hard")]
     assert list(boards) == [*levels, *(f"L2 {L2} · {s}" for s in ("basic", "advanced", "average"))]
     assert boards[levels[0]].columns == ["os_ios", "os_web", "Overall"]
@@ -197,26 +183,20 @@ def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
 def test_figures_and_intervals_are_those_of_the_analysis(tmp_path):
     cells = [{"value": 50.0, "low": 31.5, "high": 68.5}, None, {"value": 51.0, "low": None, "high": None}]  # fmt: skip
     table = {"columns": ["os_ios", "os_web", "Overall"], "rows": [{"name": "advanced", "cells": cells}]}  # fmt: skip
-
     [board] = boards_of(read_runs(folders(tmp_path, {L2: l2_set("x..x..")}, tables={L2: table})))
-
     assert board.columns == ["os_ios", "Overall"]
     assert list(board.rows[0].cells.values()) == [cells[0], cells[2]]
 
 
 def test_an_average_of_one_split_alone_is_not_set_beside_averages_of_both(tmp_path):
     basic = [each for each in l2_set("x.x.x.") if each["split"] == "basic"]
-
     boards = boards_of(read_runs(folders(tmp_path, {L2: basic})))
-
     assert [board.split for board in boards] == ["basic"]
 
 
 def test_a_partial_run_is_marked_and_full_files_of_its_folder_go_before(tmp_path):
     partial = read_runs(folders(tmp_path, {L2: l2_set("x.x.")}, partial=True))
-
     [full] = read_runs(folders(tmp_path, {L2: l2_set("x...xx")}))
-
     assert {row.mark for board in boards_of(partial) for row in board.rows} == {"‡"}
     assert compared(partial).notes == [f"m0, {L2}: partial (‡), 4 samples"]
     assert (full.sets[L2].is_partial, len(full.sets[L2].samples)) == (False, 6)
@@ -244,7 +224,7 @@ def test_published_rows_have_the_published_figures_and_their_source(tmp_path):
     ({"left_out": 3}, False, False),
     ({"annotations": {}}, False, False),
 ])  # fmt: skip
-def test_published_rows_are_comparable_with_runs_on_the_published_data_alone(
+def test_published_rows_compare_with_the_published_data_alone(
     tmp_path, change, partial, comparable
 ):
     name = "L2_annotations.json"
@@ -268,9 +248,7 @@ def test_the_folder_of_a_model_stands_for_its_newest_run_and_the_others_are_name
         make_run(tmp_path / "m" / name, {L2: l2_set("x.")}, seq=seq)
     log = f"m_{L2}.jsonl"
     (tmp_path / "m" / log).symlink_to(tmp_path / "m" / "T20260103_Gaaa_2" / log)
-
     [run] = read_runs([tmp_path / "m"])
-
     assert run.folder.endswith("m/T20260103_Gaaa_2")
     others = "the newest run; there are also T20260103_G999, T20260103_Gaaa"
     assert run.notes() == [f"m: {run.folder}, {others}"]
@@ -284,9 +262,7 @@ def test_the_folder_of_a_model_stands_for_its_newest_run_and_the_others_are_name
 ])  # fmt: skip
 def test_each_run_has_a_name_of_its_own(tmp_path, names, labels):
     made = [make_run(tmp_path / f"r={number}", {L2: l2_set("x.")}) for number in range(2)]
-
     found = read_runs([f"{name}{folder}" for name, folder in zip(names, made, strict=True)])
-
     assert [run.label for run in found] == labels
 
 
@@ -356,7 +332,6 @@ def test_compare_prints_writes_and_is_the_same_behind_evaluate(two):
     files = sorted(path.name for path in (two / "comparison").iterdir())
     shutil.rmtree(two / "comparison")
     other = runs.evaluate("--compare", "a", "b", "--published", cwd=two)
-
     assert (one.code, one.stderr, other) == (0, "", one)
     assert files == ["comparison.csv", "comparison.html", "comparison.md", "flips.csv"]
     assert "a right, b wrong: 1 sample" in one.stdout
@@ -370,15 +345,12 @@ def test_compare_prints_writes_and_is_the_same_behind_evaluate(two):
 ])  # fmt: skip
 def test_only_the_chosen_formats_are_written(two, formats, files):
     assert main(["a", "b", "--format", *formats, "--output", "there"]) == 0
-
     assert sorted(path.name for path in two.glob("there/*")) == files
 
 
 def test_a_current_folder_without_room_for_files_is_reported_with_both_ways_out(two, capsys):
     (two / "comparison").write_text("a file of mine")
-
     codes = [main(["a", "b"]), main(["a", "b", "--format", "text"])]
-
     errors = capsys.readouterr().err
     assert codes == [2, 0]
     assert "--output comparison: comparison is a file" in errors and "--format text" in errors
@@ -386,9 +358,7 @@ def test_a_current_folder_without_room_for_files_is_reported_with_both_ways_out(
 
 def test_files_that_fail_while_they_are_written_leave_the_printed_comparison_standing(two, capsys):
     (two / "there" / "comparison.csv").mkdir(parents=True)
-
     code = main(["a", "b", "--output", "there"])
-
     printed, errors = capsys.readouterr()
     assert (code, "a right, b wrong" in printed) == (1, True)
     assert "The comparison above stands; files are missing in --output there" in errors

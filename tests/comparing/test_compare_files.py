@@ -39,9 +39,6 @@ def rows_of(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-# -- text -----------------------------------------------------------------------------------------
-
-
 def test_neither_a_reply_nor_a_models_name_can_steer_the_terminal_or_break_a_line(tmp_path):
     odd = {"split": "ba\x1b[2Jsic", "platform": "os\x07web"}
     a = make_run(tmp_path / "a", {L2: l2_set("x.", app="x", kind="icon")}, model="a\x1b[1m")
@@ -59,7 +56,6 @@ def test_neither_a_reply_nor_a_models_name_can_steer_the_terminal_or_break_a_lin
 
 def test_the_console_shows_as_many_flips_of_each_kind_as_asked_for(tmp_path):
     text = as_text(comparison(tmp_path, hits=("xxxx....", "....xxxx")), flips=3)
-
     assert text.count("      right: box") == 6
     assert text.count("    and 1 more") == 2
 
@@ -68,9 +64,7 @@ def test_intervals_stand_below_their_figures(tmp_path):
     cells = [{"value": 50.0, "low": 31.52, "high": 68.48}]
     table = {"columns": ["Overall"], "rows": [{"name": "basic", "cells": cells}]}
     found = compare(read_runs([make_run(tmp_path / "a", {L2: l2_set("x..x..")}, tables={L2: table})]))  # fmt: skip
-
     lines = as_text(found, flips=0).splitlines()
-
     [number] = [number for number, line in enumerate(lines) if line.startswith("m ")]
     assert [line.split() for line in lines[number : number + 2]] == [["m", "50.00"], ["31.5–68.5"]]
     assert "| m | 50.00<br>31.5–68.5 |" in as_markdown(found)
@@ -78,7 +72,6 @@ def test_intervals_stand_below_their_figures(tmp_path):
 
 def test_with_every_pair_each_names_its_baseline(tmp_path):
     made = [make_run(tmp_path / f"r{n}", {L2: l2_set("x.x.")}, model=f"m{n}") for n in range(3)]
-
     assert "  run: m2; baseline: m1; " in as_text(compare(read_runs(made), all_pairs=True), flips=0)
 
 
@@ -98,9 +91,6 @@ def test_every_output_names_the_baseline_and_whose_figures_stand_in_a_column(tmp
     assert "b minus a&lt;b&gt; (the baseline), in percentage points" in page
 
 
-# -- CSV ------------------------------------------------------------------------------------------
-
-
 FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\u00a0=1")
 
 
@@ -114,9 +104,7 @@ def test_a_text_stays_a_text_in_a_spreadsheet_and_a_number_a_number(value, expec
 
 def test_flips_have_both_replies_whole(tmp_path):
     long = "=" + "word " * 3000
-
     rows = rows_of(flips_csv(comparison(tmp_path, reply=long)))
-
     assert [row["right"] for row in rows if row["dataset"] == L2] == ["b", "a<b>"]
     assert rows[-1]["baseline_reply"] == f"'{long}"
     assert rows[-1]["run_reply"] == "reply 0 ."
@@ -138,12 +126,8 @@ def test_figures_are_numbers_with_what_they_stand_for(tmp_path):
     assert None not in {key for row in rows for key in row}  # no row is longer than the head
 
 
-# -- Markdown -------------------------------------------------------------------------------------
-
-
 def test_every_row_of_a_markdown_table_has_the_cells_of_its_head(tmp_path):
     text = as_markdown(comparison(tmp_path, published=read_published()))
-
     tables = [block.splitlines() for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)]
     assert len(tables) >= 7
     for table in tables:
@@ -155,13 +139,9 @@ def test_markdown_finds_no_markup_in_a_text(text):
     import markdown_it
 
     shown = markdown_it.MarkdownIt("commonmark").render(escaped(f"a {text}"))
-
     inner = shown.strip().removeprefix("<p>").removesuffix("</p>")
     assert "<" not in inner
     assert inner.replace("&lt;", "<").replace("&gt;", ">") == f"a {text}"
-
-
-# -- the page -------------------------------------------------------------------------------------
 
 
 class Elements(HTMLParser):
@@ -180,14 +160,12 @@ class Elements(HTMLParser):
 
 def test_the_page_shows_a_reply_as_text_and_loads_nothing(tmp_path):
     page = Elements(as_page(comparison(tmp_path)))
-
     assert {"script", "b"}.isdisjoint(page.tags) and EVIL in page.texts
     assert not [name for name, _ in page.attributes if re.fullmatch("src|href|on.*", name)]
 
 
 def test_the_policy_allows_the_pages_own_style_sheet_only(tmp_path):
     text = as_page(comparison(tmp_path))
-
     [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
     [style] = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     checksum = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -199,9 +177,7 @@ def test_the_policy_allows_the_pages_own_style_sheet_only(tmp_path):
 
 def test_the_page_holds_no_more_flips_and_no_longer_replies_than_it_can_show(tmp_path):
     hits = ("x" * (MOST_FLIPS + 5), "." * (MOST_FLIPS + 5))
-
     text = as_page(comparison(tmp_path, reply="word" * LONGEST_REPLY, hits=hits))
-
     assert text.count("<dt>truth</dt>") == MOST_FLIPS + 1  # and one of L1
     assert "and 5 more; flips.csv has all" in text
     assert f"({3 * LONGEST_REPLY} more characters)" in text

@@ -87,7 +87,6 @@ def ran(tmp_path_factory):
 
 def test_both_levels_complete_through_a_server_nobody_here_wrote(ran):
     stage, _ = ran
-
     for dataset, samples in ((L1, 6), (L2, 4)):
         answers = stage.answers(dataset, "served")
         assert [a["status"] for a in answers] == ["ok"] * samples
@@ -97,7 +96,6 @@ def test_both_levels_complete_through_a_server_nobody_here_wrote(ran):
 def test_with_equal_limits_the_answers_of_both_ways_are_equal(ran):
     _, found = ran
     output = found["equal"].output
-
     assert "reply               equal in 6 of 6" in output, output
     assert "reply               equal in 4 of 4" in output, output
     assert output.count("nothing differs") == 2
@@ -107,7 +105,6 @@ def test_with_equal_limits_the_answers_of_both_ways_are_equal(ran):
 def test_with_differing_limits_they_are_named_as_the_cause(ran):
     _, found = ran
     output = found["differing"].output
-
     assert "4 x prompt tokens: " in output, output
     assert "other pixel limits, another chat template" in output
     assert (
@@ -119,14 +116,11 @@ def test_with_differing_limits_they_are_named_as_the_cause(ran):
 def test_every_sample_stands_in_a_file(ran):
     stage, _ = ran
     path = stage.work_dir / "parity" / f"local-differing_served_{L2}.csv"
-
     rows = list(csv.DictReader(path.open(encoding="utf-8", newline="")))
-
     assert len(rows) == 4
     assert all("x" in row["baseline_seen"] and row["run_seen"] == "unknown" for row in rows)
 
 
 def test_a_second_comparison_queries_nothing_again(ran):
     _, found = ran
-
     assert f"{L2}: asked 0, reused 4" in found["differing"].stdout  # the served ones, of the first

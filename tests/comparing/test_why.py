@@ -24,9 +24,6 @@ def facts(reply="(0.5, 0.3)", **more):
     return l2_sample(0, **{"prediction": reply, "prompt": QUESTION, "sent_wh": None, **more})
 
 
-# -- one sample -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("ours", "theirs", "cause", "told"), [
     (facts(), facts(), "", ""),
     (facts(), facts("(0.5, 0.3)<|im_end|>"), "", ""),
@@ -54,7 +51,6 @@ def facts(reply="(0.5, 0.3)", **more):
 ])  # fmt: skip
 def test_the_first_difference_is_the_cause(tmp_path, ours, theirs, cause, told):
     [pair] = differing(tmp_path, ours, theirs)
-
     assert (pair["cause"], told in pair["detail"]) == (cause, True), pair
 
 
@@ -90,17 +86,13 @@ def served(kwargs=None, **generate_cfg):
     (local("float32"), served(), "reply", ""),  # a server's own business
     (local("float32"), local("auto"), "reply", ""),
 ])  # fmt: skip
-def test_settings_are_the_cause_where_replies_differ_and_nothing_before(
+def test_settings_are_a_cause_where_only_replies_differ(
     tmp_path, capsys, ours, theirs, cause, told
 ):
     [pair] = differing(tmp_path, facts(), facts("no"), a=ours, b=theirs)
     [same] = differing(tmp_path, facts(), facts(), a=ours, b=theirs)
-
     assert (pair["cause"], told in pair["detail"], same["cause"]) == (cause, True, ""), pair
     assert (f"  setting             {told}" in capsys.readouterr().out) == (cause == "settings")
-
-
-# -- two runs -------------------------------------------------------------------------------------
 
 
 def test_causes_are_counted_each_with_an_example_and_every_sample_stands_in_a_file(tmp_path, monkeypatch, capsys):  # fmt: skip
@@ -168,7 +160,6 @@ def parity(stage, first, second, *arguments):
 
 def test_two_entries_that_answer_alike_have_nothing_between_them(stage):
     ran = parity(stage, ["m"], ["n"], "--limit", "3")
-
     assert ran.code == 0, ran.output
     assert ran.output.count("reply               equal in 3 of 3") == 2
     assert ran.output.count("nothing differs") == 2
@@ -180,7 +171,6 @@ def test_two_entries_that_answer_alike_have_nothing_between_them(stage):
 ])  # fmt: skip
 def test_two_models_of_two_configs_or_of_one_are_compared(stage, first, second):
     ran = parity(stage, first, second, "--model", "good", "poor")
-
     files = list((stage.work_dir / "parity").iterdir())
     assert ran.code == 1, ran.output
     assert "reply               equal in 0 of 6" in ran.output
@@ -199,20 +189,17 @@ def test_two_models_of_two_configs_or_of_one_are_compared(stage, first, second):
 ])  # fmt: skip
 def test_a_comparison_that_is_not_clear_is_refused_before_any_request(stage, first, second, chosen, told):  # fmt: skip
     ran = parity(stage, first, second, *(["--model", *chosen] if chosen else []))
-
     assert (ran.code, told in ran.stderr, stage.server.requests) == (2, True, []), ran.output
     assert "Traceback" not in ran.output
 
 
 def test_a_reply_with_half_a_character_stands_in_the_file(stage):
     ran = parity(stage, ["m"], ["torn"])
-
     assert ran.code == 1 and "Traceback" not in ran.output, ran.output
     assert "\\ud83d" in (stage.work_dir / "parity" / f"m_torn_{L2}.csv").read_text("utf-8")
 
 
 def test_what_was_not_scored_is_not_compared(stage):
     ran = parity(stage, ["m"], ["dead"])
-
     assert ran.code == 1 and "Traceback" not in ran.output, ran.output
     assert "parity on" not in ran.stdout

@@ -8,7 +8,9 @@ import shutil
 import pytest
 from PIL import Image
 
+from models.wrappers.local.wrapper import LocalModelWrapper
 from tests.support import tiny_checkpoint
+from tests.support.stage import L2
 
 NEEDED = ("torch", "transformers", "qwen_vl_utils")
 collect_ignore_glob = [] if all(map(importlib.util.find_spec, NEEDED)) else ["test_*.py"]
@@ -71,11 +73,28 @@ def picture(tmp_path):
 
 
 def messages_of(path, text="Where is it?", system=None):
-    messages = [
-        {"role": "user", "type": "image", "value": str(path)},
-        {"role": "user", "type": "text", "value": text},
-    ]
-    return messages if system is None else [{"role": "system", "type": "text", "value": system}, *messages]  # fmt: skip
+    first = [] if system is None else [{"role": "system", "type": "text", "value": system}]
+    parts = {"image": str(path), "text": text}
+    return [*first, *({"role": "user", "type": t, "value": value} for t, value in parts.items())]
+
+
+def of(folder, **settings):
+    """A model of this checkpoint."""
+    return LocalModelWrapper("m", model_path=str(folder), **settings)
+
+
+def encoded_all(wrapper, questions):
+    return [wrapper.model().encode(wrapper.request(messages, L2)) for messages in questions]
+
+
+def without_weights(folder, is_gone):
+    """Takes some weights out of a checkpoint; returns how many."""
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    left = {name: value for name, value in weights.items() if not is_gone(name)}
+    save_file(left, folder / "model.safetensors", metadata={"format": "pt"})
+    return len(weights) - len(left)
 
 
 OF_ONE_SIZE = 6

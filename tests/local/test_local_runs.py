@@ -7,7 +7,7 @@ import signal
 import pytest
 import torch
 
-from tests.local.conftest import edited
+from tests.local.conftest import edited, without_weights
 from tests.support import runs, tiny_checkpoint
 from tests.support.mock_server import MockServer
 from tests.support.ranks import wait_until
@@ -17,13 +17,15 @@ from utils.runs.folder import safe_name
 
 TWO_TOKENS = {"max_new_tokens": 2}
 OF_ALL = {L2: {"mode": "all"}}
+SAMPLES = 24  # twice the failures that are taken for a function's own
 
 
 @pytest.fixture
 def stage(tmp_path):
-    """One sample's data, and a place for a run."""
+    """A place for a run, and its samples' data."""
     with MockServer(right_answers) as server:
-        yield Stage.make(tmp_path / "stage", server, [("os_web", (112, 84))] * 12)
+        pictures = [("os_web", (112, 84)), ("os_web", (220, 150)), ("os_ios", (100, 180))]
+        yield Stage.make(tmp_path / "stage", server, pictures * 4)
 
 
 def entry(folder, **settings):
@@ -48,58 +50,34 @@ LIMITED = """
 """
 
 
-@pytest.fixture(scope="module")
-def runs_by_size(tmp_path_factory, lively):
-    """The answers of whole runs, by batch size; the last one runs out of memory on the way."""
-    sizes = {
-        "one": (1, 99), "four": (4, 99), "auto": ("auto", 99), "little memory": ("auto", 3),
+SIZES = {"one": (1, 99), "four": (4, 99), "auto": ("auto", 99), "little memory": ("auto", 3)}
+
+
+def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
+    stage.module(LIMITED)
+    models = {
+        name: entry(
+            lively["qwen2_5_vl"], batch_size=size, kwargs={"room": room},
+            preprocess_function="mymodel.preprocess", generate_cfg={"max_new_tokens": 8},
+        )
+        for name, (size, room) in SIZES.items()
     }  # fmt: skip
-    with MockServer() as server:
-        pictures = [("os_web", (220, 150)), ("os_ios", (100, 180))] * 4
-        stage = Stage.make(tmp_path_factory.mktemp("runs"), server, pictures)
-        stage.module(LIMITED)
-        models = {
-            name: entry(
-                lively["qwen2_5_vl"], batch_size=size, kwargs={"room": room},
-                preprocess_function="mymodel.preprocess", generate_cfg={"max_new_tokens": 8},
-            )
-            for name, (size, room) in sizes.items()
-        }  # fmt: skip
-        return stage, stage.evaluate(models), list(sizes)
-
-
-def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(runs_by_size):
-    stage, ran, names = runs_by_size
-    assert ran.code == 0, ran.output
-
+    ran = stage.evaluate(models, data={L2: {"mode": "basic"}})
     answers = {
-        name: [
-            [a[field] for field in ("key", "raw", "reply", "sizes", "runs_with")]
-            for a in stage.answers(L2, safe_name(name))
-        ]
-        for name in names
-    }
-
-    assert len(answers["one"]) == 16
-    assert all(found == answers["one"] for found in answers.values())
-    assert answers["one"][0][-1] == {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
-
-
-def test_what_a_model_ran_with_stands_in_the_manifest(runs_by_size):
-    stage, _, _ = runs_by_size
+        name: [[a[field] for field in ("key", "raw", "reply", "sizes", "runs_with")]
+               for a in stage.answers(L2, safe_name(name))]
+        for name in SIZES
+    }  # fmt: skip
     manifest = json.loads((run_folder(stage.work_dir, "four") / "manifest.json").read_text())
 
-    assert manifest["datasets"][L2]["runs_with"] == {"cpu, float32, sdpa": 16}
-
-
-def test_a_run_reports_memory_that_ran_out_once_and_how_long_the_model_waited(runs_by_size):
-    _, ran, names = runs_by_size
-
-    assert (
-        len(re.findall(r"out of memory with \d+ samples at once .*; going on with", ran.output))
-        == 1
-    )
-    assert len(re.findall(r"generated for [\d.]+ s in \d+ batches of [\d.]+ and waited", ran.output)) == len(names)  # fmt: skip
+    assert ran.code == 0, ran.output
+    assert len(answers["one"]) == SAMPLES / 2
+    assert all(found == answers["one"] for found in answers.values())
+    assert answers["one"][0][-1] == {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
+    assert manifest["datasets"][L2]["runs_with"] == {"cpu, float32, sdpa": SAMPLES / 2}
+    short = r"out of memory with \d+ samples at once .*; going on with"
+    waited = r"generated for [\d.]+ s in \d+ batches of [\d.]+ and waited"
+    assert [len(re.findall(line, ran.output)) for line in (short, waited)] == [1, len(SIZES)]
 
 
 # ---- what fails every sample ---------------------------------------------------------------------
@@ -129,13 +107,12 @@ DYING = """
         work("POSTPROCESS")
         return processor.decode(outputs[0][kwargs["input_length"]:], skip_special_tokens=True)
 """
-SAMPLES = 24  # twice the failures that are taken for the function's own
 
 
 @pytest.mark.parametrize("dies_in", ["PREPROCESS", "POSTPROCESS"])
 def test_a_lost_device_ends_its_model_only_and_the_same_command_goes_on(dies_in, stage, folders):
     stage.module(DYING)
-    functions = {"preprocess_function": "mymodel.preprocess", "postprocess_function": "mymodel.postprocess"}  # fmt: skip
+    functions = {f"{name}_function": f"mymodel.{name}" for name in ("preprocess", "postprocess")}
     local = entry(folders["qwen2_5_vl"], batch_size=2, **functions)
     models = {"lost": local, "next": api_model(stage.server.url)}
 
@@ -156,33 +133,20 @@ def test_a_lost_device_ends_its_model_only_and_the_same_command_goes_on(dies_in,
     assert (again.code, f"asked {SAMPLES - len(kept)}" in again.output) == (0, True), again.output
 
 
-@pytest.mark.parametrize("generate_cfg", [
-    {"max_new_tokens": 2, "no_such_argument": 1},
-    {"max_new_tokens": 2, "bad_words_ids": "text"},
-])  # fmt: skip
-def test_a_generate_method_that_fails_on_everything_stops_the_run(generate_cfg, stage, llava):
-    ran = stage.evaluate({"m": entry(llava, generate_cfg=generate_cfg)}, data=OF_ALL)
+@pytest.mark.parametrize("setting", [{"no_such_argument": 1}, {"bad_words_ids": "text"}])
+def test_models_that_fail_throughout_or_lack_weights_end(setting, stage, llava, copy_of):
+    holes = copy_of(llava)
+    assert without_weights(holes, lambda name: "lm_head" in name) == 1
+    failing = entry(llava, generate_cfg={**TWO_TOKENS, **setting})
+
+    ran = stage.evaluate({"holes": entry(holes), "m": failing}, data=OF_ALL)
 
     assert ran.code == 1
+    assert "1 weights of the checkpoint are missing" in ran.output
+    assert stage.answers(L2, "holes") == []
     assert "the generate function failed 10 times in a row" in ran.output
     assert 10 <= len(stage.answers(L2, "m")) < SAMPLES
     assert all(answer["status"] == "failed" for answer in stage.answers(L2, "m"))
-
-
-def test_a_checkpoint_with_missing_weights_asks_nothing_and_the_others_go_on(stage, llava, copy_of):
-    from safetensors.torch import load_file, save_file
-
-    folder = copy_of(llava)
-    weights = load_file(folder / "model.safetensors")
-    weights.popitem()
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-
-    ran = stage.evaluate({"holes": entry(folder), "whole": entry(llava)}, data=OF_ALL)
-
-    assert ran.code == 1, ran.output
-    assert "1 weights of the checkpoint are missing" in ran.output
-    assert stage.answers(L2, "holes") == []
-    assert len(stage.answers(L2, "whole")) == SAMPLES
 
 
 def test_a_check_finds_what_would_fail_every_sample_all_at_once(stage, llava, copy_of):
@@ -211,7 +175,6 @@ def test_a_check_finds_what_would_fail_every_sample_all_at_once(stage, llava, co
 def test_a_run_and_its_check_show_the_checkpoints_own_settings(stage, llava, copy_of):
     folder = copy_of(llava)
     edited(folder / "generation_config.json", repetition_penalty=1.05)
-
     for arguments in (("--check",), ()):
         output = stage.evaluate({"m": entry(folder)}, *arguments, data=OF_ALL).output
         assert "repetition_penalty 1.05 (from the checkpoint)" in output, output

@@ -13,16 +13,16 @@ from PIL import Image
 
 from models import local_aguvis, local_uitars
 from models.base import default_preprocess_function
-from models.wrappers.local.loading import load
-from models.wrappers.local.wrapper import LocalModelWrapper
-from tests.local.conftest import messages_of
+from tests.local.conftest import messages_of, of
 from tests.support import tiny_checkpoint
+from tests.support.stage import L1, L2
 from utils.contracts import CallError, UserFunctionError
 from utils.coordinates import smart_resize
 from utils.errors import StopRun, UserError
 
-L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 ANSWER = "click(x=0.25, y=0.75)"
+ON_THE_CPU = {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
+without_cuda = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def make(folders):
     """Builds a wrapper of a tiny checkpoint."""
 
     def build(family="qwen2_5_vl", **settings):
-        defaults = {"generate_cfg": {"max_new_tokens": 4}, "model_path": str(folders[family])}
-        return LocalModelWrapper("tiny", **{**defaults, **settings})
+        defaults = {"generate_cfg": {"max_new_tokens": 4}, "folder": folders[family]}
+        return of(**{**defaults, **settings})
 
     return build
 
@@ -72,41 +72,40 @@ def test_the_prompt_is_what_the_chat_template_writes(family, system, make, encod
     assert before + "<|image_pad|>" + after.replace("<|image_pad|>", "") == expected
 
 
-@pytest.mark.parametrize("limits", [
-    {}, {"min_pixels": 78400, "max_pixels": 12845056}, {"max_pixels": 50176}, {"min_pixels": 400000},
+@pytest.mark.parametrize(("wh", "limits"), [
+    ((300, 200), {}),
+    ((300, 200), {"min_pixels": 78400, "max_pixels": 12845056}),
+    ((300, 200), {"max_pixels": 50176}),
+    ((300, 200), {"min_pixels": 400000}),
+    ((1920, 1080), {"max_pixels": 12845056}),  # which the processor would make small again
 ])  # fmt: skip
 @pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
-def test_a_picture_is_resized_once_within_the_limits_of_the_config(family, limits, make, encode):
+def test_an_image_is_resized_once_within_the_limits(family, wh, limits, make, encode, tmp_path):
+    Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
+    sizes = encode(make(family, kwargs=limits), path).sizes
     # The processors of these checkpoints have limits of their own: 3136 to 1003520 pixels.
-    sizes = encode(make(family, kwargs=limits)).sizes
-    factor = 32 if family == "qwen3_vl" else 28
     least, most = limits.get("min_pixels", 3136), limits.get("max_pixels", 1003520)
-
-    assert sizes.seen_wh == smart_resize(200, 300, factor, least, most)[::-1]
-    assert sizes.file_wh == sizes.sent_wh == (300, 200)
-
-
-@pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
-def test_a_large_picture_is_not_resized_by_the_processor_again(family, make, encode, tmp_path):
-    Image.new("RGB", (1920, 1080), "white").save(path := tmp_path / "large.png")
-
-    seen = encode(make(family, kwargs={"max_pixels": 12845056}), path).sizes.seen_wh
-
-    assert seen == ((1920, 1088) if family == "qwen3_vl" else (1932, 1092))
+    factor = 32 if family == "qwen3_vl" else 28
+    assert sizes.seen_wh == smart_resize(*wh[::-1], factor, least, most)[::-1]
+    assert sizes.file_wh == sizes.sent_wh == wh
 
 
-def test_limits_reach_the_processor_that_a_users_function_calls(make, encode):
-    def naive(message, model, processor, **kwargs):
-        with Image.open(message[0]["value"]) as image:
-            text = "<|vision_start|><|image_pad|><|vision_end|>?"
-            return processor(text=[text], images=[image], return_tensors="pt")
-
-    wrapper = make(preprocess_function=naive, kwargs={"min_pixels": 3136, "max_pixels": 20000})
-
-    assert encode(wrapper).sizes.seen_wh == smart_resize(200, 300, 28, 3136, 20000)[::-1]
+def naive(message, model, processor, **kwargs):
+    with Image.open(message[0]["value"]) as image:
+        text = "<|vision_start|><|image_pad|><|vision_end|>?"
+        return processor(text=[text], images=[image], return_tensors="pt")
 
 
-def test_a_picture_is_shrunk_before_anything_sees_it(make, encode):
+@pytest.mark.parametrize(("function", "limits", "expected"), [
+    (naive, {"min_pixels": 3136, "max_pixels": 20000}, (28, 3136, 20000)),
+    (local_uitars.preprocess_uitars, {}, ()),  # those that its points assume
+])  # fmt: skip
+def test_limits_reach_the_processor_of_a_users_function(function, limits, expected, make, encode):
+    sizes = encode(make(preprocess_function=function, kwargs=limits)).sizes
+    assert sizes.seen_wh == smart_resize(200, 300, *expected)[::-1]
+
+
+def test_an_image_is_shrunk_before_anything_sees_it(make, encode, tmp_path):
     paths = []
 
     def spy(message, model, processor, **kwargs):
@@ -123,44 +122,30 @@ def test_a_picture_is_shrunk_before_anything_sees_it(make, encode):
     with pytest.raises(UserError, match="img_size 150 needs an image file"):
         wrapper.request(messages_of("https://example.org/screen.png"), L2)
     wrapper.close()
+    with pytest.raises(UserError, match=r"gone\.png"):
+        make().request(messages_of(tmp_path / "gone.png"), L2)
 
 
 @pytest.mark.parametrize(("dataset", "ending"), [
-    (L2, "<|im_start|>assistant<|recipient|>os\n"),
-    (L1, "<|im_start|>assistant<|recipient|>all\n"),
-    ("GUITaskAutomation", "<|im_start|>assistant<|recipient|>"),
+    (L2, "os\n"), (L1, "all\n"), ("GUITaskAutomation", ""),
 ])  # fmt: skip
-def test_the_aguvis_example_reads_its_own_ending_within_its_own_limits(
-    dataset, ending, make, encode
-):
+def test_the_aguvis_example_has_its_own_ending_and_limits(dataset, ending, make, encode):
     wrapper = make("qwen2_vl", preprocess_function=local_aguvis.preprocess_aguvis)
     encoded = encode(wrapper, dataset=dataset)
-
     text = wrapper.model().checkpoint.tokenizer.decode(encoded.inputs["input_ids"][0])
     assert text.startswith("<|im_start|>user\n<|vision_start|>")
-    assert text.endswith("Where is it?<|im_end|>\n" + ending)
+    assert text.endswith(f"it?<|im_end|>\n<|im_start|>assistant<|recipient|>{ending}")
     assert encoded.sizes.seen_wh == smart_resize(200, 300, 28, 200704, 937664)[::-1]
-
-
-def test_the_uitars_example_resizes_within_the_limits_that_its_points_assume(make, encode):
-    wrapper = make(preprocess_function=local_uitars.preprocess_uitars)
-
-    assert encode(wrapper).sizes.seen_wh == smart_resize(200, 300)[::-1]
 
 
 # ---- what comes back -----------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def taught(folders, tmp_path_factory):
-    """A Qwen2.5-VL that says ANSWER, whatever it is asked."""
-    folder = tmp_path_factory.mktemp("taught")
-    return tiny_checkpoint.teach(folders["qwen2_5_vl"], folder, ANSWER, steps=300)
+def test_the_reply_is_the_completion_without_prompt_and_end_tokens(folders, make, ask, tmp_path):
+    taught = tiny_checkpoint.teach(folders["qwen2_5_vl"], tmp_path / "taught", ANSWER, steps=300)
 
-
-def test_the_reply_is_the_completion_without_prompt_and_special_tokens(taught, make, ask):
     def said(**generate_cfg):
-        wrapper = make(model_path=str(taught), generate_cfg=generate_cfg)
+        wrapper = make(folder=taught, generate_cfg=generate_cfg)
         generation = ask(wrapper, system="Be brief.")
         assert wrapper.postprocess(generation.reply, L2) == generation.text == generation.reply
         return generation
@@ -169,31 +154,17 @@ def test_the_reply_is_the_completion_without_prompt_and_special_tokens(taught, m
     assert (whole.text, whole.finish_reason) == (ANSWER, "stop")
     assert whole.usage["completion_tokens"] == len(ANSWER) + 1  # with the end token
     assert whole.usage["prompt_tokens"] > 100
-    assert whole.runs_with == {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
+    assert whole.runs_with == ON_THE_CPU
     cut = said(max_new_tokens=5)
     assert (cut.text, cut.finish_reason) == (ANSWER[:5], "length")
     stopped = said(max_new_tokens=40, stop_strings=["x="])
     assert (stopped.text, stopped.finish_reason) == ("click(x=", "stop")
-
-
-@pytest.mark.parametrize(
-    "function", [local_uitars.postprocess_uitars, local_aguvis.postprocess_aguvis]
-)
-def test_the_examples_postprocess_gives_the_reply_alone(function, taught, make, ask):
-    settings = {"generate_cfg": {"max_new_tokens": 40}, "postprocess_function": function}
-
-    assert ask(make(model_path=str(taught), **settings)).reply == ANSWER
-
-
-def test_outputs_may_be_an_object_with_sequences(make, ask):
-    rich = make(generate_cfg={"max_new_tokens": 4, "return_dict_in_generate": True})
-
-    assert ask(rich).text == ask(make()).text
+    for function in (local_uitars.postprocess_uitars, local_aguvis.postprocess_aguvis):
+        settings = {"generate_cfg": {"max_new_tokens": 40}, "postprocess_function": function}
+        assert ask(make(folder=taught, **settings)).reply == ANSWER
 
 
 def test_a_generate_method_of_the_models_own_may_return_text_or_the_completion_alone(make, ask):
-    plain = ask(make()).reply
-
     def with_methods(message, model, processor, **kwargs):
         def completion_only(**inputs):
             return model.generate(**inputs)[:, inputs["input_ids"].shape[1] :]
@@ -209,29 +180,27 @@ def test_a_generate_method_of_the_models_own_may_return_text_or_the_completion_a
         model.forward = lambda **inputs: getattr(model, name)(**inputs)
         return wrapper
 
+    rich = make(generate_cfg={"max_new_tokens": 4, "return_dict_in_generate": True})
+    assert ask(rich).text == ask(make()).text  # from an object with sequences
     with pytest.raises(CallError, match=r"forward returned dict"):
         ask(own("odd"))
     assert ask(own("chat")).reply == "said"
     read = own("odd", postprocess_function=lambda out, *_, **kwargs: out["answer"])
     assert ask(read).reply == "A"
-    assert plain
 
 
 def test_functions_as_the_guide_shows_them_say_what_the_defaults_do(make, ask, monkeypatch):
     monkeypatch.setenv("LMUData", "where it is")  # it looks it up when it is imported
     from tests.support import documented_uitars
 
+    functions = {f"{name}_function": getattr(documented_uitars, f"{name}_uitars")
+                 for name in ("preprocess", "postprocess")}  # fmt: skip
     limits = {"min_pixels": 3136, "max_pixels": 1003520}
-    documented = make(
-        preprocess_function=documented_uitars.preprocess_uitars,
-        postprocess_function=documented_uitars.postprocess_uitars,
-        kwargs=limits,
+    documented, plain = (
+        ask(make(kwargs=limits, **more), system="Be brief.") for more in (functions, {})
     )
-
-    generation, plain = ask(documented, system="Be brief."), ask(make(kwargs=limits), system="Be brief.")  # fmt: skip
-
-    assert (generation.reply, generation.text) == (plain.reply, plain.text)
-    assert generation.sizes == plain.sizes
+    assert (documented.reply, documented.text) == (plain.reply, plain.text)
+    assert documented.sizes == plain.sizes
 
 
 @pytest.mark.parametrize(("returned", "problem"), [
@@ -239,11 +208,7 @@ def test_functions_as_the_guide_shows_them_say_what_the_defaults_do(make, ask, m
     (lambda kwargs: ["a"], "it returned list; expected the reply as text"),
 ])  # fmt: skip
 def test_a_postprocess_function_that_fails_keeps_the_raw_reply(returned, problem, make, ask):
-    def broken(outputs, model, processor, **kwargs):
-        return returned(kwargs)
-
-    generation = ask(make(postprocess_function=broken))
-
+    generation = ask(make(postprocess_function=lambda *_, **kwargs: returned(kwargs)))
     assert generation.reply is None and problem in generation.postprocess_error
     assert generation.text == ask(make()).text
 
@@ -251,7 +216,6 @@ def test_a_postprocess_function_that_fails_keeps_the_raw_reply(returned, problem
 def test_a_model_that_raises_is_a_failed_call_with_its_traceback(make, ask):
     with pytest.raises(CallError, match=r"no_such_argument") as caught:
         ask(make(generate_cfg={"max_new_tokens": 4, "no_such_argument": 1}))
-
     assert caught.value.kind == "model" and "Traceback" in caught.value.trace
 
 
@@ -278,21 +242,16 @@ def test_what_a_preprocess_function_does_to_its_arguments_reaches_no_other_sampl
     assert wrapper.kwargs == {"list": [], "stage": 1, "function": 2}
 
 
-def test_a_user_function_that_exits_fails_its_sample_only(make, ask):
-    def leave(message, model, processor, **kwargs):
-        sys.exit(3)
-
-    with pytest.raises(UserFunctionError, match=r"SystemExit: 3") as caught:
-        ask(make(preprocess_function=leave))
-    assert caught.value.stage == "preprocess"
-
-
 class Odd:
     """Raises wherever one looks."""
 
     @property
     def nbytes(self):
         raise ValueError("odd")
+
+
+def on_cuda(*arguments, **kwargs):
+    return default_preprocess_function(*arguments, **kwargs).to("cuda")
 
 
 @pytest.mark.parametrize(("returned", "problem"), [
@@ -305,9 +264,13 @@ class Odd:
     ({"input_ids": (1, 3), "image_grid_thw": [5]}, "raised"),
     ({"input_ids": (1, 3), "image_grid_thw": 5}, "TypeError"),
     ({"input_ids": (1, 3), "pixel_values": Odd()}, "ValueError: odd"),
+    (lambda *arguments, **kwargs: sys.exit(3), "SystemExit: 3"),
+    pytest.param(on_cuda, r"model\.device", marks=without_cuda),  # as the guide had it
 ])  # fmt: skip
 def test_inputs_that_no_model_takes_are_named(returned, problem, make, encode):
-    def preprocess(message, model, processor, **kwargs):
+    def preprocess(*arguments, **kwargs):
+        if callable(returned):
+            return returned(*arguments, **kwargs)
         if not isinstance(returned, dict):
             return returned
         return {key: torch.zeros(value, dtype=torch.long) if isinstance(value, tuple) else value
@@ -318,29 +281,20 @@ def test_inputs_that_no_model_takes_are_named(returned, problem, make, encode):
     assert caught.value.stage == "preprocess"
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
-def test_cuda_in_a_users_function_gets_a_hint(make, encode):
-    def documented(message, model, processor, **kwargs):
-        return default_preprocess_function(message, model, processor, **kwargs).to("cuda")
-
-    with pytest.raises(UserFunctionError, match=r"model\.device"):
-        encode(make(preprocess_function=documented))
-
-
 # ---- fingerprints --------------------------------------------------------------------------------
 
 
-def fingerprint(wrapper, path, dataset=L2):
-    return wrapper.request(messages_of(path), dataset).fingerprint
+@pytest.fixture
+def fingerprint(make, picture):
+    """The fingerprint of a question about the picture to a model with these settings."""
+    return lambda **settings: make(**settings).request(messages_of(picture), L2).fingerprint
 
 
-def test_a_moved_data_root_costs_nothing_and_another_picture_is_noticed(make, picture, tmp_path):
+def test_a_moved_data_root_costs_nothing_and_another_image_is_noticed(make, picture, tmp_path):
     before = make().request(messages_of(picture), L2)
     (tmp_path / "elsewhere").mkdir()
-    moved = tmp_path / "elsewhere" / "renamed.png"
-    moved.write_bytes(picture.read_bytes())
-    assert fingerprint(make(), moved) == before.fingerprint
-
+    moved = picture.rename(tmp_path / "elsewhere" / "renamed.png")
+    assert make().request(messages_of(moved), L2).fingerprint == before.fingerprint
     Image.new("RGB", (300, 200), "red").save(moved)
     after = make().request(messages_of(moved), L2)
     assert {part for part in before.parts if before.parts[part] != after.parts[part]} == {"picture"}
@@ -350,32 +304,30 @@ def test_a_moved_data_root_costs_nothing_and_another_picture_is_noticed(make, pi
     "model.safetensors", "tokenizer.json", "config.json", "chat_template.jinja", "modeling_own.py",
     "additional_chat_templates/default.jinja",
 ])  # fmt: skip
-def test_a_checkpoint_overwritten_in_place_is_noticed(target, folders, copy_of, make, picture):
+def test_a_checkpoint_overwritten_in_place_is_noticed(target, folders, copy_of, fingerprint):
     folder = copy_of(folders["qwen2_vl"])
     (folder / "additional_chat_templates").mkdir()
     for name in ("modeling_own.py", "additional_chat_templates/default.jinja"):
         (folder / name).write_text("LIMIT = 1")
-    before = fingerprint(make(model_path=str(folder)), picture)
-    assert fingerprint(make(model_path=str(folder)), picture) == before
+    before = fingerprint(folder=folder)
+    assert fingerprint(folder=folder) == before
 
     content = bytearray((folder / target).read_bytes())
     content[len(content) // 2] ^= 1
     (folder / target).write_bytes(content)
+    assert fingerprint(folder=folder) != before
 
-    assert fingerprint(make(model_path=str(folder)), picture) != before
 
-
-def test_large_weight_files_are_sampled_from_end_to_end(tmp_path, make, picture):
+def test_large_weight_files_are_sampled_from_end_to_end(tmp_path, fingerprint):
     size, block = 3_000_000, 64 * 1024
     (tmp_path / "config.json").write_text("{}")
-    weights = tmp_path / "model.bin"
 
     def with_content(size, *changed):
         content = bytearray(size)
         for position in changed:
             content[position] = 1
-        weights.write_bytes(content)
-        return fingerprint(make(model_path=str(tmp_path)), picture)
+        (tmp_path / "model.bin").write_bytes(content)
+        return fingerprint(folder=tmp_path)
 
     before = with_content(size)
     for position in (0, size - 1, (size - block) * 7 // 15):
@@ -383,39 +335,52 @@ def test_large_weight_files_are_sampled_from_end_to_end(tmp_path, make, picture)
     assert with_content(size + 1) != before
 
 
-def test_the_folder_of_a_checkpoint_does_not_count_and_an_identity_replaces_its_files(
-    folders, make, picture
-):
-    def of(family, **settings):
-        return fingerprint(make(model_path=str(folders[family]), **settings), picture)
+def test_an_identity_replaces_the_files_of_a_checkpoint(fingerprint):
+    def of_family(family, identity=None):
+        return fingerprint(family=family, model_identity=identity)
 
-    assert of("qwen2_vl") != of("qwen3_vl")
-    assert of("qwen2_vl", model_identity="v1") == of("qwen3_vl", model_identity="v1")
-    assert of("qwen2_vl", model_identity="v1") != of("qwen2_vl", model_identity="v2")
+    assert of_family("qwen2_vl") != of_family("qwen3_vl")
+    assert of_family("qwen2_vl", "v1") == of_family("qwen3_vl", "v1")
+    assert of_family("qwen2_vl", "v1") != of_family("qwen2_vl", "v2")
 
 
-@pytest.mark.parametrize(("changed", "counts"), [
-    ({"generate_cfg": {"max_new_tokens": 5}}, True),
-    ({"dtype": "bfloat16"}, True),
-    ({"attn_implementation": "eager"}, True),
-    ({"generate_function": "other"}, True),
-    ({"trust_remote_code": True}, True),
-    ({"device_map": "cuda"}, True),
-    ({"device_map": "auto", "dtype": "float32", "attn_implementation": "sdpa"}, False),  # here: yes
-    ({"kwargs": {"max_pixels": 50000}}, True),
-    ({"kwargs": {"img_size": 100}}, True),
-    ({"kwargs": {"img_size": -1}}, False),
-    ({"kwargs": {"timeout_s": 3}}, False),
-    ({"kwargs": {"system_prompt": "model_default"}}, False),  # it is in the messages
-    ({"kwargs": {"img_detail": "low"}}, False),  # no function here reads it
-    ({"device_map": "cpu"}, False),
-    ({"batch_size": 8}, False),
+def reads_system_prompt(message, model, processor, **kwargs):
+    return default_preprocess_function(message, model, processor, text=kwargs["system_prompt"])
+
+
+def reads_nothing(outputs, model, processor, **kwargs):
+    return "reply"
+
+
+READING, NOT_READING = {"preprocess_function": reads_system_prompt}, {"postprocess_function": reads_nothing}  # fmt: skip
+PROMPT_A, PROMPT_B = {"kwargs": {"system_prompt": "a"}}, {"kwargs": {"system_prompt": "b"}}
+
+
+@pytest.mark.parametrize(("one", "other", "counts"), [
+    ({}, {"generate_cfg": {"max_new_tokens": 5}}, True),
+    ({}, {"dtype": "bfloat16"}, True),
+    ({}, {"attn_implementation": "eager"}, True),
+    ({}, {"generate_function": "other"}, True),
+    ({}, {"trust_remote_code": True}, True),
+    ({}, {"device_map": "cuda"}, True),
+    ({}, {"device_map": "auto", "dtype": "float32", "attn_implementation": "sdpa"}, False),  # here
+    ({}, {"kwargs": {"max_pixels": 50000}}, True),
+    ({}, {"kwargs": {"img_size": 100}}, True),
+    ({}, {"kwargs": {"img_size": -1}}, False),
+    ({}, {"kwargs": {"timeout_s": 3}}, False),
+    ({}, {"kwargs": {"system_prompt": "model_default"}}, False),  # it is in the messages
+    ({}, {"kwargs": {"img_detail": "low"}}, False),  # no function here reads it
+    ({}, {"device_map": "cpu"}, False),
+    ({}, {"batch_size": 8}, False),
+    ({"generate_cfg": {"temperature": 1}}, {"generate_cfg": {"temperature": 1.0}}, False),
+    (PROMPT_A, {**PROMPT_A, **READING}, True),
+    ({**PROMPT_A, **READING}, {**PROMPT_B, **READING}, True),
+    (PROMPT_A, {**PROMPT_A, **NOT_READING}, True),
+    ({**PROMPT_A, **NOT_READING}, {**PROMPT_B, **NOT_READING}, False),
 ])  # fmt: skip
-@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
-def test_what_can_change_an_answer_counts_and_nothing_else(changed, counts, make, picture):
-    whole, real = ({"do_sample": True, "temperature": number} for number in (1, 1.0))
-    assert fingerprint(make(generate_cfg=whole), picture) == fingerprint(make(generate_cfg=real), picture)  # fmt: skip
-    assert (fingerprint(make(), picture) != fingerprint(make(**changed), picture)) is counts
+@without_cuda
+def test_what_can_change_an_answer_counts_and_nothing_else(one, other, counts, fingerprint):
+    assert (fingerprint(**one) != fingerprint(**other)) is counts
 
 
 CALLS = []
@@ -427,36 +392,11 @@ def counting_preprocess(message, model, processor, **kwargs):
     return default_preprocess_function(message, model, processor, **kwargs)
 
 
-def test_a_function_that_counts_its_calls_asks_for_the_same_answers_all_along(make, picture):
+def test_a_function_that_counts_its_calls_keeps_its_fingerprint(make, ask, picture, fingerprint):
     CALLS.clear()
-    wrapper = make(preprocess_function=counting_preprocess)
-    untouched = fingerprint(make(preprocess_function=counting_preprocess), picture)
-
-    wrapper.generate(wrapper.request(messages_of(picture), L1))
-
-    assert CALLS and fingerprint(wrapper, picture) == untouched
-
-
-def reads_system_prompt(message, model, processor, **kwargs):
-    return default_preprocess_function(message, model, processor, text=kwargs["system_prompt"])
-
-
-def reads_nothing(outputs, model, processor, **kwargs):
-    return "reply"
-
-
-@pytest.mark.parametrize(("functions", "counts"), [
-    ({"preprocess_function": reads_system_prompt}, True),
-    ({"postprocess_function": reads_nothing}, False),
-])  # fmt: skip
-def test_functions_count_and_the_system_prompt_where_one_of_them_reads_it(
-    functions, counts, make, picture
-):
-    plain, one, other = (
-        fingerprint(make(kwargs={"system_prompt": text}, **more), picture)
-        for text, more in (("a", {}), ("a", functions), ("b", functions))
-    )
-    assert one != plain and (one != other) is counts
+    untouched = fingerprint(preprocess_function=counting_preprocess)
+    ask(wrapper := make(preprocess_function=counting_preprocess))
+    assert CALLS and wrapper.request(messages_of(picture), L2).fingerprint == untouched
 
 
 def test_a_request_loads_nothing(folders, picture):
@@ -469,43 +409,36 @@ wrapper.request([{{"role": "user", "type": "image", "value": {str(picture)!r}}}]
 wrapper.close()
 print(sorted({{"torch", "transformers", "qwen_vl_utils", "numpy"}} & set(sys.modules)))
 """
-    root = Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=root
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          check=False, cwd=Path(__file__).parents[2])  # fmt: skip
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
-def test_a_hub_name_is_allowed_and_identified_by_its_commit(tmp_path, monkeypatch, make, picture):
+def test_a_hub_name_is_identified_by_its_commit(tmp_path, monkeypatch, make, fingerprint):
     import huggingface_hub
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    hub = {"model_path": "some-org/some-model"}
+    hub = {"folder": "some-org/some-model"}
     assert make(**hub).problems() == []
     assert "is not in the cache" in make(**hub).notes_before()[-1]
     with pytest.raises(UserError, match=r"no such folder.*hub"):
-        make(**hub).request(messages_of(picture), L2)
+        fingerprint(**hub)
 
     prints, cached = [], tmp_path / "models--some-org--some-model"
     (cached / "refs").mkdir(parents=True)
     for commit in ("a" * 40, "b" * 40):
         (cached / "refs" / "main").write_text(commit)
-        (cached / "snapshots" / commit).mkdir(parents=True)
-        (cached / "snapshots" / commit / "config.json").write_text("{}")
+        (snapshot := cached / "snapshots" / commit).mkdir(parents=True)
+        (snapshot / "config.json").write_text("{}")
         settings = json.dumps({"do_sample": True, "temperature": 0.7})
-        (cached / "snapshots" / commit / "generation_config.json").write_text(settings)
-        prints.append(fingerprint(make(**hub), picture))
+        (snapshot / "generation_config.json").write_text(settings)
+        prints.append(fingerprint(**hub))
     assert prints[0] != prints[1]
     assert "sampling, temperature 0.7 (from the checkpoint)" in make(**hub).notes_before()[0]
 
 
 # ---- loading -------------------------------------------------------------------------------------
-
-
-def test_a_missing_picture_is_named(make, tmp_path):
-    with pytest.raises(UserError, match=r"gone\.png"):
-        make().request(messages_of(tmp_path / "gone.png"), L2)
 
 
 def test_what_does_not_go_with_the_config_is_loaded_once_and_not_kept(make, ask):
@@ -517,37 +450,24 @@ def test_what_does_not_go_with_the_config_is_loaded_once_and_not_kept(make, ask)
     for _ in range(2):  # remembered, not loaded again
         with pytest.raises(StopRun, match=r"genrate.*Qwen2_5_VL"):
             ask(wrapper)
-
     assert in_memory() <= before
 
 
 def test_a_broken_checkpoint_is_a_clear_error(folders, copy_of, make, ask):
     folder = copy_of(folders["qwen2_vl"])
     (folder / "model.safetensors").write_bytes(b"\0" * 5000)
-
     with pytest.raises(UserError, match=r"cannot be loaded"):
-        ask(make(model_path=str(folder)))
+        ask(make(folder=folder))
 
 
-def test_a_checkpoint_is_loaded_once_in_float32_with_left_padding_on_the_cpu(make, ask, capsys):
+def test_a_checkpoint_is_loaded_once_in_float32_with_left_padding_on_the_cpu(make, capsys):
     wrapper = make("qwen3_vl", device_map="cpu")
     assert wrapper.runs_with() == {}
     threads = [threading.Thread(target=wrapper.warm_up) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for act in (threading.Thread.start, threading.Thread.join):
+        for thread in threads:
+            act(thread)
 
     assert capsys.readouterr().out == "loaded: cpu, float32, sdpa\n"
-    assert wrapper.runs_with() == {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
+    assert wrapper.runs_with() == ON_THE_CPU
     assert wrapper.model().checkpoint.tokenizer.padding_side == "left"
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
-def test_flash_attention_that_cannot_be_used_is_an_error_and_no_other_kind_is_taken(make, folders):
-    settings = {"dtype": "bfloat16", "attn_implementation": "flash_attention_2"}
-
-    [problem] = make(**settings).problems()
-    assert "flash_attention_2' needs a CUDA device and half precision" in problem
-    with pytest.raises(UserError, match=r"(?i)flash"):
-        load(str(folders["qwen2_vl"]), **settings)

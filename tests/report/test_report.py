@@ -14,17 +14,9 @@ from tempfile import TemporaryDirectory
 import pytest
 from PIL import Image
 
+from tests.support import report_runs
 from tests.support.mock_server import MockServer
-from tests.support.report_runs import (
-    L1,
-    L2,
-    analysis_of_l2,
-    l1_sample,
-    l2_sample,
-    make_pictures,
-    write_analysis,
-    write_samples,
-)
+from tests.support.report_runs import L1, L2, l1_sample, l2_sample, make_pictures
 from tests.support.runs import run_folder
 from tests.support.stage import API, KEY, Stage, right_answers
 from utils.errors import UserError
@@ -38,16 +30,19 @@ IMAGES = ["os_web/pic0.png", "os_web/pic1.png", "os_ios/pic0.png"]
 CALL = re.compile(r"Report\.take\(\"(\w+)\",(\d+),JSON\.parse\('(.*)'\)\);\n", re.ASCII)
 
 
-def read_script(path):
-    """The value of a data file, as the page would see it."""
-    found = CALL.fullmatch(path.read_text("ascii"))
-    assert found, path
-    assert path.name == f"{found[1]}_{found[2]}.js"
-    return json.loads(found[3].replace("\\'", "'").replace("\\\\", "\\"))
+def parsed(call):
+    """The value in a data file, as the page would see it."""
+    return json.loads(call[3].replace("\\'", "'").replace("\\\\", "\\"))
+
+
+def read_script(report, name, number=0):
+    call = CALL.fullmatch((report / "data" / f"{name}_{number}.js").read_text("ascii"))
+    assert call and (call[1], call[2]) == (name, str(number))
+    return parsed(call)
 
 
 def summary(report):
-    return read_script(report / "data" / "summary_0.js")
+    return read_script(report, "summary")
 
 
 def all_text(report):
@@ -67,62 +62,60 @@ def build(home, *, image_root="images", **options):
     return build_report(home / "out/m/T1_Ga", image_root=root, cache=cache, **options).parent
 
 
-def run_of(home, samples, dataset=L2, **more):
-    return write_samples(home / "out/m/T1_Ga", dataset, samples, **more)
+def write_samples(home, samples, dataset=L2, **more):
+    return report_runs.write_samples(home / "out/m/T1_Ga", dataset, samples, **more)
 
 
 # -- what is in it --------------------------------------------------------------------------------
 
 
-def test_a_report_holds_page_data_and_an_image_of_each_screenshot(home):
+def test_a_report_holds_page_data_and_an_image_of_each_screenshot_wherever_it_is_moved(home):
     make_pictures(home / "images", ["os_ios/tall.png"], (1000, 4000))
-    run_of(home, [l2_sample(n, [*IMAGES, "os_ios/tall.png"][n % 4]) for n in range(7)])
+    write_samples(home, [l2_sample(n, [*IMAGES, "os_ios/tall.png"][n % 4]) for n in range(7)])
 
-    report = build(home)
+    report = Path(shutil.move(build(home), home / "elsewhere"))
 
     known = summary(report)
     assert (report / "index.html").is_file()
     assert known["samples"] == 7 and known["datasets"][0]["counts"] == {"miss": 7, "hits": 0}
     assert [(p["wh"], Image.open(report / p["view"]).size) for p in known["pictures"]] == [
         *[([400, 300], (400, 300))] * 3, ([1000, 4000], (400, 1600))]  # at most 1600  # fmt: skip
+    assert not [path for path in report.rglob("*") if path.is_symlink()]
+    assert "../" not in all_text(report)
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "P", "L", "LA", "1", "CMYK", "I;16"])
-def test_a_picture_of_any_mode_is_shown(home, mode):
+def test_an_image_of_any_mode_is_shown(home, mode):
     name = f"os_web/odd.{'jpg' if mode == 'CMYK' else 'png'}"
     Image.new(mode, (30, 20)).save(home / "images" / name)
-    run_of(home, [l2_sample(0, name)])
-
+    write_samples(home, [l2_sample(0, name)])
     assert summary(build(home))["pictures"][0]["wh"] == [30, 20]
 
 
 def test_every_sample_is_in_the_chunk_that_the_summary_says(home):
-    run_of(home, [l1_sample(n) for n in range(4)], L1)
-    run_of(home, [l2_sample(n, prediction=f"reply {n}") for n in range(4100)])
-
-    report = build(home)
+    write_samples(home, [l1_sample(n) for n in range(4)], L1)
+    write_samples(home, [l2_sample(n, prediction=f"reply {n}") for n in range(4100)])
+    known = summary(report := build(home))
+    indexes = [*range(4), *range(4100)]
 
     def chunks(name):
-        files = [report / "data" / f"{name}_{n}.js" for n in range(len(known[name]))]
-        return zip(known[name], map(read_script, files), strict=True)
+        return [(first, read_script(report, name, n)) for n, first in enumerate(known[name])]
 
-    known = summary(report)
     assert [(d["name"], d["first"], d["samples"]) for d in known["datasets"]] == [
         (L1, 0, 4), (L2, 4, 4100)]  # fmt: skip
-    assert min(len(known[name]) for name in ("details", "replies", "rows")) > 1
-    indexes = [*range(4), *range(4100)]
+    for name in ("details", "replies", "rows"):
+        assert len(list((report / "data").glob(f"{name}_*.js"))) == len(known[name]) > 1
     for first, part in chunks("details"):
         assert part["samples"][0]["key"] == f"k{indexes[first]:08x}"
     for first, part in chunks("rows"):
         assert part["index"] == indexes[first : first + len(part["index"])]
-    for first, part in list(chunks("replies"))[1:]:
+    for first, part in chunks("replies")[1:]:
         assert part["prediction"][0] == f"reply {indexes[first]}"
 
 
 def test_analysis_and_manifest_are_in_the_summary_and_broken_ones_cost_themselves_only(home):
-    run_of(home, [l2_sample(0)])
-    folder = home / "out/m/T1_Ga"
-    write_analysis(folder, L2, analysis_of_l2())
+    folder = write_samples(home, [l2_sample(0)]).parent
+    report_runs.write_analysis(folder, L2, report_runs.analysis_of_l2())
     (folder / "manifest.json").write_text(json.dumps({"versions": {"python": "3.11"}}))
 
     known = summary(build(home))
@@ -136,30 +129,24 @@ def test_analysis_and_manifest_are_in_the_summary_and_broken_ones_cost_themselve
 
 
 def test_a_partial_run_is_marked_and_a_full_one_preferred_however_old(home):
-    run_of(home, [l2_sample(0)], partial=True)
-    os.utime(run_of(home, [l1_sample(n) for n in range(2)], L1), (1, 1))
-    run_of(home, [l1_sample(0)], L1, partial=True)
-
-    known = summary(build(home))["datasets"]
-
-    assert [(d["name"], d["partial"], d["samples"]) for d in known] == [
-        (L1, False, 2),
-        (L2, True, 1),
-    ]
+    write_samples(home, [l2_sample(0)], partial=True)
+    os.utime(write_samples(home, [l1_sample(n) for n in range(2)], L1), (1, 1))
+    write_samples(home, [l1_sample(0)], L1, partial=True)
+    shown = [(d["name"], d["partial"], d["samples"]) for d in summary(build(home))["datasets"]]
+    assert shown == [(L1, False, 2), (L2, True, 1)]
 
 
 def test_embedded_images_are_copies_so_that_redacting_one_leaves_the_data_set_alone(home):
     source = home / "images" / IMAGES[0]
     before = source.read_bytes()
-    run_of(home, [l2_sample(0)])
+    write_samples(home, [l2_sample(0)])
     assert "original" not in summary(build(home))["pictures"][0]
 
     report = build(home, embed_originals=True)
-
-    with (report / summary(report)["pictures"][0]["original"]).open("r+b") as embedded:
-        assert embedded.read() == before
-        embedded.seek(0)
-        embedded.write(b"x" * 100)
+    embedded = report / summary(report)["pictures"][0]["original"]
+    assert embedded.read_bytes() == before
+    with embedded.open("r+b") as file:  # in place
+        file.write(b"x" * 100)
     assert source.read_bytes() == before
 
 
@@ -168,42 +155,35 @@ def test_embedded_images_are_copies_so_that_redacting_one_leaves_the_data_set_al
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028 \u2029 ' \\' \" \\u003c \ud83d \x00 `${1}`"
 
 
-def test_nothing_in_a_reply_can_end_a_script_or_a_string():
+def test_nothing_in_a_reply_can_end_a_script_or_a_string(home):
     script = as_script("replies", 0, to_json({"text": HOSTILE, "__proto__": {"x": 1}}))
-
     assert script.isascii() and script.count("\n") == 1
     assert "<" not in script and ">" not in script
-    found = CALL.fullmatch(script)
-    assert not re.search(r"(?<!\\)(?:\\\\)*'", found[3])
-    assert json.loads(found[3].replace("\\'", "'").replace("\\\\", "\\"))["text"] == HOSTILE
+    call = CALL.fullmatch(script)
+    assert not re.search(r"(?<!\\)(?:\\\\)*'", call[3])
+    assert parsed(call)["text"] == HOSTILE
 
-
-def test_hostile_texts_arrive_unchanged_and_numbers_that_json_lacks_as_null(home):
-    run_of(home, [l2_sample(0, text=HOSTILE, prediction=HOSTILE, raw=HOSTILE, app=HOSTILE,
-                            error={"class": HOSTILE, "message": HOSTILE},
-                            point_frac=[float("nan"), float("inf")])])  # fmt: skip
-
+    write_samples(home, [l2_sample(0, text=HOSTILE, prediction=HOSTILE, raw=HOSTILE, app=HOSTILE,
+                                   error={"class": HOSTILE, "message": HOSTILE},
+                                   point_frac=[float("nan"), float("inf")])])  # fmt: skip
     report = build(home)
-
-    rows = read_script(report / "data" / "rows_0.js")
+    rows = read_script(report, "rows")
     assert "<script>alert" not in all_text(report)
-    assert read_script(report / "data" / "replies_0.js")["raw"] == [HOSTILE]
-    assert (rows["text"], rows["point_frac"]) == ([HOSTILE], [[None, None]])
+    assert read_script(report, "replies")["raw"] == [HOSTILE]
+    assert (rows["text"], rows["point_frac"]) == ([HOSTILE], [[None, None]])  # as JSON has none
 
 
 def test_no_path_of_this_machine_is_in_the_page(home, monkeypatch):
     monkeypatch.setenv("HOME", str(home / "jane"))
     monkeypatch.chdir(home)
     picture = home / "images" / IMAGES[0]
-    run_of(home, [
+    folder = write_samples(home, [
         l2_sample(0, str(picture), error={"class": "OSError", "message": f"{picture}: no such file"}),
         l2_sample(1, raw=f"Traceback\n{home / 'jane'}/model.py", reasoning=str(home / "out" / "m")),
-    ])  # fmt: skip
-    manifest = {
-        "config": {"model_path": "/checkpoints/big/Qwen"},
-        "argv": [f"--work-dir={home}/out"],
-    }
-    (home / "out/m/T1_Ga/manifest.json").write_text(json.dumps(manifest))
+    ]).parent  # fmt: skip
+    config = {"model_path": "/checkpoints/big/Qwen"}
+    manifest = {"config": config, "argv": [f"--work-dir={home}/out"]}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
 
     report = build(home)
 
@@ -211,7 +191,7 @@ def test_no_path_of_this_machine_is_in_the_page(home, monkeypatch):
     assert not [hidden for hidden in (str(home), "jane", "/checkpoints") if hidden in text]
     assert known["manifest"]["config"]["model_path"] == "…/Qwen"
     assert known["pictures"][0]["name"] == IMAGES[0]
-    assert read_script(report / "data" / "replies_0.js")["raw"][1] == "Traceback\n~/model.py"
+    assert read_script(report, "replies")["raw"][1] == "Traceback\n~/model.py"
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -235,7 +215,6 @@ def test_an_image_outside_the_image_root_shows_two_names():
 def test_the_page_has_no_inline_code_or_style_and_a_strict_policy():
     assets = Path(report_pictures.__file__).parent / "assets"
     page = (assets / "index.html").read_text("utf-8")
-
     assert "default-src 'none'" in page and "unsafe" not in page
     assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?://", page)
     scripts = "".join(path.read_text("utf-8") for path in assets.glob("*.js"))
@@ -243,54 +222,44 @@ def test_the_page_has_no_inline_code_or_style_and_a_strict_policy():
     assert not re.search(unsafe, scripts)
 
 
-# -- pictures that are not there, and the cache ---------------------------------------------------
+# -- images that are not there, and the cache -----------------------------------------------------
 
 
 @pytest.mark.parametrize("image_root", [None, "nowhere"])
-def test_without_pictures_the_report_is_built_all_the_same(home, image_root):
-    run_of(home, [l2_sample(0), {**l2_sample(1), "image": None}])
-
+def test_without_images_the_report_is_built_all_the_same(home, image_root):
+    write_samples(home, [l2_sample(0), {**l2_sample(1), "image": None}])
     report = build(home, image_root=image_root)
-
     assert summary(report)["pictures"] == [{"name": IMAGES[0]}]
     assert not list((report / "pictures").iterdir())
 
 
-def test_a_broken_picture_is_left_out(home):
-    (home / "images" / IMAGES[1]).write_bytes((home / "images" / IMAGES[0]).read_bytes()[:90])
-    run_of(home, [l2_sample(0, IMAGES[0]), l2_sample(1, IMAGES[1])])
+def test_a_broken_image_is_left_out_and_a_changed_one_shown_as_it_is_now(home):
+    broken, changed = home / "images" / IMAGES[1], home / "images" / IMAGES[0]
+    broken.write_bytes(changed.read_bytes()[:90])
+    write_samples(home, [l2_sample(0, IMAGES[0]), l2_sample(1, IMAGES[1])])
+    before = summary(build(home))["pictures"]
+    Image.new("RGB", (50, 40), (1, 2, 3)).save(changed)
+    after = summary(build(home))["pictures"]
 
-    assert ["view" in picture for picture in summary(build(home))["pictures"]] == [True, False]
+    assert ["view" in picture for picture in before] == [True, False]
+    assert after[0]["view"] != before[0]["view"] and after[0]["wh"] == [50, 40]
 
 
 def test_view_images_are_made_once_for_all_runs_of_a_work_dir(home):
-    run_of(home, [l2_sample(n, IMAGES[n]) for n in range(3)])
-    build(home)
-    cache = home / "out" / ".view_images"
-    before = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
+    def report():
+        write_samples(home, [l2_sample(n, IMAGES[n]) for n in range(3)])
+        made = build(home)
+        return made, {p.name: p.stat().st_mtime_ns for p in (home / "out/.view_images").iterdir()}
+
+    _, before = report()
     shutil.move(home / "out" / "m", home / "out" / "other")
-    run_of(home, [l2_sample(n, IMAGES[n]) for n in range(3)])
-
-    report = build(home)
-
-    assert len(before) == 3
-    assert {path.name: path.stat().st_mtime_ns for path in cache.iterdir()} == before
-    assert len(list((report / "pictures").iterdir())) == 3
-
-
-def test_a_changed_picture_is_shown_as_it_is_now(home):
-    run_of(home, [l2_sample(0)])
-    first = summary(build(home))["pictures"]
-    Image.new("RGB", (50, 40), (1, 2, 3)).save(home / "images" / IMAGES[0])
-
-    second = summary(build(home))["pictures"]
-
-    assert second[0]["view"] != first[0]["view"] and second[0]["wh"] == [50, 40]
+    second, after = report()
+    assert len(before) == 3 and after == before
+    assert len(list((second / "pictures").iterdir())) == 3
 
 
 def test_threads_of_several_reports_share_a_cache(home):
-    cache = home / "cache"
-    cache.mkdir()
+    (cache := home / "cache").mkdir()
     start = threading.Barrier(4)
 
     def make(_):
@@ -299,41 +268,28 @@ def test_threads_of_several_reports_share_a_cache(home):
 
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(make, range(4)))
-
-    assert len(set(made)) == 1
-    assert len(list(cache.iterdir())) == 1
+    assert (len(set(made)), len(list(cache.iterdir()))) == (1, 1)
 
 
 def test_where_files_cannot_be_linked_they_are_copied(home):
     elsewhere = Path("/dev/shm")
     if not elsewhere.is_dir() or elsewhere.stat().st_dev == home.stat().st_dev:
         pytest.skip("there is one file system only")
-    run_of(home, [l2_sample(0)])
-
+    write_samples(home, [l2_sample(0)])
     with TemporaryDirectory(dir=elsewhere) as cache:
         [copied] = (build(home, cache=Path(cache)) / "pictures").iterdir()
-
     assert Image.open(copied).size == (400, 300)
 
 
-def test_a_moved_report_needs_nothing_outside_itself(home):
-    run_of(home, [l2_sample(0)])
-    moved = shutil.move(build(home), home / "elsewhere")
-
-    assert not [p for p in Path(moved).rglob("*") if p.is_symlink()]
-    assert not re.search(r"\.\./", all_text(Path(moved)))
-
-
 def test_a_report_that_fails_leaves_the_one_before(home):
-    run_of(home, [l2_sample(0)])
-    before = all_text(build(home))
-    run_of(home, [l2_sample(0)], L1).write_text('{"kind":"head","format":0}\n')
-
+    write_samples(home, [l2_sample(0)])
+    report = build(home)
+    before = all_text(report)
+    write_samples(home, [l2_sample(0)], L1).write_text('{"kind":"head","format":0}\n')
     with pytest.raises(UserError, match="is no samples file of this version"):
         build(home)
-
-    assert all_text(home / "out" / "m" / "T1_Ga" / "report") == before
-    assert not list((home / "out/m/T1_Ga").glob(".*"))
+    assert all_text(report) == before
+    assert not list(report.parent.glob(".*"))
 
 
 # -- as part of a run -----------------------------------------------------------------------------
@@ -349,44 +305,19 @@ def report_of(stage):
     return run_folder(stage.work_dir, "m") / "report"
 
 
-def test_a_run_writes_a_report_without_the_key_and_says_where(stage):
-    finished = stage.evaluate({"m": API})
-
-    assert finished.code == 0, finished.output
-    assert f"Report: {report_of(stage)}/index.html" in finished.stdout.splitlines()
-    known = summary(report_of(stage))["datasets"]
-    assert [(d["level"], d["samples"], d["counts"]["hits"]) for d in known] == [
+def test_trying_some_samples_out_takes_no_full_report_away_and_none_holds_the_key(stage):
+    first = stage.evaluate({"m": API})
+    full = report_of(stage)
+    known, text = summary(full), all_text(full)
+    assert first.code == 0, first.output
+    assert f"Report: {full}/index.html" in first.stdout.splitlines()
+    assert [(d["level"], d["samples"], d["counts"]["hits"]) for d in known["datasets"]] == [
         ("L1", 9, 9), ("L2", 6, 6)]  # fmt: skip
     assert len(list((stage.work_dir / ".view_images").iterdir())) == 3
-    text = all_text(report_of(stage))
     assert not [hidden for hidden in (KEY, str(stage.home), f"{Path.home()}/") if hidden in text]
-
-
-@pytest.mark.parametrize("arguments", [("--no-report",), ("--mode", "infer")])
-def test_no_report_where_none_is_wanted(stage, arguments):
-    finished = stage.evaluate({"m": API}, *arguments)
-
-    assert finished.code == 0 and "Report:" not in finished.stdout
-    assert not report_of(stage).exists() and not (stage.work_dir / ".view_images").exists()
-
-
-def test_scoring_again_without_pictures_renews_the_report(stage):
-    stage.evaluate({"m": API}, "--no-report")
-    shutil.rmtree(stage.home / "data")
-
-    finished = stage.evaluate({"m": API}, "--mode", "eval")
-
-    assert finished.stdout.count("Report: ") == 1, finished.output
-    assert not any("view" in picture for picture in summary(report_of(stage))["pictures"])
-
-
-def test_trying_some_samples_out_takes_no_full_report_away(stage):
-    stage.evaluate({"m": API})
-    full = report_of(stage)
 
     tried = stage.evaluate({"m": API}, "--limit", "2", "--data", L2)
     easy = stage.evaluate({"m": API}, data={L1: {"mode": "easy"}})
-
     reports = re.findall(r"^Report: (.*)/index.html$", tried.stdout + easy.stdout, re.MULTILINE)
     assert reports == [f"{full.parent}_2/report", str(full)]
     assert [d["samples"] for d in summary(Path(reports[0]))["datasets"]] == [2]
@@ -396,19 +327,30 @@ def test_trying_some_samples_out_takes_no_full_report_away(stage):
     assert f"It shows an earlier scoring of {L2}, not scored now" in easy.stdout
 
 
+@pytest.mark.parametrize("arguments", [("--no-report",), ("--mode", "infer")])
+def test_no_report_where_none_is_wanted_and_one_without_images_where_they_are_gone(
+    stage, arguments
+):
+    finished = stage.evaluate({"m": API}, *arguments)
+    assert finished.code == 0 and "Report:" not in finished.stdout
+    assert not report_of(stage).exists() and not (stage.work_dir / ".view_images").exists()
+
+    shutil.rmtree(stage.home / "data")
+    finished = stage.evaluate({"m": API}, "--mode", "eval")
+    assert finished.stdout.count("Report: ") == 1, finished.output
+    assert not any("view" in picture for picture in summary(report_of(stage))["pictures"])
+
+
 def test_a_report_that_cannot_be_written_costs_no_scores(stage):
     stage.work_dir.mkdir()
     (stage.work_dir / ".view_images").write_text("in the way")
-
     finished = stage.evaluate({"m": API})
-
     assert finished.code == 0, finished.output
     assert "Report:" not in finished.stdout and finished.stdout.count("no report") == 1
     assert "Traceback" not in finished.output
     assert stage.scores(L2)["Average accuracy"] == 100
 
 
-def test_embedding_pictures_in_no_report_is_refused(stage):
+def test_embedding_images_in_no_report_is_refused(stage):
     finished = stage.evaluate({"m": API}, "--no-report", "--embed-originals")
-
     assert finished.code == 2 and "--embed-originals" in finished.stderr

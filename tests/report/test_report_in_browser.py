@@ -159,9 +159,7 @@ def open_tab(browser, report):
 
 def test_the_overview_shows_scores_intervals_audits_and_provenance(open_tab):
     tab = open_tab()
-
     text = tab.text("#view-overview")
-
     for expected in ("60.1", "95 % interval 50.6 to 68.2", "Windows", "48.20", "Coordinate audit", "per mille",
                      "Where the misses are", "warned <script>alert(1)", "3 samples on 1 image"):  # fmt: skip
         assert expected.lower() in text.lower(), expected
@@ -215,7 +213,6 @@ def test_a_filter_leaves_the_samples_that_fit(open_tab, name, value, shown):
 def test_a_link_brings_the_filters_along_and_they_count_what_the_others_leave(open_tab):
     tab = open_tab(address=f"#samples?dataset={L2}")
     linked = open_tab(address=f"#samples?dataset={L2}&verdict=miss&q=delete")
-
     options = ["All (4)", "miss (1)", "hit (1)", "unparsed (1)", "no answer (1)"]
     assert sorted(tab.texts("#filter-verdict option")) == sorted(options)
     values = [linked.page.input_value(name) for name in ("#search", "#filter-verdict")]
@@ -231,10 +228,8 @@ def test_a_link_brings_the_filters_along_and_they_count_what_the_others_leave(op
 ])  # fmt: skip
 def test_the_search_looks_into_texts_and_replies(open_tab, query, shown):
     tab = open_tab(address="#samples")
-
     tab.page.fill("#search", query)
     tab.page.wait_for_function("() => document.getElementById('count').value.includes(' of ')")
-
     assert tab.count() == f"{shown} of 7 samples"
     assert tab.page.is_visible("#nothing") == (shown == 0)
 
@@ -275,9 +270,7 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
 
 def test_samples_follow_each_other_as_filtered(open_tab):
     tab = open_tab(address=f"#samples?dataset={L2}&platform=os_web")
-
     tab.press("Enter", "j")
-
     assert (tab.text("#position"), tab.hash()) == ("2 of 2", f"#sample/{L2}/3")
     assert tab.page.is_disabled("#next")
 
@@ -291,7 +284,6 @@ def test_samples_follow_each_other_as_filtered(open_tab):
 ])  # fmt: skip
 def test_a_link_opens_what_it_names(open_tab, address, place, text):
     tab = open_tab(address=address)
-
     assert text.lower() in tab.text(place).lower()
     assert tab.run("scrollY") == 0
 
@@ -301,9 +293,7 @@ def test_a_link_opens_what_it_names(open_tab, address, place, text):
 
 def test_a_failed_request_shows_its_error_and_no_reply(open_tab):
     tab = open_tab(address=f"#sample/{L2}/3")
-
     facts, blocks = tab.text("#facts"), tab.page.locator("#facts .block").all_inner_texts()
-
     assert FAILED_TEXT not in facts
     [shown] = [text for text in blocks if "timeout" in text]
     assert re.match(r"reply\s*no reply\s+Error: timeout", shown, re.IGNORECASE)
@@ -370,18 +360,14 @@ def test_a_sample_shows_what_was_sent_what_came_back_and_markup_as_text(open_tab
     tab = open_tab(address=address)
     tab.page.wait_for_selector("#facts .block")
     tab.run("for (const each of document.querySelectorAll('#facts details')) each.open = true")
-
     shown = tab.text(place)
-
     assert [text for text in texts if text not in shown] == []
     assert tab.texts("#facts script, #facts img") == []
 
 
 def test_options_say_which_is_right_and_which_was_chosen(open_tab):
     tab = open_tab(address=f"#sample/{L1}/0")
-
     options = tab.page.locator(".options li").all_inner_texts()
-
     assert [" ".join(option.split()) for option in options] == [
         f"A {BAD}", "B yes ✓ right", "C no ● chosen"]  # fmt: skip
 
@@ -408,11 +394,9 @@ def test_seven_thousand_samples_are_never_all_in_the_page(open_tab, long_report)
 
 def test_farthest_misses_come_first_when_asked(open_tab, long_report):
     tab = open_tab(long_report, address="#samples?order=far&verdict=miss")
-
     distances = tab.run(
         "Report.gallery.rows.map((row) => Report.store.distance(row, Report.store.picture(row).wh).px)"
     )
-
     assert len(distances) > 1000 and distances == sorted(distances, reverse=True)
 
 
@@ -420,7 +404,6 @@ def test_farthest_misses_come_first_when_asked(open_tab, long_report):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_shows_the_page_without_scrolling_sideways(open_tab, address, scheme):
     tab = open_tab(address=address, viewport=PHONE, color_scheme=scheme, has_touch=True)
-
     assert tab.run("document.documentElement.scrollWidth") <= 390
     ground = tab.run("getComputedStyle(document.documentElement).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", ground))) > 380) == (scheme == "light")
@@ -442,7 +425,6 @@ def test_without_pictures_targets_are_drawn_on_an_empty_frame(open_tab, report, 
 
 def test_an_empty_run_says_so(open_tab, tmp_path):
     tab = open_tab(build_report(tmp_path, image_root=None, cache=tmp_path / "cache"))
-
     assert "No sample has been scored yet" in tab.text("#view-overview")
     tab.press("s")
     assert tab.page.is_visible("#nothing")
