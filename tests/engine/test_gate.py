@@ -12,14 +12,10 @@ from dataclasses import dataclass
 import pytest
 
 from utils.engine.gate import (
-    CLIMB_EVERY_ANSWERS,
-    CLIMB_EVERY_ROUNDS,
     FIRST_LIMIT,
     MOST_IN_FLIGHT,
     Gate,
     Limit,
-    Measured,
-    Window,
     after_answer,
     after_pause,
     after_too_many,
@@ -30,84 +26,52 @@ from utils.engine.gate import (
 NEXT_ANSWER = {"sent_s": 4.0, "now_s": 5.0}
 
 
-@pytest.mark.parametrize(
-    ("limit", "was_full", "in_flight"),
-    [
-        (Limit(16, 256), True, 17),  # one more for each answer
-        (Limit(16, 256), False, 16),  # nothing was tried
-        (Limit(47.5, 256), True, 48),
-        (Limit(20, 256, found_top=True), True, 20 + 1 / (20 * CLIMB_EVERY_ROUNDS)),
-        (Limit(2, 256, found_top=True), True, 2 + 1 / CLIMB_EVERY_ANSWERS),
-        (Limit(20, 256, found_top=True), False, 20),
-        (Limit(19, 256, found_top=True, refused_at=20), True, 19 + 1 / (19 * CLIMB_EVERY_ROUNDS)),
-        (Limit(10, 256, found_top=True, refused_at=20), True, 10 + 1 / 10),
-        (Limit(7, 7, fixed=True), True, 7),
-    ],
-)
-def test_an_answer_with_a_full_house_raises_the_limit(limit, was_full, in_flight):
-    after = after_answer(limit, **NEXT_ANSWER, was_full=was_full)
-    assert after.in_flight == pytest.approx(in_flight)
-
-
-def knows_of(cut, at_s, limit=100.0, quiet_steps=0.0):
-    return Limit(limit, 256, found_top=True, cut=cut, cut_s=at_s, quiet_steps=quiet_steps)
-
-
-@pytest.mark.parametrize(
-    ("limit", "in_flight"),
-    [
-        (Limit(32, 256), 31),
-        (Limit(1.2, 256), 1),
-        (Limit(1, 256), 1),
-        (Limit(7, 7, fixed=True), 7),
-        (knows_of(cut=4, at_s=4.5), 99),  # was under way already
-        (knows_of(cut=1, at_s=3), 98),  # sent in spite of the last cut: not enough
-        (knows_of(cut=4, at_s=3), 92),
-        (knows_of(cut=40, at_s=3), 70),
-        (knows_of(cut=2, at_s=3, limit=2), 1),
-        (knows_of(cut=4, at_s=3, quiet_steps=0.5), 99),  # that was long ago
-    ],
-)
-def test_a_request_too_many_takes_one_off_and_more_if_the_last_cut_was_too_small(limit, in_flight):
-    assert after_too_many(limit, **NEXT_ANSWER).in_flight == pytest.approx(in_flight)
-
-
-@pytest.mark.parametrize(
-    ("wanted", "whole", "most"),
-    [(None, FIRST_LIMIT, MOST_IN_FLIGHT), (1, 1, 1), (64, 64, 64), (1000, 1000, 1000)],
-)
-def test_a_number_of_the_user_stands_and_auto_starts_low(wanted, whole, most):
+@pytest.mark.parametrize(("wanted", "events", "whole"), [
+    (None, "", FIRST_LIMIT),
+    (None, "full full full", FIRST_LIMIT + 3),  # one more for each answer
+    (None, "idle idle", FIRST_LIMIT),  # nothing was tried
+    (None, "429", FIRST_LIMIT - 1),
+    (None, "429 429", FIRST_LIMIT - 2),  # under way already: no larger cut than the first
+    (None, "429 full full", FIRST_LIMIT - 1),  # slowly, just below what was refused
+    (None, "429 " * 40, 1),
+    *[(number, events, number) for number in (1, 64, 1000) for events in ("full", "429", "")],
+])  # fmt: skip
+def test_answers_raise_the_limit_429_lowers_it_and_a_number_of_the_user_stands(
+    wanted, events, whole
+):
     limit = Limit.of(wanted)
-    assert (limit.whole, limit.most, limit.fixed) == (whole, most, wanted is not None)
+    for event in events.split():
+        if event == "429":
+            limit = after_too_many(limit, **NEXT_ANSWER)
+        else:
+            limit = after_answer(limit, **NEXT_ANSWER, was_full=event == "full")
+    assert limit.whole == whole
 
 
 def test_the_limit_never_leaves_its_bounds_whatever_happens():
-    chance = random.Random(5)
-    limit, now_s = Limit.of(None), 0.0
-    seen = set()
+    chance, limit, now_s, seen = random.Random(5), Limit.of(None), 0.0, set()
     for number in range(40_000):
         now_s += chance.expovariate(100)
-        sent_s = now_s - chance.lognormvariate(0, 1)
+        times = {"sent_s": now_s - chance.lognormvariate(0, 1), "now_s": now_s}
         event = chance.random()
         if event < (0.2 if number // 5000 % 2 else 0.0):
-            limit = after_too_many(limit, sent_s=sent_s, now_s=now_s)
+            limit = after_too_many(limit, **times)
         elif event > 0.9999:
             limit = after_pause(limit)
         else:
-            full = chance.random() < 0.8
-            limit = after_answer(limit, sent_s=sent_s, now_s=now_s, was_full=full)
-        assert 1 <= limit.whole <= MOST_IN_FLIGHT
+            limit = after_answer(limit, **times, was_full=chance.random() < 0.8)
         seen.add(limit.whole)
-    assert min(seen) == 1 and max(seen) > 60
+    assert min(seen) == 1 and 60 < max(seen) <= MOST_IN_FLIGHT
 
 
-@pytest.mark.parametrize("event", [after_too_many, after_pause])
-def test_a_measurement_that_was_disturbed_is_not_used(event):
-    window = Window(skip=0, began_s=0.0, answers=40, latency_s=40.0, latency_s2=40.0)
-    base = Measured(32, 50.0, 0.05)
-    limit = Limit(48, 256, window=window, base=base)
-    after = event(limit, **NEXT_ANSWER) if event is after_too_many else event(limit)
-    assert after.window is None or (after.window.answers, after.window.skip) == (0, 48)
+@pytest.mark.parametrize(("cpu_share", "ends_at"), [(0.2, 256), (0.8, 256), (1.0, 48)])
+def test_a_process_that_is_busy_all_the_time_asks_no_more_at_once(cpu_share, ends_at):
+    limit, now_s = Limit.of(None), 0.0
+    for _ in range(30_000):  # a server that answers each request in 0.1 s, however many there are
+        now_s += 0.1 / limit.whole
+        times = {"sent_s": now_s - 0.1, "now_s": now_s, "cpu_s": cpu_share * now_s}
+        limit = after_answer(limit, **times, was_full=True)
+    assert limit.whole == ends_at
 
 
 # ---- simulated against servers -------------------------------------------------------------------
@@ -138,22 +102,17 @@ class Simulated:
     """What a simulated run came to."""
 
     wall_s: float
-    requests: int
     refused: int
-    limit: Limit
-
-    @property
-    def refused_share(self) -> float:
-        return self.refused / self.requests
+    refused_share: float
+    ended_at: int  # the limit
 
 
-def simulate(limit, server, *, seed=1, retry_after_s=RETRY_AFTER_S, samples=SAMPLES):
+def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, samples=SAMPLES):
     """A run without real time: workers, gate and server as events, in order of their time.
 
     What is being served shares the server's speed, so it ends on a clock of its own (`work_s`).
     """
-    chance = random.Random(seed)
-    order = itertools.count()
+    limit, chance, order = Limit.of(number), random.Random(seed), itertools.count()
     events, serving = [], []  # (time, order, what, sent_s); (work_s, order, sent_s)
     left, waiting = samples, 0  # samples without a worker; workers at the gate
     idle, in_flight = limit.most, 0
@@ -187,61 +146,49 @@ def simulate(limit, server, *, seed=1, retry_after_s=RETRY_AFTER_S, samples=SAMP
         limit = after_too_many(limit, sent_s=sent_s, now_s=now_s)
         refused, in_flight = refused + 1, in_flight - 1
         heapq.heappush(events, (now_s + retry_after_s, next(order), "again", now_s))
-    return Simulated(now_s, requests, refused, limit)
+    return Simulated(now_s, refused, refused / requests, limit.whole)
 
 
-def then(first, second):
-    return lambda answered: first if answered < SAMPLES / 2 else second
+def best_s_of(server, numbers, **given):
+    return min(simulate(server, number, **given).wall_s for number in numbers)
 
 
-SERVERS = {
-    "20": Server(admits=lambda answered: 20),
-    "90": Server(admits=lambda answered: 90),
-    "60-then-15": Server(admits=then(60, 15)),
-    "15-then-60": Server(admits=then(15, 60)),
-    "3": Server(admits=lambda answered: 3),
-    "all": Server(),
-}
+def admits(first, second=None):
+    """A server that admits so many, and another number in the second half of the run."""
+    halves = (first, second or first)
+    return Server(admits=lambda answered: halves[answered >= SAMPLES / 2])
 
 
-def best_of(server, numbers, **given):
-    return min(simulate(Limit.of(number), server, **given).wall_s for number in numbers)
+SERVERS = {"3": admits(3), "20": admits(20), "90": admits(90),
+           "60-then-15": admits(60, 15), "15-then-60": admits(15, 60)}  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("server", ["20", "90", "60-then-15"])
 def test_auto_is_nearly_as_fast_as_the_best_number_and_is_seldom_refused(server, seed):
-    best_s = best_of(SERVERS[server], (15, 20, 60, 90, 120), seed=seed)
-    auto = simulate(Limit.of(None), SERVERS[server], seed=seed)
+    best_s = best_s_of(SERVERS[server], (15, 20, 60, 90, 120), seed=seed)
+    auto = simulate(SERVERS[server], seed=seed)
     assert best_s / auto.wall_s >= 0.85
     assert auto.refused_share < 0.02
 
 
 @pytest.mark.parametrize("retry_after_s", [0.0, 0.5, 5.0])
-@pytest.mark.parametrize("server", ["3", "20", "90", "60-then-15", "15-then-60"])
+@pytest.mark.parametrize("server", SERVERS)
 def test_auto_is_seldom_refused_whatever_wait_the_server_asks_for(server, retry_after_s):
-    auto = simulate(Limit.of(None), SERVERS[server], retry_after_s=retry_after_s)
-    assert auto.refused_share < 0.03
-
-
-def test_auto_asks_for_all_it_may_from_a_server_that_never_refuses_and_never_slows_down():
-    auto = simulate(Limit.of(None), SERVERS["all"], samples=8000)
-    assert auto.refused == 0
-    assert auto.limit.whole == MOST_IN_FLIGHT
-    assert auto.wall_s < 1.5 * 8000 * LATENCY_S / MOST_IN_FLIGHT
+    assert simulate(SERVERS[server], retry_after_s=retry_after_s).refused_share < 0.03
 
 
 def test_auto_climbs_again_when_the_server_admits_more():
-    auto = simulate(Limit.of(None), SERVERS["15-then-60"])
     stayed_low_s = SAMPLES * LATENCY_S / 15
-    assert auto.wall_s < 0.75 * stayed_low_s
+    assert simulate(SERVERS["15-then-60"]).wall_s < 0.75 * stayed_low_s
 
 
-def test_one_refusal_at_the_start_does_not_slow_down_the_rest_of_the_run():
-    server = Server(admits=lambda answered: FIRST_LIMIT - 1 if answered == 0 else UNLIMITED)
-    auto = simulate(Limit.of(None), server, samples=8000)
-    unhindered = simulate(Limit.of(None), SERVERS["all"], samples=8000)
-    assert auto.wall_s < 2 * unhindered.wall_s
+def test_auto_asks_for_all_it_may_and_one_refusal_at_the_start_does_not_slow_it_down():
+    unhindered = simulate(Server(), samples=8000)
+    assert (unhindered.refused, unhindered.ended_at) == (0, MOST_IN_FLIGHT)
+    assert unhindered.wall_s < 1.5 * 8000 * LATENCY_S / MOST_IN_FLIGHT
+    refused = Server(admits=lambda answered: UNLIMITED if answered else FIRST_LIMIT - 1)
+    assert simulate(refused, samples=8000).wall_s < 2 * unhindered.wall_s
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -252,9 +199,9 @@ def test_auto_does_not_go_where_more_in_flight_is_slower(at_best, seed):
         return min(1.0, at_best * (1 - 0.5 * too_many) / served)
 
     server = Server(speed=speed)
-    best_s = best_of(server, (at_best,), seed=seed, samples=12_000)
-    auto = simulate(Limit.of(None), server, seed=seed, samples=12_000)
-    assert auto.limit.whole <= 2 * at_best
+    best_s = best_s_of(server, (at_best,), seed=seed, samples=12_000)
+    auto = simulate(server, seed=seed, samples=12_000)
+    assert auto.ended_at <= 2 * at_best
     assert best_s / auto.wall_s >= 0.85
 
 
@@ -267,17 +214,16 @@ def test_noisy_answers_of_a_language_model_do_not_keep_it_low(half_speed_at, spr
     )
     ratios = []
     for seed in range(5):
-        autos = simulate(Limit.of(None), server, seed=seed, samples=4000)
-        ratios.append(best_of(server, (MOST_IN_FLIGHT,), seed=seed, samples=4000) / autos.wall_s)
-        assert autos.limit.whole >= 48
+        auto = simulate(server, seed=seed, samples=4000)
+        ratios.append(best_s_of(server, (MOST_IN_FLIGHT,), seed=seed, samples=4000) / auto.wall_s)
+        assert auto.ended_at >= 48
     assert statistics.median(ratios) >= 0.75
 
 
 def test_answers_that_become_longer_do_not_keep_it_low():
     lengths = itertools.chain(itertools.repeat(LATENCY_S, 250), itertools.repeat(8 * LATENCY_S))
     server = Server(latency_s=lambda chance: next(lengths) * chance.uniform(0.5, 1.5))
-    auto = simulate(Limit.of(None), server, samples=12_000)
-    assert auto.limit.whole == MOST_IN_FLIGHT
+    assert simulate(server, samples=12_000).ended_at == MOST_IN_FLIGHT
 
 
 # ---- the gate ------------------------------------------------------------------------------------
@@ -289,17 +235,15 @@ NOT_SOON_S = 0.05  # for what must not
 class Crowd:
     """Threads that go through a gate on a clock of the test; each stays until it is let out."""
 
-    def __init__(self, limit, size):
-        self.now_s = 0.0
-        self.stopping = threading.Event()
-        self.gate = Gate(limit, self.stopping, clock=lambda: self.now_s)
+    def __init__(self, wanted, size):
+        self.now_s, self.stopping = 0.0, threading.Event()
+        self.gate = Gate(Limit.of(wanted), self.stopping, clock=lambda: self.now_s)
         self._entered, self._leave = threading.Semaphore(0), threading.Semaphore(0)
         self._threads = [threading.Thread(target=self._go, daemon=True) for _ in range(size)]
 
     def start(self):
         for thread in self._threads:
             thread.start()
-        return self
 
     def _go(self):
         with self.gate.slot():
@@ -320,6 +264,7 @@ class Crowd:
         self.gate.wake()
 
     def end(self):
+        """Stopping lets go of whoever waits."""
         self.stopping.set()
         self.gate.wake()
         self.leave(len(self._threads))
@@ -328,50 +273,37 @@ class Crowd:
             assert not thread.is_alive()
 
 
-@pytest.fixture
-def crowd_of():
-    crowds = []
-
-    def make(limit, size):
-        crowds.append(Crowd(limit, size))
-        return crowds[-1]
-
-    yield make
-    for crowd in crowds:
-        crowd.end()  # stopping lets go of whoever waits
-
-
-def test_never_more_in_flight_than_the_limit(crowd_of):
-    crowd = crowd_of(Limit.of(3), 8).start()
+def test_never_more_in_flight_than_the_limit():
+    crowd = Crowd(3, 8)
+    crowd.start()
     crowd.enter(3)
     for count in (1, 2, 2):
         crowd.leave(count)
         crowd.enter(count)
+    crowd.end()
 
 
-def test_an_answer_of_a_full_house_lets_one_more_in(crowd_of):
-    crowd = crowd_of(Limit(2, 8), 8).start()
-    crowd.enter(2)
-    for limit in (3, 4):
+def test_an_answer_of_a_full_house_lets_one_more_in_and_the_place_of_one_too_many_is_gone():
+    crowd = Crowd(None, FIRST_LIMIT + 5)
+    crowd.start()
+    crowd.enter(FIRST_LIMIT)
+    for number in (1, 2):
         crowd.gate.answered(**NEXT_ANSWER)
-        assert crowd.gate.limit == limit
+        assert crowd.gate.limit == FIRST_LIMIT + number
         crowd.enter(1)
-
-
-def test_the_place_of_a_request_too_many_is_gone(crowd_of):
-    crowd = crowd_of(Limit(4, 8), 6).start()
-    crowd.enter(4)
     crowd.gate.too_many(**NEXT_ANSWER)
     crowd.leave()
     crowd.enter(0)
-    assert crowd.gate.limit == 3
+    assert crowd.gate.limit == FIRST_LIMIT + 1
+    crowd.end()
 
 
-def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others(crowd_of):
-    crowd = crowd_of(Limit.of(3), 5)
+def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others():
+    crowd = Crowd(3, 5)
     crowd.gate.pause(10)
     crowd.gate.pause(1)  # a shorter one does not end it
-    crowd.start().enter(0)
+    crowd.start()
+    crowd.enter(0)
     crowd.go_on(5.0)
     crowd.enter(0)
     crowd.go_on(10.5)
@@ -380,24 +312,14 @@ def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others(crowd_of):
     crowd.enter(1)
     crowd.gate.answered(**NEXT_ANSWER)
     crowd.enter(2)
-
-
-@pytest.mark.parametrize("paused", [False, True], ids=["full", "paused"])
-def test_stopping_releases_everybody(paused, crowd_of):
-    crowd = crowd_of(Limit.of(1), 20)
-    if paused:
-        crowd.gate.pause(1e6)
-    crowd.start().enter(0 if paused else 1)
     crowd.end()
 
 
-@pytest.mark.parametrize(("cpu_share", "ends_at"), [(0.2, 256), (0.8, 256), (1.0, 48)])
-def test_a_process_that_is_busy_all_the_time_asks_no_more_at_once(cpu_share, ends_at):
-    limit, now_s = Limit.of(None), 0.0
-    for _ in range(30_000):  # a server that answers each request in 0.1 s, however many there are
-        now_s += 0.1 / limit.whole
-        limit = after_answer(
-            limit, sent_s=now_s - 0.1, now_s=now_s, was_full=True, cpu_s=cpu_share * now_s
-        )
-
-    assert limit.whole == ends_at
+@pytest.mark.parametrize("pause_s", [0, 1e6], ids=["full", "paused"])
+def test_stopping_releases_everybody(pause_s):
+    crowd = Crowd(1, 20)
+    if pause_s:
+        crowd.gate.pause(pause_s)
+    crowd.start()
+    crowd.enter(0 if pause_s else 1)
+    crowd.end()
