@@ -7,11 +7,11 @@ import io
 import json
 import subprocess
 import sys
-from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
 
+from tests.support.runs import PROJECT
 from utils.config.secret_filter import (
     MASK,
     OutputStream,
@@ -23,7 +23,6 @@ from utils.config.secret_filter import (
     secrets_in,
 )
 
-PROJECT_ROOT = Path(__file__).resolve().parents[2]
 SECRET = 'sk-a+b/c&d="e\\f g%h?ü'
 
 
@@ -37,32 +36,25 @@ def test_each_form_of_a_secret_is_replaced(form):
     assert cleaned == f'{{"error": "bad key {MASK}!"}}'
 
 
-def test_a_secret_given_in_percent_encoding_is_found_decoded():
-    secret_filter = SecretFilter(["a%26b%3Dcdef"])
-    assert secret_filter.clean("a%26b%3Dcdef a&b=cdef a%26b%3dcdef") == " ".join([MASK] * 3)
-
-
-def test_the_longest_secret_wins_and_cleaning_twice_changes_nothing():
-    secret_filter = SecretFilter(["sk-12345678", "sk-12345678-long"])
-    once = secret_filter.clean("a sk-12345678-long b sk-12345678")
-    assert once == f"a {MASK} b {MASK}"
-    assert secret_filter.clean(once) == once
-
-
-@pytest.mark.parametrize("secret", ["", "api_key_placeholder", "EMPTY", "not-needed", "ollama"])
-def test_what_is_no_secret_is_left_alone(secret):
-    assert SecretFilter([secret]).clean(f"the key: {secret} y") == f"the key: {secret} y"
+@pytest.mark.parametrize(("secrets", "text", "cleaned"), [
+    (["a%26b%3Dcdef"], "a%26b%3Dcdef a&b=cdef a%26b%3dcdef", f"{MASK} {MASK} {MASK}"),  # decoded, too
+    (["sk-12345678", "sk-12345678-long"], "a sk-12345678-long b sk-12345678", f"a {MASK} b {MASK}"),
+    (["sk-\ud83d-12345"], "\ud83d sk-\ud83d-12345", f"\ud83d {MASK}"),  # lone surrogates
+    ([], "anything", "anything"),
+    *[([key], f"I was sent {key}.", f"I was sent {MASK}.") for key in (
+        "sk-12345", "1234567890123456", "abcdefghijklmnop", "a1b2c3d4", "pass-word")],
+])  # fmt: skip
+def test_a_secret_proper_is_hidden_whole_and_cleaning_twice_changes_nothing(secrets, text, cleaned):
+    secret_filter = SecretFilter(secrets)
+    assert secret_filter.clean(text) == cleaned
+    assert secret_filter.clean(cleaned) == cleaned
 
 
 @pytest.mark.parametrize(("key", "reply"), [
-    ("1234", "(128, 1234)"),
-    ("5000", "(0.5000, 0.25)"),
-    ("12345678901", "x=12345678901"),
-    ("2024-01-01", "it says 2024-01-01"),
-    ("test", "press Test, then test; the latest key is testing"),
-    ("local", "the local folder"),
-    ("password", "the field named password"),
-    ("%31%32%33%34", "(128, 1234)"),
+    *[(key, f"the key: {key} y") for key in ("", "api_key_placeholder", "EMPTY", "not-needed", "ollama")],
+    ("1234", "(128, 1234)"), ("5000", "(0.5000, 0.25)"), ("12345678901", "x=12345678901"),
+    ("2024-01-01", "it says 2024-01-01"), ("local", "the local folder"), ("%31%32%33%34", "(128, 1234)"),
+    ("test", "press Test, then test; the latest key is testing"), ("password", "the field named password"),
 ])  # fmt: skip
 def test_what_a_model_says_is_not_changed_by_a_common_text(key, reply):
     assert SecretFilter([key]).clean_object({"raw": [reply]}) == {"raw": [reply]}
@@ -72,18 +64,6 @@ def test_what_a_model_says_is_not_changed_by_a_common_text(key, reply):
 @pytest.mark.parametrize("text", ["bad key '{}'", "key={}", "Bearer {}", "api_key provided: {}."])
 def test_what_a_server_says_of_a_key_shows_none_however_common(key, text):
     assert SecretFilter([key]).clean(text.format(key)) == text.format(MASK)
-
-
-@pytest.mark.parametrize(
-    "key", ["sk-12345", "1234567890123456", "abcdefghijklmnop", "a1b2c3d4", "pass-word"]
-)
-def test_a_secret_proper_is_hidden_in_replies_too(key):
-    assert SecretFilter([key]).clean(f"I was sent {key}.") == f"I was sent {MASK}."
-
-
-def test_lone_surrogates_and_empty_filters_do_no_harm():
-    assert SecretFilter(["sk-\ud83d-12345"]).clean("\ud83d sk-\ud83d-12345") == f"\ud83d {MASK}"
-    assert SecretFilter().clean("anything") == "anything"
 
 
 def test_objects_are_cleaned_recursively():
@@ -96,22 +76,16 @@ def test_objects_are_cleaned_recursively():
 # ---- where secrets come from ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [
-    "OPENAI_API_KEY", "api_key", "apiKey", "apikey", "x-api-key", "AWS_ACCESS_KEY_ID", "key",
-    "Ocp-Apim-Subscription-Key", "HF_TOKEN", "token", "accessToken", "NEW_TOKEN", "API_KEYS",
-    "judge_key", "my key", "DB_PASSWORD", "PGPASSWORD", "passwd", "client_secret", "Authorization", "X-Auth", "credentials",
-])  # fmt: skip
-def test_names_of_secrets(name):
-    assert is_secret_name(name)
-
-
-@pytest.mark.parametrize("name", [
-    "max_tokens", "eos_token", "stop_token_ids", "tokenizer", "TOKENIZERS_PARALLELISM", "keyboard",
-    "keywords", "public_key", "SSH_KEY_PATH", "author", "model", "temperature", "SSH_AUTH_SOCK", "",
-    "image_format", "PWD", "VLLM_NUM_TOKENS",
-])  # fmt: skip
-def test_names_of_other_things(name):
-    assert not is_secret_name(name)
+@pytest.mark.parametrize(("names", "secret"), [
+    (["OPENAI_API_KEY", "api_key", "apiKey", "apikey", "x-api-key", "AWS_ACCESS_KEY_ID", "key", "HF_TOKEN",
+      "Ocp-Apim-Subscription-Key", "token", "accessToken", "NEW_TOKEN", "API_KEYS", "judge_key", "my key",
+      "DB_PASSWORD", "PGPASSWORD", "passwd", "client_secret", "Authorization", "X-Auth", "credentials"], True),
+    (["max_tokens", "eos_token", "stop_token_ids", "tokenizer", "TOKENIZERS_PARALLELISM", "keyboard",
+      "keywords", "public_key", "SSH_KEY_PATH", "author", "model", "temperature", "SSH_AUTH_SOCK", "",
+      "image_format", "PWD", "VLLM_NUM_TOKENS"], False),
+], ids=["secrets", "other things"])  # fmt: skip
+def test_a_name_says_whether_it_is_one_of_a_secret(names, secret):
+    assert [name for name in names if is_secret_name(name) is not secret] == []
 
 
 def test_secrets_of_the_environment():
@@ -166,21 +140,15 @@ def test_an_endpoint_is_masked_by_place(url, masked):
 
 
 def test_a_config_is_masked_by_place():
-    headers = {"X-Auth": "tok", "Content-Type": "text/x", "X-Empty": ""}
-    config = {
-        "model_path": "http://h/v1?api_key=test&model=test",
-        "generate_cfg": {"extra_headers": headers, "extra_query": {"sig": ["s"]}, "stop": "</s>"},
-        "kwargs": {"my key": "1234", "note": "why?key=1 or 2", "img_size": 5},
-    }
-    assert mask_config(config) == {
-        "model_path": f"http://h/v1?api_key={MASK}&model=test",
-        "generate_cfg": {
-            "extra_headers": {**headers, "X-Auth": MASK},
-            "extra_query": {"sig": [MASK]},
-            "stop": "</s>",
-        },
-        "kwargs": {"my key": MASK, "note": "why?key=1 or 2", "img_size": 5},
-    }
+    def config(url, auth, sig, own):
+        headers = {"X-Auth": auth, "Content-Type": "text/x", "X-Empty": ""}
+        sent = {"extra_headers": headers, "extra_query": {"sig": [sig]}, "stop": "</s>"}
+        kwargs = {"my key": own, "note": "why?key=1 or 2", "img_size": 5}
+        return {"model_path": url, "generate_cfg": sent, "kwargs": kwargs}
+
+    given = config("http://h/v1?api_key=test&model=test", "tok", "s", "1234")
+    masked = config(f"http://h/v1?api_key={MASK}&model=test", MASK, MASK, MASK)
+    assert mask_config(given) == masked
 
 
 # ---- the output ----------------------------------------------------------------------------------
@@ -248,8 +216,7 @@ def test_a_dying_process_prints_no_secret(ending):
         "protect_output(SecretFilter([key]).clean)\n" + ending
     )
     run = subprocess.run(
-        [sys.executable, "-c", code], cwd=PROJECT_ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=False
     )
     assert run.returncode == 1
-    assert "toptop" not in run.stdout + run.stderr
-    assert MASK in run.stdout + run.stderr
+    assert "toptop" not in run.stdout + run.stderr and MASK in run.stdout + run.stderr
