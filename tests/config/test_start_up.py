@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -43,40 +44,40 @@ def test_a_dotenv_file_in_another_encoding_is_named_with_its_line(stage, argumen
     assert stage.server.requests == []
 
 
-def test_the_template_in_a_dotenv_file_keeps_its_dollars_and_braces(stage):
+@pytest.mark.parametrize(("env", "sent"), [
+    ({}, "Find ${HOME} {a} for Click"),  # its dollars and braces stay
+    ({"L2_USER_PROMPT": "Of the shell: {instruction}"}, "Of the shell: Click"),
+])  # fmt: skip
+def test_the_template_of_a_dotenv_file_is_sent_unless_the_environment_has_one(stage, env, sent):
     lines = ["PLACE=${HOME}/x", 'L2_USER_PROMPT="Find ${HOME} {a} for {instruction}"']
     (stage.home / ".env").write_text("\n".join(lines))
-    result = stage.evaluate({"m": API}, "--data", L2, "--limit", "1")
+    result = stage.evaluate({"m": API}, "--data", L2, "--limit", "1", env=env)
     assert result.code == 0, result.output
-    [request] = stage.server.requests
-    assert "Find ${HOME} {a} for Click" in request.text
+    assert [sent in request.text for request in stage.server.requests] == [True]
 
 
-def test_a_template_of_the_environment_wins_over_the_one_of_a_dotenv_file(stage):
-    (stage.home / ".env").write_text('L2_USER_PROMPT="Of the file: {instruction}"')
-    env = {"L2_USER_PROMPT": "Of the shell: {instruction}"}
-    stage.evaluate({"m": API}, "--data", L2, "--limit", "1", env=env)
-    assert "Of the shell: " in stage.server.requests[0].text
-
-
-@pytest.mark.parametrize(("arguments", "env", "message"), [
-    ([], {"LMUData": "~nosuchuser/x"}, "LMUData ~nosuchuser/x: there is no user nosuchuser"),
-    (["--work-dir", "~nosuchuser/x"], {}, "--work-dir ~nosuchuser/x: there is no user nosuch"),
-    ([], {"EVAL_WORK_DIR": "~nosuchuser"}, "EVAL_WORK_DIR ~nosuchuser: there is no user"),
+@pytest.mark.parametrize(("model", "arguments", "env", "fragments"), [
+    ({}, [], {"LMUData": "~nosuchuser/x"},
+     ["LMUData ~nosuchuser/x: there is no user nosuchuser", "write the folder in full"]),
+    ({}, ["--work-dir", "~nosuchuser/x"], {},
+     ["--work-dir ~nosuchuser/x: there is no user nosuchuser", "write the folder in full"]),
+    ({}, [], {"EVAL_WORK_DIR": "~nosuchuser"}, ["EVAL_WORK_DIR ~nosuchuser: there is no user", "in full"]),
+    ({"postproces_function": "f"}, [], {"LMUData": "~nosuchuser/x"},
+     ["LMUData ~nosuchuser/x", "postproces_function", "2 problems."]),
+    *[({"model_path": "~nosuchuser/x", "imp_type": kind}, [], {}, ['model."m": ~nosuchuser/x: no such folder'])
+      for kind in ("transformers", "vllm")],
+    ({"model_path": "{home}", "imp_type": "vllm"}, [], {"VLLM_PYTHON": "~nosuchuser/python"},
+     ["VLLM_PYTHON ~nosuchuser/python"]),
 ])  # fmt: skip
 def test_the_home_of_a_user_who_does_not_exist_is_named_with_its_setting(
-    stage, arguments, env, message
+    stage, model, arguments, env, fragments
 ):
-    stage.config({"model": {"m": API}, "data": BOTH})
+    entry = model if "imp_type" in model else {**API, **model}
+    text = json.dumps({"model": {"m": entry}, "data": BOTH}).replace("{home}", str(stage.home))
+    stage.config(text)
     result = stage.run("--config", "config.json", "--check", *arguments, env=env)
-    assert_one_line(result, message, "write the folder in full")
+    assert_one_line(result, *fragments)
     assert not (stage.home / "~nosuchuser").exists()
-
-
-def test_a_data_root_of_nobody_hides_no_other_problem(stage):
-    model = {**API, "postproces_function": "f"}
-    result = stage.evaluate({"m": model}, env={"LMUData": "~nosuchuser/x"})
-    assert_one_line(result, "LMUData ~nosuchuser/x", "postproces_function", "2 problems.")
 
 
 def test_images_in_the_home_of_nobody_are_looked_for_in_the_data_root(stage):
@@ -84,18 +85,6 @@ def test_images_in_the_home_of_nobody_are_looked_for_in_the_data_root(stage):
     result = stage.evaluate({"m": API}, data={L2: {"mode": "basic"}}, env=env)
     assert result.code == 0, result.output
     assert "warning: IMAGE_ROOT_DIR ~nosuchuser: no such folder" in result.stdout
-
-
-@pytest.mark.parametrize("kind", ["transformers", "vllm"])
-def test_a_checkpoint_in_the_home_of_nobody_is_no_such_folder(stage, kind):
-    result = stage.evaluate({"m": {"model_path": "~nosuchuser/x", "imp_type": kind}}, "--check")
-    assert_one_line(result, 'model."m": ~nosuchuser/x: no such folder')
-
-
-def test_an_interpreter_in_the_home_of_nobody_is_no_such_program(stage):
-    entry = {"model_path": str(stage.home), "imp_type": "vllm"}
-    result = stage.evaluate({"m": entry}, "--check", env={"VLLM_PYTHON": "~nosuchuser/python"})
-    assert_one_line(result, "VLLM_PYTHON ~nosuchuser/python")
 
 
 # -- the wrong Python -----------------------------------------------------------------------------
@@ -154,37 +143,33 @@ def test_what_a_program_needs_is_listed_in_the_core_requirements():
 
 # -- the command line -----------------------------------------------------------------------------
 
-CONFIG = "--config x.json "
+UNKNOWN = 'unknown option --confg; did you mean "--config"?'
+COUNT = "expected a whole number from"
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    ("--confg x.json", 'unknown option --confg; did you mean "--config"?'),
-    ("--confg=x.json", 'unknown option --confg; did you mean "--config"?'),
-    ("-config x.json", 'unknown option -config; did you mean "--config"?'),
-    (CONFIG + "--limt 3 --freh",
-     'unknown option --limt; did you mean "--limit"?; unknown option --freh; did you mean "--fresh"?'),
-    (CONFIG + "--quickly", "unknown option --quickly"),
-    (CONFIG + "--key=sk-123456", "unknown option --key"),
+    ("--confg x.json", UNKNOWN), ("--confg=x.json", UNKNOWN), ("-config x", UNKNOWN.replace("--confg", "-config")),
     ("configs/my_model.json", "configs/my_model.json: say --config configs/my_model.json"),
     ("configs/my_model.json --check --ping --limit 3", "configs/my_model.json: say --config configs/"),
     ("one.json two.json", "one.json: say --config one.json"),
-    (CONFIG + "y.json", "y.json: belongs to no option"),
-    ("--check", "--config FILE is missing"),
-    ("", "--config FILE is missing"),
-    (CONFIG + "--mode inferr", "argument --mode: invalid choice: 'inferr' (choose from 'all', "),
-    (CONFIG + "--limit many", "argument --limit: expected a whole number from 1 up, got 'many'"),
-    (CONFIG + "--limit 0", "argument --limit: expected a whole number from 1 up, got '0'"),
-    (CONFIG + "--retry often", "argument --retry: expected a whole number from 0 up, got 'often'"),
-    (CONFIG + "--api-nproc 2.5",
-     "argument --api-nproc: expected a whole number from 1 up or auto, got '2.5'"),
-    (CONFIG + "--outage -1", "argument --outage: expected a number from 0 up, got '-1'"),
-    (CONFIG + "--wait-for-server long",
-     "argument --wait-for-server: expected a number from 0 up, got 'long'"),
-    (CONFIG + "--ping", "--ping goes with --check"),
-    (CONFIG + "--check --mode eval", "--check is about queries; --mode eval makes none"),
-    (CONFIG + "--no-report --embed-originals", "--embed-originals does not go with --no-report"),
-    (CONFIG + "--parity y.json --check", "--parity does not go with --check or --mode"),
-    (CONFIG + "--fresh --reuse", "--fresh and --reuse exclude each other"),
+    ("--check", "--config FILE is missing"), ("", "--config FILE is missing"),
+    *[(f"--config x.json {more}", message) for more, message in (
+        ("--limt 3 --freh",
+         'unknown option --limt; did you mean "--limit"?; unknown option --freh; did you mean "--fresh"?'),
+        ("--quickly", "unknown option --quickly"), ("--key=sk-123456", "unknown option --key"),
+        ("y.json", "y.json: belongs to no option"),
+        ("--mode inferr", "argument --mode: invalid choice: 'inferr' (choose from 'all', "),
+        ("--limit many", f"argument --limit: {COUNT} 1 up, got 'many'"),
+        ("--limit 0", f"argument --limit: {COUNT} 1 up, got '0'"),
+        ("--retry often", f"argument --retry: {COUNT} 0 up, got 'often'"),
+        ("--api-nproc 2.5", f"argument --api-nproc: {COUNT} 1 up or auto, got '2.5'"),
+        ("--outage -1", "argument --outage: expected a number from 0 up, got '-1'"),
+        ("--wait-for-server long", "argument --wait-for-server: expected a number from 0 up, got 'long'"),
+        ("--ping", "--ping goes with --check"),
+        ("--check --mode eval", "--check is about queries; --mode eval makes none"),
+        ("--no-report --embed-originals", "--embed-originals does not go with --no-report"),
+        ("--parity y.json --check", "--parity does not go with --check or --mode"),
+        ("--fresh --reuse", "--fresh and --reuse exclude each other"))],
 ])  # fmt: skip
 def test_a_command_line_that_is_off_gets_one_line_that_names_the_option(arguments, message, capsys):
     with pytest.raises(SystemExit) as ended:
@@ -198,14 +183,20 @@ def test_a_command_line_that_is_off_gets_one_line_that_names_the_option(argument
 
 def test_python_takes_the_options_of_the_command_line(monkeypatch):
     monkeypatch.delenv("EVAL_WORK_DIR", raising=False)
-    typed = ["--config=x", "--data=a", "--data=b", "--limit=3", "--outage=2.5", "--no-report",
-             "--fresh"]  # fmt: skip
+    typed = [
+        "--config=x",
+        "--data=a",
+        "--data=b",
+        "--limit=3",
+        "--outage=2.5",
+        "--no-report",
+        "--fresh",
+    ]
     given = {"data": ["a", "b", "a"], "limit": 3, "outage": 2.5, "report": False, "fresh": True,
              "strict": False, "retry": None}  # fmt: skip
     options = options_of("x", {**given, "data": ["a", "b"]})
     assert options == parse_arguments(typed)
-    assert options.arguments == tuple(typed)
-    assert options_of("x", given).data == ("a", "b")
+    assert (options.arguments, options_of("x", given).data) == (tuple(typed), ("a", "b"))
 
 
 @pytest.mark.parametrize(("given", "message"), [
