@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.support import tiny_checkpoint
-from tests.support.runs import PICTURES, evaluate, make_data, run_folder
+from tests.support.runs import evaluate, make_data, run_folder
 
 ANSWER = "Action: click(point=[100,50])"
+L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 GUIDE = "tests.support.documented_uitars"
 
 
@@ -22,12 +23,12 @@ def checkpoint(tmp_path_factory) -> Path:
     return tiny_checkpoint.teach(random, folder / "taught", ANSWER, steps=400)
 
 
-def run_of_the_guide(home, checkpoint, dataset, pictures=PICTURES, **env):
+def run_of_the_guide(home, checkpoint, dataset):
     """The guide's config, comments and all, on one data set with this checkpoint."""
     (home / "c.json").write_text(f"""{{
     // configurations for model
     "model": {{
-        "uitars-1.5-7b-local": {{
+        "uitars": {{
             "model_path": {json.dumps(str(checkpoint))},
             "generate_cfg": {{"max_new_tokens": 40}},
             "imp_type": "transformers",
@@ -35,57 +36,42 @@ def run_of_the_guide(home, checkpoint, dataset, pictures=PICTURES, **env):
             "preprocess_function": "{GUIDE}.preprocess_uitars",
             "postprocess_function": "{GUIDE}.postprocess_uitars",
             "custom_prompt": {{"{dataset}": "{GUIDE}.build_custom_prompt"}},
-            "kwargs": {{
-                "system_prompt": "model_default",
-                "max_pixels": 2116800,
-                "min_pixels": 3136,
-                "img_size": -1,
-                "img_detail": "low"
-            }}
+            "kwargs": {{"system_prompt": "model_default", "max_pixels": 2116800,
+                        "min_pixels": 3136, "img_size": -1, "img_detail": "low"}}
         }}
     }},
     "data": {{
-        "GUIElementGrounding": {{
-            "mode": "all",
-            "parse_function": "{GUIDE}.parse_grounding_response"
-        }},
-        "GUIContentUnderstanding": {{
-            "mode": "all",
-            "match_mode": "exact_match"
-        }}
+        "{L2}": {{"mode": "all", "parse_function": "{GUIDE}.parse_grounding_response"}},
+        "{L1}": {{"mode": "all", "match_mode": "exact_match"}}
     }}
 }}""")
-    data = make_data(home / "data", pictures)
+    data = make_data(home / "data")
     return evaluate("--config", home / "c.json", "--data", dataset, "--work-dir", home / "o",
-                    cwd=home, env={"LMUData": str(data), **env})  # fmt: skip
+                    cwd=home, env={"LMUData": str(data)})  # fmt: skip
 
 
 def test_they_work_on_l2_with_a_local_checkpoint(tmp_path, checkpoint):
-    run = run_of_the_guide(tmp_path, checkpoint, "GUIElementGrounding")
-
+    run = run_of_the_guide(tmp_path, checkpoint, L2)
     assert run.code == 0, run.output
-    folder = run_folder(tmp_path / "o", "uitars-1.5-7b-local")
-    score = json.loads((folder / "uitars-1.5-7b-local_GUIElementGrounding_score.json").read_text())
+    folder = run_folder(tmp_path / "o", "uitars")
+    score = json.loads((folder / f"uitars_{L2}_score.json").read_text())
     # (100, 50) on the grids 644x364, 308x644 and 392x308: in the box but for the narrow iOS screen.
     hits = {name: block["Total accuracy"] for name, block in score["basic"].items()}
     assert hits == {"os_windows": 100.0, "os_ios": 0.0, "os_web": 100.0}
-    log = (folder / "uitars-1.5-7b-local_GUIElementGrounding.jsonl").read_text().splitlines()
+    log = (folder / f"uitars_{L2}.jsonl").read_text().splitlines()
     answers = [r for r in map(json.loads, log) if r["kind"] == "answer"]
     assert {record["reply"] for record in answers} == {ANSWER}
     seen = {tuple(record["sizes"]["file"]): tuple(record["sizes"]["seen"]) for record in answers}
     assert seen == {(640, 360): (644, 364), (295, 639): (308, 644), (400, 300): (392, 308)}
 
 
-@pytest.mark.parametrize(("pictures", "env", "questions"), [
-    (PICTURES, {}, 9),  # one fewer than what stops a data set
-    ([("os_web", (400, 300))] * 5, {"SKIP_ERR": "1"}, 15),
-])  # fmt: skip
 def test_the_key_error_of_the_prompt_function_on_l1_is_a_failure_of_each_sample(
-    tmp_path, checkpoint, pictures, env, questions
+    tmp_path, checkpoint
 ):
-    run = run_of_the_guide(tmp_path, checkpoint, "GUIContentUnderstanding", pictures, **env)
-
+    run = run_of_the_guide(
+        tmp_path, checkpoint, L1
+    )  # one question fewer than what stops a data set
     assert run.code == 1
-    assert f"{questions} (100.0 %) failed" in run.stdout
-    assert f"{questions} x prompt function: KeyError: 'instruction'" in run.stdout
+    assert "9 (100.0 %) failed" in run.stdout
+    assert "9 x prompt function: KeyError: 'instruction'" in run.stdout
     assert "Traceback" not in run.output

@@ -73,12 +73,11 @@ def run_with(stage, where, *arguments, data=ONLY_L2, env=None, **entry):
 def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(staged):
     stage = staged("""
         def prompt(line, dataset):
-            picture, instruction = line["image_path"], line["instruction"]
+            parts = ("image", line["image_path"]), ("text", line["instruction"])
             line["image_size"].append("scribble")
             line["bbox"].clear()
             line.clear()
-            return [{"role": "user", "type": "image", "value": picture},
-                    {"role": "user", "type": "text", "value": instruction}]
+            return [{"role": "user", "type": kind, "value": value} for kind, value in parts]
 
         def preprocess(message, model, processor, **kwargs):
             assert (model, processor) == (None, None)
@@ -98,9 +97,9 @@ def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(s
             meta.clear()
             return (0.2, 0.15) if size.startswith("[") and response.endswith(" 2") else None
     """)
-    functions = {f"{stage}_function": f"mymodel.{stage}" for stage in ("preprocess", "postprocess")}
-    more = {"custom_prompt": {L2: "mymodel.prompt"}, "kwargs": {"words": ["one"]}}
-    result = run_with(stage, "parse", **functions, **more)
+    result = run_with(stage, "parse", preprocess_function="mymodel.preprocess",
+                      postprocess_function="mymodel.postprocess", kwargs={"words": ["one"]},
+                      custom_prompt={L2: "mymodel.prompt"})  # fmt: skip
     assert result.code == 0, result.output
     assert sorted(request.text for request in stage.server.requests) == sorted(
         f"Click {kind} target {number}. ['one'] 2"
@@ -110,11 +109,11 @@ def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(s
     assert [record["line"]["bbox"] for record in stage.answers(L2)] == [[0.1, 0.1, 0.3, 0.2]] * 6
 
 
-def test_a_preprocess_function_that_returns_the_same_list_each_time_asks_each_its_own(staged):
+def test_preprocess_runs_once_for_each_sample_even_if_it_returns_the_same_list_each_time(staged):
     others_asked, first_sample = threading.Event(), []
 
     def answer(request):
-        if "target 0." in request.text and "basic" in request.text:
+        if "basic target 0." in request.text:
             first_sample.append(request.text)
             if len(first_sample) == 1:
                 others_asked.wait(20)
@@ -123,16 +122,18 @@ def test_a_preprocess_function_that_returns_the_same_list_each_time_asks_each_it
             others_asked.set()
         return Reply("(0.2, 0.15)")
 
-    stage = staged(answer=answer, module="""
-        MESSAGES = []
-        def preprocess(message, model, processor, **kwargs):
-            MESSAGES.clear()
-            MESSAGES.append({"role": "user", "content": message[-1]["value"]})
-            return MESSAGES
-    """)  # fmt: skip
+    stage = staged(answer=answer, module=NOTE + """
+MESSAGES = []
+def preprocess(message, model, processor, **kwargs):
+    note(message[-1]["value"])
+    MESSAGES.clear()
+    MESSAGES.append({"role": "user", "content": message[-1]["value"]})
+    return MESSAGES
+""")  # fmt: skip
     result = run_with(stage, "preprocess", "--api-nproc", "2")
-    assert result.code == 0, result.output
+    assert (result.code, len(stage.server.requests)) == (0, 7), result.output
     assert len(first_sample) == 2, [request.text[-22:] for request in stage.server.requests]
+    assert len(seen_by(stage)) == len(set(seen_by(stage))) == 6
 
 
 # -- functions that raise -------------------------------------------------------------------------
@@ -212,16 +213,9 @@ def test_a_postprocess_function_that_returns_no_text_is_reported(returned, kind,
 
 # -- ten in a row ---------------------------------------------------------------------------------
 
-ALWAYS = """
-    def prompt(line, dataset): raise ValueError("never works")
-    def preprocess(message, model, processor, **kwargs):
-        if kwargs["dataset_name"] == "GUIElementGrounding": raise ValueError("never works")
-        return [{"role": "user", "content": message[-1]["value"]}]
-    def postprocess(response, model, processor, **kwargs):
-        if kwargs["dataset_name"] == "GUIElementGrounding": raise ValueError("never works")
-        return response
-    def parse(response, meta): raise ValueError("never works")
-"""
+# The same functions for every sample of L2: all its images are of the web there.
+ALWAYS = RAISING.replace("RAISE", "raise ValueError('never works')").replace("os_ios", "os_web")
+ALWAYS = ALWAYS.replace("target 1.", "Click").replace("special", "(")
 SIXTY_L2_SAMPLES = [("os_web", (64, 48))] * 30
 EASY = {L1: {"mode": "easy"}}
 
@@ -284,164 +278,98 @@ def test_nine_failures_in_a_row_do_not_stop_a_run_and_each_data_set_is_counted_b
 
 # -- prompts --------------------------------------------------------------------------------------
 
-DEFAULT = (
-    "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish "
-    "this task following instructions from users."
-)
 
-
-@pytest.mark.parametrize(("setting", "system"), [
-    ({}, DEFAULT),
-    ({"system_prompt": "benchmark_default"}, DEFAULT),
-    ({"system_prompt": "model_default"}, None),
-    ({"system_prompt": "Be brief."}, "Be brief."),
-])  # fmt: skip
-def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_prompt(
-    setting, system, staged
-):
+def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_prompt(staged):
     stage = staged("""
         def prompt(line, dataset):
             if line["platform"] == "os_web":
                 return [{"role": "user", "type": "text", "value": "own words"}]
     """)
-    result = run_with(stage, "prompt", kwargs=setting)
+    result = run_with(stage, "prompt", kwargs={"system_prompt": "Be brief."})
     assert result.code == 0, result.output
     own = [request for request in stage.server.requests if request.text == "own words"]
     default = [request for request in stage.server.requests if "Output only" in request.text]
     assert (len(own), len(default)) == (2, 4)
     assert all(len(request.body["messages"]) == 1 for request in own)
     for request in default:
-        *first, user = request.body["messages"]
+        system, user = request.body["messages"]
         assert (user["role"], len(request.pictures)) == ("user", 1)
-        told = [(message["role"], message["content"][0]["text"]) for message in first]
-        assert told == ([("system", system)] if system else [])
+        assert (system["role"], system["content"][0]["text"]) == ("system", "Be brief.")
 
 
-NO_PROMPT = {
-    "text": ("'just a text'", "returned 'just a text'; expected a list of messages"),
-    "nothing": ("[]", "returned []; expected a list of messages"),
-    "texts": ("['text']", "returned ['text']; expected a list of messages {"),
-    "chat": ("[{'role': 'user', 'content': 'hi'}]", '{"role", "type", "value"}'),
-    "no_value": ("[{'role': 'user', 'type': 'text', 'value': None}]", "value"),
-    "video": ("[{'role': 'user', 'type': 'video', 'value': 'a.mp4'}]", "video"),
-    "no_file": ("[{'role': 'user', 'type': 'image', 'value': 'nowhere.png'}]", "nowhere.png"),
-}
-EXPECTED = "expected a list of chat messages"
-BESIDE_MESSAGES = {
-    "timeout": ("'timeout': '60s'", "timeout must be a number of seconds greater than 0"),
-    "body": ("'extra_body': ['x']", "extra_body must be an object"),
-    "body_of_ours": ("'extra_body': {'messages': 5}", "extra_body.messages"),
-    "headers": ("'extra_headers': {'X': 5}", "extra_headers.X must be a text"),
-    "header_name": ("'extra_headers': {5: 'X'}", "extra_headers"),
-    "query": ("'extra_query': 'a=b'", "extra_query must be an object"),
-    "query_name": ("'extra_query': {5: 1}", "extra_query"),
-}
-NO_PAYLOAD = {
-    "none": ("None", EXPECTED),
-    "a_text": ("'text'", EXPECTED),
-    "prompt": ("{'prompt': 'hi'}", EXPECTED),
-    "no_list": ("{'messages': 'hi'}", EXPECTED),
-    "empty": ("[]", EXPECTED),
-    "some_texts": ("['hi']", EXPECTED),
-    **{
-        name: (f"{{'messages': [{{'role': 'user', 'content': 'hi'}}], {more}}}",
-               f"6 x preprocess function: returned a payload whose {problem}")
-        for name, (more, problem) in BESIDE_MESSAGES.items()
-    },
-}  # fmt: skip
+LIST = "expected a list of chat messages"
+NO_PROMPT = [
+    ("'just a text'", "returned 'just a text'; expected a list of messages"),
+    ("[]", "returned []; expected a list of messages"),
+    ("['text']", "returned ['text']; expected a list of messages {"),
+    ("[{'role': 'user', 'content': 'hi'}]", '{"role", "type", "value"}'),
+    ("[{'role': 'user', 'type': 'text', 'value': None}]", "value"),
+    ("[{'role': 'user', 'type': 'video', 'value': 'a.mp4'}]", "video"),
+    ("[{'role': 'user', 'type': 'image', 'value': 'nowhere.png'}]", "nowhere.png"),
+]
+NO_PAYLOAD = [
+    ("None", LIST), ("'text'", LIST), ("{'prompt': 'hi'}", LIST), ("{'messages': 'hi'}", LIST),
+    ("[]", LIST), ("['hi']", LIST),
+    *((f"{{'messages': [{{'role': 'user', 'content': 'hi'}}], {more}}}",
+       f"6 x preprocess function: returned a payload whose {problem}") for more, problem in [
+        ("'timeout': '60s'", "timeout must be a number of seconds greater than 0"),
+        ("'extra_body': ['x']", "extra_body must be an object"),
+        ("'extra_body': {'messages': 5}", "extra_body.messages"),
+        ("'extra_headers': {'X': 5}", "extra_headers.X must be a text"),
+        ("'extra_headers': {5: 'X'}", "extra_headers"),
+        ("'extra_query': 'a=b'", "extra_query must be an object"),
+        ("'extra_query': {5: 1}", "extra_query"),
+    ]),
+]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def odd_returns(tmp_path_factory):
-    """One run of a model for each: models that were asked, the output by model, and the run."""
-    source = [f"def {n}(line, dataset): return {code}" for n, (code, _) in NO_PROMPT.items()]
-    source += [f"def {name}(message, model, processor, **kwargs): return {code}"
-               for name, (code, _) in NO_PAYLOAD.items()]  # fmt: skip
-    models = {name: {"custom_prompt": {L2: f"mymodel.{name}"}} for name in NO_PROMPT}
-    models |= {name: {"preprocess_function": f"mymodel.{name}"} for name in NO_PAYLOAD}
-    for name, changes in models.items():
-        path = f"{{url}}?api_key=test-key-123456&model={name}"
-        models[name] = {**API, "model_path": path, **changes}
-    with MockServer(right_answers) as server:
-        stage = Stage.make(tmp_path_factory.mktemp("each"), server)
-        stage.module("\n".join(source))
-        result = stage.evaluate(models, "--retry", "0", data=ONLY_L2)
-        asked = [request.body["model"] for request in server.requests]
-        sections = {part.partition('"')[0]: part for part in result.stdout.split('\nmodel "')}
-        return asked, sections, result
-
-
-@pytest.mark.parametrize("name", [*NO_PROMPT, *NO_PAYLOAD])
-def test_a_function_that_returns_no_prompt_or_no_payload_fails_its_samples(name, odd_returns):
-    asked, sections, result = odd_returns
-    assert {**NO_PROMPT, **NO_PAYLOAD}[name][1] in sections[name].partition("\n")[2]
-    assert summary(0, 6, (6, FAILED)) in sections[name]
+def test_a_function_that_returns_no_prompt_or_no_payload_fails_its_samples(staged):
+    models, expected, source = {}, {}, ""
+    for number, (code, problem) in enumerate(NO_PROMPT + NO_PAYLOAD):
+        name, is_prompt = f"f{number}", number < len(NO_PROMPT)
+        arguments = "line, dataset" if is_prompt else "message, model, processor, **kwargs"
+        source += f"def {name}({arguments}): return {code}\n"
+        path = f"mymodel.{name}"
+        use = {"custom_prompt": {L2: path}} if is_prompt else {"preprocess_function": path}
+        models[name], expected[name] = {**API, **use}, problem
+    stage = staged(source)
+    result = stage.evaluate(models, "--retry", "0", data=ONLY_L2)
+    sections = {part.partition('"')[0]: part for part in result.stdout.split('\nmodel "')}
+    for name, problem in expected.items():
+        assert problem in sections[name].partition("\n")[2], name
+        assert summary(0, 6, (6, FAILED)) in sections[name]
     assert "Traceback" not in result.output
     assert "internal error" not in result.output
-    assert name not in asked
-    assert result.code == 1
+    assert (result.code, stage.server.requests) == (1, [])
 
 
-def test_a_prompt_function_gets_the_line_in_its_own_types_and_the_name_of_the_data_set(staged):
-    stage = staged(NOTE + "def prompt(line, dataset): note([dataset, line])\n")
-    model = {**API, "custom_prompt": {L1: "mymodel.prompt", L2: "mymodel.prompt"}}
-    stage.evaluate({"m": model}, "--limit", "1")
-    (first, l1), (second, l2) = seen_by(stage)
-    assert (first, second) == (L1, L2)
+def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_sizes_as_texts(staged):
+    stage = staged(NOTE + """
+def prompt(line, dataset): note([dataset, line])
+def parse(response, *, meta): note(dict(meta))
+""")
+    stage.change_annotations("L2", lambda lines: lines[0].update(image_size=[320, 180]))
+    names, pixels = (L1, L2), {"min_pixels": 3136, "max_pixels": 2116800}
+    model = {**API, "custom_prompt": dict.fromkeys(names, "mymodel.prompt"), "kwargs": {"img_size": 320, **pixels}}  # fmt: skip
+    data = {name: {"mode": "all", "parse_function": "mymodel.parse"} for name in names}
+    stage.evaluate({"m": model}, "--limit", "1", data=data)
+    (first, l1), l1_meta, (second, l2), l2_meta = seen_by(stage)
+    assert (first, second) == names
     assert l1 == {
         "index": 0, "image_path": "os_windows/pic0.png", "image_size": [640, 360],
         "platform": "os_windows", "app_name": "App", "question": "Question 0 easy?",
         "options": {"A": "no", "B": "yes", "C": "maybe"}, "answer": "B",
         "explanation": "because", "difficulty": "easy",
     }  # fmt: skip
-    assert (l2["image_size"], l2["bbox"]) == ([640, 360], [0.1, 0.1, 0.3, 0.2])
-
-
-# -- preprocess, parse ----------------------------------------------------------------------------
-
-
-def test_preprocess_runs_once_for_a_sample_however_often_it_is_asked(staged):
-    asked = []
-
-    def answer(request):
-        asked.append(request.text)
-        if asked.count(request.text) < 3:
-            return Reply(status=500, body=b"{}", headers={"retry-after-ms": "0"})
-        return Reply("(0.2, 0.15)")
-
-    stage = staged(answer=answer, module=NOTE + """
-def preprocess(message, model, processor, **kwargs):
-    note(message[-1]["value"])
-    return [{"role": "user", "content": message[-1]["value"]}]
-""")  # fmt: skip
-    result = run_with(stage, "preprocess")
-    assert (result.code, len(asked)) == (0, 18), result.output
-    assert len(seen_by(stage)) == len(set(seen_by(stage))) == 6
-
-
-def test_meta_has_sizes_and_options_as_texts_that_literal_eval_reads(staged):
-    stage = staged(NOTE + "def parse(response, *, meta): note(dict(meta))\n")
-    model = {**API, "kwargs": {"img_size": 320, "min_pixels": 3136, "max_pixels": 2116800}}
-    data = {name: {"mode": "all", "parse_function": "mymodel.parse"} for name in (L1, L2)}
-    stage.evaluate({"m": model}, "--limit", "1", data=data)
-    l1, l2 = seen_by(stage)
-    assert l1["options"] == "{'A': 'no', 'B': 'yes', 'C': 'maybe'}"
-    for meta in (l1, l2):
+    assert l2["bbox"] == l2_meta["bbox"] == [0.1, 0.1, 0.3, 0.2]
+    assert l1_meta["options"] == "{'A': 'no', 'B': 'yes', 'C': 'maybe'}"
+    for meta in (l1_meta, l2_meta):  # the size of the file, not of the annotations
         assert (meta["image_size"], meta["sent_size"]) == ("[640, 360]", "[320, 180]")
-        assert (meta["min_pixels"], meta["max_pixels"]) == (3136, 2116800)
+        assert {name: meta[name] for name in pixels} == pixels
         assert meta["image_path"] == "os_windows/pic0.png"
-    assert l2["bbox"] == [0.1, 0.1, 0.3, 0.2]
 
 
-def test_ready_made_parse_functions_go_by_the_size_of_the_file_not_of_the_annotations(staged):
-    stage = staged(answer=lambda _: Reply("(128, 54)"), pictures=[("os_web", (640, 360))] * 2)
-    stage.change_annotations(
-        "L2", lambda items: [item.update(image_size=[320, 180]) for item in items]
-    )
-    data = {L2: {"mode": "all", "parse_function": "utils.coordinates.parse_pixels"}}
-    result = stage.evaluate({"m": API}, data=data)
-    assert result.code == 0, result.output
-    assert l2_counts(stage.scores(L2))["Correct num"] == 4
+# -- parse ----------------------------------------------------------------------------------------
 
 
 def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(staged):
@@ -497,39 +425,33 @@ def custom(name="Model", **changes):
     return {"imp_type": "custom", "model_path": f"mymodel.{name}", **changes}
 
 
-def test_a_custom_class_is_asked_with_messages_data_set_and_generate_cfg(staged):
+def test_a_custom_class_is_built_once_with_kwargs_and_asked_with_messages_and_generate_cfg(staged):
     stage = staged(NOTE + """
-class Model:
+class Bare:
+    def __init__(self): note(["bare", {}])
     def generate(self, message, *, dataset_name, **generate_cfg):
         note([message, dataset_name, generate_cfg])
         message.clear()
         generate_cfg["stop"].append("x")
         return "(0.2, 0.15)"
+class Named(Bare):
+    def __init__(self, size): note(["named", {"size": size}])
+class Open(Bare):
+    def __init__(self, **kwargs): note(["open", kwargs])
 """)  # fmt: skip
-    result = stage.evaluate({"m": custom(generate_cfg={"stop": ["a"]})}, data=ONLY_L2)
+    more = {"kwargs": {"size": 3}, "generate_cfg": {"stop": ["a"]}}
+    models = {name: custom(name, **more) for name in ("Bare", "Named", "Open")}
+    result = stage.evaluate(models, data=ONLY_L2)
     assert result.code == 0, result.output
-    assert l2_counts(stage.scores(L2))["Correct num"] == 6
-    calls = seen_by(stage)
-    assert len(calls) == 6
+    built = [call for call in seen_by(stage) if len(call) == 2]
+    assert built == [["bare", {}], ["named", {"size": 3}], ["open", {"size": 3}]]
+    calls = [call for call in seen_by(stage) if len(call) == 3]
+    assert len(calls) == 3 * 6
     for message, dataset, generate_cfg in calls:
         assert [part["type"] for part in message] == ["text", "image", "text"]
         assert (dataset, generate_cfg) == (L2, {"stop": ["a"]})
+    assert l2_counts(stage.scores(L2, "Bare"))["Correct num"] == 6
     assert stage.server.requests == []
-
-
-def test_a_custom_class_is_built_once_with_the_kwargs_block_where_it_takes_it(staged):
-    stage = staged(NOTE + CALM + """
-class Bare(Model):
-    def __init__(self): note(["bare", {}])
-class Named(Model):
-    def __init__(self, size): note(["named", {"size": size}])
-class Open(Model):
-    def __init__(self, **kwargs): note(["open", kwargs])
-""")  # fmt: skip
-    models = {name: custom(name, kwargs={"size": 3}) for name in ("Bare", "Named", "Open")}
-    result = stage.evaluate(models)
-    assert result.code == 0, result.output
-    assert seen_by(stage) == [["bare", {}], ["named", {"size": 3}], ["open", {"size": 3}]]
 
 
 def test_a_changed_constant_of_a_custom_class_queries_it_again(staged):
@@ -586,12 +508,8 @@ def test_a_custom_class_that_fails_on_a_sample_fails_that_sample(staged):
     """)
     result = stage.evaluate({"m": custom()}, data=ONLY_L2)
     assert summary(2, 6, (4, FAILED)) in result.output
-    for error in (
-        "ValueError: odd picture",
-        "SystemExit: enough",
-        "generate returned NoneType; expected str",
-        "generate returned tuple; expected str",
-    ):
+    for error in ("ValueError: odd picture", "SystemExit: enough",
+                  "generate returned NoneType; expected str", "generate returned tuple; expected str"):  # fmt: skip
         assert f"1 x model: {error}" in result.output, result.output
     assert "Traceback" not in result.output
     assert l2_counts(stage.scores(L2))["Correct num"] == 2
