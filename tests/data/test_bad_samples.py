@@ -57,7 +57,8 @@ def image_outside(stage):
     line_4(image_path="../../secret.png")(stage)
 
 
-BY_LINE, BY_QUESTION = f"{L2}: L2_annotations.json, index 4, os_web/", f"{L1}: L1_annotations.json, question 7, os_web/pic2.png: "  # fmt: skip
+BY_LINE = f"{L2}: L2_annotations.json, index 4, os_web/"
+BY_QUESTION = f"{L1}: L1_annotations.json, question 7, os_web/pic2.png: "
 box_outside, answer_beyond = line_4(bbox=[10, 10, 700, 20]), question_7(answer="D")
 UNREADABLE = [f"{L1}: os_ios/pic1.png (3 samples): image unreadable: ",
               f"{L2}: os_ios/pic1.png (2 samples): image unreadable: "]  # fmt: skip
@@ -215,7 +216,8 @@ def no_annotations(stage):
     (stage.home / "data/MMBench-GUI/L1_annotations.json").unlink()
 
 
-REFERENCE, PROMPT = {"kwargs": {"wire_format": "reference"}}, {"custom_prompt": {L2: "mymodel.prompt"}}  # fmt: skip
+REFERENCE = {"kwargs": {"wire_format": "reference"}}
+PROMPT = {"custom_prompt": {L2: "mymodel.prompt"}}
 
 
 @pytest.mark.parametrize(("spoil", "entry", "problems", "counted"), [

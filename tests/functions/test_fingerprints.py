@@ -202,8 +202,9 @@ def test_a_change_of_what_code_does_is_noticed(mine, others, hash_of):
     "def make():\n    def inner(n): return inner(n)\n    return inner\nstart = make()",
 ], ids=["itself", "each-other", "class", "modules", "list", "own-module", "closure"])  # fmt: skip
 def test_recursion_of_any_kind_comes_to_an_end(mine, hash_of):
-    a, b = "import cycle_b\ndef f(n): return cycle_b.g(n)", "import cycle_a\ndef g(n): return cycle_a.f(n)"  # fmt: skip
-    assert len(hash_of(mine, cycle_a=a, cycle_b=b)) == 32
+    one = "import cycle_b\ndef f(n): return cycle_b.g(n)"
+    other = "import cycle_a\ndef g(n): return cycle_a.f(n)"
+    assert len(hash_of(mine, cycle_a=one, cycle_b=other)) == 32
 
 
 def test_what_is_installed_counts_by_name_only(hash_of):
@@ -240,8 +241,8 @@ def test_what_nothing_describes_is_never_the_same_and_is_named():
 
 def test_what_this_program_does_counts_by_its_version_and_not_by_its_code():
     text = code_text(local_aguvis.preprocess_aguvis)
-    shown = [name for name in ("preprocess_aguvis", "chat_text", "turns_of", "model_inputs") if f"def {name}" in text]  # fmt: skip
-    assert shown == ["preprocess_aguvis", "chat_text"]
+    names = ("preprocess_aguvis", "chat_text", "turns_of", "model_inputs")
+    assert [name for name in names if f"def {name}" in text] == ["preprocess_aguvis", "chat_text"]
 
 
 def test_parsing_in_another_thread_is_no_failure(hash_of, monkeypatch):

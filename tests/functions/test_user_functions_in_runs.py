@@ -203,8 +203,11 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
 @pytest.mark.parametrize(("returned", "kind"), [("None", "NoneType"), ("(0.2, 0.15)", "tuple")])
 def test_a_postprocess_function_that_returns_no_text_is_reported(returned, kind, staged):
     stage = staged(CALM + f"def post(response, model, processor, **kwargs): return {returned}")
-    models = {"api": API, "own": {"imp_type": "custom", "model_path": "mymodel.Model"}}
-    models = {name: {**entry, "postprocess_function": "mymodel.post"} for name, entry in models.items()}  # fmt: skip
+    own, post = {"imp_type": "custom", "model_path": "mymodel.Model"}, "mymodel.post"
+    models = {
+        "own": {**own, "postprocess_function": post},
+        "api": {**API, "postprocess_function": post},
+    }
     result = stage.evaluate(models, data=ONLY_L2)
     assert result.output.count(f"6 x postprocess function: returned {kind}; expected str") == 2
     assert "Traceback" not in result.output
@@ -344,16 +347,15 @@ def test_a_function_that_returns_no_prompt_or_no_payload_fails_its_samples(stage
 
 
 def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_sizes_as_texts(staged):
-    stage = staged(NOTE + """
-def prompt(line, dataset): note([dataset, line])
-def parse(response, *, meta): note(dict(meta))
-""")
-    stage.change_annotations("L2", lambda lines: lines[0].update(image_size=[320, 180]))
+    stage = staged(NOTE + "def prompt(line, dataset): note([dataset, line])\n"
+                   "def parse(response, *, meta): note(dict(meta))\n")  # fmt: skip
     names, pixels = (L1, L2), {"min_pixels": 3136, "max_pixels": 2116800}
-    model = {**API, "custom_prompt": dict.fromkeys(names, "mymodel.prompt"), "kwargs": {"img_size": 320, **pixels}}  # fmt: skip
+    model = {**API, "kwargs": {"img_size": 320, **pixels}}
+    model["custom_prompt"] = dict.fromkeys(names, "mymodel.prompt")
     data = {name: {"mode": "all", "parse_function": "mymodel.parse"} for name in names}
     stage.evaluate({"m": model}, "--limit", "1", data=data)
-    (first, l1), l1_meta, (second, l2), l2_meta = seen_by(stage)
+    (first, l1), (second, l2) = (seen for seen in seen_by(stage) if isinstance(seen, list))
+    l1_meta, l2_meta = (seen for seen in seen_by(stage) if isinstance(seen, dict))
     assert (first, second) == names
     assert l1 == {
         "index": 0, "image_path": "os_windows/pic0.png", "image_size": [640, 360],
@@ -361,15 +363,25 @@ def parse(response, *, meta): note(dict(meta))
         "options": {"A": "no", "B": "yes", "C": "maybe"}, "answer": "B",
         "explanation": "because", "difficulty": "easy",
     }  # fmt: skip
+    assert l2["image_size"] == [640, 360]
     assert l2["bbox"] == l2_meta["bbox"] == [0.1, 0.1, 0.3, 0.2]
     assert l1_meta["options"] == "{'A': 'no', 'B': 'yes', 'C': 'maybe'}"
-    for meta in (l1_meta, l2_meta):  # the size of the file, not of the annotations
+    for meta in (l1_meta, l2_meta):
         assert (meta["image_size"], meta["sent_size"]) == ("[640, 360]", "[320, 180]")
         assert {name: meta[name] for name in pixels} == pixels
         assert meta["image_path"] == "os_windows/pic0.png"
 
 
 # -- parse ----------------------------------------------------------------------------------------
+
+
+def test_ready_made_parse_functions_go_by_the_size_of_the_file_not_of_the_annotations(staged):
+    stage = staged(answer=lambda _: Reply("(128, 54)"), pictures=[("os_web", (640, 360))] * 2)
+    stage.change_annotations("L2", lambda ls: [line.update(image_size=[320, 180]) for line in ls])
+    data = {L2: {"mode": "all", "parse_function": "utils.coordinates.parse_pixels"}}
+    result = stage.evaluate({"m": API}, data=data)
+    assert result.code == 0, result.output
+    assert l2_counts(stage.scores(L2))["Correct num"] == 4
 
 
 def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(staged):
@@ -508,8 +520,8 @@ def test_a_custom_class_that_fails_on_a_sample_fails_that_sample(staged):
     """)
     result = stage.evaluate({"m": custom()}, data=ONLY_L2)
     assert summary(2, 6, (4, FAILED)) in result.output
-    for error in ("ValueError: odd picture", "SystemExit: enough",
-                  "generate returned NoneType; expected str", "generate returned tuple; expected str"):  # fmt: skip
+    returned = [f"generate returned {kind}; expected str" for kind in ("NoneType", "tuple")]
+    for error in ("ValueError: odd picture", "SystemExit: enough", *returned):
         assert f"1 x model: {error}" in result.output, result.output
     assert "Traceback" not in result.output
     assert l2_counts(stage.scores(L2))["Correct num"] == 2
@@ -520,7 +532,7 @@ def test_a_custom_class_that_fails_on_a_sample_fails_that_sample(staged):
 
 
 @pytest.mark.parametrize(("name", "env", "is_stopped", "parts"), [
-    ("Raising", {}, True, ["the generate function failed 10 times in a row", "in generate\n", "ValueError: boom"]),
+    ("Raising", {}, True, ["generate function failed 10 times in a row", "in generate\n", "Error: boom"]),
     ("Silent", {}, True, ["10 times in a row", "generate returned NoneType; expected str"]),
     ("Raising", {"SKIP_ERR": "1"}, False, ["12 x model: ValueError: boom"]),
     ("Remote", {}, False, ["12 x http: HTTP 418: teapot"]),  # an error of the call is what it says
