@@ -285,17 +285,7 @@ def rotate_by_hand(annotations):
 
 def in_one_order(rows):
     """What two runs of the same rotated questions must agree about."""
-    names = [
-        "image",
-        "text",
-        "options",
-        "answer",
-        "prompt",
-        "prediction",
-        "chosen",
-        "verdict",
-        "hit",
-    ]
+    names = ("image", "text", "options", "answer", "prompt", "prediction", "chosen", "verdict", "hit")  # fmt: skip
     asked = [{name: row[name] for name in names} for row in rows]
     return sorted(asked, key=lambda row: json.dumps(row, sort_keys=True))
 

@@ -46,12 +46,11 @@ def l2_line(chance, split, platform):
 def judged_run(name, seed, splits, platforms, samples=300):
     """Outcomes and facts of a made run: hits, misses, replies nobody can read, failed requests."""
     chance, benchmark = random.Random(seed), benchmark_of(name)
+    make, wrong = (l1_line, "B") if name == L1 else (l2_line, (0.99, 0.99))
     outcomes, facts = [], []
     for _ in range(samples):
-        make = l1_line if name == L1 else l2_line
         line = make(chance, chance.choice(splits), chance.choice(platforms))
         right = "A" if name == L1 else tuple(line["bbox"][:2])
-        wrong = "B" if name == L1 else (0.99, 0.99)
         parsed = chance.choice([right, right, wrong, None])
         reply = chance.choice(["text", "text", None]) if parsed is None else "text"
         judged = benchmark.judge_parsed(line, Sizes(file_wh=WH), parsed, reply)
@@ -65,24 +64,21 @@ def sections_of(benchmark, facts, settings=None):
     return benchmark.sections(columns_of(facts), settings or {})
 
 
-def value(cell):
-    return None if cell is None else pytest.approx(cell["value"], abs=1e-9)
-
-
 def figures_of_scores(name, scores):
     """Every figure of a score object, in percent, by row and column of the table."""
     if name == L1:
-        splits = {split: block for split, block in scores.items() if isinstance(block, dict)}
-        found = {(split, platform): each["score"] for split, block in splits.items()
-                 for platform, each in block.items() if isinstance(each, dict)}  # fmt: skip
-        found |= {(split, "Overall"): block["level_score"] for split, block in splits.items()}
+        found = {}
+        for split, block in scores.items():
+            if isinstance(block, dict):
+                found[split, "Overall"] = block["level_score"]
+                found |= {(split, platform): each["score"] for platform, each in block.items()
+                          if isinstance(each, dict)}  # fmt: skip
         return {place: 100 * figure for place, figure in found.items() if figure is not None}
-    found = {}
+    found = {("average", "Overall"): scores["Average accuracy"]}
     for split in ("basic", "advanced"):
         found[split, "Overall"] = scores[f"{split.capitalize()} accuracy"]
         for platform, block in scores.get(split, {}).items():
             found[split, platform] = block["Total accuracy"]
-    found["average", "Overall"] = scores["Average accuracy"]
     for platform in {column for _, column in found} - {"Overall"}:
         values = [found.get((split, platform)) for split in ("basic", "advanced")]
         there = [value for value in values if value is not None]
@@ -99,7 +95,7 @@ def figures_of_table(section):
     }
 
 
-RUNS = [
+RUNS = pytest.mark.parametrize(("name", "splits", "platforms", "settings"), [
     (L1, ("easy", "medium", "hard"), PLATFORMS, {}),
     (L1, ("easy", "medium", "hard"), PLATFORMS, WEIGHTED),
     (L1, ("hard",), PLATFORMS[2:4], {}),
@@ -107,27 +103,23 @@ RUNS = [
     (L2, ("basic", "advanced"), PLATFORMS, {}),
     (L2, ("advanced",), PLATFORMS[:2], {}),
     (L2, ("basic",), PLATFORMS[5:], {}),
-]
+])  # fmt: skip
 
 
+@RUNS
 @pytest.mark.parametrize("samples", [0, 1, 7, 300])
-@pytest.mark.parametrize(("name", "splits", "platforms", "settings"), RUNS)
 def test_the_table_holds_the_figures_of_the_score(name, splits, platforms, settings, samples):
     benchmark, outcomes, facts = judged_run(name, samples, splits, platforms, samples)
-
-    scores = benchmark.summarise(outcomes, settings)
-
-    assert figures_of_table(sections_of(benchmark, facts, settings)["table"]) == pytest.approx(
-        figures_of_scores(name, scores)
-    )
+    scores = figures_of_scores(name, benchmark.summarise(outcomes, settings))
+    table = sections_of(benchmark, facts, settings)["table"]
+    assert figures_of_table(table) == pytest.approx(scores)
 
 
-@pytest.mark.parametrize(("name", "splits", "platforms", "settings"), RUNS)
+@RUNS
 def test_every_cell_of_ten_pictures_has_an_interval_that_holds_its_value(
     name, splits, platforms, settings
 ):
     benchmark, _, facts = judged_run(name, 5, splits, platforms)
-
     sections = sections_of(benchmark, facts, settings)
 
     cells = [cell for row in sections["table"]["rows"] for cell in row["cells"]]
@@ -145,7 +137,6 @@ def test_every_cell_of_ten_pictures_has_an_interval_that_holds_its_value(
 
 def test_averages_of_l1_are_named_and_weigh_as_they_say():
     benchmark, _, facts = judged_run(L1, 1, ("easy", "hard"), ("os_mac", "os_web"))
-
     averages = sections_of(benchmark, facts)["averages"]
 
     def mean(**wanted):
@@ -165,29 +156,21 @@ def test_averages_of_l1_are_named_and_weigh_as_they_say():
     })  # fmt: skip
 
 
-def test_averages_of_l2_hold_those_of_the_score_file():
+def test_averages_of_l2_hold_those_of_the_score_file_and_null_where_there_is_nothing():
     benchmark, outcomes, facts = judged_run(L2, 2, ("basic", "advanced"), PLATFORMS)
-    scores = benchmark.summarise(outcomes, {})
-
-    averages = sections_of(benchmark, facts)["averages"]
+    scores, averages = benchmark.summarise(outcomes, {}), sections_of(benchmark, facts)["averages"]
+    basic = sections_of(benchmark, judged_run(L2, 2, ("basic",), PLATFORMS)[2])["averages"]
 
     protocol = [f"{name} accuracy" for name in ("Average", "Basic", "Advanced")]
     assert list(averages) == ["micro", "macro by platform", *protocol]
     assert [averages[name]["value"] for name in protocol] == pytest.approx(
-        [scores[name] for name in protocol]
+        [scores[x] for x in protocol]
     )
     blocks = [block for split in ("basic", "advanced") for block in scores[split].values()]
     correct, total = (sum(b[key] for b in blocks) for key in ("Correct num", "Total num"))
     assert averages["micro"]["value"] == pytest.approx(100 * correct / total)
-
-
-def test_an_average_that_has_nothing_to_average_is_null():
-    benchmark, _, facts = judged_run(L2, 2, ("basic",), PLATFORMS)
-
-    averages = sections_of(benchmark, facts)["averages"]
-
-    assert averages["Advanced accuracy"] is None
-    assert averages["Average accuracy"] == averages["Basic accuracy"]
+    assert basic["Advanced accuracy"] is None
+    assert basic["Average accuracy"] == basic["Basic accuracy"]
 
 
 def test_an_interval_is_that_of_the_cells_own_samples():
@@ -197,42 +180,29 @@ def test_an_interval_is_that_of_the_cells_own_samples():
 
     cell = sections_of(benchmark, facts)["table"]["rows"][1]["cells"][1]
 
-    assert (cell["low"], cell["high"]) == (
-        pytest.approx(100 * expected.low, abs=0.01), pytest.approx(100 * expected.high, abs=0.01),
-    )  # fmt: skip
+    bounds = [100 * expected.low, 100 * expected.high]
+    assert [cell["low"], cell["high"]] == pytest.approx(bounds, abs=0.01)
     assert (cell["samples"], cell["pictures"]) == (len(own), len({s["image"] for s in own}))
 
 
 def test_pictures_of_one_name_on_two_platforms_are_two():
     benchmark, _, facts = judged_run(L2, 4, ("basic",), ("os_mac", "os_web"), 400)
-
-    overall = sections_of(benchmark, facts)["averages"]["micro"]
-
-    assert overall["pictures"] == 50
+    assert sections_of(benchmark, facts)["averages"]["micro"]["pictures"] == 50
 
 
-def test_the_groups_of_l2():
-    benchmark, _, facts = judged_run(L2, 2, ("advanced", "basic"), ("os_web", "os_mac"))
-
+@pytest.mark.parametrize(("name", "splits", "own"), [
+    (L1, ["easy", "hard"], {}),
+    (L2, ["basic", "advanced"],
+     {"kind": ["icon", "text", "canvas", "none"],
+      "target size": ["under 1.5 %", "1.5 to 3 %", "3 to 6 %", "6 % and more"]}),
+])  # fmt: skip
+def test_the_groups(name, splits, own):
+    benchmark, _, facts = judged_run(name, 2, splits[::-1], ("os_web", "os_mac"))
     groups = sections_of(benchmark, facts)["groups"]
-
-    assert {name: list(group) for name, group in groups.items()} == {
-        "platform": ["os_mac", "os_web"],
-        "split": ["basic", "advanced"],
-        "kind": ["icon", "text", "canvas", "none"],
-        "target size": ["under 1.5 %", "1.5 to 3 %", "3 to 6 %", "6 % and more"],
-    }
-    assert groups["kind"]["canvas"]["value"] == 0  # as in the score: no kind that it knows
-
-
-def test_the_groups_of_l1():
-    benchmark, _, facts = judged_run(L1, 2, ("hard", "easy"), ("os_web", "os_mac"))
-
-    groups = sections_of(benchmark, facts)["groups"]
-
-    assert {name: list(group) for name, group in groups.items()} == {
-        "platform": ["os_mac", "os_web"], "split": ["easy", "hard"],
-    }  # fmt: skip
+    named = {name: list(group) for name, group in groups.items()}
+    assert named == {"platform": ["os_mac", "os_web"], "split": splits, **own}
+    if name == L2:
+        assert groups["kind"]["canvas"]["value"] == 0  # as in the score: no kind that it knows
 
 
 # -- what is printed ------------------------------------------------------------------------------
@@ -242,25 +212,18 @@ def cell(percent, low=None, high=None):
     return {"value": percent, "low": low, "high": high, "samples": 40, "pictures": 20}
 
 
-def shown(cells):
-    """Lines of a table with one row, below its head."""
-    columns = [f"c{number}" for number, _ in enumerate(cells)]
-    section = {"title": "t", "columns": columns, "rows": [{"name": "average", "cells": cells}]}
-    return render_table(section, "m", 40).split("\n")[3:]
+NO_INTERVAL = ["no 95 % intervals: under 10 images"]
+HOW = "95 % intervals, clustered by image; '-': under 10 images"
 
 
 @pytest.mark.parametrize(("bounds", "expected"), [
-    ((36.4, 63.6), "36-64"), ((0.0, 7.01), "0-8"), ((99.2, 100.0), "99-100"), ((33.0, 34.0), "33-34"),
+    ((36.4, 63.6), ["95 % 36-64", HOW]), ((0.0, 7.01), ["95 % 0-8", HOW]),
+    ((99.2, 100.0), ["95 % 99-100", HOW]), ((33.0, 34.0), ["95 % 33-34", HOW]), ((None, None), NO_INTERVAL),
 ])  # fmt: skip
 def test_intervals_stand_below_their_figures_rounded_outwards(bounds, expected):
-    lines = shown([cell(50.0, *bounds)])
-
-    assert lines[1].split() == ["95", "%", expected]
-    assert lines[2] == "95 % intervals, clustered by image; '-': under 10 images"
-
-
-def test_a_table_without_any_interval_says_so_in_one_line():
-    assert shown([cell(50.0)])[1:] == ["no 95 % intervals: under 10 images"]
+    row = {"name": "average", "cells": [cell(50.0, *bounds)]}
+    lines = render_table({"title": "t", "columns": ["c"], "rows": [row]}, "m", 40).split("\n")[4:]
+    assert [" ".join(line.split()) for line in lines] == expected
 
 
 def test_averages_are_named_in_one_line():
@@ -269,18 +232,14 @@ def test_averages_are_named_in_one_line():
         "macro by platform": cell(48.126),
         "easy": cell(1.0),
     }
-
     assert render_averages(section) == "averages: micro 50.00 (36-64), macro by platform 48.13"
 
 
-# -- a real run -----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory):
-    """Twenty-four pictures, some answers wrong, some requests refused: (bench, the run)."""
-    home = tmp_path_factory.mktemp("intervals")
-    make_data(home / "data", [(("os_web", "os_ios")[n % 2], (40, 30)) for n in range(24)])
+def test_a_run_prints_intervals_and_averages_and_its_analysis_holds_the_values_of_the_score(
+    tmp_path,
+):
+    """Of twenty-four pictures, some answers wrong, some requests refused."""
+    make_data(tmp_path / "data", [(("os_web", "os_ios")[n % 2], (40, 30)) for n in range(24)])
 
     def answer(request):
         if "target 3." in request.text:
@@ -290,24 +249,15 @@ def ran(tmp_path_factory):
         return Reply("(0.2, 0.15)" if "basic" in request.text else "nowhere")
 
     with MockServer(answer) as server:
-        bench = Bench(home, server, {"m": api_model(server.url)}, env=dict(WEIGHTED))
-        yield bench, bench.run()
+        bench = Bench(tmp_path, server, {"m": api_model(server.url)}, env=dict(WEIGHTED))
+        finished = bench.run()
 
-
-@pytest.mark.parametrize("name", [L1, L2])
-def test_the_analysis_file_holds_the_values_of_the_score_file(ran, name):
-    bench, _ = ran
-    scores = json.loads(bench.scores(name))
-    analysis = json.loads((bench.folder() / f"m_{name}_analysis.json").read_text())
-
-    assert figures_of_table(analysis["table"]) == pytest.approx(figures_of_scores(name, scores))
-    assert analysis["averages"]["micro"]["samples"] == {L1: 72, L2: 48}[name]
-
-
-def test_a_run_prints_intervals_and_averages(ran):
-    _, finished = ran
+    for name, samples in ((L1, 72), (L2, 48)):
+        scores = figures_of_scores(name, json.loads(bench.scores(name)))
+        analysis = json.loads((bench.folder() / f"m_{name}_analysis.json").read_text())
+        assert figures_of_table(analysis["table"]) == pytest.approx(scores)
+        assert analysis["averages"]["micro"]["samples"] == samples
     lines = finished.output.split("\n")
-
     [basic] = [number for number, line in enumerate(lines) if line.startswith("basic")]
     columns = lines[basic + 1].split()
     assert columns[:2] == ["95", "%"] and len(columns) == 5
