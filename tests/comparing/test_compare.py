@@ -18,19 +18,16 @@ from utils.comparing.runs import read_runs
 from utils.protocol import PUBLISHED_MD5
 
 
-def folders(home, *sets, **more):
+def runs_of(home, *sets, **more):
     """Runs of the models m0, m1, ..., each of its facts by data set."""
-    return [make_run(home / f"m{n}" / "T20260101_Gaa", each, model=f"m{n}", **more)
-            for n, each in enumerate(sets)]  # fmt: skip
+    return read_runs([make_run(home / f"m{n}" / "T20260101_Gaa", each, model=f"m{n}", **more)
+                      for n, each in enumerate(sets)])  # fmt: skip
 
 
 def pair_of(home, first, second, dataset=L2):
     """The runs "m0" and "m1" of these facts on one data set."""
-    [pair] = compared(read_runs(folders(home, {dataset: first}, {dataset: second}))).pairs
+    [pair] = compared(runs_of(home, {dataset: first}, {dataset: second})).pairs
     return pair
-
-
-# -- pairs ----------------------------------------------------------------------------------------
 
 
 def test_a_difference_is_the_run_minus_the_baseline_with_its_test_by_image(tmp_path):
@@ -74,25 +71,24 @@ def test_the_mean_of_the_splits_weighs_both_alike_however_many_samples_they_have
 ])  # fmt: skip
 def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all_pairs, titles):
     hits = ("x" * 24, "." * 12 + "x" * 12, "x." * 12)
-    found = read_runs(folders(tmp_path, *({L2: l2_set(marks, 12)} for marks in hits)))
+    found = runs_of(tmp_path, *({L2: l2_set(marks, 12)} for marks in hits))
     pairs = compared(found, all_pairs=all_pairs).pairs
     rows = [each for pair in pairs for each in pair.differences]
     assert [pair.title for pair in pairs] == titles
     assert [each.p_holm for each in rows] == holm([each.paired.p_value for each in rows])
 
 
-@pytest.mark.parametrize(("dataset", "changes"), [
-    (L2, {"box_frac": [0.1, 0.2, 0.3, 0.41]}),
-    (L2, {"file_wh": [401, 300]}),
-    (L2, {"split": "advanced"}),
-    (L1, {"answer": "C"}),
-    (L1, {"options": {"A": "the first", "B": "another", "C": "the third", "D": None}}),
+@pytest.mark.parametrize(("make", "changes"), [
+    (l2_set, {"box_frac": [0.1, 0.2, 0.3, 0.41]}),
+    (l2_set, {"file_wh": [401, 300]}),
+    (l2_set, {"split": "advanced"}),
+    (l1_set, {"answer": "C"}),
+    (l1_set, {"options": {"A": "the first", "B": "another", "C": "the third", "D": None}}),
 ])  # fmt: skip
-def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, dataset, changes):
-    make = l2_set if dataset == L2 else l1_set
+def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, make, changes):
     changed = make("xxxxxx")
     changed[2].update(changes)
-    pair = pair_of(tmp_path, make("......"), changed, dataset)
+    pair = pair_of(tmp_path, make("......"), changed, L2 if make is l2_set else L1)
     assert (pair.changed, pair.common) == (1, 5)
     assert changed[2]["key"] not in [flip.run["key"] for flip in pair.flips]
     assert "1 sample left out: question or truth differs between the runs" in pair.notes
@@ -107,23 +103,22 @@ def test_flips_hold_both_replies_and_samples_of_one_run_alone_are_reported(tmp_p
     ] == [("m1", "reply 1 x", "reply 1 ."), ("m0", "reply 0 .", "reply 0 x")]  # fmt: skip
 
 
-@pytest.mark.parametrize(("weighted", "points", "notes"), [
-    ((True, True), 100 * (1 / 2) / (1 / 2 + 3 / 4 * 3), []),
-    ((False, False), 25.0, []),
-    ((True, False), 25.0, ["one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
-                           "the differences are unweighted"]),
+@pytest.mark.parametrize(("weighted", "points", "note"), [
+    ((True, True), 100 * (1 / 2) / (1 / 2 + 3 / 4 * 3), None),
+    ((False, False), 25.0, None),
+    ((True, False), 25.0, "one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
+                          "the differences are unweighted"),
 ])  # fmt: skip
-def test_differences_are_weighted_where_both_scores_are(tmp_path, weighted, points, notes):
-    names = []
+def test_differences_are_weighted_where_both_scores_are(tmp_path, weighted, points, note):
+    folders = []
     for name, hits, is_so in zip("ab", ("....", "x..."), weighted, strict=True):
         samples = l1_set(hits)
         samples[0]["options"] = {"A": "one", "B": "two"}
-        names.append(make_run(tmp_path / name, {L1: samples}, model=name, weighted=is_so))
-
-    found = compared(read_runs(names))
+        folders.append(make_run(tmp_path / name, {L1: samples}, model=name, weighted=is_so))
+    found = compared(read_runs(folders))
 
     assert found.pairs[0].differences[0].points[0] == pytest.approx(points)
-    assert found.pairs[0].notes[1:] == notes
+    assert found.pairs[0].notes[1:] == ([note] if note else [])
     told = [f"{name}, {L1}: weighted by number of options (L1_USE_WEIGHTED)" for name in "ab"]
     assert found.notes == [note for note, is_so in zip(told, weighted, strict=True) if is_so]
 
@@ -143,7 +138,7 @@ def test_other_data_under_the_same_names_is_reported(tmp_path, entry, name, told
 def test_samples_without_an_answer_count_as_wrong_and_are_reported(tmp_path):
     silent = l2_set("xx..")
     silent[2].update(status="failed", verdict=None)
-    found = compared(read_runs(folders(tmp_path, {L2: l2_set("xxxx")}, {L2: silent})))
+    found = compared(runs_of(tmp_path, {L2: l2_set("xxxx")}, {L2: silent}))
     assert found.pairs[0].differences[0].points[0] == -50
     assert found.notes == [f"m1, {L2}: 1 sample without an answer, wrong in the score"]
 
@@ -166,44 +161,43 @@ def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(tmp_path)
     assert (average, overall.run_pct, mean.baseline_pct) == pytest.approx((200 / 3,) * 3)
 
 
-# -- score tables ---------------------------------------------------------------------------------
-
-
 def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
     sets = {L1: l1_set("xx.x..x"), L2: l2_set("x.x.xx")}, {L2: l2_set("xxxxxx")}
-    boards = {board.title: board for board in boards_of(read_runs(folders(tmp_path, *sets)))}
+    boards = {board.title: board for board in boards_of(runs_of(tmp_path, *sets))}
+
     levels = [f"L1 {L1} · {split}" for split in ("easy", "medium", "hard")]
     assert list(boards) == [*levels, *(f"L2 {L2} · {s}" for s in ("basic", "advanced", "average"))]
     assert boards[levels[0]].columns == ["os_ios", "os_web", "Overall"]
     advanced = boards[f"L2 {L2} · advanced"].rows
     assert [(row.name, [cell["value"] for cell in row.cells.values()]) for row in advanced] == [
         ("m0", pytest.approx([100 / 3] * 2)), ("m1", [100, 100])]  # fmt: skip
+    basic = [each for each in l2_set("x.x.x.") if each["split"] == "basic"]
+    alone = boards_of(runs_of(tmp_path / "alone", {L2: basic}))
+    assert [board.split for board in alone] == ["basic"]  # no average of one split
 
 
 def test_figures_and_intervals_are_those_of_the_analysis(tmp_path):
-    cells = [{"value": 50.0, "low": 31.5, "high": 68.5}, None, {"value": 51.0, "low": None, "high": None}]  # fmt: skip
-    table = {"columns": ["os_ios", "os_web", "Overall"], "rows": [{"name": "advanced", "cells": cells}]}  # fmt: skip
-    [board] = boards_of(read_runs(folders(tmp_path, {L2: l2_set("x..x..")}, tables={L2: table})))
+    first, last = (
+        {"value": 50.0, "low": 31.5, "high": 68.5},
+        {"value": 51.0, "low": None, "high": None},
+    )
+    rows = [{"name": "advanced", "cells": [first, None, last]}]
+    table = {"columns": ["os_ios", "os_web", "Overall"], "rows": rows}
+    [board] = boards_of(runs_of(tmp_path, {L2: l2_set("x..x..")}, tables={L2: table}))
+    assert board.rows[0].cells == {"os_ios": first, "Overall": last}
     assert board.columns == ["os_ios", "Overall"]
-    assert list(board.rows[0].cells.values()) == [cells[0], cells[2]]
-
-
-def test_an_average_of_one_split_alone_is_not_set_beside_averages_of_both(tmp_path):
-    basic = [each for each in l2_set("x.x.x.") if each["split"] == "basic"]
-    boards = boards_of(read_runs(folders(tmp_path, {L2: basic})))
-    assert [board.split for board in boards] == ["basic"]
 
 
 def test_a_partial_run_is_marked_and_full_files_of_its_folder_go_before(tmp_path):
-    partial = read_runs(folders(tmp_path, {L2: l2_set("x.x.")}, partial=True))
-    [full] = read_runs(folders(tmp_path, {L2: l2_set("x...xx")}))
+    partial = runs_of(tmp_path, {L2: l2_set("x.x.")}, partial=True)
+    [full] = runs_of(tmp_path, {L2: l2_set("x...xx")})
     assert {row.mark for board in boards_of(partial) for row in board.rows} == {"‡"}
     assert compared(partial).notes == [f"m0, {L2}: partial (‡), 4 samples"]
     assert (full.sets[L2].is_partial, len(full.sets[L2].samples)) == (False, 6)
 
 
 def test_published_rows_have_the_published_figures_and_their_source(tmp_path):
-    found = read_runs(folders(tmp_path, {L1: l1_set("x.x"), L2: l2_set("x.")}))
+    found = runs_of(tmp_path, {L1: l1_set("x.x"), L2: l2_set("x.")})
     boards = {board.split: board for board in boards_of(found, read_published())}
 
     def figures(split, model):
@@ -230,17 +224,13 @@ def test_published_rows_compare_with_the_published_data_alone(
     name = "L2_annotations.json"
     data = {"left_out": 0, "annotations": {"file": name, "md5": PUBLISHED_MD5[name]}, **change}
     manifest = {"datasets": {L2: data}}
-    found = read_runs(folders(tmp_path, {L2: l2_set("x.")}, manifest=manifest, partial=partial))
+    found = runs_of(tmp_path, {L2: l2_set("x.")}, manifest=manifest, partial=partial)
 
     board = boards_of(found, read_published())[0]
-
-    expected = "† published" if comparable else "† published, not comparable"
-    assert {row.mark for row in board.rows[1:]} == {expected}
+    marks = {row.mark for row in board.rows[1:]}
+    assert marks == {"† published" if comparable else "† published, not comparable"}
     notes = " ".join(notes_of(found, read_published()))
     assert ("NOT COMPARABLE with m0" in notes) is not comparable
-
-
-# -- finding runs ---------------------------------------------------------------------------------
 
 
 def test_the_folder_of_a_model_stands_for_its_newest_run_and_the_others_are_named(tmp_path):
@@ -267,17 +257,16 @@ def test_each_run_has_a_name_of_its_own(tmp_path, names, labels):
 
 
 def odd_folders(home):
-    make_run(home / "good", {L2: l2_set("x.x.")}, model="good")
-    make_run(home / "l1", {L1: l1_set("x.x.")}, model="l1")
-    make_run(home / "out" / "model-a" / "T1", {L2: l2_set("x")})
-    make_run(home / "unscored", {L2: l2_set("x")})
-    for file in home.glob("unscored/*"):
+    for name, sets in (("good", {L2: l2_set("x.x.")}), ("l1", {L1: l1_set("x.x.")})):
+        make_run(home / name, sets, model=name)
+    for name in ("out/model-a/T1", "unscored", "old", "broken"):
+        make_run(home / name, {L2: l2_set("x")})
+    for file in (home / "unscored").iterdir():
         if not file.name.endswith(f"{L2}.jsonl"):
             file.unlink()
-    samples = make_run(home / "old", {L2: l2_set("x")}) / f"m_{L2}_samples.jsonl"
+    samples = home / "old" / f"m_{L2}_samples.jsonl"
     samples.write_text(samples.read_text().replace('"format":1', '"format":0'))
-    broken = make_run(home / "broken", {L2: l2_set("x")})
-    (broken / f"m_{L2}_score.json").write_text("{")
+    (home / "broken" / f"m_{L2}_score.json").write_text("{")
     (home / "empty").mkdir()
     (home / "file.txt").write_text("x")
 
@@ -300,7 +289,7 @@ def odd_folders(home):
     ("good --published --output file.txt/x", "file.txt is a file; "),
     ("good --published --output ~nosuchuser/x", "--output ~nosuchuser/x: there is no user"),
 ])  # fmt: skip
-def test_what_cannot_be_compared_is_reported_in_one_line(tmp_path, monkeypatch, capsys, arguments, said):  # fmt: skip
+def test_what_cannot_be_compared_is_one_line(tmp_path, monkeypatch, capsys, arguments, said):
     odd_folders(tmp_path)
     monkeypatch.chdir(tmp_path)
 
@@ -313,9 +302,6 @@ def test_what_cannot_be_compared_is_reported_in_one_line(tmp_path, monkeypatch, 
     assert (code, printed) == (2, "")
     assert said in errors and errors.rstrip().endswith("Nothing was compared.")
     assert len(errors.splitlines()) <= 2
-
-
-# -- the program ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -339,12 +325,12 @@ def test_compare_prints_writes_and_is_the_same_behind_evaluate(two):
 
 
 @pytest.mark.parametrize(("formats", "files"), [
-    (["text"], []),
-    (["csv"], ["comparison.csv", "flips.csv"]),
-    (["markdown", "html"], ["comparison.html", "comparison.md"]),
+    ("text", []),
+    ("csv", ["comparison.csv", "flips.csv"]),
+    ("markdown html", ["comparison.html", "comparison.md"]),
 ])  # fmt: skip
 def test_only_the_chosen_formats_are_written(two, formats, files):
-    assert main(["a", "b", "--format", *formats, "--output", "there"]) == 0
+    assert main(["a", "b", "--format", *formats.split(), "--output", "there"]) == 0
     assert sorted(path.name for path in two.glob("there/*")) == files
 
 

@@ -54,73 +54,41 @@ def wait_until_it_answers(process, port, log):
     raise AssertionError(log.read_text())
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory):
-    """The parity command once with equal and once with differing pixel limits."""
-    home = tmp_path_factory.mktemp("parity")
-    checkpoint = tiny_checkpoint.build("qwen2_5_vl", home / "tiny", dtype="float32")
-    with MockServer() as unused, transformers_server(checkpoint, home / "cache") as url:
-        stage = Stage.make(home / "stage", unused, [("os_web", (420, 310)), ("os_ios", (196, 392))])
-        served = {
-            "model_path": f"{url}?api_key=none&model={checkpoint}",
-            "generate_cfg": {"max_tokens": 6, "temperature": 0},
-        }
-        local = {
-            "model_path": str(checkpoint), "imp_type": "transformers",
-            "generate_cfg": {"max_new_tokens": 6},
-        }  # fmt: skip
-        data = {L1: {"mode": "all"}, L2: {"mode": "all"}}
-        server_config = stage.config({"model": {"served": served}, "data": data}, "served.json")
-        found = {}
-        for name, limits in (("equal", LIMITS), ("differing", {"max_pixels": 50176})):
-            config = stage.config(
-                {"model": {f"local-{name}": {**local, "kwargs": limits}}, "data": data},
-                f"{name}.json",
-            )
-            found[name] = stage.run(
-                "--config", config, "--parity", server_config, "--work-dir", stage.work_dir,
-                env={"OMP_NUM_THREADS": "1"},
-            )  # fmt: skip
-        assert found["equal"].code in (0, 1), found["equal"].output
-        yield stage, found
+def test_both_ways_to_one_checkpoint_are_equal_or_the_cause_of_what_differs_is_named(tmp_path):
+    checkpoint = tiny_checkpoint.build("qwen2_5_vl", tmp_path / "tiny", dtype="float32")
+    data = {L1: {"mode": "all"}, L2: {"mode": "all"}}
+    pictures = [("os_web", (420, 310)), ("os_ios", (196, 392))]
+    with MockServer() as unused, transformers_server(checkpoint, tmp_path / "cache") as url:
+        stage = Stage.make(tmp_path / "stage", unused, pictures)
+        address, settings = (
+            f"{url}?api_key=none&model={checkpoint}",
+            {"max_tokens": 6, "temperature": 0},
+        )
+        served = {"model_path": address, "generate_cfg": settings}
+        theirs = stage.config({"model": {"served": served}, "data": data}, "served.json")
 
+        def parity(name, limits):
+            local = {"model_path": str(checkpoint), "imp_type": "transformers", "kwargs": limits,
+                     "generate_cfg": {"max_new_tokens": 6}}  # fmt: skip
+            ours = stage.config({"model": {name: local}, "data": data}, f"{name}.json")
+            return stage.run("--config", ours, "--parity", theirs, "--work-dir", stage.work_dir,
+                             env={"OMP_NUM_THREADS": "1"})  # fmt: skip
 
-def test_both_levels_complete_through_a_server_nobody_here_wrote(ran):
-    stage, _ = ran
+        equal, differing = parity("equal", LIMITS), parity("differing", {"max_pixels": 50176})
+
     for dataset, samples in ((L1, 6), (L2, 4)):
         answers = stage.answers(dataset, "served")
         assert [a["status"] for a in answers] == ["ok"] * samples
         assert all(a["usage"]["completion_tokens"] for a in answers)
+        assert f"reply               equal in {samples} of {samples}" in equal.output, equal.output
+    assert (equal.output.count("nothing differs"), equal.code) == (2, 0)
 
-
-def test_with_equal_limits_the_answers_of_both_ways_are_equal(ran):
-    _, found = ran
-    output = found["equal"].output
-    assert "reply               equal in 6 of 6" in output, output
-    assert "reply               equal in 4 of 4" in output, output
-    assert output.count("nothing differs") == 2
-    assert found["equal"].code == 0
-
-
-def test_with_differing_limits_they_are_named_as_the_cause(ran):
-    _, found = ran
-    output = found["differing"].output
-    assert "4 x prompt tokens: " in output, output
-    assert "other pixel limits, another chat template" in output
-    assert (
-        "setting             kwargs.max_pixels 50176 in local-differing, unset in served" in output
-    )
-    assert "image sent" not in output and " x messages" not in output
-
-
-def test_every_sample_stands_in_a_file(ran):
-    stage, _ = ran
-    path = stage.work_dir / "parity" / f"local-differing_served_{L2}.csv"
+    assert f"{L2}: asked 0, reused 4" in differing.stdout  # the served ones, of the first
+    for line in ("4 x prompt tokens: ", "other pixel limits, another chat template",
+                 "setting             kwargs.max_pixels 50176 in differing, unset in served"):  # fmt: skip
+        assert line in differing.output, differing.output
+    assert "image sent" not in differing.output and " x messages" not in differing.output
+    path = stage.work_dir / "parity" / f"differing_served_{L2}.csv"
     rows = list(csv.DictReader(path.open(encoding="utf-8", newline="")))
     assert len(rows) == 4
     assert all("x" in row["baseline_seen"] and row["run_seen"] == "unknown" for row in rows)
-
-
-def test_a_second_comparison_queries_nothing_again(ran):
-    _, found = ran
-    assert f"{L2}: asked 0, reused 4" in found["differing"].stdout  # the served ones, of the first
