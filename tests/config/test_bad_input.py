@@ -1,35 +1,47 @@
 """Bad input ends before the first model call: exit code 2, one clear line each, nothing written.
 
+The config, checkpoints, data, `.env`, the Python that runs it, the command line, names of models.
+
 That each kind of mistake gets its message is tested where the check stands (`test_config.py`,
 `test_endpoint.py`, `tests/functions`); here, that all of them reach the user of a run.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 
 from tests.support.mock_server import MockServer
-from tests.support.runs import PICTURES
+from tests.support.runs import PICTURES, PROJECT
 from tests.support.stage import API, BOTH, L1, L2, Stage, right_answers
+from utils.config.options import options_of, parse_arguments
+from utils.errors import DISTRIBUTIONS, UserError
 from utils.runs.folder import safe_name
 
 NOWHERE = "/nowhere/at/all"
 FUNCTIONS = """
-    def parse(response, meta): return None
     def prompt_of_one(line): return None
-    def preprocess_without_kwargs(message, model, processor): return []
 
     class Model:
         def generate(self, message, *, dataset_name, **generate_cfg):
             open("asked", "w").close()
             return "B"
 
-    class Mute:
-        pass
+    class Unlicensed(Model):
+        def __init__(self): raise SystemExit("no licence")
+
+    class Weightless(Model):
+        def __init__(self): raise FileNotFoundError("weights.bin")
+
+    class Wordy(Model): max_concurrency = "3"
+    class Nobody(Model): max_concurrency = 0
+    class Mute: pass
 """
 IN_PROCESS = {"imp_type": "custom", "model_path": "mymodel.Model"}
 """A model that spares a run the import of the API client; it leaves a file `asked`."""
@@ -48,9 +60,8 @@ def assert_refused(result, stage, *fragments, problems=1):
     assert "Traceback" not in output
     for fragment in fragments:
         assert fragment in result.stderr, output
-    if problems is not None:
-        count = f"{problems} problem{'' if problems == 1 else 's'}. Nothing was run."
-        assert result.stderr.rstrip().endswith(count), output
+    count = f"{problems} problem{'' if problems == 1 else 's'}. " if problems else ""
+    assert result.stderr.endswith(f"{count}Nothing was run.\n"), output
     assert result.code == 2, output
     assert stage.server.requests == []
     assert not (stage.home / "asked").exists()
@@ -61,93 +72,40 @@ def with_model(**changes):
     return {"model": {"m": {**API, **changes}}, "data": BOTH}
 
 
-def run(stage, config):
-    stage.config(config)
-    # Set and empty, so that a developer's own .env does not set it.
-    return stage.run("--config", "config.json", "--work-dir", stage.work_dir,
-                     env={"OPENAI_API_KEY": ""})  # fmt: skip
-
-
 # -- the config file ------------------------------------------------------------------------------
 
 
+def class_named(name):
+    return {"model": {"m": {"imp_type": "custom", "model_path": f"mymodel.{name}"}}, "data": BOTH}
+
+
 @pytest.mark.parametrize(("config", "fragments"), [
+    (None, ["config.json: there is no such file"]),
     ('{\n  "model": {\n  "data": {}\n}', ["config.json: line 4, column 2: ", "not closed"]),
-    ('{"a": ' * 900 + "1" + "}" * 900, ["config.json: objects are nested too deeply"]),
-    (with_model(postproces_function="mymodel.parse"),
-     ['config.json: model."m".postproces_function: unknown key', 'mean "postprocess_function"']),
-    (with_model(kwargs={"x": json.loads("[" * 900 + "]" * 900)}), ["nested too deeply"]),
     ({**with_model(), "data": {"GUITaskAutomation": {"mode": "all"}}},
      ["config.json: data.GUITaskAutomation: L3", "yet", f"Available: {L1}"]),
-    (with_model(model_path="{url}?api_key=${OPENAI_API_KEY}&model=mock"),
-     ['config.json: model."m".model_path: ${OPENAI_API_KEY}', "environment variable", ".env"]),
-    (with_model(model_path="{url}?api_key=your-own-key=gpt-4o"),
-     ['config.json: model."m".model_path: has a second "="', '"&model" is missing']),
-    (with_model(model_path="{url}?api_key=your-own-key%0A&model=mock"),
+    (with_model(model_path="{url}?api_key=${MY_KEY}&model=mock"),
      ['config.json: model."m".model_path: its api_key holds a sign', "line break"]),
-    (with_model(generate_cfg={"max_new_tokens": 16}),
-     ['config.json: model."m".generate_cfg.max_new_tokens: ', '"max_tokens"']),
-    (with_model(custom_prompt={L2: "mymodel.prompt_of_one"}),
-     [f'config.json: model."m".custom_prompt.{L2}: ', "called as f(line, dataset)"]),
-    (with_model(preprocess_function="mymodel.preprocess_without_kwargs"),
-     ['config.json: model."m".preprocess_function: ', "add **kwargs"]),
-    (with_model(imp_type="custom", model_path="mymodel.Mute", generate_cfg={}),
-     ['config.json: model."m".model_path: mymodel.Mute has no method generate']),
-    ({"model": {"m": IN_PROCESS}, "data": {L1: {"parse_function": "models.local_uitar.parse"}}},
-     [f"config.json: data.{L1}.parse_function: ", 'mean "local_uitars"']),
+    ({**class_named("Model"), "data": {L1: {"parse_function": "faulty.f"}}}, [f"config.json: data.{L1}.parse_function: faulty cannot be imported: ",
+                             "ValueError: no weights", "faulty.py:2"]),
+    (class_named("Mute"), ['config.json: model."m".model_path: mymodel.Mute has no method generate']),
+    (class_named("Weightless"), ['config.json: model."m": ', "cannot be built: FileNotFoundError: weights.bin"]),
+    (class_named("Unlicensed"), ['config.json: model."m": ', "cannot be built: SystemExit: no licence"]),
+    (class_named("Wordy"), ['config.json: model."m": ', "must be a whole number from 1 up"]),
+    (class_named("Nobody"), ['config.json: model."m": ', "must be a whole number from 1 up"]),
 ])  # fmt: skip
 def test_a_wrong_config_is_refused_with_key_path_and_cure(config, fragments, stage):
-    result = run(stage, config)
+    stage.module("x = 1\nraise ValueError('no weights')", "faulty")
+    if config is not None:
+        stage.config(config)
+    # A key set and empty, so that a developer's own .env does not set it; another with a line break.
+    env = {"OPENAI_API_KEY": "", "MY_KEY": "your-own-key\n"}
+    result = stage.run("--config", "config.json", "--work-dir", stage.work_dir, env=env)
     assert_refused(result, stage, *fragments)
     assert "your-own-key" not in result.output
 
 
-def test_a_config_that_is_not_there_is_named(stage):
-    result = stage.run("--config", "nofolder/run.json", "--work-dir", stage.work_dir)
-    assert_refused(result, stage, "nofolder/run.json: there is no such file", "folder nofolder")
-
-
-def test_a_key_of_a_file_with_a_line_break_at_its_end_stops_the_run_before_it_starts(stage):
-    stage.config(with_model(model_path="{url}?api_key=${MY_KEY}&model=mock"))
-    result = stage.run("--config", "config.json", "--work-dir", stage.work_dir,
-                       env={"MY_KEY": "sk-0123456789\n"})  # fmt: skip
-    assert_refused(result, stage, 'model."m".model_path: its api_key holds', "read from a file?")
-    assert "sk-0123456789" not in result.output
-
-
-def test_a_module_that_fails_on_import_is_reported_with_its_line(stage):
-    stage.module("x = 1\nraise ValueError('no weights')", "faulty")
-    result = run(stage, {"model": {"m": IN_PROCESS}, "data": {L1: {"parse_function": "faulty.f"}}})
-    place = f"config.json: data.{L1}.parse_function: faulty cannot be imported: "
-    assert_refused(result, stage, place, "ValueError: no weights", "faulty.py:2")
-
-
-@pytest.mark.parametrize(("attribute", "constructor", "fragment"), [
-    ("x = 1", "raise FileNotFoundError('weights.bin')",
-     "cannot be built: FileNotFoundError: weights.bin"),
-    ("x = 1", "import sys; sys.exit('no licence')", "cannot be built: SystemExit: no licence"),
-    ('max_concurrency = "3"', "pass", "must be a whole number from 1 up"),
-    ("max_concurrency = 0", "pass", "must be a whole number from 1 up"),
-])  # fmt: skip
-def test_a_custom_class_that_cannot_be_built_is_reported(attribute, constructor, fragment, stage):
-    stage.module(f"""
-        class Model:
-            {attribute}
-            def __init__(self):
-                {constructor}
-            def generate(self, message, *, dataset_name, **generate_cfg):
-                return "B"
-    """)
-    assert_refused(stage.evaluate({"m": IN_PROCESS}), stage, 'config.json: model."m": ', fragment)
-
-
 # -- checkpoints and devices ----------------------------------------------------------------------
-
-
-def test_a_missing_checkpoint_is_named_with_its_model(stage):
-    result = stage.evaluate({"m": {"model_path": NOWHERE, "imp_type": "transformers"}})
-    place = f'config.json: model."m": {NOWHERE}: no such folder'
-    assert_refused(result, stage, place, "config.json and weights")
 
 
 def test_cuda_that_is_asked_for_and_absent_is_reported_before_anything_is_loaded(stage):
@@ -157,7 +115,7 @@ def test_cuda_that_is_asked_for_and_absent_is_reported_before_anything_is_loaded
     (checkpoint / "model.safetensors").write_bytes(b"\0" * 8)
     for name in ("tokenizer.json", "preprocessor_config.json", "chat_template.jinja"):
         (checkpoint / name).write_text("{}")
-    entry = {"model_path": str(checkpoint), "imp_type": "transformers", "device_map": "cuda"}
+    entry = {"imp_type": "transformers", "model_path": str(checkpoint), "device_map": "cuda"}
     # On a machine that has CUDA devices, none of them is visible.
     result = stage.evaluate({"m": entry}, env={"CUDA_VISIBLE_DEVICES": ""})
     assert_refused(result, stage, 'config.json: model."m": ', "device_map 'cuda'",
@@ -179,17 +137,9 @@ def test_a_data_root_without_data_is_reported(root, expected, stage):
     assert ("python utils/download.py" in result.output) is ("too deep" not in expected)
 
 
-def test_an_annotation_file_of_a_data_set_that_is_not_selected_may_be_missing(stage):
-    (stage.home / "data/MMBench-GUI/L1_annotations.json").unlink()
-    result = stage.evaluate({"m": API}, "--data", L2)
-    assert (result.code, len(stage.server.requests)) == (0, 2), result.output
-
-
 @pytest.mark.parametrize(("text", "fragments"), [
     ('[\n  {"index": 0,}\n]', ["broken JSON at line 2, column 15", "python utils/download.py"]),
     ("", ["broken JSON at line 1, column 1"]),
-    ("{}", ["expected a list of annotations"]),
-    ('["text"]', ["entry 0 is no object"]),
     ('[{"index": 0, "groups": ["easy"]}]', ["groups"]),
     ('[{"index": 0, "groups": {"question": "?"}}]', ["groups"]),
     ('[{"index": 0, "image_path": "x.png", "instruction": "Click"}]', ["groups"]),  # of L2
@@ -198,9 +148,6 @@ def test_a_broken_annotation_file_is_named_with_the_place(text, fragments, stage
     path = stage.home / "data/MMBench-GUI/L1_annotations.json"
     path.write_text(text)
     assert_refused(stage.evaluate({"m": IN_PROCESS}), stage, f"{path}: ", *fragments)
-
-
-# -- the command line -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("option", "name", "fragments"), [
@@ -215,15 +162,6 @@ def test_a_name_that_the_config_does_not_have_is_answered_with_those_it_has(
     assert_refused(result, stage, *fragments)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["--api-nproc", "auto"], ["--outage", "0.5", "--wait-for-server", "0", "--retry", "0"]],
-)
-def test_a_command_line_that_is_in_order_runs(arguments, stage):
-    result = stage.evaluate({"m": API}, *arguments, data={L2: {"mode": "basic"}})
-    assert (result.code, len(stage.server.requests)) == (0, 1), result.output
-
-
 @pytest.mark.parametrize("kind", ["a file", "below a file", "not writable"])
 def test_a_work_dir_that_cannot_be_written_is_refused_before_anything_is_asked(kind, stage):
     taken, locked = stage.home / "taken", stage.home / "locked"
@@ -236,6 +174,58 @@ def test_a_work_dir_that_cannot_be_written_is_refused_before_anything_is_asked(k
     why = "cannot be written" if kind == "not writable" else "is a file; results need a folder"
     assert_refused(result, stage, f"--work-dir {work_dir}: ", why, "name another")
     assert taken.read_text() == "not a folder"
+
+
+# -- .env and `~` ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [["--check"], ["--mode", "eval"], []])
+def test_a_dotenv_file_in_another_encoding_is_named_with_its_line(stage, arguments):
+    (stage.home / ".env").write_bytes("# who\nNAME=José\n".encode("latin-1"))
+    result = stage.evaluate({"m": API}, *arguments)
+    assert_refused(
+        result, stage, f"{stage.home / '.env'}: is not UTF-8 text (line 2); save it as UTF-8"
+    )
+    assert "Jos" not in result.output  # it may be a secret
+
+
+@pytest.mark.parametrize(("env", "sent"), [
+    ({}, "Find ${HOME} {a} for Click"),  # its dollars and braces stay
+    ({"L2_USER_PROMPT": "Of the shell: {instruction}"}, "Of the shell: Click"),
+])  # fmt: skip
+def test_the_template_of_a_dotenv_file_is_sent_unless_the_environment_has_one(stage, env, sent):
+    lines = ["PLACE=${HOME}/x", 'L2_USER_PROMPT="Find ${HOME} {a} for {instruction}"']
+    (stage.home / ".env").write_text("\n".join(lines))
+    result = stage.evaluate({"m": API}, "--data", L2, "--limit", "1", env=env)
+    assert result.code == 0, result.output
+    assert [sent in request.text for request in stage.server.requests] == [True]
+
+
+@pytest.mark.parametrize(("model", "arguments", "env", "fragments"), [
+    ({}, [], {"LMUData": "~nosuchuser/x"}, ["LMUData ~nosuchuser/x: there is no user nosuchuser", "in full"]),
+    ({}, ["--work-dir", "~nosuchuser/x"], {}, ["--work-dir ~nosuchuser/x: there is no user nosuchuser", "in full"]),
+    ({}, [], {"EVAL_WORK_DIR": "~nosuchuser"}, ["EVAL_WORK_DIR ~nosuchuser: there is no user", "in full"]),
+    ({"postproces_function": "f"}, [], {"LMUData": "~nosuchuser/x"},
+     ["LMUData ~nosuchuser/x", "postproces_function", "2 problems."]),
+    *[({"model_path": "~nosuchuser/x", "imp_type": kind}, [], {"VLLM_PYTHON": "~nosuchuser/python"},
+       ['model."m": ~nosuchuser/x: no such folder', more])
+      for kind, more in (("transformers", "1 problem."), ("vllm", "VLLM_PYTHON ~nosuchuser/python"))],
+])  # fmt: skip
+def test_the_home_of_a_user_who_does_not_exist_is_named_with_its_setting(
+    stage, model, arguments, env, fragments
+):
+    entry = model if "imp_type" in model else {**API, **model}
+    stage.config({"model": {"m": entry}, "data": BOTH})
+    result = stage.run("--config", "config.json", "--check", *arguments, env=env)
+    assert_refused(result, stage, *fragments, problems=None)
+    assert not (stage.home / "~nosuchuser").exists()
+
+
+def test_images_in_the_home_of_nobody_are_looked_for_in_the_data_root(stage):
+    env = {"IMAGE_ROOT_DIR": "~nosuchuser"}
+    result = stage.evaluate({"m": API}, data={L2: {"mode": "basic"}}, env=env)
+    assert result.code == 0, result.output
+    assert "warning: IMAGE_ROOT_DIR ~nosuchuser: no such folder" in result.stdout
 
 
 # -- several at once ------------------------------------------------------------------------------
@@ -263,11 +253,16 @@ def test_all_problems_are_reported_together_with_their_number(stage):
     assert_refused(result, stage, *everything, problems=len(everything))
 
 
-def test_problems_of_what_was_not_selected_do_not_count(stage):
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--api-nproc", "auto"], ["--outage", "0.5", "--wait-for-server", "0", "--retry", "0"]],
+)
+def test_problems_of_what_was_not_selected_do_not_count(arguments, stage):
+    (stage.home / "data/MMBench-GUI/L1_annotations.json").unlink()
     models = {"m": API, "n": {"model_path": NOWHERE, "imp_type": "transformers",
                               "preprocess_function": "nowhere.preprocess"}}  # fmt: skip
-    result = stage.evaluate(models, "--model", "m")
-    assert (result.code, len(stage.server.requests)) == (0, 5), result.output
+    result = stage.evaluate(models, "--model", "m", "--data", L2, *arguments)
+    assert (result.code, len(stage.server.requests)) == (0, 2), result.output
 
 
 # -- model names ----------------------------------------------------------------------------------
@@ -275,7 +270,7 @@ def test_problems_of_what_was_not_selected_do_not_count(stage):
 
 @pytest.mark.parametrize("name", [
     "org/name", "../x", "x" * 300, "..", ".hidden", "/absolute", "a:b*c?", "名前", "two words",
-    "\x1b[2J\x07odd",
+    "\x1b[2J\x07odd", 'a"b',
 ])  # fmt: skip
 def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
     before = set(stage.home.iterdir())
@@ -291,9 +286,8 @@ def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
     assert json.loads(log.read_text("ascii").splitlines()[0])["model"] == name
 
 
-@pytest.mark.parametrize(
-    ("first", "second"), [("Acme", "acme"), ("org/name", safe_name("org/name"))]
-)
+@pytest.mark.parametrize(("first", "second"), [
+    ("Acme", "acme"), ("org/name", safe_name("org/name"))])  # fmt: skip
 def test_two_models_that_would_share_a_folder_are_refused(first, second, stage):
     result = stage.evaluate({first: IN_PROCESS, second: IN_PROCESS})
     assert_refused(result, stage, f'"{first}"', f'"{second}"', "would share one folder", "rename")
@@ -308,3 +302,123 @@ def test_a_folder_that_holds_another_models_results_is_not_written_into(stage):
     assert f'rename "{mapped}"' in result.stderr
     assert result.code in (1, 2), result.output
     assert {path: path.read_bytes() for path in stage.written()} == before
+
+
+# -- the wrong Python -----------------------------------------------------------------------------
+
+PROGRAMS = ("evaluate.py", "compare.py", "utils/download.py")
+OLD = """
+import runpy, sys
+program = sys.argv[1]
+sys.version_info, sys.argv = (3, 9, 2, "final", 0), sys.argv[1:]
+sys.path.insert(0, sys.argv[0].rpartition("/utils/")[0] or sys.argv[0].rpartition("/")[0])
+runpy.run_path(program, run_name="__main__")
+"""
+
+
+def refusal_of_bare_python(*arguments, cwd):
+    """The one line of a Python without installed packages."""
+    names = ("PATH", "LANG", "SYSTEMROOT")
+    env = {name: os.environ[name] for name in names if name in os.environ}
+    result = subprocess.run([sys.executable, "-S", *map(str, arguments)], cwd=cwd, env=env,
+                            capture_output=True, text=True, timeout=60)  # fmt: skip
+    [line] = (result.stdout + result.stderr).splitlines()
+    assert result.returncode == 2 and "Nothing was run." in line
+    return line
+
+
+@pytest.mark.parametrize(("program", "missing"), [
+    ("evaluate.py", "blake3, filelock, numpy, pillow, pybase64, pydantic, python-dotenv, tqdm, xlsxwriter"),
+    ("compare.py", "jinja2, numpy"),
+    ("utils/download.py", "filelock, huggingface_hub, python-dotenv"),
+])  # fmt: skip
+def test_a_python_that_will_not_do_is_told_in_one_line(tmp_path, program, missing):
+    line = refusal_of_bare_python(PROJECT / program, "--help", cwd=tmp_path)
+    assert line.startswith(f"{program}: this Python ({sys.executable}) lacks {missing}.")
+    assert "Activate the environment (. .venv/bin/activate)" in line
+    assert "pip install -r requirements/core.txt" in line
+    old = refusal_of_bare_python("-c", OLD, PROJECT / program, cwd=tmp_path)
+    assert old.startswith(f"{program}: needs Python 3.11 or newer, and this is 3.9.2")
+
+
+@pytest.mark.parametrize("file", [*PROGRAMS, "utils/__init__.py", "utils/errors.py"])
+def test_an_old_python_can_read_the_files_that_say_so(file):
+    ast.parse((PROJECT / file).read_text("utf-8"), feature_version=(3, 8))
+
+
+def test_what_a_program_needs_is_listed_in_the_core_requirements():
+    listed = (PROJECT / "requirements" / "core.txt").read_text("utf-8")
+    for program in PROGRAMS:
+        call = re.search(r"stop_unless_ready\(([^)]*)\)", (PROJECT / program).read_text("utf-8"))
+        for name in re.findall(r'"(\w+)"', call[1]):
+            assert re.search(rf"^{DISTRIBUTIONS.get(name, name)}>=", listed, re.MULTILINE), name
+
+
+# -- the command line
+
+UNKNOWN = 'unknown option --confg; did you mean "--config"?'
+COUNT = "expected a whole number from"
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ("--confg x.json", UNKNOWN), ("--confg=x.json", UNKNOWN), ("-config x", UNKNOWN.replace("--confg", "-config")),
+    ("configs/my_model.json", "configs/my_model.json: say --config configs/my_model.json"),
+    ("configs/my_model.json --check --ping --limit 3", "configs/my_model.json: say --config configs/"),
+    ("one.json two.json", "one.json: say --config one.json"),
+    ("--check", "--config FILE is missing"), ("", "--config FILE is missing"),
+    *[(f"--config x.json {more}", message) for more, message in (
+        ("--limt 3 --freh",
+         'unknown option --limt; did you mean "--limit"?; unknown option --freh; did you mean "--fresh"?'),
+        ("--quickly", "unknown option --quickly"), ("--key=sk-123456", "unknown option --key"),
+        ("y.json", "y.json: belongs to no option"),
+        ("--mode inferr", "argument --mode: invalid choice: 'inferr' (choose from 'all', "),
+        ("--limit many", f"argument --limit: {COUNT} 1 up, got 'many'"),
+        ("--limit 0", f"argument --limit: {COUNT} 1 up, got '0'"),
+        ("--retry often", f"argument --retry: {COUNT} 0 up, got 'often'"),
+        ("--api-nproc 2.5", f"argument --api-nproc: {COUNT} 1 up or auto, got '2.5'"),
+        ("--outage -1", "argument --outage: expected a number from 0 up, got '-1'"),
+        ("--wait-for-server long", "argument --wait-for-server: expected a number from 0 up, got 'long'"),
+        ("--ping", "--ping goes with --check"),
+        ("--check --mode eval", "--check is about queries; --mode eval makes none"),
+        ("--no-report --embed-originals", "--embed-originals does not go with --no-report"),
+        ("--parity y.json --check", "--parity does not go with --check or --mode"),
+        ("--fresh --reuse", "--fresh and --reuse exclude each other"))],
+])  # fmt: skip
+def test_a_command_line_that_is_off_gets_one_line_that_names_the_option(arguments, message, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parse_arguments(arguments.split())
+    shown = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert shown.startswith(f"evaluate.py: {message}")
+    assert shown.endswith("; see --help. Nothing was run.\n") and shown.count("\n") == 1
+    assert "sk-123456" not in shown
+
+
+def test_python_takes_the_options_of_the_command_line(monkeypatch):
+    monkeypatch.delenv("EVAL_WORK_DIR", raising=False)
+    typed = [
+        "--config=x",
+        "--data=a",
+        "--data=b",
+        "--limit=3",
+        "--outage=2.5",
+        "--no-report",
+        "--fresh",
+    ]
+    given = {"data": ["a", "b", "a"], "limit": 3, "outage": 2.5, "report": False, "fresh": True,
+             "strict": False, "retry": None}  # fmt: skip
+    options = options_of("x", {**given, "data": ["a", "b"]})
+    assert options == parse_arguments(typed)
+    assert (options.arguments, options_of("x", given).data) == (tuple(typed), ("a", "b"))
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"lmit": 3}, 'run(): unknown option --lmit; did you mean "--limit"?'),
+    ({"check": True}, "run(): check makes no results; use the command line"),
+    ({"limit": 0}, "run(): argument --limit: expected a whole number from 1 up, got '0'"),
+    ({"fresh": True, "reuse": True}, "run(): --fresh and --reuse exclude each other"),
+])  # fmt: skip
+def test_a_call_from_python_that_is_off_raises_one_line(given, message):
+    with pytest.raises(UserError) as caught:
+        options_of("x", given)
+    assert str(caught.value).startswith(message)
