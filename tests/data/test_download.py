@@ -89,7 +89,7 @@ class Place:
         self.sums.write_text(json.dumps({name: md5(data) for name, data in files.items()}))
         self.env = environment(
             HOME=str(tmp_path / "person"), HF_HOME=str(tmp_path / "hf"), HF_TOKEN="",
-            LMUData=str(self.root), PYTHONUTF8="1",
+            LMUData=str(self.root), HF_HUB_OFFLINE="0", PYTHONUTF8="1",
         )  # fmt: skip
 
     def run(self, hub, *args, env=None, sums=True):
@@ -176,13 +176,19 @@ def ranges(server):
 # -- what a good run does -------------------------------------------------------------------------
 
 
-def test_a_fresh_download_lays_out_the_data_root_and_leaves_nothing_under_way(place, hub):
-    done = place.run(hub)
+def test_a_fresh_download_lays_out_the_data_root_and_sends_the_token_to_the_hub_only(place, hub):
+    done = place.run(hub, env={"HF_TOKEN": SECRET})
     assert done.returncode == 0, done.stderr
     assert place.pictures() == PICTURES
     assert [(place.home / name).read_bytes() for name in (L1, L2)] == [hub.files[L1], hub.files[L2]]
-    left = {path.name for path in place.home.rglob("*") if path.is_file()}
+    left = {path.name for path in place.home.rglob("*") if path.is_file()}  # nothing is under way
     assert left <= {Path(name).name for name in PICTURES} | {L1, L2, "unpacked.json", "lock"}
+    heads = [(seen.at_storage, {name.lower(): value for name, value in seen.headers.items()})
+             for seen in hub.seen if seen.name in hub.files]  # fmt: skip
+    sent = {(at_storage, head.get("authorization")) for at_storage, head in heads}
+    assert sent == {(False, f"Bearer {SECRET}"), (True, None)}
+    assert SECRET not in done.stdout + done.stderr
+    assert not any(SECRET.encode() in data for data in files_below(place.tmp).values())
     out = " ".join(done.stdout.split())
     assert "images 5 os_windows 2 os_mac 1 os_linux 0 os_ios 1 os_android 0 os_web 1" in out
     assert "L1 questions 6 on 2 images" in out
@@ -190,6 +196,12 @@ def test_a_fresh_download_lays_out_the_data_root_and_leaves_nothing_under_way(pl
     assert out.endswith(
         f"Next: LMUData={place.root} python evaluate.py --config configs/config_api_gpt.json --check"
     )
+
+
+def test_other_sums_than_the_published_ones_are_never_used_unseen(place, hub):
+    assert f"compared with the sums in {place.sums}" in place.run(hub).stderr
+    done = place.run(hub, "--data-root", str(place.tmp / "x"), sums=False)
+    assert_one_message(done, "a9a4fd9eb1e4ae0355fee057bd55cbec")
 
 
 def test_what_is_there_is_used_without_network_and_what_was_lost_is_brought_back(place, hub):
@@ -278,23 +290,6 @@ def test_it_runs_as_a_module_and_its_help_loads_no_hub_library(place, hub):
     assert done.returncode == 0, done.stderr
     assert "--accept-changed" in done.stdout
     assert "--sums" not in done.stdout  # the option of these tests
-
-
-def test_other_sums_than_the_published_ones_are_never_used_unseen(place, hub):
-    assert f"compared with the sums in {place.sums}" in place.run(hub).stderr
-    done = place.run(hub, "--data-root", str(place.tmp / "x"), sums=False)
-    assert_one_message(done, "a9a4fd9eb1e4ae0355fee057bd55cbec")
-
-
-def test_the_token_goes_to_the_hub_only_and_is_never_shown(place, hub):
-    done = place.run(hub, env={"HF_TOKEN": SECRET})
-    assert done.returncode == 0
-    heads = [(seen.at_storage, {name.lower(): value for name, value in seen.headers.items()})
-             for seen in hub.seen if seen.name in hub.files]  # fmt: skip
-    sent = {(at_storage, head.get("authorization")) for at_storage, head in heads}
-    assert sent == {(False, f"Bearer {SECRET}"), (True, None)}
-    assert SECRET not in done.stdout + done.stderr
-    assert not any(SECRET.encode() in data for data in files_below(place.tmp).values())
 
 
 # -- broken transfers -----------------------------------------------------------------------------
@@ -397,17 +392,13 @@ def test_a_changed_annotation_file_stops_before_the_pictures_unless_accepted_eac
         assert md5(b"[]") in done.stderr
     assert (place.home / L2).read_bytes() == b"[]"
     assert (len(hub.transfers(L2)), len(ranges(hub))) == (1, 1)
-    assert_one_message(place.run(hub), "--accept-changed")
-
-
-def test_an_annotation_file_changed_by_hand_is_an_error_and_left_alone(place, hub):
-    place.run(hub)
-    (place.home / L1).write_bytes(b"[]")
-    assert_one_message(place.run(hub), L1, md5(b"[]"), "remove it", "--accept-changed")
-    assert (place.home / L1).read_bytes() == b"[]"
-    (place.home / L1).unlink()
+    # What is not accepted is an error, left alone, and mended by removing the file.
+    assert_one_message(place.run(hub), L2, md5(b"[]"), "remove it", "--accept-changed")
+    assert (place.home / L2).read_bytes() == b"[]"
+    (place.home / L2).unlink()
+    hub.files = published()
     assert place.run(hub).returncode == 0
-    assert (place.home / L1).read_bytes() == hub.files[L1]
+    assert (place.home / L2).read_bytes() == hub.files[L2]
 
 
 def test_a_changed_zip_is_laid_over_with_a_warning_that_has_both_sums_every_time(place, hub):

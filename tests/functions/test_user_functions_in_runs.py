@@ -67,6 +67,11 @@ def run_with(stage, where, *arguments, data=ONLY_L2, env=None, **entry):
     return stage.evaluate({"m": model}, *arguments, data=data, env=env)
 
 
+def custom(name="Model", **changes):
+    """The entry of a class of `mymodel`."""
+    return {"imp_type": "custom", "model_path": f"mymodel.{name}", **changes}
+
+
 # -- careless functions ---------------------------------------------------------------------------
 
 
@@ -187,9 +192,8 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
         raw = [record["raw"] for record in stage.answers(L2)]
         assert raw == ["(0.2, 0.15)"] * 2 + ["(0.2, 0.15) special"] * 2 + ["(0.2, 0.15)"] * 2
         rows = read_sheet(run_folder(stage.work_dir, "m") / f"m_{L2}.xlsx")
-        assert [
-            text for _, text in sorted((row["index"], row["prediction"]) for row in rows)
-        ] == raw
+        shown = {row["index"]: row["prediction"] for row in rows}
+        assert [shown[index] for index in sorted(shown)] == raw
 
     stage.module(RAISING.replace("RAISE", "pass"))
     result = run_with(stage, where)
@@ -203,11 +207,8 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
 @pytest.mark.parametrize(("returned", "kind"), [("None", "NoneType"), ("(0.2, 0.15)", "tuple")])
 def test_a_postprocess_function_that_returns_no_text_is_reported(returned, kind, staged):
     stage = staged(CALM + f"def post(response, model, processor, **kwargs): return {returned}")
-    own, post = {"imp_type": "custom", "model_path": "mymodel.Model"}, "mymodel.post"
-    models = {
-        "own": {**own, "postprocess_function": post},
-        "api": {**API, "postprocess_function": post},
-    }
+    post = {"postprocess_function": "mymodel.post"}
+    models = {"own": {**custom(), **post}, "api": {**API, **post}}
     result = stage.evaluate(models, data=ONLY_L2)
     assert result.output.count(f"6 x postprocess function: returned {kind}; expected str") == 2
     assert "Traceback" not in result.output
@@ -431,10 +432,6 @@ def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
 
 
 # -- custom classes -------------------------------------------------------------------------------
-
-
-def custom(name="Model", **changes):
-    return {"imp_type": "custom", "model_path": f"mymodel.{name}", **changes}
 
 
 def test_a_custom_class_is_built_once_with_kwargs_and_asked_with_messages_and_generate_cfg(staged):
