@@ -17,7 +17,8 @@ ONLY_L2 = {L2: {"mode": "all"}}
 UNPARSED = "without a readable answer: wrong in the score"
 FAILED = "failed: wrong in the score, asked again by the same command"
 SPOILT = "spoilt by the postprocess function: wrong in the score; mend it, nothing is asked anew"
-STAGES = ["prompt", "preprocess", "postprocess", "parse"]
+STAGES = ["prompt", "preprocess", "generate", "postprocess", "parse"]
+LABELS = {stage: f"{stage} function" for stage in STAGES} | {"generate": "model"}
 NOTE = """
 import json
 def note(value):
@@ -58,7 +59,9 @@ def seen_by(stage):
 def run_with(stage, where, *arguments, data=ONLY_L2, env=None, **entry):
     """A run with the function of `mymodel` that is called like the stage, for L2."""
     model, function = {**API, **entry}, f"mymodel.{where}"
-    if where == "prompt":
+    if where == "generate":
+        model = custom(**entry)
+    elif where == "prompt":
         model["custom_prompt"] = {L2: function}
     elif where == "parse":
         data = {**data, L2: {**data[L2], "parse_function": function}}
@@ -151,6 +154,10 @@ RAISING = """
     def preprocess(message, model, processor, **kwargs):
         check("target 1." in message[-1]["value"])
         return [{"role": "user", "content": message[-1]["value"]}]
+    class Model:
+        def generate(self, message, *, dataset_name):
+            check("target 1." in message[-1]["value"])
+            return "(0.2, 0.15)" if dataset_name == "GUIElementGrounding" else "B"
     def postprocess(response, model, processor, **kwargs):
         check("special" in response)
         return response
@@ -171,6 +178,7 @@ def one_special(request):
 @pytest.mark.parametrize(("where", "asked", "told"), [
     ("prompt", 4, summary(4, 6, (2, FAILED))),
     ("preprocess", 4, summary(4, 6, (2, FAILED))),
+    ("generate", 0, summary(4, 6, (2, FAILED))),
     ("postprocess", 6, summary(4, 6, (2, SPOILT))),
     ("parse", 6, summary(6, 6, (2, UNPARSED))),
 ])  # fmt: skip
@@ -181,8 +189,8 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
     result = run_with(stage, where, *["--verbose"] * is_verbose)
     assert (result.code, len(stage.server.requests)) == (1, asked)
     assert told in result.output
-    assert ("asked again" in result.output) is (asked == 4)
-    assert f"\n2 x {where} function: {error}\n" in result.output
+    assert ("asked again" in result.output) is (FAILED in told)
+    assert f"\n2 x {LABELS[where]}: {error}\n" in result.output
     assert l2_counts(stage.scores(L2)) == {
         "Total num": 6, "Correct num": 4, "Wrong num": 0, "Error format num": 2}  # fmt: skip
     # The traceback is printed at --verbose only, and once for each kind.
@@ -197,7 +205,7 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
 
     stage.module(RAISING.replace("RAISE", "pass"))
     result = run_with(stage, where)
-    assert (result.code, len(stage.server.requests)) == (0, 6), result.output
+    assert (result.code, len(stage.server.requests)) == (0, 6 if asked else 0), result.output
     assert ("2 failed last time" in result.output) is (asked == 4)
     # Another prompt or preprocess function is another experiment, with a folder of its own.
     newest = json.loads((stage.work_dir / "m" / f"m_{L2}_score.json").read_text("utf-8"))
@@ -252,13 +260,14 @@ def test_ten_failures_in_a_row_stop_that_data_set_and_the_other_one_is_scored(
 @pytest.mark.parametrize(("where", "asked", "warnings"), [
     ("prompt", 0, []),
     ("preprocess", 0, []),
+    ("generate", 0, []),
     ("postprocess", 60, ["the postprocess function failed on 20 of the first 20 answers"]),
     ("parse", 60, ["20 of the first 20 answers could not be read by the parse function"]),
 ])  # fmt: skip
 def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, asked, warnings, staged):
     stage = staged(ALWAYS, pictures=SIXTY_L2_SAMPLES)
     result = run_with(stage, where, env={"SKIP_ERR": "1"})
-    for text in (f"60 x {where} function: ValueError: never works", *warnings):
+    for text in (f"60 x {LABELS[where]}: ValueError: never works", *warnings):
         assert text in result.stdout
     assert "Traceback" not in result.stderr and "in a row" not in result.stderr
     counts = l2_counts(stage.scores(L2))
@@ -503,58 +512,32 @@ def test_a_custom_class_is_called_one_at_a_time_unless_it_says_otherwise(staged)
     assert result.code == 0, result.output
 
 
-def test_a_custom_class_that_fails_on_a_sample_fails_that_sample(staged):
-    stage = staged("""
-        import sys
+@pytest.mark.parametrize(("returned", "kind", "error", "is_stopped"), [
+    ("None", "model", "generate returned NoneType; expected str", True),
+    ("('B', 0.9)", "model", "generate returned tuple; expected str", True),
+    ("refuse()", "http", "HTTP 418: teapot", False),  # an error of the call is what it says
+])  # fmt: skip
+def test_a_custom_class_that_returns_no_text_fails_its_samples_and_ten_in_a_row_stop_the_data_set(
+    returned, kind, error, is_stopped, staged
+):
+    source = f"""
+        from utils.contracts import CallError
+        def refuse(): raise CallError("http", "HTTP 418: teapot", status_code=418)
         class Model:
             def generate(self, message, *, dataset_name):
-                text = message[-1]["value"]
-                if "basic target 0." in text: raise ValueError("odd picture")
-                if "basic target 1." in text: sys.exit("enough")
-                if "basic target 2." in text: return None
-                if "advanced target 0." in text: return ("B", 0.9)
-                return "(0.2, 0.15)"
-    """)
+                return {returned} if "advanced target 1." in message[-1]["value"] else "(0.2, 0.15)"
+    """
+    stage = staged(source, pictures=TWELVE_L2_SAMPLES)
     result = stage.evaluate({"m": custom()}, data=ONLY_L2)
-    assert summary(2, 6, (4, FAILED)) in result.output
-    returned = [f"generate returned {kind}; expected str" for kind in ("NoneType", "tuple")]
-    for error in ("ValueError: odd picture", "SystemExit: enough", *returned):
-        assert f"1 x model: {error}" in result.output, result.output
+    assert f"1 x {kind}: {error}" in result.output
     assert "Traceback" not in result.output
-    assert l2_counts(stage.scores(L2))["Correct num"] == 2
+    assert l2_counts(stage.scores(L2))["Correct num"] == 11
     assert result.code == 1
-    verbose = stage.evaluate({"m": custom()}, "--verbose", data=ONLY_L2).output
-    assert "in generate" in verbose
-    assert "ValueError: odd picture" in verbose
 
-
-@pytest.mark.parametrize(("name", "env", "is_stopped", "parts"), [
-    ("Raising", {}, True, ["generate function failed 10 times in a row", "in generate\n", "Error: boom"]),
-    ("Silent", {}, True, ["10 times in a row", "generate returned NoneType; expected str"]),
-    ("Raising", {"SKIP_ERR": "1"}, False, ["12 x model: ValueError: boom"]),
-    ("Remote", {}, False, ["12 x http: HTTP 418: teapot"]),  # an error of the call is what it says
-])  # fmt: skip
-def test_ten_failures_in_a_row_of_a_custom_class_stop_that_data_set_where_they_should(
-    name, env, is_stopped, parts, staged
-):
-    stage = staged(pictures=TWELVE_L2_SAMPLES, module="""
-        from utils.contracts import CallError
-        class Silent:
-            def fail(self): return None
-            def generate(self, message, *, dataset_name):
-                return self.fail() if "Click" in message[-1]["value"] else "B"
-        class Raising(Silent):
-            def fail(self): raise ValueError("boom")
-        class Remote(Silent):
-            def fail(self): raise CallError("http", "HTTP 418: teapot", status_code=418)
-    """)  # fmt: skip
-    result = stage.evaluate({"m": custom(name)}, data={**ONLY_L2, **EASY}, env=env)
-    shown = result.stderr if is_stopped else result.output
-    assert [part for part in parts if part not in shown] == [], result.output
-    assert ("in a row" in result.output) is is_stopped
-    assert stage.scores(L1)["easy"]["level_score"] == 1.0
-    assert (not list(stage.work_dir.rglob(f"*{L2}_score.json"))) is is_stopped
-    assert is_stopped or l2_counts(stage.scores(L2))["Error format num"] == 12
+    stage.module(source.replace("advanced target 1.", "Click"))
+    result = stage.evaluate({"m": custom()}, data=ONLY_L2)
+    assert ("10 times in a row" in result.stderr) is (error in result.stderr) is is_stopped
+    assert (f"12 x {kind}: {error}" in result.output) is not is_stopped
     assert result.code == 1
 
 
