@@ -11,11 +11,11 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from utils.contracts import WH, Point
+from utils.contracts import WH, ParseFunction, Point
 from utils.thinking import after_thinking
 
 QWEN_FACTOR = 28
@@ -75,23 +75,18 @@ def read_size(value: Any) -> WH:
     """Width and height from either form in which a size travels: `[2560, 1440]` or its text.
 
     Raises:
-        ValueError: the text is no literal, or there are not exactly two entries.
+        ValueError: it is no pair, or the text is no literal.
         TypeError: an entry is no number.
     """
-    if isinstance(value, str):
-        try:
-            value = ast.literal_eval(value.strip())
-        except SyntaxError as error:
-            raise ValueError(
-                f"{value!r} is no size; expected a text like '[1920, 1080]'"
-            ) from error
-    if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence) or len(value) != 2:
-        raise ValueError(f"{value!r} is no size; expected [width, height]")
-    width, height = value
-    for side in (width, height):
-        if isinstance(side, bool) or not isinstance(side, (int, float)):
-            raise TypeError(f"a size has two numbers, not {side!r} in {value!r}")
-    return int(width), int(height)
+    try:
+        pair = ast.literal_eval(value.strip()) if isinstance(value, str) else value
+    except SyntaxError:
+        pair = None
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+        raise ValueError(f"{value!r} is no size; expected [width, height] or its text")
+    if not all(isinstance(side, (int, float)) and not isinstance(side, bool) for side in pair):
+        raise TypeError(f"a size has two numbers, not {value!r}")
+    return int(pair[0]), int(pair[1])
 
 
 def _known_size(meta: Mapping[str, Any], key: str) -> WH | None:
@@ -105,9 +100,6 @@ def seen_wh(image_grid_thw: Any, patch_size: int) -> WH:
         image_grid_thw: shape (images, 3), a tensor or nested lists: time, height and width in
             patches for each image, as the processors of the Qwen-VL family return it.
         patch_size: side of a patch in pixels (Qwen2-VL and Qwen2.5-VL 14, Qwen3-VL 16).
-
-    Raises:
-        ValueError: there is no image, or the grid describes a video (time > 1).
     """
     if len(image_grid_thw) == 0:
         raise ValueError("the grid holds no image")
@@ -132,10 +124,6 @@ def model_grid_wh(
     Args:
         meta: the fields that a parse function gets; sizes as text or lists. `min_pixels` and
             `max_pixels` in it win over the arguments.
-
-    Raises:
-        KeyError: `meta` has no size at all.
-        ValueError, TypeError, ZeroDivisionError: the size is not one that can be resized.
     """
     if (seen := _known_size(meta, "seen_size")) is not None:
         return seen
@@ -218,12 +206,9 @@ _KEYED_FORMS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax"), ("x"
 
 def numbers_of_reply(reply: str) -> Numbers | None:
     """The two or four numbers with which a reply names its place; None where it offers none."""
-    best: tuple[bool, int, Numbers] | None = None
     answer = after_thinking(reply)
-    for found in (*_keyed(answer), *_listed(answer)):
-        if best is None or found[:2] >= best[:2]:
-            best = found
-    return best[2] if best else None
+    found = [*_keyed(answer), *_listed(answer)]
+    return max(reversed(found), key=lambda each: each[:2])[2] if found else None
 
 
 def _keyed(reply: str) -> Iterator[tuple[bool, int, Numbers]]:
@@ -238,40 +223,29 @@ def _keyed(reply: str) -> Iterator[tuple[bool, int, Numbers]]:
         run[key] = float(match["number"])
         end = match.end()
         for form in _KEYED_FORMS:
-            if set(run) == set(form) and _plausible(run.values()):
+            if set(run) == set(form) and max(map(abs, run.values())) < LARGEST:
                 yield True, end, tuple(run[name] for name in form)
 
 
 def _listed(reply: str) -> Iterator[tuple[bool, int, Numbers]]:
     """Runs of exactly two or four numbers with nothing but separators between them."""
-    run: list[float] = []
-    start = end = 0
+    runs: list[list[re.Match[str]]] = []
     for match in _LONE_NUMBER.finditer(reply):
-        if run and not _BETWEEN.fullmatch(reply, end, match.start()):
-            yield from _closed(reply, start, end, run)
-            run = []
-        if not run:
-            start = match.start()
-        run.append(float(match["number"]))
-        end = match.end()
-    yield from _closed(reply, start, end, run)
-
-
-def _closed(
-    reply: str, start: int, end: int, run: list[float]
-) -> Iterator[tuple[bool, int, Numbers]]:
-    if len(run) not in (2, 4) or not _plausible(run):
-        return
-    before, after = reply[max(0, start - 4) : start].rstrip(), reply[end : end + 4].lstrip()
-    in_brackets = before[-1:] in _OPENING and after[:1] in _CLOSING
-    in_front = reply[max(0, start - LONGEST_LABEL) : start].rpartition("\n")[2]
-    behind = reply[end : end + LONGEST_LABEL].partition("\n")[0]
-    has_line = _LABEL.fullmatch(in_front) and not behind.strip(" \r.*`")
-    yield in_brackets or bool(has_line), end, tuple(run)
-
-
-def _plausible(values: Iterable[float]) -> bool:
-    return all(math.isfinite(value) and abs(value) < LARGEST for value in values)
+        if runs and _BETWEEN.fullmatch(reply, runs[-1][-1].end(), match.start()):
+            runs[-1].append(match)
+        else:
+            runs.append([match])
+    for run in runs:
+        values = tuple(float(match["number"]) for match in run)
+        if len(run) not in (2, 4) or max(map(abs, values)) >= LARGEST:
+            continue
+        start, end = run[0].start(), run[-1].end()
+        before, after = reply[max(0, start - 4) : start].rstrip(), reply[end : end + 4].lstrip()
+        in_brackets = before[-1:] in _OPENING and after[:1] in _CLOSING
+        in_front = reply[max(0, start - LONGEST_LABEL) : start].rpartition("\n")[2]
+        behind = reply[end : end + LONGEST_LABEL].partition("\n")[0]
+        has_line = _LABEL.fullmatch(in_front) and not behind.strip(" \r.*`")
+        yield in_brackets or bool(has_line), end, values
 
 
 # -- parse functions to be named in a config ------------------------------------------------------
@@ -294,8 +268,6 @@ class Frame(StrEnum):
 FULL_SCALE = {Frame.FRACTIONS: 1, Frame.PER_MILLE: 1000, Frame.PER_CENT: 100}
 """What the right and lower edges count as, in the frames that do not depend on the image."""
 
-ParseFunction = Callable[[str, Mapping[str, Any]], "Point | None"]
-
 
 def parse_function_name(frame: Frame, *, y_first: bool = False) -> str:
     """The dotted path of the parse function for a frame, as a config names it."""
@@ -303,10 +275,9 @@ def parse_function_name(frame: Frame, *, y_first: bool = False) -> str:
 
 
 def place_in_frame(frame: Frame, image_wh: WH) -> tuple[float, float, float, float]:
-    """Where an image lies in the numbers of a frame: left, top, width, height.
+    """Where an image of this size lies in the numbers of a frame: left, top, width, height.
 
-    Args:
-        image_wh: of the file, or for `PIXELS_SENT` and `GRID_PIXELS` of the image that they count.
+    The size is that of the file, but for `PIXELS_SENT` and `GRID_PIXELS`, which count another one.
     """
     width, height = image_wh
     longest = max(width, height)
@@ -350,12 +321,10 @@ def frame_parser(frame: Frame, *, y_first: bool = False) -> ParseFunction:
 
 
 def _size_for(frame: Frame, meta: Mapping[str, Any]) -> WH:
-    if frame in FULL_SCALE:
-        return 1, 1
     if frame is Frame.GRID_PIXELS:
         return model_grid_wh(meta)
     sent = _known_size(meta, "sent_size") if frame is Frame.PIXELS_SENT else None
-    return sent or _file_wh(meta)
+    return (1, 1) if frame in FULL_SCALE else sent or _file_wh(meta)
 
 
 def _file_wh(meta: Mapping[str, Any]) -> WH:
@@ -363,22 +332,6 @@ def _file_wh(meta: Mapping[str, Any]) -> WH:
     return _known_size(meta, "file_size") or read_size(meta["image_size"])
 
 
-parse_fractions = frame_parser(Frame.FRACTIONS)
-parse_pixels = frame_parser(Frame.PIXELS)
-parse_pixels_sent = frame_parser(Frame.PIXELS_SENT)
-parse_grid_pixels = frame_parser(Frame.GRID_PIXELS)
-parse_per_mille = frame_parser(Frame.PER_MILLE)
-parse_per_cent = frame_parser(Frame.PER_CENT)
-parse_width_1000 = frame_parser(Frame.WIDTH_1000)
-parse_longest_1024 = frame_parser(Frame.LONGEST_1024)
-parse_letterboxed = frame_parser(Frame.LETTERBOXED)
-
-parse_yx_fractions = frame_parser(Frame.FRACTIONS, y_first=True)
-parse_yx_pixels = frame_parser(Frame.PIXELS, y_first=True)
-parse_yx_pixels_sent = frame_parser(Frame.PIXELS_SENT, y_first=True)
-parse_yx_grid_pixels = frame_parser(Frame.GRID_PIXELS, y_first=True)
-parse_yx_per_mille = frame_parser(Frame.PER_MILLE, y_first=True)
-parse_yx_per_cent = frame_parser(Frame.PER_CENT, y_first=True)
-parse_yx_width_1000 = frame_parser(Frame.WIDTH_1000, y_first=True)
-parse_yx_longest_1024 = frame_parser(Frame.LONGEST_1024, y_first=True)
-parse_yx_letterboxed = frame_parser(Frame.LETTERBOXED, y_first=True)
+for _frame in Frame:  # parse_fractions, parse_yx_fractions, parse_pixels, ...
+    globals()[f"parse_{_frame}"] = frame_parser(_frame)
+    globals()[f"parse_yx_{_frame}"] = frame_parser(_frame, y_first=True)

@@ -11,49 +11,35 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
 from utils.contracts import Point
-from utils.misc import (
-    OPTION_LETTERS,
-    parser_answers_into_option,
-    parser_response_into_coordinates,
-)
+from utils.misc import OPTION_LETTERS, parser_answers_into_option, parser_response_into_coordinates
 
 PARSE_OPTION = f"{__name__}.parse_option"
 """What a config's `parse_function` says for L1."""
 
-_MARK = re.compile(
-    r"<(?P<end>/)?(?:seed:)?think(?:ing)?>|◁(?P<end2>/)?think(?:ing)?▷|\[(?P<end3>/)?think\]",
-    re.IGNORECASE,
-)
+_MARK = re.compile(r"</?(?:seed:)?think(?:ing)?>|◁/?think(?:ing)?▷|\[/?think\]", re.IGNORECASE)
 
 
 def answer_span(reply: str) -> tuple[int, int]:
-    """Where the answer of a reply stands: the last text outside of its thinking.
+    """Where the answer of a reply starts and ends: the last text outside of its thinking.
 
     A closing mark alone ends a thinking that the chat template has opened; an opening one alone
     starts a thinking that was cut off. Without marks it is the whole reply, and empty where a
     reply is nothing but thinking.
-
-    Returns:
-        Start and end in `reply`.
     """
-    answer = 0, 0
-    start: int | None = 0  # of the text outside; None within a thinking
+    outside, start, is_outside = [(0, 0)], 0, True
     for mark in _MARK.finditer(reply):
-        if mark["end"] or mark["end2"] or mark["end3"]:
-            start = mark.end()
-        elif start is not None:
-            answer = _unless_blank(reply, start, mark.start()) or answer
-            start = None
-    if start is not None:
-        answer = _unless_blank(reply, start, len(reply)) or answer
-    return answer
-
-
-def _unless_blank(reply: str, start: int, end: int) -> tuple[int, int] | None:
-    return (start, end) if reply[start:end].strip() else None
+        if "/" in mark[0]:
+            start, is_outside = mark.end(), True
+        elif is_outside:
+            outside.append((start, mark.start()))
+            is_outside = False
+    if is_outside:
+        outside.append((start, len(reply)))
+    return next((span for span in reversed(outside) if reply[slice(*span)].strip()), (0, 0))
 
 
 def after_thinking(reply: str) -> str:
@@ -63,24 +49,13 @@ def after_thinking(reply: str) -> str:
 
 
 def option_after_thinking(reply: str, letters: Collection[str]) -> str | None:
-    """The letter that a reply answers, thoughts aside; None where it has none.
-
-    The one that it plainly states, where it does; else the one that the protocol's parser reads.
-
-    Args:
-        letters: of the sample's options; no other one can be stated.
-    """
+    """The letter that a reply plainly states after its thinking; else the protocol's parser's."""
     answer = after_thinking(reply)
     return strict_option(answer, letters) or parser_answers_into_option(answer)
 
 
 def parse_option(response: str, meta: Mapping[str, Any]) -> str | None:
-    """L1, ready-made: the letter of the answer, whatever letters stand in the thinking.
-
-    Args:
-        response: the model's reply.
-        meta: the sample's fields; `options` is a mapping or its text.
-    """
+    """L1, ready-made: the letter of the answer, whatever letters stand in the thinking."""
     return option_after_thinking(response, _letters(meta.get("options")))
 
 
@@ -94,11 +69,8 @@ def parse_point(response: str, meta: Mapping[str, Any] | None = None) -> Point |
 
 
 def _letters(options: Any) -> Collection[str]:
-    if isinstance(options, str):
-        try:
-            options = ast.literal_eval(options)
-        except (ValueError, SyntaxError):
-            options = None
+    with suppress(ValueError, SyntaxError):
+        options = ast.literal_eval(options) if isinstance(options, str) else options
     if not isinstance(options, Mapping):
         return OPTION_LETTERS
     return [letter for letter, text in options.items() if text is not None]
@@ -120,36 +92,20 @@ ARTICLE = re.compile(rf"[ \t]+(?!(?:{_VERBS})\b)[^\W\d_]", re.IGNORECASE)
 _LETTER = r"[\W_]{0,8}(?i:option\s+)?[\W_]{0,8}([A-Z])(?![\w'’])(?!\.\w)"
 _RIGHT = r"(?:correct|right|best)"
 # Words of which a statement has one, and its form; most replies have none, and are done quickly.
-_STATEMENTS = tuple(
-    (words.split(), re.compile(form))
-    for words, form in (
-        # "the correct answer is **B**", "Answer: B", "final answer would be option C"
-        (
-            "answer",
-            r"(?i:\banswer\b(?:\s+(?:choice|option))?(?:\s+(?:is|would be|should be|must be))?"
-            r"(?:\s+therefore)?\s*[:：=]?)" + _LETTER,
-        ),
-        (
-            "option choice one",
-            rf"(?i:\b{_RIGHT}\s+(?:option|choice|one)\s+(?:is|would be)\s*[:：]?)" + _LETTER,
-        ),
-        (
-            "choose select pick go",
-            r"(?i:\bI(?:\s+would|'d|’d|\s+will|'ll|’ll)?\s+(?:choose|select|pick|go\s+with))"
-            + _LETTER,
-        ),
-        (
-            "option",
-            rf"(?i:\boption)\s+[\W_]{{0,4}}([A-Z])(?![\w'’])\s+(?i:is\s+(?:the\s+)?{_RIGHT})",
-        ),
-        (
-            "correct right best",
-            rf"(?<![\w'’])([A-Z])[\W_]{{0,3}}\s+(?i:is\s+(?:the\s+)?{_RIGHT})\b",
-        ),
-        ("boxed", r"(?i:boxed\s*\{)\s*(?:\\text\s*\{)?" + _LETTER),
-        ("<answer> begin_of_box", r"(?i:<answer>|<\|begin_of_box\|>)" + _LETTER),
-    )
-)
+_STATEMENTS = tuple((words.split(), re.compile(form)) for words, form in (
+    # "the correct answer is **B**", "Answer: B", "final answer would be option C"
+    ("answer", r"(?i:\banswer\b(?:\s+(?:choice|option))?(?:\s+(?:is|would be|should be|must be))?"
+               r"(?:\s+therefore)?\s*[:：=]?)" + _LETTER),
+    ("option choice one",
+     rf"(?i:\b{_RIGHT}\s+(?:option|choice|one)\s+(?:is|would be)\s*[:：]?)" + _LETTER),
+    ("choose select pick go", r"(?i:\bI(?:\s+would|'d|’d|\s+will|'ll|’ll)?"
+                              r"\s+(?:choose|select|pick|go\s+with))" + _LETTER),
+    ("option", rf"(?i:\boption)\s+[\W_]{{0,4}}([A-Z])(?![\w'’])\s+(?i:is\s+(?:the\s+)?{_RIGHT})"),
+    ("correct right best",
+     rf"(?<![\w'’])([A-Z])[\W_]{{0,3}}\s+(?i:is\s+(?:the\s+)?{_RIGHT})\b"),
+    ("boxed", r"(?i:boxed\s*\{)\s*(?:\\text\s*\{)?" + _LETTER),
+    ("<answer> begin_of_box", r"(?i:<answer>|<\|begin_of_box\|>)" + _LETTER),
+))  # fmt: skip
 _ONLY_A_LETTER = re.compile(r"[\W_]{0,40}(?:(?i:option)[\W_]{0,4})?([A-Za-z])[\W_]{0,40}")
 _LINE = re.compile(  # "B. Settings", "(B)", "**B**", "B, because ..."
     r"^[ \t*_#>\-\"'(\[]{0,8}([A-Z])[*_\"']{0,2}(?:[.:)\],;](?!\w)|[ \t]*$|[ \t]+[–—-][ \t])",
@@ -162,28 +118,19 @@ def strict_option(reply: str, letters: Collection[str]) -> str | None:
 
     The reply is nothing but a letter; or it states an answer ("the correct answer is B"), of
     several statements the last; or a line starts with one letter as a list item ("B. Settings")
-    and no line with another.
-
-    Args:
-        letters: those of the sample's options; others are no answer.
+    and no line with another. Other letters than those of the sample's options are no answer.
     """
     text = reply.strip()
-    if len(text) <= 100 and (alone := _ONLY_A_LETTER.fullmatch(text)):
-        letter = alone.group(1).upper()
-        return letter if letter in letters else None
-    if stated := last_statement(text):
-        letter = stated[1]
-        return letter if letter in letters else None
+    alone = _ONLY_A_LETTER.fullmatch(text) if len(text) <= 100 else None
+    stated = (0, alone[1].upper()) if alone else last_statement(text)
+    if stated:
+        return stated[1] if stated[1] in letters else None
     items = {found.group(1) for found in _LINE.finditer(text)} & set(letters)
     return items.pop() if len(items) == 1 else None
 
 
 def last_statement(reply: str) -> tuple[int, str] | None:
-    """The last place where a reply says in words which letter is its answer.
-
-    Returns:
-        Position of the letter and the letter.
-    """
+    """The last place where a reply says in words which letter is its answer, and the letter."""
     lowered = reply.lower()
     found = [
         (match.start(1), match.group(1))
