@@ -306,19 +306,13 @@ class DataSet:
         return samples if self.circular is None else self.circular.asked(samples)
 
 
+TURN_MARK = "~"
+"""Between the key of a sample and the number of one of its turns."""
+
+
 def turn_key(key: str, number: int) -> str:
     """The key of a turn of a sample: a rotation, a step; the first one has the sample's own."""
-    return key if number == 0 else f"{key}~{number}"
-
-
-def is_later_turn(key: str) -> bool:
-    """Whether a key is that of a rotation or step, not of a sample itself."""
-    return "~" in key
-
-
-def sample_of_turn(key: str) -> str:
-    """The key of the sample that a turn belongs to."""
-    return key.partition("~")[0]
+    return key if number == 0 else f"{key}{TURN_MARK}{number}"
 
 
 class ModelWrapper(Protocol):

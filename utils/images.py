@@ -70,22 +70,12 @@ def image_path_of(line: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the first bytes of an image file tell.
+    """What the first bytes of an image file tell."""
 
-    Attributes:
-        wh: width and height in pixels, as stored (an EXIF rotation is not applied).
-        format: Pillow's name: "PNG", "JPEG", ...
-        mode: Pillow's name: "RGB", "RGBA", "P", ...
-    """
-
-    wh: WH
-    format: str
-    mode: str
-
-    @property
-    def mime(self) -> str:
-        """MIME type by content, not by file name."""
-        return "image/jpeg" if self.format == "MPO" else f"image/{self.format.lower()}"
+    wh: WH  # width and height in pixels, as stored (an EXIF rotation is not applied)
+    format: str  # Pillow's name: "PNG", "JPEG", ...
+    mode: str  # Pillow's name: "RGB", "RGBA", "P", ...
+    mime: str  # by content, not by file name
 
 
 def remembered(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
@@ -120,7 +110,9 @@ def read_header(path: Path) -> Header:
         OSError: missing, unreadable, or not an image.
     """
     with opened(path) as picture:
-        header = Header(picture.size, picture.format or "", picture.mode)
+        kind = picture.format or ""
+        mime = "image/jpeg" if kind == "MPO" else f"image/{kind.lower()}"
+        header = Header(picture.size, kind, picture.mode, mime)
         if not _ends_whole(path, header.format):
             picture.load()  # raises if something is missing; bytes behind the end do no harm
     return header

@@ -222,7 +222,9 @@ class Engine:
 
     def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
         """An episode that is stored, or is played as soon as there is a world for it."""
-        found = job.look_up(sample.key, fingerprint, {"settings": fingerprint}, self._options)
+        found = job.answers.look_up(
+            sample.key, job.trial, fingerprint, {"settings": fingerprint}, self._options
+        )
         if isinstance(found, StoredAnswer):
             self._settle(_reused(_Task(job, sample), found))
             return
@@ -321,7 +323,9 @@ class Engine:
                 prompt.messages, job.dataset, is_custom_prompt=prompt.is_custom
             )
             if job.fingerprint is None:
-                found = job.look_up(key, prepared.fingerprint, prepared.parts, self._options)
+                found = job.answers.look_up(
+                    key, job.trial, prepared.fingerprint, prepared.parts, self._options
+                )
                 if isinstance(found, StoredAnswer):
                     return _reused(task, found)
                 reason = found

@@ -70,7 +70,7 @@ def check_questions(
                 first = first or prompt
             looked_up = (prepared.fingerprint, prepared.parts) if whole is None else (
                 whole, {"settings": whole})  # fmt: skip
-            found = asked.look_up(sample.key, *looked_up, options)
+            found = asked.answers.look_up(sample.key, asked.trial, *looked_up, options)
             if isinstance(found, StoredAnswer):
                 kept[found.status] += 1
             else:

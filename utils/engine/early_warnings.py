@@ -23,7 +23,7 @@ from utils.scoring.scorer import ScoredSample, Scorer
 
 ENOUGH = 20
 NEVER_THERE = 5  # samples that failed on 502, 503 or a time-out before there was any answer
-REFUSED_AGAIN = f"{Status.REFUSED} last time"  # as `AnswerIndex.reason_to_ask` has it
+REFUSED_AGAIN = f"{Status.REFUSED} last time"  # as `AnswerIndex.look_up` has it
 
 
 class Watcher:

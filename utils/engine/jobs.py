@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from utils.config.options import Options
-from utils.contracts import Episode, Sample, Status
+from utils.contracts import Episode, Sample
 from utils.engine.ranks.shares import Share
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun
-from utils.runs.log import AnswerIndex, LoggedRun, RunLog, StoredAnswer
+from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 from utils.scoring.scorer import Scorer
 
 
@@ -33,19 +32,6 @@ class Questions:
     worlds: Worlds | None = None
     fingerprint: Callable[[Sample], str] | None = None
     trial: int = 0
-
-    def look_up(
-        self, key: str, fingerprint: str, parts: Mapping[str, str], options: Options
-    ) -> StoredAnswer | str:
-        """The stored record that stands for this request, or why the model is queried."""
-        stored = self.answers.find(key, self.trial, fingerprint)
-        if stored is not None and not options.fresh:
-            stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
-            if stands.get(stored.status, True):
-                return stored
-        if options.fresh:
-            return "--fresh"
-        return self.answers.reason_to_ask(key, self.trial, fingerprint, parts)
 
     @property
     def has_new_samples(self) -> bool:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
+from utils.config.options import Options
 from utils.contracts import Record, Status
 from utils.errors import StopRun, UserError
 from utils.runs.locking import lock_or_refuse
@@ -311,9 +312,29 @@ class AnswerIndex:
                 )  # fmt: skip
         self.notes += damage_notes(path, damaged)
 
-    def find(self, key: str, trial: int, fingerprint: str) -> StoredAnswer | None:
-        """The newest record of exactly this request, whatever its status."""
-        return self._by_fingerprint.get((key, trial, fingerprint))
+    def look_up(
+        self, key: str, trial: int, fingerprint: str, parts: Mapping[str, str], options: Options
+    ) -> StoredAnswer | str:
+        """The newest record of exactly this request if it stands, or why the model is queried.
+
+        Args:
+            parts: of the request, by aspect; they tell what sets the nearest earlier one apart.
+            options: whether failures, refusals and all else are queried again.
+        """
+        if options.fresh:
+            return "--fresh"
+        found = self._by_fingerprint.get((key, trial, fingerprint))
+        if found is not None:
+            stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
+            return found if stands.get(found.status, True) else f"{found.status} last time"
+        before = self._of_sample.get((key, trial))
+        if before is None:
+            return "new"
+        if not before[-1].fingerprint:  # not even the request could be made
+            return "failed last time"
+        # Of equally near ones the newest.
+        changed = min((_changes(each.parts, parts) for each in reversed(before)), key=len)
+        return " and ".join(changed or ["request"]) + " changed"
 
     def stands_in(
         self, log: Path, asking: Mapping[str, str], key: str, trial: int, fingerprint: str
@@ -327,22 +348,6 @@ class AnswerIndex:
     def knows(self, key: str, trial: int) -> bool:
         """Whether there is any record of this sample."""
         return (key, trial) in self._of_sample
-
-    def reason_to_ask(
-        self, key: str, trial: int, fingerprint: str, parts: Mapping[str, str]
-    ) -> str:
-        """Why a sample is asked: the nearest earlier answer and what sets it apart."""
-        found = self.find(key, trial, fingerprint)
-        if found is not None:
-            return f"{found.status} last time"  # failed, or refused and asked again on demand
-        before = self._of_sample.get((key, trial))
-        if before is None:
-            return "new"
-        if not before[-1].fingerprint:  # not even the request could be made
-            return "failed last time"
-        # Of equally near ones the newest.
-        changed = min((_changes(each.parts, parts) for each in reversed(before)), key=len)
-        return " and ".join(changed or ["request"]) + " changed"
 
 
 def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from utils.contracts import Line, Record, is_later_turn, sample_of_turn
+from utils.contracts import TURN_MARK, Line, Record
 from utils.errors import UserError
 from utils.runs.log import LoggedRun, damage_notes, read_records, record_at
 
@@ -117,7 +117,7 @@ class LogView:
         seqs = {each.seq for each in seen}
         self.columns = list({name: None for seq in sorted(seqs) for name in columns[seq]})
         self._records = _newest(seen, own, is_finished=bool(self.end))
-        keys = [key for key in self._records if not is_later_turn(key)]
+        keys = [key for key in self._records if TURN_MARK not in key]
         self.covered: list[str] = self.run.get("samples", keys)
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
@@ -147,7 +147,9 @@ class LogView:
     def totals(self) -> dict[str, Any]:
         """Statuses, tokens, times, devices of the covered samples' answers, later turns too."""
         covered = set(self.covered)
-        found = [each for key, each in self._records.items() if sample_of_turn(key) in covered]
+        found = [
+            each for key, each in self._records.items() if key.partition(TURN_MARK)[0] in covered
+        ]
         times = [each.asked_at for each in found]
         ran = Counter(each.ran_with for each in found if each.ran_with)
         return {
