@@ -22,11 +22,6 @@ class Box:
     x2: float
     y2: float
 
-    def contains(self, point_frac: Point) -> bool:
-        """The bounds belong to the box; a crossed box (x1 > x2) contains nothing."""
-        x, y = point_frac
-        return self.x1 <= x <= self.x2 and self.y1 <= y <= self.y2
-
 
 def box_as_fractions(bbox: Sequence[float], file_wh: WH) -> Box:
     """The annotated box in fractions of the image.
@@ -61,10 +56,15 @@ def point_as_fractions(point: Point, file_wh: WH) -> Point:
 
 
 def score_click(box_frac: Box, click_frac: Point | None) -> Verdict:
-    """Where the click went; None if there was none to read in the reply."""
+    """Where the click went; None if there was none to read in the reply.
+
+    The bounds belong to the box; a crossed box (x1 > x2) contains nothing.
+    """
     if click_frac is None:
         return Verdict.UNPARSED
-    return Verdict.HIT if box_frac.contains(click_frac) else Verdict.MISS
+    x, y = click_frac
+    is_inside = box_frac.x1 <= x <= box_frac.x2 and box_frac.y1 <= y <= box_frac.y2
+    return Verdict.HIT if is_inside else Verdict.MISS
 
 
 @dataclass(frozen=True, slots=True)

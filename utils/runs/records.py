@@ -119,19 +119,24 @@ def new_record(
         "reply": None,
         "line": sample.line,
         "prompt": list(prepared.prompt) if prepared else [],
-        "sizes": _sizes_fields(sizes) | {"file": list(sample.file_wh)},
+        "sizes": {
+            "file": list(sample.file_wh),
+            "sent": sizes.sent_wh and list(sizes.sent_wh),
+            "seen": sizes.seen_wh and list(sizes.seen_wh),
+        },
     }
 
 
 def answer_fields(generation: Generation, sizes: Mapping[str, Any]) -> Record:
     """What an answer adds to a record; `sizes` are those known before."""
-    known = {stage: wh for stage, wh in _sizes_fields(generation.sizes).items() if wh}
+    stages = {"sent": generation.sizes.sent_wh, "seen": generation.sizes.seen_wh}
+    known = {stage: list(wh) for stage, wh in stages.items() if wh}
     fields: Record = {
         "raw": generation.text,
         "reply": generation.reply,
         "finish_reason": generation.finish_reason,
         "usage": dict(generation.usage),
-        "sizes": {**sizes, **known, "file": sizes["file"]},
+        "sizes": {**sizes, **known},
     }
     if generation.reasoning:
         fields["reasoning"] = generation.reasoning
@@ -205,11 +210,3 @@ def now(later_s: float = 0.0) -> str:
     """The time as records have it."""
     time = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=later_s)
     return time.isoformat(timespec="microseconds")
-
-
-def _sizes_fields(sizes: Sizes) -> dict[str, Any]:
-    return {
-        "file": sizes.file_wh and list(sizes.file_wh),
-        "sent": sizes.sent_wh and list(sizes.sent_wh),
-        "seen": sizes.seen_wh and list(sizes.seen_wh),
-    }

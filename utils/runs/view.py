@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -192,7 +193,7 @@ def _newest(seen: Sequence[_Seen], own: int, *, is_finished: bool) -> dict[str, 
     sent = {each.key: each.fingerprint for each in seen if each.seq == own and each.fingerprint}
     unlike = {each.seq for each in seen if sent.get(each.key, each.fingerprint) != each.fingerprint}
     found = [each for each in seen if is_finished or each.seq == own or each.seq not in unlike]
-    return {each.key: each for each in sorted(found, key=lambda each: each[:3])}
+    return {each.key: each for each in sorted(found, key=itemgetter(0, 1, 2))}
 
 
 class Selection:
