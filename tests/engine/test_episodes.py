@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import BENCHMARK
 from benchmarks.l2_element_grounding import GUIElementGrounding
-from tests.support.bench import Bench
+from tests.support.bench import Bench, read_log_lines
 from tests.support.live import TURNS, Model, Shown, Stagehand, run
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PROJECT, api_model, make_data
@@ -27,44 +27,44 @@ def log(tmp_path):
     return tmp_path / "m_Live.jsonl"
 
 
-def records(log, kind):
-    lines = [json.loads(line) for line in log.read_bytes().split(b"\n") if line]
-    return [record for record in lines if record["kind"] == kind]
+def episodes_of(log):
+    """The newest record of each episode by its key."""
+    return {record["key"]: record for record in read_log_lines(log) if record["kind"] == "episode"}
 
 
 def statuses(log):
-    return {record["key"]: record["status"] for record in records(log, "episode")}
+    return {key: record["status"] for key, record in episodes_of(log).items()}
 
 
-# ---- what is logged ------------------------------------------------------------------------------
+def fails_at(text, status_code):
+    """A model that fails at one screen."""
+
+    def answer(asked):
+        if text in asked:
+            raise CallError("http", f"HTTP {status_code}", status_code=status_code)
+        return "click"
+
+    return Model(answer)
+
+
+# ---- side by side, and what is logged ------------------------------------------------------------
 
 
 def test_each_turn_is_an_answer_and_each_sample_one_episode(log):
     shown = Shown()
     job = run(log, Model(), Stagehand(), episodes=3, worlds=2, shown=shown)
-
-    keys = sorted(record["key"] for record in records(log, "answer"))
+    keys = sorted(record["key"] for record in read_log_lines(log) if record["kind"] == "answer")
     assert keys == [f"key{n}~{turn}" for n in range(3) for turn in range(1, TURNS + 1)]
-    episodes = {record["key"]: record for record in records(log, "episode")}
-    assert {key: (r["turns"], r["returned"]) for key, r in episodes.items()} == {
-        "key0": (TURNS, {"success": True}),
-        "key1": (TURNS, {"success": False}),
-        "key2": (TURNS, {"success": True}),
-    }
+    returned = {key: (r["turns"], r["returned"]) for key, r in episodes_of(log).items()}
+    assert returned == {f"key{n}": (TURNS, {"success": n != 1}) for n in range(3)}
     assert shown.statuses == [("ok", False)] * 3  # samples, not turns
     assert (dict(job.reasons), job.reused) == ({"new": 3}, 0)
 
 
 def test_a_turn_sees_what_the_world_made_of_the_one_before(log):
-    model = Model()
-    run(log, model, Stagehand(), episodes=1)
-
-    assert model.asked == ["Task 0: the first screen"] + [
-        f"Task 0: screen {turn} after click" for turn in range(1, TURNS)
-    ]
-
-
-# ---- side by side --------------------------------------------------------------------------------
+    run(log, model := Model(), Stagehand(), episodes=1)
+    screens = [f"screen {turn} after click" for turn in range(1, TURNS)]
+    assert model.asked == [f"Task 0: {seen}" for seen in ("the first screen", *screens)]
 
 
 def test_eight_episodes_side_by_side_take_less_than_three_times_one(tmp_path):
@@ -73,69 +73,46 @@ def test_eight_episodes_side_by_side_take_less_than_three_times_one(tmp_path):
         began_s = time.monotonic()
         run(tmp_path / f"{count}.jsonl", Model(), Stagehand(0.2), episodes=count)
         took_s[count] = time.monotonic() - began_s
-
     assert took_s[8] < 3 * took_s[1]
 
 
 def test_worlds_step_while_one_request_at_a_time_is_in_flight(log):
-    hand = Stagehand(0.05)
-    run(log, Model(), hand, episodes=8, worlds=4, in_flight=1)
-
+    run(log, Model(), hand := Stagehand(0.05), episodes=8, worlds=4, in_flight=1)
     assert hand.most_at_once > 1
 
 
-def test_a_world_serves_one_episode_at_a_time_and_all_its_calls_come_from_one_thread(log):
-    hand = Stagehand(0.01)
-    run(log, Model(), hand, episodes=9, worlds=3)
-
-    assert (hand.made, hand.closed) == (3, 3)
-    assert hand.most_at_once <= 3
-    assert [len(threads) for threads in hand.threads] == [1, 1, 1]
-
-
-def test_a_world_is_made_only_when_it_is_needed(log):
-    hand = Stagehand()
-    run(log, Model(), hand, episodes=2, worlds=5)
-
-    assert hand.made == 2
+@pytest.mark.parametrize(("episodes", "worlds", "made"), [(9, 3, 3), (2, 5, 2)])
+def test_no_world_too_many_is_made_and_each_serves_one_episode_at_a_time_in_one_thread(
+    log, episodes, worlds, made
+):
+    run(log, Model(), hand := Stagehand(0.01), episodes=episodes, worlds=worlds)
+    assert (hand.made, hand.closed) == (made, made)
+    assert hand.most_at_once <= made
+    assert [len(threads) for threads in hand.threads] == [1] * made
 
 
 # ---- reuse ---------------------------------------------------------------------------------------
 
 
-def test_a_whole_episode_is_reused_and_makes_no_world(log):
-    run(log, Model(), Stagehand())
-    model, hand, shown = Model(), Stagehand(), Shown()
-    job = run(log, model, hand, shown=shown)
-
-    assert (model.asked, hand.made, job.reused) == ([], 0, 8)
-    assert shown.statuses == [("ok", True)] * 8
-
-
 @pytest.mark.parametrize(("changed", "reason"), [
-    ({"settings": "others"}, "settings changed"),
-    ({"fresh": True}, "--fresh"),
+    ({}, None), ({"settings": "others"}, "settings changed"), ({"fresh": True}, "--fresh"),
 ])  # fmt: skip
-def test_an_episode_under_other_settings_is_played_again(log, changed, reason):
+def test_a_whole_episode_is_reused_and_makes_no_world_unless_settings_differ(log, changed, reason):
     run(log, Model(), Stagehand(), episodes=2)
-    model = Model()
-    job = run(log, model, Stagehand(), episodes=2, **changed)
-
-    assert (len(model.asked), dict(job.reasons)) == (2 * TURNS, {reason: 2})
+    model, hand, shown = Model(), Stagehand(), Shown()
+    job = run(log, model, hand, episodes=2, shown=shown, **changed)
+    played = 0 if reason is None else 2
+    assert (len(model.asked), job.reused) == (played * TURNS, 2 - played)
+    assert dict(job.reasons) == ({reason: 2} if reason else {})
+    assert shown.statuses == [("ok", reason is None)] * 2
+    assert (hand.made > 0) is (reason is not None)
 
 
 def test_a_broken_episode_starts_again_from_its_beginning(log):
-    def stops(text):
-        if "Task 1" in text and "screen 2" in text:
-            raise CallError("http", "HTTP 401", status_code=401)
-        return "click"
-
     with pytest.raises(StopRun):
-        run(log, Model(stops), Stagehand(), episodes=2, worlds=1)
+        run(log, fails_at("Task 1: screen 2", 401), Stagehand(), episodes=2, worlds=1)
     assert statuses(log) == {"key0": "ok"}
-
-    model = Model()
-    run(log, model, Stagehand(), episodes=2)
+    run(log, model := Model(), Stagehand(), episodes=2)
     assert (len(model.asked), statuses(log)) == (TURNS, {"key0": "ok", "key1": "ok"})
 
 
@@ -166,36 +143,25 @@ def test_a_kill_costs_only_the_episodes_under_way(tmp_path, log):
 def test_a_world_that_fails_is_made_anew_and_its_episode_played_once_more(log):
     hand = Stagehand(fails=lambda task, attempt: task == "0" and attempt == 1)
     run(log, Model(), hand, episodes=2, worlds=1)
-
     assert statuses(log) == {"key0": "ok", "key1": "ok"}
-    assert (hand.made, hand.closed) == (2, 2)
-    assert hand.begun == {"0": 2, "1": 1}
+    assert (hand.made, hand.closed, hand.begun) == (2, 2, {"0": 2, "1": 1})
 
 
 def test_a_world_that_fails_twice_is_no_fault_of_the_model(log):
-    hand = Stagehand(fails=lambda task, attempt: task == "0")
-    run(log, Model(), hand, episodes=2, worlds=1)
-
+    run(log, Model(), Stagehand(fails=lambda task, attempt: task == "0"), episodes=2, worlds=1)
     assert statuses(log) == {"key0": "failed", "key1": "ok"}
-    [failed] = [r for r in records(log, "episode") if r["status"] == "failed"]
-    assert failed["error"]["class"] == "world"
-    assert "RuntimeError: the page crashed" in failed["error"]["message"]
-    model = Model()
-    run(log, model, Stagehand(), episodes=2)  # as any sample that failed
+    failure = episodes_of(log)["key0"]["error"]
+    assert failure["class"] == "world"
+    assert "RuntimeError: the page crashed" in failure["message"]
+    run(log, model := Model(), Stagehand(), episodes=2)  # as any sample that failed
     assert len(model.asked) == TURNS
 
 
 @pytest.mark.parametrize(("status_code", "status"), [(400, "refused"), (418, "failed")])
 def test_an_episode_ends_with_a_turn_that_gets_no_answer(log, status_code, status):
-    def answer(text):
-        if text == "Task 1: screen 2 after click":
-            raise CallError("http", f"HTTP {status_code}", status_code=status_code)
-        return "click"
-
-    run(log, Model(answer), Stagehand(), episodes=3)
-
+    run(log, fails_at("Task 1: screen 2", status_code), Stagehand(), episodes=3)
     assert statuses(log) == {"key0": "ok", "key1": status, "key2": "ok"}
-    [ended] = [r for r in records(log, "episode") if r["key"] == "key1"]
+    ended = episodes_of(log)["key1"]
     assert (ended["turns"], ended["returned"]) == (2, None)
     assert ended["error"]["status_code"] == status_code
 
@@ -206,7 +172,6 @@ def test_a_prompt_function_that_fails_ten_episodes_in_a_row_stops_the_data_set(l
         raise UserFunctionError("prompt", "KeyError: 'x'", "the traceback")
 
     job = run(log, Model(), Stagehand(), episodes=30, worlds=1, episode=raises)
-
     assert len(statuses(log)) == 10
     assert "Live: the prompt function failed 10 times in a row" in str(job.stopped)
     assert "the traceback" in str(job.stopped)
@@ -215,22 +180,23 @@ def test_a_prompt_function_that_fails_ten_episodes_in_a_row_stops_the_data_set(l
 # ---- every way out -------------------------------------------------------------------------------
 
 
-def test_worlds_are_closed_when_a_run_cannot_go_on(log):
-    def answer(text):
-        if "screen 2" in text:
-            raise CallError("http", "HTTP 401", status_code=401)
-        return "click"
+class BrokenBar(Shown):
+    def advance(self, status, *, reused):
+        raise RuntimeError("a progress bar that breaks")
 
+
+@pytest.mark.parametrize(("model", "shown", "raised"), [
+    (fails_at("screen 2", 401), Shown(), StopRun), (Model(), BrokenBar(), RuntimeError),
+], ids=["a-run-that-cannot-go-on", "any-exception"])  # fmt: skip
+def test_worlds_are_closed_whatever_ends_a_run(log, model, shown, raised):
     hand = Stagehand(0.01)
-    with pytest.raises(StopRun):
-        run(log, Model(answer), hand, worlds=4)
-
+    with pytest.raises(raised):
+        run(log, model, hand, worlds=4, shown=shown)
     assert hand.made == hand.closed > 0
 
 
 def test_worlds_are_closed_after_an_interrupt(log):
-    main = threading.get_ident()
-    pressed = []
+    main, pressed = threading.get_ident(), []
 
     def answer(text):
         if "screen 2" in text and not pressed:
@@ -241,21 +207,8 @@ def test_worlds_are_closed_after_an_interrupt(log):
     hand = Stagehand(0.05)
     with pytest.raises(Interrupted):
         run(log, Model(answer), hand, episodes=12, worlds=4)
-
     assert hand.made == hand.closed > 0
     assert len(statuses(log)) < 12
-
-
-def test_worlds_are_closed_after_any_exception(log):
-    class Broken(Shown):
-        def advance(self, status, *, reused):
-            raise RuntimeError("a progress bar that breaks")
-
-    hand = Stagehand(0.01)
-    with pytest.raises(RuntimeError):
-        run(log, Model(), hand, worlds=4, shown=Broken())
-
-    assert hand.made == hand.closed > 0
 
 
 # ---- from the command line to scores -------------------------------------------------------------
@@ -287,9 +240,8 @@ def test_a_run_plays_scores_and_reuses_episodes(tmp_path, monkeypatch):
     home = make_data(tmp_path / "data", [("os_web", (40, 30))] * 3) / "MMBench-GUI"
     (home / "L2_annotations.json").rename(home / "L3_annotations.json")
     with MockServer(lambda request: Reply("click")) as server:
-        bench = Bench(
-            tmp_path, server, {"m": api_model(server.url)}, {Errands.name: {"mode": "all"}}
-        )
+        data = {Errands.name: {"mode": "all"}}
+        bench = Bench(tmp_path, server, {"m": api_model(server.url)}, data)
         made = Errands.hand.made
         check = bench.run("--check")
         assert f"{Errands.name}: 6 episodes to play (6 new), 0 answers there" in check.output

@@ -46,33 +46,22 @@ def calm_scores(tmp_path_factory):
 # ---- the storm -----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["32", "auto"])
-def storm(request, tmp_path_factory):
-    """After a run through a storm: (bench, run, storm)."""
+@pytest.mark.parametrize("nproc", ["32", "auto"])
+def test_through_a_storm_everything_is_answered_once_with_the_same_scores(
+    nproc, tmp_path, calm_scores
+):
     storm = Storm(calm, retry_after_s=0.05)
     with MockServer(storm) as server:
-        bench = bench_in(tmp_path_factory.mktemp("storm"), server, timeout_s=2)
-        ran = bench.run("--api-nproc", request.param, "--retry", "5")
+        bench = bench_in(tmp_path, server, timeout_s=2)
+        ran = bench.run("--api-nproc", nproc, "--retry", "5")
         storm.over.set()
-        yield bench, ran, storm
-
-
-def test_the_storm_had_all_its_faults(storm):
-    assert set(storm[2].met) == {name for name, _ in SHARES}
-    assert storm[2].most_attempts == MOST_IN_A_ROW + 1
-    names = Counter(fault(f"sample {number}", 0) for number in range(4000))
-    assert {name: names[name] / 4000 for name, _ in SHARES} == pytest.approx(dict(SHARES), abs=0.02)
-
-
-def test_through_a_storm_everything_is_answered_with_the_same_scores(storm, calm_scores):
-    bench, ran, _ = storm
+    assert set(storm.met) == {name for name, _ in SHARES}
+    assert storm.most_attempts == MOST_IN_A_ROW + 1
     assert ran.code == 0, ran.output
     assert told(ran.output, "answered") == [3 * PICTURES, 2 * PICTURES]
     assert scores(bench) == calm_scores
 
-
-def test_through_a_storm_no_answer_is_stored_twice_and_no_failure_as_an_answer(storm):
-    bench, ran, _ = storm
+    # No answer is stored twice, and no failure as an answer.
     records = {dataset: bench.answers(dataset) for dataset in (L1, L2)}
     every = records[L1] + records[L2]
     assert set(Counter(record["key"] for record in every).values()) == {1}
@@ -81,6 +70,11 @@ def test_through_a_storm_no_answer_is_stored_twice_and_no_failure_as_an_answer(s
     assert {record["status"] for record in every} == {"ok"}
     asked = Counter(request.text for request in ran.requests)
     assert sorted(record["attempts"] for record in every) == sorted(asked.values())
+
+
+def test_the_storm_has_the_faults_that_it_promises():
+    names = Counter(fault(f"sample {number}", 0) for number in range(4000))
+    assert {name: names[name] / 4000 for name, _ in SHARES} == pytest.approx(dict(SHARES), abs=0.02)
 
 
 def test_three_percent_of_400_are_counted_and_the_rest_is_scored(tmp_path, calm_scores):
@@ -138,17 +132,17 @@ def comes_up(monkeypatch):
     return after
 
 
-class Leaving(MockServer):
-    """A server that is gone, with its connections, when a request arrives."""
+def leaving(last):
+    """A server that is gone, with its connections, when so many requests have arrived."""
+    numbers = itertools.count(1)
 
-    def __init__(self, last):
-        self._last, self._numbers = last, itertools.count(1)
-        super().__init__(self._answer)
-
-    def _answer(self, request):
-        if next(self._numbers) == self._last:
-            self.go_away()
+    def answer(request):
+        if next(numbers) == last:
+            server.go_away()
         return calm(request)
+
+    server = MockServer(answer)
+    return server
 
 
 @pytest.mark.parametrize("nproc", ["1", "8"])
@@ -156,8 +150,8 @@ def test_a_server_that_goes_away_and_comes_back_costs_no_retries(
     nproc, tmp_path, calm_scores, comes_up
 ):
     # The second connection that is refused is that of a run that has waited and tried again.
-    with Leaving(last=20) as leaving, comes_up(2, leaving.port) as back:
-        bench = bench_in(tmp_path, leaving)
+    with leaving(last=20) as server, comes_up(2, server.port) as back:
+        bench = bench_in(tmp_path, server)
         # One retry, for what was in flight; refused connections use up none.
         ran = bench.run("--api-nproc", nproc, "--retry", "1")
     assert ran.code == 0, ran.output
@@ -168,36 +162,27 @@ def test_a_server_that_goes_away_and_comes_back_costs_no_retries(
 
 
 def test_an_outage_that_is_too_long_stops_the_run_with_everything_kept(tmp_path, calm_scores):
-    with Leaving(last=20) as leaving:
-        bench = bench_in(tmp_path, leaving)
+    with leaving(last=20) as server:
+        bench = bench_in(tmp_path, server)
         ran = bench.run("--api-nproc", "1", "--outage", "0.5")
     said = ran.finished.stderr
     assert (ran.code, said.count("problem")) == (1, 1)
     assert "The server has been away" in said and "(--outage)" in said
 
-    with MockServer(calm, leaving.port) as back:
+    with MockServer(calm, server.port) as back:
         assert bench.run("--api-nproc", "8").code == 0
         assert len(back.requests) == 5 * PICTURES - 19
     assert scores(bench) == calm_scores
 
 
-@pytest.fixture
-def nobody():
-    """A server that does not listen yet."""
-    server = MockServer(calm)
-    server._server.server_close()
-    return server
-
-
-def test_a_server_that_is_still_loading_is_waited_for(tmp_path, comes_up, nobody):
-    with comes_up(1, nobody.port) as late:
-        ran = bench_in(tmp_path, nobody, 1).run("--wait-for-server", "60", "--retry", "0")
-    assert (ran.code, len(late[0].requests)) == (0, 5), ran.output
-
-
-def test_a_server_that_is_not_waited_for_long_enough_stops_the_run(tmp_path, nobody):
-    ran = bench_in(tmp_path, nobody, 1).run("--wait-for-server", "0.1", "--api-nproc", "1")
+def test_a_server_that_is_still_loading_is_waited_for_as_long_as_the_user_says(tmp_path, comes_up):
+    with MockServer(calm) as nobody:
+        bench = bench_in(tmp_path, nobody, 1)
+    ran = bench.run("--wait-for-server", "0.1", "--api-nproc", "1")
     assert (ran.code, "--wait-for-server" in ran.finished.stderr) == (1, True)
+    with comes_up(1, nobody.port) as late:
+        ran = bench.run("--wait-for-server", "60", "--retry", "0")
+    assert (ran.code, len(late[0].requests)) == (0, 5), ran.output
 
 
 @pytest.mark.parametrize("status", [403, 404])
@@ -232,7 +217,7 @@ def test_nine_of_403_or_404_between_answers_do_not(status, tmp_path):
     assert (sum(told(ran.output, "answered")), sum(told(ran.output, "failed"))) == (4, 36)
 
 
-# ---- dripping ------------------------------------------------------------------------------------
+# ---- slow replies --------------------------------------------------------------------------------
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 DRIPS = {
@@ -250,11 +235,7 @@ def dripping(first, drop):
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self):
-            length = 0
-            while (line := self.rfile.readline().lower()) not in (b"\r\n", b""):
-                if line.startswith(b"content-length:"):
-                    length = int(line.split(b":")[1])
-            self.rfile.read(length)
+            self.request.recv(1 << 16)  # what is asked does not matter
             try:
                 self.wfile.write(first)
                 while not over.wait(0.05):
@@ -262,13 +243,7 @@ def dripping(first, drop):
             except OSError:
                 hung_up.set()
 
-    class Server(socketserver.ThreadingTCPServer):
-        daemon_threads = True
-
-        def handle_error(self, request, client_address):
-            """A client that has had enough is what this is about."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}/v1", hung_up
@@ -278,9 +253,9 @@ def dripping(first, drop):
 
 
 @pytest.mark.parametrize("phase", DRIPS)
-def test_a_dripping_reply_ends_at_timeout_s(phase, tmp_path, nobody):
-    with dripping(*DRIPS[phase]) as (url, hung_up):
-        bench = bench_in(tmp_path, nobody, 1)
+def test_a_dripping_reply_ends_at_timeout_s(phase, tmp_path):
+    with MockServer(calm) as unused, dripping(*DRIPS[phase]) as (url, hung_up):
+        bench = bench_in(tmp_path, unused, 1)
         bench.model, bench.data = {"m": api_model(url, kwargs={"timeout_s": 2})}, EASY
         ran = bench.run("--retry", "0")
         assert hung_up.wait(10)
