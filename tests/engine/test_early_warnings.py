@@ -14,57 +14,44 @@ THOUGHTS = {"index": 0, "message": {"content": None, "reasoning_content": "Let m
             "finish_reason": "length"}  # fmt: skip
 
 
-def run(tmp_path, answer=lambda request: Reply("B."), pictures=SEVEN_PICTURES, **given):
-    """A run of L1: its output, its server."""
+def run(tmp_path, answer=lambda request: Reply("B."), pictures=SEVEN_PICTURES, *, model=API,
+        module="", data=None, nproc="1", env=None):  # fmt: skip
+    """A run of L1."""
     with MockServer(answer) as server:
         stage = Stage.make(tmp_path, server, pictures)
-        if "module" in given:
-            stage.module(given["module"])
-        model, data = given.get("model", API), {L1: {"mode": "all"} | given.get("data", {})}
-        ran = stage.evaluate({"m": model}, "--api-nproc", given.get("nproc", "1"), data=data,
-                             env=given.get("env"))  # fmt: skip
-        return ran, server
-
-
-def warnings_of(ran):
-    return [line for line in ran.stdout.splitlines() if line.startswith("warning")]
+        stage.module(module)
+        data = {L1: {"mode": "all"} | (data or {})}
+        return stage.evaluate({"m": model}, "--api-nproc", nproc, data=data, env=env)
 
 
 def unless(special, reply, usual):
     return lambda request: reply if special in request.text else usual
 
 
-@pytest.mark.parametrize(("answer", "said"), [
-    (unless("Question 0 easy", Reply("B."), Reply("?")),
+@pytest.mark.parametrize(("answer", "pictures", "said"), [
+    (unless("Question 0 easy", Reply("B."), Reply("?")), 7,
      ["m, GUIContentUnderstanding: 19 of the first 20 answers could not be read", "them: '?'"]),
-    (lambda request: Reply("B.", finish_reason="length"),
+    (lambda request: Reply("B.", finish_reason="length"), 7,
      ["all of the first 20 answers were cut off at the token limit"]),
-    (lambda request: Reply(body=json.dumps({"choices": [THOUGHTS]}).encode()),
+    (lambda request: Reply(body=json.dumps({"choices": [THOUGHTS]}).encode()), 7,
      ["all of the first 20 answers are empty: the model used all its tokens", "raise max_tokens"]),
-    (lambda request: Reply(status=418, body=b"teapot"),
+    (lambda request: Reply(status=418, body=b"teapot"), 7,
      ["none of the first 20 samples has an answer, all failed alike", "teapot"]),
-], ids=["unreadable", "cut-off", "all-thoughts", "failed-alike"])  # fmt: skip
-def test_first_samples_that_look_wrong_are_warned_of_once(answer, said, tmp_path):
-    ran, _ = run(tmp_path, answer)
-
-    [warning] = warnings_of(ran)
-    assert [text for text in said if text not in warning] == [], warning
-
-
-@pytest.mark.parametrize(("answer", "pictures"), [
-    (unless("Question 3 hard", Reply("B."), Reply(status=418)), SEVEN_PICTURES),
-    (unless("Question 3 hard", Reply(status=410), Reply(status=418)), SEVEN_PICTURES),
-    (lambda request: Reply("B."), SEVEN_PICTURES),
-    (lambda request: Reply("?"), SEVEN_PICTURES[:2]),
-], ids=["one-answer", "two-ways-to-fail", "readable", "small"])  # fmt: skip
-def test_nothing_is_warned_of_without_need(answer, pictures, tmp_path):
-    ran, _ = run(tmp_path, answer, pictures)
-
-    assert warnings_of(ran) == []
+    (unless("Question 3 hard", Reply("B."), Reply(status=418)), 7, None),
+    (unless("Question 3 hard", Reply(status=410), Reply(status=418)), 7, None),
+    (lambda request: Reply("B."), 7, None),
+    (lambda request: Reply("?"), 2, None),
+], ids=["unreadable", "cut-off", "all-thoughts", "failed-alike", "but-not-of-one-answer",
+        "nor-of-two-ways-to-fail", "nor-of-readable", "nor-of-few"])  # fmt: skip
+def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, said, tmp_path):
+    ran = run(tmp_path, answer, SEVEN_PICTURES[:pictures])
+    warnings = [line for line in ran.stdout.splitlines() if line.startswith("warning")]
+    assert len(warnings) == (said is not None)
+    assert [text for text in said or () if text not in warnings[0]] == [], warnings
 
 
 def test_the_parse_function_sees_the_first_answers_in_file_order(tmp_path):
-    ran, _ = run(tmp_path, nproc="8", data={"parse_function": "mymodel.parse"}, module="""
+    ran = run(tmp_path, nproc="8", data={"parse_function": "mymodel.parse"}, module="""
         SEEN = []
 
         def parse(response, meta):
@@ -73,13 +60,10 @@ def test_the_parse_function_sees_the_first_answers_in_file_order(tmp_path):
                 print("order", SEEN)
             return "B"
         """)  # fmt: skip
-
     [order] = [line for line in ran.stdout.splitlines() if line.startswith("order")]
     numbers = json.loads(order.removeprefix("order "))
     assert numbers == sorted(numbers)
 
-
-# ---- a model that fails on everything ------------------------------------------------------------
 
 # Without a traceback, as a generate method on a device that lacks a kernel fails.
 FAILS = """
@@ -95,7 +79,6 @@ FAILS = """
                 raise CallError("model", "no kernel image is available")
             return "B."
     """
-CUSTOM = {"imp_type": "custom", "model_path": "mymodel.Model"}
 
 
 @pytest.mark.parametrize(("when", "env", "asked", "is_stopped"), [
@@ -106,10 +89,8 @@ CUSTOM = {"imp_type": "custom", "model_path": "mymodel.Model"}
 def test_a_generate_method_that_fails_ten_times_in_a_row_stops_its_data_set(
     when, env, asked, is_stopped, tmp_path
 ):
-    ran, _ = run(tmp_path, model=CUSTOM, module=FAILS.replace("{when}", when), env=env)
-
-    assert ran.stdout.count("generated") == asked, ran.output
-    assert ran.code == 1
-    said = f"{L1}: the generate function failed 10 times in a row"
-    assert (said in ran.stderr) is is_stopped
-    assert ("no kernel image is available" in ran.stderr) is is_stopped
+    custom = {"imp_type": "custom", "model_path": "mymodel.Model"}
+    ran = run(tmp_path, model=custom, module=FAILS.replace("{when}", when), env=env)
+    assert (ran.code, ran.stdout.count("generated")) == (1, asked), ran.output
+    for said in (f"{L1}: the generate function failed 10 times", "no kernel image is available"):
+        assert (said in ran.stderr) is is_stopped
