@@ -47,9 +47,6 @@ def fails_at(text, status_code):
     return Model(answer)
 
 
-# ---- side by side, and what is logged ------------------------------------------------------------
-
-
 def test_each_turn_is_an_answer_and_each_sample_one_episode(log):
     shown = Shown()
     job = run(log, Model(), Stagehand(), episodes=3, worlds=2, shown=shown)
@@ -89,9 +86,6 @@ def test_no_world_too_many_is_made_and_each_serves_one_episode_at_a_time_in_one_
     assert (hand.made, hand.closed) == (made, made)
     assert hand.most_at_once <= made
     assert [len(threads) for threads in hand.threads] == [1] * made
-
-
-# ---- reuse ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("changed", "reason"), [
@@ -137,9 +131,6 @@ def test_a_kill_costs_only_the_episodes_under_way(tmp_path, log):
     assert statuses(log) == {f"key{n}": "ok" for n in range(episodes)}
 
 
-# ---- failures ------------------------------------------------------------------------------------
-
-
 def test_a_world_that_fails_is_made_anew_and_its_episode_played_once_more(log):
     hand = Stagehand(fails=lambda task, attempt: task == "0" and attempt == 1)
     run(log, Model(), hand, episodes=2, worlds=1)
@@ -177,9 +168,6 @@ def test_a_prompt_function_that_fails_ten_episodes_in_a_row_stops_the_data_set(l
     assert "the traceback" in str(job.stopped)
 
 
-# ---- every way out -------------------------------------------------------------------------------
-
-
 class BrokenBar(Shown):
     def advance(self, status, *, reused):
         raise RuntimeError("a progress bar that breaks")
@@ -209,9 +197,6 @@ def test_worlds_are_closed_after_an_interrupt(log):
         run(log, Model(answer), hand, episodes=12, worlds=4)
     assert hand.made == hand.closed > 0
     assert len(statuses(log)) < 12
-
-
-# ---- from the command line to scores -------------------------------------------------------------
 
 
 class Errands(GUIElementGrounding):

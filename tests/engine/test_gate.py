@@ -21,8 +21,6 @@ from utils.engine.gate import (
     after_too_many,
 )
 
-# ---- the controller ------------------------------------------------------------------------------
-
 NEXT_ANSWER = {"sent_s": 4.0, "now_s": 5.0}
 
 
@@ -73,8 +71,6 @@ def test_a_process_that_is_busy_all_the_time_asks_no_more_at_once(cpu_share, end
         limit = after_answer(limit, **times, was_full=True)
     assert limit.whole == ends_at
 
-
-# ---- simulated against servers -------------------------------------------------------------------
 
 SAMPLES, LATENCY_S, ROUND_TRIP_S, RETRY_AFTER_S = 3000, 0.1, 0.002, 0.1
 UNLIMITED = 1 << 30
@@ -225,8 +221,6 @@ def test_answers_that_become_longer_do_not_keep_it_low():
     server = Server(latency_s=lambda chance: next(lengths) * chance.uniform(0.5, 1.5))
     assert simulate(server, samples=12_000).ended_at == MOST_IN_FLIGHT
 
-
-# ---- the gate ------------------------------------------------------------------------------------
 
 SOON_S = 20.0  # for what must happen
 NOT_SOON_S = 0.05  # for what must not

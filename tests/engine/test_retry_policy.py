@@ -125,9 +125,6 @@ def test_a_server_that_is_away_is_waited_for_as_long_as_the_user_says(error, his
     assert decide(other("refused_connection"), History(run_s=31), patient).action is STOP
 
 
-# ---- what earlier attempts and the answers of others mean ----------------------------------------
-
-
 class Server:
     """Fails the first sample with these, one after the other; the others always get an answer.
 
@@ -149,6 +146,7 @@ class Server:
 
 
 CUT, GONE = other("connection"), other("refused_connection", retry_after_s=0.001)
+BUSY = http(429, retry_after_s=0.001)
 AWAY, GATEWAY = http(503, retry_after_s=0.001), http(502, retry_after_s=0.001)
 
 
@@ -158,10 +156,11 @@ AWAY, GATEWAY = http(503, retry_after_s=0.001), http(502, retry_after_s=0.001)
     ([(CUT, True), *[(GONE, False)] * 4], True),
     ([(CUT, True), (AWAY, False)], True),
     ([(CUT, True), (CUT, False)], False),
+    ([(BUSY, False)] * 7, True),  # nor does a rate limit
     # A gateway that answers others has something against this sample.
     ([(GATEWAY, True), (GATEWAY, False)], False),
 ])  # fmt: skip
-def test_a_server_that_is_away_uses_up_no_retry_of_what_was_in_flight(failures, is_answered):
+def test_a_server_that_is_away_or_busy_uses_up_no_retry(failures, is_answered):
     server, stopping = Server(list(failures)), threading.Event()
     gate = Gate(Limit.of(2), stopping)
     server.asker = Asker(server, options(retry=1), gate, stopping, clean=str)

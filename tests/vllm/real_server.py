@@ -6,7 +6,6 @@ several bytes, the two libraries write the torn end differently. And they say at
 empty answer counts as one in this process, and as none where a server may have lost it.
 """
 
-import json
 import os
 import select
 import signal
@@ -15,6 +14,7 @@ import subprocess
 import pytest
 
 from tests.support import runs, tiny_checkpoint
+from tests.support.bench import read_log_lines
 
 DATA = runs.PROJECT / "sample_data"
 LIMIT = 18  # of L1 easy: every picture of the sample data
@@ -74,7 +74,7 @@ class Place:
     def answers(self, model):
         """By sample key."""
         logs = (self.home / "out" / model).glob("T*/*.jsonl")
-        records = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
+        records = [record for log in logs for record in read_log_lines(log)]
         return {record["key"]: record for record in records if record["kind"] == "answer"}
 
 

@@ -1,15 +1,15 @@
 """`imp_type: "vllm"` in real runs of `evaluate.py`, with a stand-in for vLLM's interpreter."""
 
+import contextlib
 import json
 import os
-import re
 import select
 import signal
-from pathlib import Path
 
 import pytest
 
 from tests.support import fake_vllm, runs
+from tests.support.bench import read_log_lines
 
 L1 = "GUIContentUnderstanding"
 SAMPLES = 15
@@ -35,8 +35,9 @@ class Place:
                       "generate_cfg": {"max_tokens": 16, "temperature": 0}}  # fmt: skip
 
     def run(self, *more, behaviour="", env=None, begin=runs.evaluate):
-        models = dict.fromkeys(self.names, self.model)
-        config = runs.write_config(self.home / "c.json", model=models)
+        config = runs.write_config(
+            self.home / "c.json", model=dict.fromkeys(self.names, self.model)
+        )
         environ = {
             "LMUData": str(self.home / "data"), "VLLM_PYTHON": str(self.python),
             "TMPDIR": str(self.home / "tmp"), "FAKE_VLLM": behaviour,
@@ -44,9 +45,6 @@ class Place:
         }  # fmt: skip
         arguments = ["--config", config, "--work-dir", self.home / "out", *more]
         return begin(*arguments, cwd=self.home, env=environ)
-
-    def start(self, *more, behaviour):
-        return self.run(*more, behaviour=behaviour, begin=runs.start)
 
     @property
     def started(self):
@@ -59,8 +57,26 @@ class Place:
 
     def answers(self):
         logs = (self.home / "out" / "m").glob("T*/*.jsonl")
-        found = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
-        return [record for record in found if record["kind"] == "answer"]
+        return [r for log in logs for r in read_log_lines(log) if r["kind"] == "answer"]
+
+    def left_over(self):
+        """Processes of all servers that have not ended; a zombie has."""
+        handles = [handle for note in self.started for handle in handles_of(note["pids"])]
+        return [handle for handle in handles if not all_end([handle])]
+
+
+def handles_of(pids):
+    """Of the processes among these that are there."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            found.append(os.pidfd_open(pid))
+    return found
+
+
+def all_end(handles, timeout_s=0):
+    """Whether all these processes end in time; zombies have."""
+    return all(select.select([handle], [], [], timeout_s)[0] for handle in handles)
 
 
 @pytest.fixture
@@ -70,26 +86,10 @@ def place(tmp_path, monkeypatch):
     return place
 
 
-def is_running(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"  # a zombie has ended; who should have reaped it is not this program
-
-
-def left_over(place):
-    return [pid for note in place.started for pid in note["pids"] if is_running(pid)]
-
-
-# ---- a run ---------------------------------------------------------------------------------------
-
-
 def test_a_checkpoint_is_evaluated_through_a_server_that_is_gone_afterwards(place):
     place.model["serve_args"] = {"max-num-seqs": 8, "enforce-eager": True}
     place.model["kwargs"] = {"min_pixels": 3136, "max_pixels": 200704}
     ran = place.run(behaviour="family", env={"HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": ""})
-
     assert ran.code == 0, ran.output
     assert [record["raw"] for record in place.answers()] == ["B, says m"] * SAMPLES
     [server] = place.started
@@ -98,7 +98,7 @@ def test_a_checkpoint_is_evaluated_through_a_server_that_is_gone_afterwards(plac
         "--mm-processor-kwargs.min_pixels=3136", "--mm-processor-kwargs.max_pixels=200704",
         f"--model={place.checkpoint}", "--served-model-name=m", "--host=127.0.0.1",
     ]  # fmt: skip
-    assert (left_over(place), place.logs) == ([], [])
+    assert (place.left_over(), place.logs) == ([], [])
 
     # No secret reaches the server, and its key reaches nobody.
     key = server["environ"]["VLLM_API_KEY"]
@@ -121,7 +121,6 @@ def test_functions_of_the_user_have_the_form_for_api_models(place):
     )
     place.model |= {"preprocess_function": "mine.pre", "postprocess_function": "mine.post"}
     ran = place.run(env={"PYTHONPATH": str(place.home)})
-
     assert ran.code == 0, ran.output
     file = runs.run_folder(place.home / "out", "m") / f"m_{L1}_scores.json"
     assert json.loads(file.read_text())["easy"]["level_score"] == 1
@@ -131,14 +130,10 @@ def test_functions_of_the_user_have_the_form_for_api_models(place):
 def test_any_name_of_a_model_is_served(place):
     place.names = ["org/model 7B & co?x=1", "-dash", "ümläut"]
     ran = place.run("--limit", "1")
-
     assert ran.code == 0, ran.output
     assert [server["argv"][3] for server in place.started] == [
         f"--served-model-name={name}" for name in place.names
     ]
-
-
-# ---- when a server is started ---------------------------------------------------------------------
 
 
 def test_where_all_answers_are_stored_no_server_is_started_and_each_has_its_own_key(place):
@@ -180,7 +175,7 @@ def test_a_check_starts_no_server_a_ping_starts_and_stops_one_and_scoring_needs_
     pinged = place.run("--check", "--ping")
     assert (pinged.code, len(place.started)) == (0, 1), pinged.output
     assert "B, says m" in pinged.output
-    assert left_over(place) == []
+    assert place.left_over() == []
     assert place.run().code == 0
     (place.checkpoint / "config.json").unlink()
     scored = place.run("--mode", "eval", behaviour="absent")
@@ -196,14 +191,10 @@ def test_what_the_checkpoint_brings_along_is_reported(place):
     assert note not in place.run("--check").output
 
 
-# ---- what stops a run before it starts ------------------------------------------------------------
-
-
 def test_all_problems_of_an_entry_are_reported_before_anything_is_started(place):
     place.model |= {"serve_args": {"port": 80, "dtype": "float32"}, "dtype": "float32",
                     "generate_cfg": {"max_new_tokens": 5}}  # fmt: skip
     ran = place.run(behaviour="absent")
-
     assert (ran.code, place.started) == (2, [])
     for part in ('serve_args: "--port"', 'model."m".dtype', 'API models call it "max_tokens"'):
         assert part in ran.stderr
@@ -215,9 +206,6 @@ def test_missing_weights_and_a_python_without_vllm_are_reported_together(place):
     assert (ran.code, place.started) == (2, [])
     assert "checkpoint: no weight files in it" in ran.stderr
     assert "vLLM is not installed there" in ran.stderr
-
-
-# ---- a server that does not come up ---------------------------------------------------------------
 
 
 def test_a_server_that_fails_at_once_shows_the_end_of_its_log_and_where_the_rest_is(place):
@@ -242,7 +230,7 @@ def test_a_server_that_never_answers_is_given_up_and_ended(place):
     assert ran.code == 1, ran.output
     assert "was not ready after 2 s (kwargs.serve_timeout_s)" in ran.stderr
     assert "INFO loading" in ran.stderr
-    assert left_over(place) == []
+    assert place.left_over() == []
 
 
 def test_a_failure_that_only_workers_meet_is_reported_once(place):
@@ -251,9 +239,6 @@ def test_a_failure_that_only_workers_meet_is_reported_once(place):
     ran = place.run("--api-nproc", "16", behaviour="fail")
     assert (ran.code, len(place.started)) == (1, 2), ran.output
     assert ran.stderr.count("ended before it was ready") == 1
-
-
-# ---- a server that is lost in the middle of a run --------------------------------------------------
 
 
 @pytest.mark.parametrize(("behaviour", "message"), [
@@ -268,13 +253,10 @@ def test_a_lost_server_stops_the_run_and_the_same_command_goes_on(place, behavio
     assert ("CUDA error: an illegal memory access" in ran.stderr) is behaviour.startswith("die")
     assert [record["status"] for record in place.answers()] == ["ok"] * 4
     assert len(place.logs) == 1
-    assert left_over(place) == []
+    assert place.left_over() == []
     again = place.run()
     assert again.code == 0, again.output
     assert len(place.answers()) == SAMPLES
-
-
-# ---- a run that is stopped ------------------------------------------------------------------------
 
 
 def begun(place, process, until):
@@ -282,12 +264,7 @@ def begun(place, process, until):
     while not any(until in note for note in fake_vllm.notes(place.home)):
         with pytest.raises(runs.subprocess.TimeoutExpired):  # the run goes on meanwhile
             process.wait(0.05)
-    return [os.pidfd_open(pid) for pid in place.started[-1]["pids"]]
-
-
-def all_end(handles, timeout_s=0):
-    """Whether all these processes end in time; zombies have."""
-    return all(select.select([handle], [], [], timeout_s)[0] for handle in handles)
+    return handles_of(place.started[-1]["pids"])
 
 
 def stop(process, *signals):
@@ -297,26 +274,21 @@ def stop(process, *signals):
     return process.returncode, stdout + stderr
 
 
-def test_an_interrupt_while_the_server_starts_ends_both(place):
-    process = place.start(behaviour="hang")
+@pytest.mark.parametrize("by", ["warming up", "a worker"])
+def test_an_interrupt_while_the_server_starts_ends_both(place, by):
+    if by == "a worker":  # all samples are known: nothing is warmed up
+        assert place.run().code == 0
+        place.model["generate_cfg"] = {"max_tokens": 3}
+        (place.home / "vllm_notes.jsonl").unlink()
+    process = place.run("--api-nproc", "8", behaviour="hang", begin=runs.start)
     handles = begun(place, process, "pids")
     code, output = stop(process, signal.SIGINT)
     assert (code, place.logs) == (130, []), output
     assert all_end(handles)
-    assert re.search("starting a vLLM server; its log is", output)
+    assert "starting a vLLM server; its log is" in output
     assert "Traceback" not in output
-
-
-def test_an_interrupt_while_a_worker_waits_for_the_server_ends_both(place):
-    assert place.run().code == 0
-    place.model["generate_cfg"] = {"max_tokens": 3}
-    (place.home / "vllm_notes.jsonl").unlink()
-    process = place.start("--api-nproc", "8", behaviour="hang")
-    handles = begun(place, process, "pids")
-    code, output = stop(process, signal.SIGINT)
-    assert (code, place.logs) == (130, []), output
-    assert all_end(handles)
-    assert {record["status"] for record in place.answers()} == {"ok"}
+    statuses = {record["status"] for record in place.answers()}
+    assert statuses == ({"ok"} if by == "a worker" else set())
 
 
 @pytest.mark.parametrize(("behaviour", "until", "number"), [
@@ -326,7 +298,7 @@ def test_an_interrupt_while_a_worker_waits_for_the_server_ends_both(place):
     ("hang", "pids", signal.SIGKILL),  # while the server starts
 ])  # fmt: skip
 def test_a_killed_run_takes_its_server_and_all_of_its_family_along(place, behaviour, until, number):
-    process = place.start(behaviour=behaviour)
+    process = place.run(behaviour=behaviour, begin=runs.start)
     handles = begun(place, process, until)
     assert not all_end(handles)
     # Ctrl-C at a terminal would not reach them.
@@ -337,7 +309,7 @@ def test_a_killed_run_takes_its_server_and_all_of_its_family_along(place, behavi
 
 
 def test_a_server_whose_keeper_was_killed_ends_and_so_does_the_run(place):
-    process = place.start(behaviour="hold")
+    process = place.run(behaviour="hold", begin=runs.start)
     server, keeper = begun(place, process, "held")
     signal.pidfd_send_signal(keeper, signal.SIGKILL)
     code, output = stop(process)
