@@ -1,30 +1,20 @@
 """The parts of a group of ranks: shares, logs, notes, heartbeats; no torch, no processes."""
 
+import itertools
 import threading
 from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 
+from tests.support.live import Shown
 from utils.engine.jobs import Job
+from utils.engine.ranks import runs
 from utils.engine.ranks.group import Group, LateRank, NoGroup, Rank, rank_of
-from utils.engine.ranks.runs import (
-    GroupProgress,
-    adopt,
-    begin,
-    collect,
-    join,
-    leading,
-    open_rank_log,
-    report,
-    report_failure,
-)
 from utils.engine.ranks.shares import Share, pieces
 from utils.errors import UserError
 from utils.runs.folder import RunFolder
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog, read_records
-
-# ---- which rank ----------------------------------------------------------------------------------
 
 TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29500"}
 
@@ -53,9 +43,6 @@ def test_torchruns_variables_say_which_rank_this_is(changes, expected):
 def test_variables_that_do_not_fit_together_are_an_error(changes, message):
     with pytest.raises(UserError, match=message):
         rank_of(environ_with(changes))
-
-
-# ---- the group -----------------------------------------------------------------------------------
 
 
 class Notes:
@@ -96,7 +83,6 @@ def group():
 def test_ranks_find_each_other_and_read_each_others_notes(group):
     leader, follower = group(0), group(1)
     leader.leave("m/start", ["folder"])
-
     assert follower.token == leader.token
     assert follower.wait_for_leader(lambda: follower.find("m/start")) == ["folder"]
     follower.leave("m/report", note={"x": 1})
@@ -114,7 +100,6 @@ def test_a_group_that_torchrun_restarts_ignores_notes_of_the_one_before(group):
     follower_started.start()  # before its rank 0: only the old group's notes are there
     leader = group(0)
     follower_started.join(30)
-
     assert found[0].token == leader.token != before[0].token
     assert found[0].find("m/start") is None
 
@@ -122,30 +107,24 @@ def test_a_group_that_torchrun_restarts_ignores_notes_of_the_one_before(group):
 def test_a_rank_without_a_heartbeat_is_given_up_and_learns_of_it(group):
     leader, follower = group(0, silence_s=0.5), group(1)
     follower.close()
-
     assert leader.wait_for_others(lambda rank: None) == {}
     assert leader.given_up == {1}
     with pytest.raises(LateRank, match="silent for too long"):
         follower.count_up("c")
 
 
-def test_a_slow_rank_with_a_heartbeat_is_waited_for(group):
-    leader, _ = group(0, silence_s=2), group(1, silence_s=2)
-    looks = []
-
-    def look(rank):
-        looks.append(rank)
-        return "done" if len(looks) > 25 else None  # long after the silence that is allowed
-
-    assert leader.wait_for_others(look) == {1: "done"}
-
-
 def test_ranks_do_not_wait_for_a_leader_that_is_gone(group):
     leader, follower = group(0), group(1, silence_s=0.5)
     leader.close()
-
     with pytest.raises(NoGroup, match="rank 0 has given no heartbeat"):
         follower.wait_for_leader(lambda: None)
+
+
+def test_a_slow_rank_with_a_heartbeat_is_waited_for(group):
+    leader, _ = group(0, silence_s=2), group(1, silence_s=2)
+    looks = itertools.count()  # many of them: long after the silence that is allowed
+    found = leader.wait_for_others(lambda rank: "done" if next(looks) > 25 else None)
+    assert found == {1: "done"}
 
 
 def test_a_store_that_cannot_be_reached_is_one_clear_message():
@@ -156,15 +135,11 @@ def test_a_store_that_cannot_be_reached_is_one_clear_message():
         Group(Rank(1, 2), connect)
 
 
-# ---- shares --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("samples", "ranks", "least"), [
     (0, 2, 1), (1, 8, 1), (25, 2, 1), (25, 3, 8), (10_000, 8, 1), (10_000, 64, 16),
 ])  # fmt: skip
 def test_pieces_cover_every_sample_once_and_shrink(samples, ranks, least):
     sizes = [len(piece) for piece in pieces(samples, ranks, least)]
-
     assert [i for piece in pieces(samples, ranks, least) for i in piece] == list(range(samples))
     assert sizes == sorted(sizes, reverse=True)
     assert all(size >= least for size in sizes[:-1])
@@ -174,9 +149,7 @@ def test_pieces_cover_every_sample_once_and_shrink(samples, ranks, least):
 def test_two_ranks_claim_every_sample_once(group):
     shares = [Share(group(number), "m", "L", range(25), 1) for number in range(2)]
     takers = [share.take(lambda: 0) for share in shares]
-
     taken = [sample for _ in range(40) for taker in takers for sample in [next(taker, None)]]
-
     assert sorted(sample for sample in taken if sample is not None) == list(range(25))
     assert shares[0].rest(set(shares[0].claimed + shares[1].claimed)) == []
     assert len(shares[0].rest(set(shares[0].claimed))) > 0 < len(shares[0].claimed)
@@ -191,7 +164,6 @@ def test_a_rank_does_not_claim_far_ahead_of_what_it_has_asked(group):
             under_way[0] -= 1  # one is answered
         else:
             under_way[0] += 1
-
     assert share.rest(set(share.claimed)) == []  # it got everything in the end
     assert max(ahead) <= 13  # half of them
 
@@ -199,14 +171,10 @@ def test_a_rank_does_not_claim_far_ahead_of_what_it_has_asked(group):
 def test_a_run_that_ends_early_on_rank_0_ends_the_claims_of_all(group):
     leader, follower = group(0), group(1)
     share = Share(follower, "m", "L", range(25), 1)
-    with pytest.raises(KeyboardInterrupt), leading(leader, "m"):
+    with pytest.raises(KeyboardInterrupt), runs.leading(leader, "m"):
         raise KeyboardInterrupt
-
     assert list(share.take(lambda: 0)) == []
-    assert join(follower, "m", None) is None
-
-
-# ---- logs ----------------------------------------------------------------------------------------
+    assert runs.join(follower, "m", None) is None
 
 
 def answer(key):
@@ -236,11 +204,10 @@ def keys(path):
 
 def test_a_ranks_answers_are_copied_behind_those_of_the_run_and_its_log_goes(folder, group):
     with closing(open_log(folder, RUN, answer("a"))) as log:
-        with closing(open_rank_log(group(0), folder, "L", LoggedRun(RUN, {}))) as part:
+        with closing(runs.open_rank_log(group(0), folder, "L", LoggedRun(RUN, {}))) as part:
             for record in (answer("b"), answer("c"), END):
                 part.append(record)
-        adopt(folder, "L", log)
-
+        runs.adopt(folder, "L", log)
     assert keys(log.path) == ["run", "a", "b", "c"]
     assert folder.rank_logs("L") == []
     assert [path for path in folder.path.iterdir() if ".rank" in path.name] == []
@@ -248,31 +215,18 @@ def test_a_ranks_answers_are_copied_behind_those_of_the_run_and_its_log_goes(fol
 
 def test_a_log_that_its_rank_still_holds_is_left_to_the_next_run(folder, group):
     with closing(open_log(folder, RUN)) as log:
-        with closing(open_rank_log(group(0), folder, "L", LoggedRun(RUN, {}))) as part:
+        with closing(runs.open_rank_log(group(0), folder, "L", LoggedRun(RUN, {}))) as part:
             part.append(answer("a"))
-            adopt(folder, "L", log)
+            runs.adopt(folder, "L", log)
             before = keys(log.path)
-        adopt(folder, "L", log)
-
+        runs.adopt(folder, "L", log)
     assert (before, keys(log.path), folder.rank_logs("L")) == (["run"], ["run", "a"], [])
-
-
-# ---- one model -----------------------------------------------------------------------------------
-
-
-class Shown:
-    def __init__(self):
-        self.statuses = []
-
-    def advance(self, status, *, reused):
-        self.statuses.append(status)
 
 
 @pytest.mark.parametrize("has_failed", [True, False])
 def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, capsys):
     leader, follower = group(0), group(1)
-    samples = [SimpleNamespace(key=str(number)) for number in range(8)]
-    asked_again = []
+    samples, asked_again = [SimpleNamespace(key=str(number)) for number in range(8)], []
 
     def job(log):
         return Job(dataset="L", samples=samples, log=log, run=LoggedRun(RUN, {}), episode=iter,
@@ -284,16 +238,19 @@ def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, c
     with closing(open_log(folder, RUN)) as log:
         mine, theirs = job(log), job(log)
         follower.leave("m/joined/1", note=True)
-        begin(leader, folder, [mine], batch=1)
+        runs.begin(leader, folder, [mine], batch=1)
         theirs.share = Share(follower, "m", "L", samples, 1)
         claimed = [next(theirs.share.take(lambda: 0)).key]
         claimed += [sample.key for sample in mine.share.take(lambda: 0)]
-        with closing(open_rank_log(follower, folder, "L", LoggedRun(RUN, {}))) as part:
+        with closing(runs.open_rank_log(follower, folder, "L", LoggedRun(RUN, {}))) as part:
             part.append(answer("0"))
         theirs.reasons["new"] = 2
-        report_failure(follower, "m") if has_failed else report(follower, "m", [theirs], 1.5)
-        progress = GroupProgress(Shown(), leader, "m")
-        cpu_s = collect(progress, folder, [mine], ask, fresh=False)
+        if has_failed:
+            runs.report_failure(follower, "m")
+        else:
+            runs.report(follower, "m", [theirs], 1.5)
+        progress = runs.GroupProgress(Shown(), leader, "m")
+        cpu_s = runs.collect(progress, folder, [mine], ask, fresh=False)
 
     assert keys(log.path) == ["run", "0"]
     messages = capsys.readouterr().err
