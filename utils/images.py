@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 T = TypeVar("T")
+PNG_MODES = ("1", "L", "LA", "I", "I;16", "I;16B", "P", "RGB", "RGBA")
 ENDS = {"PNG": b"IEND\xaeB`\x82", "JPEG": b"\xff\xd9", "GIF": b";"}
 """The last bytes of a whole file, by Pillow's name of the format."""
 
@@ -174,11 +175,13 @@ def shrink(picture: Picture, img_size: int) -> Picture:
 
 
 def encode(picture: Picture, image_format: str, **options: Any) -> bytes:
-    """The image as a file in memory.
+    """The image as a file in memory; what PNG cannot hold (a JPEG's CMYK) becomes RGB.
 
     Raises:
         OSError: the format cannot hold this mode (I;16 as JPEG, say).
     """
+    if image_format == "PNG" and picture.mode not in PNG_MODES:
+        picture = picture.convert("RGB")
     buffer = io.BytesIO()
     picture.save(buffer, format=image_format, **options)
     return buffer.getvalue()

@@ -462,12 +462,11 @@ def test_a_broken_checkpoint_is_a_clear_error(folders, copy_of, make, ask):
 
 def test_a_checkpoint_is_loaded_once_in_float32_with_left_padding_on_the_cpu(make, capsys):
     wrapper = make("qwen3_vl", device_map="cpu")
-    assert wrapper.runs_with() == {}
     threads = [threading.Thread(target=wrapper.warm_up) for _ in range(4)]
     for act in (threading.Thread.start, threading.Thread.join):
         for thread in threads:
             act(thread)
 
     assert capsys.readouterr().out == "loaded: cpu, float32, sdpa\n"
-    assert wrapper.runs_with() == ON_THE_CPU
+    assert wrapper.model().checkpoint.runs_with == ON_THE_CPU
     assert wrapper.model().checkpoint.tokenizer.padding_side == "left"

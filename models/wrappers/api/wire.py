@@ -30,7 +30,6 @@ from utils.images import (
 
 JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
 JPEG_QUALITY_REFERENCE = 75
-PNG_MODES = ("1", "L", "LA", "I", "I;16", "I;16B", "P", "RGB", "RGBA")
 CACHED_IMAGES = 32  # a screenshot may be 10 MB
 
 # A text can hold anything, so what marks a picture's place must be unguessable.
@@ -117,8 +116,6 @@ def _encoded(path: Path, target: str | None, style: PictureStyle) -> tuple[bytes
             picture = picture.convert("RGB")
         picture = shrink(picture, style.img_size)
         if target == "PNG":
-            if picture.mode not in PNG_MODES:  # CMYK of a JPEG
-                picture = picture.convert("RGB")
             data = encode(picture, "PNG")
         elif style.is_reference:
             data = encode(picture, "JPEG", quality=JPEG_QUALITY_REFERENCE)

@@ -14,10 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from models.wrappers.local.settings import ranks_here
-from utils.contracts import GENERATING, Abandoned, CallError
+from utils.contracts import GENERATING, Abandoned, CallError, Generation
 from utils.errors import StopRun
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SECONDS_TO_END = 2.0  # for the batch that is under way when all is over
 GRACE_S = 0.02  # for requests that are just on their way, before a batch starts that is not full
 
 
-Group = list[tuple["Encoded", "Future[Any]"]]
+Group = list[tuple["Encoded", Future[Generation]]]
 
 
 class OutOfMemory(Exception):
@@ -43,9 +43,7 @@ class CannotCollate(Exception):
 
 def largest(size: int | str, *, on_cpu: bool) -> int:
     """How many requests a batch may come to hold."""
-    if isinstance(size, int):
-        return size
-    return LARGEST_AUTO_ON_CPU if on_cpu else LARGEST_AUTO
+    return size if isinstance(size, int) else LARGEST_AUTO_ON_CPU if on_cpu else LARGEST_AUTO
 
 
 def encoder_count() -> int:
@@ -64,14 +62,10 @@ def most_ahead(size: int) -> int:
 
 
 def chosen(tokens: Sequence[int], most: int, budget: int) -> list[int]:
-    """Places of the first request and of those that go with it.
+    """Places of the first request, which has waited longest, and of those that go with it.
 
-    As many as fit into the budget; among these the ones that differ least, as padding is wasted.
-
-    Args:
-        tokens: of each request; the one that has waited longest is the first.
-        most: requests in a batch.
-        budget: padded tokens in a batch; one request alone may have more.
+    As many as fit into the budget of padded tokens (one alone may have more); among these the ones
+    that differ least, as padding is wasted.
     """
     by_length = sorted(range(len(tokens)), key=tokens.__getitem__)
     first = by_length.index(0)
@@ -90,13 +84,12 @@ class Batcher:
     Args:
         run: generates for a batch of items; results in order.
         size: how many at once; "auto" starts with one and doubles until memory says no.
-        on_cpu: whether running out of memory would end the process, so that "auto" must be modest.
         reply_tokens: that a reply may have; they take memory like those of the prompt.
     """
 
     def __init__(
         self,
-        run: Callable[[Sequence[Any]], Sequence[Any]],
+        run: Callable[[Sequence[Encoded]], Sequence[Generation]],
         size: int | str,
         *,
         on_cpu: bool,
@@ -117,7 +110,7 @@ class Batcher:
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    def answer(self, make: Callable[[], Encoded]) -> Any:
+    def answer(self, make: Callable[[], Encoded]) -> Generation:
         """Makes inputs, as soon as they are wanted, and waits until their batch has been generated.
 
         Raises:
@@ -125,7 +118,7 @@ class Batcher:
             StopRun: batches are not possible with such inputs.
             Abandoned: the run stopped before its turn.
         """
-        before, future = self._abandonments, Future[Any]()
+        before, future = self._abandonments, Future[Generation]()
 
         def is_over() -> bool:
             return self._closed or self._abandonments != before
@@ -136,6 +129,9 @@ class Batcher:
                 if is_over():
                     raise Abandoned
                 self._preparing += 1
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._work, name=GENERATING, daemon=True)
+                    self._thread.start()
             item = None
             try:
                 item = make()
@@ -146,11 +142,6 @@ class Batcher:
                         self._waiting.append((item, future))
                     else:
                         future.set_exception(Abandoned())
-                    if self._thread is None:
-                        self._thread = threading.Thread(
-                            target=self._work, name=GENERATING, daemon=True
-                        )
-                        self._thread.start()
                     self._changed.notify_all()
         return future.result()
 
@@ -194,11 +185,9 @@ class Batcher:
         """How the time of the generating thread was spent, in one line."""
         if not self._batches:
             return []
-        share = 100 * self._idle_s / max(self._generating_s + self._idle_s, 1e-9)
         return [
             f"the model generated for {self._generating_s:.1f} s in {self._batches} batches of "
-            f"{self._samples / self._batches:.1f} and waited {self._idle_s:.1f} s "
-            f"({share:.1f} %) for inputs"
+            f"{self._samples / self._batches:.1f} and waited {self._idle_s:.1f} s for inputs"
         ]
 
     # -- the generating thread --------------------------------------------------------------------
@@ -216,12 +205,9 @@ class Batcher:
         began_s = time.monotonic()
         with self._changed:
             while not self._is_full():
-                if self._preparing or not self._waiting:
-                    self._changed.wait()
-                # Somebody may have prepared his inputs just now, or may be about to.
-                elif not self._changed.wait_for(
-                    lambda: self._is_full() or self._preparing > 0, GRACE_S
-                ):
+                # Once nobody is preparing: somebody may be about to.
+                patience_s = GRACE_S if self._waiting and not self._preparing else None
+                if not self._changed.wait(patience_s) and not self._preparing:
                     break
             if self._closed:
                 self._let_go()  # of what came back from a batch that failed meanwhile

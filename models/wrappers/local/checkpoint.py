@@ -56,21 +56,15 @@ def checkpoint_problems(model_path: str) -> list[str]:
     problems = []
     try:
         json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        problems.append(
-            f"{model_path}: no config.json in it, so this is no transformers checkpoint"
-        )
     except (OSError, ValueError) as error:
-        problems.append(f"{model_path}/config.json cannot be read: {error}")
+        problems.append(f"{model_path}: no config.json in it that can be read: {error}")
     weights = sorted(f for f in folder.iterdir() if f.suffix in WEIGHT_SUFFIXES and f.is_file())
     if not weights:
         problems.append(f"{model_path}: no weight files in it (*.safetensors or *.bin)")
     problems += [f"{file}: {what}" for file in weights if (what := _damage(file))]
-    indexed: set[str] = set()
-    for index in folder.glob("*.safetensors.index.json"):
-        named = _json_object(index).get("weight_map")  # if broken, transformers says it better
-        indexed |= set(named.values()) if isinstance(named, dict) else set()
-    if weights and (missing := sorted(indexed - {file.name for file in weights})):
+    index = _json_object(folder / "model.safetensors.index.json")
+    missing = sorted(set(index.get("weight_map", {}).values()) - {file.name for file in weights})
+    if weights and missing:
         problems.append(f"{model_path}: weight files that its index names are missing: {missing}")
     return problems
 
@@ -100,30 +94,28 @@ def _damage(file: Path) -> str:
 def preparation_problems(model_path: str, *, by_default: bool) -> list[str]:
     """What a checkpoint folder lacks for making inputs, one line each.
 
-    Args:
-        model_path: as in the config; where it is no checkpoint at all, `checkpoint_problems` says.
-        by_default: whether the default preprocess function makes them: it needs a processor for
-            images and a chat template, which a function of the user's may do without.
+    The default preprocess function needs a processor for images and a chat template, which a
+    function of the user's may do without. (No config.json: `checkpoint_problems` says it.)
     """
     folder = at_home(model_path)
     if is_hub_id(model_path) or not (folder / "config.json").is_file():
         return []
-    written = [folder / name for name in ("tokenizer_config.json", *PROCESSOR_FILES)]
-    has_template = any(_json_object(file).get("chat_template") for file in written)
-    lacking = {
-        "no tokenizer in it (tokenizer.json, or what else a tokenizer is read from); is the "
-        "checkpoint complete?": not _has_any(folder, TOKENIZER_FILES),
-        f"neither {' nor '.join(PROCESSOR_FILES)} in it: either the checkpoint is incomplete, or "
-        "its model takes no images": by_default and not _has_any(folder, PROCESSOR_FILES),
-        "no chat template in it (chat_template.jinja, or in tokenizer_config.json), so a "
-        "preprocess_function of your own must write the prompt": by_default
-        and not (has_template or _has_any(folder, TEMPLATE_FILES)),
-    }
-    return [f"{model_path}: {what}" for what, is_so in lacking.items() if is_so]
 
+    def lacks(*patterns: str) -> bool:
+        return not any(any(folder.glob(pattern)) for pattern in patterns)
 
-def _has_any(folder: Path, patterns: tuple[str, ...]) -> bool:
-    return any(next(folder.glob(pattern), None) is not None for pattern in patterns)
+    lacking = []
+    if lacks(*TOKENIZER_FILES):
+        lacking.append("no tokenizer in it (tokenizer.json); is the checkpoint complete?")
+    if by_default and lacks(*PROCESSOR_FILES):
+        lacking.append(f"no {' or '.join(PROCESSOR_FILES)} in it, so its model takes no images")
+    written = [_json_object(folder / name) for name in ("tokenizer_config.json", *PROCESSOR_FILES)]
+    if by_default and lacks(*TEMPLATE_FILES) and not any("chat_template" in w for w in written):
+        lacking.append(
+            "no chat template in it (chat_template.jinja, or in tokenizer_config.json), so a "
+            "preprocess_function of your own must write the prompt"
+        )
+    return [f"{model_path}: {what}" for what in lacking]
 
 
 def code_problems(model_path: str, *, is_trusted: bool) -> list[str]:
@@ -144,10 +136,7 @@ def code_problems(model_path: str, *, is_trusted: bool) -> list[str]:
 
 
 def settings_folder(model_path: str) -> Path | None:
-    """Where a checkpoint's small files lie: its folder, or the local cache's copy of a repository.
-
-    None for a repository that is not in the cache.
-    """
+    """Where a checkpoint's small files lie: its folder, or the cache's copy of a repository."""
     if not is_hub_id(model_path):
         return at_home(model_path)
     try:
@@ -171,23 +160,6 @@ def read_generation_config(model_path: str) -> dict[str, Any]:
     """The checkpoint's own generation settings; empty where there are none to be read."""
     folder = settings_folder(model_path)
     return _json_object(folder / "generation_config.json") if folder is not None else {}
-
-
-def vision_settings(model_path: str) -> dict[str, int]:
-    """ "patch_size", "merge_size", "shortest_edge", "longest_edge" of a checkpoint's images.
-
-    The edges are areas in pixels. What the checkpoint does not say is left out; nothing is there
-    where its files are not on this machine.
-    """
-    folder = settings_folder(model_path)
-    read = [_json_object(folder / name) for name in reversed(PROCESSOR_FILES)] if folder else []
-    settings = next((each for each in read if each), {})
-    image = settings.get("image_processor", settings)
-    # Older checkpoints name the limits themselves.
-    older = {"shortest_edge": image.get("min_pixels"), "longest_edge": image.get("max_pixels")}
-    known = {**image, **older, **(image.get("size") or {})}
-    names = ("patch_size", "merge_size", "shortest_edge", "longest_edge")
-    return {name: known[name] for name in names if isinstance(known.get(name), int)}
 
 
 def checkpoint_identity(model_path: str) -> Any:
@@ -217,13 +189,10 @@ def checkpoint_identity(model_path: str) -> Any:
 def _sampled_digest(file: Path) -> str:
     size = file.stat().st_size
     hasher = hashlib.sha256(str(size).encode())
-    with file.open("rb") as stream:
-        if size <= SAMPLED_BLOCKS * BLOCK_BYTES:
-            hasher.update(stream.read())
-        else:
-            for block in range(SAMPLED_BLOCKS):
-                stream.seek((size - BLOCK_BYTES) * block // (SAMPLED_BLOCKS - 1))
-                hasher.update(stream.read(BLOCK_BYTES))
+    with file.open("rb") as stream:  # in a small file the blocks overlap
+        for block in range(SAMPLED_BLOCKS):
+            stream.seek(max(0, size - BLOCK_BYTES) * block // (SAMPLED_BLOCKS - 1))
+            hasher.update(stream.read(BLOCK_BYTES))
     return hasher.hexdigest()
 
 

@@ -69,22 +69,15 @@ def turns_of(message: list[Message]) -> list[dict[str, Any]]:
     """
     turns: list[dict[str, Any]] = []
     for role, group in itertools.groupby(message, key=lambda part: part["role"]):
-        parts = list(group)
+        parts = [(part["type"], part["value"]) for part in group]
+        known = {"text"} if role == "system" else {"text", "image"}
+        if odd := {kind for kind, _ in parts} - known:
+            raise ValueError(f"a {role} message cannot be of type {', '.join(sorted(odd))}")
+        content: Any = [{"type": kind, kind: value} for kind, value in parts]
         if role == "system":
-            if any(part["type"] != "text" for part in parts):
-                raise ValueError("a system message must be text")
-            turns.append({"role": role, "content": "\n".join(part["value"] for part in parts)})
-        else:
-            turns.append({"role": role, "content": [_content_part(part) for part in parts]})
+            content = "\n".join(value for _, value in parts)
+        turns.append({"role": role, "content": content})
     return turns
-
-
-def _content_part(part: Message) -> dict[str, Any]:
-    if part["type"] == "image":
-        return {"type": "image", "image": part["value"]}
-    if part["type"] == "text":
-        return {"type": "text", "text": part["value"]}
-    raise ValueError(f'message type {part["type"]!r} is neither "text" nor "image"')
 
 
 def _prompt_text(turns: list[dict[str, Any]], processor: Any) -> str:
@@ -105,11 +98,7 @@ def _prompt_text(turns: list[dict[str, Any]], processor: Any) -> str:
     # Templates that go through the parts of every turn find none in a plain text.
     text = rendered([{**turn, "content": _text_parts(turn["content"])} for turn in turns])
     if lost := _left_out(turns, text):
-        hint = (
-            'set kwargs.system_prompt to "model_default" (or leave it out of your own prompt), or '
-            if lost == "system"
-            else ""
-        )
+        hint = 'set kwargs.system_prompt to "model_default" or ' if lost == "system" else ""
         raise ValueError(
             f"the checkpoint's chat template leaves out the text of the {lost} message; {hint}write"
             " a preprocess_function"
@@ -129,22 +118,17 @@ def _left_out(turns: list[dict[str, Any]], text: str) -> str | None:
     """
     there = "".join(text.split())
     for turn in turns:
-        if turn["role"] == "assistant":
-            continue
         for part in _text_parts(turn["content"]):
             said = part.get("text", "")
             forms = (said, json.dumps(said)[1:-1], json.dumps(said, ensure_ascii=False)[1:-1])
-            if all("".join(form.split()) not in there for form in forms):
+            is_there = any("".join(form.split()) in there for form in forms)
+            if not is_there and turn["role"] != "assistant":
                 return str(turn["role"])
     return None
 
 
 def model_inputs(
-    text: str | list[str],
-    turns: list[dict[str, Any]],
-    model: Any,
-    processor: Any,
-    **kwargs: Any,
+    text: str | list[str], turns: list[dict[str, Any]], model: Any, processor: Any, **kwargs: Any
 ) -> Mapping[str, Any]:
     """Prompt text and the pictures of its turns → tensors.
 
@@ -164,30 +148,28 @@ def model_inputs(
     parts = [part for turn in turns if turn["role"] != "system" for part in turn["content"]]
     pictures = [part for part in parts if part["type"] == "image"]
     options: dict[str, Any] = {}
-    images: list[Any] | None = None
     if pictures and resizes_by_area(processor.image_processor):
         images = _resized(pictures, processor.image_processor, kwargs)
         # They lie on the model's grid now. The processor would resize them again, to limits of
         # its own: other pixels and another frame for coordinates.
         options["do_resize"] = False
-    elif pictures:
+    else:
         images = [_opened(part["image"]) for part in pictures]
     texts = [text] if isinstance(text, str) else text
     begin = getattr(getattr(processor, "tokenizer", processor), "bos_token", None)
     if begin and texts[0].startswith(begin):  # the tokenizer would put another one in front of it
         options["add_special_tokens"] = False
-    inputs = processor(text=texts, images=images, padding=True, return_tensors="pt", **options)
+    options |= {"padding": True, "return_tensors": "pt"}
+    inputs = processor(text=texts, images=images or None, **options)
     # Pictures come in float32, and not every vision tower casts them to its own precision.
     return inputs.to(model.dtype) if images else inputs  # type: ignore[no-any-return]
 
 
 def resizes_by_area(image_processor: Any) -> bool:
     """Whether pictures become multiples of two patches within area limits, as Qwen-VL has it."""
-    size = getattr(image_processor, "size", None)
-    if size is None or getattr(image_processor, "merge_size", None) != 2:
-        return False
-    least, most = _edge(size, "shortest_edge"), _edge(size, "longest_edge")
-    return isinstance(getattr(image_processor, "patch_size", None), int) and bool(least and most)
+    edges = [_edge(image_processor, name) for name in ("shortest_edge", "longest_edge")]
+    is_int = isinstance(getattr(image_processor, "patch_size", None), int)
+    return getattr(image_processor, "merge_size", None) == 2 and is_int and all(edges)
 
 
 def pixel_limits(image_processor: Any, settings: Mapping[str, Any]) -> tuple[int, int]:
@@ -195,17 +177,15 @@ def pixel_limits(image_processor: Any, settings: Mapping[str, Any]) -> tuple[int
 
     Without settings this is what a server does with the same checkpoint.
     """
-    size = image_processor.size
-    least = int(settings.get("min_pixels") or _edge(size, "shortest_edge"))
-    most = int(settings.get("max_pixels") or _edge(size, "longest_edge"))
-    if settings.get("max_pixels") and not settings.get("min_pixels"):
-        least = min(least, most)
-    elif settings.get("min_pixels") and not settings.get("max_pixels"):
-        most = max(least, most)
-    return least, most
+    least = int(settings.get("min_pixels") or _edge(image_processor, "shortest_edge"))
+    most = int(settings.get("max_pixels") or _edge(image_processor, "longest_edge"))
+    if settings.get("max_pixels"):  # the checkpoint's own limit gives way
+        return min(least, most), most
+    return least, max(least, most)
 
 
-def _edge(size: Any, name: str) -> Any:
+def _edge(image_processor: Any, name: str) -> Any:
+    size = getattr(image_processor, "size", None)
     return size.get(name) if isinstance(size, Mapping) else getattr(size, name, None)
 
 
@@ -214,12 +194,9 @@ def _resized(pictures: list[dict[str, Any]], image_processor: Any, settings: Any
 
     least, most = pixel_limits(image_processor, settings)
     items = [{**part, "min_pixels": least, "max_pixels": most} for part in pictures]
-    images, _ = process_vision_info(
-        [{"role": "user", "content": items}],
-        # The default is 14; the grid of Qwen3-VL would be missed.
-        image_patch_size=image_processor.patch_size,
-    )
-    return list(images)
+    # The default of the patch size is 14; the grid of Qwen3-VL would be missed.
+    turns, patch_size = [{"role": "user", "content": items}], image_processor.patch_size
+    return list(process_vision_info(turns, image_patch_size=patch_size)[0])
 
 
 def _opened(path: str) -> Any:

@@ -12,8 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from models.wrappers.local.batches import CannotCollate, OutOfMemory
 from models.wrappers.local.defaults import default_postprocess_function, sequences_of
@@ -25,7 +24,6 @@ from models.wrappers.local.inputs import (
     encoded_of,
     rows_of,
     starts_with,
-    wrong_return,
 )
 from models.wrappers.local.loading import Checkpoint
 from models.wrappers.local.settings import counts_the_prompt, with_floats
@@ -47,8 +45,6 @@ class LoadedModel:
     """A loaded checkpoint with the config's functions around it.
 
     Args:
-        name: of the model entry, for messages.
-        checkpoint: in memory.
         preprocess: the user's function (serialised where it must be), or the default one.
         postprocess: the user's function, or None for the default.
         img_size: side of the square that pictures are shrunk to fit; 0 leaves them as they are.
@@ -67,6 +63,7 @@ class LoadedModel:
         img_size: int = 0,
     ) -> None:
         self._name, self.checkpoint = name, checkpoint
+        self._pad_id = int(getattr(checkpoint.tokenizer, "pad_token_id", None) or 0)
         self._pictures = ShrunkPictures(img_size) if img_size > 0 else None
         self._preprocess, self._postprocess = preprocess, postprocess
         self._function_name, self._generate_cfg = generate_function, dict(generate_cfg or {})
@@ -84,10 +81,17 @@ class LoadedModel:
         if self._pictures is not None:
             self._pictures.close()
 
-    def _user_kwargs(self, prepared: Prepared) -> dict[str, Any]:
-        return {**private_copy(self._kwargs), "dataset_name": prepared.dataset}
-
-    # ---------------------------------------------------------------- messages → inputs
+    def _call(
+        self, stage: str, function: Callable[..., Any], given: Any, prepared: Prepared, **more: Any
+    ) -> Any:
+        """What a preprocess or postprocess function makes of what it is given."""
+        model, processor = self.checkpoint.model, self.checkpoint.processor
+        kwargs = {**private_copy(self._kwargs), "dataset_name": prepared.dataset, **more}
+        try:
+            return call_user_function(stage, function, given, model, processor, **kwargs)
+        except UserFunctionError:
+            stop_if_lost(self._name, self.checkpoint)
+            raise
 
     def encode(self, prepared: Prepared) -> Encoded:
         """Runs the preprocess function; may be called from a thread beside `answer`.
@@ -97,24 +101,18 @@ class LoadedModel:
             CallError: an image that is to be shrunk can no longer be read.
             StopRun: the device can be used no more.
         """
-        held, messages = self.checkpoint, private_copy(prepared.payload)
+        messages = private_copy(prepared.payload)
         try:
             if self._pictures is not None:
                 self._pictures.apply(messages)
         except OSError as error:  # it was readable when the request was made
             raise CallError("model", f"image: {error}") from error
-        try:
-            with on_device_of(held):
-                returned = call_user_function(
-                    "preprocess", self._preprocess, messages, held.model, held.processor,
-                    **self._user_kwargs(prepared),
-                )  # fmt: skip
-                return encoded_of(returned, prepared, held)
-        except UserFunctionError:
-            stop_if_lost(self._name, held)
-            raise
 
-    # ---------------------------------------------------------------- inputs → replies
+        def encoded(*args: Any, **kwargs: Any) -> Encoded:
+            return encoded_of(self._preprocess(*args, **kwargs), prepared, self.checkpoint)
+
+        with on_device_of(self.checkpoint):
+            return cast("Encoded", self._call("preprocess", encoded, messages, prepared))
 
     def answer(self, batch: Sequence[Encoded]) -> list[Generation]:
         """Generates for all of `batch` at once.
@@ -141,14 +139,11 @@ class LoadedModel:
         began_s = time.monotonic()
         is_alone, inputs = len(batch) == 1, batch[0].inputs
         if not is_alone:
-            inputs = collate([encoded.inputs for encoded in batch], self._pad_id())
+            inputs = collate([encoded.inputs for encoded in batch], self._pad_id)
         outputs = self._generate(inputs)
         latency_s = time.monotonic() - began_s
         rows = [outputs] if is_alone else self._rows(batch, inputs["input_ids"], outputs)
-        return [
-            replace(self._reply(encoded, row), latency_s=latency_s)
-            for encoded, row in zip(batch, rows, strict=True)
-        ]
+        return [self._reply(*each, latency_s) for each in zip(batch, rows, strict=True)]
 
     def _generate(self, inputs: Mapping[str, Any]) -> Any:
         import torch
@@ -166,30 +161,20 @@ class LoadedModel:
             trace = "".join(traceback.format_exception(error))
             raise CallError("model", model_failure(error), trace=trace) from error
 
-    def _pad_id(self) -> int:
-        known = (
-            getattr(self.checkpoint.tokenizer, "pad_token_id", None),
-            self.checkpoint.generation.get("pad_token_id"),
-            *sorted(self.checkpoint.end_ids),
-        )
-        return next((int(value) for value in known if value is not None), 0)
-
     def _rows(self, batch: Sequence[Encoded], prompt: Any, outputs: Any) -> list[Any]:
         ids = sequences_of(outputs)
         if ids is not outputs and self._postprocess is not None:
             # A user's function would miss what else the outputs hold.
-            raise CannotCollate(
-                f"{self._function_name} returns more than token ids ({type(outputs).__name__}), "
-                "which cannot be handed to the postprocess function sample by sample"
-            )
+            what = f"{self._function_name} returns more than token ids ({type(outputs).__name__})"
+            raise CannotCollate(f"{what}, which the postprocess function wants sample by sample")
         lengths = [encoded.input_length for encoded in batch]
-        return list(rows_of(ids, prompt, lengths, self._ends, self._pad_id()))
+        return list(rows_of(ids, prompt, lengths, self._ends, self._pad_id))
 
-    def _reply(self, encoded: Encoded, outputs: Any) -> Generation:
+    def _reply(self, encoded: Encoded, outputs: Any, latency_s: float) -> Generation:
         usage: dict[str, Any] = {"prompt_tokens": encoded.input_length}
-        finish_reason: str | None = None
         held, ids, length = self.checkpoint, sequences_of(outputs), encoded.input_length
         text: str | None = None
+        finish_reason = problem = text
         if isinstance(ids, str):  # a generate method of the model's own, chat() say
             text = ids
         elif getattr(ids, "ndim", 0) == 2:
@@ -197,45 +182,39 @@ class LoadedModel:
             usage["completion_tokens"], finish_reason = completion_end(
                 ids[0][length:].tolist(), self._ends, self._used.get("max_new_tokens")
             )
-            text = default_postprocess_function(
-                outputs, held.model, held.processor, input_length=length
-            )
+            text = default_postprocess_function(ids, None, held.processor, input_length=length)
         elif self._postprocess is None:
             problem = (
                 f"{self._function_name} returned {type(outputs).__name__}; the default "
                 "postprocess function takes token ids of shape (1, n) or a text"
             )
             raise CallError("model", problem, trace=problem)
-        reply, problem_in_reply = text, None
-        if self._postprocess is not None:
+        reply = text
+        if (function := self._postprocess) is not None:
+
+            def postprocessed(*args: Any, **kwargs: Any) -> str:
+                reply = function(*args, **kwargs)
+                if isinstance(reply, str):
+                    return reply
+                raise TypeError(f"it returned {type(reply).__name__}; expected the reply as text")
+
             try:
-                reply = self._postprocessed(self._postprocess, encoded, outputs, length)
+                reply = self._call(
+                    "postprocess", postprocessed, outputs, encoded.prepared, input_length=length
+                )
             except UserFunctionError as error:
-                stop_if_lost(self._name, held)  # else a failure of each sample's
                 summary = "" if error.summary in error.trace else error.summary
-                reply, problem_in_reply = None, error.trace + summary
+                reply, problem = None, error.trace + summary
         return Generation(
             text=(reply or "") if text is None else text,
             reply=reply,
             finish_reason=finish_reason,
             usage=usage,
             sizes=encoded.sizes,
+            postprocess_error=problem,
+            latency_s=latency_s,
             runs_with=held.runs_with,
-            postprocess_error=problem_in_reply,
         )
-
-    def _postprocessed(
-        self, function: Callable[..., Any], encoded: Encoded, outputs: Any, input_length: int
-    ) -> str:
-        held = self.checkpoint
-        reply = call_user_function(
-            "postprocess", function, outputs, held.model, held.processor,
-            **self._user_kwargs(encoded.prepared), input_length=input_length,
-        )  # fmt: skip
-        if not isinstance(reply, str):
-            kind = type(reply).__name__
-            raise wrong_return("postprocess", f"it returned {kind}; expected the reply as text")
-        return reply
 
 
 @contextmanager
@@ -264,30 +243,25 @@ def stop_if_lost(name: str, checkpoint: Checkpoint) -> None:
     Raises:
         StopRun: the device is lost.
     """
-    torch = sys.modules.get("torch")
+    torch, devices = sys.modules.get("torch"), checkpoint.devices
     if torch is None or not torch.cuda.is_initialized():
         return
-    devices = checkpoint.devices
-    on_cuda = [device for device in devices if device.startswith("cuda")]
     try:
-        for device in on_cuda or (None,):
-            torch.cuda.synchronize(device)
+        for device in [name for name in devices if name.startswith("cuda")] or [""]:
+            torch.cuda.synchronize(device or None)
     except RuntimeError as failure:
         reason = (str(failure).strip().splitlines() or ["?"])[0].rstrip(".")
-    else:
-        return
-    raise StopRun(
-        f'model "{name}": the device ({", ".join(devices)}) failed, and this process cannot use it '
-        f"any more: {reason}. Everything answered so far is kept; the same command goes on (where "
-        "it fails at the same place again, CUDA_LAUNCH_BLOCKING=1 shows why)"
-    ) from None
+        raise StopRun(
+            f'model "{name}": the device ({", ".join(devices)}) failed, and this process cannot '
+            f"use it any more: {reason}. Everything answered so far is kept; the same command goes "
+            "on (where it fails again, CUDA_LAUNCH_BLOCKING=1 shows why)"
+        ) from None
 
 
-def is_out_of_memory(error: BaseException | None) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether an exception of torch, or of code that calls it, means that memory ran out."""
-    if isinstance(error, MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(said in str(error).lower() for said in _NO_ROOM)
+    said = str(error).lower() if isinstance(error, RuntimeError) else ""
+    return isinstance(error, MemoryError) or any(words in said for words in _NO_ROOM)
 
 
 def model_failure(error: BaseException) -> str:

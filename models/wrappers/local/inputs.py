@@ -15,13 +15,9 @@ from typing import Any
 from models.wrappers.defaults import local_file
 from models.wrappers.local.batches import CannotCollate
 from models.wrappers.local.loading import Checkpoint
-from utils.contracts import Message, Prepared, Sizes, UserFunctionError
+from utils.contracts import Message, Prepared, Sizes
 from utils.coordinates import seen_wh, thumbnail_wh
-from utils.functions.calling import as_user_error
 from utils.images import content_digest, encode, opened, read_header, shrink
-
-_PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
-_SHAPE = "expected input_ids of shape (1, n)"
 
 
 class ShrunkPictures:
@@ -52,8 +48,6 @@ class ShrunkPictures:
         if not target.exists():
             with opened(file) as picture:
                 smaller = shrink(picture, self._img_size)
-            if smaller.mode not in _PNG_MODES:
-                smaller = smaller.convert("RGB")
             part = target.with_suffix(f".{threading.get_ident()}.part")
             part.write_bytes(encode(smaller, "PNG"))
             part.replace(target)  # whole, for a second thread
@@ -66,51 +60,27 @@ class ShrunkPictures:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Inputs of one request, ready for the model.
-
-    Attributes:
-        prepared: the request.
-        inputs: arguments of the generate method; tensors with batch size 1.
-        input_length: prompt tokens, 0 where the inputs have no `input_ids`.
-        sizes: of the first picture, now with the grid that the model works on.
-        nbytes: memory of the inputs.
-    """
+    """Inputs of one request, ready for the model."""
 
     prepared: Prepared
-    inputs: Mapping[str, Any]
-    input_length: int
-    sizes: Sizes
-    nbytes: int
-
-
-def wrong_return(stage: str, problem: str) -> UserFunctionError:
-    """The failure of a sample whose user function returned something of another kind."""
-    summary = f"TypeError: {problem}"
-    return UserFunctionError(stage, summary, summary)
+    inputs: Mapping[str, Any]  # arguments of the generate method; tensors with batch size 1
+    input_length: int  # prompt tokens, 0 where the inputs have no `input_ids`
+    sizes: Sizes  # of the first picture, now with the grid that the model works on
+    nbytes: int  # memory of the inputs
 
 
 def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Encoded:
     """Checks what a preprocess function returned.
 
     Raises:
-        UserFunctionError: it is nothing that a generate method takes, or handling it raised
-            something; that is its cause then.
+        TypeError: it is nothing that a generate method takes. (Objects of the user's may raise
+            anything else, wherever one looks.)
     """
     if not isinstance(returned, Mapping):
         kind = type(returned).__name__
-        raise wrong_return(
-            "preprocess", f"it returned {kind}; expected a dict or BatchFeature of model inputs"
-        )
-    try:
-        return _encoded(dict(returned), prepared, checkpoint)
-    except UserFunctionError:
-        raise
-    except Exception as error:  # objects of the user's may raise anything wherever one looks
-        raise as_user_error("preprocess", error) from error
-
-
-def _encoded(inputs: dict[str, Any], prepared: Prepared, checkpoint: Checkpoint) -> Encoded:
-    sizes, ids, grid = prepared.sizes, inputs.get("input_ids"), inputs.get("image_grid_thw")
+        raise TypeError(f"it returned {kind}; expected a dict or BatchFeature of model inputs")
+    inputs, sizes = dict(returned), prepared.sizes
+    ids, grid = inputs.get("input_ids"), inputs.get("image_grid_thw")
     length = 0 if ids is None else _prompt_tokens(ids)
     if grid is not None and len(grid) and checkpoint.patch_size:
         sizes = replace(sizes, seen_wh=seen_wh(grid, checkpoint.patch_size))
@@ -126,14 +96,12 @@ def _encoded(inputs: dict[str, Any], prepared: Prepared, checkpoint: Checkpoint)
 def _prompt_tokens(ids: Any) -> int:
     import torch
 
+    expected = "expected input_ids of shape (1, n) with n > 0"
     if not isinstance(ids, torch.Tensor):
-        raise wrong_return(
-            "preprocess",
-            f'input_ids is a {type(ids).__name__}, no tensor; {_SHAPE}: return_tensors="pt" gives '
-            "that",
-        )
+        kind = type(ids).__name__
+        raise TypeError(f'input_ids is a {kind}, no tensor; {expected} (return_tensors="pt")')
     if ids.ndim != 2 or len(ids) != 1 or not ids.shape[1]:
-        raise wrong_return("preprocess", f"{_SHAPE} with n > 0, not {tuple(ids.shape)}")
+        raise TypeError(f"{expected}, not {tuple(ids.shape)}")
     return int(ids.shape[1])
 
 
@@ -142,11 +110,7 @@ def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any
 
     Token ids, and every tensor of shape (1, tokens) beside them, are padded on the left; other
     tensors (pictures as flat rows of patches, their grids) are joined along their first dimension,
-    in order; everything else must be equal in all requests.
-
-    Args:
-        requests: arguments of the generate method, each with `input_ids` of shape (1, tokens).
-        pad_id: token to pad with; masked out, so its value decides about nothing.
+    in order; everything else must be equal in all requests. What pads is masked out.
 
     Raises:
         CannotCollate: an input that fits none of these forms; the message names it.
@@ -155,44 +119,40 @@ def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any
 
     names = set(requests[0])
     if odd := sorted(set().union(*(names ^ set(inputs) for inputs in requests))):
-        raise CannotCollate(
-            f"inputs {', '.join(odd)} are there for some samples and not for others"
-        )
+        raise CannotCollate(f"inputs {', '.join(odd)} are there for some samples only")
     if not isinstance(requests[0].get("input_ids"), torch.Tensor):
         raise CannotCollate("inputs without a tensor input_ids cannot be put into a batch")
     # What is padded must be told from what is not.
     whole = [{"attention_mask": torch.ones_like(each["input_ids"]), **each} for each in requests]
     lengths = [int(each["input_ids"].shape[1]) for each in whole]
+    pads = {"input_ids": pad_id}
     return {
-        name: _joined(name, [each[name] for each in whole], lengths, pad_id) for name in whole[0]
+        name: _joined(name, [each[name] for each in whole], lengths, pads.get(name, 0))
+        for name in whole[0]
     }
 
 
-def _joined(name: str, values: list[Any], lengths: list[int], pad_id: int) -> Any:
+def _joined(name: str, values: list[Any], lengths: list[int], fill: int) -> Any:
     import torch
 
     first = values[0]
     if not all(isinstance(value, torch.Tensor) for value in values):
-        if all(type(value) is type(first) and _is_equal(value, first) for value in values[1:]):
-            return first
+        try:
+            if all(type(value) is type(first) and bool(value == first) for value in values):
+                return first
+        except Exception:  # noqa: BLE001 - arrays, and lists of tensors, have no one answer
+            pass
         kind = type(first).__name__
         raise CannotCollate(f"input {name} ({kind}) differs between samples, or cannot be compared")
     shapes = [tuple(value.shape) for value in values]
     if shapes == [(1, length) for length in lengths]:
-        fill, longest = pad_id if name == "input_ids" else 0, max(lengths)
+        missing = [(max(lengths) - length, 0) for length in lengths]
         pad = torch.nn.functional.pad
-        return torch.cat([pad(v, (longest - v.shape[1], 0), value=fill) for v in values])
+        return torch.cat([pad(v, n, value=fill) for v, n in zip(values, missing, strict=True)])
     if shapes[0] and len({(v.shape[1:], v.dtype, v.layout) for v in values}) == 1:
         return torch.cat(values)
     listed = ", ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
     raise CannotCollate(f"input {name} has shapes or types that do not go together: {listed}")
-
-
-def _is_equal(one: Any, other: Any) -> bool:
-    try:
-        return bool(one == other)
-    except Exception:  # noqa: BLE001 - arrays, and lists of tensors, have no one answer
-        return False
 
 
 def starts_with(ids: Any, prompt: Any) -> bool:
@@ -205,7 +165,7 @@ def starts_with(ids: Any, prompt: Any) -> bool:
 def rows_of(
     ids: Any, prompt: Any, lengths: Sequence[int], ends: frozenset[int], pad_id: int
 ) -> Iterator[Any]:
-    """What generate returned for a batch, as it would have returned it for each request.
+    """What generate returned for a batch, one tensor of shape (1, tokens) for each request.
 
     Args:
         ids: shape (batch, tokens).
@@ -214,17 +174,12 @@ def rows_of(
         ends: tokens that end a reply; what follows the first one is filling.
         pad_id: what generate methods fill up with.
 
-    Yields:
-        One tensor of shape (1, tokens) for each request.
-
     Raises:
         CannotCollate: `ids` is no such tensor.
     """
     if getattr(ids, "ndim", 0) != 2 or len(ids) != len(lengths):
-        raise CannotCollate(
-            f"the generate method returned {type(ids).__name__} for a batch, which cannot be "
-            "handed back sample by sample"
-        )
+        kind = type(ids).__name__
+        raise CannotCollate(f"the generate method returned {kind}, not a row for each sample")
     longest = prompt.shape[1] if starts_with(ids, prompt) else 0
     for row, length in zip(ids, lengths, strict=True):
         completion = row[longest:].tolist()
@@ -236,12 +191,9 @@ def rows_of(
 
 
 def completion_end(completion: Sequence[int], ends: frozenset[int], limit: Any) -> tuple[int, str]:
-    """(tokens up to and with the first end token, finish reason) of a completion.
+    """Of a completion: tokens up to and with the first end token, and the finish reason.
 
-    Args:
-        completion: token ids after the prompt, padding included.
-        ends: tokens that end a reply.
-        limit: of new tokens, or None.
+    `limit` is that of new tokens, or None.
     """
     for position, token in enumerate(completion, 1):
         if token in ends:

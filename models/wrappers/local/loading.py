@@ -20,24 +20,17 @@ _AUTO_CLASSES = ("AutoModelForImageTextToText", "AutoModelForCausalLM", "AutoMod
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint in memory.
+    """A checkpoint in memory."""
 
-    Attributes:
-        model: the transformers model, in eval mode.
-        processor: its processor; pads on the left.
-        patch_size: side of a vision patch in pixels; None where the model has no such thing.
-        end_ids: token ids that end a reply.
-        generation: settings of its own that its generate method works with.
-        devices: all that hold a part of it, CUDA's first; inputs go to the first one.
-        runs_with: "device" ("cuda:1 (NVIDIA H100 80GB HBM3)"), "dtype" and "attention".
-    """
-
-    model: Any
-    processor: Any
-    patch_size: int | None = None
-    end_ids: frozenset[int] = frozenset()
+    model: Any  # the transformers model, in eval mode
+    processor: Any  # pads on the left
+    patch_size: int | None = None  # side of a vision patch in pixels; None where there is none
+    end_ids: frozenset[int] = frozenset()  # tokens that end a reply
+    # settings of its own that its generate method works with
     generation: Mapping[str, Any] = field(default_factory=dict)
+    # all that hold a part of it, CUDA's first; inputs go to the first one
     devices: tuple[str, ...] = ("cpu",)
+    # "device" ("cuda:1 (NVIDIA H100 80GB HBM3)"), "dtype" and "attention"
     runs_with: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -62,9 +55,8 @@ def load(
     precision is slow there and no model was published with it); flash attention only on CUDA, in
     half precision, where the package is installed.
 
-    Args:
-        limits: `min_pixels` and `max_pixels` as far as they are configured; the processor gets
-            them, so that preprocess functions that know nothing of them obey them too.
+    `limits` are `min_pixels` and `max_pixels` as far as they are configured; the processor gets
+    them, so that preprocess functions that know nothing of them obey them too.
 
     Raises:
         UserError: the checkpoint cannot be loaded, with the library's reason; or weights are
@@ -88,13 +80,9 @@ def load(
             raise ValueError(f"{attn_implementation} needs a CUDA device and half precision")
         if attn_implementation is None and can_flash and _flash_is_there(torch, model_class):
             attn_implementation = "flash_attention_2"
+        options |= {"dtype": precision, "attn_implementation": attn_implementation}
         model, report = model_class.from_pretrained(
-            source,
-            dtype=precision,
-            attn_implementation=attn_implementation,
-            device_map=device_map,
-            output_loading_info=True,
-            **options,
+            source, device_map=device_map, output_loading_info=True, **options
         )
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
@@ -103,13 +91,9 @@ def load(
     _refuse_made_up_weights(model_path, model, sorted(report["missing_keys"]))
     vision = getattr(config, "vision_config", None)
     if on_cuda and attention == "sdpa" and getattr(vision, "window_size", None):
-        print(
-            "note: without flash attention this model's vision tower calls attention once for each "
-            "window of an image, thousands of times; with flash-attn installed images are faster"
-        )
+        print("note: with flash-attn installed, the images of this model are read much faster")
     tokenizer = getattr(processor, "tokenizer", processor)
-    # Right padding ruins batches: the reply would follow the padding.
-    tokenizer.padding_side = "left"
+    tokenizer.padding_side = "left"  # on the right the reply would follow the padding
     if getattr(tokenizer, "pad_token", None) is None:
         # Asked to pad, it would refuse a single text too; what pads is masked out.
         tokenizer.pad_token = getattr(tokenizer, "eos_token", None)
@@ -121,8 +105,11 @@ def load(
     held = getattr(model, "generation_config", None)
     own = {k: v for k, v in (held.to_dict() if held else {}).items() if v is not None}
     ends = own.get("eos_token_id", getattr(tokenizer, "eos_token_id", None))
-    devices = _devices_of(model)
-    named = (f"{d} ({torch.cuda.get_device_name(d)})" if "cuda" in d else d for d in devices)
+    parts = (getattr(model, "hf_device_map", None) or {}).values()
+    devices = {f"cuda:{part}" if isinstance(part, int) else str(part) for part in parts}
+    devices = devices if len(devices) > 1 else {str(model.device)}
+    in_order = sorted(devices, key=lambda name: (not name.startswith("cuda"), name))
+    named = (f"{d} ({torch.cuda.get_device_name(d)})" if "cuda" in d else d for d in in_order)
     precision = str(model.dtype).removeprefix("torch.")
     return Checkpoint(
         model.eval(),
@@ -130,16 +117,9 @@ def load(
         patch_size if isinstance(patch_size, int) else None,
         frozenset([ends] if isinstance(ends, int) else ends or ()),
         own,
-        devices,
+        tuple(in_order),
         {"device": ", ".join(named), "dtype": precision, "attention": attention},
     )
-
-
-def _devices_of(model: Any) -> tuple[str, ...]:
-    parts = (getattr(model, "hf_device_map", None) or {}).values()
-    names = {f"cuda:{part}" if isinstance(part, int) else str(part) for part in parts}
-    names = names if len(names) > 1 else {str(model.device)}
-    return tuple(sorted(names, key=lambda name: (not name.startswith("cuda"), name)))
 
 
 def _is_for_cuda(torch: Any, device_map: Any) -> bool:
@@ -148,23 +128,18 @@ def _is_for_cuda(torch: Any, device_map: Any) -> bool:
     Raises:
         UserError: there is one that torch cannot use; a slow CPU is not what is meant then.
     """
-    if not device_kinds(device_map) & {"cuda", ""}:
-        return False
-    if torch.cuda.is_available():
-        return True
-    if cuda_present():
+    is_wanted = bool(device_kinds(device_map) & {"cuda", ""})
+    is_there = bool(torch.cuda.is_available())
+    if is_wanted and not is_there and cuda_present():
         raise UserError(
             "this machine has a CUDA device that torch cannot use: the driver is too old for this "
             'torch, or this torch was built without CUDA; fix that, or set device_map to "cpu"'
         )
-    return False
+    return is_wanted and is_there
 
 
 def _device_of_this_rank(torch: Any) -> str:
-    """The CUDA device of this process: under torchrun each has one of its own.
-
-    It becomes the current one too, because users' functions say `.to("cuda")`.
-    """
+    """The CUDA device of this process, under torchrun one of its own; now the current one too."""
     ranks, devices = ranks_here(), torch.cuda.device_count()
     if 1 < devices < ranks:  # with one, each rank may have been shown its own
         print(
@@ -208,10 +183,9 @@ def _refuse_made_up_weights(model_path: str, model: Any, missing: list[str]) -> 
     Weights that are tied to others, and those that an architecture can do without, are not among
     the missing. Quantised layers list biases that no checkpoint has; they are zero, as they should.
     """
-    if not missing:
-        return
     named = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
     problem = f"{model_path}: {len(missing)} weights of the checkpoint are missing ({named})"
-    if getattr(model, "hf_quantizer", None) is None:
+    if missing and getattr(model, "hf_quantizer", None) is None:
         raise UserError(f"{problem}; is it complete?")
-    print(f"warning: {problem}; with quantised layers that may be as it should", file=sys.stderr)
+    if missing:
+        print(f"warning: {problem}; quantised layers may do without them", file=sys.stderr)

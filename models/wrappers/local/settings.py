@@ -13,9 +13,7 @@ from utils.config.text import Finding
 from utils.errors import nearest
 
 SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
-LIBRARY_LIMIT = 20
-"""New tokens where neither the config nor the checkpoint sets a limit (transformers 5)."""
-
+LIBRARY_LIMIT = 20  # new tokens where neither config nor checkpoint sets a limit (transformers 5)
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 _PENALTIES = ("repetition_penalty", "no_repeat_ngram_size", "encoder_repetition_penalty")
 _FLOATS = ("temperature", "repetition_penalty", "encoder_repetition_penalty", "length_penalty")
@@ -23,30 +21,19 @@ _CLOSE = 0.85  # an unknown name less like a known one is the model's own
 
 GENERATION_SETTINGS = frozenset({
     "max_new_tokens", "max_length", "min_new_tokens", "min_length", "max_time", "stop_strings",
-    "do_sample", "temperature", "top_k", "top_p", "top_h", "min_p", "typical_p", "epsilon_cutoff",
-    "eta_cutoff", "repetition_penalty", "encoder_repetition_penalty", "length_penalty",
-    "diversity_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids",
-    "num_beams", "num_beam_groups", "num_return_sequences", "early_stopping", "guidance_scale",
-    "suppress_tokens", "begin_suppress_tokens", "eos_token_id", "pad_token_id", "bos_token_id",
-    "forced_bos_token_id", "forced_eos_token_id", "decoder_start_token_id", "use_cache",
-    "cache_implementation", "cache_config", "compile_config", "disable_compile",
-    "output_attentions", "output_hidden_states", "output_logits", "output_scores",
-    "return_dict_in_generate", "renormalize_logits", "remove_invalid_values",
-    "assistant_early_exit", "num_assistant_tokens",
+    "do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "repetition_penalty",
+    "encoder_repetition_penalty", "length_penalty", "no_repeat_ngram_size", "bad_words_ids",
+    "num_beams", "num_return_sequences", "early_stopping", "guidance_scale", "suppress_tokens",
+    "eos_token_id", "pad_token_id", "bos_token_id", "use_cache", "cache_implementation",
+    "output_scores", "return_dict_in_generate",
 })  # fmt: skip
 """What people set; the library knows more, and refuses what nobody knows."""
 
-_INPUT = "the inputs come from the preprocess function; leave it out"
-_OBJECT = "an object of Python, which a config cannot hold; leave it out"
-_OF_APIS = "only for API models; leave it out"
-_NOT_FROM_A_CONFIG = {
-    "input_ids": _INPUT, "inputs_embeds": _INPUT, "attention_mask": _INPUT, "pixel_values": _INPUT,
-    "logits_processor": _OBJECT, "stopping_criteria": _OBJECT, "assistant_model": _OBJECT,
-    "streamer": _OBJECT, "tokenizer": _OBJECT,
-    "extra_body": _OF_APIS, "extra_headers": _OF_APIS, "extra_query": _OF_APIS,
-    "max_tokens": 'local models call it "max_new_tokens"',
-    "max_completion_tokens": 'local models call it "max_new_tokens"',
-    "generation_config": "write its settings into generate_cfg themselves",
+_OF_APIS = {
+    **dict.fromkeys(("max_tokens", "max_completion_tokens"),
+                    'local models call it "max_new_tokens"'),
+    **dict.fromkeys(("extra_body", "extra_headers", "extra_query"),
+                    "only for API models; leave it out"),
     "seed": "generate has no seed; leave it out",
 }  # fmt: skip
 
@@ -78,9 +65,7 @@ def device_kinds(device_map: Any) -> set[str]:
     }  # fmt: skip
 
 
-def expected_placement(
-    device_map: Any, dtype: str | None, attn_implementation: str | None
-) -> dict[str, str]:
+def expected_placement(device_map: Any, dtype: str | None, attention: str | None) -> dict[str, str]:
     """Kind of device, dtype and attention that a model will run with on this machine.
 
     They change answers, so they belong to the fingerprint, which is made before anything is loaded.
@@ -94,13 +79,11 @@ def expected_placement(
     return {
         "device": "cuda" if on_cuda else min(kinds) or "cpu",
         "dtype": precision,
-        "attention": attn_implementation or chosen,
+        "attention": attention or chosen,
     }
 
 
-def placement_problems(
-    device_map: Any, dtype: str | None, attn_implementation: str | None
-) -> list[str]:
+def placement_problems(device_map: Any, dtype: str | None, attention: str | None) -> list[str]:
     """Problems of where and how the model runs, one line each."""
     found, ranks = [], ranks_here()
     if "cuda" in device_kinds(device_map) and not cuda_present():
@@ -113,38 +96,22 @@ def placement_problems(
             f"device_map {device_map!r} would put all {ranks} copies that torchrun starts onto the "
             "same devices; leave device_map out, then each takes one of its own"
         )
-    placed = expected_placement(device_map, dtype, attn_implementation)
+    placed = expected_placement(device_map, dtype, attention)
     if "flash" in placed["attention"] and (placed["device"] != "cuda" or dtype == "float32"):
         found.append(
-            f"attn_implementation {attn_implementation!r} needs a CUDA device and half precision, "
-            f"and the model would run on {placed['device']} in {placed['dtype']}; leave it out, or "
-            'set it to "sdpa"'
+            f"attn_implementation {attention!r} needs a CUDA device and half precision, and the "
+            f"model would run on {placed['device']} in {placed['dtype']}; leave it out, or set it "
+            'to "sdpa"'
         )
     return found
 
 
-def whole_pixels(value: Any) -> int:
-    """`img_size` as pixels, 0 for "as it is"; nonsense is for `problems` to report."""
-    return max(value, 0) if type(value) is int else 0
-
-
-def pixel_problems(kwargs: Mapping[str, Any], vision: Mapping[str, int]) -> list[str]:
-    """Problems of the area limits on a checkpoint's grid (`checkpoint.vision_settings`)."""
-    most, side = kwargs.get("max_pixels"), vision.get("patch_size", 0) * vision.get("merge_size", 0)
-    if not isinstance(most, int) or most <= 0 or most >= side * side:
-        return []
-    return [
-        f"kwargs.max_pixels {most} is less than one cell of the model's grid, {side} x {side} "
-        f"pixels; the least value is {side * side}"
-    ]
-
-
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return type(value) is int
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return type(value) in (int, float)
 
 
 # The common ones, so that `--check` finds them without torch; the library checks the rest.
@@ -165,8 +132,8 @@ def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
     """Arguments that transformers' `generate` cannot take; null is a default."""
     for name, value in generate_cfg.items():
         place = ("generate_cfg", str(name))
-        if name in _NOT_FROM_A_CONFIG:
-            yield place, _NOT_FROM_A_CONFIG[name]
+        if name in _OF_APIS:
+            yield place, _OF_APIS[name]
         elif name not in GENERATION_SETTINGS:
             if meant := nearest(name, sorted(GENERATION_SETTINGS), _CLOSE):
                 yield place, f'generate has no such argument; did you mean "{meant}"?'
@@ -181,29 +148,26 @@ def generation_problems(
 ) -> list[str]:
     """Arguments that do not go together, with each other or with batches, one line each.
 
-    Args:
-        generate_cfg: the config's arguments.
-        brought: what the checkpoint's generation_config.json holds; sampling often comes from
-            there, so temperature 0 alone can be the contradiction.
-        batch_size: how many requests go to the model at once.
+    `brought` is the checkpoint's generation_config.json. Sampling often comes from there, so
+    temperature 0 alone can be the contradiction.
     """
     found, used = [], {**brought, **generate_cfg}
-
-    def source(name: str) -> str:
-        return "" if name in generate_cfg else " (which the checkpoint brings along)"
-
     if used.get("do_sample") is True and used.get("temperature") == 0:
         found.append(
-            f"generate_cfg: temperature 0 does not go with do_sample true{source('do_sample')}; "
-            'for greedy decoding set "do_sample": false'
+            "generate_cfg: temperature 0 does not go with do_sample true"
+            f'{_source("do_sample", generate_cfg)}; for greedy decoding set "do_sample": false'
         )
     if used.get("max_time") is not None and batch_size != 1:
         found.append(
-            f"generate_cfg: max_time {used['max_time']}{source('max_time')} is the time of a whole "
-            "batch, so where a reply ends would depend on the others in it; set batch_size to 1, "
-            "or max_time to null"
+            f"generate_cfg: max_time {used['max_time']}{_source('max_time', generate_cfg)} is the "
+            "time of a whole batch, so where a reply ends would depend on the others in it; set "
+            "batch_size to 1, or max_time to null"
         )
     return found
+
+
+def _source(name: str, generate_cfg: Mapping[str, Any]) -> str:
+    return "" if generate_cfg.get(name) is not None else " (from the checkpoint)"
 
 
 def generation_notes(
@@ -212,21 +176,17 @@ def generation_notes(
     """What `generate` will really use, and which of it nobody asked for in the config."""
     used = {**brought, **generate_cfg}
     samples, beams = bool(used.get("do_sample")), used.get("num_beams") or 1
-
-    def source(name: str) -> str:
-        return "" if generate_cfg.get(name) is not None else " (from the checkpoint)"
-
     shown = ["sampling" if samples else f"{beams} beams" if beams != 1 else "greedy"]
     chosen = [name for name in (_SAMPLING if samples else ()) if used.get(name) is not None]
     penalties = [name for name in _PENALTIES if used.get(name) not in (None, 0, 1)]
-    shown += [f"{name} {used[name]}{source(name)}" for name in (*chosen, *penalties)]
+    shown += [f"{name} {used[name]}{_source(name, generate_cfg)}" for name in chosen + penalties]
     new, whole = used.get("max_new_tokens"), used.get("max_length")
+    limit = f"at most {LIBRARY_LIMIT} new tokens (the library's own limit)"
     if new is not None:
-        limit = f"at most {new} new tokens{source('max_new_tokens')}"
+        limit = f"at most {new} new tokens{_source('max_new_tokens', generate_cfg)}"
     elif whole is not None:
-        limit = f"at most {whole} tokens, prompt and image included{source('max_length')}"
-    else:
-        limit = f"at most {LIBRARY_LIMIT} new tokens (the library's own limit)"
+        source = _source("max_length", generate_cfg)
+        limit = f"at most {whole} tokens, prompt and image included{source}"
     notes = [f"generation: {', '.join([*shown, limit])}"]
     if samples and "do_sample" not in generate_cfg:
         notes.append(
@@ -235,8 +195,7 @@ def generation_notes(
         )
     notes += [
         f"warning: the checkpoint's generation_config sets {name} {brought[name]}, which changes "
-        "answers without sampling too; servers may not apply it. Set it in generate_cfg to say "
-        "what is meant"
+        "greedy answers too, and servers may not apply it; say in generate_cfg what is meant"
         for name in penalties
         if name not in generate_cfg
     ]

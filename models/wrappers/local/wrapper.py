@@ -20,7 +20,6 @@ from models.wrappers.local import checkpoint
 from models.wrappers.local.batches import Batcher, largest, most_ahead
 from models.wrappers.local.defaults import (
     DEFAULTS_VERSION,
-    default_postprocess_function,
     default_preprocess_function,
     resizes_by_area,
 )
@@ -31,19 +30,14 @@ from models.wrappers.local.settings import (
     expected_placement,
     generation_notes,
     generation_problems,
-    pixel_problems,
     placement_problems,
-    whole_pixels,
     with_floats,
 )
-from utils.contracts import Generation, Message, Prepared
+from utils.contracts import Abandoned, Generation, Message, Prepared
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun, UserError
 from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
-
-TRANSPORT_KEYS = frozenset({"timeout_s"})
-"""Keys of `kwargs` that say how to reach a model, not what it answers."""
 
 
 class LocalModelWrapper(WrapperDefaults):
@@ -82,19 +76,15 @@ class LocalModelWrapper(WrapperDefaults):
         self._preprocess = one_at_a_time(
             preprocess_function or default_preprocess_function, threading.Lock()
         )
-        self._postprocess = one_at_a_time(
-            postprocess_function or default_postprocess_function, threading.Lock()
+        self._postprocess = postprocess_function and one_at_a_time(
+            postprocess_function, threading.Lock()
         )
         self._lock = threading.Lock()
         self._model: LoadedModel | None = None
         self._load_problems: list[str] = []
         self._batcher: Batcher | None = None
-        self._settings_lock = threading.Lock()
-        self._deciding: dict[str, Any] = {}
-        self._settings: dict[str, str] = {}
-        self._img_size = whole_pixels(self.kwargs.get("img_size"))
-
-    # ---------------------------------------------------------------- before the run
+        self._settings_lock, self._settings = threading.Lock(), ""
+        self._img_size = max(0, self.kwargs.get("img_size") or 0)
 
     def problems(self) -> list[str]:
         """What stands in the way of running, one line each; loads nothing."""
@@ -103,7 +93,6 @@ class LocalModelWrapper(WrapperDefaults):
         found += checkpoint.checkpoint_problems(path)
         found += checkpoint.preparation_problems(path, by_default=self._user_preprocess is None)
         found += placement_problems(self.device_map, self.dtype, self.attn_implementation)
-        found += pixel_problems(self.kwargs, checkpoint.vision_settings(path))
         if self.generate_function == "generate":  # another method knows its arguments itself
             brought = checkpoint.read_generation_config(path)
             found += generation_problems(self.generate_cfg, brought, self.batch_size)
@@ -112,22 +101,17 @@ class LocalModelWrapper(WrapperDefaults):
     def notes_before(self) -> list[str]:
         """What the generate method will use, the checkpoint's own settings included."""
         unknown = [*undescribed(self._user_preprocess), *undescribed(self._user_postprocess)]
-        unlike = [f"stored answers are not reused: {what}" for what in unknown]
-        if self.generate_function != "generate":
-            return unlike
-        brought = checkpoint.read_generation_config(self.model_path)
-        notes = unlike + generation_notes(self.generate_cfg, brought, self.batch_size)
-        if checkpoint.settings_folder(self.model_path) is None:
-            notes.append(f"{self.model_path} is not in the cache: its own settings may change that")
+        notes = [f"stored answers are not reused: {what}" for what in unknown]
+        if self.generate_function == "generate":
+            brought = checkpoint.read_generation_config(self.model_path)
+            notes += generation_notes(self.generate_cfg, brought, self.batch_size)
+            if checkpoint.settings_folder(self.model_path) is None:
+                notes.append(f"{self.model_path} is not in the cache: its settings may change that")
         return notes
 
     def warm_up(self) -> None:
         """Loads the checkpoint."""
         self.model()
-
-    def runs_with(self) -> dict[str, str]:
-        """Device, dtype and attention of the loaded checkpoint; empty before it is loaded."""
-        return dict(self._model.checkpoint.runs_with) if self._model is not None else {}
 
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
@@ -142,35 +126,30 @@ class LocalModelWrapper(WrapperDefaults):
     def settings_digest(self, dataset: str = "") -> str:
         """Hash of checkpoint, settings and functions."""
         with self._settings_lock:
-            if not self._deciding:  # once, before a function has run: it may count in a global
-                self._deciding = {
-                    "checkpoint": self.model_identity
-                    or checkpoint.checkpoint_identity(self.model_path),
-                    "kwargs": self._deciding_kwargs(),
-                    "generate_cfg": with_floats(self.generate_cfg),  # 0 is 0.0
-                    "generate_function": self.generate_function,
-                    "trust_remote_code": self.trust_remote_code,
+            if not self._settings:  # once, before a function has run: it may count in a global
+                self._settings = digest([
+                    self.model_identity or checkpoint.checkpoint_identity(self.model_path),
+                    self._deciding_kwargs(),
+                    with_floats(self.generate_cfg),  # 0 is 0.0
+                    self.generate_function,
+                    self.trust_remote_code,
                     # Rounding changes answers.
-                    **expected_placement(self.device_map, self.dtype, self.attn_implementation),
-                    "preprocess": code_digest(self._user_preprocess),
-                    "postprocess": code_digest(self._user_postprocess),
-                    "defaults": DEFAULTS_VERSION,
-                }
-            if dataset not in self._settings:
-                self._settings[dataset] = digest({**self._deciding, "dataset": dataset})
-            return self._settings[dataset]
+                    expected_placement(self.device_map, self.dtype, self.attn_implementation),
+                    code_digest(self._user_preprocess),
+                    code_digest(self._user_postprocess),
+                    DEFAULTS_VERSION,
+                ])  # fmt: skip
+        return digest([self._settings, dataset])
 
     def _deciding_kwargs(self) -> dict[str, Any]:
         """The part of `kwargs` that can change an answer."""
         functions = [f for f in (self._user_preprocess, self._user_postprocess) if f is not None]
-        kept = {k: v for k, v in self.kwargs.items() if k not in TRANSPORT_KEYS}
+        kept = {k: v for k, v in self.kwargs.items() if k != "timeout_s"}
         if not functions:  # all that the default functions read
             kept = {key: self.kwargs.get(key) for key in PIXEL_LIMITS}
         elif not any("system_prompt" in code_text(function) for function in functions):
             kept.pop("system_prompt", None)  # the program puts it into the messages
         return {**kept, "img_size": self._img_size}
-
-    # ---------------------------------------------------------------- asking
 
     def generate(self, prepared: Prepared) -> Generation:
         """Asks once; called from several threads, requests go to the model in batches.
@@ -182,16 +161,9 @@ class LocalModelWrapper(WrapperDefaults):
             Abandoned: the run stopped before its turn.
         """
         model = self.model()
-        with self._lock:
-            if self._batcher is None:
-                size = 1 if model.must_be_alone else self.batch_size
-                on_cpu = not model.checkpoint.devices[0].startswith("cuda")
-                self._batcher = Batcher(
-                    model.answer, size, on_cpu=on_cpu, reply_tokens=model.reply_tokens
-                )
-            batcher = self._batcher
-        generation: Generation = batcher.answer(lambda: model.encode(prepared))
-        return generation
+        if (batcher := self._batcher) is None:
+            raise Abandoned  # it was closed meanwhile
+        return batcher.answer(lambda: model.encode(prepared))
 
     def in_flight(self, wanted: int | None) -> int:
         """Requests of one batch, and those that are prepared meanwhile."""
@@ -211,8 +183,6 @@ class LocalModelWrapper(WrapperDefaults):
         """The text unchanged: a local reply was postprocessed beside the model, from its ids."""
         return text
 
-    # ---------------------------------------------------------------- what is held
-
     def model(self) -> LoadedModel:
         """The checkpoint in memory, with the config's functions; the first call loads it.
 
@@ -222,15 +192,21 @@ class LocalModelWrapper(WrapperDefaults):
         with self._lock:
             if self._model is None and not self._load_problems:
                 try:
-                    self._model = LoadedModel(
+                    loaded = self._loaded_checkpoint()
+                    self._model = model = LoadedModel(
                         self.name,
-                        self._loaded_checkpoint(),
+                        loaded,
                         preprocess=self._preprocess,
-                        postprocess=self._postprocess if self._user_postprocess else None,
+                        postprocess=self._postprocess,
                         generate_function=self.generate_function,
                         generate_cfg=self.generate_cfg,
                         kwargs=self.kwargs,
                         img_size=self._img_size,
+                    )
+                    size = 1 if model.must_be_alone else self.batch_size
+                    on_cpu = not loaded.devices[0].startswith("cuda")
+                    self._batcher = Batcher(
+                        model.answer, size, on_cpu=on_cpu, reply_tokens=model.reply_tokens
                     )
                 except UserError as error:
                     # Not the error itself: its frames hold half a model, on the GPU perhaps.
@@ -249,23 +225,20 @@ class LocalModelWrapper(WrapperDefaults):
             limits=limits,
             trust_remote_code=self.trust_remote_code,
         )
+        who = f"model {self.name!r}"
         if not callable(getattr(loaded.model, self.generate_function, None)):
             raise UserError(
-                f"model {self.name!r}: generate_function {self.generate_function!r} is no method "
-                f'of {type(loaded.model).__name__}; most models have "generate"'
+                f"{who}: generate_function {self.generate_function!r} is no method of "
+                f'{type(loaded.model).__name__}; most models have "generate"'
             )
-        image_processor = getattr(loaded.processor, "image_processor", None)
-        if self._user_preprocess is None and image_processor is None:
-            raise UserError(
-                f"model {self.name!r}: the checkpoint takes no images: its processor "
-                f"({type(loaded.processor).__name__}) has no image_processor"
-            )
-        if self._user_preprocess is None and limits and not resizes_by_area(image_processor):
-            print(
-                f"warning: model {self.name!r}: {', '.join(limits)} in kwargs has no effect, its "
-                "image processor does not resize by area",
-                file=sys.stderr,
-            )
+        if self._user_preprocess is None:
+            image_processor = getattr(loaded.processor, "image_processor", None)
+            if image_processor is None:
+                made = type(loaded.processor).__name__
+                raise UserError(f"{who}: the checkpoint takes no images: its processor is a {made}")
+            if limits and not resizes_by_area(image_processor):
+                why = "its image processor does not resize by area"
+                print(f"warning: {who}: {', '.join(limits)} has no effect: {why}", file=sys.stderr)
         rank = os.environ.get("RANK")
         of_rank = f" by rank {rank}" if rank else ""
         # On stdout rank 0 speaks alone.
