@@ -9,7 +9,7 @@ from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local.defaults import DEFAULTS_VERSION
 from utils.contracts import CallError, Generation, Message, Prepared
 from utils.errors import UserError
-from utils.functions.calling import as_user_error, call_postprocess, private_copy
+from utils.functions.calling import as_user_error, private_copy
 from utils.functions.fingerprints import code_digest, digest, undescribed
 from utils.functions.signatures import custom_arguments
 
@@ -68,10 +68,6 @@ class CustomModelWrapper(WrapperDefaults):
             self._model = self._class(**custom_arguments(self._class, dict(self._kwargs)))
         return self._model
 
-    def warm_up(self) -> None:
-        """`problems` has built the object already; with `--mode eval` it is not needed."""
-        self._built()
-
     def settings_digest(self) -> str:
         """Hash of the class's code and settings."""
         return self._settings
@@ -83,12 +79,7 @@ class CustomModelWrapper(WrapperDefaults):
         return request_of(messages, dataset, digest([self._settings, dataset]))
 
     def generate(self, prepared: Prepared) -> Generation:
-        """Calls the user's class once.
-
-        Raises:
-            CallError: it raised, or returned no text; with its traceback unless the class raised a
-                `CallError` of its own.
-        """
+        """Calls the user's class once; `CallError` where it raised, or returned no text."""
         messages, settings = private_copy((prepared.payload, dict(self._generate_cfg)))
         try:
             text = self._built().generate(messages, dataset_name=prepared.dataset, **settings)
@@ -101,12 +92,6 @@ class CustomModelWrapper(WrapperDefaults):
             problem = f"generate returned {type(text).__name__}; expected str"
             raise CallError("model", problem, trace=problem)
         return Generation(text, sizes=prepared.sizes)
-
-    def postprocess(self, text: str, dataset: str) -> str:
-        """The reply as the parse function will see it."""
-        if self._postprocess is None:
-            return text
-        return call_postprocess(self._postprocess, text, self._kwargs, dataset)
 
     def close(self) -> None:
         """Lets the object go."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from utils.contracts import Message, Prepared, Sizes
 from utils.coordinates import thumbnail_wh
 from utils.errors import UserError
-from utils.functions.calling import private_copy
+from utils.functions.calling import call_postprocess, private_copy
 from utils.functions.fingerprints import digest
 from utils.functions.prompting import shown
 from utils.images import content_digest, read_header
@@ -49,9 +51,25 @@ def request_of(
 class WrapperDefaults:
     """The quiet half of `utils.contracts.ModelWrapper`."""
 
+    _postprocess: Callable[..., str] | None = None
+    _kwargs: Mapping[str, Any] = {}
+
+    def postprocess(self, text: str, dataset: str) -> str:
+        """The reply as the parse function will see it.
+
+        Raises:
+            UserFunctionError: the user's postprocess function raised or returned no text.
+        """
+        if self._postprocess is None:
+            return text
+        return call_postprocess(self._postprocess, text, self._kwargs, dataset)
+
     def in_flight(self, wanted: int | None) -> int | None:
         """As many as the user asks for."""
         return wanted
+
+    def warm_up(self) -> None:
+        """Nothing to get ready."""
 
     def problems(self) -> list[str]:
         """None that can be seen without asking."""

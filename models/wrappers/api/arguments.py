@@ -61,21 +61,16 @@ def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
 def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
     """How a request is sent: of `generate_cfg`, and of what a preprocess function returns."""
     timeout = parameters.get("timeout")
-    is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
-    if timeout is not None and not (is_number and timeout > 0):
+    if timeout is not None and not (type(timeout) in (int, float) and timeout > 0):
         yield ("timeout",), f"must be a number of seconds greater than 0, not {shown(timeout)}"
     for name in ENVELOPE:
         value = parameters.get(name, {})
         if not isinstance(value, Mapping):
             yield (name,), "must be an object { }"
             continue
+        check = {"extra_headers": _header, "extra_body": _changes_the_reply}.get(name)
         for inner, item in value.items():
-            problem = None
-            if not isinstance(inner, str):
-                problem = "is no name, names are texts"
-            elif name != "extra_query":
-                problem = (_header if name == "extra_headers" else _changes_the_reply)(inner, item)
-            if problem:
+            if check is not None and (problem := check(str(inner), item)):
                 yield (name, inner), problem
 
 

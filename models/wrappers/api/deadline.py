@@ -46,10 +46,8 @@ class _Within:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def connect_tcp(
-        self, host: str, port: int, timeout: float | None = None, **options: Any
-    ) -> _Within:
-        return _Within(self._inner.connect_tcp(host, port, _left_s(timeout), **options))
+    def connect_tcp(self, *, timeout: float | None = None, **options: Any) -> _Within:
+        return _Within(self._inner.connect_tcp(timeout=_left_s(timeout), **options))
 
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None

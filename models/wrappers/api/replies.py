@@ -36,9 +36,7 @@ def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
     """The body of a 200 answer as a `Generation`.
 
     No text because the limit of tokens came first (a model that thinks before it answers) is what
-    the model has to say: an answer that is empty, cut off and unparsed. It is not asked again, by
-    this run or by the next one: the same request would spend the same tokens for nothing, and what
-    helps, another `max_tokens`, makes it another request.
+    the model has to say: an answer that is empty, cut off and unparsed, not queried again.
 
     Raises:
         CallError: no JSON, no choices, no text for another reason, withheld by a content filter,
@@ -89,22 +87,16 @@ def as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallErro
         text = f"HTTP {status}: {_excerpt(error.response.content)}"
         if 300 <= status < 400 and "location" in headers:
             text = (
-                f"HTTP {status}: the server redirects to {headers['location']}; redirects are not "
-                "followed. If that is the right address, write it into model_path"
+                f"HTTP {status}: the server redirects to {headers['location']}, which is not "
+                "followed; if that is the right address, write it into model_path"
             )
         elif status == 401 and not has_key:
             text += (
                 " - no API key was given; write it into model_path as ?api_key=${NAME}&model=... "
                 "and set NAME in the environment or in .env"
             )
-        return CallError(
-            "http",
-            text,
-            status_code=status,
-            code=error.code if isinstance(error.code, str) else None,
-            retry_after_s=_retry_after_s(headers),
-            latency_s=latency_s,
-        )
+        code = error.code if isinstance(error.code, str) else None
+        return CallError("http", text, status, code, _retry_after_s(headers), latency_s)
     kind, text = "bad_body", f"{type(error).__name__}: {error}"
     if isinstance(error, openai.APITimeoutError):
         kind, text = "timeout", f"no answer within {latency_s:.1f} s"

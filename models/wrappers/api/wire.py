@@ -75,8 +75,7 @@ class PictureSlot:
         try:
             header, source = read_header(path), content_digest(path)
         except OSError as error:
-            why = f"{path}: the prompt names a picture that cannot be read: {error}"
-            raise UserError(why) from None
+            raise UserError(f"{path}: the prompt's image cannot be read: {error}") from None
         wanted = "JPEG" if style.is_reference else style.image_format.upper()
         is_shrunk = 0 < style.img_size < max(header.wh)
         if wanted in ("ORIGINAL", header.format) and not is_shrunk and not style.is_reference:
@@ -93,11 +92,7 @@ class PictureSlot:
         return cls(path, style, target, mime, source, f"data:{mime};{source};{how}")
 
     def encoded(self) -> tuple[bytes, WH]:
-        """As it is sent, in base64, and its size then; encoded once for all samples on it.
-
-        Raises:
-            UserError: the format asked for cannot hold this picture.
-        """
+        """As it is sent, in base64, and its size then; a `UserError` where the format cannot."""
         try:
             return _encoded(self.path, self.target, self.style)
         except (OSError, ValueError) as error:
@@ -106,7 +101,6 @@ class PictureSlot:
 
 @remembered(CACHED_IMAGES)
 def _encoded(path: Path, target: str | None, style: PictureStyle) -> tuple[bytes, WH]:
-    """Base64 and size of a picture as it is sent; `target` None: the file's own bytes."""
     if target is None:
         return pybase64.b64encode(path.read_bytes()), read_header(path).wh
     with opened(path) as picture:
@@ -115,24 +109,15 @@ def _encoded(path: Path, target: str | None, style: PictureStyle) -> tuple[bytes
             # parity: alpha is dropped, not blended; other modes go as the writer takes them.
             picture = picture.convert("RGB")
         picture = shrink(picture, style.img_size)
-        if target == "PNG":
-            data = encode(picture, "PNG")
-        elif style.is_reference:
-            data = encode(picture, "JPEG", quality=JPEG_QUALITY_REFERENCE)
-        else:
-            data = encode(_on_white(picture), "JPEG", quality=JPEG_QUALITY)
+        if target == "JPEG" and not style.is_reference and picture.mode not in ("RGB", "L"):
+            from PIL import Image
+
+            # What was transparent becomes white, as a viewer shows it.
+            white = Image.new("RGBA", picture.size, "white")
+            picture = Image.alpha_composite(white, picture.convert("RGBA")).convert("RGB")
+        quality = JPEG_QUALITY_REFERENCE if style.is_reference else JPEG_QUALITY
+        data = encode(picture, target, **({"quality": quality} if target == "JPEG" else {}))
     return pybase64.b64encode(data), picture.size
-
-
-def _on_white(picture: Any) -> Any:
-    """RGB, with what was transparent in white, as a viewer shows it."""
-    from PIL import Image
-
-    if picture.mode in ("RGB", "L"):
-        return picture
-    layer = picture.convert("RGBA")
-    white = Image.new("RGBA", layer.size, "white")
-    return Image.alpha_composite(white, layer).convert("RGB")
 
 
 def chat_messages(
@@ -174,11 +159,11 @@ def shown_messages(chat: Any) -> list[Message]:
     for message in chat:
         content = message.get("content")
         for part in content if isinstance(content, (list, tuple)) else [content]:
-            kind, value = "text", part
+            value, is_image = part, isinstance(part, Mapping) and "image_url" in part
             if isinstance(part, Mapping):
-                kind = "image" if "image_url" in part else "text"
-                value = "" if kind == "image" else part.get("text", part)
+                value = "" if is_image else part.get("text", part)
             text = value if isinstance(value, str) else json.dumps(value, default=str)
+            kind = "image" if is_image else "text"
             found.append({"role": str(message["role"]), "type": kind, "value": text})
     return found
 
@@ -209,15 +194,13 @@ def sent_wh(url: Any) -> WH | None:
     """Size of a picture as it is sent; None for what is no picture that can be looked at."""
     if isinstance(url, PictureSlot):
         return url.encoded()[1]
-    head, _, data = url.partition(";base64,") if isinstance(url, str) else ("", "", "")
+    head, _, data = str(url).partition(";base64,")
     if not head.startswith("data:image/"):
         return None
     from PIL import Image
 
     try:
-        with Image.open(io.BytesIO(pybase64.b64decode(data))) as picture:
-            wh: WH = picture.size
-            return wh
+        return Image.open(io.BytesIO(pybase64.b64decode(data))).size
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None  # the server took it; what Pillow makes of it is no matter
 

@@ -31,12 +31,7 @@ from utils.config.endpoint import OPENAI_HOST, PLACEHOLDER_KEY, parse_endpoint, 
 from utils.config.secret_filter import is_secret_name
 from utils.config.text import key_path
 from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
-from utils.functions.calling import (
-    call_postprocess,
-    call_user_function,
-    one_at_a_time,
-    private_copy,
-)
+from utils.functions.calling import call_user_function, one_at_a_time, private_copy
 from utils.functions.fingerprints import code_digest, digest
 from utils.images import read_header
 
@@ -59,10 +54,7 @@ class ApiRequest:
 def default_preprocess_function(
     message: list[Message], model: None, processor: None, **kwargs: Any
 ) -> list[dict[str, Any]]:
-    """Messages → chat messages with base64 pictures, for users who want to start from them.
-
-    The wrapper itself builds the same messages without the detour through base64.
-    """
+    """Messages → chat messages with base64 pictures, for users who want to start from them."""
     chat = chat_messages(message, PictureStyle.from_kwargs(kwargs))
     decoded: list[dict[str, Any]] = json.loads(encode_body({"messages": chat}))["messages"]
     return decoded
@@ -76,19 +68,8 @@ def default_postprocess_function(response: str, model: None, processor: None, **
 class APIModelWrapper(WrapperDefaults):
     """Asks an OpenAI-style server; knows nothing of benchmarks but the name in `kwargs`.
 
-    Args:
-        name: the model's name in the config.
-        model_path: `base_url?api_key=...&model=...`.
-        generate_cfg: parameters of `chat.completions.create`.
-        preprocess_function: the user's, or None for the documented payload.
-        postprocess_function: the user's, or None for the reply as it came.
-        kwargs: the config's `kwargs` block.
-        model_identity: names the weights in fingerprints instead of base URL and model name.
-        connections: how many requests may be in flight.
-        proxies: whether the proxies that the environment names are used.
-
-    Raises:
-        UserError: `model_path` is no URL.
+    Arguments are the keys of a model entry (see docs/config.md); `connections`: how many requests
+    may be in flight; `proxies`: whether those that the environment names are used.
     """
 
     def __init__(
@@ -131,10 +112,8 @@ class APIModelWrapper(WrapperDefaults):
     def settings_digest(self) -> str:
         """Hash of where requests go, their parameters, and what makes them of messages."""
         asked = self._asked(taken_apart(self._body, []), _envelope(self._generate_cfg))
-        own = None
-        if self._user_preprocess is not None:
-            kwargs = {k: v for k, v in self._kwargs.items() if k != "timeout_s"}
-            own = [code_digest(self._user_preprocess), kwargs]
+        kwargs = {k: v for k, v in self._kwargs.items() if k != "timeout_s"}
+        own = [code_digest(self._user_preprocess), kwargs] if self._user_preprocess else None
         return digest([*asked, asdict(self._style), own])
 
     def request(
@@ -194,8 +173,7 @@ class APIModelWrapper(WrapperDefaults):
             "preprocess", self._preprocess, private_copy(messages), None, None, **kwargs
         )
         payload = {"messages": payload} if isinstance(payload, list) else payload
-        problem = _problem_of(payload)
-        if problem is not None:
+        if problem := _problem_of(payload):
             raise UserFunctionError("preprocess", f"returned {problem}", f"returned {problem}")
         return dict(payload)
 
@@ -256,16 +234,6 @@ class APIModelWrapper(WrapperDefaults):
                 self._client = client
             return self._client
 
-    def postprocess(self, text: str, dataset: str) -> str:
-        """The reply as the parse function will see it.
-
-        Raises:
-            UserFunctionError: the user's postprocess function raised or returned no text.
-        """
-        if self._postprocess is None:
-            return text
-        return call_postprocess(self._postprocess, text, self._kwargs, dataset)
-
     def close(self) -> None:
         """Lets go of the client; whoever still asks with it keeps it until then.
 
@@ -291,13 +259,11 @@ def _envelope(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
 def _problem_of(payload: Any) -> str | None:
     """Why a preprocess function's payload cannot be sent."""
     made = payload.get("messages") if isinstance(payload, dict) else None
-    if not isinstance(made, list) or not made or not all(
+    if not made or not isinstance(made, list) or not all(
         isinstance(message, Mapping) and "role" in message for message in made
     ):  # fmt: skip
-        return (
-            f'{payload!r:.200}; expected a list of chat messages ({{"role", "content"}}), or a '
-            'dict with "messages"'
-        )
+        expected = 'a list of chat messages ({"role", "content"}), or a dict with "messages"'
+        return f"{payload!r:.200}; expected {expected}"
     try:
         json.dumps(payload, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
