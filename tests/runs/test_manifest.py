@@ -42,21 +42,26 @@ def manifest_of(bench):
     return json.loads((bench.folder() / "manifest.json").read_text("utf-8"))
 
 
-def test_a_manifest_says_with_what_a_run_was_made(bench):
+def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folders(bench):
     template = "Where is it? {instruction}"
-    bench.run("--limit", "4", "--no-report", env={"L2_USER_PROMPT": template})
+    bench.model["m"]["generate_cfg"]["extra_headers"] = {"Authorization": f"Bearer {KEY}"}
+    file = bench.annotations / "L2_annotations.json"
+    file.write_text(file.read_text().replace("Click basic target 0.", "refused"))
+    bench.run("--limit", "4", "--no-report", "--verbose",
+              env={"L2_USER_PROMPT": template, "HOME": str(bench.home)})  # fmt: skip
 
+    text = (bench.folder() / "manifest.json").read_text("utf-8")
+    assert (KEY in text, str(bench.home) in text, "~/config.json" in text) == (False, False, True)
     found = manifest_of(bench)
     data, asking = found["datasets"][L2], found["asking"]
-    annotations = (bench.annotations / "L2_annotations.json").read_bytes()
-    config = (bench.home / "config.json").read_bytes()
+    annotations, config = file.read_bytes(), (bench.home / "config.json").read_bytes()
     assert (found["model"], found["config"]["data"][L2]["mode"]) == ("m", "all")
     assert data["annotations"]["sha256"] == hashlib.sha256(annotations).hexdigest()
     assert data["annotations"]["md5"] == hashlib.md5(annotations).hexdigest()
     assert data["annotations"]["bytes"] == len(annotations)
     assert (data["samples"], data["limit"], data["missing"], data["left_out"]) == (4, 4, 0, 0)
-    assert (data["statuses"], data["pictures"]["count"]) == ({"ok": 4}, 2)
-    assert data["tokens"] == {"prompt_tokens": 28, "completion_tokens": 12}
+    assert (data["statuses"], data["pictures"]["count"]) == ({"ok": 3, "refused": 1}, 2)
+    assert data["tokens"] == {"prompt_tokens": 21, "completion_tokens": 9}
     assert asking["config_file"] == {
         "name": "config.json", "sha256": hashlib.sha256(config).hexdigest()}  # fmt: skip
     assert asking["environment"]["L2_USER_PROMPT"] == template
@@ -66,16 +71,6 @@ def test_a_manifest_says_with_what_a_run_was_made(bench):
     assert {"python", "openai", "pillow"} <= set(asking["versions"])
     assert asking["command"].startswith("python evaluate.py --config ")
     assert "--limit 4" in asking["command"]
-
-
-def test_neither_a_secret_nor_a_home_folder_is_in_it(bench):
-    bench.model["m"]["generate_cfg"]["extra_headers"] = {"Authorization": f"Bearer {KEY}"}
-    bench.run("--verbose", "--no-report", env={"HOME": str(bench.home)})
-
-    text = (bench.folder() / "manifest.json").read_text("utf-8")
-    assert KEY not in text
-    assert str(bench.home) not in text
-    assert "~/config.json" in text
 
 
 def test_a_rescoring_leaves_the_asking_alone_and_says_what_it_had_otherwise(bench):
@@ -96,17 +91,17 @@ def test_a_rescoring_leaves_the_asking_alone_and_says_what_it_had_otherwise(benc
     assert after["scoring"]["config"]["model"]["m"]["generate_cfg"]["temperature"] == 1
 
 
-@pytest.mark.parametrize("spoilt", [None, "{", "[]"])
-def test_a_manifest_that_is_lost_comes_back_from_the_log(bench, spoilt):
+def test_a_manifest_that_is_lost_comes_back_from_the_log(bench):
     bench.run("--no-report")
-    path = bench.folder() / "manifest.json"
     before = manifest_of(bench)
-    path.unlink() if spoilt is None else path.write_text(spoilt)
-    bench.run("--mode", "eval", "--no-report")
-
-    after = manifest_of(bench)
-    assert (before.pop("scoring"), after.pop("scoring")) != (None, None)
-    assert after == before
+    assert before.pop("scoring") is not None
+    for spoilt in (None, "{", "[]"):
+        path = bench.folder() / "manifest.json"
+        path.unlink() if spoilt is None else path.write_text(spoilt)
+        bench.run("--mode", "eval", "--no-report")
+        after = manifest_of(bench)
+        assert after.pop("scoring") is not None
+        assert after == before
 
 
 def test_an_argument_that_is_no_utf_8_is_written_all_the_same(bench):
@@ -115,16 +110,16 @@ def test_an_argument_that_is_no_utf_8_is_written_all_the_same(bench):
     (bench.home / "config.json").rename(bench.home / name)
     ran = evaluate("--config", name, "--work-dir", bench.work_dir, "--mode", "eval",
                    cwd=bench.home, env={"LMUData": str(bench.root), "MY_KEY": KEY})  # fmt: skip
-
     assert ran.code == 0, ran.output
     assert name in manifest_of(bench)["scoring"]["command"]
+    write_json(bench.home / "a.json", {"caf\udce9": "é \ud83d"})
+    assert json.loads((bench.home / "a.json").read_text("utf-8")) == {"caf\udce9": "é \ud83d"}
 
 
 def test_a_run_of_one_data_set_keeps_what_is_known_of_the_other(bench):
     bench.run("--data", L1, "--mode", "infer")
     first = manifest_of(bench)
     bench.run("--data", L2, "--no-report")
-
     second = manifest_of(bench)
     assert "scoring" not in first
     assert first["datasets"][L1]["statuses"] == {"ok": 9}
@@ -148,14 +143,6 @@ def test_partial_files_never_replace_what_is_known_of_full_ones(bench):
     assert load_run(bench.work_dir / "m").manifest["datasets"] == full["datasets"]
 
 
-def test_refused_samples_are_counted(bench):
-    file = bench.annotations / "L2_annotations.json"
-    file.write_text(file.read_text().replace("Click basic target 0.", "refused"))
-    bench.run("--data", L2, "--no-report")
-
-    assert manifest_of(bench)["datasets"][L2]["statuses"] == {"ok": 5, "refused": 1}
-
-
 # -- the parts ------------------------------------------------------------------------------------
 
 
@@ -163,23 +150,14 @@ def test_the_checksum_of_pictures_depends_on_names_and_contents_only(tmp_path):
     for name, content in (("a", b"1"), ("b", b"2"), ("c", b"1")):
         (tmp_path / name).write_bytes(content)
     a, b, c = (tmp_path / name for name in "abc")
-
     found = pictures_digest({"os_web/x.png": a, "os_ios/y.png": b})
 
-    lines = "".join(
-        f"{content_digest(file).removeprefix('blake3:')}  {name}\n"
-        for name, file in (("os_ios/y.png", b), ("os_web/x.png", a))
-    )
+    digests = [content_digest(file).removeprefix("blake3:") for file in (b, a)]
+    lines = f"{digests[0]}  os_ios/y.png\n{digests[1]}  os_web/x.png\n"
     assert found == {"count": 2, "digest": f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"}
     assert found == pictures_digest({"os_ios/y.png": b, "os_web/x.png": c})
     assert found != pictures_digest({"os_ios/y.png": a, "os_web/x.png": b})
     assert found != pictures_digest({"os_ios/y.png": b, "os_web/x.png": tmp_path / "nowhere"})
-
-
-def test_a_text_that_utf_8_cannot_hold_comes_back_from_json(tmp_path):
-    write_json(tmp_path / "a.json", {"caf\udce9": "é \ud83d"})
-
-    assert json.loads((tmp_path / "a.json").read_text("utf-8")) == {"caf\udce9": "é \ud83d"}
 
 
 def test_git_state_tells_a_changed_tree_from_a_clean_one(tmp_path):
@@ -198,30 +176,26 @@ def test_git_state_tells_a_changed_tree_from_a_clean_one(tmp_path):
     git("commit", "-m", "m")
     clean = state()
     (tmp_path / "f").write_text("2")
-
     assert (clean["dirty"], len(clean["commit"])) == (False, 40)
     assert state() == {"commit": clean["commit"], "dirty": True}
 
 
-def test_variables_show_values_only_where_they_decide_about_scores():
+def test_variables_and_machine_are_described_without_secrets_and_names():
     found = environment({"L1_USE_WEIGHTED": "1", "LMUData": "d", "A_KEY": "s3cret"}, ["A_KEY"])
-
     assert (found["L1_USE_WEIGHTED"], found["LMUData"], found["A_KEY"]) == ("1", True, True)
     assert (found["L2_USER_PROMPT"], found["IMAGE_ROOT_DIR"]) == (None, False)
     assert "s3cret" not in json.dumps(found)
 
-
-def test_the_machine_is_described_without_its_name():
-    found = hardware()
-
-    assert found["cpu"] and found["memory_gib"] > 0 and found["cores_usable"] >= 1
-    assert set(found) == {"system", "cpu", "cores", "cores_usable", "memory_gib", "gpus"}
+    machine = hardware()
+    assert machine["cpu"] and machine["memory_gib"] > 0 and machine["cores_usable"] >= 1
+    assert set(machine) == {"system", "cpu", "cores", "cores_usable", "memory_gib", "gpus"}
 
 
 # -- folders in texts: one rule for the report and the manifest -------------------------------------
 
-BOTH = pytest.mark.parametrize("hide", [lambda text: json.loads(path_hider([])(text)), lambda text: portable(text, {})],
-                               ids=["report", "manifest"])  # fmt: skip
+BOTH = pytest.mark.parametrize(
+    "hide", [lambda text: json.loads(path_hider([])(text)), lambda text: portable(text, {})],
+    ids=["report", "manifest"])  # fmt: skip
 
 
 @BOTH
@@ -241,7 +215,6 @@ BOTH = pytest.mark.parametrize("hide", [lambda text: json.loads(path_hider([])(t
 ])  # fmt: skip
 def test_the_home_folder_is_hidden_as_a_whole_name_only(monkeypatch, hide, text, expected):
     monkeypatch.setenv("HOME", "/people/jane")
-
     assert hide(text) == expected
 
 
@@ -254,28 +227,20 @@ def test_a_home_that_is_a_link_is_hidden_where_it_leads_and_the_root_hides_nothi
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     hidden = hide(f"{tmp_path}/home/x and {tmp_path}/disk/jo/y")
     monkeypatch.setenv("HOME", "/")
-
     assert (hidden, hide("/people/jane, a/b")) == ("~/x and ~/y", "/people/jane, a/b")
 
 
 def test_a_page_shows_neither_a_folder_nor_where_its_link_leads(tmp_path):
     (tmp_path / "disk" / "out").mkdir(parents=True)
     (tmp_path / "out").symlink_to(tmp_path / "disk" / "out")
-
     hide = path_hider([tmp_path / "out", None, Path("/")])
-
-    assert json.loads(hide([f"{tmp_path}/out/m", f"{tmp_path}/disk/out/m", "/m"])) == [
-        "…/m",
-        "…/m",
-        "/m",
-    ]
+    shown = hide([f"{tmp_path}/out/m", f"{tmp_path}/disk/out/m", "/m"])
+    assert json.loads(shown) == ["…/m", "…/m", "/m"]
 
 
 def test_paths_are_rewritten_whole_and_the_nearest_place_wins(tmp_path, monkeypatch):
-    monkeypatch.setattr(Path, "home", lambda: tmp_path / "jo")
     home = f"{tmp_path}/jo"
+    monkeypatch.setenv("HOME", home)
     texts = {f"{home}/x": [f"--at={home}/data/L1.json", f"{home}hn/x", f"in {home}"]}
-
     assert portable(texts, {"$LMUData": tmp_path / "jo" / "data"}) == {
-        "~/x": ["--at=$LMUData/L1.json", f"{home}hn/x", "in ~"]
-    }
+        "~/x": ["--at=$LMUData/L1.json", f"{home}hn/x", "in ~"]}  # fmt: skip

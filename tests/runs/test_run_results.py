@@ -39,7 +39,6 @@ def test_samples_are_one_frame_over_all_data_sets(tmp_path):
     run = load_run(make_run(tmp_path / "r", {L2: failed, L1: l1_set("x..")}))
 
     frame = run.samples
-
     assert run.datasets == (L1, L2)
     assert tuple(frame.columns) == SAMPLE_COLUMNS
     assert frame.groupby("dataset")["hit"].sum().to_dict() == {L1: 1, L2: 1}
@@ -59,7 +58,6 @@ def test_a_table_unstacks_in_the_order_in_which_it_was_printed(tmp_path):
     run = load_run(make_run(tmp_path / "r", {L1: l1_set("x..")}, tables={L1: table}))
 
     frame = run.table(L1)
-
     assert frame.loc[("hard", "os_ios")].to_dict() == pytest.approx(
         {"value": 20, "low": 19, "high": float("nan"), "samples": 4, "pictures": 2}, nan_ok=True)  # fmt: skip
     wide = frame["value"].unstack()
@@ -69,9 +67,7 @@ def test_a_table_unstacks_in_the_order_in_which_it_was_printed(tmp_path):
 
 def test_scores_analysis_and_manifest_are_those_of_the_files(tmp_path):
     folder = make_run(tmp_path / "r", {L2: l2_set("x.x.")}, manifest={"format": 1}, partial=True)
-
     run = load_run(str(folder))
-
     assert run.scores[L2]["Average accuracy"] == 50.0
     assert (run.model, run.partial, run.manifest) == ("m", (L2,), {"format": 1})
 
@@ -92,24 +88,19 @@ def test_what_is_not_there_is_reported(tmp_path, ask, said):
     with run.files[L2].samples.open("a") as file:
         file.write('{"torn": ')
     write_log(tmp_path / "r" / "log" / "m" / "T20260101_Gab", L1, model="my_samples_v1")
-
     with pytest.raises(UserError, match=said):
         ask(run)
 
 
 def test_loading_a_run_needs_no_pandas_until_a_frame_is_asked_for(tmp_path):
-    folder = make_run(tmp_path / "r", {L2: l2_set("x.")})
     script = (
         "import sys; from evaluate import load_run; run = load_run(sys.argv[1]); run.scores\n"
         "before = 'pandas' in sys.modules; run.samples\n"
         "print(before, 'pandas' in sys.modules, 'torch' in sys.modules)"
     )
-
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(folder)],
-        cwd=runs.PROJECT, env=runs.environment(), capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-
+    command = [sys.executable, "-c", script, make_run(tmp_path / "r", {L2: l2_set("x.")})]
+    done = subprocess.run(command, cwd=runs.PROJECT, env=runs.environment(), capture_output=True,
+                          text=True, timeout=120)  # fmt: skip
     assert done.stdout.split() == ["False", "True", "False"], done.stderr
 
 
@@ -119,16 +110,19 @@ def test_loading_a_run_needs_no_pandas_until_a_frame_is_asked_for(tmp_path):
 def test_a_run_from_another_thread_returns_each_models_results(config):
     found = []
     streams = (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook)
-
     thread = threading.Thread(target=lambda: found.extend(evaluate.run(config, api_nproc=2)))
     thread.start()
     thread.join()
-
     assert [(run.model, run.datasets, run.partial) for run in found] == [
         ("m", (L1, L2), ()), ("n", (L1, L2), ())]  # fmt: skip
     assert found[0].samples["hit"].mean() == 1.0
     assert found[0].manifest["datasets"][L2]["samples"] == 6
     assert (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook) == streams
+
+    [inferred] = evaluate.run(config, model="m", mode="infer")  # no scores of the earlier run
+    assert (inferred.model, inferred.datasets, dict(inferred.scores)) == ("m", (), {})
+    assert set(inferred.manifest["datasets"]) == {L1, L2}
+    assert len(inferred.samples) == 0
 
 
 def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(config, tmp_path):
@@ -136,7 +130,6 @@ def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(con
     [limited] = evaluate.run(
         config, model=["m"], data=L2, limit=2, work_dir=tmp_path / "outputs", report=False
     )
-
     assert (whole.partial, len(whole.samples)) == ((), 6)
     assert (limited.datasets, limited.partial, len(limited.samples)) == ((L2,), (L2,), 2)
     command = whole.manifest["asking"]["command"]
@@ -146,16 +139,6 @@ def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(con
     assert json.loads(log[0])["arguments"][-1] == "--no-report"
     assert load_run(tmp_path / "outputs" / "m").folder == limited.folder  # the newest one
     assert len(load_run(whole.folder).samples) == 6
-
-
-def test_inference_alone_returns_no_scores_of_an_earlier_run(config):
-    evaluate.run(config, model="m", report=False)
-
-    [inferred] = evaluate.run(config, model="m", mode="infer")
-
-    assert (inferred.model, inferred.datasets, dict(inferred.scores)) == ("m", (), {})
-    assert set(inferred.manifest["datasets"]) == {L1, L2}
-    assert len(inferred.samples) == 0
 
 
 @pytest.mark.parametrize(("options", "said"), [
@@ -168,7 +151,6 @@ def test_inference_alone_returns_no_scores_of_an_earlier_run(config):
 def test_problems_are_raised_and_not_printed(config, capsys, options, said):
     with pytest.raises(UserError) as caught:
         evaluate.run(config, **options)
-
     assert said in str(caught.value)
     assert "problem" not in "".join(capsys.readouterr())
 
@@ -178,7 +160,6 @@ def test_a_run_that_is_stopped_raises_without_the_key(config):
         runs.write_config(config, model={"m": runs.api_model(server.url, key=KEY)})
         with pytest.raises(UserError) as caught:
             evaluate.run(config, report=False)
-
     assert "401" in str(caught.value)
     assert KEY not in str(caught.value)
     assert "What was answered is kept" in str(caught.value)
