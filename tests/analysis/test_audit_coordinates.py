@@ -19,12 +19,18 @@ from utils.misc import parser_response_into_coordinates as default_parser
 
 CASES = [(reading, is_box) for reading in READINGS for is_box in (False, True)]
 FULL_HD = ((1920, 1080),)
+FRACTIONS, PER_MILLE = Model(Reading(Frame.FRACTIONS)), Model(Reading(Frame.PER_MILLE))
 
 
 def audited(facts):
     section = coordinate_audit(columns_of(facts))
     json.dumps(section, allow_nan=False)
     return section
+
+
+def audit_of(seed, model, parse=default_parser, **run):
+    """The audit of a simulated run whose config names `parse`."""
+    return audited(simulated(random.Random(seed), model, parse, **run))
 
 
 def named(section):
@@ -42,9 +48,7 @@ def function_of(reading):
 @pytest.mark.parametrize("accuracy", [1.0, 0.6])
 def test_replies_in_each_frame_are_recognised(reading, is_box, accuracy):
     model = Model(reading, accuracy=accuracy, spread=0.1, correlation=0.3, is_box=is_box)
-
-    section = audited(simulated(random.Random(1), model, default_parser, pictures=60))
-
+    section = audit_of(1, model, pictures=60)
     assert reading.name in section["best"]
     configured = {*section["configured"]} & {*section["best"]}
     assert named(section) == ([] if configured else [reading.parse_function])
@@ -52,10 +56,7 @@ def test_replies_in_each_frame_are_recognised(reading, is_box, accuracy):
 
 @pytest.mark.parametrize(("reading", "is_box"), CASES)
 def test_with_the_function_that_it_names_nothing_is_left_to_warn_of(reading, is_box):
-    model = Model(reading, is_box=is_box)
-
-    section = audited(simulated(random.Random(2), model, function_of(reading), pictures=40))
-
+    section = audit_of(2, Model(reading, is_box=is_box), function_of(reading), pictures=40)
     assert section["warnings"] == []
     assert reading.name in section["configured"] and reading.name in section["best"]
     assert section["rows"][0]["value"] == 100
@@ -71,17 +72,13 @@ def test_with_the_function_that_it_names_nothing_is_left_to_warn_of(reading, is_
 ])  # fmt: skip
 @pytest.mark.parametrize("frame", [Frame.FRACTIONS, Frame.PER_MILLE])
 def test_a_model_whose_thoughts_are_read_for_its_answers_is_recognised(frame, says, accuracy):
-    model = Model(Reading(frame), accuracy=accuracy)
-
-    def wrap(dice, reply):
-        return says.format(reply)
-
-    before = simulated(random.Random(1), model, default_parser, pictures=40, wrap=wrap)
-    section = audited(before)
-    fixed = function_of(Reading(frame))
-    after = audited(simulated(random.Random(1), model, fixed, pictures=40, wrap=wrap))
-
-    assert named(section) == [Reading(frame).parse_function]
+    reading = Reading(frame)
+    run = {"pictures": 40, "wrap": lambda dice, reply: says.format(reply)}
+    section, after = (
+        audit_of(1, Model(reading, accuracy=accuracy), parse, **run)
+        for parse in (default_parser, function_of(reading))
+    )
+    assert named(section) == [reading.parse_function]
     assert f"{section['counts']['answered']} of these replies think first" in section["warnings"][0]
     assert section["counts"]["other numbers used"] == section["counts"]["answered"]
     assert after["warnings"] == []
@@ -92,10 +89,7 @@ def test_replies_that_the_parser_cannot_read_are_read_in_every_frame():
     def wrap(dice, reply):
         return "({}%, {}%)".format(*coordinates.numbers_of_reply(reply))
 
-    model = Model(Reading(Frame.PER_CENT), spread=0.1)
-
-    section = audited(simulated(random.Random(1), model, default_parser, pictures=40, wrap=wrap))
-
+    section = audit_of(1, Model(Reading(Frame.PER_CENT), spread=0.1), pictures=40, wrap=wrap)
     assert section["counts"]["no point read"] == section["counts"]["answered"]
     assert section["rows"][0]["value"] == 0
     assert section["best"] == ["per cent"]
@@ -108,15 +102,16 @@ def test_some_replies_that_are_not_read_are_worth_a_warning_where_they_are_many(
     """The lead is over all replies, so it is what the score would gain."""
 
     def wrap(dice, reply):
-        thinks = dice.random() < unread
-        return f"<think>(0.001, 0.001)?</think>{reply}" if thinks else reply
+        return f"<think>(0.001, 0.001)?</think>{reply}" if dice.random() < unread else reply
 
-    model = Model(Reading(Frame.FRACTIONS))
-
-    section = audited(simulated(random.Random(1), model, default_parser, pictures=100, wrap=wrap))
-
+    section = audit_of(1, FRACTIONS, pictures=100, wrap=wrap)
     assert bool(section["warnings"]) is (unread > 0.05)
     assert section["best"] == ["fractions"]
+
+
+def moved(facts):
+    """The same samples on images of their own."""
+    return [{**sample, "image": f"more/{sample['image']}"} for sample in facts]
 
 
 def from_words(reply, meta):
@@ -125,15 +120,27 @@ def from_words(reply, meta):
 
 def test_points_that_no_ready_made_function_finds_count_against_it():
     """Half of the replies are words that only this run's parser knows; the rest are per mille."""
-    words = simulated(random.Random(1), Model(Reading(Frame.FRACTIONS)), from_words, pictures=30,
+    words = simulated(random.Random(1), FRACTIONS, from_words, pictures=30,
                       wrap=lambda dice, reply: "the centre", target_side=(0.5, 0.9))  # fmt: skip
-    words = [{**facts, "image": f"more/{facts['image']}"} for facts in words if facts["hit"]]
-    numbers = list(simulated(random.Random(1), Model(Reading(Frame.PER_MILLE), accuracy=0.4),
+    words = [facts for facts in moved(words) if facts["hit"]]
+    numbers = list(simulated(random.Random(1), dataclasses.replace(PER_MILLE, accuracy=0.4),
                              from_words, pictures=15, target_side=(0.01, 0.05)))  # fmt: skip
 
-    section = audited([*words, *numbers])
-
     assert len(words) > sum(facts["hit"] for facts in numbers)
+    assert audited([*words, *numbers])["warnings"] == []
+
+
+def test_a_lead_of_less_than_five_points_is_not_warned_of():
+    """4 % of the replies are per mille, the others as configured: they alone could be better read."""
+    one_each = {"per_picture": (1, 1), "screens": FULL_HD}
+    knows_nothing = dataclasses.replace(FRACTIONS, accuracy=0.0)
+    right = simulated(random.Random(4), knows_nothing, default_parser, pictures=480, **one_each)
+    wrong = simulated(random.Random(5), PER_MILLE, default_parser, pictures=20, **one_each)
+
+    section = audited([*right, *moved(wrong)])
+
+    assert section["best"] == ["per mille"]
+    assert section["rows"][1]["discordant pictures"] >= 10
     assert section["warnings"] == []
 
 
@@ -153,6 +160,9 @@ def thinks_of_elsewhere(dice, reply):
     return f"<think>({dice.random():.3f}, {dice.random():.3f})?</think>{reply}"
 
 
+SIDES = ((0.005, 0.03), (0.01, 0.15), (0.05, 0.4))
+
+
 def test_a_thousand_runs_of_models_that_think_give_no_false_alarm():
     """Their answers are read, or a thought that names the same place; some know very little."""
     dice = random.Random(20_260_101)
@@ -169,10 +179,8 @@ def test_a_thousand_runs_of_models_that_think_give_no_false_alarm():
             parse = default_parser
             model = dataclasses.replace(model, reading=Reading(Frame.FRACTIONS))
         section = audited(simulated(
-            dice, model, parse, wrap=wrap,
-            pictures=dice.choice((12, 30, 60)),
-            per_picture=dice.choice(((1, 1), (1, 3))),
-            target_side=dice.choice(((0.005, 0.03), (0.01, 0.15), (0.05, 0.4))),
+            dice, model, parse, wrap=wrap, pictures=dice.choice((12, 30, 60)),
+            per_picture=dice.choice(((1, 1), (1, 3))), target_side=dice.choice(SIDES),
         ))  # fmt: skip
         alarms += [(model, section["warnings"])] if section["warnings"] else []
 
@@ -184,26 +192,17 @@ def test_a_thousand_runs_in_the_configured_frame_give_hardly_a_false_alarm():
     alarms = []
     for _ in range(1000):
         reading = dice.choice(READINGS)
-        model = Model(
-            reading,
-            accuracy=dice.choice((0.0, *[dice.uniform(0.2, 0.9)] * 4)),  # some know nothing
-            spread=dice.uniform(0, 0.6),
-            correlation=dice.random(),
-            is_box=dice.random() < 0.3,
-            bias=dice.gauss(0, 0.1),
-        )
-        facts = simulated(
-            dice, model, function_of(reading),
-            pictures=dice.choice((12, 30, 60, 120)),
-            per_picture=dice.choice(((1, 1), (1, 3), (1, 8))),
-            target_side=dice.choice(((0.005, 0.03), (0.01, 0.15), (0.05, 0.4))),
+        accuracy = dice.choice((0.0, *[dice.uniform(0.2, 0.9)] * 4))  # some know nothing
+        model = Model(reading, accuracy, spread=dice.uniform(0, 0.6), correlation=dice.random(),
+                      is_box=dice.random() < 0.3, bias=dice.gauss(0, 0.1))  # fmt: skip
+        section = audited(simulated(
+            dice, model, function_of(reading), pictures=dice.choice((12, 30, 60, 120)),
+            per_picture=dice.choice(((1, 1), (1, 3), (1, 8))), target_side=dice.choice(SIDES),
             shrinks=dice.random() < 0.5,
-        )  # fmt: skip
-        section = audited(facts)
+        ))  # fmt: skip
         alarms += [(model, section["warnings"])] if section["warnings"] else []
 
-    print(f"{len(alarms)} false alarms in 1000 runs: {alarms}")
-    assert len(alarms) <= 10
+    assert len(alarms) <= 10, alarms
 
 
 def resized(side, measured):
@@ -234,10 +233,7 @@ UNKNOWN = {
 @pytest.mark.parametrize("place", UNKNOWN.values(), ids=UNKNOWN)
 def test_no_frame_is_advised_where_none_is_known(place):
     model = Model(Reading(Frame.PIXELS), 0.8, 0.1, 0.3, place=place)
-
-    section = audited(simulated(random.Random(1), model, default_parser, pictures=150,
-                                screens=((1920, 1080), (2560, 1440), (1179, 2556))))  # fmt: skip
-
+    section = audit_of(1, model, pictures=150, screens=((1920, 1080), (2560, 1440), (1179, 2556)))
     assert section["best"] == [] or not section["warnings"]
     assert all("no known reading fits" in warning for warning in section["warnings"])
     assert bool(section["warnings"]) or place is not UNKNOWN["square of 1024"]
@@ -249,42 +245,16 @@ def test_no_frame_is_advised_where_none_is_known(place):
     (40, (1, 1), True),
 ])  # fmt: skip
 def test_too_few_pictures_are_no_evidence(pictures, per_picture, warns):
-    model = Model(Reading(Frame.PER_MILLE))
-
-    section = audited(simulated(
-        random.Random(3), model, default_parser, pictures=pictures, per_picture=per_picture,
-        screens=FULL_HD,
-    ))  # fmt: skip
-
+    run = {"pictures": pictures, "per_picture": per_picture, "screens": FULL_HD}
+    section = audit_of(3, PER_MILLE, **run)
     assert bool(section["warnings"]) is warns
     assert section["best"] == ["per mille"]
 
 
-def test_a_lead_of_less_than_five_points_is_not_warned_of():
-    """4 % of the replies are per mille, the others as configured: they alone could be better read."""
-    right = list(simulated(random.Random(4), Model(Reading(Frame.FRACTIONS), 0.0), default_parser,
-                           pictures=480, per_picture=(1, 1), screens=FULL_HD))  # fmt: skip
-    wrong = simulated(random.Random(5), Model(Reading(Frame.PER_MILLE)), default_parser,
-                      pictures=20, per_picture=(1, 1), screens=FULL_HD)  # fmt: skip
-    moved = [{**sample, "image": f"more/{sample['image']}"} for sample in wrong]
-
-    section = audited([*right, *moved])
-
-    assert section["best"] == ["per mille"]
-    assert section["rows"][1]["discordant pictures"] >= 10
-    assert section["warnings"] == []
-
-
 def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared():
-    model = Model(Reading(Frame.PER_MILLE))
-    facts = list(
-        simulated(random.Random(6), model, lambda reply, meta: (0.123, 0.456), pictures=50)
-    )
-
-    section = audited(facts)
-
-    assert section["counts"]["other numbers used"] == len(facts)
-    assert section["counts"]["audited"] == 0
+    section = audit_of(6, PER_MILLE, lambda reply, meta: (0.123, 0.456), pictures=50)
+    counts = section["counts"]
+    assert (counts["other numbers used"], counts["audited"]) == (counts["answered"], 0)
     assert named(section) == ["utils.coordinates.parse_per_mille"]
     assert "as configured (other numbers of the reply in" in section["warnings"][0]
     assert any("read other numbers" in note for note in section["notes"])
@@ -298,11 +268,9 @@ def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared()
     ({"point_frac": [0.5, -1e308]}, "other numbers used"),
 ])  # fmt: skip
 def test_each_reply_that_is_not_read_alike_is_counted_by_its_reason(change, count):
-    [sample] = simulated(random.Random(7), Model(Reading(Frame.FRACTIONS)), default_parser,
-                         pictures=1, per_picture=(1, 1))  # fmt: skip
-
+    one = {"pictures": 1, "per_picture": (1, 1)}
+    [sample] = simulated(random.Random(7), FRACTIONS, default_parser, **one)
     section = audited([sample, {**sample, **change}, {**sample, "verdict": None}])
-
     assert section["counts"][count] == 1
     assert (section["counts"]["answered"], section["counts"]["audited"]) == (2, 1)
 
@@ -321,26 +289,17 @@ def clipped(reply, meta):
 
 @pytest.mark.parametrize("parse", [rounded_to_pixels, clipped])
 def test_a_parser_that_rounds_or_clips_used_the_same_numbers(parse):
-    model = Model(Reading(Frame.PER_MILLE))
-
-    section = audited(simulated(random.Random(8), model, parse, pictures=40,
-                                screens=((640, 360), (1920, 1080)), shrinks=False))  # fmt: skip
-
+    run = {"pictures": 40, "screens": ((640, 360), (1920, 1080)), "shrinks": False}
+    section = audit_of(8, PER_MILLE, parse, **run)
     assert section["counts"]["other numbers used"] == 0
     assert section["best"] == ["per mille"]
 
 
-def test_without_a_known_grid_its_reading_is_left_out_and_named():
-    facts = [{**sample, "grid_wh": None}
-             for sample in simulated(random.Random(9), Model(Reading(Frame.PIXELS)), default_parser, pictures=20)]  # fmt: skip
-
-    section = audited(facts)
-
+def test_without_a_known_grid_its_reading_is_left_out_and_named_and_without_a_sample_all_is_well():
+    facts = simulated(random.Random(9), Model(Reading(Frame.PIXELS)), default_parser, pictures=20)
+    section = audited([{**sample, "grid_wh": None} for sample in facts])
     assert not any("grid" in row["name"] for row in section["rows"])
     assert any(note.startswith("Left out: the grid") for note in section["notes"])
-
-
-def test_no_sample_is_no_problem():
     assert audited([])["warnings"] == []
 
 

@@ -27,6 +27,11 @@ def facts(reply, *, chosen="default", answer="B", image=0, letters="ABCD", **mor
     }  # fmt: skip
 
 
+def many(reply, count, *, pictures=None, **more):
+    """The same reply to so many questions, on pictures of their own or on so many."""
+    return [facts(reply, image=n % (pictures or count), **more) for n in range(count)]
+
+
 def section_of(audit, samples):
     section = audit(columns_of(samples))
     json.dumps(section, allow_nan=False)
@@ -53,7 +58,6 @@ def counts(section):
 ])  # fmt: skip
 def test_the_pattern_that_decided_is_known(reply, letter, pattern, is_of_word):
     found = read(reply, letter, list("ABCDE"))
-
     assert found.decided_by == PATTERN_NAMES[pattern]
     assert (OF_WORD in found.doubts) is is_of_word
     assert parser_answers_into_option(reply) == letter
@@ -86,34 +90,25 @@ def test_the_strict_parser_takes_only_what_is_plainly_an_answer(reply, expected)
 ])  # fmt: skip
 def test_doubtful_letters_are_told_apart(sample, row):
     found = counts(section_of(parse_audit, [sample, facts("C. Close"), facts("B")]))
-
-    doubts = {
-        name: count for name, count in found.items() if name.startswith("doubtful:") and count
-    }
-    assert doubts == {row: 1}
-    assert found["doubtful in all"] == 1
+    assert {name for name in found if name.startswith("doubtful:") and found[name]} == {row}
+    assert found[row] == found["doubtful in all"] == 1
 
 
 def test_both_parsers_are_scored_and_the_default_one_is_the_score():
-    samples = [facts("B", image=n) for n in range(10)]
-    samples += [facts("Based on this the answer is: C", image=n) for n in range(10)]
-
-    rows = section_of(parse_audit, samples)["rows"]
-
-    assert (rows[0]["name"], rows[0]["value"]) == ("the default parser (the score)", 100)
-    assert (rows[1]["name"], rows[1]["value"]) == ("a strict parser", 50)
-    assert rows[1]["low"] < 50 < rows[1]["high"]
+    samples = many("B", 10) + many("Based on this the answer is: C", 10)
+    default, strict, *_ = section_of(parse_audit, samples)["rows"]
+    assert (default["name"], default["value"]) == ("the default parser (the score)", 100)
+    assert (strict["name"], strict["value"]) == ("a strict parser", 50)
+    assert strict["low"] < 50 < strict["high"]
 
 
 @pytest.mark.parametrize(("doubtful", "plain", "warns"), [
     (10, 150, True), (9, 20, False), (10, 190, False), (0, 50, False),
 ])  # fmt: skip
 def test_a_warning_needs_ten_doubtful_letters_and_five_per_cent(doubtful, plain, warns):
-    samples = [facts("Before that, the answer is: D", image=n) for n in range(doubtful)]
-    samples += [facts("B", image=100 + n) for n in range(plain)]
-
+    plainly = [facts("B", image=100 + n) for n in range(plain)]
+    samples = many("Before that, the answer is: D", doubtful) + plainly
     warnings = section_of(parse_audit, samples)["warnings"]
-
     assert bool(warnings) is warns
     if warns:
         assert "10 of 160 letters are doubtful (10 are the first letter of a word" in warnings[0]
@@ -121,24 +116,23 @@ def test_a_warning_needs_ten_doubtful_letters_and_five_per_cent(doubtful, plain,
 
 
 def test_a_parser_of_ones_own_is_said_to_be_one_and_no_pattern_is_blamed():
-    samples = [facts("Based on it: D", chosen="D", image=n) for n in range(12)]
-
-    section = section_of(parse_audit, samples)
-
+    section = section_of(parse_audit, many("Based on it: D", 12, chosen="D"))
     assert section["rows"][0]["name"] == "the parse function (the score)"
     assert counts(section)["decided by: read otherwise than by the default parser"] == 12
     assert counts(section)["doubtful in all"] == 0
-    assert any(
-        "is not the default one: it reads 12 replies otherwise" in n for n in section["notes"]
-    )
+    said = "is not the default one: it reads 12 replies otherwise"
+    assert any(said in note for note in section["notes"])
 
 
-def test_failed_requests_are_not_replies():
-    section = section_of(parse_audit, [facts("Failed", verdict=None)])
+@pytest.mark.parametrize(("audit", "samples"), [
+    (parse_audit, [facts("Failed", verdict=None)]),  # a failed request is no reply
+    (parse_audit, []), (letter_bias, []),
+])  # fmt: skip
+def test_without_a_reply_there_is_nothing_to_audit(audit, samples):
+    assert section_of(audit, samples)["rows"] == []
 
-    assert section["rows"] == []
 
-
+OF_FOUR = dict.fromkeys("ABCD", "text")
 THINKING = (
     "<think>Option A? The first one looks plausible.</think>\n{}",
     "<thinking>\nFirst the menu: A. Then the bar.\n</thinking>\n\n**{}**",
@@ -151,13 +145,12 @@ THINKING = (
 @pytest.mark.parametrize("accuracy", [1.0, 0.6])
 def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, accuracy):
     dice = random.Random(1)
-    samples = [
-        facts(says.format("B" if dice.random() < accuracy else "C"), image=number // 2)
-        for number in range(40)
-    ]
-
-    section = section_of(parse_audit, samples)
-    fixed = section_of(parse_audit, [with_fix(sample) for sample in samples])
+    replies = [says.format("B" if dice.random() < accuracy else "C") for _ in range(40)]
+    section, fixed = (
+        section_of(parse_audit, [facts(reply, image=n // 2, chosen=parse(reply, {"options": OF_FOUR}))
+                                 for n, reply in enumerate(replies)])
+        for parse in (parser_answers_into_option, parse_option)
+    )  # fmt: skip
 
     assert counts(section)["doubtful: read out of the thinking, another letter is answered"] == 40
     [warning] = section["warnings"]
@@ -168,31 +161,18 @@ def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, acc
     assert fixed["warnings"] == []
 
 
-def with_fix(sample):
-    return facts(
-        sample["prediction"], chosen=parse_option(sample["prediction"], sample),
-        answer=sample["answer"], image=sample["image"],
-    )  # fmt: skip
-
-
-def test_a_clearly_better_reading_is_warned_of_where_no_single_letter_is_doubtful():
+@pytest.mark.parametrize(("questions", "pictures"), [(12, 12), (90, 10), (90, 9)])
+def test_a_clearly_better_reading_is_warned_of_on_ten_pictures_where_no_letter_is_doubtful(
+    questions, pictures
+):
     """The lone letter at the end is no statement in words, and "Option A" a perfect match."""
-    samples = [facts("Option A is wrong here.\n\nB", image=number) for number in range(12)]
-
+    samples = many("Option A is wrong here.\n\nB", questions, pictures=pictures)
     section = section_of(parse_audit, samples)
-
     assert counts(section)["doubtful in all"] == 0
-    [warning] = section["warnings"]
-    assert warning.startswith("parse audit: Read as the answer")
-    assert '"parse_function": "utils.thinking.parse_option"' in warning
-
-
-@pytest.mark.parametrize("pictures", [9, 10])
-def test_a_lead_on_few_pictures_is_no_evidence(pictures):
-    """However many questions they have."""
-    samples = [facts("Option A is wrong here.\n\nB", image=n % pictures) for n in range(90)]
-
-    assert bool(section_of(parse_audit, samples)["warnings"]) is (pictures >= 10)
+    assert len(section["warnings"]) == int(pictures >= 10)  # however many questions they have
+    for warning in section["warnings"]:
+        assert warning.startswith("parse audit: Read as the answer")
+        assert '"parse_function": "utils.thinking.parse_option"' in warning
 
 
 HONEST = (
@@ -225,48 +205,35 @@ def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_
 
 
 def test_a_liked_letter_shows_against_the_letters_that_are_right():
-    samples = [facts("A", answer="ABCD"[n % 4], image=n) for n in range(40)]
-
-    section = section_of(letter_bias, samples)
-
-    rows = {row["name"]: row for row in section["rows"]}
-    assert [(rows[x]["chosen"], rows[x]["right"]) for x in "ABCD"] == [
-        (40, 10),
-        (0, 10),
-        (0, 10),
-        (0, 10),
-    ]
-    assert rows["A"]["difference"] == 75
-    assert rows["A"]["low"] > 50
-    assert any(
-        note.startswith("A is chosen more often than it is right") for note in section["notes"]
+    section = section_of(
+        letter_bias, [facts("A", answer="ABCD"[n % 4], image=n) for n in range(40)]
     )
+    rows = {row["name"]: row for row in section["rows"]}
+    assert [rows[x]["chosen"] for x in "ABCD"] == [40, 0, 0, 0]
+    assert [rows[x]["right"] for x in "ABCD"] == [10, 10, 10, 10]
+    assert (rows["A"]["difference"], rows["A"]["low"] > 50) == (75, True)
+    said = "A is chosen more often than it is right"
+    assert any(note.startswith(said) for note in section["notes"])
 
 
 def test_a_model_without_a_habit_is_not_blamed():
     samples = [facts("ABCD"[n % 4], answer="ABCD"[n // 2 % 4], image=n) for n in range(40)]
-
     section = section_of(letter_bias, samples)
-
     assert len(section["notes"]) == 1
     assert all(row["difference"] == 0 for row in section["rows"])
 
 
 def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
     samples = [
-        facts("?"), facts("x", chosen="yes"), facts("E", letters="ABE"), facts("B", verdict=None),
-    ]  # fmt: skip
-
+        facts("?"),
+        facts("x", chosen="yes"),
+        facts("E", letters="ABE"),
+        facts("B", verdict=None),
+    ]
     section = section_of(letter_bias, samples)
-
     chosen = {row["name"]: row["chosen"] for row in section["rows"]}
     assert chosen == {"A": 0, "B": 0, "C": 0, "D": 0, "E": 1}
     assert "Of 2 replies with a letter; 1 have none" in section["notes"][0]
-
-
-@pytest.mark.parametrize("audit", [letter_bias, parse_audit])
-def test_no_sample_is_no_problem(audit):
-    assert section_of(audit, [])["rows"] == []
 
 
 # -- in a real run --------------------------------------------------------------------------------
