@@ -17,6 +17,8 @@ from utils.coordinates import Frame
 from utils.misc import parser_response_into_coordinates
 
 BOX = [0.4, 0.4, 0.5, 0.5]  # 100 x 100 pixels of a picture of 1000 x 1000
+HIT = [0.45, 0.45]
+DISTANCE, DIRECTION = "distance of misses", "direction of points"
 
 
 def sample(point, *, box=BOX, image=0, file_wh=(1000, 1000), **more):
@@ -25,15 +27,17 @@ def sample(point, *, box=BOX, image=0, file_wh=(1000, 1000), **more):
             "box_frac": box, "point_frac": point, "file_wh": list(file_wh), **more}  # fmt: skip
 
 
-def rows_of(samples):
+def section_of(samples):
     section = anatomy(columns_of(samples))
     json.dumps(section, allow_nan=False)
     assert len({tuple(row) for row in section["rows"]}) <= 1  # one table: the same columns
-    return {(row["group"], row["name"], row["unit"]): row for row in section["rows"]}, section
+    return section
 
 
-def row(rows, group, name):
-    [found] = [row for key, row in rows.items() if key[0] == group and key[1].startswith(name)]
+def row(section, group, name):
+    [found] = [
+        row for row in section["rows"] if row["group"] == group and row["name"].startswith(name)
+    ]
     return found
 
 
@@ -43,54 +47,43 @@ def row(rows, group, name):
     ([0.45, -0.1], 500 / 141.42),
 ])  # fmt: skip
 def test_distances_are_to_the_box_in_its_own_size(point, sizes):
-    rows, _ = rows_of([sample(point), sample([0.45, 0.45])])
-
-    assert row(rows, "distance of misses", "50 % are within")["value"] == pytest.approx(
-        sizes, rel=1e-3
-    )
+    found = row(section_of([sample(point), sample(HIT)]), DISTANCE, "50 % are within")
+    assert found["value"] == pytest.approx(sizes, rel=1e-3)
 
 
 def test_misses_fall_into_classes_of_distance():
-    points = [[0.55, 0.45], [0.58, 0.45], [0.75, 0.45], [0.99, 0.99]]
+    points = [[0.55, 0.45], [0.58, 0.45], [0.75, 0.45], [0.99, 0.99], HIT, None]
+    rows = section_of([sample(point) for point in points])["rows"]
+    assert {row["name"]: row["value"] for row in rows if row["unit"] == "% of misses"} == {
+        "near miss: less than 1 target size": 50, "1 to 3": 25, "3 to 10": 25, "10 target sizes or more": 0,
+    }  # fmt: skip
 
-    rows, _ = rows_of([sample(point) for point in points] + [sample([0.45, 0.45]), sample(None)])
 
-    found = {
-        name: row["value"] for (group, name, unit), row in rows.items() if unit == "% of misses"
-    }
-    assert found == {"near miss: less than 1 target size": 50, "1 to 3": 25, "3 to 10": 25,
-                     "10 target sizes or more": 0}  # fmt: skip
+@pytest.mark.parametrize("box", [[0.3, 0.3, 0.3, 0.3], [0.3, 0.3, 0.3, 0.5], [0.5, 0.5, 0.3, 0.3]])
+def test_boxes_without_an_area_have_distances_too(box):
+    section = section_of([sample([0.9, 0.9], box=box)])
+    assert row(section, DISTANCE, "10 target sizes or more")["samples"] == 1
 
 
 def test_a_constant_offset_shows_as_a_direction():
-    rows, _ = rows_of([sample([0.46, 0.35 + n / 10_000], image=n) for n in range(20)])
-
-    right, up = (
-        row(rows, "direction of points", "mean dx"),
-        row(rows, "direction of points", "mean dy"),
-    )
+    section = section_of([sample([0.46, 0.35 + n / 10_000], image=n) for n in range(20)])
+    right, up = (row(section, DIRECTION, f"mean {axis}") for axis in ("dx", "dy"))
     assert right["value"] == pytest.approx(1)
     assert up["low"] <= up["value"] <= up["high"] < 0
     assert up["value"] == pytest.approx(-10 + 0.095, abs=0.01)
 
 
-def test_clicks_without_a_bias_have_an_interval_around_none():
+@pytest.mark.parametrize("axis", ["dx", "dy"])
+def test_clicks_without_a_bias_have_an_interval_around_none(axis):
     model = Model(Reading(Frame.FRACTIONS), spread=0.3)
-
-    rows, _ = rows_of(
-        simulated(random.Random(1), model, parser_response_into_coordinates, pictures=80)
-    )
-
-    for name in ("mean dx", "mean dy"):
-        found = row(rows, "direction of points", name)
-        assert found["low"] < 0 < found["high"]
+    clicks = simulated(random.Random(1), model, parser_response_into_coordinates, pictures=80)
+    found = row(section_of(clicks), DIRECTION, f"mean {axis}")
+    assert found["low"] < 0 < found["high"]
 
 
 def test_points_outside_the_picture_are_counted():
-    rows, _ = rows_of([sample([1.2, 0.5]), sample([-0.1, 0.5]), sample([0.5, 0.5]), sample(None),
-                       sample([float("inf"), 0.5])])  # fmt: skip
-
-    found = row(rows, "points outside the image", "outside")
+    points = [[1.2, 0.5], [-0.1, 0.5], [0.5, 0.5], None, [float("inf"), 0.5]]
+    found = row(section_of(map(sample, points)), "points outside the image", "outside")
     assert (found["value"], found["samples"]) == (75, 4)
 
 
@@ -98,13 +91,12 @@ def test_points_outside_the_picture_are_counted():
     1e200, -1e308, float("inf"), pytest.param(10**400, id="10**400"),
 ])  # fmt: skip
 def test_a_point_that_means_no_place_spoils_no_figure(far):
-    rows, _ = rows_of([sample([0.6, far if n == 0 else 0.45], image=n) for n in range(12)])
-
-    mean = row(rows, "direction of points", "mean dy")
+    section = section_of([sample([0.6, 0.45 if n else far], image=n) for n in range(12)])
+    mean = row(section, DIRECTION, "mean dy")
     assert mean["samples"] == 12 and None not in (mean["value"], mean["low"], mean["high"])
-    assert row(rows, "direction of points", "median dx")["value"] == pytest.approx(15)
-    shown = [each for (_, name, _), each in rows.items() if name == "50 % are within"]
-    assert len(shown) == 1 and all(each["value"] < 1e5 for each in shown)
+    assert row(section, DIRECTION, "median dx")["value"] == pytest.approx(15)
+    [half] = [each for each in section["rows"] if each["name"] == "50 % are within"]
+    assert half["value"] < 1e5
 
 
 @pytest.mark.parametrize("digits", [160, 200, 306, 309, 320, 5000])
@@ -115,33 +107,25 @@ def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(tmp_path, di
 
     with MockServer(answers) as server:
         stage = Stage.make(tmp_path, server, [("os_web", (400, 300))] * 12)
-        data = {L2: {"mode": "all",
-                     "parse_function": "models.api_uitars.parse_grounding_response"}}  # fmt: skip
-        asked = stage.evaluate({"m": API}, data=data)
-        scored = stage.evaluate({"m": API}, "--mode", "eval", data=data)
+        parse = "models.api_uitars.parse_grounding_response"
+        data = {L2: {"mode": "all", "parse_function": parse}}
+        runs = [stage.evaluate({"m": API}, *mode, data=data) for mode in ((), ("--mode", "eval"))]
 
     folder = run_folder(stage.work_dir, "m")
     section = json.loads((folder / f"m_{L2}_analysis.json").read_text())["anatomy"]
-    [found] = [each for each in section["rows"] if each["name"] == "median dy"]
-    assert found["samples"] == (24 if digits < 320 else 20)  # or no number at all
-    for ran in (asked, scored):
+    assert row(section, DIRECTION, "median dy")["samples"] == (
+        24 if digits < 320 else 20
+    )  # or no number
+    for ran in runs:
         assert "Traceback" not in ran.output and "Report: " in ran.output, ran.output
     assert (folder / "manifest.json").is_file()
 
 
-@pytest.mark.parametrize("box", [[0.3, 0.3, 0.3, 0.3], [0.3, 0.3, 0.3, 0.5], [0.5, 0.5, 0.3, 0.3]])
-def test_boxes_without_an_area_have_distances_too(box):
-    rows, _ = rows_of([sample([0.9, 0.9], box=box)])
-
-    assert row(rows, "distance of misses", "10 target sizes or more")["samples"] == 1
-
-
-@pytest.mark.parametrize(("samples", "counted"), [
-    ([sample([0.5, 0.5], verdict=None)], 0), ([], 0), ([sample(None)], 1), ([sample([0.45, 0.45])], 1),
-    ([sample([0.9, 0.9])], 1),
+@pytest.mark.parametrize(("points", "counted"), [
+    ([[0.5, 0.5]], 0), ([], 0), ([None], 1), ([HIT], 1), ([[0.9, 0.9]], 1),
 ])  # fmt: skip
-def test_runs_of_one_kind_of_verdict_or_of_none_are_no_problem(samples, counted):
-    rows, section = rows_of(samples)
-
-    assert bool(rows) is bool(counted)
+def test_runs_of_one_kind_of_verdict_or_of_none_are_no_problem(points, counted):
+    without = {"verdict": None} if not counted else {}
+    section = section_of([sample(point, **without) for point in points])
+    assert bool(section["rows"]) is bool(counted)
     assert (section["notes"] == ["No reply to look at."]) is (counted == 0)

@@ -40,62 +40,49 @@ def test_an_interval_has_a_length_stays_in_range_and_holds_the_mean(seed):
     assert {type(bounds.low), type(bounds.high)} == {float}
 
 
-@pytest.mark.parametrize("rate", [0, 1])
-def test_groups_without_a_spread_still_leave_an_interval(rate):
-    groups = [0, 1] * 30
-
-    bounds = interval([rate if group else 1 - rate for group in groups], None, TWENTY, groups)
-
-    assert length(bounds) > 0.05
-
-
-def test_ten_pictures_with_a_weight_are_needed():
-    weights = [1.0] * 18 + [0.0] * 2
-    ten = [number // 2 for number in range(20)]
-
-    assert interval([1, 0] * 9, None, ten[:18]) is None
-    assert interval([1, 0] * 10, None, ten) is not None
-    assert interval([1, 0] * 10, weights, ten) is None
-    assert interval([], None, []) is None
+@pytest.mark.parametrize(("samples", "weights", "is_there"), [
+    (18, None, False), (20, None, True), (20, [1.0] * 18 + [0.0] * 2, False), (0, None, False),
+])  # fmt: skip
+def test_ten_pictures_with_a_weight_are_needed(samples, weights, is_there):
+    hits, pictures = [1, 0] * (samples // 2), [number // 2 for number in range(samples)]
+    assert (interval(hits, weights, pictures) is not None) is is_there
 
 
 def test_with_one_sample_a_picture_it_is_the_interval_of_wilson():
-    hits = [1] * 12 + [0] * 28
     z, p, n = 1.959964, 12 / 40, 40
     middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     reach = z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-
-    bounds = interval(hits, None, range(40))
-
+    bounds = interval([1] * 12 + [0] * 28, None, range(40))
     assert (bounds.low, bounds.high) == pytest.approx((middle - reach, middle + reach), abs=1e-4)
 
 
 def test_answers_that_agree_within_pictures_say_less():
     agreeing = [number // 3 % 2 for number in range(60)]
     mixed = [(number + number // 3) % 2 for number in range(60)]
-
     assert length(interval(agreeing, None, TWENTY)) > 1.4 * length(interval(mixed, None, TWENTY))
 
 
 def test_names_and_order_of_pictures_and_the_scale_of_weights_do_not_matter():
     hits = [number % 7 == 0 for number in range(60)]
     weights = [1 + number % 2 for number in range(60)]
-    order = random.Random(3).sample(range(60), 60)
-
-    found = interval(
-        [hits[i] for i in order], [1000 * weights[i] for i in order],
-        [f"os_web/{TWENTY[i]}.png" for i in order],
-    )  # fmt: skip
-
     expected = interval(hits, weights, TWENTY)
+    order = random.Random(3).sample(range(60), 60)
+    names = [f"os_web/{TWENTY[i]}.png" for i in order]
+    found = interval([hits[i] for i in order], [1000 * weights[i] for i in order], names)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_what_lies_between_the_groups_of_an_average_is_no_noise():
     groups = [number // 30 for number in range(60)]
     hits = [number % 10 < (9 if group else 1) for number, group in enumerate(groups)]
-
     assert length(interval(hits, None, TWENTY, groups)) < 0.8 * length(interval(hits, None, TWENTY))
+
+
+@pytest.mark.parametrize("rate", [0, 1])
+def test_groups_without_a_spread_still_leave_an_interval(rate):
+    groups = [0, 1] * 30
+    hits = [rate if group else 1 - rate for group in groups]
+    assert length(interval(hits, None, TWENTY, groups)) > 0.05
 
 
 @pytest.mark.parametrize(("weights", "pictures"), [
@@ -112,7 +99,6 @@ def test_nonsense_is_refused(weights, pictures):
 ])  # fmt: skip
 def test_quantiles_of_students_t(df, quantile):
     found = float(t_quantile(np.array([df], dtype=float))[0])
-
     assert quantile * 0.9999 <= found <= quantile * (1 + 0.04 / df)
     assert t_tails(found, df) == pytest.approx(0.05)
 
@@ -122,7 +108,6 @@ def test_quantiles_of_students_t(df, quantile):
 
 def test_what_a_comparison_counts():
     found = compare_paired([1, 1, 0, 1] * 10, [1, 0, 1, 0] * 10, [n // 2 for n in range(40)])
-
     assert (found.difference, found.only_first, found.only_second) == (pytest.approx(0.25), 20, 10)
     assert (found.pictures, found.samples) == (20, 40)
     assert found.interval.low < 0.25 < found.interval.high
@@ -130,7 +115,6 @@ def test_what_a_comparison_counts():
 
 def test_equal_systems_differ_by_zero_within_an_interval():
     found = compare_paired([1, 0] * 30, [1, 0] * 30, TWENTY)
-
     assert (found.difference, found.p_value, found.p_mcnemar) == (0, 1, 1)
     assert found.interval.low == pytest.approx(-found.interval.high)
     assert length(found.interval) > 0.02
@@ -138,14 +122,14 @@ def test_equal_systems_differ_by_zero_within_an_interval():
 
 def test_the_difference_of_weighted_systems_is_that_of_their_weighted_means():
     first, second, weights = [1, 0, 1] * 20, [0, 0, 1] * 20, [3, 1, 1] * 20
-
     assert compare_paired(first, second, TWENTY, weights).difference == pytest.approx(0.6)
 
 
-def test_ten_pictures_are_needed_for_the_interval_not_for_the_test():
+def test_ten_pictures_are_needed_for_the_interval_not_for_the_test_and_one_sample_for_both():
     found = compare_paired([1] * 18, [0] * 18, [number // 2 for number in range(18)])
-
     assert (found.interval, found.p_value) == (None, pytest.approx(2 / 2**9))
+    with pytest.raises(ValueError, match="must"):
+        compare_paired([], [], [])
 
 
 @pytest.mark.parametrize(("hits", "pictures", "p"), [
@@ -155,14 +139,8 @@ def test_ten_pictures_are_needed_for_the_interval_not_for_the_test():
 ])  # fmt: skip
 def test_what_mcnemar_sees_need_be_no_evidence(hits, pictures, p):
     found = compare_paired(hits, [0] * len(hits), pictures)
-
     assert found.p_value >= p > 0.01 > found.p_mcnemar
     assert found.interval is None or found.interval.low < 0 < found.interval.high
-
-
-def test_a_comparison_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="must"):
-        compare_paired([], [], [])
 
 
 @pytest.mark.parametrize("sums", [
@@ -174,13 +152,11 @@ def test_the_test_is_the_share_of_sign_patterns_that_reach_the_sum(sums):
     """To 0.002 where no smallest sum divides the others."""
     patterns = np.array(list(itertools.product([1, -1], repeat=len(sums))))
     reached = np.abs(patterns @ sums) >= abs(sum(sums)) - 1e-9
-
     assert sign_flip_p(np.array(sums, dtype=float)) == pytest.approx(reached.mean(), abs=0.002)
 
 
 def test_a_thousand_pictures_are_worked_out_exactly():
     sums = np.array([1.0] * 530 + [-1.0] * 470)
-
     assert sign_flip_p(sums) == pytest.approx(mcnemar_p(530, 470), rel=1e-9)
 
 
