@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.mock_server import MockServer, Reply
-from tests.support.stage import API, L2, Stage
 from utils import coordinates as c
 from utils.analysis.coordinate_audit import READINGS
 from utils.coordinates import numbers_of_reply
@@ -77,7 +75,6 @@ def test_what_was_sent_is_the_file_where_nothing_else_is_known():
 @pytest.mark.parametrize("reading", READINGS, ids=lambda reading: reading.name)
 def test_the_function_that_a_reading_names_exists_and_is_called_so(reading):
     function = resolve(reading.parse_function, role="test")
-
     assert function.__name__ == reading.parse_function.rpartition(".")[2]
     assert function.__doc__
 
@@ -91,18 +88,3 @@ def test_the_function_that_a_reading_names_exists_and_is_called_so(reading):
 ])  # fmt: skip
 def test_a_grid_is_known_only_where_something_tells_it(meta, expected_wh):
     assert c.known_grid_wh(meta) == expected_wh
-
-
-@pytest.mark.parametrize(("function", "reply"), [
-    ("parse_per_mille", "<p>200,150</p>"),
-    ("parse_per_mille", "[150, 120, 250, 180]"),
-    ("parse_yx_per_cent", "(15, 20)"),
-])  # fmt: skip
-def test_a_config_may_name_one(tmp_path, function, reply):
-    data = {L2: {"mode": "all", "parse_function": f"utils.coordinates.{function}"}}
-    with MockServer(lambda request: Reply(reply)) as server:
-        stage = Stage.make(tmp_path, server)
-        finished = stage.evaluate({"m": API}, data=data)
-
-    assert finished.code == 0, finished.output
-    assert stage.scores(L2)["Average accuracy"] == 100

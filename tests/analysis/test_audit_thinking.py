@@ -10,16 +10,8 @@ import pytest
 from models import api_uitars
 from utils import coordinates
 from utils.coordinates import numbers_of_reply
-from utils.import_utils import resolve
 from utils.misc import option_match
-from utils.thinking import (
-    PARSE_OPTION,
-    after_thinking,
-    last_statement,
-    parse_option,
-    parse_point,
-    strict_option,
-)
+from utils.thinking import after_thinking, last_statement, parse_option, parse_point, strict_option
 
 META = {"image_size": "[2000, 1000]", "options": "{'A': 'x', 'B': 'y', 'C': None, 'G': 'z'}"}
 
@@ -67,22 +59,15 @@ def test_options_in_any_form_or_none_are_no_obstacle(options):
     assert parse_option("<think>Option A?</think>\nB", {"options": options}) == "B"
 
 
-@pytest.mark.parametrize(("reply", "point"), [
-    ("<think>(0.1, 0.2)</think>(0.3, 0.4) or (0.5, 0.6)", (0.3, 0.4)),  # the protocol's: the first
-    ("<think>(0.1, 0.2)", None),
-    ("(0.3, 0.4)", (0.3, 0.4)),
+@pytest.mark.parametrize(("reply", "point", "numbers"), [
+    # the protocol's parser reads the first point of the answer, the numbers are the last
+    ("<think>(0.1, 0.2)</think>(0.3, 0.4) or (0.5, 0.6)", (0.3, 0.4), (0.5, 0.6)),
+    ("<think>(0.1, 0.2)</think> about 0.3, 0.4 there", (0.3, 0.4), (0.3, 0.4)),
+    ("<think>(0.1, 0.2)", None, None),
+    ("(0.3, 0.4)", (0.3, 0.4), (0.3, 0.4)),
 ])  # fmt: skip
-def test_the_protocols_point_parser_reads_what_follows_the_thinking(reply, point):
-    assert parse_point(reply, META) == point
-
-
-def test_numbers_of_a_thinking_are_not_read():
-    assert numbers_of_reply("<think>(0.1, 0.2)</think> about 0.3, 0.4 there") == (0.3, 0.4)
-    assert numbers_of_reply("<think>(0.1, 0.2)") is None
-
-
-def test_the_function_that_the_audit_names_is_this_one():
-    assert resolve(PARSE_OPTION, role="test") is parse_option
+def test_numbers_of_a_thinking_are_not_read(reply, point, numbers):
+    assert (parse_point(reply, META), numbers_of_reply(reply)) == (point, numbers)
 
 
 # -- time -----------------------------------------------------------------------------------------

@@ -32,19 +32,14 @@ def seeded(*what):
 def sizes_of(layout):
     """How many samples each cell has, and the image of each."""
     ends = np.append(layout.cell_starts[1:], len(layout.order))
-    image = np.repeat(
-        np.arange(layout.pictures), np.diff(np.append(layout.picture_starts, len(ends)))
-    )
-    return ends - layout.cell_starts, image
+    cells = np.diff(np.append(layout.picture_starts, len(ends)))  # of each image
+    return ends - layout.cell_starts, np.repeat(np.arange(layout.pictures), cells)
 
 
 def coverage(layout, rates, random, truth):
     """Share of the draws whose interval holds the truth; `rates` of each cell, (draws, cells)."""
     sizes, _ = sizes_of(layout)
-    hits = random.binomial(sizes, rates)
-
-    low, high = wilson_bounds(hits * (layout.cell_weights / sizes), layout)
-
+    low, high = wilson_bounds(random.binomial(sizes, rates) * (layout.cell_weights / sizes), layout)
     assert (high - low).min() > 0.005
     assert low.min() >= 0 and high.max() <= 1
     return ((low <= truth) & (truth <= high)).mean()
@@ -55,10 +50,7 @@ def coverage(layout, rates, random, truth):
 def test_an_accuracy_is_covered(rate, pictures, rho, model):
     random = seeded(rate, pictures, rho)
     layout = lay_out(None, unequal_pictures(pictures, random))
-    rates = MODELS[model](rate, rho, random, (DRAWS, pictures))
-
-    share = coverage(layout, rates, random, rate)
-
+    share = coverage(layout, MODELS[model](rate, rho, random, (DRAWS, pictures)), random, rate)
     assert share >= 0.9
     assert not is_large(rate, pictures) or 0.93 <= share <= 0.97
 
@@ -68,7 +60,6 @@ def test_an_accuracy_is_covered(rate, pictures, rho, model):
 def test_an_accuracy_of_few_images_whose_answers_all_agree_is_covered(rate, pictures, samples):
     random = seeded(rate, pictures, samples)
     layout = lay_out(None, np.repeat(np.arange(pictures), samples))
-
     assert coverage(layout, copied_rates(rate, 1, random, (DRAWS, pictures)), random, rate) >= 0.9
 
 
@@ -81,7 +72,6 @@ def test_an_accuracy_of_images_of_very_unequal_size_is_covered(rate, rho, shape,
     random = seeded(rate, rho, shape)
     sizes = np.minimum(1 + np.floor(random.pareto(shape, 200)), 200).astype(int)
     layout = lay_out(None, np.repeat(np.arange(200), sizes))
-
     assert coverage(layout, MODELS[model](rate, rho, random, (DRAWS, 200)), random, rate) >= 0.9
 
 
@@ -96,13 +86,11 @@ def test_the_rows_of_a_simulation_are_what_the_program_computes():
 
     names = [f"pic{number}" for number in picture]
     single = [interval(list(row), None, names) for row in hits]
-    paired = [
-        compare_paired(*rows, names).interval for rows in zip(hits[:10], hits[10:], strict=True)
-    ]
-    assert [each.low for each in single] == pytest.approx(list(low))
-    assert [each.high for each in single] == pytest.approx(list(high))
-    assert [each.low for each in paired] == pytest.approx(list(below))
-    assert [each.high for each in paired] == pytest.approx(list(above))
+    rows = zip(hits[:10], hits[10:], strict=True)
+    paired = [compare_paired(*each, names).interval for each in rows]
+    for found, bounds in ((single, (low, high)), (paired, (below, above))):
+        assert [each.low for each in found] == pytest.approx(list(bounds[0]))
+        assert [each.high for each in found] == pytest.approx(list(bounds[1]))
 
 
 @pytest.mark.parametrize("gap", [0, 0.3])
@@ -118,9 +106,7 @@ def test_the_average_of_two_splits_of_unequal_size_is_covered(rate, pictures, rh
     means = np.array([rate + half, rate - half])[layout.cell_group]
     follows, common = np.sqrt(rho), random.random((DRAWS, pictures))[:, sizes_of(layout)[1]]
     rates = np.where(common < means, follows, 0) + (1 - follows) * means
-
     share = coverage(layout, rates, random, rate)
-
     assert share >= 0.9
     assert not is_large(rate, pictures) or 0.92 <= share <= 0.98
 
@@ -136,9 +122,7 @@ def test_the_macro_average_of_six_unequal_platforms_is_covered(rate, pictures, r
     spread = min(0.3, 1.6 * min(rate, 1 - rate)) / 2
     means = rate + np.linspace(-spread, spread, 6)
     layout = lay_out(1 / np.bincount(group)[group], picture, group)
-
     rates = beta_rates(means[platform], rho, random, (DRAWS, pictures))
-
     assert coverage(layout, rates, random, rate) >= 0.9
 
 
@@ -157,9 +141,7 @@ def test_systems_that_are_equally_good_are_seldom_told_apart(rate, pictures, rho
         second = np.where(random.random(shape) < 0.5, first, second)
     differences = hits_of(first[:, picture], random) - hits_of(second[:, picture], random)
     layout = lay_out(None, picture)
-
     low, high, *_ = difference_bounds(differences, layout)
-
     apart = (low > 0) | (high < 0)  # as the t test says; the p-value is the larger of the two
     flips = np.array([sign_flip_p(sums) for sums in layout.cells(differences[apart])])
     assert (flips <= 0.05).sum() / len(differences) <= 0.065
