@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import shlex
 import shutil
 import sys
@@ -42,8 +41,8 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
 
 from utils.config.environment import load_dotenv_files
 from utils.errors import UserError
-from utils.hub import Hub, Unreachable
-from utils.images import at_home, chosen_folder, data_root
+from utils.hub import Hub
+from utils.images import chosen_folder, data_root
 from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 
 REPO_ID, DEFAULT_REVISION = "OpenGVLab/MMBench-GUI", "main"
@@ -55,27 +54,16 @@ ELSEWHERE = "choose another folder with LMUData or --data-root"
 
 @dataclass(frozen=True)
 class Download:
-    """One run: looks at what is there, fetches and unpacks the rest.
+    """One run: looks at what is there, fetches and unpacks the rest."""
 
-    Attributes:
-        home: `<LMUData>/MMBench-GUI`.
-        work: the folder in it for what is under way.
-        revision: of the hub; what is there counts as the one that was fetched last.
-        md5: the sums to compare with, by file name.
-    """
-
-    home: Path
-    work: Path
-    revision: str
+    home: Path  # `<LMUData>/MMBench-GUI`
+    work: Path  # the folder in it for what is under way
+    revision: str  # of the hub; what is there counts as the one that was fetched last
     accept_changed: bool
-    md5: Mapping[str, str]
+    md5: Mapping[str, str]  # the sums to compare with, by file name
 
     def run(self) -> None:
-        """Brings everything that is missing; a complete data root is only read.
-
-        Raises:
-            UserError: what to do is in the message; what has arrived is kept.
-        """
+        """Brings everything that is missing; a complete data root is only read."""
         hub, note = Hub(REPO_ID, self.revision), self._note()
         is_current = note["revision"] == self.revision
         there = {name: is_current and (self.home / name).is_file() for name in (L1_NAME, L2_NAME)}
@@ -90,12 +78,13 @@ class Download:
             for name, is_there in there.items():
                 self._settle_annotations(name, None if is_there else hub)
             if not is_unpacked:
-                note = self._unpacked_from(self._zip(hub, is_current))
+                by_hand = self.home / ZIP_NAME
+                is_there = is_current and by_hand.is_file()
+                note = self._unpacked_from(by_hand if is_there else self._fetched(hub, ZIP_NAME))
         if note["md5"] != self.md5[ZIP_NAME]:
             _warn(
                 f"warning: {ZIP_NAME} differs from the one that is known: MD5 {note['md5']},"
-                f" expected {self.md5[ZIP_NAME]}. The publishers have replaced it once before;"
-                " scores may not compare with older ones."
+                f" expected {self.md5[ZIP_NAME]}; scores may not compare with older ones."
             )
 
     def _note(self) -> dict[str, Any]:
@@ -114,12 +103,10 @@ class Download:
         if md5 != expected and not self.accept_changed:
             if hub:
                 path.unlink()
-            where = f"on the hub at revision {self.revision}" if hub else f"in {self.home}"
             rest = "nothing was replaced." if hub else "to have it fetched again, remove it."
             raise UserError(
-                f"{name} ({where}) {difference}. Questions may have changed, scores would not"
-                " compare with published ones. To use it anyway, run the same command with"
-                f" --accept-changed; {rest}"
+                f"{path} {difference}; scores would not compare with published ones. To use it"
+                f" anyway, run the same command with --accept-changed; {rest}"
             )
         if md5 != expected:
             _warn(f"warning: {name} is accepted although it {difference}")
@@ -133,18 +120,6 @@ class Download:
         require_room(self.work, remote.size - came, f"fetch {name}")
         return hub.fetch(remote, self.work)
 
-    def _zip(self, hub: Hub, is_current: bool) -> Path:
-        """The zip to unpack: put there by hand, left by an earlier run, or fetched now."""
-        if is_current and (self.home / ZIP_NAME).is_file():
-            return self.home / ZIP_NAME
-        try:
-            return self._fetched(hub, ZIP_NAME)
-        except Unreachable:
-            fetched_before = sorted(self.work.glob(f"*-{ZIP_NAME}"))
-            if not fetched_before:
-                raise
-            return fetched_before[-1]
-
     def _unpacked_from(self, path: Path) -> dict[str, Any]:
         """Unpacks a zip and takes a note of it; then nothing under way is needed any more."""
         _say(f"checking and unpacking {ZIP_NAME}")
@@ -157,8 +132,7 @@ class Download:
             if path.parent == self.work:
                 path.unlink()
                 advice = "It was removed; run the same command again to fetch it anew."
-            reason = f"{path}: not a zip file that can be read ({problem}). {advice}"
-            raise UserError(reason) from problem
+            raise UserError(f"{path}: no zip that can be read ({problem}). {advice}") from problem
         part = self.work / f"{NOTE_NAME}.part"
         part.write_text(json.dumps(note), encoding="ascii")
         part.replace(self.work / NOTE_NAME)
@@ -173,9 +147,6 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
 
     Returns:
         The size of each image of the zip, by its path below `images`.
-
-    Raises:
-        UserError: no member is an image, or there is too little room.
     """
     files = [member for member in archive.infolist() if not member.is_dir()]
     wanted = {target: member for member in files if (target := image_of(member.filename))}
@@ -198,8 +169,7 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
     if len(missing) < len(wanted):
         _say(f"{len(wanted) - len(missing)} images were unpacked already")
     if skipped := [member.filename for member in files if not image_of(member.filename)]:
-        some = ", ".join(skipped[:3]) + (", ..." if len(skipped) > 3 else "")
-        _say(f"skipped {len(skipped)} members of the zip that are no images: {some}")
+        _say(f"skipped {len(skipped)} members that are no images: {', '.join(skipped[:3])}, ...")
     return {target: member.file_size for target, member in wanted.items()}
 
 
@@ -240,11 +210,7 @@ def require_room(folder: Path, needed: int, purpose: str) -> None:
 
 
 def read_annotations(path: Path) -> list[dict[str, Any]]:
-    """The entries of an annotation file.
-
-    Raises:
-        UserError: no JSON, or no list of objects.
-    """
+    """The entries of an annotation file; UserError where it is no JSON, or no list of objects."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as problem:
@@ -262,9 +228,7 @@ def inventory(home: Path) -> tuple[list[str], int]:
         return path if path.split("/")[0] in PLATFORMS else f"{line.get('platform')}/{path}"
 
     images = home / IMAGE_FOLDER
-    there = {
-        path.relative_to(images).as_posix() for path in images.rglob("[!.]*") if path.is_file()
-    }
+    there = {path.relative_to(images).as_posix() for path in images.rglob("[!.]*.*")}
     counts = Counter(path.split("/")[0] for path in there)
     l1, l2 = read_annotations(home / L1_NAME), read_annotations(home / L2_NAME)
     l1_images, l2_images = set(map(image_in, l1)), set(map(image_in, l2))
@@ -284,22 +248,18 @@ def inventory(home: Path) -> tuple[list[str], int]:
 
 
 def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
     parser = argparse.ArgumentParser(
         prog="python utils/download.py",
         description=f"Fetch the data set {REPO_ID} from the Hugging Face hub, check it and unpack"
         " it into <LMUData>/MMBench-GUI. Run it again after an interruption: it goes on.",
         epilog="HF_ENDPOINT (a mirror), HF_TOKEN and proxy variables work as in huggingface_hub."
-        f" Without network, put {L1_NAME}, {L2_NAME} and {ZIP_NAME} into <LMUData>/MMBench-GUI by"
-        " hand and run this to unpack them.",
+        f" Without network, put {L1_NAME}, {L2_NAME} and {ZIP_NAME} there by hand and run this.",
     )
     add = parser.add_argument
     add("--data-root", metavar="FOLDER", help="instead of LMUData (default: ~/LMUData)")
     add("--revision", default=DEFAULT_REVISION, help="branch, tag or commit (default: %(default)s)")
-    changed = "use annotation files that differ from the published ones"
-    add("--accept-changed", action="store_true", help=changed)
-    # For the tests, whose small files have other sums. An option and no variable: a forgotten
-    # variable or a stray .env could switch the check off unseen, an option is typed and reported.
+    add("--accept-changed", action="store_true", help="use annotation files that differ")
+    # For the tests, whose small files have other sums. No variable, which could be forgotten.
     add("--sums", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(argv)
 
@@ -315,16 +275,12 @@ def fetch(options: argparse.Namespace) -> int:
     Download(home, home / ".download", options.revision, options.accept_changed, md5).run()
     lines, missing = inventory(home)
     _say("\n".join(["", str(home), *lines]))
-    moved = os.environ.get("IMAGE_ROOT_DIR")
-    if moved and at_home(moved).is_dir():
-        _say(f"Note: IMAGE_ROOT_DIR is set: images will be read from {moved} instead.")
     command = "python evaluate.py --config configs/config_api_gpt.json --check"
     _say(f"\nNext: LMUData={shlex.quote(str(root))} {command}")
     return 1 if missing else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command line; `argv` without the program's name, by default the process's."""
     options = read_options(argv)
     try:
         load_dotenv_files()

@@ -17,22 +17,16 @@ DONE, SOME_FAILED, NOTHING_RUN, INTERRUPTED = 0, 1, 2, 130
 """Exit codes of `evaluate.py`."""
 
 _OLDEST_PYTHON = (3, 11)
-DISTRIBUTIONS = {"PIL": "pillow", "dotenv": "python-dotenv"}
-"""What pip calls a package, where that is not the name it is imported by."""
+DISTRIBUTIONS = {"PIL": "pillow", "dotenv": "python-dotenv"}  # what pip calls a package
 
 
 class UserError(Exception):
-    """A mistake that the user can mend: what is wrong, where, what was expected, what to do.
-
-    Args:
-        problems: one line or several; each is shown as it stands.
-    """
+    """A mistake that the user can mend: what is wrong, where, what was expected, what to do."""
 
     def __init__(self, problems: str | Iterable[str]) -> None:
-        self.problems: tuple[str, ...] = (
-            (problems,) if isinstance(problems, str) else tuple(problems)
-        )
-        super().__init__("\n".join(self.problems))
+        lines = (problems,) if isinstance(problems, str) else tuple(problems)
+        self.problems: tuple[str, ...] = lines  # each is shown as it stands
+        super().__init__("\n".join(lines))
 
 
 class StopRun(UserError):
@@ -75,26 +69,17 @@ def printable(text: str) -> str:
 
 
 def stop_unless_ready(*packages: str, program: str) -> None:
-    """Ends the process with one line and code 2 where an import would end it with a traceback.
-
-    Args:
-        packages: what the program cannot do without, by the names they are imported by.
-        program: its name, for the message.
-    """
+    """Ends the process with one line and code 2 where an import would end it with a traceback."""
     missing = [DISTRIBUTIONS.get(name, name) for name in packages if find_spec(name) is None]
-    activate = "ctivate the environment (. .venv/bin/activate)"
     if tuple(sys.version_info[:2]) < _OLDEST_PYTHON:
         needed, this = (".".join(map(str, v)) for v in (_OLDEST_PYTHON, sys.version_info[:3]))
-        problem = (
-            f"needs Python {needed} or newer, and this is {this} ({sys.executable}). A{activate} "
-            f"or make one: make demo PYTHON=python{needed}"
-        )
+        problem = f"needs Python {needed} or newer, and this is {this} ({sys.executable})"
+        cure = f"make one: make demo PYTHON=python{needed}"
     elif missing:
-        problem = (
-            f"this Python ({sys.executable}) lacks {', '.join(sorted(missing))}. A{activate} or "
-            "fill this one: pip install -r requirements/core.txt"
-        )
+        problem = f"this Python ({sys.executable}) lacks {', '.join(sorted(missing))}"
+        cure = "fill this one: pip install -r requirements/core.txt"
     else:
         return
-    sys.stderr.write(f"{program}: {problem}. Nothing was run.\n")
+    activate = "Activate the environment (. .venv/bin/activate)"
+    sys.stderr.write(f"{program}: {problem}. {activate} or {cure}. Nothing was run.\n")
     sys.exit(NOTHING_RUN)

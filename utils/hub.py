@@ -42,10 +42,6 @@ class Remote:
         return folder / f"{tag}-{self.name}"
 
 
-class Unreachable(UserError):
-    """There is no way to the hub, now or on this machine; nothing is known about the file."""
-
-
 @dataclass
 class Hub:
     """One data set repository; the first answer pins the commit, so that all files fit together."""
@@ -55,18 +51,12 @@ class Hub:
     commit: str | None = None
 
     def look_up(self, name: str) -> Remote:
-        """Asks for a file's tag and size; transfers nothing.
-
-        Raises:
-            UserError: the hub cannot be reached, refuses, or has no such file.
-        """
+        """Asks for a file's tag and size; UserError where the hub is not reached or refuses."""
         with self._plain_errors(name) as hub:
             found = hub.get_hf_file_metadata(self._url(name), endpoint=_endpoint())
         if None in (found.commit_hash, found.etag, found.size):
-            raise UserError(
-                f"{_shown_endpoint()} does not answer like a Hugging Face hub (no commit, ETag or"
-                f" size for {name}); check HF_ENDPOINT, or a proxy may be in between."
-            )
+            what = f"does not answer like a Hugging Face hub (no commit, ETag or size for {name})"
+            raise UserError(f"{_shown_endpoint()} {what}; check HF_ENDPOINT and the proxy.")
         self.commit = self.commit or found.commit_hash
         return Remote(name, found.etag, found.size)
 
@@ -81,8 +71,6 @@ class Hub:
         if complete.exists():
             return complete
         part = complete.with_name(f"{complete.name}.part")
-        if part.exists() and part.stat().st_size > remote.size:
-            part.unlink()
         with self._plain_errors(remote.name) as hub, part.open("ab") as sink:
             hub.utils.logging.set_verbosity_error()  # its warnings show addresses with passwords
             # By the hub's own address: it redirects to storage under a link that is good for this
@@ -123,17 +111,14 @@ class Hub:
                 + why.format(name=name, revision=self.revision)
             ) from refused
         except errors.OfflineModeIsEnabled as offline:
-            raise Unreachable(
-                f"{name} has to be fetched, but HF_HUB_OFFLINE is set; unset it, or put the file"
-                " into the folder MMBench-GUI of the data root by hand."
-            ) from offline
+            raise UserError(f"{name} is missing, and HF_HUB_OFFLINE is set; unset it") from offline
         except OSError:
             raise
         except Exception as failed:  # the client has errors of its own for odd addresses and tokens
             reason = f"{type(failed).__name__}: {failed}"
             if token := os.environ.get("HF_TOKEN", "").strip():
                 reason = reason.replace(token, "<HF_TOKEN>")
-            raise Unreachable(
+            raise UserError(
                 f"{name}: the connection to {_shown_endpoint()} failed ({reason}). Check the"
                 f" network, the proxy settings, HF_TOKEN and HF_ENDPOINT (a mirror). {AGAIN}"
             ) from failed

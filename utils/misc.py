@@ -57,20 +57,12 @@ REPLY_MARKERS = {
     "GUIElementGrounding": "assistantos\n",
     "GUIContentUnderstanding": "assistantall\n",
 }
-OTHER_REPLY_MARKER = "assistant"
 
 
 def parser_answers_into_option(text: str, meta: Mapping[str, Any] | None = None) -> str | None:  # noqa: ARG001
     """The default parser of L1: the letter A..F that a reply chooses, or None.
 
     parity: case does not matter, and the first pattern that matches anywhere decides.
-
-    Args:
-        text: the model's reply.
-        meta: not used; parse functions take it.
-
-    Raises:
-        TypeError: `text` is no text.
     """
     found = option_match(text)
     return found[1].group(1).upper() if found else None
@@ -90,13 +82,6 @@ def parser_response_into_coordinates(
 
     parity: numbers are taken as they stand; whether they are fractions or pixels of the image
     file is decided by the score (a coordinate above 1 means pixels).
-
-    Args:
-        text: the model's reply.
-        meta: not used; parse functions take it.
-
-    Raises:
-        TypeError: `text` is no text.
     """
     # One blank for a run of them, which means the same: some models go on with blanks to the token
     # limit, and trying all ways to share 2,000 of them out takes minutes.
@@ -114,12 +99,8 @@ def cut_reply(text: str, dataset: str) -> str:
         text: decoded without special tokens, so a turn of the model starts with `assistantos` or
             `assistantall` (role and recipient) or plainly `assistant`.
         dataset: name of the benchmark, e.g. "GUIElementGrounding".
-
-    Raises:
-        AttributeError: `text` is no text.
     """
-    marker = REPLY_MARKERS.get(dataset, OTHER_REPLY_MARKER)
-    reply = text.rpartition(marker)[2] or text
+    reply = text.rpartition(REPLY_MARKERS.get(dataset, "assistant"))[2] or text
     open_braces = 0
     for position, sign in enumerate(reply):
         open_braces += (sign == "{") - (sign == "}")

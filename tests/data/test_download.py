@@ -354,7 +354,7 @@ def test_a_zip_that_cannot_be_read_is_removed_and_fetched_anew_by_the_next_run(p
         hub.wrong_bytes.add(ZIP)
     else:
         hub.files[ZIP] = content
-    assert_one_message(place.run(hub), "not a zip file that can be read", "It was removed")
+    assert_one_message(place.run(hub), "no zip that can be read", "It was removed")
     hub.files, hub.wrong_bytes = published(), set()
     assert place.run(hub).returncode == 0
     assert place.pictures() == PICTURES
@@ -422,9 +422,10 @@ def test_an_unpacking_that_was_killed_is_finished_by_the_same_command(place, hub
     done_then = [place.images / name for name in place.pictures() if name.endswith(".png")]
     assert len([path for path in done_then if not path.name.startswith(".")]) == pictures
     inodes = [path.stat().st_ino for path in done_then]
-    hub.__exit__()  # the zip is there already: not even the hub is needed
+    hub.seen.clear()
     done = place.run(hub)
     assert done.returncode == 0, done.stderr
+    assert not [seen for seen in hub.transfers(ZIP) if seen.at_storage]  # it is there already
     assert place.pictures() == PICTURES
     assert [path.stat().st_ino for path in done_then] == inodes
 

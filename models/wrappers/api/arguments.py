@@ -34,9 +34,7 @@ NOT_YOURS = {
 }
 _UNKNOWN = "chat.completions.create does not know this parameter"
 _ELSEWHERE = {
-    **dict.fromkeys(
-        ("max_new_tokens", "max_length", "max_output_tokens"), 'API models call it "max_tokens"'
-    ),
+    **dict.fromkeys(("max_new_tokens", "max_length"), 'API models call it "max_tokens"'),
     **dict.fromkeys(("stop_strings", "stop_sequences"), 'API models call it "stop"'),
     **dict.fromkeys(("api_key", "base_url"), 'it belongs in "model_path"'),
     **dict.fromkeys(KWARGS_READ, 'it belongs in "kwargs"'),
@@ -78,11 +76,8 @@ def _header(name: str, value: Any) -> str | None:
     """What is wrong with a header; values are not quoted, they may be keys."""
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
         return "is no name of a header"
-    if not isinstance(value, str):
-        return "must be a text"
-    if not re.fullmatch(r"[\x20-\x7e\t]*", value):
-        return "must be a text of one line and of ASCII signs alone"
-    return None
+    is_sent = isinstance(value, str) and re.fullmatch(r"[\x20-\x7e\t]*", value)
+    return None if is_sent else "must be a text of one line and of ASCII signs alone"
 
 
 def _changes_the_reply(name: str, value: Any) -> str | None:
