@@ -68,7 +68,9 @@ def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
             continue
         check = {"extra_headers": _header, "extra_body": _changes_the_reply}.get(name)
         for inner, item in value.items():
-            if check is not None and (problem := check(str(inner), item)):
+            if not isinstance(inner, str):
+                yield (name, inner), "is no name, names are texts"
+            elif check is not None and (problem := check(inner, item)):
                 yield (name, inner), problem
 
 
