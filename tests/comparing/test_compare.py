@@ -66,8 +66,7 @@ def test_the_mean_of_the_splits_weighs_both_alike_however_many_samples_they_have
 
 
 @pytest.mark.parametrize(("all_pairs", "titles"), [
-    (False, ["m1 − m0", "m2 − m0"]),
-    (True, ["m1 − m0", "m2 − m0", "m2 − m1"]),
+    (False, ["m1 − m0", "m2 − m0"]), (True, ["m1 − m0", "m2 − m0", "m2 − m1"]),
 ])  # fmt: skip
 def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all_pairs, titles):
     hits = ("x" * 24, "." * 12 + "x" * 12, "x." * 12)
@@ -79,10 +78,8 @@ def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all
 
 
 @pytest.mark.parametrize(("make", "changes"), [
-    (l2_set, {"box_frac": [0.1, 0.2, 0.3, 0.41]}),
-    (l2_set, {"file_wh": [401, 300]}),
-    (l2_set, {"split": "advanced"}),
-    (l1_set, {"answer": "C"}),
+    (l2_set, {"box_frac": [0.1, 0.2, 0.3, 0.41]}), (l2_set, {"file_wh": [401, 300]}),
+    (l2_set, {"split": "advanced"}), (l1_set, {"answer": "C"}),
     (l1_set, {"options": {"A": "the first", "B": "another", "C": "the third", "D": None}}),
 ])  # fmt: skip
 def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, make, changes):
@@ -104,8 +101,7 @@ def test_flips_hold_both_replies_and_samples_of_one_run_alone_are_reported(tmp_p
 
 
 @pytest.mark.parametrize(("weighted", "points", "note"), [
-    ((True, True), 100 * (1 / 2) / (1 / 2 + 3 / 4 * 3), None),
-    ((False, False), 25.0, None),
+    ((True, True), 100 * (1 / 2) / (1 / 2 + 3 / 4 * 3), None), ((False, False), 25.0, None),
     ((True, False), 25.0, "one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
                           "the differences are unweighted"),
 ])  # fmt: skip
@@ -212,11 +208,9 @@ def test_published_rows_have_the_published_figures_and_their_source(tmp_path):
 
 
 @pytest.mark.parametrize(("change", "partial", "comparable"), [
-    ({}, False, True),
-    ({}, True, False),
+    ({}, False, True), ({}, True, False),
     ({"annotations": {"file": "L2_annotations.json", "md5": "0" * 32}}, False, False),
-    ({"left_out": 3}, False, False),
-    ({"annotations": {}}, False, False),
+    ({"left_out": 3}, False, False), ({"annotations": {}}, False, False),
 ])  # fmt: skip
 def test_published_rows_compare_with_the_published_data_alone(
     tmp_path, change, partial, comparable
@@ -246,8 +240,7 @@ def test_the_folder_of_a_model_stands_for_its_newest_run_and_the_others_are_name
 
 @pytest.mark.parametrize(("names", "labels"), [
     (("", ""), ["m (r=0)", "m (r=1)"]),  # that a folder has such a name makes it no NAME=folder
-    (("old=", "new="), ["old", "new"]),
-    (("old=", ""), ["old", "m (r=1)"]),
+    (("old=", "new="), ["old", "new"]), (("old=", ""), ["old", "m (r=1)"]),
     (("m=", ""), ["m", "m (r=1)"]),
 ])  # fmt: skip
 def test_each_run_has_a_name_of_its_own(tmp_path, names, labels):
@@ -325,8 +318,7 @@ def test_compare_prints_writes_and_is_the_same_behind_evaluate(two):
 
 
 @pytest.mark.parametrize(("formats", "files"), [
-    ("text", []),
-    ("csv", ["comparison.csv", "flips.csv"]),
+    ("text", []), ("csv", ["comparison.csv", "flips.csv"]),
     ("markdown html", ["comparison.html", "comparison.md"]),
 ])  # fmt: skip
 def test_only_the_chosen_formats_are_written(two, formats, files):

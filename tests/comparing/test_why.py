@@ -25,8 +25,7 @@ def facts(reply="(0.5, 0.3)", **more):
 
 
 @pytest.mark.parametrize(("ours", "theirs", "cause", "told"), [
-    (facts(), facts(), "", ""),
-    (facts(), facts("(0.5, 0.3)<|im_end|>"), "", ""),
+    (facts(), facts(), "", ""), (facts(), facts("(0.5, 0.3)<|im_end|>"), "", ""),
     (facts("cut\ufffd"), facts("cut"), "", ""),  # the token limit has torn a character
     (facts(), facts(status="failed"), "no answer", "ok in a, failed in b"),
     (facts(prompt=[SYSTEM, *QUESTION]), facts(), "messages", "a sends system text 'You are a GUI agent.', b user image ''"),

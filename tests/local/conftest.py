@@ -14,6 +14,7 @@ from tests.support.stage import L2
 
 NEEDED = ("torch", "transformers", "qwen_vl_utils")
 collect_ignore_glob = [] if all(map(importlib.util.find_spec, NEEDED)) else ["test_*.py"]
+without_cuda = pytest.mark.skipif("__import__('torch').cuda.is_available()", reason="has CUDA")
 
 
 @pytest.fixture(scope="session", autouse=True)

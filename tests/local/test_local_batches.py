@@ -6,6 +6,7 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy
 import pytest
@@ -87,23 +88,6 @@ def test_a_batch_answers_as_each_request_does_alone(family, functions, lively, q
 
 
 @pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
-def test_the_first_logits_of_a_batch_are_those_of_each_request_alone(family, tmp_path, questions):
-    wrapper = of(tiny_checkpoint.build(family, tmp_path / family, dtype="float32"))
-    inputs = [each.inputs for each in encoded_all(wrapper, questions)]
-    settings = {"max_new_tokens": 1, "output_logits": True, "return_dict_in_generate": True}
-
-    def first_logits(inputs):
-        with torch.inference_mode():
-            return wrapper.model().checkpoint.model.generate(**inputs, **settings).logits[0]
-
-    alone = torch.cat([first_logits(each) for each in inputs])
-    for size in (4, 8):
-        batches = [collate(inputs[at : at + size], 0) for at in range(0, len(inputs), size)]
-        together = torch.cat([first_logits(batch) for batch in batches])
-        assert (together - alone).abs().max() < 1e-4
-
-
-@pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
 def test_inputs_made_by_hand_find_their_images_where_the_processors_do(family, lively, questions):
     whole, by_hand = (
         of(lively[family], generate_cfg=EIGHT_TOKENS, preprocess_function=function)
@@ -129,9 +113,6 @@ def test_settings_that_count_the_prompt_make_batches_of_one(settings, llava, que
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(wrapper.generate, requests))
     assert "in 6 batches of 1.0" in wrapper.notes_after()[0]
-
-
-# ---- inputs and outputs --------------------------------------------------------------------------
 
 
 def request(length, **more):
@@ -185,15 +166,9 @@ def test_rows_come_back_without_padding_on_either_side(end, completions, rows):
         assert [row.tolist() for row in found] == expected
 
 
-# ---- who goes together ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("lengths", "most", "budget", "group"), [
-    ([10, 900, 12, 11, 950], 3, 10**6, {0, 2, 3}),
-    ([900, 10, 12, 950, 901], 3, 10**6, {0, 3, 4}),
-    ([5, 1, 9], 3, 10**6, {0, 1, 2}),
-    ([5, 1, 9], 1, 10**6, {0}),
-    ([5, 5, 5, 5], 2, 10**6, {0, 1}),
+    ([10, 900, 12, 11, 950], 3, 10**6, {0, 2, 3}), ([900, 10, 12, 950, 901], 3, 10**6, {0, 3, 4}),
+    ([5, 1, 9], 3, 10**6, {0, 1, 2}), ([5, 1, 9], 1, 10**6, {0}), ([5, 5, 5, 5], 2, 10**6, {0, 1}),
     ([10, 900, 12, 11, 950], 5, 36, {0, 2, 3}),  # three times 12
     ([10, 900, 12, 11, 950], 5, 35, {0, 3}),
     ([900, 10, 12], 3, 100, {0}),  # too long for the budget by itself: alone
@@ -226,14 +201,13 @@ def test_batches_are_chosen_among_enough_requests_to_be_alike(size):
     assert in_order > 0.6 and padding(groups) < in_order / 2
 
 
-# ---- many threads --------------------------------------------------------------------------------
-
-
-class Item:
+def item(number, input_length=1, nbytes=1):
     """Something to generate for."""
+    return SimpleNamespace(number=number, input_length=input_length, nbytes=nbytes)
 
-    def __init__(self, number, input_length=1, nbytes=1):
-        self.number, self.input_length, self.nbytes = number, input_length, nbytes
+
+class Tensors:
+    """What a batch holds on the device."""
 
 
 class Model:
@@ -242,43 +216,58 @@ class Model:
     Args:
         room: for so many padded tokens.
         broken: numbers that it cannot answer.
+        failures: raised one call after the other, before it answers.
+
+    Attributes:
+        kept: by call, whether tensors of an earlier one were still held.
     """
 
-    def __init__(self, room=99, broken=()):
-        self.room, self.broken, self.batches, self.failed = room, broken, [], 0
+    def __init__(self, room=99, broken=(), failures=()):
+        self.room, self.broken, self.failures = room, broken, list(failures)
+        self.batches, self.kept, self.tensors, self.failed = [], [], [], 0
         self.may_go_on = threading.Event()
+        if failures:
+            self.may_go_on.set()
 
     def __call__(self, items):
-        self.batches.append([item.number for item in items])
+        self.batches.append([each.number for each in items])
+        self.kept.append(any(tensors() is not None for tensors in self.tensors))
+        tensors = Tensors()
+        self.tensors.append(weakref.ref(tensors))
         assert len(self.batches) > 1 or self.may_go_on.wait(60)
-        if len(items) * max(item.input_length for item in items) > self.room:
+        if len(items) * max(each.input_length for each in items) > self.room:
             self.failed += 1
             raise OutOfMemory(f"no room for {len(items)}")
-        if any(item.number in self.broken for item in items):
+        if any(each.number in self.broken for each in items):
             raise CallError("model", "broken")
-        return [10 * item.number for item in items]
+        if self.failures:
+            try:
+                tensors.lookup_that_fails  # noqa: B018 - the library's own error, below ours
+            except AttributeError as error:
+                raise self.failures.pop(0) from error
+        return [10 * each.number for each in items]
 
 
 def ask_all(model, size, items, *, on_cpu=True, threads=None, **more):
     """Results (or what was raised), by item."""
     batcher, results = Batcher(model, size, on_cpu=on_cpu, **more), {}
 
-    def ask(item):
+    def ask(each):
         try:
-            results[item.number] = batcher.answer(lambda: item)
+            results[each.number] = batcher.answer(lambda: each)
         except (CallError, StopRun, Abandoned) as error:
-            results[item.number] = error
+            results[each.number] = error
 
     with ThreadPoolExecutor(threads or len(items)) as pool:
-        for item in items:
-            pool.submit(ask, item)
+        for each in items:
+            pool.submit(ask, each)
         if isinstance(model, Model):
             model.may_go_on.set()
     return results
 
 
 def items_of(count):
-    return [Item(number) for number in range(count)]
+    return [item(number) for number in range(count)]
 
 
 def tens(count):
@@ -315,7 +304,7 @@ def test_auto_grows_and_steps_back_when_memory_runs_out(capsys):
 @pytest.mark.parametrize("size", [16, "auto"])
 def test_one_long_prompt_does_not_make_all_later_batches_small(size, capsys):
     model = Model(room=32_000)
-    items = [Item(n, 16_000 if n % 50 == 25 else 1000) for n in range(800)]
+    items = [item(n, 16_000 if n % 50 == 25 else 1000) for n in range(800)]
     assert ask_all(model, size, items, on_cpu=False, threads=160) == tens(800)
     assert model.failed <= 3
     assert len(model.batches) < 800 / 6  # half of them in twos would be 400
@@ -323,70 +312,41 @@ def test_one_long_prompt_does_not_make_all_later_batches_small(size, capsys):
 
 def test_what_a_reply_may_have_counts_like_the_prompt(capsys):
     model = Model(room=39)  # four prompts of 10 tokens are too many
-    ask_all(model, 8, [Item(n, 10) for n in range(32)], on_cpu=False, reply_tokens=90)
+    ask_all(model, 8, [item(n, 10) for n in range(32)], on_cpu=False, reply_tokens=90)
     told = re.search(r"with (\d+) samples at once \((\d+) tokens\)", capsys.readouterr().err)
     assert told is not None and int(told[2]) == 100 * int(told[1])
 
 
 def test_one_that_is_too_large_by_itself_is_tried_twice_and_fails_alone():
     model = Model(room=1)
-    results = ask_all(model, 1, [Item(0, 2), Item(1)])
+    results = ask_all(model, 1, [item(0, 2), item(1)])
     assert "no room for 1" in str(results[0]) and results[1] == 10
     assert results[0].trace  # so that ten alike in a row stop the run
     assert sorted(model.batches) == [[0], [0], [1]]
 
 
-class Tensors:
-    """What a batch holds on the device."""
-
-
-class ForgetfulModel:
-    """Fails with what is in `failures`, one call after the other; then answers.
-
-    Attributes:
-        kept: by call, whether tensors of an earlier one were still held.
-    """
-
-    def __init__(self, *failures):
-        self.failures, self.batches, self.kept, self._tensors = list(failures), [], [], []
-
-    def __call__(self, items):
-        self.batches.append(len(items))
-        self.kept.append(any(tensors() is not None for tensors in self._tensors))
-        tensors = Tensors()
-        self._tensors.append(weakref.ref(tensors))
-        if self.failures:
-            try:
-                tensors.lookup_that_fails  # noqa: B018 - the library's own error, below ours
-            except AttributeError as error:
-                raise self.failures.pop(0) from error
-        return [10 * item.number for item in items]
-
-
-def test_memory_that_runs_out_once_with_a_single_request_costs_no_answer():
-    model = ForgetfulModel(OutOfMemory("no room"))
-    assert Batcher(model, 1, on_cpu=True).answer(lambda: Item(3)) == 30
-    assert (model.batches, model.kept) == ([1, 1], [False, False])
-
-
 def test_what_failed_holds_no_tensors_while_others_are_generated():
-    model = ForgetfulModel(CallError("model", "broken"), OutOfMemory("no room"))
+    model = Model(failures=[OutOfMemory("no room")])
+    assert Batcher(model, 1, on_cpu=True).answer(lambda: item(3)) == 30  # tried once more
+    assert (model.batches, model.kept) == ([[3], [3]], [False, False])
+
+    model = Model(failures=[CallError("model", "broken")])
+    batcher = Batcher(model, 1, on_cpu=True)
+    with pytest.raises(CallError, match="broken") as raised:
+        batcher.answer(lambda: item(0))
+    assert batcher.answer(lambda: item(1)) == 10
+    assert raised.value.__cause__ is None and model.kept == [False, False]
+
+    model = Model(failures=[CallError("model", "broken"), OutOfMemory("no room")])
     batcher, gate = Batcher(model, 3, on_cpu=True), threading.Barrier(min(3, encoder_count()))
 
     def make(number):
         gate.wait(60) if number < gate.parties else None
-        return Item(number)
+        return item(number)
 
     with ThreadPoolExecutor(3) as pool:
         assert sorted(pool.map(lambda n: batcher.answer(lambda: make(n)), range(3))) == [0, 10, 20]
     assert model.kept == [False] * len(model.kept) and len(model.kept) >= 4
-
-    alone = ForgetfulModel(CallError("model", "broken"))
-    batcher = Batcher(alone, 1, on_cpu=True)
-    with pytest.raises(CallError, match="broken") as raised:
-        batcher.answer(lambda: Item(0))
-    assert batcher.answer(lambda: Item(1)) == 10
-    assert raised.value.__cause__ is None and alone.kept == [False, False]
 
 
 def test_a_request_that_fails_does_not_take_its_batch_with_it():
@@ -399,7 +359,7 @@ def test_inputs_that_cannot_go_together_stop_a_fixed_size_and_go_one_by_one_with
     def run(items):
         if len(items) > 1:
             raise CannotCollate("input x differs between samples")
-        return [10 * item.number for item in items]
+        return [10 * each.number for each in items]
 
     fixed = {str(error) for error in ask_all(run, 2, items_of(2)).values()}
     assert fixed == {"input x differs between samples; set batch_size to 1"}
@@ -416,12 +376,12 @@ def test_a_batch_waits_for_inputs_that_are_being_prepared():
     def make_slowly():
         prepared.set()
         assert may_come.wait(60)
-        return Item(1)
+        return item(1)
 
     with ThreadPoolExecutor(2) as pool:
         slow = pool.submit(batcher.answer, make_slowly)
         assert prepared.wait(60)
-        quick = pool.submit(batcher.answer, lambda: Item(0))
+        quick = pool.submit(batcher.answer, lambda: item(0))
         assert not quick.running() or not model.batches
         may_come.set()
         assert (slow.result(60), quick.result(60)) == (10, 0)
@@ -437,7 +397,7 @@ def test_what_is_prepared_ahead_follows_the_size_of_the_batches_and_of_the_input
 
     def make(number):
         made.append(number)
-        return Item(number, nbytes=nbytes)
+        return item(number, nbytes=nbytes)
 
     with ThreadPoolExecutor(3 * size + 10) as pool:
         asked = [pool.submit(batcher.answer, lambda n=n: make(n)) for n in range(3 * size + 10)]
@@ -453,9 +413,9 @@ def test_whoever_waits_when_the_run_stops_is_let_go_and_nobody_comes_after_the_e
     model, made = Model(), []
     batcher = Batcher(model, 1, on_cpu=True)
     with ThreadPoolExecutor(3) as pool:
-        first = pool.submit(batcher.answer, lambda: Item(0))
+        first = pool.submit(batcher.answer, lambda: item(0))
         wait_until(lambda: model.batches)
-        others = [pool.submit(batcher.answer, lambda: made.append(1) or Item(1)) for _ in "ab"]
+        others = [pool.submit(batcher.answer, lambda: made.append(1) or item(1)) for _ in "ab"]
         wait_until(lambda: len(made) == 2)
         threading.Event().wait(0.05)
 
@@ -466,10 +426,6 @@ def test_whoever_waits_when_the_run_stops_is_let_go_and_nobody_comes_after_the_e
         assert all(isinstance(each.exception(60), Abandoned) for each in others)
     batcher.close()
     with pytest.raises(Abandoned):
-        batcher.answer(lambda: Item(2))
-
-
-def test_what_making_inputs_raises_is_raised():
-    batcher = Batcher(Model(), 1, on_cpu=True)
-    with pytest.raises(ValueError, match="odd"):
-        batcher.answer(lambda: (_ for _ in ()).throw(ValueError("odd")))
+        batcher.answer(lambda: item(2))
+    with pytest.raises(ZeroDivisionError):  # what making inputs raises is raised
+        Batcher(model, 1, on_cpu=True).answer(lambda: 1 / 0)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 import torch
@@ -16,8 +17,12 @@ def texts(wrapper, batch):
     return [generation.text for generation in wrapper.model().answer(batch)]
 
 
-def test_a_model_with_a_chat_template_answers_through_the_default_functions(llava, questions):
-    wrapper = of(llava, generate_cfg={"max_new_tokens": 6})
+@pytest.mark.parametrize("nothing", [{}, {"pad_token": None, "pad_token_id": None}])
+def test_a_model_with_a_chat_template_answers_with_and_without_a_padding_token(
+    nothing, llava, copy_of, questions
+):
+    folder = copy_of(llava, tokenizer_config=nothing, generation_config=nothing)
+    wrapper = of(folder, generate_cfg={"max_new_tokens": 6})
     encoded = encoded_all(wrapper, questions[8:14])
     alone = [texts(wrapper, [each])[0] for each in encoded]
     assert len(set(alone)) > 3
@@ -52,10 +57,10 @@ def prompt_of(wrapper, messages):
 
 @pytest.mark.parametrize("place", ["chat_template", "additional_chat_templates/default"])
 @pytest.mark.parametrize(("template", "why"), [
-    (FOR_EVERY_PART, None),
-    (INDEXED, None),
+    (FOR_EVERY_PART, None), (INDEXED, None),
     (WITHOUT_SYSTEM, 'text of the system message; set kwargs.system_prompt to "model_default"'),
     (REFUSING, "No system role"),
+    (ONLY_TEXTS, "of the user message; write a preprocess_functio"),
 ])  # fmt: skip
 def test_a_system_prompt_is_shown_or_refused(template, why, place, llava, copy_of, questions):
     folder = copy_of(llava)
@@ -65,20 +70,16 @@ def test_a_system_prompt_is_shown_or_refused(template, why, place, llava, copy_o
     wrapper = of(folder)
     assert wrapper.problems() == []
 
-    assert "Where" in prompt_of(wrapper, questions[0])
+    asked = questions[0]
+    if template != ONLY_TEXTS:
+        assert "Where" in prompt_of(wrapper, asked)
+        asked = [SYSTEM, *asked]
     if why is None:
-        shown = prompt_of(wrapper, [SYSTEM, *questions[0]])
+        shown = prompt_of(wrapper, asked)
         assert "You are  a GUI agent." in shown and "Where" in shown
     else:
         with pytest.raises(UserFunctionError, match=why):
-            prompt_of(wrapper, [SYSTEM, *questions[0]])
-
-
-def test_a_template_that_leaves_out_the_question_says_what_to_write(llava, copy_of, questions):
-    folder = copy_of(llava)
-    (folder / "chat_template.jinja").write_text(ONLY_TEXTS)
-    with pytest.raises(UserFunctionError, match=r"of the user message; write a preprocess_functio"):
-        prompt_of(of(folder), questions[0])
+            prompt_of(wrapper, asked)
 
 
 @pytest.mark.parametrize("template_begins", [True, False])
@@ -108,29 +109,20 @@ def test_images_come_in_the_precision_of_the_model_and_wait_on_the_cpu(dtype, ll
     assert {value.device.type for value in encoded.inputs.values()} == {"cpu"}
 
 
-def test_a_checkpoint_without_a_padding_token_answers(llava, copy_of, questions):
-    nothing = {"pad_token": None, "pad_token_id": None}
-    folder = copy_of(llava, tokenizer_config=nothing, generation_config=nothing)
-    wrapper = of(folder, generate_cfg={"max_new_tokens": 4})
-    encoded = encoded_all(wrapper, questions[:6])
-    assert texts(wrapper, encoded) == [texts(wrapper, [each])[0] for each in encoded]
-
-
 def stopped_by(folder, **settings):
     with pytest.raises(StopRun) as raised:
         of(folder, **settings).warm_up()
     return str(raised.value)
 
 
-def test_a_checkpoint_with_missing_weights_is_not_queried(llava, copy_of):
+def test_a_checkpoint_with_missing_weights_is_not_queried_unless_they_are_tied(llava, copy_of):
     folder = copy_of(llava)
     assert without_weights(folder, lambda n: "vision" not in n and ".layers.1." in n) == 9
     line = stopped_by(folder)
     assert re.search(r"9 weights of the checkpoint are missing \(\S*layers\.1\.\S+, ", line), line
     assert line.endswith("is it complete?")
 
-
-def test_weights_that_are_tied_to_others_may_be_missing(llava, copy_of):
+    shutil.rmtree(folder)
     text = json.loads((llava / "config.json").read_text())["text_config"]
     tied = {"tie_word_embeddings": True}
     folder = copy_of(llava, config={**tied, "text_config": {**text, **tied}})

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from tests.local.conftest import edited, without_weights
-from tests.support import runs, tiny_checkpoint
+from tests.support import runs
 from tests.support.mock_server import MockServer
 from tests.support.ranks import wait_until
-from tests.support.runs import PICTURES, api_model, run_folder
+from tests.support.runs import api_model, run_folder
 from tests.support.stage import L2, Stage, right_answers
 from utils.runs.folder import safe_name
 
@@ -32,8 +32,6 @@ def entry(folder, **settings):
     defaults = {"imp_type": "transformers", "model_path": str(folder), "generate_cfg": TWO_TOKENS}
     return {**defaults, **settings}
 
-
-# ---- batches -------------------------------------------------------------------------------------
 
 LIMITED = """
     from models.base import default_preprocess_function
@@ -80,8 +78,6 @@ def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
     assert [len(re.findall(line, ran.output)) for line in (short, waited)] == [1, len(SIZES)]
 
 
-# ---- what fails every sample ---------------------------------------------------------------------
-
 DYING = """
     import os
     import torch
@@ -91,9 +87,8 @@ DYING = """
         raise RuntimeError("CUDA error: device-side assert triggered\\nCUDA kernel errors might be")
 
     def work(stage):
-        calls = int(os.environ.get(stage, "0")) + 1
-        os.environ[stage] = str(calls)
-        if stage == os.environ.get("DIES_IN") and calls > 5:
+        os.environ[stage] = os.environ.get(stage, "") + "x"
+        if stage == os.environ.get("DIES_IN") and len(os.environ[stage]) > 5:
             # From then on whatever is asked of the device fails, as it is with CUDA.
             torch.cuda.is_available = torch.cuda.is_initialized = lambda: True
             torch.cuda.empty_cache = torch.cuda.synchronize = fail
@@ -159,13 +154,12 @@ def test_a_check_finds_what_would_fail_every_sample_all_at_once(stage, llava, co
         "hasty": entry(llava, generate_cfg={"max_time": 1}, batch_size="auto"),
         "right": entry(llava, generate_cfg={"logits_to_keep": 1}),
     }
-    typo = {"typo": entry("no/such/folder", generate_cfg={"temprature": 0.5, "num_beams": "2"})}
-
+    typo = entry("no/such/folder", generate_cfg={"temprature": 0.5, "num_beams": "2"})
     for entries, lines in (
         (models, ("its model takes no images", '"trust_remote_code": true',
                   "max_time 1 is the time of a whole batch", "3 problems. Nothing was run.")),
-        (typo, ('"typo".generate_cfg.temprature: generate has no such argument; did you mean "temp',
-                "generate_cfg.num_beams: must be a whole number from 1, not '2'")),
+        ({"typo": typo}, ("generate_cfg.num_beams: must be a whole number from 1, not '2'",
+            '"typo".generate_cfg.temprature: generate has no such argument; did you mean "temp')),
     ):  # fmt: skip
         ran = stage.evaluate(entries, "--check", data=OF_ALL)
         assert ran.code == 2 and "Traceback" not in ran.output, ran.output
@@ -173,14 +167,11 @@ def test_a_check_finds_what_would_fail_every_sample_all_at_once(stage, llava, co
 
 
 def test_a_run_and_its_check_show_the_checkpoints_own_settings(stage, llava, copy_of):
-    folder = copy_of(llava)
-    edited(folder / "generation_config.json", repetition_penalty=1.05)
+    folder = copy_of(llava, generation_config={"repetition_penalty": 1.05})
     for arguments in (("--check",), ()):
         output = stage.evaluate({"m": entry(folder)}, *arguments, data=OF_ALL).output
         assert "repetition_penalty 1.05 (from the checkpoint)" in output, output
 
-
-# ---- told to end ---------------------------------------------------------------------------------
 
 ENDLESS = {"max_new_tokens": 100_000, "min_new_tokens": 100_000, "do_sample": False}
 NOTING = """
@@ -193,34 +184,27 @@ NOTING = """
 """
 
 
-@pytest.fixture
-def running(tmp_path):
-    """A run whose first sample is being generated: the second one has been prepared meanwhile."""
-    folder = tiny_checkpoint.build("qwen2_5_vl", tmp_path / "checkpoint", dtype="float32")
-    with MockServer() as server:
-        stage = Stage.make(tmp_path, server, PICTURES)
-    stage.module(NOTING)
-    model = entry(folder, generate_cfg=ENDLESS, preprocess_function="mymodel.preprocess")
-    config = stage.config({"model": {"m": model}, "data": OF_ALL})
-    env = {"LMUData": str(tmp_path / "data"), "PYTHONPATH": str(tmp_path / "mine")}
-    run = runs.start("--config", config, "--work-dir", stage.work_dir, cwd=tmp_path, env=env)
-    prepared = tmp_path / "prepared"
-    wait_until(lambda: prepared.exists() and prepared.stat().st_size >= 2, run)
-    yield run
-    run.kill()
-    run.communicate()
-
-
 @pytest.mark.parametrize("signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,)])
-def test_a_generation_that_goes_on_does_not_abort_the_process(signals, running):
-    first, *more = signals
-    running.send_signal(first)
-    while "top" not in running.stdout.readline():  # "Stopping ...", "stopping within ..."
-        assert running.poll() is None
-    for number in more:
-        running.send_signal(number)
-    output, errors = running.communicate(timeout=60)
-
+def test_a_generation_that_goes_on_does_not_abort_the_process(signals, stage, lively, tmp_path):
+    stage.module(NOTING)
+    functions = {"preprocess_function": "mymodel.preprocess"}
+    model = entry(lively["qwen2_5_vl"], generate_cfg=ENDLESS, **functions)
+    config = stage.config({"model": {"m": model}, "data": OF_ALL})
+    env = {"LMUData": str(stage.home / "data"), "PYTHONPATH": str(stage.home / "mine")}
+    prepared = tmp_path / "prepared"
+    run = runs.start("--config", config, "--work-dir", stage.work_dir, cwd=tmp_path, env=env)
+    try:
+        # The first sample is being generated: the second one has been prepared meanwhile.
+        wait_until(lambda: prepared.exists() and prepared.stat().st_size >= 2, run)
+        first, *more = signals
+        run.send_signal(first)
+        while "top" not in run.stdout.readline():  # "Stopping ...", "stopping within ..."
+            assert run.poll() is None
+        for number in more:
+            run.send_signal(number)
+        output, errors = run.communicate(timeout=60)
+    finally:
+        run.kill()
     assert "terminate called" not in errors and "Traceback" not in errors
     assert "Interrupted. Nothing that was answered is lost" in output
-    assert running.returncode == 130
+    assert run.returncode == 130

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import transformers
 
 from models.wrappers.local.settings import (
     GENERATION_SETTINGS,
@@ -12,7 +13,7 @@ from models.wrappers.local.settings import (
     generation_notes,
     generation_problems,
 )
-from tests.local.conftest import edited, of
+from tests.local.conftest import edited, of, without_cuda
 
 
 @pytest.mark.parametrize(("name", "value", "said"), [
@@ -24,8 +25,7 @@ from tests.local.conftest import edited, of
     )),
     # names that generate does not know
     ("temprature", 1, 'did you mean "temperature"?'),
-    ("max_new_token", 1, 'did you mean "max_new_tokens"?'),
-    ("seed", 1, "generate has no seed"),
+    ("max_new_token", 1, 'did you mean "max_new_tokens"?'), ("seed", 1, "generate has no seed"),
     ("max_tokens", 1, 'local models call it "max_new_tokens"'),
     ("extra_body", 1, "only for API models"),
 ])  # fmt: skip
@@ -45,7 +45,7 @@ def test_what_generate_takes_is_no_problem(generate_cfg):
 
 
 def test_nothing_that_the_installed_library_knows_is_taken_for_a_typing_error():
-    config = pytest.importorskip("transformers").GenerationConfig
+    config = transformers.GenerationConfig
     theirs = set(config().to_dict())
     assert theirs >= GENERATION_SETTINGS
     assert list(generate_findings(dict.fromkeys(theirs))) == []
@@ -58,15 +58,12 @@ def test_nothing_that_the_installed_library_knows_is_taken_for_a_typing_error():
     ({"temperature": 0, "do_sample": False}, {"do_sample": True}, 1, None),
     ({"max_time": 3}, {}, 4, "max_time 3 is the time of a whole batch"),
     ({}, {"max_time": 3}, "auto", "max_time 3 (from the checkpoint) is the time"),
-    ({"max_time": 3}, {}, 1, None),
-    ({"max_time": None}, {"max_time": 3}, 4, None),
+    ({"max_time": 3}, {}, 1, None), ({"max_time": None}, {"max_time": 3}, 4, None),
 ])  # fmt: skip
 def test_settings_that_do_not_go_together_are_named(configured, brought, batch_size, said):
     problems = generation_problems(configured, brought, batch_size)
     assert [said in problem for problem in problems] == ([] if said is None else [True])
 
-
-# ---- what is printed -----------------------------------------------------------------------------
 
 GREEDY = "generation: greedy, at most 8 new tokens"
 
@@ -97,8 +94,7 @@ def test_what_will_really_be_used_is_printed(configured, brought, notes):
 
 
 @pytest.mark.parametrize(("used", "names"), [
-    ({"max_new_tokens": 5, "max_length": 100}, ""),
-    ({"max_length": 100}, "max_length"),
+    ({"max_new_tokens": 5, "max_length": 100}, ""), ({"max_length": 100}, "max_length"),
     ({"max_new_tokens": 5, "min_length": 10}, "min_length"),
     ({"max_new_tokens": 5, "min_length": 10, "min_new_tokens": 1}, ""),
     ({"max_new_tokens": 5, "no_repeat_ngram_size": 2}, "no_repeat_ngram_size"),
@@ -112,27 +108,19 @@ def test_what_counts_the_prompt_keeps_lengths_apart(used, names):
     assert not [note for note in generation_notes(used, {}, 1) if "one at a time" in note]
 
 
-@pytest.fixture
-def no_gpu():
-    torch = pytest.importorskip("torch")
-    if torch.cuda.is_available():
-        pytest.skip("this machine has CUDA")
-
-
 def problems_of(folder, **settings):
     return of(folder, **settings).problems()
 
 
+@without_cuda
 @pytest.mark.parametrize(("settings", "said"), [
-    ({"device_map": "cuda"}, "asks for CUDA"),
-    ({"device_map": {"": 0}}, "asks for CUDA"),
+    ({"device_map": "cuda"}, "asks for CUDA"), ({"device_map": {"": 0}}, "asks for CUDA"),
     ({"device_map": {"visual": "cuda:0", "lm": "cpu"}}, "asks for CUDA"),
     ({"attn_implementation": "flash_attention_2"}, "the model would run on cpu in float32"),
     ({"attn_implementation": "flash_attention_2", "dtype": "bfloat16"}, "run on cpu in bfloat16"),
-    ({"device_map": "auto"}, None),
-    ({"device_map": "cpu", "attn_implementation": "sdpa"}, None),
+    ({"device_map": "auto"}, None), ({"device_map": "cpu", "attn_implementation": "sdpa"}, None),
 ])  # fmt: skip
-def test_places_that_cannot_be_meant_are_named(settings, said, llava, no_gpu):
+def test_places_that_cannot_be_meant_are_named(settings, said, llava):
     assert [said in each for each in problems_of(llava, **settings)] == ([True] if said else [])
 
 
@@ -148,6 +136,7 @@ def test_a_fixed_place_is_for_one_rank(device_map, ranks_here, is_refused, llava
     assert ["all 8 copies" in each for each in found] == [True] * is_refused
 
 
+@without_cuda
 @pytest.mark.parametrize(("given", "expected"), [
     ((None, None, None), ("cpu", "float32", "sdpa")),
     (("auto", "bfloat16", "eager"), ("cpu", "bfloat16", "eager")),
@@ -155,7 +144,7 @@ def test_a_fixed_place_is_for_one_rank(device_map, ranks_here, is_refused, llava
     (({"a": 0, "b": "cpu"}, "float32", None), ("cuda", "float32", "sdpa")),
     (("xpu:0", "auto", None), ("xpu", "auto", "sdpa")),
 ])  # fmt: skip
-def test_what_a_model_will_run_with_is_known_without_loading_it(given, expected, no_gpu):
+def test_what_a_model_will_run_with_is_known_without_loading_it(given, expected):
     assert tuple(expected_placement(*given).values()) == expected
 
 
@@ -171,59 +160,48 @@ def complete(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(("gone", "said", "with_own_function"), [
-    ("tokenizer.json", "no tokenizer in it", 1),
-    ("preprocessor_config.json", "its model takes no images", 0),
-    ("chat_template.jinja", "no chat template in it", 0),
-    ("config.json", "no config.json in it", 1),
-    ("model.safetensors", "no weight files in it", 1),
-])  # fmt: skip
-def test_a_file_that_is_missing_is_named(gone, said, with_own_function, complete):
-    assert problems_of(complete) == []
-    (complete / gone).unlink()
-    [problem] = problems_of(complete)
-    assert said in problem
-    assert len(problems_of(complete, preprocess_function=len)) == with_own_function
+WEIGHTS, INDEX, TEMPLATE = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "chat_template.jinja",
+)
+POINTER = "version https://git-lfs.github.com/spec/v1\noid x\n"
+OF_TEXTS = {
+    "no chat template in it",
+    "its model takes no images",
+}  # not with a function of one's own
 
 
-@pytest.mark.parametrize(("content", "said"), [
-    (b"version https://git-lfs.github.com/spec/v1\noid x\n", "git lfs pull"),
-    (slice(0, -1), "cut off after"),
-    (slice(0, 20), "cut off after 20 of"),
-    (slice(0, 4), None),  # transformers says it better
-])  # fmt: skip
-def test_weights_that_are_not_there_in_full_are_named(content, said, complete):
-    file = complete / "model.safetensors"
-    file.write_bytes(content if isinstance(content, bytes) else file.read_bytes()[content])
-    assert [said in each for each in problems_of(complete)] == ([True] if said else [])
-
-
-def test_missing_shards_and_missing_folders_are_named(complete, tmp_path):
-    index = complete / "model.safetensors.index.json"
-    index.write_text('{"weight_map": {"x": "model.safetensors", "y": "b.safetensors"}}')
-    assert "['b.safetensors']" in problems_of(complete)[0]
-    assert "no such folder" in problems_of(tmp_path / "no")[0]
-    for file in (index, complete / "config.json"):
-        file.write_text("{broken")
-    [problem] = problems_of(complete)
-    assert "no config.json in it that can be read" in problem
-
-
-TEMPLATE = '{"chat_template": "{{ messages }}"}'
-
-
-@pytest.mark.parametrize(("gone", "instead"), [
-    *(("chat_template.jinja", name) for name in (
+@pytest.mark.parametrize(("changes", "said"), [
+    ({}, None),
+    ({"tokenizer.json": None}, "no tokenizer in it"),
+    ({"preprocessor_config.json": None}, "its model takes no images"),
+    ({TEMPLATE: None}, "no chat template in it"),
+    ({"config.json": None}, "no config.json in it"), ({WEIGHTS: None}, "no weight files in it"),
+    ({WEIGHTS: POINTER}, "git lfs pull"),
+    ({WEIGHTS: -1}, "cut off after"), ({WEIGHTS: 20}, "cut off after 20 of"),
+    ({WEIGHTS: 4}, None),  # transformers says it better
+    ({INDEX: '{"weight_map": {"x": "model.safetensors", "y": "b.st"}}'}, "['b.st']"),
+    ({INDEX: "{broken", "config.json": "{broken"}, "no config.json in it that can be read"),
+    *(({TEMPLATE: None, name: '{"chat_template": "{{ messages }}"}'}, None) for name in (
         "tokenizer_config.json", "processor_config.json", "chat_template.json",
         "additional_chat_templates/default.jinja")),
-    *(("tokenizer.json", name) for name in (
+    *(({"tokenizer.json": None, name: "{}"}, None) for name in (
         "tokenizer.model", "qwen.tiktoken", "vocab.json", "spiece.model")),
 ])  # fmt: skip
-def test_a_chat_template_and_a_tokenizer_have_many_forms(gone, instead, complete):
-    (complete / gone).unlink()
-    (complete / instead).parent.mkdir(exist_ok=True)
-    (complete / instead).write_text(TEMPLATE)
-    assert problems_of(complete) == []
+def test_what_is_missing_in_a_checkpoints_folder_is_named(changes, said, complete):
+    for name, content in changes.items():
+        (file := complete / name).parent.mkdir(exist_ok=True)
+        if content is None:
+            file.unlink()
+        elif isinstance(content, int):  # the first bytes alone
+            file.write_bytes(file.read_bytes()[:content])
+        else:
+            file.write_text(content)
+    found = problems_of(complete)
+    assert [said in problem for problem in found] == [True] * (said is not None)
+    assert problems_of(complete, preprocess_function=len) == ([] if said in OF_TEXTS else found)
+    assert "no such folder" in problems_of(complete / "no")[0]
 
 
 def test_code_of_a_checkpoints_own_must_be_trusted_where_the_library_has_no_model(complete):

@@ -13,7 +13,7 @@ from PIL import Image
 
 from models import local_aguvis, local_uitars
 from models.base import default_preprocess_function
-from tests.local.conftest import messages_of, of
+from tests.local.conftest import messages_of, of, without_cuda
 from tests.support import tiny_checkpoint
 from tests.support.stage import L1, L2
 from utils.contracts import CallError, UserFunctionError
@@ -22,7 +22,6 @@ from utils.errors import StopRun, UserError
 
 ANSWER = "click(x=0.25, y=0.75)"
 ON_THE_CPU = {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
-without_cuda = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
 
 
 @pytest.fixture
@@ -52,9 +51,6 @@ def encode(picture):
     )
 
 
-# ---- what the model reads ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("system", [None, "You are a GUI agent."])
 @pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
 def test_the_prompt_is_what_the_chat_template_writes(family, system, make, encode):
@@ -73,10 +69,8 @@ def test_the_prompt_is_what_the_chat_template_writes(family, system, make, encod
 
 
 @pytest.mark.parametrize(("wh", "limits"), [
-    ((300, 200), {}),
-    ((300, 200), {"min_pixels": 78400, "max_pixels": 12845056}),
-    ((300, 200), {"max_pixels": 50176}),
-    ((300, 200), {"min_pixels": 400000}),
+    ((300, 200), {}), ((300, 200), {"min_pixels": 78400, "max_pixels": 12845056}),
+    ((300, 200), {"max_pixels": 50176}), ((300, 200), {"min_pixels": 400000}),
     ((1920, 1080), {"max_pixels": 12845056}),  # which the processor would make small again
 ])  # fmt: skip
 @pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
@@ -136,9 +130,6 @@ def test_the_aguvis_example_has_its_own_ending_and_limits(dataset, ending, make,
     assert text.startswith("<|im_start|>user\n<|vision_start|>")
     assert text.endswith(f"it?<|im_end|>\n<|im_start|>assistant<|recipient|>{ending}")
     assert encoded.sizes.seen_wh == smart_resize(200, 300, 28, 200704, 937664)[::-1]
-
-
-# ---- what comes back -----------------------------------------------------------------------------
 
 
 def test_the_reply_is_the_completion_without_prompt_and_end_tokens(folders, make, ask, tmp_path):
@@ -213,15 +204,6 @@ def test_a_postprocess_function_that_fails_keeps_the_raw_reply(returned, problem
     assert generation.text == ask(make()).text
 
 
-def test_a_model_that_raises_is_a_failed_call_with_its_traceback(make, ask):
-    with pytest.raises(CallError, match=r"no_such_argument") as caught:
-        ask(make(generate_cfg={"max_new_tokens": 4, "no_such_argument": 1}))
-    assert caught.value.kind == "model" and "Traceback" in caught.value.trace
-
-
-# ---- careless user functions ---------------------------------------------------------------------
-
-
 def test_what_a_preprocess_function_does_to_its_arguments_reaches_no_other_sample(make, picture):
     def careless(message, model, processor, **kwargs):
         inputs = default_preprocess_function(message, model, processor, **kwargs)
@@ -259,8 +241,7 @@ def on_cuda(*arguments, **kwargs):
     ("text", "TypeError: it returned str; expected a dict"),
     ({"input_ids": [[1, 2]]}, r"input_ids is a list, no tensor; expected input_ids of shape"),
     ({"input_ids": (2, 3)}, r"expected input_ids of shape \(1, n\) with n > 0, not \(2, 3\)"),
-    ({"input_ids": (1, 0)}, r"not \(1, 0\)"),
-    ({"input_ids": (3,)}, r"not \(3,\)"),
+    ({"input_ids": (1, 0)}, r"not \(1, 0\)"), ({"input_ids": (3,)}, r"not \(3,\)"),
     ({"input_ids": (1, 3), "image_grid_thw": [5]}, "raised"),
     ({"input_ids": (1, 3), "image_grid_thw": 5}, "TypeError"),
     ({"input_ids": (1, 3), "pixel_values": Odd()}, "ValueError: odd"),
@@ -279,9 +260,6 @@ def test_inputs_that_no_model_takes_are_named(returned, problem, make, encode):
     with pytest.raises(UserFunctionError, match=problem) as caught:
         encode(make(preprocess_function=preprocess))
     assert caught.value.stage == "preprocess"
-
-
-# ---- fingerprints --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -357,21 +335,15 @@ PROMPT_A, PROMPT_B = {"kwargs": {"system_prompt": "a"}}, {"kwargs": {"system_pro
 
 
 @pytest.mark.parametrize(("one", "other", "counts"), [
-    ({}, {"generate_cfg": {"max_new_tokens": 5}}, True),
-    ({}, {"dtype": "bfloat16"}, True),
-    ({}, {"attn_implementation": "eager"}, True),
-    ({}, {"generate_function": "other"}, True),
-    ({}, {"trust_remote_code": True}, True),
-    ({}, {"device_map": "cuda"}, True),
+    ({}, {"generate_cfg": {"max_new_tokens": 5}}, True), ({}, {"dtype": "bfloat16"}, True),
+    ({}, {"attn_implementation": "eager"}, True), ({}, {"generate_function": "other"}, True),
+    ({}, {"trust_remote_code": True}, True), ({}, {"device_map": "cuda"}, True),
     ({}, {"device_map": "auto", "dtype": "float32", "attn_implementation": "sdpa"}, False),  # here
-    ({}, {"kwargs": {"max_pixels": 50000}}, True),
-    ({}, {"kwargs": {"img_size": 100}}, True),
-    ({}, {"kwargs": {"img_size": -1}}, False),
-    ({}, {"kwargs": {"timeout_s": 3}}, False),
+    ({}, {"kwargs": {"max_pixels": 50000}}, True), ({}, {"kwargs": {"img_size": 100}}, True),
+    ({}, {"kwargs": {"img_size": -1}}, False), ({}, {"kwargs": {"timeout_s": 3}}, False),
     ({}, {"kwargs": {"system_prompt": "model_default"}}, False),  # it is in the messages
     ({}, {"kwargs": {"img_detail": "low"}}, False),  # no function here reads it
-    ({}, {"device_map": "cpu"}, False),
-    ({}, {"batch_size": 8}, False),
+    ({}, {"device_map": "cpu"}, False), ({}, {"batch_size": 8}, False),
     ({"generate_cfg": {"temperature": 1}}, {"generate_cfg": {"temperature": 1.0}}, False),
     (PROMPT_A, {**PROMPT_A, **READING}, True),
     ({**PROMPT_A, **READING}, {**PROMPT_B, **READING}, True),
@@ -438,9 +410,6 @@ def test_a_hub_name_is_identified_by_its_commit(tmp_path, monkeypatch, make, fin
     assert "sampling, temperature 0.7 (from the checkpoint)" in make(**hub).notes_before()[0]
 
 
-# ---- loading -------------------------------------------------------------------------------------
-
-
 def test_what_does_not_go_with_the_config_is_loaded_once_and_not_kept(make, ask):
     def in_memory():
         gc.collect()
@@ -453,11 +422,14 @@ def test_what_does_not_go_with_the_config_is_loaded_once_and_not_kept(make, ask)
     assert in_memory() <= before
 
 
-def test_a_broken_checkpoint_is_a_clear_error(folders, copy_of, make, ask):
+def test_what_cannot_be_loaded_or_used_is_a_clear_error(folders, copy_of, make, ask):
     folder = copy_of(folders["qwen2_vl"])
     (folder / "model.safetensors").write_bytes(b"\0" * 5000)
     with pytest.raises(UserError, match=r"cannot be loaded"):
         ask(make(folder=folder))
+    with pytest.raises(CallError, match=r"no_such_argument") as caught:
+        ask(make(generate_cfg={"max_new_tokens": 4, "no_such_argument": 1}))
+    assert caught.value.kind == "model" and "Traceback" in caught.value.trace
 
 
 def test_a_checkpoint_is_loaded_once_in_float32_with_left_padding_on_the_cpu(make, capsys):

@@ -195,13 +195,9 @@ def test_no_path_of_this_machine_is_in_the_page(home, monkeypatch):
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ("/checkpoints/a/model", "…/model"),
-    ("--config=/srv/x/c.json", "--config=…/c.json"),
-    ("C:\\People\\jane\\x.json", "…/x.json"),
-    ("https://host/a/b", "https://host/a/b"),
-    ("os_web/pic.png", "os_web/pic.png"),
-    ("1/2/3", "1/2/3"),
-    ("~/x/y", "~/x/y"),
+    ("/checkpoints/a/model", "…/model"), ("--config=/srv/x/c.json", "--config=…/c.json"),
+    ("C:\\People\\jane\\x.json", "…/x.json"), ("https://host/a/b", "https://host/a/b"),
+    ("os_web/pic.png", "os_web/pic.png"), ("1/2/3", "1/2/3"), ("~/x/y", "~/x/y"),
     ("a /srv/x/y b", "a …/y b"),
 ])  # fmt: skip
 def test_an_absolute_path_keeps_its_last_name_only(text, expected):
