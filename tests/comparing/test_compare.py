@@ -121,22 +121,19 @@ def test_differences_are_weighted_where_both_scores_are(tmp_path, weighted, poin
 
 @pytest.mark.parametrize(("entry", "name", "told"), [
     ("pictures", "digest", "images"), ("annotations", "sha256", "annotations")])  # fmt: skip
-def test_other_data_under_the_same_names_is_reported(tmp_path, entry, name, told):
-    made = [
-        make_run(tmp_path / value, {L2: l2_set("x.")}, model=value,
-                 manifest={"datasets": {L2: {entry: {"count": 3, name: value}}}})
-        for value in ("a", "b")
-    ]  # fmt: skip
-    [pair] = compared(read_runs(made)).pairs
-    assert pair.notes[1:] == [f"the runs had different {told} (checksums in their manifests)"]
-
-
-def test_samples_without_an_answer_count_as_wrong_and_are_reported(tmp_path):
+def test_other_data_and_samples_without_an_answer_are_reported(tmp_path, entry, name, told):
     silent = l2_set("xx..")
     silent[2].update(status="failed", verdict=None)
-    found = compared(runs_of(tmp_path, {L2: l2_set("xxxx")}, {L2: silent}))
-    assert found.pairs[0].differences[0].points[0] == -50
-    assert found.notes == [f"m1, {L2}: 1 sample without an answer, wrong in the score"]
+    made = [
+        make_run(tmp_path / value, {L2: samples}, model=value,
+                 manifest={"datasets": {L2: {entry: {"count": 3, name: value}}}})
+        for value, samples in (("a", l2_set("xxxx")), ("b", silent))
+    ]  # fmt: skip
+    found = compared(read_runs(made))
+    [pair] = found.pairs
+    assert pair.notes[1:] == [f"the runs had different {told} (checksums in their manifests)"]
+    assert pair.differences[0].points[0] == -50
+    assert found.notes == [f"b, {L2}: 1 sample without an answer, wrong in the score"]
 
 
 def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(tmp_path):
@@ -173,14 +170,15 @@ def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
 
 
 def test_figures_and_intervals_are_those_of_the_analysis(tmp_path):
-    first, last = (
+    cells = [
         {"value": 50.0, "low": 31.5, "high": 68.5},
-        {"value": 51.0, "low": None, "high": None},
-    )
-    rows = [{"name": "advanced", "cells": [first, None, last]}]
-    table = {"columns": ["os_ios", "os_web", "Overall"], "rows": rows}
+        None,
+        {"value": 1, "low": None, "high": None},
+    ]
+    rows, columns = [{"name": "advanced", "cells": cells}], ["os_ios", "os_web", "Overall"]
+    table = {"columns": columns, "rows": rows}
     [board] = boards_of(runs_of(tmp_path, {L2: l2_set("x..x..")}, tables={L2: table}))
-    assert board.rows[0].cells == {"os_ios": first, "Overall": last}
+    assert board.rows[0].cells == {"os_ios": cells[0], "Overall": cells[2]}
     assert board.columns == ["os_ios", "Overall"]
 
 

@@ -54,10 +54,15 @@ def test_neither_a_reply_nor_a_models_name_can_steer_the_terminal_or_break_a_lin
     assert r"\x1b[31m" in shown[0] and "# head" in shown[0]
 
 
-def test_the_console_shows_as_many_flips_of_each_kind_as_asked_for(tmp_path):
-    text = as_text(comparison(tmp_path, hits=("xxxx....", "....xxxx")), flips=3)
-    assert text.count("      right: box") == 6
-    assert text.count("    and 1 more") == 2
+def test_the_console_shows_as_many_flips_as_asked_for_and_the_page_what_it_can_show(tmp_path):
+    few = as_text(comparison(tmp_path / "few", hits=("xxxx....", "....xxxx")), flips=3)
+    assert (few.count("      right: box"), few.count("    and 1 more")) == (6, 2)
+
+    hits = ("x" * (MOST_FLIPS + 5), "." * (MOST_FLIPS + 5))
+    page = as_page(comparison(tmp_path, reply="word" * LONGEST_REPLY, hits=hits))
+    assert page.count("<dt>truth</dt>") == MOST_FLIPS + 1  # and one of L1
+    assert "and 5 more; flips.csv has all" in page
+    assert f"({3 * LONGEST_REPLY} more characters)" in page
 
 
 def test_intervals_stand_below_their_figures(tmp_path):
@@ -70,14 +75,8 @@ def test_intervals_stand_below_their_figures(tmp_path):
     assert "| m | 50.00<br>31.5–68.5 |" in as_markdown(found)
 
 
-def test_with_every_pair_each_names_its_baseline(tmp_path):
-    made = [make_run(tmp_path / f"r{n}", {L2: l2_set("x.x.")}, model=f"m{n}") for n in range(3)]
-    assert "  run: m2; baseline: m1; " in as_text(compare(read_runs(made), all_pairs=True), flips=0)
-
-
 def test_every_output_names_the_baseline_and_whose_figures_stand_in_a_column(tmp_path):
     found = comparison(tmp_path)  # "a<b>" was named first
-
     text, markdown, page = as_text(found, flips=0), as_markdown(found), as_page(found)
 
     how = "A difference is that of a run less its baseline, the one of the two that was named first"
@@ -85,18 +84,23 @@ def test_every_output_names_the_baseline_and_whose_figures_stand_in_a_column(tmp
     assert "  run: b; baseline: a<b>; 4 samples in common" in text
     head = next(line for line in text.splitlines() if "McNemar*" in line)
     assert re.search(r" run  baseline  difference .* only run / only baseline right$", head)
-    names = ["b", escaped("a<b>"), "difference"]
-    assert f"| {' | '.join(names)} |" in markdown and "only b / only " + escaped("a<b>") in markdown
+    assert f"| b | {escaped('a<b>')} | difference |" in markdown
+    assert "only b / only " + escaped("a<b>") in markdown
     assert '<th scope="col">b</th><th scope="col">a&lt;b&gt;</th>' in page
     assert "b minus a&lt;b&gt; (the baseline), in percentage points" in page
+    made = [make_run(tmp_path / f"r{n}", {L2: l2_set("x.x.")}, model=f"m{n}") for n in range(3)]
+    assert "  run: m2; baseline: m1; " in as_text(compare(read_runs(made), all_pairs=True), flips=0)
+
+    files = (page, markdown, figures_csv(found), flips_csv(found))
+    assert not [file for file in files if str(tmp_path.parent) in file]  # no folder of this machine
 
 
 FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\u00a0=1")
+PLAIN = ("(0.5, 0.5)", "a=1", -3.5, 0)
 
 
 @pytest.mark.parametrize(("value", "expected"), [
-    *((text, f"'{text}") for text in FORMULAS),
-    ("(0.5, 0.5)", "(0.5, 0.5)"), ("a=1", "a=1"), (-3.5, -3.5), (0, 0), (None, ""), ("a\x00b", "a\\u0000b"),
+    *((text, f"'{text}") for text in FORMULAS), *((each, each) for each in PLAIN), (None, ""), ("a\x00b", "a\\u0000b"),
 ])  # fmt: skip
 def test_a_text_stays_a_text_in_a_spreadsheet_and_a_number_a_number(value, expected):
     assert safe_cell(value) == expected
@@ -168,16 +172,3 @@ def test_the_page_shows_a_reply_as_text_and_its_policy_allows_its_own_style_shee
     checksum = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     allowed = f"style-src 'sha256-{checksum}'; base-uri 'none'; form-action 'none'"
     assert policy == f"default-src 'none'; {allowed}"
-
-
-def test_the_page_holds_no_more_flips_and_no_longer_replies_than_it_can_show(tmp_path):
-    hits = ("x" * (MOST_FLIPS + 5), "." * (MOST_FLIPS + 5))
-    text = as_page(comparison(tmp_path, reply="word" * LONGEST_REPLY, hits=hits))
-    assert text.count("<dt>truth</dt>") == MOST_FLIPS + 1  # and one of L1
-    assert "and 5 more; flips.csv has all" in text
-    assert f"({3 * LONGEST_REPLY} more characters)" in text
-
-
-@pytest.mark.parametrize("make", [as_page, as_markdown, figures_csv, flips_csv])
-def test_no_file_names_a_folder_of_this_machine(tmp_path, make):
-    assert str(tmp_path.parent) not in make(comparison(tmp_path))
