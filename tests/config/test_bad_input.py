@@ -105,23 +105,6 @@ def test_a_wrong_config_is_refused_with_key_path_and_cure(config, fragments, sta
     assert "your-own-key" not in result.output
 
 
-# -- checkpoints and devices ----------------------------------------------------------------------
-
-
-def test_cuda_that_is_asked_for_and_absent_is_reported_before_anything_is_loaded(stage):
-    checkpoint = stage.home / "checkpoint"
-    checkpoint.mkdir()
-    (checkpoint / "config.json").write_text('{"architectures": ["X"], "model_type": "x"}')
-    (checkpoint / "model.safetensors").write_bytes(b"\0" * 8)
-    for name in ("tokenizer.json", "preprocessor_config.json", "chat_template.jinja"):
-        (checkpoint / name).write_text("{}")
-    entry = {"imp_type": "transformers", "model_path": str(checkpoint), "device_map": "cuda"}
-    # On a machine that has CUDA devices, none of them is visible.
-    result = stage.evaluate({"m": entry}, env={"CUDA_VISIBLE_DEVICES": ""})
-    assert_refused(result, stage, 'config.json: model."m": ', "device_map 'cuda'",
-                   "no usable CUDA device", "leave device_map out")  # fmt: skip
-
-
 # -- the data root --------------------------------------------------------------------------------
 
 

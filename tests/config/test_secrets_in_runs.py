@@ -140,45 +140,32 @@ def test_no_header_or_query_value_of_a_users_own_is_shown(staged):
 # -- keys that are ordinary texts -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("key", "reply"), [("1234", "(128, 1234)"), ("5000", "(0.5000, 0.25)")])
-def test_a_key_that_is_a_number_leaves_replies_readable(key, reply, staged):
-    stage = staged(lambda request: Reply("B" if "Question:" in request.text else reply))
-    result = stage.evaluate({"m": model_of(key)}, data={L2: {"mode": "all"}})
+def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_column(staged):
+    stage = staged(lambda request: Reply("(128, 1234)"))
+    text, keys = "Click the local test.", {"m": "1234", "n": "local", "o": "test"}
+    stage.change_annotations("L2", lambda lines: [line.update(instruction=text) for line in lines])
+    models = {name: model_of(key) for name, key in keys.items()}
+    result = stage.evaluate(models, data={L2: {"mode": "all"}})
     assert result.code == 0, result.output
-    assert {record["raw"] for record in stage.answers(L2)} == {reply}
-    assert l2_counts(stage.scores(L2))["Error format num"] == 0
-    for name, text in texts_of(stage):
-        assert f"api_key={key}" not in text, name
-        if name.endswith("_samples.jsonl"):
-            assert (reply in text, MARK in text) == (True, False)
-
-
-def test_a_key_that_is_a_word_changes_no_prompt_and_no_column(staged):
-    stage = staged()
-    stage.change_annotations(
-        "L2", lambda lines: [line.update(instruction="Click the local test.") for line in lines]
-    )
-    result = stage.evaluate({"m": model_of("local"), "n": model_of("test")})
-    assert result.code == 0, result.output
-    for model in ("m", "n"):
+    for model in keys:
         records = stage.answers(L2, model)
-        assert {record["line"]["instruction"] for record in records} == {"Click the local test."}
+        assert {record["raw"] for record in records} == {"(128, 1234)"}
+        assert {record["line"]["instruction"] for record in records} == {text}
         assert "local test" in json.dumps([record["prompt"] for record in records])
-    texts = dict(texts_of(stage))
-    assert "api_key=[secret]" in texts["manifest.json"]
-    assert not [name for name, text in texts.items() if "api_key=local" in text]
+        assert l2_counts(stage.scores(L2, model))["Error format num"] == 0
+    for name, written in texts_of(stage):
+        assert not [key for key in keys.values() if f"api_key={key}" in written], name
+        assert "api_key=[secret]" in written or name != "manifest.json"
+        if name.endswith("_samples.jsonl"):
+            assert ("(128, 1234)" in written, MARK in written) == (True, False)
 
 
 # -- a server that quotes it ----------------------------------------------------------------------
 
 
-def lower(key):
-    return quote(key, safe="").lower()
-
-
 @pytest.mark.parametrize(("status", "key", "encoded"), [
     (200, QUOTED, str), (400, QUOTED, str), (401, QUOTED, str), (500, QUOTED, str),
-    (401, PLAIN, str), (401, SPECIAL, str), (400, SPECIAL, lower),
+    (401, PLAIN, str), (401, SPECIAL, str), (400, SPECIAL, lambda key: quote(key, safe="").lower()),
 ])  # fmt: skip
 def test_a_key_that_the_server_quotes_back_is_masked(status, key, encoded, staged):
     stage = staged(echo(status, encoded=encoded))
