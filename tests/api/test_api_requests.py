@@ -141,9 +141,6 @@ def canonical(bodies):
     return sorted(json.dumps(body, sort_keys=True) for body in bodies)
 
 
-# ---- the shipped configs -------------------------------------------------------------------------
-
-
 def grounding_prompt(config):
     return GROUNDING_PROMPT if config == "gpt" else import_module("ui_tars.prompt").GROUNDING_DOUBAO
 
@@ -238,13 +235,10 @@ def kwargs(**given):
 BOTH_OWN = {"custom_prompt": {L1: "wire_functions.own_prompt", L2: "wire_functions.own_prompt"}}
 BOTH_NONE = {"custom_prompt": {L1: "wire_functions.no_prompt", L2: "wire_functions.no_prompt"}}
 EXTRA = {
-    "temperature": 0.5,
-    "max_tokens": 9,
-    "stop": ["\n\n", "ü"],
+    "temperature": 0.5, "max_tokens": 9, "stop": ["\n\n", "ü"],
     "extra_body": {"top_k": 1, "deep": {"list": [1, None]}, "max_tokens": 11, "timeout": 7},
-    "extra_headers": {"X-Project": "mmbench"},
-    "extra_query": {"tier": "flex"},
-}
+    "extra_headers": {"X-Project": "mmbench"}, "extra_query": {"tier": "flex"},
+}  # fmt: skip
 OWN_SYSTEM = {"role": "system", "content": [text_part("Own system.")]}
 TERSE = {L1: "You are {terse}.", L2: "You are {terse}."}
 REFERENCE = {"wire_format": "reference"}
@@ -353,19 +347,13 @@ def test_an_image_that_jpeg_cannot_hold_fails_its_sample_in_the_reference_format
     assert wire.ran.code == 1
 
 
-def test_extra_headers_and_extra_query_are_sent(wire):
-    requests = wire.of("extra")
-    assert {request.headers.get("x-project") for request in requests} == {"mmbench"}
-    assert {request.path for request in requests} == {"/v1/chat/completions?tier=flex"}
-
-
-def test_each_model_sends_its_own_key_and_nothing_of_the_openai_environment(wire):
-    keys = {
-        request.body["model"]: request.headers["authorization"] for request in wire.ran.requests
-    }
+def test_each_model_sends_its_own_key_and_headers_and_nothing_of_the_openai_environment(wire):
+    keys = {r.body["model"]: r.headers["authorization"] for r in wire.ran.requests}
     assert keys == {name: f"Bearer key-of-{name}" for name in SETTINGS}
     sent = json.dumps([request.headers for request in wire.ran.requests])
     assert [text for text in ("1234", "sk-of-openai-alone") if text in sent] == []
+    assert {r.headers.get("x-project") for r in wire.of("extra")} == {"mmbench"}
+    assert {r.path for r in wire.of("extra")} == {"/v1/chat/completions?tier=flex"}
 
 
 @pytest.mark.parametrize(("setting", "kind", "wh"), [

@@ -68,38 +68,36 @@ def assert_refused(result, stage, *fragments, problems=1):
     assert not stage.work_dir.exists() or stage.written() == []
 
 
-def with_model(**changes):
-    return {"model": {"m": {**API, **changes}}, "data": BOTH}
+def of(data=BOTH, **model):
+    return {"model": {"m": {**API, **model}}, "data": data}
 
 
-# -- the config file ------------------------------------------------------------------------------
-
-
-def class_named(name):
-    return {"model": {"m": {"imp_type": "custom", "model_path": f"mymodel.{name}"}}, "data": BOTH}
+def of_class(name, **data):
+    return {
+        "model": {"m": {"imp_type": "custom", "model_path": f"mymodel.{name}"}},
+        "data": data or BOTH,
+    }
 
 
 @pytest.mark.parametrize(("config", "fragments"), [
     (None, ["config.json: there is no such file"]),
     ('{\n  "model": {\n  "data": {}\n}', ["config.json: line 4, column 2: ", "not closed"]),
-    ({**with_model(), "data": {"GUITaskAutomation": {"mode": "all"}}},
-     ["config.json: data.GUITaskAutomation: L3", "yet", f"Available: {L1}"]),
-    (with_model(model_path="{url}?api_key=${MY_KEY}&model=mock"),
+    (of({"GUITaskAutomation": {}}), ["config.json: data.GUITaskAutomation: L3", "yet", f"Available: {L1}"]),
+    (of(model_path="{url}?api_key=${MY_KEY}&model=mock"),
      ['config.json: model."m".model_path: its api_key holds a sign', "line break"]),
-    ({**class_named("Model"), "data": {L1: {"parse_function": "faulty.f"}}}, [f"config.json: data.{L1}.parse_function: faulty cannot be imported: ",
-                             "ValueError: no weights", "faulty.py:2"]),
-    (class_named("Mute"), ['config.json: model."m".model_path: mymodel.Mute has no method generate']),
-    (class_named("Weightless"), ['config.json: model."m": ', "cannot be built: FileNotFoundError: weights.bin"]),
-    (class_named("Unlicensed"), ['config.json: model."m": ', "cannot be built: SystemExit: no licence"]),
-    (class_named("Wordy"), ['config.json: model."m": ', "must be a whole number from 1 up"]),
-    (class_named("Nobody"), ['config.json: model."m": ', "must be a whole number from 1 up"]),
+    (of_class("Model", **{L1: {"parse_function": "faulty.f"}}),
+     [f"data.{L1}.parse_function: faulty cannot be imported: ", "ValueError: no weights", "faulty.py:2"]),
+    (of_class("Mute"), ['config.json: model."m".model_path: mymodel.Mute has no method generate']),
+    *[(of_class(name), ['config.json: model."m": ', what]) for name, what in (
+        ("Weightless", "cannot be built: FileNotFoundError: weights.bin"),
+        ("Unlicensed", "cannot be built: SystemExit: no licence"),
+        ("Wordy", "must be a whole number from 1 up"), ("Nobody", "must be a whole number from 1 up"))],
 ])  # fmt: skip
 def test_a_wrong_config_is_refused_with_key_path_and_cure(config, fragments, stage):
     stage.module("x = 1\nraise ValueError('no weights')", "faulty")
     if config is not None:
         stage.config(config)
-    # A key set and empty, so that a developer's own .env does not set it; another with a line break.
-    env = {"OPENAI_API_KEY": "", "MY_KEY": "your-own-key\n"}
+    env = {"MY_KEY": "your-own-key\n"}
     result = stage.run("--config", "config.json", "--work-dir", stage.work_dir, env=env)
     assert_refused(result, stage, *fragments)
     assert "your-own-key" not in result.output
@@ -159,16 +157,11 @@ def test_a_work_dir_that_cannot_be_written_is_refused_before_anything_is_asked(k
     assert taken.read_text() == "not a folder"
 
 
-# -- .env and `~` ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("arguments", [["--check"], ["--mode", "eval"], []])
 def test_a_dotenv_file_in_another_encoding_is_named_with_its_line(stage, arguments):
     (stage.home / ".env").write_bytes("# who\nNAME=José\n".encode("latin-1"))
     result = stage.evaluate({"m": API}, *arguments)
-    assert_refused(
-        result, stage, f"{stage.home / '.env'}: is not UTF-8 text (line 2); save it as UTF-8"
-    )
+    assert_refused(result, stage, f"{stage.home / '.env'}: is not UTF-8 text (line 2); save it as")
     assert "Jos" not in result.output  # it may be a secret
 
 
@@ -211,9 +204,6 @@ def test_images_in_the_home_of_nobody_are_looked_for_in_the_data_root(stage):
     assert "warning: IMAGE_ROOT_DIR ~nosuchuser: no such folder" in result.stdout
 
 
-# -- several at once ------------------------------------------------------------------------------
-
-
 def test_all_problems_are_reported_together_with_their_number(stage):
     broken = {**API, "generate_cfg": {"max_new_tokens": 5}, "kwargs": {"img_sizes": 5},
               "custom_prompt": {L2: "mymodel.prompt_of_one"}}  # fmt: skip
@@ -246,9 +236,6 @@ def test_problems_of_what_was_not_selected_do_not_count(arguments, stage):
                               "preprocess_function": "nowhere.preprocess"}}  # fmt: skip
     result = stage.evaluate(models, "--model", "m", "--data", L2, *arguments)
     assert (result.code, len(stage.server.requests)) == (0, 2), result.output
-
-
-# -- model names ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [

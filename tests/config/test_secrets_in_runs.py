@@ -137,9 +137,6 @@ def test_no_header_or_query_value_of_a_users_own_is_shown(staged):
     assert "my-gui-tests/1.0" in dict(texts_of(stage))["manifest.json"]
 
 
-# -- keys that are ordinary texts -----------------------------------------------------------------
-
-
 def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_column(staged):
     stage = staged(lambda request: Reply("(128, 1234)"))
     text, keys = "Click the local test.", {"m": "1234", "n": "local", "o": "test"}
@@ -178,13 +175,6 @@ def test_a_key_that_the_server_quotes_back_is_masked(status, key, encoded, stage
     assert result.code == (0 if status == 200 else 1), result.output
 
 
-def test_a_common_key_that_the_server_quotes_in_an_error_is_masked(staged):
-    stage = staged(echo(400))
-    shown = everything(stage.evaluate({"m": model_of("local")}, "--verbose"), stage)
-    assert f"provided: {MARK} (Bearer {MARK})" in shown
-    assert "provided: local" not in shown
-
-
 def test_no_piece_of_a_key_is_left_where_a_long_error_text_is_cut(staged):
     paddings = itertools.count(50, 6)  # wherever texts are cut, some key lies across the cut
     stage = staged(lambda _: Reply(status=400, body=f"{'x' * next(paddings)}{PLAIN * 40}".encode()))
@@ -192,16 +182,6 @@ def test_no_piece_of_a_key_is_left_where_a_long_error_text_is_cut(staged):
     assert MARK in shown
     assert PLAIN[:12] not in shown and PLAIN[-12:] not in shown
 
-
-def test_no_command_to_a_terminal_in_a_servers_error_reaches_the_console(staged):
-    body = json.dumps({"error": {"message": "no \x1b[2J\x1b]0;title\x07 way\x9b5A"}}).encode()
-    stage = staged(lambda request: Reply(status=400, body=body))
-    result = stage.evaluate({"m": API}, "--verbose")
-    assert "title" in result.output
-    assert not set(result.output) & {"\x1b", "\x07", "\x9b"}
-
-
-# -- functions that know it -----------------------------------------------------------------------
 
 KNOWING = """
     import logging, os, sys, traceback
