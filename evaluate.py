@@ -31,11 +31,8 @@ from utils.comparing.runs import read_runs
 from utils.comparing.why import explain, two_models
 from utils.config.environment import load_dotenv_files, odd_settings
 from utils.config.options import Options, options_of, parse_arguments, unknown_names
-from utils.config.read import (
-    ConfigReading,
-    DataEntry,
-    read_config,
-)
+from utils.config.read import ConfigReading, read_config
+from utils.config.schema import DataEntry
 from utils.config.secret_filter import SecretFilter, mask_config, protect_output, secrets_in
 from utils.config.text import key_path
 from utils.contracts import DataSet, ModelWrapper, ParseFunction

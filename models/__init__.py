@@ -12,7 +12,7 @@ from utils.contracts import ModelWrapper
 from utils.import_utils import resolve
 
 if TYPE_CHECKING:
-    from utils.config.read import ModelEntry
+    from utils.config.schema import ModelEntry
 
 
 def argument_findings(imp_type: str, entry: Mapping[str, Any]) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from typing import Any
 from utils import PROJECT
 from utils.config.environment import is_set
 from utils.config.options import Options
-from utils.config.read import ModelEntry, RunConfig
+from utils.config.schema import ModelEntry, RunConfig
 from utils.config.secret_filter import SecretFilter
 from utils.contracts import DataSet, ModelWrapper, Sample
 from utils.engine.jobs import Job, Questions

@@ -20,8 +20,6 @@ from utils.errors import UserError, did_you_mean, listed
 from utils.functions.signatures import FunctionRef
 from utils.import_utils import path_problem
 
-__all__ = ["ConfigReading", "DataEntry", "ModelEntry", "RunConfig", "read_config"]
-
 L1_NAME = "GUIContentUnderstanding"
 L1_KEYS = ("match_mode", "circular")
 Arguments = Callable[[str, Mapping[str, Any]], Iterable[Finding]]
@@ -101,10 +99,9 @@ class _Reader:
             expected = 'the file must hold an object { "model": ..., "data": ... }'
             self._problem((), f"{expected}, not {shown(whole)}")
             return
-        for name in whole:
-            if name not in ("model", "data"):
-                hint = did_you_mean(name, ("model", "data")) or "; known are model and data"
-                self._problem((name,), f"unknown key{hint}")
+        for name in sorted(whole.keys() - {"model", "data"}):
+            hint = did_you_mean(name, ("model", "data")) or "; known are model and data"
+            self._problem((name,), f"unknown key{hint}")
         self.out.models = self._entries(whole.get("model"), "model", self._model)
         self.out.data = self._entries(whole.get("data"), "data", self._data_set)
         if not self.out.problems:
@@ -113,9 +110,8 @@ class _Reader:
 
     def _entries(self, entries: Any, name: str, read: Callable[[str, Any], Read]) -> dict[str, Any]:
         if not isinstance(entries, dict) or not entries:
-            kind = "missing" if entries is None else "empty" if entries == {} else "no object { }"
-            member = "model" if name == "model" else "data set"
-            self._problem((name,), f"is {kind}; it must name at least one {member}")
+            kind = "is missing" if entries is None else f"must be an object, not {shown(entries)}"
+            self._problem((name,), "is empty" if entries == {} else kind)
             return {}
         found: dict[str, Any] = {}
         for key, raw in entries.items():
@@ -181,10 +177,9 @@ class _Reader:
 
     def _references(self, name: str, raw: Mapping[str, Any], imp_type: str | None) -> None:
         """Notes which functions an entry names and what they will be called with."""
-        kwargs, generate_cfg, prompts = (
-            value if isinstance(value := raw.get(key), dict) else {}
-            for key in ("kwargs", "generate_cfg", "custom_prompt")
-        )
+        keys = ("kwargs", "generate_cfg", "custom_prompt")
+        blocks = (value if isinstance(value := raw.get(key), dict) else {} for key in keys)
+        kwargs, generate_cfg, prompts = blocks
         passed = ["dataset_name", *(key for key in kwargs if key not in schema.RESERVED_KWARGS)]
         local = imp_type == "transformers"
         if imp_type == "custom" and not path_problem(str(raw.get("model_path"))):

@@ -19,7 +19,7 @@ Finding = tuple[KeyPath, str]
 
 _COMMENT = r"//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/"
 _TOKEN = re.compile(  # possessive: a bracket inside a comment must not end the comment early
-    rf'"(?:[^"\\\n\r]|\\.)*+"|{_COMMENT}|,(?=(?:\s|{_COMMENT})*+[\]}}])', re.DOTALL
+    rf'("(?:[^"\\\n\r]|\\.)*+")|{_COMMENT}|,(?=(?:\s|{_COMMENT})*+[\]}}])', re.DOTALL
 )
 _NAME = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _IN_QUERY = re.compile(r"(https?://|\$\{)\S*[?&][^?&]*=[^?&]*", re.IGNORECASE)
@@ -92,7 +92,7 @@ def names_in(text: str) -> list[str]:
 
 def read_plain(text: str, environ: Mapping[str, str], unset: str | None = None) -> PlainConfig:
     """Reads the text of a config file; ValueError says where and why it is not JSON."""
-    plain = _TOKEN.sub(lambda token: _blank(token[0]), text)
+    plain = _TOKEN.sub(lambda token: token[1] or re.sub(r"[^\n\r]", " ", token[0]), text)
     result = PlainConfig()
     try:
         parsed = json.loads(plain, object_pairs_hook=_Object)
@@ -114,10 +114,6 @@ class _Object(dict[str, Any]):
         super().__init__(pairs)
         names = [name for name, _ in pairs] if len(self) < len(pairs) else []
         self.repeated = [name for name in self if names.count(name) > 1]
-
-
-def _blank(token: str) -> str:
-    return token if token[0] == '"' else re.sub(r"[^\n\r]", " ", token)
 
 
 def _walk(

@@ -28,7 +28,6 @@ from typing import Any
 
 from utils import PROJECT
 
-DIGEST_LENGTH = 32  # hex digits: 128 bits, no accidental collisions, short in logs
 PROGRAM = ("utils.", "models.base.", "models.wrappers.")
 CODE = (types.FunctionType, types.ModuleType, type)
 BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
@@ -43,7 +42,7 @@ def digest(value: Any) -> str:
         text = json.dumps(value, sort_keys=True)
     except (TypeError, ValueError):  # keys or values that JSON has no order or no form for
         text = json.dumps(plain(value, _name_of))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:DIGEST_LENGTH]
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]  # 128 bits, short in logs
 
 
 def code_digest(function: Callable[..., Any] | None) -> str:
@@ -64,10 +63,8 @@ def undescribed(function: Callable[..., Any] | None) -> list[str]:
 def plain(value: Any, name_of: Callable[[Any], Any], above: tuple[int, ...] = ()) -> Any:
     """A value as lists, texts and numbers that JSON can write, equal for equal values.
 
-    Args:
-        name_of: what stands for functions, classes and modules, and for objects that cannot be
-            taken apart as `copy` and `pickle` do it.
-        above: the objects that hold this one; some hold themselves.
+    `name_of` says what stands for functions, classes and modules, and for objects that cannot be
+    taken apart as `pickle` does it; `above` are the objects that hold this one.
     """
     if value is None or type(value) in (str, int, float, bool):
         return value
