@@ -206,7 +206,7 @@ _KEYED_FORMS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax"), ("x"
 
 def numbers_of_reply(reply: str) -> Numbers | None:
     """The two or four numbers with which a reply names its place; None where it offers none."""
-    answer = after_thinking(reply)
+    answer = after_thinking(reply) if "think" in reply.casefold() else reply
     found = [*_keyed(answer), *_listed(answer)]
     return max(reversed(found), key=lambda each: each[:2])[2] if found else None
 

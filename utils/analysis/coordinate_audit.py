@@ -184,12 +184,12 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
         section["notes"] = [NOTE] + [NO_GRID] * (not knows_grid)
         section["notes"] += [OTHER_NUMBERS] * (counts["other numbers used"] > 0)
         _compare(section, replies, offered, _configured_name(configured, agree, counts))
-        thinking = sum(after_thinking(reply) != reply for reply in columns["prediction"])
-        if thinking and section["best"] and section["warnings"]:
+        if section["best"] and section["warnings"]:
+            thinking = sum(after_thinking(reply) != reply for reply in columns["prediction"])
             section["warnings"][0] += (
                 f". {thinking} of these replies think first; this function reads what follows the "
                 "thinking"
-            )
+            ) * bool(thinking)
     return section
 
 

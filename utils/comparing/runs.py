@@ -44,19 +44,14 @@ class ScoredSet:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """One run under the name that it has in the comparison.
-
-    Attributes:
-        folder: as it may be shown: below the current folder, or its last two parts.
-        sets: by name of the data set.
-        others: folders of the model's other runs, where its newest one was not named itself.
-    """
+    """One run under the name that it has in the comparison."""
 
     label: str
     model: str
-    folder: str
-    sets: Mapping[str, ScoredSet]
+    folder: str  # as it may be shown: below the current folder, or its last two parts
+    sets: Mapping[str, ScoredSet]  # by name of the data set
     manifest: Mapping[str, Any]
+    # folders of the model's other runs, where its newest one was not named itself
     others: Sequence[str] = ()
 
     def of_data(self, dataset: str, entry: str) -> Any:
