@@ -44,10 +44,9 @@ def check_reference(ref: FunctionRef) -> list[str]:
     """What is wrong with a function named in a config: one line each, empty if it can be used."""
     place = f"{ref.source}: {ref.key_path}"
     try:
-        target = resolve(ref.dotted, role=place)
+        problem = signature_problem(ref, resolve(ref.dotted, role=place))
     except UserError as error:
         return list(error.problems)
-    problem = signature_problem(ref, target)
     return [f"{place}: {problem}"] if problem else []
 
 
@@ -75,8 +74,7 @@ def _callable_at(parts: list[str]) -> Callable[..., Any]:
             raise UserError(f'"{name}.{part}" is a method of objects; make it a @staticmethod')
     dotted = ".".join(parts)
     if isinstance(value, ModuleType):
-        has = _what_else(value, "")
-        raise UserError(f'"{dotted}" is a module; add the name of a function in it{has}')
+        raise UserError(f'"{dotted}" is a module; name a function in it{_what_else(value, "")}')
     if not callable(value):
         raise UserError(f'"{dotted}" cannot be called: it is a {type(value).__name__}')
     return value  # type: ignore[no-any-return]
@@ -123,8 +121,7 @@ def _one_line(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         text = error.msg
         places.append((error.filename, error.lineno))
-    for filename, line in reversed(places):
-        path = Path(filename)
+    for path, line in ((Path(name), line) for name, line in reversed(places)):
         is_library = LIBRARY in path.parents or "site-packages" in path.parts
         if path.exists() and path != Path(__file__) and not is_library:
             shown = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path

@@ -103,7 +103,7 @@ UNKNOWN_PACKAGE = "ModuleNotFoundError: No module named 'no_such_package_anywher
     ("no_such_thing.f", 'there is no module "no_such_thing"', ""),
     ("users.god.f", 'users has no "god"; did you mean "good"?', ""),
     ("users.something.f", 'users has no "something"; it has "in_package", "decodes", "exits"', ""),
-    ("users.good", '"users.good" is a module; add the name of a function in it; it has "parse_box"', ""),
+    ("users.good", '"users.good" is a module; name a function in it; it has "parse_box"', ""),
     ("users.good.parse_bbox", 'users.good has no "parse_bbox"; it has "parse_box", ', ""),
     ("users.good.LIMIT", '"users.good.LIMIT" cannot be called: it is a int', ""),
     ("users.good.LIMIT.x", 'users.good.LIMIT has no "x"; it is a int', ""),
@@ -166,7 +166,7 @@ DATASET = ("dataset_name",)
      "as (message, model, processor): got an unexpected keyword argument 'dataset_name'; add **kwargs"),
     ("build", "preprocess", {"keywords": DATASET}, "too many positional arguments"),
     ("prepare", "preprocess", {"keywords": (*DATASET, "model")},
-     "'model'; the config has a key of that name, too: rename one of them"),
+     "multiple values for argument 'model'"),
     ("Model", "custom-class", {"keywords": ("temperature",)}, None),
     ("Narrow", "custom-class", {"init_keywords": ("size",)}, None),
     ("Narrow", "custom-class", {"init_keywords": ("img_size",)}, None),  # the program's own key

@@ -137,8 +137,6 @@ def _mismatch(
         reason = str(error)
     if "unexpected keyword" in reason:
         reason += "; add **kwargs to its parameters"
-    if "multiple values" in reason and "'meta'" not in reason:
-        reason += "; the config has a key of that name, too: rename one of them"
     short = [  # annotations and defaults can be long
         parameter.replace(annotation=parameter.empty, default=parameter.empty)
         for parameter in signature.parameters.values()

@@ -44,20 +44,18 @@ _NUMBER = re.compile(r"-[\d.]+(e[+-]?\d+)?")
 
 def serve_words(value: Any) -> list[str]:
     """The arguments as words of a command line; ValueError says which item fits nowhere."""
-    if isinstance(value, Mapping):
-        return [word for name, item in value.items() for word in _written_out(name, item)]
-    return [_word(item) for item in value]
-
-
-def _written_out(name: str, value: Any) -> list[str]:
-    option = f"--{canonical_name(name)}"
-    if value is None:
-        return []
-    if isinstance(value, bool):
-        return [option if value else f"--no-{option[2:]}"]
-    words = [_word(item) for item in value] if isinstance(value, list) else [_word(value)]
-    # A value that looks like an option would be taken for one.
-    return [f"{option}={words[0]}"] if len(words) == 1 else [option, *words]
+    if not isinstance(value, Mapping):
+        return [_word(item) for item in value]
+    words: list[str] = []
+    for name, item in value.items():
+        option = f"--{canonical_name(name)}"
+        if isinstance(item, bool):
+            words.append(option if item else f"--no-{option[2:]}")
+        elif item is not None:
+            values = [_word(each) for each in (item if isinstance(item, list) else [item])]
+            # A value that looks like an option would be taken for one.
+            words += [f"{option}={values[0]}"] if len(values) == 1 else [option, *values]
+    return words
 
 
 def _word(item: Any) -> str:
@@ -75,16 +73,16 @@ def canonical_name(name: str) -> str:
 def options(words: Sequence[str]) -> tuple[list[str], list[Option]]:
     """What stands before the first option, and the options with their values."""
     stray: list[str] = []
-    found: list[tuple[str, list[str]]] = []
+    found: list[Option] = []
     for word in words:
         if word.startswith("-") and not _NUMBER.fullmatch(word):
             name, equals, value = word.partition("=")
-            found.append((canonical_name(name), [value] if equals else []))
+            found.append((canonical_name(name), (value,) if equals else ()))
         elif found:
-            found[-1][1].append(word)
+            found[-1] = found[-1][0], (*found[-1][1], word)
         else:
             stray.append(word)
-    return stray, [(name, tuple(values)) for name, values in found]
+    return stray, found
 
 
 def serve_problems(value: Any) -> Iterator[str]:
