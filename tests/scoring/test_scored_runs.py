@@ -73,27 +73,28 @@ def test_a_stopped_run_is_scored_with_the_answers_from_before_it(bench, answers,
     assert (ran.code, told(ran.output, "answered")) == (len(answers.broken), [there]), ran.output
     assert bench.scores(L1) == before
     assert ran.output.count(f"{9 - own} of 9 {FROM_BEFORE}") == 1
-    [analysis] = bench.folder().glob("*_analysis.json")
-    assert json.loads(analysis.read_text())["coverage"]["from_other_runs"] == 9 - own
+    assert coverage(bench)["from_other_runs"] == 9 - own
     assert "asked yet" not in ran.output
+
+
+def coverage(bench):
+    [analysis] = bench.folder().glob("*_analysis.json")
+    return json.loads(analysis.read_text())["coverage"]
 
 
 def test_answers_to_other_requests_are_not_mixed_in(bench, answers):
     bench.run(*ONE_BY_ONE)
     first, before = bench.folder(), bench.scores(L1)
     bench.model["m"]["kwargs"] = {"system_prompt": "Changed."}
-    answers.denies_after = 0
-    bench.run(*ONE_BY_ONE)
-    none = bench.run(*EVAL)
-    answers.denies_after = 2
-    bench.run(*ONE_BY_ONE)
-    some = bench.run(*EVAL)
+    scored = []
+    for answers.denies_after in (0, 2):
+        bench.run(*ONE_BY_ONE)
+        scored.append(bench.run(*EVAL))
 
-    assert (none.code, "nothing to score: the newest run has no answer yet" in none.output) == (
-        1, True)  # fmt: skip
-    assert "accuracy in %" not in none.output
-    assert (some.code, told(some.output, "answered")) == (1, [2]), some.output
-    assert "(partial)" in some.output
+    none, some = scored
+    assert (none.code, some.code, told(some.output, "answered")) == (1, 1, [2]), some.output
+    assert "nothing to score: the newest run has no answer yet" in none.output
+    assert "accuracy in %" not in none.output and "(partial)" in some.output
     assert (first / f"m_{L1}_scores.json").read_bytes() == before
 
 
@@ -109,8 +110,7 @@ def test_a_limit_counts_covered_samples_not_answers(bench):
     bench.log(L1).write_bytes(b"".join(kept))
     ran = bench.run(*EVAL, "--limit", "4")
 
-    rows = bench.sheet(L1, "_partial")
-    assert (ran.code, [row["index"] for row in rows]) == (1, [0, 2])
+    assert (ran.code, [row["index"] for row in bench.sheet(L1, "_partial")]) == (1, [0, 2])
     assert "2 samples of this run have not been asked yet" in ran.output
 
 
@@ -125,10 +125,10 @@ def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(bench):
 
     assert [told(each.output, "answered") for each in (as_many, fewer)] == [[3], [2]]
     assert (as_many.code, fewer.code, "all of it" in as_many.output) == (0, 0, False)
+    said = f"in {trial.name}, holds a part of what is asked for, and {whole.name} all of it"
     for ran in (all_of_it, more):
         assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
-        assert f"in {trial.name}, holds a part of what is asked for, and {whole.name} all of it" \
-            in ran.output  # fmt: skip
+        assert said in ran.output
     assert "the log covers the first 3 samples only" in more.output
     assert (back.code, back.requests, bench.run(*EVAL).code) == (0, [], 0)
     assert (whole / f"m_{L1}_scores.json").read_bytes() == before
@@ -137,13 +137,13 @@ def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(bench):
 # ---- modes ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments", [["--mode", "eval"], []])
+@pytest.mark.parametrize("arguments", [EVAL, ["--no-report"]], ids=["eval", "all"])
 def test_one_mode_of_a_log_of_all_leaves_the_full_files_alone(bench, arguments):
     bench.data = {L2: {"mode": "all"}}
     bench.run("--no-report")
     before = bench.scores(L2)
     bench.data = {L2: {"mode": "basic"}}
-    ran = bench.run("--no-report", *arguments)
+    ran = bench.run(*arguments)
 
     assert (ran.code, "basic only (partial)" in ran.output) == (0, True), ran.output
     assert bench.scores(L2) == before
@@ -152,56 +152,50 @@ def test_one_mode_of_a_log_of_all_leaves_the_full_files_alone(bench, arguments):
     assert not scored_files(bench.folder())[L2].is_partial
 
     bench.data = {L2: {"mode": "all"}}
-    again = bench.run(*EVAL)
-    assert (again.code, bench.scores(L2)) == (0, before)
+    assert (bench.run(*EVAL).code, bench.scores(L2)) == (0, before)
 
 
 def test_one_mode_alone_has_the_names_that_researchers_know(bench):
     bench.data = {L2: {"mode": "basic"}}
     ran = bench.run("--no-report")
-
+    files = scored_files(bench.folder())[L2]
     assert (ran.code, "(partial)" in ran.output) == (0, False)
     assert list(json.loads(bench.scores(L2)))[-1] == "basic"
-    files = scored_files(bench.folder())[L2]
     assert (files.is_partial, read_log_lines(files.samples)[0]["mode"]) == (False, "basic")
 
 
 def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(bench):
+    def contents():
+        return {path.name: path.read_bytes() for path in bench.folder().iterdir() if path.is_file()}
+
+    def eval_of(mode, *arguments):
+        bench.data = {L1: {"mode": mode}}
+        return bench.run("--mode", "eval", *arguments)
+
     bench.data = {L1: {"mode": "easy"}}
     bench.run("--no-report")
-    before = {path.name: path.read_bytes() for path in bench.folder().iterdir() if path.is_file()}
-    bench.data = {L1: {"mode": "hard"}}
-    none = bench.run("--mode", "eval")
-    after = {path.name: path.read_bytes() for path in bench.folder().iterdir() if path.is_file()}
-    bench.data = {L1: {"mode": "all"}}
-    some = bench.run(*EVAL)
+    before = contents()
+    none, after, some = eval_of("hard"), contents(), eval_of("all", "--no-report")
 
     assert (none.code, some.code, after == before) == (1, 1, True)
-    assert f'model "m", {L1}: nothing to score: the log covers mode easy, the config wants mode hard' \
-        in none.output  # fmt: skip
+    nothing = "nothing to score: the log covers mode easy, the config wants mode hard"
+    assert f'model "m", {L1}: {nothing}' in none.output
     assert "accuracy in %" not in none.output and "Report:" not in none.output
     assert f"{L1}: the log covers mode easy alone, not all of mode all" in some.output
 
 
-# ---- bad samples ---------------------------------------------------------------------------------
+# ---- bad samples, a failed scoring ---------------------------------------------------------------
 
 
 def test_bad_samples_stay_in_sight_and_rescoring_them_is_code_1_too(bench):
     [picture] = bench.annotations.rglob("pic1.png")
     picture.unlink()
-    ran = bench.run()
-    again = bench.run("--mode", "eval")
-
     line = f"{L1}: 3 samples left out, bad data: not asked and not in the score; the log names them"
-    assert (ran.code, again.code) == (1, 1)
-    assert (ran.output.count(line), again.output.count(line)) == (1, 1)
-    analysis = json.loads((bench.folder() / f"m_{L1}_analysis.json").read_text())
-    assert analysis["coverage"]["left_out"] == 3
+    for ran in (bench.run(), bench.run("--mode", "eval")):
+        assert (ran.code, ran.output.count(line)) == (1, 1)
+    assert coverage(bench)["left_out"] == 3
     shown = (bench.folder() / "report" / "data" / "summary_0.js").read_text()
     assert "3 samples left out, bad data" in shown
-
-
-# ---- a failed scoring ----------------------------------------------------------------------------
 
 
 def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(bench):
@@ -210,22 +204,15 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(bench):
     bench.run("--api-nproc", "1")
     page = bench.folder() / "report" / "index.html"
     before = page.stat().st_mtime_ns
-    (bench.code / "mine.py").write_text("def parse(response):\n    raise ValueError('no')\n")
+    (bench.code / "mine.py").write_text("def parse(response):\n    return 'no point'\n")
     bench.data[L2]["parse_function"] = "mine.parse"
-    code, alone = finished(bench.start("--data", L2))
-    _, both = finished(bench.start())
+    alone, both = bench.run("--data", L2), bench.run()
 
-    assert (code, "Report:" in alone) == (1, False), alone
-    assert f"{L2}: not scored; its files are those of an earlier scoring" in alone
-    assert "Report:" in both
-    assert f"It shows an earlier scoring of {L2}, not scored now" in both
+    assert (alone.code, "Report:" in alone.output) == (1, False), alone.output
+    assert f"{L2}: not scored; its files are those of an earlier scoring" in alone.output
+    assert "Report:" in both.output
+    assert f"It shows an earlier scoring of {L2}, not scored now" in both.output
     assert page.stat().st_mtime_ns > before
-
-
-def finished(process):
-    """(exit code, everything printed), a traceback of the user's own function included."""
-    stdout, stderr = process.communicate(timeout=120)
-    return process.returncode, stdout + stderr
 
 
 # ---- copies, clocks ------------------------------------------------------------------------------
@@ -235,12 +222,11 @@ def test_copies_in_a_folder_that_sorts_behind_do_not_make_the_log_grow(bench):
     bench.run("--no-report")
     own = bench.folder()
     shutil.copytree(own, own.with_name("T99990101_Gffffffff"))
-    bench.run("--no-report")
-    bench.run("--no-report")
+    for _ in range(2):
+        bench.run("--no-report")
 
-    logs = [[r for r in read_log_lines(log) if r["kind"] == "answer"]
-            for log in (bench.work_dir / "m").glob(f"T*/m_{L1}.jsonl")]  # fmt: skip
-    assert [len(answers) for answers in logs] == [9, 9]
+    logs = (bench.work_dir / "m").glob(f"T*/m_{L1}.jsonl")
+    assert [[r["kind"] for r in read_log_lines(log)].count("answer") for log in logs] == [9, 9]
 
 
 def set_ahead(bench):
@@ -261,8 +247,7 @@ def test_a_clock_that_was_ahead_gives_no_answer_precedence_and_is_named(bench, a
     bench.run(*ONE_BY_ONE)
     set_ahead(bench)
     answers.broken = []
-    fresh = bench.run(*ONE_BY_ONE, "--fresh")
-    scored = bench.run(*EVAL)
+    fresh, scored = bench.run(*ONE_BY_ONE, "--fresh"), bench.run(*EVAL)
     elsewhere = bench.run("--limit", "3", "--no-report")
 
     assert [told(each.output, "answered") for each in (fresh, scored, elsewhere)] == [[9], [9], [3]]
@@ -284,18 +269,14 @@ def test_the_last_line_names_the_models_that_failed_if_there_are_any(bench):
     assert "1 of 3 models failed: gone" in ran.output.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("options", "fate"),
-    [
+def test_the_summary_says_what_this_command_does_with_failed_samples(bench, answers):
+    answers.broken = ["Question 0 easy"]
+    bench.run(*ONE_BY_ONE)
+    for options, fate in [
         ([], "asked again by the same command"),
         (["--ignore"], "left as they are (--ignore)"),
         (["--mode", "eval"], "asked again without --mode eval"),
-    ],
-)
-def test_the_summary_says_what_this_command_does_with_failed_samples(bench, answers, options, fate):
-    answers.broken = ["Question 0 easy"]
-    bench.run(*ONE_BY_ONE)
-    ran = bench.run(*ONE_BY_ONE, *options)
-
-    assert ran.code == 1
-    assert f"1 (11.1 %) failed: wrong in the score, {fate}" in ran.output
+    ]:
+        ran = bench.run(*ONE_BY_ONE, *options)
+        assert ran.code == 1
+        assert f"1 (11.1 %) failed: wrong in the score, {fate}" in ran.output
