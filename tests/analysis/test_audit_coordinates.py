@@ -10,7 +10,6 @@ import pytest
 
 from tests.support.clicks import Model, columns_of, simulated
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import run_folder
 from tests.support.stage import API, L2, Stage
 from utils import coordinates
 from utils.analysis.coordinate_audit import READINGS, Reading, coordinate_audit
@@ -303,42 +302,31 @@ def test_without_a_known_grid_its_reading_is_left_out_and_named_and_without_a_sa
     assert audited([])["warnings"] == []
 
 
-# -- in real runs ---------------------------------------------------------------------------------
-
 WIDE = [("os_windows", (640, 360))]
 
 
-@pytest.mark.parametrize(("reply", "function", "pictures", "read_as"), [
-    ("<p>250,150</p>", "parse_per_mille", [*WIDE, ("os_ios", (295, 639))] * 8, "read as per mille"),
-    ("<think>The window is at (0.9, 0.9).</think>\n(0.25, 0.15)", "parse_fractions", WIDE * 12, ""),
-    ("(25.0%, 15.0%)", "parse_per_cent", WIDE * 12, "read as per cent"),
+@pytest.mark.parametrize(("reply", "function", "pictures", "kwargs", "read_as"), [
+    ("<p>250,150</p>", "parse_per_mille", [*WIDE, ("os_ios", (295, 639))] * 8, {}, "read as per mille"),
+    ("<think>The window is at (0.9, 0.9).</think>\n(0.25, 0.15)", "parse_fractions", WIDE * 12, {}, ""),
+    ("(25.0%, 15.0%)", "parse_per_cent", WIDE * 12, {}, "read as per cent"),
+    # the grid follows from the limits in the config: pixels of it, read as pixels of the file
+    ("(70, 42)", "parse_grid_pixels", [("os_web", (1000, 1000))] * 12,
+     {"min_pixels": 3136, "max_pixels": 280 * 280}, "read as pixels of the grid seen"),
 ])  # fmt: skip
 def test_a_run_in_the_wrong_frame_prints_the_fix_and_the_fix_needs_no_request(
-    tmp_path, reply, function, pictures, read_as
+    tmp_path, reply, function, pictures, kwargs, read_as
 ):
+    model = {"m": {**API, "kwargs": kwargs}}
     with MockServer(lambda request: Reply(reply)) as server:
         stage = Stage.make(tmp_path, server, pictures)
-        before = stage.evaluate({"m": API}, data={L2: {"mode": "all"}})
+        before = stage.evaluate(model, data={L2: {"mode": "all"}})
         wrong, asked = stage.scores(L2)["Average accuracy"], len(server.requests)
         data = {L2: {"mode": "all", "parse_function": f"utils.coordinates.{function}"}}
-        after = stage.evaluate({"m": API}, "--mode", "eval", data=data)
-
+        after = stage.evaluate(model, "--mode", "eval", data=data)
         assert len(server.requests) == asked
+
     [warning] = [line for line in before.stdout.splitlines() if "coordinate audit" in line]
     assert warning.startswith(f"warning: coordinate audit: {read_as}")
     assert f'"parse_function": "utils.coordinates.{function}"' in warning
     assert (wrong, stage.scores(L2)["Average accuracy"]) == (0, 100)
     assert "coordinate audit" not in after.output
-
-
-def test_the_grid_follows_from_the_limits_in_the_config(tmp_path):
-    """Pixels of the resized image, read as pixels of the file."""
-    kwargs = {"min_pixels": 3136, "max_pixels": 280 * 280}
-    with MockServer(lambda request: Reply("(70, 42)")) as server:
-        stage = Stage.make(tmp_path, server, [("os_web", (1000, 1000))] * 12)
-        finished = stage.evaluate({"m": {**API, "kwargs": kwargs}}, data={L2: {"mode": "all"}})
-
-    assert '"utils.coordinates.parse_grid_pixels"' in finished.output
-    path = run_folder(stage.work_dir, "m") / f"m_{L2}_analysis.json"
-    found = json.loads(path.read_text("utf-8"))["coordinate_audit"]
-    assert found["best"] == ["pixels of the grid seen"]

@@ -162,9 +162,7 @@ def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, acc
 
 
 @pytest.mark.parametrize(("questions", "pictures"), [(12, 12), (90, 10), (90, 9)])
-def test_a_clearly_better_reading_is_warned_of_on_ten_pictures_where_no_letter_is_doubtful(
-    questions, pictures
-):
+def test_a_better_reading_without_a_doubtful_letter_is_warned_of(questions, pictures):
     """The lone letter at the end is no statement in words, and "Option A" a perfect match."""
     samples = many("Option A is wrong here.\n\nB", questions, pictures=pictures)
     section = section_of(parse_audit, samples)
@@ -201,9 +199,6 @@ def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_
     assert alarms == []
 
 
-# -- letters --------------------------------------------------------------------------------------
-
-
 def test_a_liked_letter_shows_against_the_letters_that_are_right():
     section = section_of(
         letter_bias, [facts("A", answer="ABCD"[n % 4], image=n) for n in range(40)]
@@ -234,9 +229,6 @@ def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
     chosen = {row["name"]: row["chosen"] for row in section["rows"]}
     assert chosen == {"A": 0, "B": 0, "C": 0, "D": 0, "E": 1}
     assert "Of 2 replies with a letter; 1 have none" in section["notes"][0]
-
-
-# -- in a real run --------------------------------------------------------------------------------
 
 
 def test_a_run_whose_thoughts_are_read_prints_the_fix_and_the_fix_needs_no_request(tmp_path):

@@ -70,8 +70,6 @@ def test_numbers_of_a_thinking_are_not_read(reply, point, numbers):
     assert (parse_point(reply, META), numbers_of_reply(reply)) == (point, numbers)
 
 
-# -- time -----------------------------------------------------------------------------------------
-
 LENGTH = 20_000
 PIECES = (
     " ", "\n", "\t", "1", ".", "1 ", "1.", "(", "x=", "x=1, ", "y=1 ", "A", "A ", '"', "'", ",", "-",

@@ -20,9 +20,6 @@ def length(bounds):
     return bounds.high - bounds.low
 
 
-# -- intervals ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_an_interval_has_a_length_stays_in_range_and_holds_the_mean(seed):
     chance = random.Random(seed)
@@ -101,9 +98,6 @@ def test_quantiles_of_students_t(df, quantile):
     found = float(t_quantile(np.array([df], dtype=float))[0])
     assert quantile * 0.9999 <= found <= quantile * (1 + 0.04 / df)
     assert t_tails(found, df) == pytest.approx(0.05)
-
-
-# -- paired ---------------------------------------------------------------------------------------
 
 
 def test_what_a_comparison_counts():

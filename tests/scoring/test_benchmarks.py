@@ -396,9 +396,7 @@ def scribble(response, meta):
         (L2, (float("nan"), 0.5)), (L2, {"x": 1, "y": 2}), (L2, "12"), (L2, {0.1, 0.2}),
         (L2, (10**400, 1)), (L1, 5), (L1, ["B"]), (L1, float("nan")), (L1, True)]),
 ])  # fmt: skip
-def test_what_a_parse_function_returns_is_judged_and_nonsense_is_a_format_error(
-    name, parse, verdict
-):
+def test_what_a_parse_function_returns_is_judged_or_a_format_error(name, parse, verdict):
     judged = judge(name, "reply", parse)
     assert (judged.verdict, judged.error is not None) == (verdict, verdict is Verdict.UNPARSED)
 
@@ -427,9 +425,7 @@ def test_a_parse_function_that_raises_is_a_format_error(name, raised):
     (L2, {}, "seen_size", None),
     (L2, {"max_pixels": 9}, "max_pixels", 9),
 ])  # fmt: skip
-def test_meta_has_sizes_and_options_as_text_and_is_made_for_replies_alone(
-    name, extra, column, value
-):
+def test_meta_has_sizes_and_options_as_text_for_replies_alone(name, extra, column, value):
     seen = []
     for reply in ("reply", None):  # an unanswered sample is never parsed
         judge(name, reply, lambda response, meta: seen.append(meta.get(column)), extra=extra)

@@ -26,9 +26,6 @@ def options(difficulty="easy", platform="os_web", hit=True, options_num=4):
     return OptionResult(difficulty, platform, hit, options_num)
 
 
-# -- boxes ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("bbox", "expected"), [
     ([0.1, 0.2, 0.3, 0.4], Box(0.1, 0.2, 0.3, 0.4)),   # fractions stay
     ([100, 100, 200, 250], Box(0.1, 0.2, 0.2, 0.5)),   # pixels of the image file
@@ -56,9 +53,6 @@ def test_a_box_becomes_fractions_of_the_image_or_is_refused_with_its_numbers(bbo
     with pytest.raises(ValueError, match=expected) as refused:
         box_as_fractions(bbox, WH)
     assert str(bbox) in str(refused.value)
-
-
-# -- clicks ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("point", "expected"), [
@@ -94,9 +88,6 @@ ORDINARY, POINT, CROSSED = Box(0.2, 0.2, 0.4, 0.4), Box(0.3, 0.3, 0.3, 0.3), Box
 ])  # fmt: skip
 def test_a_click_hits_a_box_with_its_bounds(box, point, verdict):
     assert score_click(box, point) is verdict
-
-
-# -- L1 -------------------------------------------------------------------------------------------
 
 
 def test_a_level_weighs_its_platforms_by_their_samples():
@@ -142,9 +133,6 @@ def test_difficulties_and_platforms_come_in_their_usual_order_and_unknown_names_
     assert in_order({"b", "known", "a"}, ("known", "absent")) == ["known", "a", "b"]
 
 
-# -- L2 -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("kinds", "block"), [
     ({"icon": [1, 0, -1], "text": [1]},
      {"Total num": 4, "Icon num": 3, "Text num": 1, "Total accuracy": 50.0, "Icon accuracy": 100 / 3,
@@ -167,14 +155,9 @@ def test_a_platform_is_broken_down_by_kind_and_outcome(kinds, block):
     ({"advanced": {"os_web": {"icon": [1, 0]}}}, [None, 50.0, 50.0]),
     ({}, [None, None, None]),
 ])  # fmt: skip
-def test_the_average_is_of_the_grounding_types_there_are_and_each_weighs_by_samples(
-    outcomes, averages
-):
+def test_the_average_is_of_the_grounding_types_there_are(outcomes, averages):
     scores = score_element_grounding(outcomes)
     assert [scores[f"{which} accuracy"] for which in ("Basic", "Advanced", "Average")] == averages
-
-
-# -- both -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scores", [

@@ -92,9 +92,6 @@ def links_of(bench):
     return {path.name: path for path in (bench.work_dir / "m").iterdir() if path.is_symlink()}
 
 
-# ---- a whole run ---------------------------------------------------------------------------------
-
-
 def test_the_folder_and_its_files_have_the_names_that_researchers_know(full):
     bench, _ = full
     logs = {f"m_{dataset}{kind}.jsonl" for dataset in (L1, L2) for kind in ("", "_samples")}
@@ -232,9 +229,6 @@ def test_the_log_opens_with_what_the_run_covers(full):
     assert "test-key-123456" not in bench.log(L2).read_text()
 
 
-# ---- parts of a data set -------------------------------------------------------------------------
-
-
 def test_a_limited_run_writes_partial_files_of_the_first_samples_alone(empty):
     ran = empty.run("--limit", "2")
     limited = empty.folder()
@@ -262,9 +256,6 @@ def test_one_grounding_type_has_null_for_the_other_and_an_average_over_what_is_t
     heads, *rows = table_of(ran.output, "L2 GUIElementGrounding · m · accuracy in % · n = 3")
     assert [row.split()[0] for row in rows] == ["advanced", "average"]
     assert len(heads.split()) == 4
-
-
-# ---- infer and eval ------------------------------------------------------------------------------
 
 
 def test_infer_writes_predictions_and_eval_the_scores_without_a_model(empty, full):
@@ -308,9 +299,6 @@ def test_where_results_go_without_work_dir(variable, empty, tmp_path):
     assert ran.code == 0, ran.output
     assert derived(run_folder(tmp_path / variable.get("EVAL_WORK_DIR", "outputs"), "m")) == FULL
     assert not variable or not (tmp_path / "outputs").exists()
-
-
-# ---- failures ------------------------------------------------------------------------------------
 
 
 def test_a_failed_sample_shows_the_failure_text_in_no_log_and_is_wrong_in_the_score(tmp_path):

@@ -116,9 +116,7 @@ def test_the_table_holds_the_figures_of_the_score(name, splits, platforms, setti
 
 
 @RUNS
-def test_every_cell_of_ten_pictures_has_an_interval_that_holds_its_value(
-    name, splits, platforms, settings
-):
+def test_cells_of_ten_pictures_have_intervals_that_hold_them(name, splits, platforms, settings):
     benchmark, _, facts = judged_run(name, 5, splits, platforms)
     sections = sections_of(benchmark, facts, settings)
 
@@ -205,9 +203,6 @@ def test_the_groups(name, splits, own):
         assert groups["kind"]["canvas"]["value"] == 0  # as in the score: no kind that it knows
 
 
-# -- what is printed ------------------------------------------------------------------------------
-
-
 def cell(percent, low=None, high=None):
     return {"value": percent, "low": low, "high": high, "samples": 40, "pictures": 20}
 
@@ -235,9 +230,7 @@ def test_averages_are_named_in_one_line():
     assert render_averages(section) == "averages: micro 50.00 (36-64), macro by platform 48.13"
 
 
-def test_a_run_prints_intervals_and_averages_and_its_analysis_holds_the_values_of_the_score(
-    tmp_path,
-):
+def test_a_run_prints_intervals_and_averages_and_writes_those_of_the_score(tmp_path):
     """Of twenty-four pictures, some answers wrong, some requests refused."""
     make_data(tmp_path / "data", [(("os_web", "os_ios")[n % 2], (40, 30)) for n in range(24)])
 

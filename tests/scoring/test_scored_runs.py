@@ -51,9 +51,6 @@ EVAL = ("--mode", "eval", "--no-report")
 FROM_BEFORE = "answers are those of earlier runs in this log, which asked the same"
 
 
-# ---- a second run that was stopped ---------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("stops", "own"), [
     ([(0, [])], 0),  # stopped at once: no stored answer is lost
     ([(2, ["--fresh"])], 2),  # it keeps its own and has the rest from before
@@ -98,9 +95,6 @@ def test_answers_to_other_requests_are_not_mixed_in(bench, answers):
     assert (first / f"m_{L1}_scores.json").read_bytes() == before
 
 
-# ---- limits --------------------------------------------------------------------------------------
-
-
 def test_a_limit_counts_covered_samples_not_answers(bench):
     bench.run("--no-report")
     lines = bench.log(L1).read_bytes().splitlines(keepends=True)
@@ -132,9 +126,6 @@ def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(bench):
     assert "the log covers the first 3 samples only" in more.output
     assert (back.code, back.requests, bench.run(*EVAL).code) == (0, [], 0)
     assert (whole / f"m_{L1}_scores.json").read_bytes() == before
-
-
-# ---- modes ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("arguments", [EVAL, ["--no-report"]], ids=["eval", "all"])
@@ -184,9 +175,6 @@ def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(bench):
     assert f"{L1}: the log covers mode easy alone, not all of mode all" in some.output
 
 
-# ---- bad samples, a failed scoring ---------------------------------------------------------------
-
-
 def test_bad_samples_stay_in_sight_and_rescoring_them_is_code_1_too(bench):
     [picture] = bench.annotations.rglob("pic1.png")
     picture.unlink()
@@ -213,9 +201,6 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(bench):
     assert "Report:" in both.output
     assert f"It shows an earlier scoring of {L2}, not scored now" in both.output
     assert page.stat().st_mtime_ns > before
-
-
-# ---- copies, clocks ------------------------------------------------------------------------------
 
 
 def test_copies_in_a_folder_that_sorts_behind_do_not_make_the_log_grow(bench):
@@ -254,9 +239,6 @@ def test_a_clock_that_was_ahead_gives_no_answer_precedence_and_is_named(bench, a
     assert elsewhere.requests == []
     assert "began in the future, at 21" in fresh.output
     assert "whatever clocks say" in elsewhere.output
-
-
-# ---- several models, failed samples --------------------------------------------------------------
 
 
 def test_the_last_line_names_the_models_that_failed_if_there_are_any(bench):
