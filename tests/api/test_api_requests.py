@@ -47,8 +47,8 @@ def draw(path, picture_format, mode):
     image = Image.merge("RGB", (gradient, gradient.rotate(180), gradient.point(lambda v: v // 2)))
     if mode == "RGBA":
         image.putalpha(gradient)
-    made = {"P": lambda: image.quantize(16), "CMYK": lambda: image.convert("CMYK"),
-            "I;16": lambda: Image.new("I;16", WH, 700)}.get(mode, lambda: image)()  # fmt: skip
+    deep, palette = Image.new("I;16", WH, 700), image.quantize(16) if mode == "P" else None
+    made = {"P": palette, "I;16": deep, "CMYK": image.convert("CMYK")}.get(mode, image)
     made.save(path, format=picture_format)
 
 
@@ -63,7 +63,6 @@ def make_pictures(root, pictures):
         for level in ("L1", "L2"):
             file = home / f"{level}_annotations.json"
             file.write_text(file.read_text().replace(f'"pic{number}.png"', f'"{name}"'))
-    return root
 
 
 @dataclass(frozen=True)
@@ -327,15 +326,14 @@ def wire(tmp_path_factory):
         return WireRun(bench, bench.run())
 
 
-def asked_samples(root, *, deep=True):
-    """The samples of the modes above: the easy question and the basic target of each picture."""
-    wanted = [s for s in samples_of(root) if " easy?" in s.text or " basic target " in s.text]
-    return [s for s in wanted if deep or s.picture.name != DEEP[0]]
-
-
 @pytest.mark.parametrize("setting", [name for name, (_, body) in SETTINGS.items() if body])
 def test_a_setting_sends_what_the_documents_say(wire, setting):
-    samples = asked_samples(wire.bench.root, deep=not setting.startswith("ref"))
+    # The modes of the run; an image that JPEG cannot hold is not sent in the reference format.
+    samples = [
+        s for s in samples_of(wire.bench.root) if " easy?" in s.text or " basic target " in s.text
+    ]
+    if setting.startswith("ref"):
+        samples = [s for s in samples if s.picture.name != DEEP[0]]
     temperature = {} if setting == "payload-over-extra-body" else {"temperature": 0}
     expected = [{"model": setting} | temperature | SETTINGS[setting][1](s) for s in samples]
     assert canonical(request.body for request in wire.of(setting)) == canonical(expected)

@@ -179,7 +179,7 @@ def test_the_template_of_a_dotenv_file_is_sent_unless_the_environment_has_one(st
 
 @pytest.mark.parametrize(("model", "arguments", "env", "fragments"), [
     ({}, [], {"LMUData": "~nosuchuser/x"}, ["LMUData ~nosuchuser/x: there is no user nosuchuser", "in full"]),
-    ({}, ["--work-dir", "~nosuchuser/x"], {}, ["--work-dir ~nosuchuser/x: there is no user nosuchuser", "in full"]),
+    ({}, ["--work-dir", "~nosuchuser/x"], {}, ["--work-dir ~nosuchuser/x: there is no user", "in full"]),
     ({}, [], {"EVAL_WORK_DIR": "~nosuchuser"}, ["EVAL_WORK_DIR ~nosuchuser: there is no user", "in full"]),
     ({"postproces_function": "f"}, [], {"LMUData": "~nosuchuser/x"},
      ["LMUData ~nosuchuser/x", "postproces_function", "2 problems."]),
@@ -331,7 +331,8 @@ COUNT = "expected a whole number from"
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    ("--confg x.json", UNKNOWN), ("--confg=x.json", UNKNOWN), ("-config x", UNKNOWN.replace("--confg", "-config")),
+    ("--confg x.json", UNKNOWN), ("--confg=x.json", UNKNOWN),
+    ("-config x.json", UNKNOWN.replace("--confg", "-config")),
     ("configs/my_model.json", "configs/my_model.json: say --config configs/my_model.json"),
     ("configs/my_model.json --check --ping --limit 3", "configs/my_model.json: say --config configs/"),
     ("one.json two.json", "one.json: say --config one.json"),

@@ -289,7 +289,8 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
     ({**API, "generate_function": "generate", "batch_size": 2},
      [f"generate_function: {ONLY_LOCAL}", f"batch_size: {ONLY_LOCAL}"]),
     ({**CUSTOM, "dtype": "float32", "preprocess_function": "models.m.f"},
-     ['preprocess_function: must be left out: the class gets the messages, not "models.m.f"', f"dtype: {ONLY_LOCAL}"]),
+     ['preprocess_function: must be left out: the class gets the messages, not "models.m.f"',
+      f"dtype: {ONLY_LOCAL}"]),
     ({**VLLM, "dtype": "float32"}, [f"dtype: {ONLY_LOCAL}"]),
     ({**LOCAL, "serve_args": []}, ['serve_args: only for imp_type "vllm"; leave it out']),
     ({**API, "trust_remote_code": True},
@@ -332,10 +333,8 @@ def test_keys_of_the_users_own_are_free(tmp_path):
     ("img_detail", ["auto", "low", "high"], ["medium", "", None, 1, ["low"]]),
     ("image_format", ["original", "png", "jpeg"], ["jpg", "PNG", 1]),
     ("wire_format", ["documented", "reference"], ["referense", True]),
-    ("min_pixels", [1, 3136], [0, -5, "3136", 1e6, True]),
-    ("max_pixels", [1, 3136], [0, -5, "3136", 1e6, True]),
-    ("timeout_s", [0.5, 600], [0, -1, "600", True]),
-    ("serve_timeout_s", [0.5, 600], [0, -1, "600", True]),
+    *[(key, [1, 3136], [0, -5, "3136", 1e6, True]) for key in ("min_pixels", "max_pixels")],
+    *[(key, [0.5, 600], [0, -1, "600", True]) for key in ("timeout_s", "serve_timeout_s")],
 ])  # fmt: skip
 def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
     for value in good:

@@ -41,7 +41,8 @@ def test_both_parsers_read_what_the_patterns_of_the_protocol_read():
 @pytest.mark.parametrize(
     "text",
     ["1" + " " * 30_000, "x" + "\n" * 30_000, " \n" * 30_000, "7" * 30_000, "1." * 30_000, "1" + ", " * 30_000,
-     "(" * 30_000, "x=" * 30_000, "is Answer" + " " * 30_000, "is " + "Answer " * 30_000, "Option" + "\n" * 30_000],
+     "(" * 30_000, "x=" * 30_000, "is Answer" + " " * 30_000, "is " + "Answer " * 30_000,
+     "Option" + "\n" * 30_000],
 )  # fmt: skip
 def test_a_reply_that_repeats_itself_to_the_token_limit_holds_up_nobody(text):
     began_s = time.process_time()
