@@ -155,13 +155,10 @@ def test_the_reply_is_the_completion_without_prompt_and_end_tokens(folders, make
         assert ask(make(folder=taught, **settings)).reply == ANSWER
 
 
-def test_a_generate_method_of_the_models_own_may_return_text_or_the_completion_alone(make, ask):
+def test_a_generate_method_of_the_models_own_may_return_text_or_what_postprocess_reads(make, ask):
     def with_methods(message, model, processor, **kwargs):
-        def completion_only(**inputs):
-            return model.generate(**inputs)[:, inputs["input_ids"].shape[1] :]
-
         model.chat = lambda **inputs: ("said", "history")
-        model.short, model.odd = completion_only, lambda **inputs: {"answer": "A"}
+        model.odd = lambda **inputs: {"answer": "A"}
         return default_preprocess_function(message, model, processor, **kwargs)
 
     def own(name, **settings):

@@ -64,14 +64,6 @@ def report(tmp_path_factory):
     return build_report(run, image_root=home / "images", cache=home / "cache")
 
 
-@pytest.fixture(scope="module")
-def long_report(tmp_path_factory):
-    home = tmp_path_factory.mktemp("long")
-    make_pictures(home / "images", IMAGES)
-    write_samples(home / "run", L2, report_runs.many_samples(7000, IMAGES))
-    return build_report(home / "run", image_root=home / "images", cache=home / "cache")
-
-
 class Tab:
     """A page with everything that it complained of or asked the network for."""
 
@@ -113,10 +105,6 @@ class Tab:
     def texts(self, selector):
         """Of every element that fits."""
         return self.page.locator(selector).all_text_contents()
-
-    def choose(self, name, value):
-        self.page.select_option(f"#filter-{name}", value)
-        self.settle()
 
     @property
     def count(self):
@@ -176,15 +164,24 @@ def test_a_chart_says_its_figures_in_text_and_a_bar_leads_to_its_samples(open_ta
 @pytest.mark.parametrize(("name", "value", "shown"), [
     ("dataset", L1, 3), ("platform", "os_ios", 1), ("split", "advanced", 1), ("kind", "text", 1),
     ("verdict", "unparsed", 2), ("verdict", "no answer", 1), ("status", "failed", 1),
+    ("search", "basket", 1), ("search", "which is right", 1),  # an instruction, a question
+    ("search", "ZEPPELIN", 1), ("search", "raw <script>", 1),  # a reply, read or as it came
+    ("search", "nowhere", 0),
 ])  # fmt: skip
-def test_a_filter_leaves_the_samples_that_fit(open_tab, name, value, shown):
+def test_a_filter_or_a_search_leaves_the_samples_that_fit(open_tab, name, value, shown):
     tab = open_tab(address="#samples")
     assert tab.count == "7 samples"
-    tab.choose(name, value)
+    if name == "search":
+        tab.page.fill("#search", value)
+    else:
+        tab.page.select_option(f"#filter-{name}", value)
+        chosen = f"document.querySelector('#filter-{name}').selectedOptions[0].textContent"
+        assert re.fullmatch(rf".* \({shown}\)", tab.run(chosen))
+    tab.page.wait_for_function("() => document.getElementById('count').value.includes(' of ')")
+    tab.settle()
     assert tab.count == f"{shown} of 7 samples"
     assert len(tab.texts(".card")) == shown
-    chosen = f"document.querySelector('#filter-{name}').selectedOptions[0].textContent"
-    assert re.fullmatch(rf".* \({shown}\)", tab.run(chosen))
+    assert tab.page.is_visible("#nothing") == (shown == 0)
     tab.click("#clear")
     assert tab.count == "7 samples"
 
@@ -196,21 +193,6 @@ def test_a_link_brings_the_filters_along_and_they_count_what_the_others_leave(op
     assert sorted(tab.texts("#filter-verdict option")) == sorted(options)
     values = [linked.page.input_value(name) for name in ("#search", "#filter-verdict")]
     assert (linked.count, values) == ("1 of 7 samples", ["delete", "miss"])
-
-
-@pytest.mark.parametrize(("query", "shown"), [
-    ("basket", 1),        # an instruction
-    ("which is right", 1),  # a question
-    ("ZEPPELIN", 1),      # a reply
-    ("raw <script>", 1),  # a reply as it came
-    ("nowhere", 0),
-])  # fmt: skip
-def test_the_search_looks_into_texts_and_replies(open_tab, query, shown):
-    tab = open_tab(address="#samples")
-    tab.page.fill("#search", query)
-    tab.page.wait_for_function("() => document.getElementById('count').value.includes(' of ')")
-    assert tab.count == f"{shown} of 7 samples"
-    assert tab.page.is_visible("#nothing") == (shown == 0)
 
 
 def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
@@ -241,10 +223,8 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     tab.press("o")
     assert tab.page.is_visible("#view-overview")
 
-
-def test_samples_follow_each_other_as_filtered(open_tab):
     tab = open_tab(address=f"#samples?dataset={L2}&platform=os_web")
-    tab.press("Enter", "j")
+    tab.press("Enter", "j")  # samples follow each other as filtered
     assert (tab.text("#position"), tab.hash) == ("2 of 2", f"#sample/{L2}/3")
     assert tab.page.is_disabled("#next")
 
@@ -338,28 +318,28 @@ def test_options_say_which_is_right_and_which_was_chosen(open_tab):
     assert shown == [f"A {BAD}", "B yes ✓ right", "C no ● chosen"]
 
 
-def test_seven_thousand_samples_are_never_all_in_the_page(open_tab, long_report):
-    tab = open_tab(long_report, address="#samples")
+def test_seven_thousand_samples_are_never_all_in_the_page_and_in_order_when_asked(
+    open_tab, tmp_path
+):
+    make_pictures(tmp_path / "images", IMAGES)
+    write_samples(tmp_path / "run", L2, report_runs.many_samples(7000, IMAGES))
+    places = {"image_root": tmp_path / "images", "cache": tmp_path / "cache"}
+    tab = open_tab(long := build_report(tmp_path / "run", **places), address="#samples")
     seen = []
-
     for place in (0.0, 0.2, 0.5, 1.0):
         tab.run("(place) => { const g = document.getElementById('gallery');"
                 " g.scrollTop = place * g.scrollHeight; }", place)  # fmt: skip
         tab.settle()
         seen.append(tab.run("document.querySelectorAll('*').length"))
-
     assert max(seen) < 1500, seen
     assert len(tab.texts('.card[aria-posinset="7000"]')) == 1
     assert tab.count == "7,000 samples"
     tab.press("Home", "End", "Enter")
     assert tab.hash == f"#sample/{L2}/6999"
 
-
-def test_farthest_misses_come_first_when_asked(open_tab, long_report):
-    tab = open_tab(long_report, address="#samples?order=far&verdict=miss")
-    distances = tab.run(
-        "Report.gallery.rows.map((row) => Report.store.distance(row, Report.store.picture(row).wh).px)"
-    )
+    far_px = "(row) => Report.store.distance(row, Report.store.picture(row).wh).px"
+    tab = open_tab(long, address="#samples?order=far&verdict=miss")
+    distances = tab.run(f"Report.gallery.rows.map({far_px})")
     assert len(distances) > 1000 and distances == sorted(distances, reverse=True)
 
 
@@ -372,12 +352,10 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(open_tab, address, sc
     assert (sum(map(int, re.findall(r"\d+", ground))) > 380) == (scheme == "light")
 
 
-def test_without_pictures_targets_are_drawn_on_an_empty_frame(open_tab, report, tmp_path):
-    run = tmp_path / "run"
+def test_without_images_targets_are_drawn_on_an_empty_frame(open_tab, report, tmp_path):
+    run, places = tmp_path / "run", {"image_root": None, "cache": tmp_path / "cache"}
     shutil.copytree(report.parent.parent, run, ignore=shutil.ignore_patterns("report"))
-
-    tab = open_tab(build_report(run, image_root=None, cache=tmp_path / "cache"), address=f"#sample/{L2}/0")  # fmt: skip
-
+    tab = open_tab(build_report(run, **places), address=f"#sample/{L2}/0")
     assert "not found" in tab.text("#canvas")
     left, top, width, height = tab.box("#canvas")
     click = [left + POINT[0] * width, top + POINT[1] * height]
