@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any
 
 from utils.contracts import WH, ParseFunction, Point
@@ -208,7 +209,7 @@ def numbers_of_reply(reply: str) -> Numbers | None:
     """The two or four numbers with which a reply names its place; None where it offers none."""
     answer = after_thinking(reply) if "think" in reply.casefold() else reply
     found = [*_keyed(answer), *_listed(answer)]
-    return max(reversed(found), key=lambda each: each[:2])[2] if found else None
+    return max(reversed(found), key=itemgetter(0, 1))[2] if found else None
 
 
 def _keyed(reply: str) -> Iterator[tuple[bool, int, Numbers]]:

@@ -111,11 +111,10 @@ class Watcher:
 
     def _look_at_first(self, job: Job, scorer: Scorer, record: Record) -> None:
         answers, failures = self._first.setdefault(job.dataset, ([], []))
-        if len(answers) >= ENOUGH:  # a smaller data set is over before anyone could stop it
-            return
         if record["status"] == Status.OK:
             answers.append(record)
-            if len(answers) == ENOUGH:
+            if len(answers) == ENOUGH:  # a smaller data set is over before anyone could stop it
+                job.first_look = None
                 self._judge(job, scorer, answers)
         elif not answers and len(failures) < ENOUGH:
             failures.append(record)
