@@ -31,7 +31,7 @@ exit codes: 0 all done; 1 some sample or combination failed; 2 nothing was run; 
 
 
 def not_negative(text: str, least: int = 0, whole: bool = True, otherwise: str = "") -> float:
-    """A number that an option takes, from 0 up unless told otherwise; for `argparse`."""
+    """A number that an option takes; for `argparse`."""
     try:
         number = int(text) if whole else float(text)
         if least <= number < float("inf"):

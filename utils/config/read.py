@@ -42,23 +42,13 @@ class ConfigReading:
 def read_config(
     path: Path,
     *,
-    datasets: Mapping[str, Sequence[str]],
-    planned: Mapping[str, str],
-    environ: Mapping[str, str],
-    unset: str | None = None,
-    arguments: Arguments = lambda *_: (),
+    datasets: Mapping[str, Sequence[str]],  # the known ones and their modes
+    planned: Mapping[str, str],  # those that come later, each with a sentence that says so
+    environ: Mapping[str, str],  # with `.env`; replaces `${NAME}`
+    unset: str | None = None,  # stands for a variable that is not set; None: that is a problem
+    arguments: Arguments = lambda *_: (),  # what is wrong with those of a model, by its imp_type
 ) -> ConfigReading:
-    """Reads a config file and finds everything that is wrong with it.
-
-    Args:
-        path: the file, as the user gave it; problems begin with it.
-        datasets: known data sets and their modes.
-        planned: data sets that are known but not available yet, each with a sentence that says so.
-        environ: the environment, `.env` included; replaces `${NAME}`.
-        unset: what stands for a variable that is not set; by default that is a problem.
-        arguments: what is wrong with the arguments of a model entry, by its imp_type; the kinds of
-            models know theirs.
-    """
+    """Reads a config file and finds everything that is wrong with it."""
     try:
         plain = read_plain(_text_of(path), environ, unset)
     except UserError as error:
