@@ -43,8 +43,7 @@ def row(section, group, name):
 
 @pytest.mark.parametrize(("point", "sizes"), [
     ([0.6, 0.45], 100 / 141.42),  # to the nearest edge, not to the centre
-    ([0.8, 0.9], 500 / 141.42),
-    ([0.45, -0.1], 500 / 141.42),
+    ([0.8, 0.9], 500 / 141.42), ([0.45, -0.1], 500 / 141.42),
 ])  # fmt: skip
 def test_distances_are_to_the_box_in_its_own_size(point, sizes):
     found = row(section_of([sample(point), sample(HIT)]), DISTANCE, "50 % are within")

@@ -43,17 +43,11 @@ def counts(section):
 
 
 @pytest.mark.parametrize(("reply", "letter", "pattern", "is_of_word"), [
-    ("B. Settings", "B", 0, False),
-    ("i.e. the gear", "E", 0, True),
-    ("Option C is correct", "C", 1, False),
-    ("option a user would pick", "A", 1, True),
-    ("Final answer:\n\nC", "C", 2, False),
-    ("B", "B", 3, False),
-    ("Based on the picture", "B", 3, True),
-    ("Can't say", "C", 3, True),
-    ("A button is shown", "A", 3, True),
-    ("A is the right one", "A", 3, False),
-    ("The icon 'B' is bold", "B", 4, False),
+    ("B. Settings", "B", 0, False), ("i.e. the gear", "E", 0, True),
+    ("Option C is correct", "C", 1, False), ("option a user would pick", "A", 1, True),
+    ("Final answer:\n\nC", "C", 2, False), ("B", "B", 3, False), ("Based on the picture", "B", 3, True),
+    ("Can't say", "C", 3, True), ("A button is shown", "A", 3, True),
+    ("A is the right one", "A", 3, False), ("The icon 'B' is bold", "B", 4, False),
     ("(C)", "C", 5, False),
 ])  # fmt: skip
 def test_the_pattern_that_decided_is_known(reply, letter, pattern, is_of_word):

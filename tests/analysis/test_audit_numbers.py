@@ -13,14 +13,10 @@ META = {"image_size": "[2000, 1000]", "sent_size": "[1000, 500]", "seen_size": "
 
 
 @pytest.mark.parametrize(("reply", "expected"), [
-    ("(0.5, 0.3)", (0.5, 0.3)),
-    (".5 .25", (0.5, 0.25)),
-    ("-5, 3", (-5, 3)),
-    ("(1e-3, 2E2)", (0.001, 200)),
-    ("x=735, y=512", (735, 512)),
+    ("(0.5, 0.3)", (0.5, 0.3)), (".5 .25", (0.5, 0.25)), ("-5, 3", (-5, 3)),
+    ("(1e-3, 2E2)", (0.001, 200)), ("x=735, y=512", (735, 512)),
     ("y=300, x=500", (500, 300)),  # it says which is which
-    ("X = 735 and Y = 512", (735, 512)),
-    ('{"x": 5, "y": 6}', (5, 6)),
+    ("X = 735 and Y = 512", (735, 512)), ('{"x": 5, "y": 6}', (5, 6)),
     ('{"x1":1,"y1":2,"x2":3,"y2":4}', (1, 2, 3, 4)),
     ("{'x_min': 1, 'y_min': 2, 'x_max': 3, 'y_max': 4}", (1, 2, 3, 4)),
     ("Action: click(point='<point>735 512</point>')", (735, 512)),
@@ -28,17 +24,13 @@ META = {"image_size": "[2000, 1000]", "sent_size": "[1000, 500]", "seen_size": "
     ("<|box_start|>(1,2),(3,4)<|box_end|>", (1, 2, 3, 4)),
     ('{"bbox_2d": [10, 20, 30, 40], "label": "x"}', (10, 20, 30, 40)),  # not the 2 of its name
     ('<point x="61.5" y="40.4" alt="q">q</point>', (61.5, 40.4)),
-    ("pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75)),
-    ("50%, 30%", (50, 30)),
+    ("pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75)), ("50%, 30%", (50, 30)),
     ("(500px, 300px)", (500, 300)),
     ("The picture has 1920x1080 pixels, click 5, 7.", (5, 7)),
     ("First (1, 2), no: (500, 300)", (500, 300)),
     ("(100, 200) in a list of 30 40 rows", (100, 200)),  # brackets count before prose
-    ("see (1,2).\n**Answer: 500, 300**", (500, 300)),
-    ("I see nothing.", None),
-    ("12", None),
-    ("1, 2, 3", None),
-    ("9" * 500 + ", 3", None),
+    ("see (1,2).\n**Answer: 500, 300**", (500, 300)), ("I see nothing.", None), ("12", None),
+    ("1, 2, 3", None), ("9" * 500 + ", 3", None),
 ])  # fmt: skip
 def test_the_last_well_formed_point_or_box_of_a_reply_is_read(reply, expected):
     assert numbers_of_reply(reply) == expected

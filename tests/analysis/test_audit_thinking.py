@@ -17,24 +17,16 @@ META = {"image_size": "[2000, 1000]", "options": "{'A': 'x', 'B': 'y', 'C': None
 
 
 @pytest.mark.parametrize(("reply", "answer"), [
-    ("B", "B"),
-    ("<think>A?</think>\nB", "\nB"),
-    ("<THINK>A?</Think>B", "B"),
-    ("<thinking>A?</thinking>B", "B"),
-    ("◁think▷A?◁/think▷B", "B"),
-    ("[THINK]A?[/THINK]B", "B"),
+    ("B", "B"), ("<think>A?</think>\nB", "\nB"), ("<THINK>A?</Think>B", "B"),
+    ("<thinking>A?</thinking>B", "B"), ("◁think▷A?◁/think▷B", "B"), ("[THINK]A?[/THINK]B", "B"),
     ("<seed:think>A?</seed:think>B", "B"),
     ("A?</think>B", "B"),  # opened by the chat template
-    ("<think>A</think>no<think>C</think>B", "B"),
-    ("<think>a <think> b </think>B", "B"),
+    ("<think>A</think>no<think>C</think>B", "B"), ("<think>a <think> b </think>B", "B"),
     ("<think>A?", ""),  # cut off: there is no answer
-    ("<think>A?</think>", ""),
-    ("A?</think>\n ", ""),
+    ("<think>A?</think>", ""), ("A?</think>\n ", ""),
     ("B <think>is it?</think>\n", "B "),  # thinks behind the answer
-    ("B <think>is it?", "B "),
-    ("<think>A?</think>B<think>or", "B"),
-    ("I think> so <thinker>", "I think> so <thinker>"),
-    ("", ""),
+    ("B <think>is it?", "B "), ("<think>A?</think>B<think>or", "B"),
+    ("I think> so <thinker>", "I think> so <thinker>"), ("", ""),
 ])  # fmt: skip
 def test_the_answer_is_the_last_text_outside_of_the_thinking(reply, answer):
     assert after_thinking(reply) == answer
@@ -46,9 +38,7 @@ def test_the_answer_is_the_last_text_outside_of_the_thinking(reply, answer):
     ("<think>Option A?</think>\nMaybe B", "B"),  # nothing plainly stated: the protocol's letter
     ("<think>Option A?</think>\nF", "F"),  # as the protocol's parser has it, an option or not
     ("<think>no</think>\nG", "G"),  # an option beyond the protocol's letters
-    ("<think>Option A", None),
-    ("B", "B"),
-    ("I see nothing.", None),
+    ("<think>Option A", None), ("B", "B"), ("I see nothing.", None),
 ])  # fmt: skip
 def test_the_letter_that_is_answered_is_read(reply, letter):
     assert parse_option(reply, META) == letter
@@ -63,8 +53,7 @@ def test_options_in_any_form_or_none_are_no_obstacle(options):
     # the protocol's parser reads the first point of the answer, the numbers are the last
     ("<think>(0.1, 0.2)</think>(0.3, 0.4) or (0.5, 0.6)", (0.3, 0.4), (0.5, 0.6)),
     ("<think>(0.1, 0.2)</think> about 0.3, 0.4 there", (0.3, 0.4), (0.3, 0.4)),
-    ("<think>(0.1, 0.2)", None, None),
-    ("(0.3, 0.4)", (0.3, 0.4), (0.3, 0.4)),
+    ("<think>(0.1, 0.2)", None, None), ("(0.3, 0.4)", (0.3, 0.4), (0.3, 0.4)),
 ])  # fmt: skip
 def test_numbers_of_a_thinking_are_not_read(reply, point, numbers):
     assert (parse_point(reply, META), numbers_of_reply(reply)) == (point, numbers)

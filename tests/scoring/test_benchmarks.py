@@ -73,11 +73,9 @@ def annotated(tmp_path):
     (L2, MIXED, "basic", "grounding_type", ["basic", "basic"]),
     (L2, MIXED, "advanced", "grounding_type", ["advanced"]),
     # mode "all" numbers questions through, a single difficulty keeps the image's index
-    (L1, TWO, "all", "index", [0, 1, 2, 3]),
-    (L1, TWO, "hard", "index", [40, 50]),
+    (L1, TWO, "all", "index", [0, 1, 2, 3]), (L1, TWO, "hard", "index", [40, 50]),
     # and it decides whether the image or the question wins a column
-    (L1, OWNS, "all", "app_name", ["image's"]),
-    (L1, OWNS, "easy", "app_name", ["question's"]),
+    (L1, OWNS, "all", "app_name", ["image's"]), (L1, OWNS, "easy", "app_name", ["question's"]),
     (L2, [instruction(image_path=PICTURE)], "all", "image_path", [f"os_web/{PICTURE}"]),
     (L2, [instruction(image_path=f"os_web/{PICTURE}")], "all", "image_path", [f"os_web/{PICTURE}"]),
     # every row has all columns, of the rows of its own mode
@@ -123,8 +121,7 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
 
 @pytest.mark.parametrize(("name", "changed", "problem"), [
     *((L2, *row) for row in [
-        ({"image_path": "gone.png"}, "image missing"),
-        ({"image_path": None}, "image missing"),
+        ({"image_path": "gone.png"}, "image missing"), ({"image_path": None}, "image missing"),
         ({"image_path": ["a"]}, "image missing"),
         ({"image_path": "../../secret.png"}, "image_path leads out of the image folder"),
         ({"platform": "", "image_path": "/etc/hostname"}, "image_path leads out of the image folder"),
@@ -133,15 +130,13 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
         ({"bbox": [0, 0, 201, 100]}, "outside the image"),
         ({"bbox": [0.5, 0.5, -0.2, 1]}, "outside the image"),
         ({"bbox": [0, 0, 1]}, "expected four numbers"),
-        ({"bbox": [0, 0, 1, 10**400]}, "expected four numbers"),
-        ({"bbox": None}, "box is missing"),
+        ({"bbox": [0, 0, 1, 10**400]}, "expected four numbers"), ({"bbox": None}, "box is missing"),
         ({"bbox": "[0, 0, 1, 1]"}, "box is missing or no list"),
         ({"instruction": None}, "instruction is missing"),
         ({"grounding_type": "expert"}, "unknown grounding type"),
         ({"grounding_type": None}, "unknown grounding type"),
         ({"grounding_type": ["basic"]}, "unknown grounding type"),
-        ({"platform": None}, "image missing"),
-        ({"platform": ["os_web"]}, "image missing"),
+        ({"platform": None}, "image missing"), ({"platform": ["os_web"]}, "image missing"),
         ({"platform": "os_beos"}, "unknown platform 'os_beos'"),  # even if its folder is there
     ]),
     *((L1, *row) for row in [
@@ -150,8 +145,7 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
         ({"answer": "b"}, "answer 'b' is not among"),
         ({"answer": ["A"]}, "answer ['A'] is not among"),
         ({"options": {"A": "no", "B": None}}, "answer 'B' is not among"),
-        ({"options": {}}, "options are missing"),
-        ({"options": None}, "options are missing"),
+        ({"options": {}}, "options are missing"), ({"options": None}, "options are missing"),
         ({"options": ["no", "yes"]}, "options are missing"),
         ({"options": {"A": "no", "B": "yes", "AB": "both"}}, "single letters A to Z"),
         ({"options": {"A": ["no"], "B": "yes"}}, "option A is no text: ['no']"),
@@ -211,8 +205,7 @@ def test_an_image_name_with_control_characters_is_shown_in_one_harmless_line(ann
     (L2, instruction(bbox=[0.3, 0.3, 0.3, 0.3])),  # zero size
     (L2, instruction(bbox=[0.5, 0.5, 0.2, 0.2])),  # crossed
     (L2, instruction(bbox=[-1, 0.2, 0.5, 0.5])),  # -1 is 0
-    (L2, instruction(bbox=[-1, -1, 200, 100])),
-    (L2, instruction(bbox=[0, 0, 200, 100])),
+    (L2, instruction(bbox=[-1, -1, 200, 100])), (L2, instruction(bbox=[0, 0, 200, 100])),
     (L2, instruction(image_size="big")),
     (L1, image(question(options={"A": "no", "B": "yes", "C": None}))),
 ])  # fmt: skip
@@ -225,15 +218,10 @@ def test_what_is_odd_but_legal_is_asked(annotated, name, annotation):
     *((L2, *row) for row in [
         (None, "no such annotation file.*python utils/download.py"),
         (b"[{]", "broken JSON at line 1, column 3"),
-        (b"[\n{},\n,", "broken JSON at line 3, column 1"),
-        (b"[{},\n]", "broken JSON at line [12]"),
-        (b"[{}\n{}]", "broken JSON at line 2, column 1"),
-        (b"[{},\n{}", "broken JSON at line 2"),
-        (b"[{}]\n]", "broken JSON at line 2, column 1"),
-        (b"{}", "expected a list"),
-        (b"[]", "at least one"),
-        (b"[{}, 5]", "entry 1 is no object"),
-        (b"\xff\xfe[", "cannot be read"),
+        (b"[\n{},\n,", "broken JSON at line 3, column 1"), (b"[{},\n]", "broken JSON at line [12]"),
+        (b"[{}\n{}]", "broken JSON at line 2, column 1"), (b"[{},\n{}", "broken JSON at line 2"),
+        (b"[{}]\n]", "broken JSON at line 2, column 1"), (b"{}", "expected a list"),
+        (b"[]", "at least one"), (b"[{}, 5]", "entry 1 is no object"), (b"\xff\xfe[", "cannot be read"),
         (b"[" * 100_000, "nested too deeply"),
         (b'[{"index": ' + b"7" * 5_000 + b"}]", "a number of thousands of digits"),
     ]),
@@ -329,17 +317,14 @@ def scores(name, *judgements, **settings):
 
 
 @pytest.mark.parametrize(("name", "reply", "verdict"), [
-    (L1, "B.", Verdict.HIT),
-    (L1, "A.", Verdict.MISS),
+    (L1, "B.", Verdict.HIT), (L1, "A.", Verdict.MISS),
     (L1, "F.", Verdict.MISS),  # a letter beyond the options is a miss, not a format error
-    (L1, "???", Verdict.UNPARSED),
-    (L1, "", Verdict.UNPARSED),
+    (L1, "???", Verdict.UNPARSED), (L1, "", Verdict.UNPARSED),
     (L1, None, None),  # no answer: no verdict
     (L2, "(0.3, 0.3)", Verdict.HIT),  # fractions
     (L2, "(60, 30)", Verdict.HIT),  # pixels of the image file
     (L2, "(300, 300)", Verdict.MISS),  # per mille is not guessed
-    (L2, "nothing", Verdict.UNPARSED),
-    (L2, None, None),
+    (L2, "nothing", Verdict.UNPARSED), (L2, None, None),
 ])  # fmt: skip
 def test_a_reply_is_judged(name, reply, verdict):
     judged = judge(name, reply)
@@ -386,8 +371,7 @@ def scribble(response, meta):
     (L2, lambda response: (0.3, 0.3), Verdict.HIT),
     (L2, lambda response, meta: (0.3, 0.3), Verdict.HIT),
     (L2, lambda response, meta=None: [0.3, 0.3], Verdict.HIT),
-    (L2, lambda text, *, meta: (0.3, 0.3), Verdict.HIT),
-    (L2, scribble, Verdict.MISS),
+    (L2, lambda text, *, meta: (0.3, 0.3), Verdict.HIT), (L2, scribble, Verdict.MISS),
     *((L2, lambda response, meta, point=point: point, Verdict.MISS)  # beyond all images
       for point in ((float("inf"), 0.3), (-float("inf"), 0.3), (1e308, 1e308))),
     *((name, lambda response, meta, nonsense=nonsense: nonsense, Verdict.UNPARSED)
@@ -415,15 +399,11 @@ def test_a_parse_function_that_raises_is_a_format_error(name, raised):
 
 
 @pytest.mark.parametrize(("name", "extra", "column", "value"), [
-    (L2, {}, "image_size", "[200, 100]"),
-    (L1, {}, "image_size", "[200, 100]"),
-    (L1, {}, "options", "{'A': 'no', 'B': 'yes', 'C': 'so'}"),
-    (L2, {}, "file_size", "[200, 100]"),
+    (L2, {}, "image_size", "[200, 100]"), (L1, {}, "image_size", "[200, 100]"),
+    (L1, {}, "options", "{'A': 'no', 'B': 'yes', 'C': 'so'}"), (L2, {}, "file_size", "[200, 100]"),
     (L2, {"sent_size": [56, 28]}, "sent_size", "[56, 28]"),
-    (L2, {"seen_size": (56, 28)}, "seen_size", "[56, 28]"),
-    (L2, {}, "sent_size", None),
-    (L2, {}, "seen_size", None),
-    (L2, {"max_pixels": 9}, "max_pixels", 9),
+    (L2, {"seen_size": (56, 28)}, "seen_size", "[56, 28]"), (L2, {}, "sent_size", None),
+    (L2, {}, "seen_size", None), (L2, {"max_pixels": 9}, "max_pixels", 9),
 ])  # fmt: skip
 def test_meta_has_sizes_and_options_as_text_for_replies_alone(name, extra, column, value):
     seen = []

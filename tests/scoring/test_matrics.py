@@ -33,15 +33,12 @@ def options(difficulty="easy", platform="os_web", hit=True, options_num=4):
     ([0, 0, 1000, 500], Box(0, 0, 1, 1)),              # to the edge
     ([0.5, 0.5, 2, 2], Box(0.0005, 0.001, 0.002, 0.004)),  # one value above 1 makes all pixels
     ([-1, 0.2, 0.3, 0.4], Box(0, 0.2, 0.3, 0.4)),      # -1 is 0, and the rest are fractions
-    ([-1, -1, 200, 250], Box(0, 0, 0.2, 0.5)),
-    ([-1, -1, -1, -1], Box(0, 0, 0, 0)),
+    ([-1, -1, 200, 250], Box(0, 0, 0.2, 0.5)), ([-1, -1, -1, -1], Box(0, 0, 0, 0)),
     ([0.3, 0.3, 0.3, 0.3], Box(0.3, 0.3, 0.3, 0.3)),   # zero size
     ([0.4, 0.4, 0.2, 0.2], Box(0.4, 0.4, 0.2, 0.2)),   # crossed: left as annotated
     ([0, 0, 1001, 500], "outside the image of 1000x500 pixels"),
-    ([0, 0, 1000, 501], "outside the image"),
-    ([-2, 0, 10, 10], "outside the image"),
-    ([-0.001, 0, 0.5, 0.5], "outside the image"),
-    ([0.5, 0.5, -0.2, 1], "outside the image"),
+    ([0, 0, 1000, 501], "outside the image"), ([-2, 0, 10, 10], "outside the image"),
+    ([-0.001, 0, 0.5, 0.5], "outside the image"), ([0.5, 0.5, -0.2, 1], "outside the image"),
     *((bad, "expected four numbers") for bad in (
         [], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3, 0.4, 0.5], [math.nan, 0, 1, 1], [0, 0, math.inf, 1],
         ["0", "0", "1", "1"], [None, 0, 1, 1], [True, 0, 1, 1], [0, 0, 1, 10**400])),
@@ -74,17 +71,13 @@ ORDINARY, POINT, CROSSED = Box(0.2, 0.2, 0.4, 0.4), Box(0.3, 0.3, 0.3, 0.3), Box
 @pytest.mark.parametrize(("box", "point", "verdict"), [
     (ORDINARY, (0.3, 0.3), Verdict.HIT),
     (ORDINARY, (0.2, 0.2), Verdict.HIT),  # the bounds belong to the box
-    (ORDINARY, (0.4, 0.4), Verdict.HIT),
-    (ORDINARY, (0.2, 0.4), Verdict.HIT),
-    (ORDINARY, (0.1999, 0.3), Verdict.MISS),
-    (ORDINARY, (0.3, 0.4001), Verdict.MISS),
-    (ORDINARY, (math.inf, 0.3), Verdict.MISS),
-    (ORDINARY, None, Verdict.UNPARSED),
+    (ORDINARY, (0.4, 0.4), Verdict.HIT), (ORDINARY, (0.2, 0.4), Verdict.HIT),
+    (ORDINARY, (0.1999, 0.3), Verdict.MISS), (ORDINARY, (0.3, 0.4001), Verdict.MISS),
+    (ORDINARY, (math.inf, 0.3), Verdict.MISS), (ORDINARY, None, Verdict.UNPARSED),
     (POINT, (0.3, 0.3), Verdict.HIT),  # a box of size zero is hit at its point alone
     (POINT, (0.3, 0.30001), Verdict.MISS),
     (CROSSED, (0.3, 0.3), Verdict.MISS),  # never hit
-    (CROSSED, (0.4, 0.4), Verdict.MISS),
-    (CROSSED, (0.2, 0.2), Verdict.MISS),
+    (CROSSED, (0.4, 0.4), Verdict.MISS), (CROSSED, (0.2, 0.2), Verdict.MISS),
 ])  # fmt: skip
 def test_a_click_hits_a_box_with_its_bounds(box, point, verdict):
     assert score_click(box, point) is verdict
@@ -152,8 +145,7 @@ def test_a_platform_is_broken_down_by_kind_and_outcome(kinds, block):
 @pytest.mark.parametrize(("outcomes", "averages"), [
     ({"basic": {"os_web": {"icon": [1, 1, 1]}, "os_mac": {"icon": [0]}},
       "advanced": {"os_web": {"icon": [0, 1]}}}, [75.0, 50.0, 62.5]),  # by samples, then by type
-    ({"advanced": {"os_web": {"icon": [1, 0]}}}, [None, 50.0, 50.0]),
-    ({}, [None, None, None]),
+    ({"advanced": {"os_web": {"icon": [1, 0]}}}, [None, 50.0, 50.0]), ({}, [None, None, None]),
 ])  # fmt: skip
 def test_the_average_is_of_the_grounding_types_there_are(outcomes, averages):
     scores = score_element_grounding(outcomes)
