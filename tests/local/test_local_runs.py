@@ -151,13 +151,13 @@ def test_a_check_finds_what_would_fail_every_sample_all_at_once(stage, llava, co
     models = {
         "blind": entry(folder),
         "foreign": entry(folder, preprocess_function="models.local_aguvis.preprocess_aguvis"),
-        "hasty": entry(llava, generate_cfg={"max_time": 1}, batch_size="auto"),
+        "hasty": entry(llava, generate_cfg={"do_sample": True, "temperature": 0}),
         "right": entry(llava, generate_cfg={"logits_to_keep": 1}),
     }
     typo = entry("no/such/folder", generate_cfg={"temprature": 0.5, "num_beams": "2"})
     for entries, lines in (
         (models, ("its model takes no images", '"trust_remote_code": true',
-                  "max_time 1 is the time of a whole batch", "3 problems. Nothing was run.")),
+                  "temperature 0 does not go with do_sample true", "3 problems. Nothing was run.")),
         ({"typo": typo}, ("generate_cfg.num_beams: must be a whole number from 1, not '2'",
             '"typo".generate_cfg.temprature: generate has no such argument; did you mean "temp')),
     ):  # fmt: skip

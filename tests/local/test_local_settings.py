@@ -52,16 +52,13 @@ def test_nothing_that_the_installed_library_knows_is_taken_for_a_typing_error():
     assert config._get_default_generation_params()["max_length"] == LIBRARY_LIMIT
 
 
-@pytest.mark.parametrize(("configured", "brought", "batch_size", "said"), [
-    ({"do_sample": True, "temperature": 0}, {}, 1, 'do_sample true; for greedy decoding set "do_sa'),
-    ({"temperature": 0}, {"do_sample": True}, 1, "do_sample true (from the checkpoint)"),
-    ({"temperature": 0, "do_sample": False}, {"do_sample": True}, 1, None),
-    ({"max_time": 3}, {}, 4, "max_time 3 is the time of a whole batch"),
-    ({}, {"max_time": 3}, "auto", "max_time 3 (from the checkpoint) is the time"),
-    ({"max_time": 3}, {}, 1, None), ({"max_time": None}, {"max_time": 3}, 4, None),
+@pytest.mark.parametrize(("configured", "brought", "said"), [
+    ({"do_sample": True, "temperature": 0}, {}, 'do_sample true; for greedy decoding set "do_sa'),
+    ({"temperature": 0}, {"do_sample": True}, "do_sample true (from the checkpoint)"),
+    ({"temperature": 0, "do_sample": False}, {"do_sample": True}, None),
 ])  # fmt: skip
-def test_settings_that_do_not_go_together_are_named(configured, brought, batch_size, said):
-    problems = generation_problems(configured, brought, batch_size)
+def test_settings_that_do_not_go_together_are_named(configured, brought, said):
+    problems = generation_problems(configured, brought)
     assert [said in problem for problem in problems] == ([] if said is None else [True])
 
 
@@ -94,7 +91,9 @@ def test_what_will_really_be_used_is_printed(configured, brought, notes):
 
 
 @pytest.mark.parametrize(("used", "names"), [
-    ({"max_new_tokens": 5, "max_length": 100}, ""), ({"max_length": 100}, "max_length"),
+    ({"max_new_tokens": 5, "max_length": 100}, ""),
+    ({"max_new_tokens": 5, "max_time": 3}, "max_time"),
+    ({"max_length": 100}, "max_length"),
     ({"max_new_tokens": 5, "min_length": 10}, "min_length"),
     ({"max_new_tokens": 5, "min_length": 10, "min_new_tokens": 1}, ""),
     ({"max_new_tokens": 5, "no_repeat_ngram_size": 2}, "no_repeat_ngram_size"),

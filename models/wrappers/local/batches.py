@@ -103,7 +103,7 @@ class Batcher:
         self._budget = 0 if self._is_auto else self._limit
         self._last_tokens = 1
         self._changed = threading.Condition()
-        self._encoders = threading.BoundedSemaphore(encoder_count())
+        self._encoders = threading.Semaphore(encoder_count())
         self._waiting: Group = []
         self._preparing = self._abandonments = self._batches = self._samples = 0
         self._generating_s = self._idle_s = 0.0
@@ -190,8 +190,6 @@ class Batcher:
             f"{self._samples / self._batches:.1f} and waited {self._idle_s:.1f} s for inputs"
         ]
 
-    # -- the generating thread --------------------------------------------------------------------
-
     def _work(self) -> None:
         while (group := self._next_group()) is not None:
             self._answer(group)
@@ -225,7 +223,9 @@ class Batcher:
     def _answer(self, group: Group, *, is_retry: bool = False) -> None:
         padded, no_room = len(group) * max(self._tokens(item) for item, _ in group), ""
         try:
-            self._run_for(group)
+            began_s = time.monotonic()
+            answered = list(zip(group, self._run([item for item, _ in group]), strict=True))
+            self._generating_s += time.monotonic() - began_s
         except OutOfMemory as error:
             no_room = str(error)
         except CannotCollate as error:
@@ -245,7 +245,10 @@ class Batcher:
             _fail(group, error)
             return
         else:
+            self._batches, self._samples = self._batches + 1, self._samples + len(group)
             self._budget = max(self._budget, min(2 * padded, self._limit))
+            for (_, future), result in answered:
+                future.set_result(result)
             return
         # Outside of the handlers: their tracebacks held the tensors of what failed.
         if not no_room:  # one of them is to blame; the others have an answer
@@ -253,24 +256,12 @@ class Batcher:
                 self._answer([each])
         elif len(group) > 1:
             self._budget = self._limit = padded // 2
-            self._put_back(
-                group,
-                f"out of memory with {len(group)} samples at once ({padded:,} tokens); going on "
-                f"with at most {self._limit:,} tokens at once",
-            )
+            what = f"out of memory with {len(group)} samples at once ({padded:,} tokens)"
+            self._put_back(group, f"{what}; going on with at most {self._limit:,} tokens at once")
         elif is_retry:
             _fail(group, CallError("model", no_room, trace=no_room))
         else:
             self._answer(group, is_retry=True)
-
-    def _run_for(self, group: Group) -> None:
-        began_s = time.monotonic()
-        results = self._run([item for item, _ in group])
-        self._generating_s += time.monotonic() - began_s
-        self._batches += 1
-        self._samples += len(group)
-        for (_, future), result in list(zip(group, results, strict=True)):
-            future.set_result(result)
 
     def _put_back(self, group: Group, warning: str) -> None:
         with contextlib.suppress(OSError):  # a closed pipe must not end the one thread

@@ -44,11 +44,8 @@ def missing_packages() -> list[str]:
 
 
 def checkpoint_problems(model_path: str) -> list[str]:
-    """What is wrong with a checkpoint folder, one line each, from names and small files.
-
-    Nothing is known about a repository of the hub: what the cache lacks is downloaded.
-    """
-    if is_hub_id(model_path):
+    """What is wrong with a checkpoint folder, one line each, from names and small files."""
+    if is_hub_id(model_path):  # what the cache lacks is downloaded
         return []
     folder = at_home(model_path)
     if not folder.is_dir():
@@ -128,11 +125,8 @@ def code_problems(model_path: str, *, is_trusted: bool) -> list[str]:
 
     if config.get("model_type") in CONFIG_MAPPING_NAMES:  # then the library's own classes are taken
         return []
-    return [
-        f"{model_path}: its model is code that comes with the checkpoint (auto_map in config.json, "
-        f"model_type {config.get('model_type')!r}); if you trust that code, set "
-        '"trust_remote_code": true in the model entry'
-    ]
+    what = f"its model_type {config.get('model_type')!r} is code that comes with the checkpoint"
+    return [f'{model_path}: {what}; if you trust it, set "trust_remote_code": true']
 
 
 def settings_folder(model_path: str) -> Path | None:

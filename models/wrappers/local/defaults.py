@@ -25,8 +25,7 @@ def default_preprocess_function(
 
     Args:
         message: `{"role", "type", "value"}` each; the value of an image is a path.
-        model: the loaded model.
-        processor: the loaded processor.
+        model, processor: as loaded.
         **kwargs: the config's `kwargs`; `min_pixels` and `max_pixels` are read, the areas in
             pixels within which pictures are resized, once.
 
@@ -44,8 +43,6 @@ def default_postprocess_function(outputs: Any, model: Any, processor: Any, **kwa
     Args:
         outputs: shape (1, prompt + completion) of token ids; or a tuple that starts with it, or
             an object that has it as `sequences`.
-        model: not used.
-        processor: the loaded processor.
         **kwargs: `input_length`, the number of prompt tokens in front of the completion.
     """
     predicted = sequences_of(outputs)[:, kwargs["input_length"] :]
@@ -137,8 +134,6 @@ def model_inputs(
     Args:
         text: the prompt as the model reads it, with a placeholder for each picture.
         turns: what `turns_of` gave; supplies the pictures.
-        model: the loaded model.
-        processor: the loaded processor.
         **kwargs: the config's `kwargs`; `min_pixels` and `max_pixels` are read.
 
     Returns:
@@ -173,10 +168,7 @@ def resizes_by_area(image_processor: Any) -> bool:
 
 
 def pixel_limits(image_processor: Any, settings: Mapping[str, Any]) -> tuple[int, int]:
-    """Least and greatest area in pixels: as configured, else as the checkpoint's processor has it.
-
-    Without settings this is what a server does with the same checkpoint.
-    """
+    """Least and greatest area in pixels: as configured, else the processor's (as servers do)."""
     least = int(settings.get("min_pixels") or _edge(image_processor, "shortest_edge"))
     most = int(settings.get("max_pixels") or _edge(image_processor, "longest_edge"))
     if settings.get("max_pixels"):  # the checkpoint's own limit gives way

@@ -26,7 +26,7 @@ from models.wrappers.local.inputs import (
     starts_with,
 )
 from models.wrappers.local.loading import Checkpoint
-from models.wrappers.local.settings import counts_the_prompt, with_floats
+from models.wrappers.local.settings import not_for_batches, with_floats
 from utils.contracts import CallError, Generation, Prepared, UserFunctionError
 from utils.errors import StopRun
 from utils.functions.calling import call_user_function, private_copy
@@ -69,12 +69,13 @@ class LoadedModel:
         self._function_name, self._generate_cfg = generate_function, dict(generate_cfg or {})
         self._kwargs = dict(kwargs or {})
         self._used = {**checkpoint.generation, **self._generate_cfg}
-        configured = self._generate_cfg.get("eos_token_id")
-        ends = checkpoint.end_ids if configured is None else configured
-        self._ends = frozenset([ends] if isinstance(ends, int) else ends)
+        ends = self._generate_cfg.get("eos_token_id")
+        ends = checkpoint.generation.get("eos_token_id") if ends is None else ends
+        ends = getattr(checkpoint.tokenizer, "eos_token_id", None) if ends is None else ends
+        self._ends = frozenset([ends] if isinstance(ends, int) else ends or ())
         limit = self._used.get("max_new_tokens")
         self.reply_tokens = limit if isinstance(limit, int) else 0
-        self.must_be_alone = bool(counts_the_prompt(self._used))
+        self.must_be_alone = bool(not_for_batches(self._used))
 
     def close(self) -> None:
         """Deletes the copies of pictures."""
@@ -84,7 +85,6 @@ class LoadedModel:
     def _call(
         self, stage: str, function: Callable[..., Any], given: Any, prepared: Prepared, **more: Any
     ) -> Any:
-        """What a preprocess or postprocess function makes of what it is given."""
         model, processor = self.checkpoint.model, self.checkpoint.processor
         kwargs = {**private_copy(self._kwargs), "dataset_name": prepared.dataset, **more}
         try:
@@ -224,13 +224,10 @@ def on_device_of(checkpoint: Checkpoint) -> Iterator[None]:
     The current device belongs to a thread. In every new one it is the first of the machine, and
     that is another rank's where several run.
     """
-    device = checkpoint.devices[0]
-    if not device.startswith("cuda"):
-        yield
-        return
     import torch
 
-    with torch.cuda.device(device):
+    device = checkpoint.devices[0]
+    with torch.cuda.device(device) if device.startswith("cuda") else contextlib.nullcontext():
         yield
 
 

@@ -1,13 +1,11 @@
-"""Messages' pictures → files; inputs of single requests → one batch; outputs → single rows.
-
-All of it is on the CPU, or wherever a user's function has put it.
-"""
+"""Messages' pictures → files; inputs of single requests → one batch; outputs → single rows."""
 
 from __future__ import annotations
 
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from models.wrappers.defaults import local_file
 from models.wrappers.local.batches import CannotCollate
 from models.wrappers.local.loading import Checkpoint
 from utils.contracts import Message, Prepared, Sizes
-from utils.coordinates import seen_wh, thumbnail_wh
+from utils.coordinates import seen_wh
 from utils.images import content_digest, encode, opened, read_header, shrink
 
 
@@ -32,26 +30,19 @@ class ShrunkPictures:
         self._folder = tempfile.TemporaryDirectory(prefix="mmbench_gui_")
 
     def apply(self, messages: list[Message]) -> None:
-        """Changes the image values of `messages` in place.
-
-        Raises:
-            OSError: a picture cannot be read.
-        """
+        """Changes the image values of `messages` in place; `OSError` where one cannot be read."""
         for message in messages:
-            if message["type"] == "image" and (file := local_file(message["value"])) is not None:
-                message["value"] = str(self._shrunk(file))
-
-    def _shrunk(self, file: Path) -> Path:
-        if thumbnail_wh(wh := read_header(file).wh, self._img_size) == wh:
-            return file
-        target = Path(self._folder.name) / f"{content_digest(file)}.png"
-        if not target.exists():
-            with opened(file) as picture:
-                smaller = shrink(picture, self._img_size)
-            part = target.with_suffix(f".{threading.get_ident()}.part")
-            part.write_bytes(encode(smaller, "PNG"))
-            part.replace(target)  # whole, for a second thread
-        return target
+            file = local_file(message["value"]) if message["type"] == "image" else None
+            if file is None or max(read_header(file).wh) <= self._img_size:
+                continue
+            target = Path(self._folder.name) / f"{content_digest(file)}.png"
+            if not target.exists():
+                with opened(file) as picture:
+                    smaller = shrink(picture, self._img_size)
+                part = target.with_suffix(f".{threading.get_ident()}.part")
+                part.write_bytes(encode(smaller, "PNG"))
+                part.replace(target)  # whole, for a second thread
+            message["value"] = str(target)
 
     def close(self) -> None:
         """Deletes the copies."""
@@ -76,12 +67,21 @@ def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Enc
         TypeError: it is nothing that a generate method takes. (Objects of the user's may raise
             anything else, wherever one looks.)
     """
+    import torch
+
     if not isinstance(returned, Mapping):
         kind = type(returned).__name__
         raise TypeError(f"it returned {kind}; expected a dict or BatchFeature of model inputs")
     inputs, sizes = dict(returned), prepared.sizes
     ids, grid = inputs.get("input_ids"), inputs.get("image_grid_thw")
-    length = 0 if ids is None else _prompt_tokens(ids)
+    if ids is not None:
+        expected = "expected input_ids of shape (1, n) with n > 0"
+        if not isinstance(ids, torch.Tensor):
+            kind = type(ids).__name__
+            raise TypeError(f'input_ids is a {kind}, no tensor; {expected} (return_tensors="pt")')
+        if ids.ndim != 2 or len(ids) != 1 or not ids.shape[1]:
+            raise TypeError(f"{expected}, not {tuple(ids.shape)}")
+    length = 0 if ids is None else int(ids.shape[1])
     if grid is not None and len(grid) and checkpoint.patch_size:
         sizes = replace(sizes, seen_wh=seen_wh(grid, checkpoint.patch_size))
         takes_kinds = "mm_token_type_ids" in getattr(checkpoint.processor, "model_input_names", ())
@@ -91,18 +91,6 @@ def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Enc
             inputs["mm_token_type_ids"] = ids.new_tensor(kinds)
     nbytes = sum(int(getattr(value, "nbytes", 0)) for value in inputs.values())
     return Encoded(prepared, inputs, length, sizes, nbytes)
-
-
-def _prompt_tokens(ids: Any) -> int:
-    import torch
-
-    expected = "expected input_ids of shape (1, n) with n > 0"
-    if not isinstance(ids, torch.Tensor):
-        kind = type(ids).__name__
-        raise TypeError(f'input_ids is a {kind}, no tensor; {expected} (return_tensors="pt")')
-    if ids.ndim != 2 or len(ids) != 1 or not ids.shape[1]:
-        raise TypeError(f"{expected}, not {tuple(ids.shape)}")
-    return int(ids.shape[1])
 
 
 def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any]:
@@ -137,11 +125,9 @@ def _joined(name: str, values: list[Any], lengths: list[int], fill: int) -> Any:
 
     first = values[0]
     if not all(isinstance(value, torch.Tensor) for value in values):
-        try:
+        with suppress(Exception):  # arrays, and lists of tensors, have no one answer
             if all(type(value) is type(first) and bool(value == first) for value in values):
                 return first
-        except Exception:  # noqa: BLE001 - arrays, and lists of tensors, have no one answer
-            pass
         kind = type(first).__name__
         raise CannotCollate(f"input {name} ({kind}) differs between samples, or cannot be compared")
     shapes = [tuple(value.shape) for value in values]
@@ -191,10 +177,7 @@ def rows_of(
 
 
 def completion_end(completion: Sequence[int], ends: frozenset[int], limit: Any) -> tuple[int, str]:
-    """Of a completion: tokens up to and with the first end token, and the finish reason.
-
-    `limit` is that of new tokens, or None.
-    """
+    """Of a completion: tokens up to and with the first end token, and the finish reason."""
     for position, token in enumerate(completion, 1):
         if token in ends:
             return position, "stop"

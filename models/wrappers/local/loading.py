@@ -25,7 +25,6 @@ class Checkpoint:
     model: Any  # the transformers model, in eval mode
     processor: Any  # pads on the left
     patch_size: int | None = None  # side of a vision patch in pixels; None where there is none
-    end_ids: frozenset[int] = frozenset()  # tokens that end a reply
     # settings of its own that its generate method works with
     generation: Mapping[str, Any] = field(default_factory=dict)
     # all that hold a part of it, CUDA's first; inputs go to the first one
@@ -51,12 +50,10 @@ def load(
     """Loads a checkpoint as its config names it, on what this machine has.
 
     Without settings: the first CUDA device if there is one (under torchrun the one with the number
-    of the local rank), else the CPU; the checkpoint's dtype on CUDA, float32 on the CPU (half
-    precision is slow there and no model was published with it); flash attention only on CUDA, in
-    half precision, where the package is installed.
-
-    `limits` are `min_pixels` and `max_pixels` as far as they are configured; the processor gets
-    them, so that preprocess functions that know nothing of them obey them too.
+    of the local rank), else the CPU; the checkpoint's dtype on CUDA, float32 on the CPU, where half
+    precision is slow; flash attention only on CUDA, in half precision, where it is installed.
+    The processor gets `limits` (`min_pixels` and `max_pixels` as far as they are configured), so
+    that preprocess functions that know nothing of them obey them too.
 
     Raises:
         UserError: the checkpoint cannot be loaded, with the library's reason; or weights are
@@ -104,7 +101,6 @@ def load(
     patch_size = getattr(image_processor, "patch_size", None)
     held = getattr(model, "generation_config", None)
     own = {k: v for k, v in (held.to_dict() if held else {}).items() if v is not None}
-    ends = own.get("eos_token_id", getattr(tokenizer, "eos_token_id", None))
     parts = (getattr(model, "hf_device_map", None) or {}).values()
     devices = {f"cuda:{part}" if isinstance(part, int) else str(part) for part in parts}
     devices = devices if len(devices) > 1 else {str(model.device)}
@@ -115,7 +111,6 @@ def load(
         model.eval(),
         processor,
         patch_size if isinstance(patch_size, int) else None,
-        frozenset([ends] if isinstance(ends, int) else ends or ()),
         own,
         tuple(in_order),
         {"device": ", ".join(named), "dtype": precision, "attention": attention},

@@ -6,7 +6,8 @@ import copy
 import ctypes
 import importlib.util
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from math import inf
 from typing import Any
 
 from utils.config.text import Finding
@@ -17,7 +18,6 @@ LIBRARY_LIMIT = 20  # new tokens where neither config nor checkpoint sets a limi
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 _PENALTIES = ("repetition_penalty", "no_repeat_ngram_size", "encoder_repetition_penalty")
 _FLOATS = ("temperature", "repetition_penalty", "encoder_repetition_penalty", "length_penalty")
-_CLOSE = 0.85  # an unknown name less like a known one is the model's own
 
 GENERATION_SETTINGS = frozenset({
     "max_new_tokens", "max_length", "min_new_tokens", "min_length", "max_time", "stop_strings",
@@ -85,46 +85,31 @@ def expected_placement(device_map: Any, dtype: str | None, attention: str | None
 
 def placement_problems(device_map: Any, dtype: str | None, attention: str | None) -> list[str]:
     """Problems of where and how the model runs, one line each."""
-    found, ranks = [], ranks_here()
+    found, ranks, advice = [], ranks_here(), "leave device_map out to run on what is there"
     if "cuda" in device_kinds(device_map) and not cuda_present():
-        found.append(
-            f"device_map {device_map!r} asks for CUDA, and this machine has no usable CUDA device; "
-            "leave device_map out to run on what is there"
-        )
+        why = "asks for CUDA, and this machine has no usable CUDA device"
+        found.append(f"device_map {device_map!r} {why}; {advice}")
     if ranks > 1 and device_map not in (None, "cuda", "cpu"):
-        found.append(
-            f"device_map {device_map!r} would put all {ranks} copies that torchrun starts onto the "
-            "same devices; leave device_map out, then each takes one of its own"
-        )
+        why = f"would put all {ranks} copies that torchrun starts onto the same devices"
+        found.append(f"device_map {device_map!r} {why}; {advice}")
     placed = expected_placement(device_map, dtype, attention)
     if "flash" in placed["attention"] and (placed["device"] != "cuda" or dtype == "float32"):
         found.append(
             f"attn_implementation {attention!r} needs a CUDA device and half precision, and the "
-            f"model would run on {placed['device']} in {placed['dtype']}; leave it out, or set it "
-            'to "sdpa"'
+            f"model would run on {placed['device']} in {placed['dtype']}; leave it out"
         )
     return found
 
 
-def _is_whole(value: Any) -> bool:
-    return type(value) is int
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
-
-
 # The common ones, so that `--check` finds them without torch; the library checks the rest.
-_RULES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
-    (("max_new_tokens", "max_length", "num_beams"),
-     lambda v: _is_whole(v) and v >= 1, "a whole number from 1"),
+_RULES = (
+    (("max_new_tokens", "max_length", "num_beams"), (int,), 1, inf, "a whole number from 1"),
     (("min_new_tokens", "min_length", "top_k", "no_repeat_ngram_size"),
-     lambda v: _is_whole(v) and v >= 0, "a whole number from 0"),
-    (("top_p", "min_p"), lambda v: _is_number(v) and 0 <= v <= 1, "a number from 0 to 1"),
-    (("temperature",), lambda v: _is_number(v) and v >= 0, "a number from 0"),
-    (("repetition_penalty", "max_time"),
-     lambda v: _is_number(v) and v > 0, "a number greater than 0"),
-    (("do_sample",), lambda v: isinstance(v, bool), "true or false"),
+     (int,), 0, inf, "a whole number from 0"),
+    (("top_p", "min_p"), (int, float), 0, 1, "a number from 0 to 1"),
+    (("temperature",), (int, float), 0, inf, "a number from 0"),
+    (("repetition_penalty", "max_time"), (int, float), 1e-9, inf, "a number greater than 0"),
+    (("do_sample",), (bool,), 0, 1, "true or false"),
 )  # fmt: skip
 
 
@@ -135,35 +120,26 @@ def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
         if name in _OF_APIS:
             yield place, _OF_APIS[name]
         elif name not in GENERATION_SETTINGS:
-            if meant := nearest(name, sorted(GENERATION_SETTINGS), _CLOSE):
+            # A name less like a known one is the model's own.
+            if meant := nearest(name, sorted(GENERATION_SETTINGS), 0.85):
                 yield place, f'generate has no such argument; did you mean "{meant}"?'
         elif value is not None:
-            for names, fits, expected in _RULES:
-                if name in names and not fits(value):
+            for names, kinds, least, most, expected in _RULES:
+                if name in names and not (type(value) in kinds and least <= value <= most):
                     yield place, f"must be {expected}, not {value!r}"
 
 
-def generation_problems(
-    generate_cfg: Mapping[str, Any], brought: Mapping[str, Any], batch_size: int | str = 1
-) -> list[str]:
-    """Arguments that do not go together, with each other or with batches, one line each.
+def generation_problems(generate_cfg: Mapping[str, Any], brought: Mapping[str, Any]) -> list[str]:
+    """Arguments that do not go together, one line each.
 
     `brought` is the checkpoint's generation_config.json. Sampling often comes from there, so
     temperature 0 alone can be the contradiction.
     """
-    found, used = [], {**brought, **generate_cfg}
-    if used.get("do_sample") is True and used.get("temperature") == 0:
-        found.append(
-            "generate_cfg: temperature 0 does not go with do_sample true"
-            f'{_source("do_sample", generate_cfg)}; for greedy decoding set "do_sample": false'
-        )
-    if used.get("max_time") is not None and batch_size != 1:
-        found.append(
-            f"generate_cfg: max_time {used['max_time']}{_source('max_time', generate_cfg)} is the "
-            "time of a whole batch, so where a reply ends would depend on the others in it; set "
-            "batch_size to 1, or max_time to null"
-        )
-    return found
+    used, source = {**brought, **generate_cfg}, _source("do_sample", generate_cfg)
+    if used.get("do_sample") is not True or used.get("temperature") != 0:
+        return []
+    problem = f"generate_cfg: temperature 0 does not go with do_sample true{source}"
+    return [f'{problem}; for greedy decoding set "do_sample": false']
 
 
 def _source(name: str, generate_cfg: Mapping[str, Any]) -> str:
@@ -201,20 +177,21 @@ def generation_notes(
     ]
     if new is None:
         notes.append(f"warning: max_new_tokens is not set, so replies are cut: {limit}")
-    if batch_size != 1 and (names := counts_the_prompt(used)):
+    if batch_size != 1 and (names := not_for_batches(used)):
         notes.append(
-            f"warning: {' and '.join(names)} would count a batch's padding too, so samples are "
+            f"warning: {' and '.join(names)} would count a batch's padding or time, so samples are "
             "generated one at a time"
         )
     return notes
 
 
-def counts_the_prompt(used: Mapping[str, Any]) -> list[str]:
-    """Arguments whose effect depends on the prompt's length, padding included.
+def not_for_batches(used: Mapping[str, Any]) -> list[str]:
+    """Arguments in force with which a prompt does not answer in a batch as it does alone.
 
-    Where one is in force, a prompt does not answer in a batch as it does alone.
+    Their effect depends on the prompt's length, padding included, or on the time of all.
     """
     in_force = {
+        "max_time": used.get("max_time") is not None,
         "max_length": used.get("max_new_tokens") is None and used.get("max_length") is not None,
         "min_length": used.get("min_new_tokens") is None and used.get("min_length"),
         "no_repeat_ngram_size": used.get("no_repeat_ngram_size"),  # padding repeats itself
@@ -226,6 +203,6 @@ def counts_the_prompt(used: Mapping[str, Any]) -> list[str]:
 def with_floats(generate_cfg: Mapping[str, Any]) -> dict[str, Any]:
     """A copy in which 2 is 2.0 where transformers insists on a float, as JSON does not."""
     return {
-        name: float(value) if name in _FLOATS and _is_whole(value) else copy.deepcopy(value)
+        name: float(value) if name in _FLOATS and type(value) is int else copy.deepcopy(value)
         for name, value in generate_cfg.items()
     }

@@ -1,10 +1,8 @@
 """A transformers checkpoint in this process, as a model wrapper (`imp_type: "transformers"`).
 
-    request    cheap: hashes what decides about the answer; imports neither torch nor transformers
-    generate   preprocess function: messages → tensors, beside the generation of others; waits for
-               a place in a batch; generate method, then the postprocess function
-
-Where all answers are stored, nothing is loaded.
+`request` hashes what decides about the answer, without torch: where all answers are stored, nothing
+is loaded. `generate` runs the preprocess function beside the generation of others, waits for a
+place in a batch, and runs generate method and postprocess function.
 """
 
 from __future__ import annotations
@@ -95,7 +93,7 @@ class LocalModelWrapper(WrapperDefaults):
         found += placement_problems(self.device_map, self.dtype, self.attn_implementation)
         if self.generate_function == "generate":  # another method knows its arguments itself
             brought = checkpoint.read_generation_config(path)
-            found += generation_problems(self.generate_cfg, brought, self.batch_size)
+            found += generation_problems(self.generate_cfg, brought)
         return found or checkpoint.code_problems(path, is_trusted=self.trust_remote_code)
 
     def notes_before(self) -> list[str]:
@@ -192,10 +190,9 @@ class LocalModelWrapper(WrapperDefaults):
         with self._lock:
             if self._model is None and not self._load_problems:
                 try:
-                    loaded = self._loaded_checkpoint()
                     self._model = model = LoadedModel(
                         self.name,
-                        loaded,
+                        self._loaded_checkpoint(),
                         preprocess=self._preprocess,
                         postprocess=self._postprocess,
                         generate_function=self.generate_function,
@@ -204,7 +201,7 @@ class LocalModelWrapper(WrapperDefaults):
                         img_size=self._img_size,
                     )
                     size = 1 if model.must_be_alone else self.batch_size
-                    on_cpu = not loaded.devices[0].startswith("cuda")
+                    on_cpu = not model.checkpoint.devices[0].startswith("cuda")
                     self._batcher = Batcher(
                         model.answer, size, on_cpu=on_cpu, reply_tokens=model.reply_tokens
                     )
@@ -240,10 +237,9 @@ class LocalModelWrapper(WrapperDefaults):
                 why = "its image processor does not resize by area"
                 print(f"warning: {who}: {', '.join(limits)} has no effect: {why}", file=sys.stderr)
         rank = os.environ.get("RANK")
-        of_rank = f" by rank {rank}" if rank else ""
-        # On stdout rank 0 speaks alone.
-        out = sys.stdout if rank in (None, "0") else sys.stderr
-        print(f"loaded{of_rank}: {', '.join(loaded.runs_with.values())}", file=out)
+        by = f" by rank {rank}" if rank else ""
+        out = sys.stdout if rank in (None, "0") else sys.stderr  # on stdout rank 0 speaks alone
+        print(f"loaded{by}: {', '.join(loaded.runs_with.values())}", file=out)
         return loaded
 
     def close(self) -> None:

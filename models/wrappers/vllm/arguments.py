@@ -27,16 +27,11 @@ _NOT_YOURS = {
 # the answer: a wrong guess in that direction costs time, in the other one a wrong score.
 _WITHOUT_EFFECT = {
     "tensor-parallel-size", "tp", "pipeline-parallel-size", "pp", "data-parallel-size", "dp",
-    "data-parallel-size-local", "data-parallel-backend", "distributed-executor-backend",
-    "enable-expert-parallel", "mm-encoder-tp-mode", "max-parallel-loading-workers",
-    "gpu-memory-utilization", "kv-cache-memory-bytes", "cpu-offload-gb", "swap-space",
-    "block-size", "num-gpu-blocks-override", "mm-processor-cache-gb", "mm-processor-cache-type",
-    "max-num-seqs", "max-num-batched-tokens", "max-num-partial-prefills", "scheduling-policy",
-    "max-long-partial-prefills", "long-prefill-token-threshold", "async-scheduling",
-    "enable-chunked-prefill", "enable-prefix-caching", "enforce-eager", "download-dir",
-    "api-server-count", "disable-frontend-multiprocessing", "disable-log-stats", "max-log-len",
-    "enable-log-requests", "disable-log-requests", "enable-server-load-tracking",
-    "uvicorn-log-level", "disable-uvicorn-access-log",
+    "distributed-executor-backend", "enable-expert-parallel", "gpu-memory-utilization",
+    "cpu-offload-gb", "swap-space", "block-size", "max-num-seqs", "max-num-batched-tokens",
+    "scheduling-policy", "async-scheduling", "enable-chunked-prefill", "enable-prefix-caching",
+    "enforce-eager", "download-dir", "api-server-count", "disable-log-stats", "max-log-len",
+    "enable-log-requests", "disable-log-requests", "uvicorn-log-level",
 }  # fmt: skip
 
 _NUMBER = re.compile(r"-[\d.]+(e[+-]?\d+)?")

@@ -65,10 +65,7 @@ def interpreter_problems(environ: Mapping[str, str]) -> list[str]:
 
 
 def _own_place(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what would lead vLLM's Python to modules that are not its own.
-
-    The current folder counts as such: a run is often started where `models/` and `utils/` lie.
-    """
+    """Without what would lead vLLM's Python to modules of others, this folder's among them."""
     foreign = ("PYTHONPATH", "PYTHONHOME") if environ.get("VLLM_PYTHON", "").strip() else ()
     kept = {name: value for name, value in environ.items() if name not in foreign}
     return {**kept, "PYTHONSAFEPATH": "1"}
@@ -143,8 +140,7 @@ class VllmServer:
         Raises:
             StopRun: it has ended, nobody waits any longer, or it takes too long.
         """
-        began_s = time.monotonic()
-        next_line_s = SECONDS_BETWEEN_LINES
+        began_s, next_line_s = time.monotonic(), SECONDS_BETWEEN_LINES
         while not self._answers():
             waited_s = time.monotonic() - began_s
             if self.has_ended(POLL_S):
@@ -156,8 +152,7 @@ class VllmServer:
                 raise StopRun(self._with_log(f"the vLLM server was {what}"))
             if waited_s > next_line_s:
                 next_line_s += SECONDS_BETWEEN_LINES
-                last = (self._last_lines(1) or ["nothing yet"])[0]
-                show(f"the vLLM server is starting ({waited_s:.0f} s): {last}")
+                show(f"the vLLM server is starting ({waited_s:.0f} s): {self._last_lines(1)[0]}")
 
     def _answers(self) -> bool:
         """Whether this very server takes requests: it knows the key and the model's name."""
@@ -185,14 +180,15 @@ class VllmServer:
         return self._with_log(f"the vLLM server ended {when} (exit code {self._exit_code})")
 
     def _with_log(self, what: str) -> str:
-        lines = self._last_lines(TAIL_LINES) or ["(empty)"]
-        return "\n  ".join([f"{what}. The end of its log, {self.log}:", *lines])
+        return "\n  ".join(
+            [f"{what}. The end of its log, {self.log}:", *self._last_lines(TAIL_LINES)]
+        )
 
     def _last_lines(self, count: int) -> list[str]:
         text = self._masked(self.log.read_bytes()).decode("utf-8", "replace")
         text = re.sub(r"\x1b\[[0-9;]*m", "", text)  # colours
         lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
-        return [line[:LONGEST_TAIL_LINE] for line in lines if line.strip()][-count:]
+        return [line[:LONGEST_TAIL_LINE] for line in lines if line.strip()][-count:] or ["(empty)"]
 
     def _masked(self, text: bytes) -> bytes:
         for name in ("VLLM_API_KEY", *_HUB_TOKENS):

@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,10 +31,9 @@ from utils.images import at_home
 
 DEFAULT_START_TIMEOUT_S = 900.0
 LAST_BREATH_S = 3.0  # between the end of a connection and the end of its process
-LARGEST_ARGUMENT_FILE = 16 * 1024 * 1024  # a chat template, not weights
 # What vLLM reads in generation_config.json, and what names another source for it.
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
-SAMPLING_OPTIONS = ("generation-config", "override-generation-config")
+SAMPLING_OPTIONS = {"generation-config", "override-generation-config"}
 
 
 class VllmModelWrapper(APIModelWrapper):
@@ -59,12 +59,11 @@ class VllmModelWrapper(APIModelWrapper):
         self.model_path, self._generation = model_path, settings["generate_cfg"]
         self._serve_args = [*serve_args, *_pixel_limits(kwargs, serve_args)]
         self._start_timeout_s = float(kwargs.get("serve_timeout_s", DEFAULT_START_TIMEOUT_S))
-        self._weights_identity, self._whole_identity = model_identity, ""
-        self._identity_lock, self._start_lock = threading.Lock(), threading.Lock()
+        self._weights_identity, self._has_failures = model_identity, False
+        self._start_lock = threading.Lock()
         self._stopping = threading.Event()  # no server is started or waited for any more
-        self._server: VllmServer | None = None
+        self._server: VllmServer | None = None  # one that answers
         self._start_error: StopRun | None = None
-        self._answers = self._has_failures = False
 
     def problems(self) -> list[str]:
         """What stands in the way of running; starts no server."""
@@ -76,8 +75,7 @@ class VllmModelWrapper(APIModelWrapper):
         brought = checkpoint.read_generation_config(self.model_path)
         used = [f"{name} {brought[name]}" for name in SAMPLING
                 if name in brought and name not in given]  # fmt: skip
-        _, arguments = options(self._serve_args)
-        if not used or any(name in SAMPLING_OPTIONS for name, _ in arguments):
+        if not used or SAMPLING_OPTIONS & dict(options(self._serve_args)[1]).keys():
             return []
         return [
             f"vLLM takes from the checkpoint's generation_config.json: {', '.join(used)} "
@@ -90,13 +88,14 @@ class VllmModelWrapper(APIModelWrapper):
 
     def identity(self) -> str:
         """Hash of the checkpoint and of the server's arguments that can change an answer."""
-        with self._identity_lock:
-            if not self._whole_identity:
-                weights = self._weights_identity or checkpoint.checkpoint_identity(self.model_path)
-                arguments = [[name, [_with_content(value) for value in values]]
-                             for name, values in deciding_options(self._serve_args)]  # fmt: skip
-                self._whole_identity = digest(["vllm", weights, arguments])
-            return self._whole_identity
+        return self._whole_identity
+
+    @cached_property
+    def _whole_identity(self) -> str:
+        weights = self._weights_identity or checkpoint.checkpoint_identity(self.model_path)
+        arguments = [[name, [_with_content(value) for value in values]]
+                     for name, values in deciding_options(self._serve_args)]  # fmt: skip
+        return digest(["vllm", weights, arguments])
 
     def generate(self, prepared: Prepared) -> Generation:
         """Sends the request once.
@@ -120,30 +119,32 @@ class VllmModelWrapper(APIModelWrapper):
     def _ready(self) -> VllmServer:
         """The server, started by whoever comes first; the others wait for it."""
         with self._start_lock:
-            if self._server is None and not self._stopping.is_set():
+            if self._server is None and not self._start_error and not self._stopping.is_set():
                 try:
-                    self._start()
+                    self._server = self._started()
                 except StopRun as error:
                     self._start_error = StopRun(f'model "{self.name}": {error}')
-            if self._server is not None and self._answers:
+            if self._server is not None:
                 return self._server
             if self._stopping.is_set() or self._start_error is None:
                 raise Abandoned
-            self._has_failures = True
             raise self._start_error
 
-    def _start(self) -> None:
+    def _started(self) -> VllmServer:
         needs_hub = checkpoint.is_hub_id(self.model_path)
         model = self.model_path if needs_hub else str(at_home(self.model_path).absolute())
-        atexit.register(self.close)
         server = VllmServer(model, self.name, self._serve_args, needs_hub=needs_hub)
-        self._server = server
-        self._show(f"starting a vLLM server; its log is {server.log}")
-        server.wait_until_ready(self._start_timeout_s, self._stopping, self._show)
-        self.move_to(_address(self.name, server.port, server.key))
-        super().warm_up()
-        self._answers = True
+        try:
+            self._show(f"starting a vLLM server; its log is {server.log}")
+            server.wait_until_ready(self._start_timeout_s, self._stopping, self._show)
+            self.move_to(_address(self.name, server.port, server.key))
+            super().warm_up()
+        except BaseException as error:
+            server.stop(keep_log=isinstance(error, StopRun) and not self._stopping.is_set())
+            raise
+        atexit.register(self.close)
         self._show(f"the vLLM server answers on port {server.port}")
+        return server
 
     def _show(self, text: str) -> None:
         print(f"{self.name}: {text}", file=sys.stderr, flush=True)
@@ -176,13 +177,12 @@ def _pixel_limits(kwargs: Mapping[str, Any], serve_args: Sequence[str]) -> list[
     return [f"--mm-processor-kwargs.{name}={value}" for name, value in limits.items()]
 
 
-def _with_content(value: str) -> Any:
-    """An argument's value; of a file that it names, a chat template say, the content too."""
-    with contextlib.suppress(OSError, ValueError):
-        file = Path(value)
-        if file.is_file() and file.stat().st_size <= LARGEST_ARGUMENT_FILE:
-            return [file.name, hashlib.sha256(file.read_bytes()).hexdigest()]
-    return value
+def _with_content(value: str) -> str:
+    """An argument's value; where it names a file, a chat template say, the content."""
+    try:
+        return hashlib.sha256(Path(value).read_bytes()).hexdigest()
+    except (OSError, ValueError):
+        return value
 
 
 def _is_gone(server: VllmServer, error: CallError) -> bool:
