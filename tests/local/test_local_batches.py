@@ -88,6 +88,23 @@ def test_a_batch_answers_as_each_request_does_alone(family, functions, lively, q
 
 
 @pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
+def test_the_first_logits_of_a_batch_are_those_of_each_request_alone(family, tmp_path, questions):
+    wrapper = of(tiny_checkpoint.build(family, tmp_path / family, dtype="float32"))
+    inputs = [each.inputs for each in encoded_all(wrapper, questions)]
+    settings = {"max_new_tokens": 1, "output_logits": True, "return_dict_in_generate": True}
+
+    def first_logits(inputs):
+        with torch.inference_mode():
+            return wrapper.model().checkpoint.model.generate(**inputs, **settings).logits[0]
+
+    alone = torch.cat([first_logits(each) for each in inputs])
+    for size in (4, 8):
+        batches = [collate(inputs[at : at + size], 0) for at in range(0, len(inputs), size)]
+        together = torch.cat([first_logits(batch) for batch in batches])
+        assert (together - alone).abs().max() < 1e-4
+
+
+@pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
 def test_inputs_made_by_hand_find_their_images_where_the_processors_do(family, lively, questions):
     whole, by_hand = (
         of(lively[family], generate_cfg=EIGHT_TOKENS, preprocess_function=function)
