@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from tests.support.bench import FAILED_TEXT, L1, L2, Bench, dataset_of, read_log_lines, told
+from tests.support.bench import FAILED_TEXT, L1, L2, Bench, read_log_lines, told
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, make_data
 
@@ -226,10 +226,11 @@ def test_neither_reasoning_nor_failures_are_ever_parsed(lasting):
     assert {r["parsed_prediction"] for r in bench.sheet(L1, "_exact_matching_result")} == {"None"}
 
 
-def test_failed_l2_samples_are_format_errors_and_no_points(tmp_path):
+@pytest.mark.parametrize("reply", [Reply(body=b"<html>(0.2, 0.15)</html>"), error(400, "(0.2, 0.15)")],
+                         ids=["failed", "refused"])  # fmt: skip
+def test_l2_samples_without_an_answer_are_format_errors_and_no_points(reply, tmp_path):
     make_data(tmp_path / "data")
-    with MockServer(lambda request: Reply("B") if dataset_of(request) == L1
-                    else Reply(body=b"<html>(0.2, 0.15)</html>")) as server:  # fmt: skip
+    with MockServer(lambda request: reply) as server:
         bench = Bench(tmp_path, server, {"m": api_model(server.url)}, {L2: {"mode": "all"}})
         ran = bench.run("--retry", "0")
     scores = json.loads(bench.scores(L2))

@@ -47,21 +47,17 @@ def fails_at(text, status_code):
     return Model(answer)
 
 
-def test_each_turn_is_an_answer_and_each_sample_one_episode(log):
-    shown = Shown()
-    job = run(log, Model(), Stagehand(), episodes=3, worlds=2, shown=shown)
+def test_each_turn_is_an_answer_to_what_the_world_shows_and_each_sample_one_episode(log):
+    model, shown = Model(), Shown()
+    job = run(log, model, Stagehand(), episodes=3, worlds=2, shown=shown)
+    screens = ["the first screen", *(f"screen {turn} after click" for turn in range(1, TURNS))]
+    assert [text for text in model.asked if "Task 0" in text] == [f"Task 0: {s}" for s in screens]
     keys = sorted(record["key"] for record in read_log_lines(log) if record["kind"] == "answer")
     assert keys == [f"key{n}~{turn}" for n in range(3) for turn in range(1, TURNS + 1)]
     returned = {key: (r["turns"], r["returned"]) for key, r in episodes_of(log).items()}
     assert returned == {f"key{n}": (TURNS, {"success": n != 1}) for n in range(3)}
     assert shown.statuses == [("ok", False)] * 3  # samples, not turns
     assert (dict(job.reasons), job.reused) == ({"new": 3}, 0)
-
-
-def test_a_turn_sees_what_the_world_made_of_the_one_before(log):
-    run(log, model := Model(), Stagehand(), episodes=1)
-    screens = [f"screen {turn} after click" for turn in range(1, TURNS)]
-    assert model.asked == [f"Task 0: {seen}" for seen in ("the first screen", *screens)]
 
 
 def test_eight_episodes_side_by_side_take_less_than_three_times_one(tmp_path):

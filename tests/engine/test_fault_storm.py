@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.bench import L1, L2, Bench, dataset_of, told
-from tests.support.faults import MOST_IN_A_ROW, SHARES, Storm, fault
+from tests.support.faults import MOST_IN_A_ROW, SHARES, Storm
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, make_data
 
@@ -67,32 +67,6 @@ def test_through_a_storm_everything_is_answered_once_with_the_same_scores(
     assert {record["status"] for record in every} == {"ok"}
     asked = Counter(request.text for request in ran.requests)
     assert sorted(record["attempts"] for record in every) == sorted(asked.values())
-
-
-def test_the_storm_has_the_faults_that_it_promises():
-    names = Counter(fault(f"sample {number}", 0) for number in range(4000))
-    assert {name: names[name] / 4000 for name, _ in SHARES} == pytest.approx(dict(SHARES), abs=0.02)
-
-
-def test_three_percent_of_400_are_counted_and_the_rest_is_scored(tmp_path, calm_scores):
-    refused = (
-        "Question 2 hard?",
-        "Question 22 easy?",
-        "Question 20 medium?",
-        "advanced target 23.",
-    )
-
-    def answer(request):
-        return Reply(status=400) if any(t in request.text for t in refused) else calm(request)
-
-    with MockServer(answer) as server:
-        bench = bench_in(tmp_path, server)
-        ran = bench.run("--api-nproc", "8")
-    assert (ran.code, len(ran.requests)) == (1, 5 * PICTURES)
-    assert told(ran.output, "answered") == [3 * PICTURES - 3, 2 * PICTURES - 1]
-    assert told(ran.output, "refused by the server") == [3, 1]
-    # Wrong before and wrong now: the score of the others is what it was.
-    assert bench.scores(L1) == calm_scores[L1]
 
 
 @pytest.fixture

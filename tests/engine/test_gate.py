@@ -28,9 +28,10 @@ NEXT_ANSWER = {"sent_s": 4.0, "now_s": 5.0}
     (None, "", FIRST_LIMIT),
     (None, "full full full", FIRST_LIMIT + 3),  # one more for each answer
     (None, "idle idle", FIRST_LIMIT),  # nothing was tried
-    (None, "429", FIRST_LIMIT - 1),
-    (None, "429 429", FIRST_LIMIT - 2),  # under way already: no larger cut than the first
+    (None, "429 late late", FIRST_LIMIT - 3),
+    (None, "429 429", FIRST_LIMIT - 1 - 2),  # sent in spite of the first: that cut was too small
     (None, "429 full full", FIRST_LIMIT - 1),  # slowly, just below what was refused
+    (None, "429 429 429" + 10 * " full", 10),  # one more for a round of answers, far below it
     (None, "429 " * 40, 1),
     *[(number, events, number) for number in (1, 64, 1000) for events in ("full", "429", "")],
 ])  # fmt: skip
@@ -38,11 +39,12 @@ def test_answers_raise_the_limit_429_lowers_it_and_a_number_of_the_user_stands(
     wanted, events, whole
 ):
     limit = Limit.of(wanted)
-    for event in events.split():
-        if event == "429":
-            limit = after_too_many(limit, **NEXT_ANSWER)
+    for now_s, event in enumerate(events.split(), start=1):
+        times = {"sent_s": 0.0 if event == "late" else now_s - 0.5, "now_s": float(now_s)}
+        if event in ("429", "late"):  # late: it was under way at the first refusal
+            limit = after_too_many(limit, **times)
         else:
-            limit = after_answer(limit, **NEXT_ANSWER, was_full=event == "full")
+            limit = after_answer(limit, **times, was_full=event == "full")
     assert limit.whole == whole
 
 
@@ -70,6 +72,17 @@ def test_a_process_that_is_busy_all_the_time_asks_no_more_at_once(cpu_share, end
         times = {"sent_s": now_s - 0.1, "now_s": now_s, "cpu_s": cpu_share * now_s}
         limit = after_answer(limit, **times, was_full=True)
     assert limit.whole == ends_at
+
+
+def test_pauses_while_it_measures_do_not_make_it_step_back():
+    limit, now_s, seen = Limit.of(None), 0.0, []
+    for number in range(4000):
+        now_s += 0.1 / limit.whole
+        limit = after_answer(limit, sent_s=now_s - 0.1, now_s=now_s, was_full=True)
+        seen.append(limit.whole)
+        if number in (900, 1200):  # each 20 s for a few answers: no rate to go by
+            limit, now_s = after_pause(limit), now_s + 20
+    assert seen == sorted(seen) and seen[-1] == MOST_IN_FLIGHT
 
 
 SAMPLES, LATENCY_S, ROUND_TRIP_S, RETRY_AFTER_S = 3000, 0.1, 0.002, 0.1

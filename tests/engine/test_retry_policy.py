@@ -156,7 +156,7 @@ AWAY, GATEWAY = http(503, retry_after_s=0.001), http(502, retry_after_s=0.001)
     ([(CUT, True), *[(GONE, False)] * 4], True),
     ([(CUT, True), (AWAY, False)], True),
     ([(CUT, True), (CUT, False)], False),
-    ([(BUSY, False)] * 7, True),  # nor does a rate limit
+    ([*[(BUSY, False)] * 7, (CUT, False)], True),  # nor does a rate limit
     # A gateway that answers others has something against this sample.
     ([(GATEWAY, True), (GATEWAY, False)], False),
 ])  # fmt: skip

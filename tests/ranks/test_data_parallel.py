@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import tiny_checkpoint
 from tests.support.bench import L1, L2
-from tests.support.mock_server import MockServer, Reply
+from tests.support.mock_server import MockServer
 from tests.support.ranks import (
     RankBench,
     finish,
@@ -18,6 +18,7 @@ from tests.support.ranks import (
     without_its_weights,
 )
 from tests.support.runs import api_model
+from tests.support.stage import right_answers
 
 SAMPLES = 25
 
@@ -61,9 +62,7 @@ def alone(tmp_path_factory, checkpoint):
 
 def test_problems_of_a_config_are_told_once_and_by_rank_0(bench):
     bench.write_config({"m": {**bench.model(), "batch_size": 0}})
-
     ran = bench.run(ranks=2)
-
     told = [line for line in ran.stderr.splitlines() if "batch_size: must be" in line]
     assert len(told) == 1 and not told[0].startswith("rank 1"), ran.output
     assert ran.code == 1  # torchrun's own
@@ -71,16 +70,12 @@ def test_problems_of_a_config_are_told_once_and_by_rank_0(bench):
 
 def test_two_ranks_ask_every_sample_once_and_score_as_one(bench, alone):
     ran = bench.run(ranks=2)
-
     assert ran.code == 0, ran.output
     assert asked(ran.output) == SAMPLES
     others = re.search(r"m: 25/25 \((\d+) by other ranks", ran.output)
     assert others and 0 < int(others[1]) < SAMPLES, ran.output
     assert ran.stdout.count("n = 15") == ran.stdout.count("n = 10") == 1  # only rank 0 prints
     assert is_whole(bench, alone)
-
-
-# ---- a rank that is killed -----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -95,20 +90,13 @@ def killed(tmp_path_factory, checkpoint):
     return bench, ran
 
 
-def test_a_killed_rank_ends_the_run_and_keeps_what_all_have_answered(killed):
-    bench, ran = killed
-
+def test_a_killed_rank_ends_the_run_and_what_all_have_answered_can_be_scored(killed, tmp_path):
+    bench, ran = killed[0].copy_to(tmp_path / "copy"), killed[1]
     assert ran.code == 1
     assert "Interrupted. Nothing that was answered is lost" in ran.stdout
     assert (len(bench.answered()), bench.answered().total()) == (10, 10)
     assert bench.rank_logs() != []
-
-
-def test_what_a_killed_group_has_answered_is_scored_as_it_stands(killed, tmp_path):
-    bench = killed[0].copy_to(tmp_path / "copy")
-
     ran = bench.run("--mode", "eval")
-
     answered = re.findall(r"(\d+) of \d+ answered", ran.output)
     assert (ran.code, sum(map(int, answered))) == (1, 10), ran.output
     assert (bench.answered().total(), bench.rank_logs()) == (10, [])
@@ -119,14 +107,9 @@ def test_another_number_of_ranks_asks_only_what_a_killed_group_has_not(
     ranks, killed, tmp_path, alone
 ):
     bench = killed[0].copy_to(tmp_path / "copy")
-
     ran = bench.run(ranks=ranks)
-
     assert (ran.code, asked(ran.output)) == (0, SAMPLES - 10), ran.output
     assert is_whole(bench, alone)
-
-
-# ---- ranks that do not fit together --------------------------------------------------------------
 
 
 def test_ranks_started_across_midnight_share_the_folder_of_rank_0(bench, alone):
@@ -135,7 +118,6 @@ def test_ranks_started_across_midnight_share_the_folder_of_rank_0(bench, alone):
         second = bench.start(env={**variables[1], "DAYS_AHEAD": "1"})
         ran = finish(first)
         assert (ran.code, finish(second).code) == (0, 0), ran.output
-
     assert "by other ranks" in ran.output
     assert is_whole(bench, alone)  # and there is one folder only
 
@@ -148,7 +130,6 @@ def test_a_rank_with_another_work_dir_says_so_and_sigterm_ends_the_one_that_wait
         second = finish(bench.start(env=variables[1], work_dir=elsewhere))
         first.terminate()
         ended = finish(first)
-
     assert second.code == 1
     assert "rank 1" in second.stderr
     assert second.stderr.count("this rank sees another work-dir than rank 0") == 1
@@ -169,7 +150,6 @@ def test_a_silent_rank_is_given_up_and_the_others_ask_what_it_left(bench, alone)
         kept = bench.answered()
         second.send_signal(signal.SIGCONT)
         late = finish(second)
-
     assert ran.code == 1  # or torchrun would wait for the silent one
     assert "rank 1 was silent for more than 5 s and was given up" in ran.stderr
     assert "25 of" not in ran.output and ran.output.count(" answered\n") == 2
@@ -180,9 +160,6 @@ def test_a_silent_rank_is_given_up_and_the_others_ask_what_it_left(bench, alone)
     again = bench.run()
     assert (again.code, asked(again.output), bench.rank_logs()) == (0, 0, []), again.output
     assert bench.scores() == alone
-
-
-# ---- a model that fails --------------------------------------------------------------------------
 
 
 def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
@@ -196,9 +173,7 @@ def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
     bench.env = {"HOME": str(homes[0]), "HOME_OF_RANK_1": str(homes[1])}
     models = {"nowhere": broken, "not_on_1": "~/checkpoint", "everywhere": checkpoint}
     bench.write_config({name: bench.model(path) for name, path in models.items()})
-
     ran = bench.run(ranks=2)
-
     assert ran.code == 1, ran.output  # of each model there is something to say
     assert f"\n{broken}: the checkpoint cannot be loaded" in f"\n{ran.stderr}", ran.output
     assert re.search(r"^rank 1 .*~/checkpoint: the checkpoint cannot be", ran.stderr, re.M)
@@ -239,13 +214,10 @@ def test_what_a_rank_with_a_lost_device_has_not_answered_is_asked_by_the_others(
     model = {**bench.model(), "postprocess_function": "lost_device.postprocess"}
     bench.write_config({"m": model})
     bench.env = {"MOST_OF_RANK_0": "3"}
-
     ran = bench.run(ranks=2)
-
     assert ran.code == 1, ran.output
-    assert re.search(r'^rank 1 .*model "m": the device \(cpu\) failed', ran.stderr, re.M), (
-        ran.output
-    )
+    said = r'^rank 1 .*model "m": the device \(cpu\) failed'
+    assert re.search(said, ran.stderr, re.M), ran.output
     assert "rank 1 has failed; rank 0 has asked what it left" in ran.stderr
     assert {answer["status"] for answer in bench.answers()} == {"ok"}
     assert (len(bench.answered()), bench.answered().total()) == (SAMPLES, SAMPLES)
@@ -254,18 +226,11 @@ def test_what_a_rank_with_a_lost_device_has_not_answered_is_asked_by_the_others(
     assert ran.stderr.count("Traceback") == 1, ran.stderr  # torchrun's own
 
 
-# ---- models that are not shared ------------------------------------------------------------------
-
-
 def test_of_several_ranks_one_asks_a_server(bench):
-    def reply(request):
-        return Reply("B" if "Question " in request.text else "(0.2, 0.15)")
-
-    with MockServer(reply) as server:
+    with MockServer(right_answers) as server:
         bench.write_config({"m": api_model(server.url)})
         ran = bench.run(ranks=2)
         texts = [request.text for request in server.requests]
-
     assert (ran.code, len(texts), len(set(texts))) == (0, SAMPLES, SAMPLES), ran.output
     assert set(bench.scores()) == {L1, L2}
     assert bench.rank_logs() == []
