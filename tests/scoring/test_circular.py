@@ -411,42 +411,33 @@ def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(ben
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("broken", ["A. no\n", "A. yes\n"], ids=["rotation-0", "rotation-1"])
-def test_a_rotation_that_fails_holds_up_no_other_and_is_asked_again(bench, broken):
-    is_well = threading.Event()
+@pytest.mark.parametrize(("broken", "status", "answered"), [
+    ("A. no\n", 500, QUESTIONS - 2),  # rotation 0
+    ("A. yes\n", 500, QUESTIONS), ("A. yes\n", 400, QUESTIONS),  # rotation 1: the score is well
+])  # fmt: skip
+def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(bench, broken, status, answered):
+    """Unless the request was refused."""
+    is_well, refused = threading.Event(), status == 400
 
     def answer(request):
         fails = broken in request.text and not is_well.is_set()
-        return Reply(status=500, body=b"{}") if fails else Reply(by_text(request.text))
+        return Reply(status=status, body=b"{}") if fails else Reply(by_text(request.text))
 
     with MockServer(answer) as shaky:
         bench = Bench(bench.home, shaky, {"m": api_model(shaky.url)}, bench.data)
-        failing = bench.run("--retry", "0")
-        found = overall(bench)
+        failing, found = bench.run("--retry", "0", "--api-nproc", "1"), overall(bench)
+        inferred = bench.run("--retry", "0", "--mode", "infer")
         is_well.set()
         mended = bench.run()
 
-    assert (failing.code, len(failing.requests)) == (1, ROTATIONS)
-    assert (mended.code, {broken in r.text for r in mended.requests}) == (0, {True})
-    assert len(mended.requests) == 2
-    assert found["questions"] == QUESTIONS
+    assert (failing.code, len(failing.requests), found["questions"]) == (1, ROTATIONS, QUESTIONS)
+    assert f"{answered} of {QUESTIONS} answered" in failing.output
+    warning = "warning: rotations refused, beside the questions themselves: 2;"
+    assert (warning in failing.output) is refused
+    assert (inferred.code, mended.code) == (1, int(refused))
+    assert [broken in r.text for r in mended.requests] == ([] if refused else [True, True])
     gained = overall(bench)["circular"]["value"] - found["circular"]["value"]
-    assert gained == pytest.approx(200 / 9, abs=0.02)
-
-
-def test_a_failed_rotation_is_told_of_and_leaves_the_official_score_alone(bench):
-    def answer(request):
-        denied = Reply(status=400, body=b'{"error": {"message": "no"}}')
-        return denied if "A. yes\n" in request.text else Reply(by_text(request.text))
-
-    with MockServer(answer) as picky:
-        bench = Bench(bench.home, picky, {"m": api_model(picky.url)}, bench.data)
-        ran = bench.run("--api-nproc", "1")
-        inferred = bench.run("--mode", "infer")
-
-    assert (ran.code, inferred.code) == (1, 1)
-    assert f"{QUESTIONS} of {QUESTIONS} answered" in ran.output
-    assert "warning: rotations refused, beside the questions themselves: 2;" in ran.output
+    assert gained == pytest.approx(0 if refused else 200 / 9, abs=0.02)
 
 
 @pytest.mark.parametrize(("arguments", "requests"), [
