@@ -265,7 +265,6 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
     # types
     ({**VLLM, "serve_args": ["--max-num-seqs", "8", "--port=80"]},
      ['serve_args: "--port": the program sets address, port, name and key of its server itself; leave it out']),
-    ({**VLLM, "serve_args": [True]}, ["serve_args: holds true where a text or a number is expected"]),
     ({**VLLM, "serve_args": 3}, ['serve_args: must be an object {"max-num-seqs": 8, ...} or a list '
                                  '["--max-num-seqs", "8", ...], not 3']),
     ({**LOCAL, "generate_cfg": []}, ["generate_cfg: must be an object { }, not a list"]),

@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"-[\d.]+(e[+-]?\d+)?")
 
 
 def serve_words(value: Any) -> list[str]:
-    """The arguments as words of a command line; ValueError says which item fits nowhere."""
+    """The arguments as words of a command line."""
     if not isinstance(value, Mapping):
         return [_word(item) for item in value]
     words: list[str] = []
@@ -54,8 +54,6 @@ def serve_words(value: Any) -> list[str]:
 
 
 def _word(item: Any) -> str:
-    if item is None or isinstance(item, bool):
-        raise ValueError(f"holds {json.dumps(item)} where a text or a number is expected")
     return item if isinstance(item, str) else json.dumps(item)
 
 
@@ -82,11 +80,7 @@ def options(words: Sequence[str]) -> tuple[list[str], list[Option]]:
 
 def serve_problems(value: Any) -> Iterator[str]:
     """What cannot be passed on, one line each."""
-    try:
-        stray, given = options(serve_words(value))
-    except ValueError as error:
-        yield str(error)
-        return
+    stray, given = options(serve_words(value))
     if stray:
         yield f'"{stray[0]}" is no option; the list must begin with one, like "--max-num-seqs"'
     for name, _ in given:

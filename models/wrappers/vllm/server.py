@@ -31,15 +31,14 @@ POLL_S, SECONDS_BETWEEN_LINES = 0.2, 30.0
 STOP_S = keeper.GRACE_S + 3.0  # for SIGTERM, SIGKILL and the keeper's own end
 
 INSTALL = (
-    "vLLM is not installed there; it wants a place of its own: python3.11 -m venv .venv-vllm; "
-    ".venv-vllm/bin/pip install -r requirements/vllm.txt; then set "
-    "VLLM_PYTHON=.venv-vllm/bin/python"
+    "vLLM is not installed there; make it a place of its own (.venv-vllm) with pip install -r "
+    "requirements/vllm.txt, and set VLLM_PYTHON=.venv-vllm/bin/python"
 )
 _HUB_TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 _URL_WITH_PASSWORD = re.compile(r"://[^/@\s]+:[^/@\s]+@")
 # torchrun tells its ranks about each other; a server that read it would wait for the others.
-_OF_A_RANK = re.compile(
-    r"(LOCAL_|GROUP_|ROLE_)?(RANK|WORLD_SIZE)|ROLE_NAME|MASTER_(ADDR|PORT)|TORCHELASTIC_.*"
+_OF_THIS_RUN = re.compile(
+    r"VLLM_PYTHON|((LOCAL|GROUP|ROLE)_)?(RANK|WORLD_SIZE)|ROLE_NAME|MASTER_.*|TORCHELASTIC_.*"
 )
 
 
@@ -77,14 +76,13 @@ def server_environment(environ: Mapping[str, str], *, key: str, needs_hub: bool)
     Its key is not on the command line, where `ps` would show it. A checkpoint on the Hugging Face
     hub may need a token and a proxy.
     """
-    kept = {}
-    for name, value in _own_place(environ).items():
-        is_secret = is_secret_name(name) or bool(_URL_WITH_PASSWORD.search(value))
-        is_for_hub = name in _HUB_TOKENS or "proxy" in name.lower()
-        if is_secret and not (needs_hub and is_for_hub):
-            continue
-        if name != "VLLM_PYTHON" and not _OF_A_RANK.fullmatch(name):
-            kept[name] = value
+
+    def is_kept(name: str, value: str) -> bool:
+        is_secret = is_secret_name(name) or _URL_WITH_PASSWORD.search(value)
+        is_for_hub = needs_hub and (name in _HUB_TOKENS or "proxy" in name.lower())
+        return (not is_secret or is_for_hub) and not _OF_THIS_RUN.fullmatch(name)
+
+    kept = {name: value for name, value in _own_place(environ).items() if is_kept(name, value)}
     return {"VLLM_NO_USAGE_STATS": "1", **kept, "VLLM_API_KEY": key}
 
 
@@ -162,9 +160,11 @@ class VllmServer:
             return self._served_name in names
         return False
 
-    def health(self) -> int:
-        """HTTP status of its health check; OSError or HTTPException where it does not answer."""
-        return self._get("/health")[0]
+    def is_healthy(self) -> bool:
+        """False where its health check says so; one that does not answer says nothing."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return self._get("/health")[0] < 500
+        return not self.has_ended()
 
     def _get(self, path: str) -> tuple[int, bytes]:
         # Not through a client that obeys proxy variables: the server is on this machine.

@@ -7,9 +7,7 @@ answer is due: where all answers are stored, nothing is started.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import hashlib
-import http.client
 import os
 import sys
 import threading
@@ -189,6 +187,5 @@ def _is_gone(server: VllmServer, error: CallError) -> bool:
     """Whether the server, and not this one request, is what failed."""
     if error.kind == "http" and (error.status_code or 0) >= 500:
         # The part that answers requests outlives the part that runs the model for a while.
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            return server.health() >= 500
+        return not server.is_healthy()
     return server.has_ended(LAST_BREATH_S if "connection" in error.kind else 0.0)
