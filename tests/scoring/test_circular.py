@@ -33,9 +33,6 @@ OPTIONS = [
 ]
 
 
-# -- rotating -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("options", "answer", "rotation", "texts", "right"), [
     ({"A": "x", "B": "y", "C": "z"}, "B", 0, {"A": "x", "B": "y", "C": "z"}, "B"),
     ({"A": "x", "B": "y", "C": "z"}, "B", 1, {"A": "y", "B": "z", "C": "x"}, "A"),
@@ -314,9 +311,6 @@ def test_a_circular_run_is_what_asking_each_rotation_by_hand_gives(base, tmp_pat
     )
 
 
-# -- rotation 0 is the question itself ------------------------------------------------------------
-
-
 def test_after_a_plain_run_only_further_rotations_are_asked_and_its_files_stay(bench):
     def files():
         sheets = [bench.sheet(L1), bench.sheet(L1, "_exact_matching_result")]
@@ -372,9 +366,6 @@ def test_a_log_alone_gives_the_same_rotations_and_both_accuracies_side_by_side(b
         round(found[name]["value"], 2) for name in ("plain", "circular")
     ]
     assert f"{found['flagged']} of {QUESTIONS} questions, index " in ran.output
-
-
-# -- what a run may meet --------------------------------------------------------------------------
 
 
 def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(bench):

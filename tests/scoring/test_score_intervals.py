@@ -24,10 +24,6 @@ WH = (1920, 1080)
 KINDS = ("icon", "text", "text", "canvas", None)
 
 
-def benchmark_of(name):
-    return BENCHMARK[name](Path("unused"), Path("unused"))
-
-
 def l1_line(chance, split, platform):
     letters = string.ascii_uppercase[: chance.choice([1, 2, 4, 4, 5])]
     return {"platform": platform, "image_path": f"{platform}/{chance.randrange(25)}.png",
@@ -45,7 +41,7 @@ def l2_line(chance, split, platform):
 
 def judged_run(name, seed, splits, platforms, samples=300):
     """Outcomes and facts of a made run: hits, misses, replies nobody can read, failed requests."""
-    chance, benchmark = random.Random(seed), benchmark_of(name)
+    chance, benchmark = random.Random(seed), BENCHMARK[name](Path("unused"), Path("unused"))
     make, wrong = (l1_line, "B") if name == L1 else (l2_line, (0.99, 0.99))
     outcomes, facts = [], []
     for _ in range(samples):
