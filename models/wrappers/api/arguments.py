@@ -12,8 +12,7 @@ from utils.errors import did_you_mean
 
 ENVELOPE = ("extra_body", "extra_headers", "extra_query")
 
-# A test compares this with the installed client, whose import takes longer than all else before
-# the first request.
+# Not read from the client, whose import takes longer than all else before the first request.
 PARAMETERS = frozenset({
     "audio", "frequency_penalty", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens",
     "metadata", "modalities", "moderation", "n", "prediction", "presence_penalty",

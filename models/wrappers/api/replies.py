@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from utils.contracts import CallError, Generation, Sizes
@@ -19,11 +20,7 @@ class ReplyTooLarge(Exception):
 
 
 def keep_small(response: Any) -> None:
-    """Reads the body of a response that has just begun, unless it is too large.
-
-    Raises:
-        ReplyTooLarge: it is.
-    """
+    """Reads the body of a response that has just begun; `ReplyTooLarge` where it is too large."""
     body = bytearray()
     for piece in response.iter_bytes():
         body += piece
@@ -121,10 +118,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
+        with suppress(KeyError, ValueError):
             return max(0.0, float(headers[name]) * scale)
-        except (KeyError, ValueError):
-            continue
     return None
 
 

@@ -127,11 +127,11 @@ class APIModelWrapper(WrapperDefaults):
         """
         payload = self._payload(messages, dataset, is_custom_prompt)
         parameters = {**self._generate_cfg, **payload}
-        body, envelope = {**self._body, **_body_part(payload)}, _envelope(parameters)
+        body, (headers, query) = {**self._body, **_body_part(payload)}, _envelope(parameters)
         pictures: list[Any] = []
         said = taken_apart(body, pictures)
         words, sent = said.pop("messages"), taken_apart(pictures, [])
-        asked = self._asked(said, envelope)
+        asked = self._asked(said, [headers, query])
         urls = [each.get("url") if isinstance(each, Mapping) else each for each in pictures]
         files = [each.source if isinstance(each, PictureSlot) else sent[number]
                  for number, each in enumerate(urls)]  # fmt: skip
@@ -144,7 +144,7 @@ class APIModelWrapper(WrapperDefaults):
             dataset,
             fingerprint=digest([asked, words, sent]),
             parts=parts,
-            payload=ApiRequest(body, urls, *envelope, float(timeout_s)),
+            payload=ApiRequest(body, urls, headers, query, float(timeout_s)),
             sizes=_sizes(messages),
             prompt=shown_messages(body["messages"]),
         )
@@ -250,10 +250,9 @@ def _body_part(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {**plain, **(parameters.get("extra_body") or {})}
 
 
-def _envelope(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _envelope(parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Headers and query."""
-    headers, query = parameters.get("extra_headers"), parameters.get("extra_query")
-    return dict(headers or {}), dict(query or {})
+    return [dict(parameters.get(name) or {}) for name in ("extra_headers", "extra_query")]
 
 
 def _problem_of(payload: Any) -> str | None:
