@@ -8,57 +8,65 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from utils.comparing.runs import ComparedRun, ScoredSet
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS, PUBLISHED_MD5
 
 AVERAGE, OVERALL = "average", "Overall"
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
-_PUBLISHED_FILE = Path(__file__).with_name("published_results.json")
 
-Cells = Mapping[str, Mapping[str, Any]]
-"""By column; each as in an analysis: value, low, high in percent, samples."""
 Published = Mapping[str, Any]
 """Data set → row of its table → model → column → percent; and "source"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One run or published model; `mark`: "", "‡", "† published" or that and "not comparable"."""
+class Row(NamedTuple):
+    """One run or published model."""
 
     name: str
-    cells: Cells
-    mark: str
+    cells: Mapping[str, Mapping[str, Any]]  # by column; each as in an analysis: value, low, high
+    mark: str  # "", "‡", "† published" or that and "not comparable"
     is_published: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
-    """One table; `split` is the row of the score table that it shows, `columns` as named there."""
+class Board(NamedTuple):
+    """One table."""
 
     dataset: str
-    split: str
+    split: str  # the row of the score table that it shows
     title: str
-    columns: Sequence[str]
+    columns: Sequence[str]  # as named in the score table
     rows: Sequence[Row]
 
 
 def read_published() -> Published:
     """The results that were published with the benchmark."""
-    return json.loads(_PUBLISHED_FILE.read_text("utf-8"))  # type: ignore[no-any-return]
+    file = Path(__file__).with_name("published_results.json")
+    return json.loads(file.read_text("utf-8"))  # type: ignore[no-any-return]
 
 
 def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:
     """The tables of every data set that some run was scored on, in order of level."""
     levels = {name: scored.level for run in runs for name, scored in run.sets.items()}
-    return [
-        board
-        for dataset in sorted(levels, key=lambda name: levels[name])
-        for board in _boards(runs, dataset, levels[dataset], (published or {}).get(dataset, {}))
-    ]
+    boards = []
+    for dataset, level in sorted(levels.items(), key=lambda item: item[1]):
+        having = [run for run in runs if dataset in run.sets]
+        is_comparable = all(_is_whole(run, dataset) for run in having)
+        mark = f"{PUBLISHED_MARK} published" + ("" if is_comparable else ", not comparable")
+        known = (published or {}).get(dataset, {})
+        found = [(run, _cells_by_row(run.sets[dataset])) for run in having]
+        names = {name for _, table in found for name in table} | {*known}
+        for split in _ordered(names, (*DIFFICULTIES, *GROUNDING_TYPES, AVERAGE)):
+            rows = [Row(run.label, table.get(split, {}),
+                        PARTIAL_MARK if run.sets[dataset].is_partial else "")
+                    for run, table in found]  # fmt: skip
+            for name, figures in known.get(split, {}).items():
+                cells = {column: {"value": value} for column, value in figures.items()}
+                rows.append(Row(name, cells, mark, is_published=True))
+            columns = _ordered({name for row in rows for name in row.cells}, (*PLATFORMS, OVERALL))
+            boards.append(Board(dataset, split, f"{level} {dataset} · {split}", columns, rows))
+    return boards
 
 
 def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[str]:
@@ -82,29 +90,6 @@ def _is_whole(run: ComparedRun, dataset: str) -> bool:
     md5 = PUBLISHED_MD5.get(annotations.get("file", ""))
     is_part = run.sets[dataset].is_partial or run.of_data(dataset, "left_out")
     return md5 is not None and md5 == annotations.get("md5") and not is_part
-
-
-def _boards(
-    runs: Sequence[ComparedRun], dataset: str, level: str, published: Published
-) -> list[Board]:
-    runs = [run for run in runs if dataset in run.sets]
-    is_comparable = all(_is_whole(run, dataset) for run in runs)
-    mark = f"{PUBLISHED_MARK} published" + ("" if is_comparable else ", not comparable")
-    found = [(run, _cells_by_row(run.sets[dataset])) for run in runs]
-    names = {name for _, table in found for name in table} | {*published}
-    boards = []
-    for split in _ordered(names, (*DIFFICULTIES, *GROUNDING_TYPES, AVERAGE)):
-        rows = [
-            Row(run.label, table.get(split, {}),
-                PARTIAL_MARK if run.sets[dataset].is_partial else "")
-            for run, table in found
-        ]  # fmt: skip
-        for name, figures in published.get(split, {}).items():
-            cells = {column: {"value": value} for column, value in figures.items()}
-            rows.append(Row(name, cells, mark, is_published=True))
-        columns = _ordered({column for row in rows for column in row.cells}, (*PLATFORMS, OVERALL))
-        boards.append(Board(dataset, split, f"{level} {dataset} · {split}", columns, rows))
-    return boards
 
 
 def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:

@@ -20,8 +20,6 @@ from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, printable
 from utils.images import chosen_folder
 from utils.runs.folder import work_dir_problems
 
-DEFAULT_OUTPUT = "./comparison"
-FLIPS_ON_CONSOLE = 5
 FORMATS = ("text", *FILES)
 
 DESCRIPTION = """\
@@ -53,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     protect_output()  # names and replies may be of any script
     try:
         given = _parsed(arguments)
-        output = chosen_folder(given.output or DEFAULT_OUTPUT, by="--output")
+        output = chosen_folder(given.output, by="--output")
         problems = work_dir_problems(output, option="--output")
         if problems and {*given.format} & {*FILES}:
             raise UserError(f"{problems[0]}, or none with --format text")
@@ -61,8 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         published = read_published() if given.published else None
         found = compare(runs, all_pairs=given.all_pairs, published=published)
     except UserError as error:
-        lines = [*error.problems, _Parser.outcome]
-        print("\n".join(map(printable, lines)), file=sys.stderr)
+        print(*map(printable, [*error.problems, _Parser.outcome]), sep="\n", file=sys.stderr)
         return NOTHING_RUN
     print(as_text(found, flips=given.flips), end="")
     try:
@@ -82,12 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _Parser(
-        prog="compare.py",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
+        prog="compare.py", description=DESCRIPTION, epilog=EXAMPLES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    )  # fmt: skip
     add = parser.add_argument
     add("runs", nargs="+", metavar="RUN", help="folder of a run or of a model, or NAME=folder")
     add("--published", action="store_true", help="show the published results too, marked as such")
@@ -96,11 +90,10 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--format", nargs="+", choices=FORMATS, default=list(FORMATS), metavar="FORMAT",
         help=f"which files to write, of {', '.join(FORMATS)} (default all); text is always printed "
         "and has no file")  # fmt: skip
-    add("--output", type=Path, metavar="DIR",
-        help=f"where the files go (default {DEFAULT_OUTPUT})")  # fmt: skip
-    add("--flips", type=not_negative, default=FLIPS_ON_CONSOLE, metavar="N",
-        help="how many flipped samples of each kind to print "
-        f"(default {FLIPS_ON_CONSOLE})")  # fmt: skip
+    add("--output", type=Path, default=Path("./comparison"), metavar="DIR",
+        help="where the files go (default ./comparison)")  # fmt: skip
+    add("--flips", type=not_negative, default=5, metavar="N",
+        help="how many flipped samples of each kind to print (default 5)")  # fmt: skip
     given = parser.parse_args(arguments)
     if len(given.runs) == 1 and not given.published:
         parser.error("one run alone; name another one, or --published")

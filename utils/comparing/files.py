@@ -31,18 +31,14 @@ SAMPLE_COLUMNS = (
     *(f"{side}_{name}" for name in words.OF_A_SAMPLE for side in ("run", "baseline")),
 )  # fmt: skip
 FLIP_COLUMNS = ("dataset", "run", "baseline", "right", *SAMPLE_COLUMNS)
-_HERE = Path(__file__).parent
 
 
 def figures_csv(comparison: Comparison) -> str:
     """Accuracies (percent) and differences (percentage points), `kind` tells which."""
     rows: list[dict[str, Any]] = [
-        {
-            **row.cells[column], "kind": "accuracy", "dataset": board.dataset, "run": row.name,
-            "split": board.split, "platform": column, "published": int(row.is_published),
-            "mark": row.mark,
-        }
-        for board in comparison.boards for row in board.rows for column in row.cells
+        {**cell, "kind": "accuracy", "dataset": board.dataset, "run": row.name, "mark": row.mark,
+         "split": board.split, "platform": column, "published": int(row.is_published)}
+        for board in comparison.boards for row in board.rows for column, cell in row.cells.items()
     ]  # fmt: skip
     for pair in comparison.pairs:
         for each in pair.differences:
@@ -91,10 +87,10 @@ def as_page(comparison: Comparison) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined
-    )
-    style = (_HERE / "page.css").read_text("utf-8")
+    here = Path(__file__).parent
+    loader = FileSystemLoader(here)
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    style = (here / "page.css").read_text("utf-8")
     checksum = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return environment.get_template("page.html.j2").render(
         comparison=comparison, words=words, counted=counted, longest=LONGEST_REPLY,

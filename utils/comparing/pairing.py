@@ -6,8 +6,10 @@ are of the later run minus the baseline.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
 
 from utils.analysis.paired import PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, Published, boards_of, notes_of
@@ -16,35 +18,26 @@ from utils.contracts import Facts
 from utils.errors import UserError
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
 
-ORDERS = {"split": (*DIFFICULTIES, *GROUNDING_TYPES), "platform": PLATFORMS}
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
 
 
-@dataclass(frozen=True, slots=True)
-class SamplePair:
+class SamplePair(NamedTuple):
     """One sample in both runs, as their samples files have it."""
 
     run: Facts
     baseline: Facts
 
-    def is_same_question(self) -> bool:
-        """Whether both were asked the same, and the same is right."""
-        return all(self.run.get(name) == self.baseline.get(name) for name in _TRUTH)
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Difference:
-    """Two runs on one group of common samples: accuracies in percent, compared by image.
-
-    `p_holm` is corrected for all comparisons of the data set's table.
-    """
+    """Two runs on one group of common samples: accuracies in percent, compared by image."""
 
     group: str
     samples: int
     run_pct: float
     baseline_pct: float
     paired: PairedResult
-    p_holm: float | None = None
+    p_holm: float | None = None  # corrected for all comparisons of the data set's table
 
     @property
     def points(self) -> tuple[float, float | None, float | None]:
@@ -56,20 +49,15 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class PairOfRuns:
-    """Two runs on one data set.
-
-    Attributes:
-        common, changed: numbers of samples that both have, with the same and with another truth.
-        flips: what one got right and the other missed, in file order.
-    """
+    """Two runs on one data set."""
 
     dataset: str
     run: str
     baseline: str
-    common: int
-    changed: int
+    common: int  # samples that both have, with the same truth
+    changed: int  # and with another truth
     differences: Sequence[Difference]
-    flips: Sequence[SamplePair]
+    flips: Sequence[SamplePair]  # what one got right and the other missed, in file order
     notes: Sequence[str]
 
     @property
@@ -86,8 +74,7 @@ class PairOfRuns:
         return [side for side in found if side[2]]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Everything that is shown; notes are whole sentences."""
 
     runs: Sequence[ComparedRun]
@@ -99,13 +86,21 @@ class Comparison:
 def compare(
     runs: Sequence[ComparedRun], *, all_pairs: bool = False, published: Published | None = None
 ) -> Comparison:
-    """Puts runs side by side: each against the first one, or every pair.
+    """Puts runs side by side: each against the first one that has the data set, or every pair.
 
     Raises:
         UserError: several runs, and no two that are paired have a sample in common.
     """
-    datasets = dict.fromkeys(name for run in runs for name in run.sets)
-    pairs = [pair for name in datasets for pair in pairs_of(runs, name, all_pairs=all_pairs)]
+    pairs: list[PairOfRuns] = []
+    for name in dict.fromkeys(name for run in runs for name in run.sets):
+        having = [run for run in runs if name in run.sets]
+        found = [_compared(run, baseline, name) for baseline, run in combinations(having, 2)
+                 if all_pairs or baseline is having[0]]  # fmt: skip
+        differences = [each for pair in found for each in pair.differences]
+        p_holm = holm([each.paired.p_value for each in differences])
+        for each, p in zip(differences, p_holm, strict=True):
+            each.p_holm = p
+        pairs += found
     if len(runs) > 1 and not any(pair.common for pair in pairs):
         changed = sum(pair.changed for pair in pairs)
         why = f" ({changed} have the same name and another truth)" if changed else ""
@@ -115,32 +110,12 @@ def compare(
     return Comparison(runs, boards_of(runs, published), pairs, notes)
 
 
-def pairs_of(
-    runs: Sequence[ComparedRun], dataset: str, *, all_pairs: bool = False
-) -> list[PairOfRuns]:
-    """Every run against the first one that has the data set, or every pair.
-
-    Holm's correction runs over all comparisons of all these pairs.
-    """
-    having = [run for run in runs if dataset in run.sets]
-    pairs = [
-        _compared(run, baseline, dataset)
-        for number, baseline in enumerate(having if all_pairs else having[:1])
-        for run in having[number + 1 :]
-    ]
-    p_values = [each.paired.p_value for pair in pairs for each in pair.differences]
-    p_holm = iter(holm(p_values))
-    return [
-        replace(pair, differences=[replace(d, p_holm=next(p_holm)) for d in pair.differences])
-        for pair in pairs
-    ]
-
-
 def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRuns:
     ours, theirs = run.sets[dataset], baseline.sets[dataset]
     both = [SamplePair(ours.samples[key], theirs.samples[key])
             for key in theirs.samples if key in ours.samples]  # fmt: skip
-    common = [pair for pair in both if pair.is_same_question()]
+    common = [pair for pair in both
+              if all(pair.run.get(name) == pair.baseline.get(name) for name in _TRUTH)]  # fmt: skip
     notes, changed = [f"{counted(len(common))} in common"], len(both) - len(common)
     if changed:
         notes.append(f"{counted(changed)} left out: question or truth differs between the runs")
@@ -154,35 +129,29 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
         mine, his = run.of_data(dataset, entry), baseline.of_data(dataset, entry)
         if mine and his and mine != his and mine.get("count") == his.get("count"):
             notes.append(f"the runs had different {what} (checksums in their manifests)")
+    differences = _differences(common, is_weighted=ours.is_weighted and theirs.is_weighted)
+    flips = [pair for pair in common if pair.run["hit"] != pair.baseline["hit"]]
     return PairOfRuns(
-        dataset=dataset,
-        run=run.label,
-        baseline=baseline.label,
-        common=len(common),
-        changed=changed,
-        differences=_differences(common, is_weighted=ours.is_weighted and theirs.is_weighted),
-        flips=[pair for pair in common if pair.run["hit"] != pair.baseline["hit"]],
-        notes=notes,
+        dataset, run.label, baseline.label, len(common), changed, differences, flips, notes
     )
 
 
 def _differences(common: Sequence[SamplePair], *, is_weighted: bool) -> list[Difference]:
+    def weight(pair: SamplePair) -> float:
+        options = pair.run.get("options") if is_weighted else None
+        return (len(options) - 1) / len(options) if options else 1.0
+
     if not common:
         return []
-    groups = {column: _groups(common, column, order) for column, order in ORDERS.items()}
-    found = [_difference("all samples", common, [_weight(pair, is_weighted) for pair in common])]
-    if set(groups["split"]) == {*GROUNDING_TYPES}:
-        weights = [1 / len(groups["split"][pair.run["split"]]) for pair in common]
-        found.append(_difference("mean of basic and advanced", common, weights))
-    for grouping in groups.values():
-        for name, pairs in grouping.items() if len(grouping) > 1 else ():
-            found.append(_difference(name, pairs, [_weight(pair, is_weighted) for pair in pairs]))
+    splits = _groups(common, "split", (*DIFFICULTIES, *GROUNDING_TYPES))
+    found = [_difference("all samples", common, weight)]
+    if set(splits) == {*GROUNDING_TYPES}:
+        name = "mean of basic and advanced"
+        found.append(_difference(name, common, lambda pair: 1 / len(splits[pair.run["split"]])))
+    for grouping in (splits, _groups(common, "platform", PLATFORMS)):
+        if len(grouping) > 1:
+            found += [_difference(name, pairs, weight) for name, pairs in grouping.items()]
     return found
-
-
-def _weight(pair: SamplePair, is_weighted: bool) -> float:
-    options = pair.run.get("options") or {}
-    return (len(options) - 1) / len(options) if is_weighted and options else 1.0
 
 
 def _groups(
@@ -194,12 +163,17 @@ def _groups(
     return {name: pairs for name, pairs in found.items() if pairs}
 
 
-def _difference(group: str, pairs: Sequence[SamplePair], weights: Sequence[float]) -> Difference:
+def _difference(
+    group: str, pairs: Sequence[SamplePair], weight: Callable[[SamplePair], float]
+) -> Difference:
+    weights = [weight(pair) for pair in pairs]
     hits = [pair.run["hit"] for pair in pairs], [pair.baseline["hit"] for pair in pairs]
     is_even = len(set(weights)) == 1  # alike, they may all be 0
     images = [pair.run["image"] for pair in pairs]
     paired = compare_paired(*hits, images, None if is_even else weights)
-    total = sum(weights)
-    earned = [sum(hit * weight for hit, weight in zip(side, weights, strict=True)) for side in hits]
-    run_pct, baseline_pct = (100 * each / total if total else 0.0 for each in earned)
+    total = sum(weights) or 1
+    run_pct, baseline_pct = (
+        100 * sum(hit * each for hit, each in zip(side, weights, strict=True)) / total
+        for side in hits
+    )
     return Difference(group, len(pairs), run_pct, baseline_pct, paired)

@@ -18,17 +18,9 @@ class ScoredSet:
 
     level: str
     is_partial: bool
-    is_weighted: bool
+    is_weighted: bool  # by `L1_USE_WEIGHTED`
     samples: Mapping[str, Facts]
     table: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, files: finished.ScoredFiles) -> ScoredSet:
-        """Reads the derived files of a data set."""
-        samples = {facts["key"]: facts for facts in files.facts()}
-        is_weighted = "'score_base'" in str(files.scores)  # of `L1_USE_WEIGHTED`
-        table = files.analysis.get("table") or {}
-        return cls(files.level, files.is_partial, is_weighted, samples, table)
 
     def notes(self) -> list[str]:
         """What a reader must know about its figures."""
@@ -51,8 +43,7 @@ class ComparedRun:
     folder: str  # as it may be shown: below the current folder, or its last two parts
     sets: Mapping[str, ScoredSet]  # by name of the data set
     manifest: Mapping[str, Any]
-    # folders of the model's other runs, where its newest one was not named itself
-    others: Sequence[str] = ()
+    others: Sequence[str]  # the model's other runs, where its newest one was not named itself
 
     def of_data(self, dataset: str, entry: str) -> Any:
         """What the manifest has of a data set, such as its "annotations"; {} where it has not."""
@@ -79,7 +70,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
         UserError: everything that is wrong with them, one line each.
     """
     problems: list[str] = []
-    found: list[tuple[str, Path, Path]] = []
+    found: list[tuple[str, Path, Path]] = []  # the name if one is given, the folder, the run's
     for text in map(str, arguments):
         name, _, given = text.partition("=")
         if not name or not given or Path(text).exists():  # a folder may have such a name
@@ -105,12 +96,18 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
             label=label,
             model=model,
             folder=_shown(run),
-            sets={name: ScoredSet.of(each) for name, each in own.items()},
+            sets={name: _scored_set(each) for name, each in own.items()},
             manifest=finished.read_manifest(run),
             others=[other.name for other in finished.scored_runs(given) if other != run],
         )
         for label, model, own, (_, given, run) in zip(labels, models, files, found, strict=True)
     ]
+
+
+def _scored_set(files: finished.ScoredFiles) -> ScoredSet:
+    samples = {facts["key"]: facts for facts in files.facts()}
+    is_weighted, table = "'score_base'" in str(files.scores), files.analysis.get("table") or {}
+    return ScoredSet(files.level, files.is_partial, is_weighted, samples, table)
 
 
 def _labels(names: Sequence[str], models: Sequence[str], runs: Sequence[Path]) -> list[str]:

@@ -43,13 +43,9 @@ _COMPUTING = ("dtype", "attn_implementation")  # a server's own business
 
 
 def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
-    """Prints why two runs differ, and writes a CSV file with every sample for each data set.
+    """Prints why two runs differ; whether all replies are the same.
 
-    Args:
-        a: the baseline in that file.
-
-    Returns:
-        Whether all replies are the same.
+    A CSV file for each data set has every sample; `a` is the baseline in it.
     """
     is_same, settings = True, setting_differences(a, b)
     for dataset in dict.fromkeys([*a.sets, *b.sets]):
@@ -59,9 +55,9 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
         ours, theirs = a.sets[dataset].samples, b.sets[dataset].samples
         pairs = [SamplePair(theirs[key], ours[key]) for key in ours if key in theirs]
         causes = [first_difference(pair, a.label, b.label, settings) for pair in pairs]
-        title = f"parity on {dataset}: {a.label} and {b.label}, {counted(len(pairs))}"
-        lines = [title, *(f"  {line}" for line in _found(pairs, settings, causes))]
-        print("\n" + "\n".join(map(printable, lines)))
+        print(printable(f"\nparity on {dataset}: {a.label} and {b.label}, {counted(len(pairs))}"))
+        for line in _found(pairs, settings, causes):
+            print(f"  {printable(line)}")
         rows = ({**sample_row(pair), "cause": cause, "detail": detail}
                 for pair, (cause, detail) in zip(pairs, causes, strict=True))  # fmt: skip
         text = as_csv((*SAMPLE_COLUMNS, "cause", "detail"), rows)
@@ -71,9 +67,7 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
     return is_same
 
 
-def first_difference(
-    pair: SamplePair, a: str, b: str, settings: Sequence[str] = ()
-) -> tuple[str, str]:
+def first_difference(pair: SamplePair, a: str, b: str, settings: Sequence[str]) -> tuple[str, str]:
     """Its kind and its words; two empty texts where nothing differs.
 
     Args:
@@ -83,7 +77,7 @@ def first_difference(
     states = [facts["status"] for facts in (pair.baseline, pair.run)]
     if states != ["ok", "ok"]:
         return "no answer", f"{states[0]} in {a}, {states[1]} in {b}"
-    if detail := _messages(pair, (a, b)):
+    if detail := _messages(pair, a, b):
         return "messages", detail
     for cause in STAGES:
         ours, theirs = _both(pair, cause)
@@ -99,24 +93,23 @@ def _both(pair: SamplePair, stage: str) -> tuple[str, str]:
     return STAGES[stage](pair.baseline), STAGES[stage](pair.run)
 
 
-def _messages(pair: SamplePair, names: tuple[str, str]) -> str:
-    ours, theirs = (
-        [(part["role"], part["type"], part["value"]) for part in facts.get("prompt") or ()]
-        for facts in (pair.baseline, pair.run)
-    )
+def _messages(pair: SamplePair, a: str, b: str) -> str:
+    ours, theirs = pair.baseline.get("prompt") or (), pair.run.get("prompt") or ()
     if not ours or not theirs or ours == theirs:
         return ""
     both = next(both for both in zip_longest(ours, theirs) if both[0] != both[1])
     shown = [
-        f"{part[0]} {part[1]} {words.one_line(part[2], _LONGEST_TEXT)!r}" if part else "no more"
+        f"{part['role']} {part['type']} {words.one_line(part['value'], _LONGEST_TEXT)!r}"
+        if part
+        else "no more"
         for part in both
     ]
-    return f"{names[0]} sends {shown[0]}, {names[1]} {shown[1]}"
+    return f"{a} sends {shown[0]}, {b} {shown[1]}"
 
 
 def setting_differences(a: ComparedRun, b: ComparedRun) -> list[str]:
     """Settings that are not the same in both runs' configs, one text each."""
-    ours, theirs = settings_of(a), settings_of(b)
+    ours, theirs = _settings_of(a), _settings_of(b)
     return [
         f"{name} {ours.get(name, 'unset')} in {a.label}, {theirs.get(name, 'unset')} in {b.label}"
         for name in dict.fromkeys([*ours, *theirs])
@@ -125,7 +118,7 @@ def setting_differences(a: ComparedRun, b: ComparedRun) -> list[str]:
     ]
 
 
-def settings_of(run: ComparedRun) -> dict[str, Any]:
+def _settings_of(run: ComparedRun) -> dict[str, Any]:
     """What a run's model entry says about how replies are made, by name."""
     entry = ((run.manifest.get("config") or {}).get("model") or {}).get(run.model) or {}
     found = dict(entry.get("generate_cfg") or {})
@@ -159,9 +152,7 @@ def two_models(
 ) -> list[str]:
     """The two models that `--parity` compares: one of each config, or two of the same one.
 
-    Args:
-        models: the names in each config.
-        wanted: the names given with `--model`.
+    `models` are the names in each config, `wanted` those given with `--model`.
 
     Raises:
         UserError: it is not clear which models are meant, or both have one name.
@@ -169,15 +160,13 @@ def two_models(
     if unknown := [name for name in wanted if not any(name in each for each in models)]:
         raise UserError(f"--model {', '.join(unknown)}: in neither config")
     is_one = configs[0].resolve() == configs[1].resolve()
+    meant = "two models of its own config" if is_one else "one model of each config"
     found: list[str] = []
-    for config, names in zip(configs[: 1 if is_one else 2], models, strict=False):
+    for config, names in list(zip(configs, models, strict=True))[: 1 if is_one else 2]:
         chosen = [name for name in names if name in wanted] or names
         if len(chosen) != (2 if is_one else 1):
-            meant = "two models of its own config" if is_one else "one model of each config"
-            raise UserError(
-                f"{config}: has {len(chosen)} models ({', '.join(chosen)}); --parity compares "
-                f"{meant}, name them with --model"
-            )
+            raise UserError(f"{config}: has {len(chosen)} models ({', '.join(chosen)}); --parity "
+                            f"compares {meant}, name them with --model")  # fmt: skip
         found += chosen
     if found[0] == found[1]:
         raise UserError(f'--parity: both configs call their model "{found[0]}"; rename one')
