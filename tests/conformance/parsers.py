@@ -62,51 +62,18 @@ GPT_DEPARTURES: dict[str, tuple[float, float] | None] = {
 
 def gpt_departure(text: str) -> Departs | None:
     """What a reply means here, where the reference finds no number in the form `x=..., y=...`."""
-    found = re.search(r"x=([\d.]+), y=([\d.]+)", text)
-    if found and all(_is_number(group) for group in found.groups()):
-        return None
-    return Departs(GPT_DEPARTURES[text])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _option(case: Case, world: World) -> Any:
-    return parser_answers_into_option(case.input)
-
-
-def _wrapped_option(case: Case, world: World) -> Any:
-    return OPTION_PARSERS[case.input["parser"]](case.input["text"])
-
-
-def _point(case: Case, world: World) -> Any:
-    return parser_response_into_coordinates(case.input)
-
-
-def _gpt_point(case: Case, world: World) -> Any:
-    return api_gpt.parse_grounding_response(case.input)
+    number = r"(?:\d+\.?\d*|\.\d+)(?![\d.])"
+    found = re.search(r"x=[\d.]+, y=[\d.]+", text)
+    is_read = found and re.match(f"x={number}, y={number}", found.group())
+    return None if is_read else Departs(GPT_DEPARTURES[text])
 
 
 def _uitars_point(case: Case, world: World) -> Any:
     """Both example files hold a copy of this parser; they must agree to be reproduced."""
     meta = {"image_size": case.input["image_size"]}
-    points = [
-        m.parse_grounding_response(case.input["text"], meta) for m in (api_uitars, local_uitars)
-    ]
+    text = case.input["text"]
+    points = [m.parse_grounding_response(text, meta) for m in (api_uitars, local_uitars)]
     return points[0] if equal(*points) else points
-
-
-def _resize(case: Case, world: World) -> Any:
-    return smart_resize(**case.input)
-
-
-def _cut(case: Case, world: World) -> Any:
-    return cut_reply(case.input["text"], case.input["dataset"])
 
 
 def _endpoint(case: Case, world: World) -> Any:
@@ -114,13 +81,20 @@ def _endpoint(case: Case, world: World) -> Any:
     return {"base_url": endpoint.base_url, "api_key": endpoint.api_key, "model": endpoint.model}
 
 
+def _of_input(function: Callable[[Any], Any], **how: Any) -> Replay:
+    """For files whose input is a function's only argument."""
+    return Replay(lambda case, world: function(case.input), **how)
+
+
 REPLAYS = {
-    "option_parser.json": Replay(_option),
-    "option_parser_wrappers.json": Replay(_wrapped_option),
-    "point_parser.json": Replay(_point),
-    "gpt_point_parser.json": Replay(_gpt_point, departs=lambda case: gpt_departure(case.input)),
+    "option_parser.json": _of_input(parser_answers_into_option),
+    "option_parser_wrappers.json": _of_input(lambda x: OPTION_PARSERS[x["parser"]](x["text"])),
+    "point_parser.json": _of_input(parser_response_into_coordinates),
+    "gpt_point_parser.json": _of_input(
+        api_gpt.parse_grounding_response, departs=lambda case: gpt_departure(case.input)
+    ),
     "uitars_point_parser.json": Replay(_uitars_point),
-    "uitars_resize.json": Replay(_resize),
-    "reply_cutter.json": Replay(_cut),
+    "uitars_resize.json": _of_input(lambda x: smart_resize(**x)),
+    "reply_cutter.json": _of_input(lambda x: cut_reply(x["text"], x["dataset"])),
     "endpoint_url.json": Replay(_endpoint),
 }

@@ -55,10 +55,9 @@ def _default_prompt(case: Case, world: World) -> Any:
 
 def set_template(case_input: Mapping[str, Any], world: World) -> None:
     """`L2_USER_PROMPT` as the case has it, or unset."""
+    world.patch.delenv("L2_USER_PROMPT", raising=False)
     if "user_prompt_template" in case_input:
         world.patch.setenv("L2_USER_PROMPT", case_input["user_prompt_template"])
-    else:
-        world.patch.delenv("L2_USER_PROMPT", raising=False)
 
 
 def _only_the_instruction_is_replaced(case: Case) -> Departs | None:

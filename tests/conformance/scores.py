@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,9 +32,7 @@ POINT_PARSERS = {
 
 # Replies that the reference read back from its spreadsheet as another text: what they say.
 REPLIES_AS_GIVEN_L1: dict[str, str | None] = {"NA": None, "=A": "A"}
-REPLIES_AS_GIVEN_L2: dict[str, tuple[float, float] | None] = {
-    "=(0.61, 0.18)": (0.61, 0.18),
-}
+REPLIES_AS_GIVEN_L2: dict[str, tuple[float, float] | None] = {"=(0.61, 0.18)": (0.61, 0.18)}
 
 
 # -- L1 -------------------------------------------------------------------------------------------
@@ -67,14 +66,13 @@ def _l1_set(case: Case, world: World) -> Any:
     So every number of the reference is reproduced, and the difference is that text alone.
     """
     rows = case.input["rows"]
-    here = [_judged_l1(row, row["prediction"]) for row in rows]
-    there = [_judged_l1(row, row.get("prediction_as_stored", row["prediction"])) for row in rows]
+    counted = [
+        _judged_l1(row, row.get("prediction_as_stored", row["prediction"])).counted for row in rows
+    ]
     return {
-        "score": L1.summarise([judged.counted for judged in there], {}),
-        "score_weighted": L1.summarise(
-            [judged.counted for judged in there], {"L1_USE_WEIGHTED": "1"}
-        ),
-        "hits": [judgement.columns["hit"] for judgement in here],
+        "score": L1.summarise(counted, {}),
+        "score_weighted": L1.summarise(counted, {"L1_USE_WEIGHTED": "1"}),
+        "hits": [_judged_l1(row, row["prediction"]).columns["hit"] for row in rows],
     }
 
 
@@ -91,17 +89,11 @@ def _l1_set_departs(case: Case) -> Departs | None:
     return Departs({**case.expected, "hits": hits})
 
 
-def _l1_score(case: Case, *, weighted: bool) -> Any:
-    rows = [OptionResult(r["difficulty"], r["platform"], bool(r["hit"]), r["options_num"])
-            for r in case.input]  # fmt: skip
-    return score_content_understanding(rows, weighted=weighted)
-
-
 def _null_for_nan(case: Case) -> Departs | None:
     """Scores that were not a number are null, and what averages over them leaves them out."""
-    if not _has_nan(case.expected):
-        return None
     scores = _without_nan(case.expected)
+    if equal(scores, case.expected):
+        return None
     for level in scores.values():
         if isinstance(level, dict):
             counted = [(block["score"], block["sample_num"]) for block in level.values()
@@ -113,16 +105,19 @@ def _null_for_nan(case: Case) -> Departs | None:
     return Departs(scores)
 
 
-def _has_nan(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return any(_has_nan(item) for item in value.values())
-    return isinstance(value, float) and math.isnan(value)
-
-
 def _without_nan(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_nan(item) for key, item in value.items()}
-    return None if _has_nan(value) else value
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _l1_score(*, weighted: bool) -> Replay:
+    def run(case: Case, world: World) -> Any:
+        rows = [OptionResult(r["difficulty"], r["platform"], bool(r["hit"]), r["options_num"])
+                for r in case.input]  # fmt: skip
+        return score_content_understanding(rows, weighted=weighted)
+
+    return Replay(run, departs=_null_for_nan)
 
 
 # -- L2 -------------------------------------------------------------------------------------------
@@ -138,12 +133,8 @@ def _judged_l2(row: Mapping[str, Any], parser: str) -> Judgement:
 
 def _l2_sample(case: Case, world: World) -> Any:
     columns = _judged_l2(case.input, case.input["parser"]).columns
-    return {
-        "match": columns["match"],
-        "is_wrong_format": columns["is_wrong_format"],
-        "point": columns["pred_bbox"],
-        "bbox_used": columns["parsed_bbox(format:x1,y1,x2,y2)"],
-    }
+    return {"match": columns["match"], "is_wrong_format": columns["is_wrong_format"],
+            "point": columns["pred_bbox"], "bbox_used": columns["parsed_bbox(format:x1,y1,x2,y2)"]}  # fmt: skip
 
 
 def _l2_sample_departs(case: Case) -> Departs | None:
@@ -242,8 +233,6 @@ def _loaded(rows: Sequence[Mapping[str, Any]], world: World) -> str:
 
 def data_set(folder: Path, name: str, annotations: Sequence[Mapping[str, Any]]) -> Benchmark:
     """A benchmark on a data root that holds just these annotations, no pictures."""
-    import json
-
     benchmark = BENCHMARK[name](folder, folder / "offline_images")
     benchmark.annotation_file.write_text(json.dumps(annotations), encoding="utf-8")
     return benchmark
@@ -256,20 +245,12 @@ def _names_the_box(got: Any, expected: Any) -> bool:
     return equal(got, expected)
 
 
-def _l2_score(case: Case, world: World) -> Any:
-    return score_element_grounding(case.input)
-
-
 REPLAYS = {
     "l1_eval_samples.json": Replay(_l1_sample, departs=_l1_sample_departs),
     "l1_eval_sets.json": Replay(_l1_set, departs=_l1_set_departs),
-    "l1_score_normal.json": Replay(
-        lambda case, world: _l1_score(case, weighted=False), departs=_null_for_nan
-    ),
-    "l1_score_weighted.json": Replay(
-        lambda case, world: _l1_score(case, weighted=True), departs=_null_for_nan
-    ),
+    "l1_score_normal.json": _l1_score(weighted=False),
+    "l1_score_weighted.json": _l1_score(weighted=True),
     "l2_eval_samples.json": Replay(_l2_sample, departs=_l2_sample_departs),
     "l2_eval_sets.json": Replay(_l2_set, departs=_l2_set_departs, same=_names_the_box),
-    "l2_score.json": Replay(_l2_score),
+    "l2_score.json": Replay(lambda case, world: score_element_grounding(case.input)),
 }

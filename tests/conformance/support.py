@@ -65,7 +65,6 @@ class Replay:
 class Tally:
     """How many cases of one file were run, by kind, and what went wrong."""
 
-    in_file: int
     run: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
     mismatches: list[str] = field(default_factory=list)
@@ -82,9 +81,8 @@ def read_cases(name: str) -> list[Case]:
 
 def replay(name: str, how: Replay, world: World) -> Tally:
     """Runs every case of a file."""
-    cases = read_cases(name)
-    tally = Tally(len(cases))
-    for case in cases:
+    tally = Tally()
+    for case in read_cases(name):
         departure = how.departs(case)
         expected = case.expected if departure is None else departure.expected
         kind = CRASH if case.is_crash else ORDINARY if departure is None else DEPARTURE

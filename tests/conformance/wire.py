@@ -6,6 +6,7 @@ import base64
 import io
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from models.wrappers.api.wire import PictureSlot, PictureStyle, encode_body
 from tests.conformance.prompts import DATASETS, MODES, set_template
 from tests.conformance.support import Case, Departs, Replay, World, equal
 from utils.config.read import read_config
-from utils.contracts import ModelWrapper
 from utils.functions.prompting import prompt_builder
 from utils.images import encode, shrink
 from utils.import_utils import resolve
@@ -61,7 +61,8 @@ def _request(case: Case, world: World) -> Any:
             custom=resolve(dotted, role="custom_prompt") if dotted else None,
         )
         prompt = ask(row)
-        bodies[name] = _body(model, prompt.messages, name, is_custom=prompt.is_custom)
+        prepared = model.request(prompt.messages, name, is_custom_prompt=prompt.is_custom)
+        bodies[name] = json.loads(encode_body(prepared.payload.body))
     body = bodies[DATASETS[asked["level"]]]
     return {"params": {key: body[key] for key in body if key != "messages"},
             "messages": [_described(message) for message in body["messages"]]}  # fmt: skip
@@ -88,22 +89,11 @@ def _config(path: Path, asked: Mapping[str, Any]) -> Path:
 def _another(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """A sample of the run's other data set, on the same picture."""
     asked: dict[str, Any] = {
-        "question": "Which?",
-        "options": {"A": "this", "B": "that"},
-        "answer": "A",
-    }
+        "question": "Which?", "options": {"A": "this", "B": "that"}, "answer": "A"}  # fmt: skip
     if name == DATASETS["L2"]:
         asked = {"instruction": "Click it.", "bbox": [0, 0, 1, 1]}
     kept = ("image_path", "image_size", "platform")
     return {"index": 0, **{key: row[key] for key in kept}, **asked}
-
-
-def _body(
-    model: ModelWrapper, messages: list[dict[str, str]], name: str, *, is_custom: bool
-) -> dict[str, Any]:
-    prepared = model.request(messages, name, is_custom_prompt=is_custom)
-    body: dict[str, Any] = json.loads(encode_body(prepared.payload.body))
-    return body
 
 
 def _described(value: Any) -> Any:
@@ -125,10 +115,9 @@ def _same_request(got: Any, expected: Any) -> bool:
 def _comparable(value: Any) -> Any:
     """The expected body: pictures without bytes and hash, in the place where the URL stands."""
     if isinstance(value, dict) and "image" in value:
-        image = {
-            key: item for key, item in value["image"].items() if key not in ("bytes", "sha256")
-        }
-        return {"url": image, **{key: item for key, item in value.items() if key != "image"}}
+        others = {key: item for key, item in value.items() if key != "image"}
+        image = value["image"].items()
+        return {"url": {k: v for k, v in image if k not in ("bytes", "sha256")}, **others}
     if isinstance(value, dict):
         return {key: _comparable(item) for key, item in value.items()}
     return [_comparable(item) for item in value] if isinstance(value, list) else value
@@ -223,15 +212,12 @@ def _stored(case: Case, world: World) -> Any:
     """
     reply, others = case.input["prediction"], case.input["other_predictions"]
     others = [reply if other == "(same)" else other for other in others]
-    log = RunLog(world.folder / f"{case.number}.jsonl")
     texts = [reply, *others]
-    try:
+    with closing(RunLog(world.folder / f"{case.number}.jsonl")) as log:
         keys = [f"k{n}" for n in range(len(texts))]
         log.append({"kind": "run", "seq": 1, "started_at": "", "asking": {}, "samples": keys})
         for number, text in enumerate(texts):
             log.append(_record(number, text))
-    finally:
-        log.close()
     parsed: list[str] = []
     benchmark = BENCHMARK["GUIElementGrounding"](world.folder, world.folder)
     scorer = Scorer(
@@ -239,11 +225,8 @@ def _stored(case: Case, world: World) -> Any:
         kwargs={}, skip_errors=True,
     )  # fmt: skip
     shown = [scorer.judge(record).prediction for record in LogView(log.path).records()]
-    return {
-        "scored": parsed[0] if parsed else None,
-        "shown": shown[0],
-        "cell": _cell(world.folder / "sheet.xlsx", shown),
-    }
+    cell = _cell(world.folder / "sheet.xlsx", shown)
+    return {"scored": parsed[0] if parsed else None, "shown": shown[0], "cell": cell}
 
 
 def _record(number: int, text: str) -> dict[str, Any]:
@@ -272,11 +255,8 @@ def _cell(path: Path, texts: Sequence[str]) -> str | None:
 
 def _reply_itself(case: Case) -> Departs:
     reply = case.input["prediction"]
-    return Departs({
-        "scored": None if reply == FAILED_TEXT else reply,
-        "shown": reply,
-        "cell": cell_text(reply) or None,
-    })  # fmt: skip
+    scored = None if reply == FAILED_TEXT else reply
+    return Departs({"scored": scored, "shown": reply, "cell": cell_text(reply) or None})
 
 
 REPLAYS = {
