@@ -94,6 +94,7 @@ def test_after_a_kill_the_same_command_asks_only_what_is_missing(count, tmp_path
         assert 0 < asked - kept <= 3  # two workers, and one answer on its way into the log
         assert (ran.code, len(ran.requests)) == (0, SAMPLES - kept), ran.output
         assert len({request.text for request in server.requests}) == SAMPLES
+        assert len(list(bench.work_dir.glob("m/T*"))) == 1  # it goes on in the folder
         assert score_files(bench) == undisturbed
 
 
