@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.mock_server import MockServer, Request
-from tests.support.runs import Finished, evaluate, start
+from tests.support.runs import Finished, evaluate, finish, run_folder, start
 
 L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 SCORES = {L1: "scores", L2: "score"}
-RESULTS = {L1: "exact_matching_result", L2: "result"}
 FAILED_TEXT = "Failed to obtain answer via API."
 
 
@@ -104,9 +103,7 @@ class Bench:
 
     def folder(self, model: str = "m") -> Path:
         """The newest run folder of a model: the one that the last run worked in."""
-        folders = [path for path in (self.work_dir / model).iterdir()
-                   if path.is_dir() and not path.is_symlink()]  # fmt: skip
-        return max(folders, key=lambda path: path.stat().st_mtime_ns)
+        return run_folder(self.work_dir, model)
 
     def log(self, dataset: str, model: str = "m") -> Path:
         return self.folder(model) / f"{model}_{dataset}.jsonl"
@@ -136,14 +133,9 @@ class Bench:
 
 def end_of(process: subprocess.Popen[str], timeout_s: float = 60) -> tuple[int, str]:
     """Exit code of a process that is about to end, and everything printed."""
-    try:
-        stdout, stderr = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        stdout, stderr = process.communicate()
-        raise AssertionError(f"still running after {timeout_s} s:\n{stdout}{stderr}") from None
-    assert "Traceback" not in stdout + stderr
-    return process.returncode, stdout + stderr
+    ended = finish(process, timeout_s)
+    assert "Traceback" not in ended.output
+    return ended.code, ended.output
 
 
 def dataset_of(request: Request) -> str:

@@ -74,7 +74,6 @@ def simulated(
         shrinks: pictures are sent and seen smaller than their files.
         wrap: what else a reply says around its numbers, thinking perhaps.
     """
-    knows_all = model.correlation
     for number in range(pictures):
         file_wh = dice.choice(screens)
         sent_wh = _shrunk(file_wh) if shrinks else file_wh
@@ -85,13 +84,13 @@ def simulated(
         known_picture = dice.random() < model.accuracy
         for _ in range(dice.randint(*per_picture)):
             box = _target(dice, target_side)
-            is_known = (
-                known_picture if dice.random() < knows_all else dice.random() < model.accuracy
-            )
+            is_known = known_picture
+            if dice.random() >= model.correlation:
+                is_known = dice.random() < model.accuracy
             click = _click(dice, box, model) if is_known else _elsewhere(dice)
-            reply = _said(dice, click, model, file_wh, sent_wh, (grid_w, grid_h))
+            reply = _said(dice, click, model, sizes)
             reply = wrap(dice, reply) if wrap else reply
-            yield _facts(reply, box, parse(reply, sizes), file_wh, sent_wh, sizes, number)
+            yield _facts(reply, box, parse(reply, sizes), sizes, number)
 
 
 def _shrunk(file_wh: tuple[int, int]) -> tuple[int, int]:
@@ -118,15 +117,10 @@ def _elsewhere(dice: random.Random) -> tuple[float, float]:
 
 
 def _said(
-    dice: random.Random,
-    click: tuple[float, float],
-    model: Model,
-    file_wh: tuple[int, int],
-    sent_wh: tuple[int, int],
-    grid_wh: tuple[int, int],
+    dice: random.Random, click: tuple[float, float], model: Model, sizes: dict[str, Any]
 ) -> str:
-    frame = model.reading.frame
-    counted = {Frame.PIXELS_SENT: sent_wh, Frame.GRID_PIXELS: grid_wh}
+    frame, file_wh = model.reading.frame, sizes["image_size"]
+    counted = {Frame.PIXELS_SENT: sizes["sent_size"], Frame.GRID_PIXELS: sizes["seen_size"]}
     known = place_in_frame(frame, counted.get(frame, file_wh))
     left, top, wide, high = model.place(file_wh) if model.place else known
     x, y = left + click[0] * wide, top + click[1] * high
@@ -139,38 +133,21 @@ def _said(
     shown = [f"{value:.{digits}f}" for value in numbers]
     if len(shown) == 4:
         return dice.choice(("[{}]", '{{"bbox_2d": [{}]}}')).format(", ".join(shown))
-    forms = (
-        "({}, {})",
-        "[{}, {}]",
-        "<point>{} {}</point>",
-        "Action: click(point='<point>{} {}</point>')",
-    )
+    forms = ("({}, {})", "[{}, {}]", "<point>{} {}</point>",
+             "Action: click(point='<point>{} {}</point>')")  # fmt: skip
     return dice.choice(forms).format(*shown)
 
 
 def _facts(
-    reply: str,
-    box: Box,
-    parsed: Any,
-    file_wh: tuple[int, int],
-    sent_wh: tuple[int, int],
-    sizes: dict[str, Any],
-    picture: int,
+    reply: str, box: Box, parsed: Any, sizes: dict[str, Any], picture: int
 ) -> dict[str, Any]:
-    point = None if parsed is None else point_as_fractions(parsed, file_wh)
+    point = None if parsed is None else point_as_fractions(parsed, sizes["image_size"])
     verdict = score_click(box, point)
     return {
-        "key": "k",
-        "image": f"os_web/{picture}.png",
-        "kind": "icon",
-        "status": "ok",
-        "verdict": str(verdict),
-        "hit": int(verdict == "hit"),
-        "prediction": reply,
+        "key": "k", "image": f"os_web/{picture}.png", "kind": "icon", "status": "ok",
+        "verdict": str(verdict), "hit": int(verdict == "hit"), "prediction": reply,
         "box_frac": [box.x1, box.y1, box.x2, box.y2],
         "point_frac": None if point is None else list(point),
-        "file_wh": list(file_wh),
-        "sent_wh": list(sent_wh),
-        "seen_wh": list(sizes["seen_size"]),
-        "grid_wh": known_grid_wh(sizes),
-    }
+        "file_wh": list(sizes["image_size"]), "sent_wh": list(sizes["sent_size"]),
+        "seen_wh": list(sizes["seen_size"]), "grid_wh": known_grid_wh(sizes),
+    }  # fmt: skip

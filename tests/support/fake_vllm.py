@@ -119,10 +119,8 @@ class _Server:
 
 def main(arguments: list[str]) -> int:
     words = os.environ.get("FAKE_VLLM", "").split()
-    behaviour = {
-        name: int(number) if number else None
-        for name, _, number in (word.partition(":") for word in words)
-    }
+    pairs = (word.partition(":") for word in words)
+    behaviour = {name: int(number) if number else None for name, _, number in pairs}
     if arguments[0] == "-c":
         return 1 if "absent" in behaviour else 0
     assert arguments[:2] == ["-m", "vllm.entrypoints.openai.api_server"], arguments

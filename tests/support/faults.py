@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -25,10 +24,9 @@ def fault(sample: str, attempt: int) -> str | None:
     if attempt >= MOST_IN_A_ROW:
         return None
     chance = _fraction(f"{sample} {attempt}")
-    for name, upper in zip(
-        [name for name, _ in SHARES], itertools.accumulate(s for _, s in SHARES), strict=True
-    ):
-        if chance < upper:
+    for name, share in SHARES:
+        chance -= share
+        if chance < 0:
             return name
     return None
 

@@ -45,8 +45,8 @@ class HubServer:
     def etag(self, name: str) -> str:
         data = self.files[name]
         if name.endswith(".zip"):
-            return hashlib.sha256(data).hexdigest()
-        return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+            return f'"{hashlib.sha256(data).hexdigest()}"'
+        return f'"{hashlib.sha1(b"blob %d" % len(data) + bytes(1) + data).hexdigest()}"'
 
     def __enter__(self) -> "HubServer":
         hub = self
@@ -57,10 +57,7 @@ class HubServer:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self._thread.start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,35 +85,28 @@ class _Handler(BaseHTTPRequestHandler):
         at_storage = parts[1] == "storage"
         name = parts[-1]
         hub.seen.append(Seen(self.command, name, dict(self.headers.items()), at_storage))
-        if name in hub.refusals and not at_storage:
-            status, headers = hub.refusals[name]
-            return self._head(status, {**headers, "Content-Length": "0"})
         if not at_storage:
-            revision = parts[-2]
-            if revision not in (*hub.revisions, hub.commit):
-                return self._head(404, {"X-Error-Code": "RevisionNotFound", "Content-Length": "0"})
+            nothing = {"Content-Length": "0"}
+            if name in hub.refusals:
+                status, headers = hub.refusals[name]
+                return self._head(status, headers | nothing)
+            if parts[-2] not in (*hub.revisions, hub.commit):
+                return self._head(404, {"X-Error-Code": "RevisionNotFound"} | nothing)
             if name not in hub.files:
-                return self._head(404, {"X-Error-Code": "EntryNotFound", "Content-Length": "0"})
+                return self._head(404, {"X-Error-Code": "EntryNotFound"} | nothing)
             if name.endswith(".zip"):
-                headers = {
+                return self._head(302, nothing | {
                     "Location": f"http://localhost:{hub.port}/storage/{name}",
-                    "X-Repo-Commit": hub.commit,
-                    "X-Linked-Etag": f'"{hub.etag(name)}"',
-                    "X-Linked-Size": str(len(hub.files[name])),
-                    "Content-Length": "0",
-                }
-                return self._head(302, headers)
+                    "X-Repo-Commit": hub.commit, "X-Linked-Etag": hub.etag(name),
+                    "X-Linked-Size": str(len(hub.files[name]))})  # fmt: skip
         data = hub.files[name]
         if name in hub.wrong_bytes:
             data = bytes(len(data))
         start = 0
         if (wanted := self.headers.get("Range")) and not hub.ignores_ranges:
             start = int(wanted.removeprefix("bytes=").split("-")[0])
-        headers = {
-            "X-Repo-Commit": hub.commit,
-            "ETag": f'"{hub.etag(name)}"',
-            "Content-Length": str(len(data) - start),
-        }
+        headers = {"X-Repo-Commit": hub.commit, "ETag": hub.etag(name),
+                   "Content-Length": str(len(data) - start)}  # fmt: skip
         if start:
             headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
         self._head(206 if start else 200, headers)

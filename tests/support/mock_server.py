@@ -123,9 +123,6 @@ class MockServer:
                 self.wfile.write(data)
 
         self._server = _QuietServer(("127.0.0.1", port), Handler)
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.02,), daemon=True
-        )
 
     @property
     def url(self) -> str:
@@ -153,7 +150,7 @@ class MockServer:
                     connection.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> MockServer:
-        self._thread.start()
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:

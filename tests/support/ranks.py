@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.bench import L1, L2, SCORES, read_log_lines
-from tests.support.runs import PROJECT, Finished, environment, make_data, write_config
+from tests.support.runs import PROJECT, Finished, environment, finish, make_data, write_config
 
 PATIENCE_S = 240.0  # a busy machine imports torch in half a minute
 
@@ -74,12 +74,8 @@ class RankBench:
 
     def model(self, checkpoint: str | Path | None = None) -> dict[str, Any]:
         """The entry of the checkpoint, or of another one."""
-        return {
-            "model_path": str(checkpoint or self.checkpoint),
-            "imp_type": "transformers",
-            "generate_cfg": {"max_new_tokens": 6},
-            "preprocess_function": "gated.preprocess",
-        }
+        return {"model_path": str(checkpoint or self.checkpoint), "imp_type": "transformers",
+                "generate_cfg": {"max_new_tokens": 6}, "preprocess_function": "gated.preprocess"}  # fmt: skip
 
     def write_config(self, model: Mapping[str, Any]) -> None:
         write_config(self.home / "config.json", model=model)
@@ -140,17 +136,6 @@ class RankBench:
         [folder] = self.work_dir.glob("m/T*")
         return {dataset: (folder / f"m_{dataset}_{SCORES[dataset]}.json").read_bytes()
                 for dataset in (L1, L2)}  # fmt: skip
-
-
-def finish(process: subprocess.Popen[str]) -> Finished:
-    """Waits for the end of a process."""
-    try:
-        stdout, stderr = process.communicate(timeout=PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        stdout, stderr = process.communicate()
-        raise AssertionError(f"still running:\n{stdout}{stderr}") from None
-    return Finished(process.returncode, stdout, stderr)
 
 
 def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:

@@ -75,12 +75,9 @@ def write_analysis(
 
 def cell(value: float | None, samples: int = 40, pictures: int = 20) -> dict[str, Any]:
     """A value with an interval as the analysis writes it."""
-    known = value is not None and pictures >= 10
-    low, high = (
-        (max(0.0, value - 9.5), min(100.0, value + 8.1))
-        if known and value is not None
-        else (None, None)
-    )
+    low = high = None
+    if value is not None and pictures >= 10:
+        low, high = max(0.0, value - 9.5), min(100.0, value + 8.1)
     return {"value": value, "low": low, "high": high, "samples": samples, "pictures": pictures}
 
 
@@ -103,9 +100,9 @@ def many_samples(
         x, y = rng.random() * 0.9, rng.random() * 0.9
         width, height = 0.01 + 0.05 * rng.random(), 0.01 + 0.05 * rng.random()
         verdict = rng.choices(["hit", "miss", "unparsed", None], [60, 33, 5, 2])[0]
-        point = (
-            [x + width / 2, y + height / 2] if verdict == "hit" else [rng.random(), rng.random()]
-        )
+        point = [x + width / 2, y + height / 2]
+        if verdict != "hit":
+            point = [rng.random(), rng.random()]
         yield l2_sample(
             number, images[number % len(images)], file_wh=list(wh), sent_wh=list(wh),
             box_frac=[x, y, x + width, y + height],

@@ -138,6 +138,17 @@ def start(
     )  # fmt: skip
 
 
+def finish(process: subprocess.Popen[str], timeout_s: float = 240) -> Finished:
+    """Waits for the end of a process; a busy machine imports torch in half a minute."""
+    try:
+        stdout, stderr = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        stdout, stderr = process.communicate()
+        raise AssertionError(f"still running after {timeout_s} s:\n{stdout}{stderr}") from None
+    return Finished(process.returncode, stdout, stderr)
+
+
 def make_data(root: Path, pictures: Sequence[tuple[str, tuple[int, int]]] = PICTURES) -> Path:
     """A data root in the published layout: per picture 3 L1 questions and 2 L2 instructions.
 

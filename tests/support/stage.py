@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.bench import L1, L2, SCORES, read_log_lines
 from tests.support.mock_server import MockServer, Reply, Request
 from tests.support.runs import PICTURES, Finished, evaluate, make_data, run_folder
 
-L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 KEY = "test-key-123456"
 API = {
     "model_path": f"{{url}}?api_key={KEY}&model=mock",
@@ -22,6 +22,7 @@ API = {
 }
 """A model entry for the server; `{url}` is replaced when the config is written."""
 
+Picture = tuple[str, tuple[int, int]]
 BOTH = {L1: {"mode": "all"}, L2: {"mode": "all"}}
 TWELVE_L2_SAMPLES = [("os_web", (40, 30))] * 6  # and eighteen of L1
 
@@ -44,12 +45,7 @@ class Stage:
     server: MockServer
 
     @classmethod
-    def make(
-        cls,
-        home: Path,
-        server: MockServer,
-        pictures: Sequence[tuple[str, tuple[int, int]]] = PICTURES,
-    ) -> Stage:
+    def make(cls, home: Path, server: MockServer, pictures: Sequence[Picture] = PICTURES) -> Stage:
         """A stage with a data root; three pictures unless told otherwise."""
         make_data(home / "data", pictures)
         (home / "mine").mkdir()
@@ -77,10 +73,7 @@ class Stage:
         self, *arguments: str | Path, env: Mapping[str, str] | None = None, process: bool = False
     ) -> Finished:
         """Runs `evaluate.py` with these arguments only, on this stage's data root."""
-        ours = {
-            "LMUData": str(self.home / "data"),
-            "PYTHONPATH": str(self.home / "mine"),
-        }
+        ours = {"LMUData": str(self.home / "data"), "PYTHONPATH": str(self.home / "mine")}
         return evaluate(*arguments, cwd=self.home, env={**ours, **(env or {})}, process=process)
 
     def evaluate(
@@ -108,18 +101,14 @@ class Stage:
 
     def scores(self, dataset: str, model: str = "m") -> dict[str, Any]:
         """The score file of a model and data set."""
-        suffix = "scores" if dataset == L1 else "score"
-        path = run_folder(self.work_dir, model) / f"{model}_{dataset}_{suffix}.json"
+        path = run_folder(self.work_dir, model) / f"{model}_{dataset}_{SCORES[dataset]}.json"
         return json.loads(path.read_text("utf-8"))
 
     def answers(self, dataset: str, model: str = "m") -> list[dict[str, Any]]:
         """The answer records of a log, in the order of their samples' index."""
-        path = run_folder(self.work_dir, model) / f"{model}_{dataset}.jsonl"
-        records = [json.loads(line) for line in path.read_text("ascii").splitlines()]
-        return sorted(
-            (record for record in records if record["kind"] == "answer"),
-            key=lambda record: record["line"]["index"],
-        )
+        records = read_log_lines(run_folder(self.work_dir, model) / f"{model}_{dataset}.jsonl")
+        answers = [record for record in records if record["kind"] == "answer"]
+        return sorted(answers, key=lambda record: record["line"]["index"])
 
     def written(self) -> list[Path]:
         """Every file below the work-dir."""

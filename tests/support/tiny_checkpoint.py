@@ -43,14 +43,8 @@ def build(
     """Writes a checkpoint with random weights.
 
     Args:
-        family: which architecture.
-        folder: where to; created.
-        seed: of the weights.
         dtype: name of a torch dtype.
         spread: factor on the weights.
-
-    Returns:
-        `folder`.
     """
     import torch
     import transformers
@@ -68,11 +62,9 @@ def build(
     )
     model.save_pretrained(folder)
     processor_class(
-        image_processor=image_processor,
-        tokenizer=tokenizer,
-        video_processor=video_processor,
+        image_processor=image_processor, tokenizer=tokenizer, video_processor=video_processor,
         chat_template=CHAT_TEMPLATE,
-    ).save_pretrained(folder)
+    ).save_pretrained(folder)  # fmt: skip
     return folder
 
 
@@ -87,14 +79,7 @@ def _spread(model: Any, factor: float) -> None:
 
 
 def build_llava(folder: Path) -> Path:
-    """Writes a random checkpoint of a family whose pictures are squares, cut to one size.
-
-    Args:
-        folder: where to; created.
-
-    Returns:
-        `folder`.
-    """
+    """Writes a random checkpoint of a family whose pictures are squares, cut to one size."""
     import torch
     import transformers as t
 
@@ -121,13 +106,9 @@ def build_llava(folder: Path) -> Path:
     square = {"height": 56, "width": 56}
     t.LlavaProcessor(
         image_processor=t.CLIPImageProcessor(size={"shortest_edge": 56}, crop_size=square),
-        tokenizer=tokenizer,
-        patch_size=14,
-        vision_feature_select_strategy="default",
-        num_additional_image_tokens=1,
-        image_token="<|image_pad|>",
-        chat_template=CHAT_TEMPLATE,
-    ).save_pretrained(folder)
+        tokenizer=tokenizer, patch_size=14, vision_feature_select_strategy="default",
+        num_additional_image_tokens=1, image_token="<|image_pad|>", chat_template=CHAT_TEMPLATE,
+    ).save_pretrained(folder)  # fmt: skip
     return folder
 
 
@@ -195,15 +176,12 @@ def _tokenizer() -> Any:
     inner = Tokenizer(models.BPE(vocab={sign: i for i, sign in enumerate(letters)}, merges=[]))
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
+    # Padding on the right, as many published checkpoints have it: the wrapper must turn it.
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inner,
-        eos_token=END_OF_TURN,
-        pad_token=END_OF_TEXT,
-        additional_special_tokens=list(SPECIAL_TOKENS[1:]),
-        padding_side="right",  # as many published checkpoints have it; the wrapper must turn it
-        model_max_length=131072,
+        tokenizer_object=inner, eos_token=END_OF_TURN, pad_token=END_OF_TEXT, padding_side="right",
+        additional_special_tokens=list(SPECIAL_TOKENS[1:]), model_max_length=131072,
         clean_up_tokenization_spaces=False,
-    )
+    )  # fmt: skip
 
 
 def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:
@@ -212,55 +190,31 @@ def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:
 
     ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL_TOKENS}
     text = {
-        "vocab_size": len(tokenizer),
-        "hidden_size": 64,
-        "intermediate_size": 128,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "num_key_value_heads": 1,
+        "vocab_size": len(tokenizer), "hidden_size": 64, "intermediate_size": 128,
+        "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
         "head_dim": 32,  # vLLM on a CPU takes no 16
         "max_position_embeddings": 131072,
-        "bos_token_id": ids[END_OF_TEXT],
-        "eos_token_id": ids[END_OF_TURN],
-        "rope_parameters": {
-            "rope_type": "default",
-            "rope_theta": 1e6,
-            "mrope_section": [4, 6, 6],
-        },
-    }
-    tokens = {
-        "image_token_id": ids["<|image_pad|>"],
-        "video_token_id": ids["<|video_pad|>"],
-        "vision_start_token_id": ids["<|vision_start|>"],
-        "vision_end_token_id": ids["<|vision_end|>"],
-    }
-    vision = {"depth": 2, "num_heads": 2}
+        "bos_token_id": ids[END_OF_TEXT], "eos_token_id": ids[END_OF_TURN],
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [4, 6, 6]},
+    }  # fmt: skip
+    tokens = {f"{name}_token_id": ids[f"<|{name}{suffix}|>"] for name, suffix in (
+        ("image", "_pad"), ("video", "_pad"), ("vision_start", ""), ("vision_end", ""))}  # fmt: skip
     merged = {"hidden_size": 32, "out_hidden_size": 64, "intermediate_size": 64}
+    images: dict[str, Any] = {}
     if family == "qwen2_vl":
-        vision |= {"embed_dim": 32, "hidden_size": 64, "mlp_ratio": 2}
-        return (
-            t.Qwen2VLConfig(text_config=text, vision_config=vision, **tokens),
-            t.Qwen2VLForConditionalGeneration,
-            t.Qwen2VLProcessor,
-            t.Qwen2VLImageProcessor(),
-            t.Qwen2VLVideoProcessor(),
-        )
-    if family == "qwen2_5_vl":
-        vision |= {**merged, "fullatt_block_indexes": [1], "window_size": 112}
-        return (
-            t.Qwen2_5_VLConfig(text_config=text, vision_config=vision, **tokens),
-            t.Qwen2_5_VLForConditionalGeneration,
-            t.Qwen2_5_VLProcessor,
-            t.Qwen2VLImageProcessor(),
-            t.Qwen2VLVideoProcessor(),
-        )
-    text["rope_parameters"]["mrope_interleaved"] = True  # as published; vLLM goes by it
-    vision |= {**merged, "num_position_embeddings": 256, "deepstack_visual_indexes": [0]}
-    halves = [0.5] * 3
+        name, vision = "Qwen2VL", {"embed_dim": 32, "hidden_size": 64, "mlp_ratio": 2}
+    elif family == "qwen2_5_vl":
+        name, vision = "Qwen2_5_VL", {**merged, "fullatt_block_indexes": [1], "window_size": 112}
+    else:
+        name = "Qwen3VL"
+        vision = {**merged, "num_position_embeddings": 256, "deepstack_visual_indexes": [0]}
+        text["rope_parameters"]["mrope_interleaved"] = True  # as published; vLLM goes by it
+        images = {"patch_size": 16, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+    vision |= {"depth": 2, "num_heads": 2}
     return (
-        t.Qwen3VLConfig(text_config=text, vision_config=vision, **tokens),
-        t.Qwen3VLForConditionalGeneration,
-        t.Qwen3VLProcessor,
-        t.Qwen2VLImageProcessor(patch_size=16, image_mean=halves, image_std=halves),
-        t.Qwen3VLVideoProcessor(),
+        getattr(t, f"{name}Config")(text_config=text, vision_config=vision, **tokens),
+        getattr(t, f"{name}ForConditionalGeneration"),
+        getattr(t, f"{name}Processor"),
+        t.Qwen2VLImageProcessor(**images),
+        getattr(t, f"{'Qwen3VL' if family == 'qwen3_vl' else 'Qwen2VL'}VideoProcessor")(),
     )
