@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+MOST_CHARS = 1_000_000
 ToJson = Callable[[Any], str]
 """Makes ASCII JSON of plain data, without this machine's paths."""
 
@@ -25,21 +26,14 @@ def as_script(name: str, number: int, json_text: str) -> str:
 
 @dataclass
 class Chunks:
-    """Writes items to scripts `<name>_<number>.js`, so that the page can load those that it needs.
-
-    Attributes:
-        pack: makes the value of a file from its items.
-        most_items, most_chars: a file is closed when it has reached either.
-        firsts: number of the first item of each file, as far as written.
-    """
+    """Writes items to scripts `<name>_<number>.js`, of which the page loads those it needs."""
 
     folder: Path
     name: str
     to_json: ToJson
-    pack: Callable[[list[Any]], Any]
-    most_items: int
-    most_chars: int = 1_000_000
-    firsts: list[int] = field(default_factory=list)
+    pack: Callable[[list[Any]], Any]  # makes the value of a file from its items
+    most_items: int  # a file is closed when it has so many, or `MOST_CHARS`
+    firsts: list[int] = field(default_factory=list)  # number of the first item of each file
     _items: list[Any] = field(default_factory=list)
     _chars: int = 0
     _count: int = 0
@@ -49,7 +43,7 @@ class Chunks:
         self._items.append(item)
         self._chars += len(str(item))
         self._count += 1
-        if len(self._items) >= self.most_items or self._chars >= self.most_chars:
+        if len(self._items) >= self.most_items or self._chars >= MOST_CHARS:
             self.close()
 
     def close(self) -> None:

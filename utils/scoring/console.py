@@ -39,20 +39,15 @@ class ConsoleProgress:
         """One sample is finished."""
         self._done += 1
         kept = "reused" if status == "ok" else f"{status} before"
-        self._counts[kept if reused else str(status)] += 1
+        self._counts[kept if reused else "answered" if status == "ok" else str(status)] += 1
         if self._bar is not None:
-            self._bar.set_postfix(self._postfix(), refresh=False)
+            self._bar.set_postfix(dict(sorted(self._counts.items())), refresh=False)
             self._bar.update()
         elif self._done == self._total or time.monotonic() >= self._next_line_s:
             self._next_line_s = time.monotonic() + SECONDS_BETWEEN_LINES
-            parts = ", ".join(f"{count} {name}" for name, count in self._postfix().items())
-            print(
-                f"{self._label}: {self._done}/{self._total} ({parts})", file=sys.stderr, flush=True
-            )
-
-    def _postfix(self) -> dict[str, int]:
-        names = {"ok": "answered"}
-        return {names.get(name, name): count for name, count in sorted(self._counts.items())}
+            parts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
+            done = f"{self._label}: {self._done}/{self._total} ({parts})"
+            print(done, file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Leaves the finished bar on the screen."""
@@ -88,7 +83,9 @@ def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: 
     """
     heads = [PLATFORM_LABELS.get(column, column) for column in section["columns"]]
     rows = [[" " * 10, *(f"{head:>8}" for head in heads)]]
-    ranges = _ranges(section)
+    ranges = [[shown_range(cell) or "-" for cell in row["cells"]] for row in section["rows"]]
+    if all(text == "-" for row in ranges for text in row):
+        ranges = []
     for number, row in enumerate(section["rows"]):
         values = [None if cell is None else cell["value"] for cell in row["cells"]]
         rows.append([row["name"], *("-" if each is None else f"{each:.2f}" for each in values)])
@@ -99,12 +96,6 @@ def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: 
     else:
         lines.append(f"no 95 % intervals: under {FEWEST_PICTURES} images")
     return "\n".join(lines)
-
-
-def _ranges(section: Mapping[str, Any]) -> list[list[str]]:
-    """The intervals by row; none at all where not one cell has any."""
-    ranges = [[shown_range(cell) or "-" for cell in row["cells"]] for row in section["rows"]]
-    return ranges if any(text != "-" for row in ranges for text in row) else []
 
 
 def grid(rows: Iterable[Sequence[str]]) -> list[str]:
@@ -131,11 +122,7 @@ def shown_range(cell: Mapping[str, Any] | None) -> str:
 
 
 def render_averages(section: Mapping[str, Any]) -> str:
-    """Micro and macro averages with their intervals, in one line.
-
-    Args:
-        section: "averages" of an analysis.
-    """
+    """Micro and macro averages with intervals, in one line; from "averages" of an analysis."""
     parts = []
     for name, cell in section.items():
         if name.partition(" ")[0] in ("micro", "macro") and cell is not None:
@@ -145,11 +132,7 @@ def render_averages(section: Mapping[str, Any]) -> str:
 
 
 def show_scored(scored: Scored, model: str, *, verbose: bool, fate: str) -> None:
-    """Prints what came of scoring one data set: tables, counts, notes, warnings, files.
-
-    Args:
-        fate: what becomes of failed samples, see `fate_of_failed`.
-    """
+    """Prints what came of scoring one data set; `fate` is that of failed samples."""
     note = "" if scored.mode == "all" else f" · {scored.mode} only"
     note += " (partial)" if scored.is_partial else ""
     analysis = scored.analysis
@@ -174,15 +157,9 @@ def fate_of_failed(mode: str, *, ignored: bool) -> str:
 
 
 def render_summary(scored: Scored, *, verbose: bool, fate: str) -> list[str]:
-    """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions.
-
-    Args:
-        fate: what becomes of the failed ones, see `fate_of_failed`.
-    """
-    counts = scored.counts
-    total = counts["samples"]
-    lines = []
-    lines.append(f"{counts['answered']} of {total} answered")
+    """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions."""
+    counts, total = scored.counts, scored.counts["samples"]
+    lines = [f"{counts['answered']} of {total} answered"]
     for name, text in (
         ("unparsed", "without a readable answer: wrong in the score"),
         ("refused", "refused by the server: wrong in the score, asked again with --retry-refused"),

@@ -30,14 +30,9 @@ SECTION = "circular"
 
 @dataclass
 class Rotations:
-    """The rotations of one log.
+    """The rotations of one log."""
 
-    Args:
-        count_of: how many rotations a line has, the 0th included.
-        view: holds the answers.
-    """
-
-    count_of: Callable[[Mapping[str, Any]], int]
+    count_of: Callable[[Mapping[str, Any]], int]  # how many a line has, the 0th included
     view: LogView
     missing: int = 0  # how many have not been queried yet; known after `judge`
     has_failures: bool = False

@@ -32,7 +32,7 @@ from typing import Any
 
 from utils.contracts import Benchmark, Facts, Record
 from utils.runs.finished import SAMPLES_FORMAT
-from utils.scoring.scorer import ScoredSample
+from utils.scoring.scorer import SIZES, ScoredSample
 from utils.scoring.sheets import open_lines, open_sheet, to_json
 
 
@@ -43,22 +43,15 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
     if scored.error is not None:
         error = {"class": f"{scored.error.stage} function", "message": scored.error.summary}
     found: Facts = {
-        "key": record["key"],
-        "index": line.get("index"),
-        "image": line.get("image_path"),
-        "platform": line.get("platform"),
-        "app": line.get("app_name"),
+        "key": record["key"], "index": line.get("index"), "image": line.get("image_path"),
+        "platform": line.get("platform"), "app": line.get("app_name"),
         **judged.facts,  # "hit" among them: as the score counts it
-        "status": record["status"],
-        "verdict": judged.verdict,
-        "prediction": scored.prediction,
-        "prompt": record.get("prompt") or [],
-        "file_wh": sizes.get("file"),
-        "sent_wh": sizes.get("sent"),
-        "seen_wh": sizes.get("seen"),
+        "status": record["status"], "verdict": judged.verdict,
+        "prediction": scored.prediction, "prompt": record.get("prompt") or [],
+        **{f"{stage}_wh": sizes.get(stage) for stage in SIZES},
         "error": error and {name: error.get(name) for name in ("class", "message")},
         "fingerprint": record.get("fingerprint"),
-    }
+    }  # fmt: skip
     if record.get("raw") not in (None, scored.prediction):
         found["raw"] = record["raw"]
     for name in ("reasoning", "finish_reason", "usage", "latency_s", "attempts", "asked_at"):
@@ -70,14 +63,9 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
 def head_of(benchmark: Benchmark, model: str, mode: str, *, partial: bool) -> Facts:
     """The first line of a samples file."""
     return {
-        "kind": "head",
-        "format": SAMPLES_FORMAT,
-        "dataset": benchmark.name,
-        "level": benchmark.level,
-        "model": model,
-        "mode": mode,
-        "partial": partial,
-    }
+        "kind": "head", "format": SAMPLES_FORMAT, "dataset": benchmark.name,
+        "level": benchmark.level, "model": model, "mode": mode, "partial": partial,
+    }  # fmt: skip
 
 
 @contextmanager

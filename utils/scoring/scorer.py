@@ -34,15 +34,10 @@ class Scorer:
     """Judges samples one after the other and sums up.
 
     Args:
-        benchmark: judges and sums up.
         postprocess: raw reply → text to parse; for records that hold no postprocessed reply.
         parse: the parse function as (response, meta).
         kwargs: the model's; parse functions see its pixel limits.
         skip_errors: go on however often a user's function fails.
-
-    Attributes:
-        counts: "samples", "answered", "unparsed", "failed", "refused", "spoilt", "cut_off", ...
-        errors: what went wrong, by kind: how often, and one traceback ("" where there is none).
     """
 
     def __init__(
@@ -59,7 +54,8 @@ class Scorer:
         self._skip_errors = skip_errors
         self._counted: list[Any] = []
         self._failures_in_a_row: Counter[str] = Counter()  # by function
-        self.counts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()  # "samples", "answered", "unparsed", "failed", ...
+        # What went wrong, by kind: how often, and one traceback ("" where there is none).
         self.errors: dict[str, tuple[int, str]] = {}
 
     def judge(self, record: Record) -> ScoredSample:
@@ -84,11 +80,7 @@ class Scorer:
         return ScoredSample(record["line"], shown, judged, error)
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        """The score object of all samples so far.
-
-        Args:
-            settings: environment variables.
-        """
+        """The score object of all samples so far; `settings` are environment variables."""
         return self._benchmark.summarise(self._counted, settings)
 
     def _note(self, record: Record, error: UserFunctionError | None) -> None:
@@ -116,11 +108,7 @@ class Scorer:
         self.errors[kind] = (count + 1, first_trace)
 
     def _count(
-        self,
-        record: Record,
-        reply: str | None,
-        judged: Judgement,
-        error: UserFunctionError | None,
+        self, record: Record, reply: str | None, judged: Judgement, error: UserFunctionError | None
     ) -> None:
         counts = self.counts
         counts["samples"] += 1
@@ -142,8 +130,7 @@ class Scorer:
     @property
     def has_failures(self) -> bool:
         """Whether a sample failed in whatever way."""
-        kinds = ("failed", "refused", "spoilt", "parse_errors")
-        return any(self.counts[kind] for kind in kinds)
+        return any(self.counts[kind] for kind in ("failed", "refused", "spoilt", "parse_errors"))
 
 
 def reply_of(

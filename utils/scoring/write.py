@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,40 +53,29 @@ class ScoringTask:
 
 @dataclass(frozen=True)
 class Scored:
-    """What came of scoring a log.
-
-    Attributes:
-        files: spreadsheets and, last, the score file.
-        scores: the score object.
-        analysis: sections by name: the score table with intervals, averages, audits.
-        counts, errors: see `Scorer`.
-        missing: samples of the run without an answer so far.
-        notes: what the score leaves out or rests on, one line each.
-        is_partial: the files end in `_partial`.
-        is_whole: all that was asked for was answered and scored.
-    """
+    """What came of scoring a log."""
 
     dataset: str
     mode: str
-    files: list[Path]
+    files: list[Path]  # spreadsheets and, last, the score file
     scores: dict[str, Any]
-    analysis: dict[str, Any]
-    counts: Counter[str]
+    analysis: dict[str, Any]  # sections by name: the score table with intervals, averages, audits
+    counts: Counter[str]  # this and the next as `Scorer` has them
     errors: dict[str, tuple[int, str]]
-    missing: int
-    notes: list[str] = field(default_factory=list)
-    is_partial: bool = False
-    is_whole: bool = True
+    missing: int  # samples of the run without an answer so far
+    notes: list[str]  # what the score leaves out or rests on, one line each
+    is_partial: bool  # the files end in `_partial`
+    is_whole: bool  # all that was asked for was answered and scored
 
     @property
     def warnings(self) -> list[str]:
         """What the sections of the analysis warn of."""
-        sections = (
-            each
-            for name, each in self.analysis.items()
-            if isinstance(each, Mapping) and name != COVERAGE  # those are notes
-        )
-        return [str(warning) for section in sections for warning in section.get("warnings", ())]
+        return [
+            str(warning)
+            for name, section in self.analysis.items()
+            if isinstance(section, Mapping) and name != COVERAGE  # those are notes
+            for warning in section.get("warnings", ())
+        ]
 
 
 def write_predictions(task: ScoringTask, view: LogView) -> bool:
@@ -101,10 +90,8 @@ def write_predictions(task: ScoringTask, view: LogView) -> bool:
             shown = shown_reply(record, error) if reply is None else reply
             add(task.clean({**record["line"], "prediction": shown}))
     task.folder.link_newest([path, task.folder.log(task.name)])
-    if task.data.circular is not None:
-        return is_whole and Rotations(task.data.circular.count, view).are_all_answered(
-            task.postprocess
-        )
+    if is_whole and task.data.circular is not None:
+        return Rotations(task.data.circular.count, view).are_all_answered(task.postprocess)
     return is_whole
 
 
