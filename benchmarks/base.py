@@ -191,7 +191,10 @@ class Benchmark(ABC):
         error, parsed = None, None
         try:
             meta = _meta({**line, "file_size": sizes.file_wh, **meta_extra})
-            parsed = self.accept(call_user_function("parse", parse, reply, meta))
+            if parse == self.default_parse:  # no function of the user's
+                parsed = self.accept(parse(reply, meta))
+            else:
+                parsed = self.accept(call_user_function("parse", parse, reply, meta))
         except UserFunctionError as raised:
             error = raised
         except ValueError as nonsense:
