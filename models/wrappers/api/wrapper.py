@@ -139,13 +139,18 @@ class APIModelWrapper(WrapperDefaults):
         style = asdict(self._style) if files != sent else None
         parts = {"prompt": digest(words), "picture": digest(files),
                  "settings": digest([*asked, style])}  # fmt: skip
+        images = [Path(message["value"]) for message in messages if message["type"] == "image"]
+        try:
+            file_wh = read_header(images[0]).wh if images else None
+        except OSError:  # a custom preprocess may read pictures from anywhere, a URL for one
+            file_wh = None
         timeout_s = parameters.get("timeout") or self._kwargs.get("timeout_s", DEFAULT_TIMEOUT_S)
         return Prepared(
             dataset,
             fingerprint=digest([asked, words, sent]),
             parts=parts,
             payload=ApiRequest(body, urls, headers, query, float(timeout_s)),
-            sizes=_sizes(messages),
+            sizes=Sizes(file_wh=file_wh),
             prompt=shown_messages(body["messages"]),
         )
 
@@ -269,14 +274,6 @@ def _problem_of(payload: Any) -> str | None:
         return f"a payload that is no JSON: {error}"
     return next((f"a payload whose {key_path(*place)} {problem}"
                  for place, problem in envelope_findings(payload)), None)  # fmt: skip
-
-
-def _sizes(messages: Sequence[Message]) -> Sizes:
-    paths = [message["value"] for message in messages if message["type"] == "image"]
-    try:
-        return Sizes(file_wh=read_header(Path(paths[0])).wh) if paths else Sizes()
-    except OSError:  # a custom preprocess may read pictures from anywhere, a URL for one
-        return Sizes()
 
 
 def _address(base_url: str) -> str:
