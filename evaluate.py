@@ -18,7 +18,7 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
     )  # fmt: skip
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,6 @@ from utils.comparing.why import explain, two_models
 from utils.config.environment import load_dotenv_files, odd_settings
 from utils.config.options import Options, options_of, parse_arguments, unknown_names
 from utils.config.read import ConfigReading, read_config
-from utils.config.schema import DataEntry
 from utils.config.secret_filter import SecretFilter, mask_config, protect_output, secrets_in
 from utils.config.text import key_path
 from utils.contracts import DataSet, ModelWrapper, ParseFunction
@@ -40,30 +39,15 @@ from utils.engine.gate import MOST_IN_FLIGHT
 from utils.engine.interrupt import end_like_ctrl_c, leave
 from utils.engine.ranks.group import SHARED_TYPES, Rank, rank_of
 from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
-from utils.errors import (
-    DONE,
-    INTERRUPTED,
-    NOTHING_RUN,
-    SOME_FAILED,
-    UserError,
-    problem_report,
-)
+from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
 from utils.evaluation import check, run_plan
 from utils.functions.signatures import parse_caller
 from utils.images import data_root, image_root
 from utils.import_utils import check_reference, resolve
 from utils.inference_tools import Interrupted
 from utils.plan import Plan
-from utils.runs.finished import (
-    RunResults,
-    errors_for_callers,
-    load_run,
-    results_written,
-)
-from utils.runs.folder import (
-    name_collisions,
-    work_dir_problems,
-)
+from utils.runs.finished import RunResults, errors_for_callers, load_run, results_written
+from utils.runs.folder import name_collisions, work_dir_problems
 
 __all__ = ["load_run", "main", "run"]
 
@@ -138,9 +122,7 @@ def run(config: str | Path, **options: Any) -> list[RunResults]:
     """
     load_dotenv_files()
     with errors_for_callers():
-        plan = prepare(options_of(config, options))
-        plan = replace(plan, is_quiet=True)
-        _, done = run_plan(plan)
+        _, done = run_plan(replace(prepare(options_of(config, options)), is_quiet=True))
         folders = list(dict.fromkeys(each.folder for each in done if each.folder is not None))
         stopped = [problem for each in done for problem in each.problems]
         if stopped:  # all else was written and can be loaded
@@ -148,13 +130,11 @@ def run(config: str | Path, **options: Any) -> list[RunResults]:
             where = f"What was answered is kept: {', '.join(kept)}" if kept else ""
             raise UserError([*stopped, *filter(None, [where])])
         return [
-            results_written(
-                folder.path,
-                folder.model,
-                [each.dataset for each in done if each.folder == folder and each.is_scored],
-            )
+            results_written(folder.path, folder.model,
+                            [each.dataset for each in done
+                             if each.folder == folder and each.is_scored])
             for folder in folders
-        ]
+        ]  # fmt: skip
 
 
 # -- before the run -------------------------------------------------------------------------------
@@ -171,16 +151,14 @@ def plans_of(options: Options, rank: Rank | None) -> list[Plan]:
     if rank is not None:
         raise UserError("--parity compares in one process; start it without torchrun")
     pair = [replace(options, config=path) for path in (options.config, options.parity)]
-    plans = [prepare(replace(each, model=_wanted_in(each))) for each in pair]
+    plans = []
+    for each in pair:
+        known = _reading(each).models  # a name of --model may be one of the other config
+        own = tuple(name for name in options.model if name in known)
+        plans.append(prepare(replace(each, model=own)))
     both = [list(plan.models) for plan in plans]
     names = two_models([options.config, options.parity], both, options.model)
     return [replace(plan, models={n: plan.models[n]}) for plan, n in zip(plans, names, strict=True)]
-
-
-def _wanted_in(options: Options) -> tuple[str, ...]:
-    """The names of `--model` that a config has: the others may be the other config's."""
-    known = _reading(options).models
-    return tuple(name for name in options.model if name in known)
 
 
 def _reading(options: Options) -> ConfigReading:
@@ -216,12 +194,13 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
     problems = list(reading.problems)
     problems += unknown_names("--model", options.model, reading.models)
     problems += unknown_names("--data", options.data, reading.data)
+    others = [key_path("model", name) for name in reading.models if name not in entries]
+    others += [key_path("data", name) for name in reading.data if name not in wanted]
+    left_out = tuple(f"{other}." for other in others)
     broken: set[str] = set()
     for reference in reading.function_refs:
-        if _is_left_out(reference.key_path, reading, entries, wanted):
-            continue
-        found = check_reference(reference)
-        problems += found
+        left = reference.key_path.startswith(left_out)
+        problems += (found := [] if left else check_reference(reference))
         broken |= {reference.key_path} if found else set()
     problems += name_collisions(entries)
     problems += work_dir_problems(options.work_dir)
@@ -244,9 +223,11 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
             continue
         benchmark = BENCHMARK[name](home, pictures)
         circular = Circular(bool(asked.parse_function)) if asked.circular else None
-        data[name] = DataSet(
-            benchmark, asked.mode, _parse_function(name, asked) or benchmark.default_parse, circular
-        )
+        parse: ParseFunction = benchmark.default_parse
+        if asked.parse_function:
+            function = resolve(asked.parse_function, role=f"data.{name}.parse_function")
+            parse = parse_caller(function)
+        data[name] = DataSet(benchmark, asked.mode, parse, circular)
         if options.mode != "eval":
             try:
                 for note in fill(data[name], benchmark):
@@ -259,21 +240,6 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
         raise UserError(list(dict.fromkeys(problems)))
     dump = secrets.clean_object(mask_config(reading.config.model_dump(mode="json")))
     return Plan(options, reading.config, dump, models, data, secrets)
-
-
-def _is_left_out(
-    place: str, reading: ConfigReading, models: Mapping[str, object], data: Mapping[str, object]
-) -> bool:
-    """Whether `--model` or `--data` leaves out what a key path belongs to."""
-    others = [key_path("model", name) for name in reading.models if name not in models]
-    others += [key_path("data", name) for name in reading.data if name not in data]
-    return place.startswith(tuple(f"{other}." for other in others))
-
-
-def _parse_function(name: str, entry: DataEntry) -> ParseFunction | None:
-    if not entry.parse_function:
-        return None
-    return parse_caller(resolve(entry.parse_function, role=f"data.{name}.parse_function"))
 
 
 # -- two ways to one model ------------------------------------------------------------------------

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 def argument_findings(imp_type: str, entry: Mapping[str, Any]) -> Iterator[Finding]:
     """What is wrong with the arguments of a config's model entry, with key paths inside it."""
-    generate_cfg = entry.get("generate_cfg")
-    if not isinstance(generate_cfg, Mapping):
-        generate_cfg = {}
+    given = entry.get("generate_cfg")
+    generate_cfg = given if isinstance(given, Mapping) else {}
     if imp_type in ("openai", "vllm"):
         from models.wrappers.api.arguments import generate_findings
 
@@ -64,10 +63,8 @@ def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapp
 
         model_class = resolve(entry.model_path, role=f"{where}.model_path")
         return CustomModelWrapper(name, model_class=model_class, **common)  # type: ignore[arg-type]
-    common |= {
-        "model_path": entry.model_path,
-        "preprocess_function": function("preprocess_function"),
-    }
+    common["model_path"] = entry.model_path
+    common["preprocess_function"] = function("preprocess_function")
     if entry.imp_type == "transformers":
         from models.wrappers.local.wrapper import LocalModelWrapper
 

@@ -10,25 +10,11 @@ ready-made parse function would score on them is known all the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from utils.analysis.columns import (
-    LARGEST_P,
-    Row,
-    SampleColumns,
-    lead_over,
-    percent,
-    share,
-    table,
-)
+from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share, table
 from utils.analysis.paired import holm
-from utils.coordinates import (
-    Frame,
-    numbers_of_reply,
-    parse_function_name,
-    place_in_frame,
-)
+from utils.coordinates import Frame, numbers_of_reply, parse_function_name, place_in_frame
 from utils.protocol import ELEMENT_KINDS
 from utils.thinking import after_thinking
 
@@ -66,8 +52,7 @@ OTHER_NUMBERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """One way to read two numbers as a point, or four as a box whose centre is meant."""
 
     frame: Frame
@@ -89,21 +74,16 @@ READINGS = tuple(Reading(frame, y_first) for y_first in (False, True) for frame 
 
 
 class _Replies:
-    """The replies that can be compared, as arrays of one row a sample; NaN where nothing is known.
-
-    Attributes:
-        numbers: two or four.
-        given: what the parse function made of them, in fractions of the image.
-        boxes: x1, y1, x2, y2 of the targets, in fractions.
-        is_scored: of a kind that the score counts hits of.
-    """
+    """The replies that can be compared, as arrays of one row a sample; NaN: not known."""
 
     def __init__(self, columns: SampleColumns, numbers: Sequence[Sequence[float] | None]) -> None:
         import numpy as np
 
-        self.numbers, self.given = table(numbers, 4), table(columns["point_frac"], 2)
-        self.boxes = table(columns["box_frac"], 4)
+        self.numbers = table(numbers, 4)  # of each reply two or four
+        self.given = table(columns["point_frac"], 2)  # as the parse function read them, fractions
+        self.boxes = table(columns["box_frac"], 4)  # x1, y1, x2, y2 of the targets, in fractions
         self.hits, self.pictures = columns.hits() > 0, columns.pictures()
+        # Of a kind that the score counts hits of.
         self.is_scored = np.array([kind in ELEMENT_KINDS for kind in columns["kind"]], dtype=bool)
         files = [wh or (1, 1) for wh in columns["file_wh"]]
         sent = [wh or file for wh, file in zip(columns["sent_wh"], files, strict=True)]
@@ -145,10 +125,8 @@ class _Replies:
 
         # A parse function may return infinity, or numbers near the largest there are.
         with np.errstate(invalid="ignore", over="ignore"):
-            off_px = [
-                np.abs(each - self.given) * self.file_wh for each in (points, points.clip(0, 1))
-            ]
-        found: Mask = np.any([np.all(each <= SAME_PX, axis=1) for each in off_px], axis=0)
+            off_px = np.abs(np.stack([points, points.clip(0, 1)]) - self.given) * self.file_wh
+        found: Mask = np.any(np.all(off_px <= SAME_PX, axis=2), axis=0)
         return found
 
 
@@ -163,7 +141,7 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
     pairs = zip(numbers, columns["point_frac"], strict=True)
     kept = [offered is not None or point is not None for offered, point in pairs]
     columns = columns.where(kept)
-    replies = _Replies(columns, [numbers_of_reply(reply) for reply in columns["prediction"]])
+    replies = _Replies(columns, [each for each, stays in zip(numbers, kept, strict=True) if stays])
     has_numbers = ~np.isnan(replies.numbers[:, 0])
     knows_grid = not np.isnan(replies.grid_wh).any()
     offered = [r for r in READINGS if knows_grid or r.frame is not Frame.GRID_PIXELS]
@@ -186,10 +164,9 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
         _compare(section, replies, offered, _configured_name(configured, agree, counts))
         if section["best"] and section["warnings"]:
             thinking = sum(after_thinking(reply) != reply for reply in columns["prediction"])
-            section["warnings"][0] += (
-                f". {thinking} of these replies think first; this function reads what follows the "
-                "thinking"
-            ) * bool(thinking)
+            if thinking:
+                section["warnings"][0] += (f". {thinking} of these replies think first; this "
+                                           "function reads what follows the thinking")  # fmt: skip
     return section
 
 
@@ -197,20 +174,19 @@ def _compare(
     section: dict[str, Any], replies: _Replies, offered: Sequence[Reading], configured: str
 ) -> None:
     """Adds rows, the best readings, and a warning where the configured one loses to them."""
-    classes: dict[bytes, list[Reading]] = {}  # readings with the same verdicts
-    verdicts: dict[bytes, Mask] = {}
+    same: dict[bytes, tuple[Mask, list[Reading]]] = {}  # readings with the same verdicts
     for reading in offered:
-        hits = replies.on_target(reading)
-        classes.setdefault(hits.tobytes(), []).append(reading)
-        verdicts[hits.tobytes()] = hits
-    ranked = sorted(classes, key=lambda each: -int(verdicts[each].sum()))
-    leads = [lead_over(verdicts[each], replies.hits, replies.pictures) for each in ranked]
+        verdicts = replies.on_target(reading)
+        same.setdefault(verdicts.tobytes(), (verdicts, []))[1].append(reading)
+    ranked = sorted(same.values(), key=lambda each: -int(each[0].sum()))
+    leads = [lead_over(verdicts, replies.hits, replies.pictures) for verdicts, _ in ranked]
     own = {"name": f"as configured ({configured})", **share(replies.hits, replies.pictures)}
     own |= {"lead": 0.0, "discordant pictures": 0, "p (Holm)": None, "parse function": ""}
     rows = section["rows"] = [own]
     corrected = holm([1.0 if p is None else p for _, _, p in leads])
-    for each, (lead, discordant, p), holm_p in zip(ranked, leads, corrected, strict=True):
-        readings, hits = classes[each], verdicts[each]
+    for (hits, readings), (lead, discordant, p), holm_p in zip(
+        ranked, leads, corrected, strict=True
+    ):
         more = f" = {len(readings) - 3} more" if len(readings) > 3 else ""
         rows.append({
             "name": " = ".join(reading.name for reading in readings[:3]) + more,
@@ -220,18 +196,18 @@ def _compare(
             "p (Holm)": None if p is None or holm_p is None else float(f"{holm_p:.3g}"),
             "parse function": readings[0].parse_function if hits.any() else "",
         })  # fmt: skip
-    best = classes[ranked[0]]
-    hits, around = verdicts[ranked[0]].sum(), replies.on_target(best[0], REACH).sum()
+    on_target, best = ranked[0]
+    count, around = on_target.sum(), replies.on_target(best[0], REACH).sum()
     winners = [row for row in rows if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P]
-    if hits and hits >= LEAST_FIT * around:
+    if count and count >= LEAST_FIT * around:
         section["best"] = [reading.name for reading in best]
         section["warnings"] += [_warning(row, own, configured) for row in winners[:1]]
-    elif hits and winners:
+    elif count and winners:
         section["warnings"].append(
             "coordinate audit: no known reading fits these replies. As configured "
             f"({configured}) they score {own['value']:.1f} %; the best known reading, "
-            f"{best[0].name}, has {hits} points on their targets and {around - hits} beside them. "
-            "Look at some replies and write a parse function"
+            f"{best[0].name}, has {count} points on their targets and {around - count} beside "
+            "them. Look at some replies and write a parse function"
         )
 
 

@@ -63,18 +63,15 @@ def difference_cells(each: Difference) -> list[str]:
 def truth_text(facts: Facts) -> str:
     """What is right: the option, or the target's box in percent of the image."""
     if facts.get("answer") is not None:
-        option = (facts.get("options") or {}).get(facts["answer"])
-        return f"{facts['answer']}. {option}"
+        return f"{facts['answer']}. {(facts.get('options') or {}).get(facts['answer'])}"
     box = facts.get("box_frac") or []
     return "box " + ", ".join(f"{100 * side:.1f}" for side in box) + " %"
 
 
 def reply_text(facts: Facts) -> str:
     """The reply as it was parsed."""
-    prediction = facts.get("prediction")
-    if isinstance(prediction, str):
-        return prediction
-    return json.dumps(prediction, ensure_ascii=False)
+    found = facts.get("prediction")
+    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 
 
 def parsed_text(facts: Facts) -> str:
