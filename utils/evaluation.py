@@ -36,7 +36,7 @@ from utils.runs.folder import RunFolder, logs_by_age
 from utils.runs.log import RunLog
 from utils.runs.manifest import entry_of, manifest_of, scoring_of
 from utils.runs.records import end_record
-from utils.runs.view import LogView, holds_all
+from utils.runs.view import LogView, fit
 from utils.scoring import console
 from utils.scoring.sheets import write_json
 from utils.scoring.write import ScoringTask, score_data_set, write_predictions
@@ -45,11 +45,7 @@ BATCH_OF_AUTO = 8
 
 
 def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
-    """Runs every model on every data set; one that fails does not stop the others.
-
-    Returns:
-        The exit code, and what became of each model on each data set.
-    """
+    """Runs every model on every data set; the exit code, and what became of each of them."""
     shared = {n for n in plan.models if plan.config.model[n].imp_type in SHARED_TYPES}
     with ExitStack() as held:
         group = held.enter_context(joined(rank)) if rank is not None and shared else None
@@ -115,13 +111,9 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
         here = [each for each in done if each.folder == folder]
         scored = [each.dataset for each in here if each.is_scored]
         _write_manifest(plan, folder, here)
-        if scored and plan.options.report:
-            report_after_run(
-                folder,
-                scored,
-                work_dir=plan.options.work_dir,
-                embed_originals=plan.options.embed_originals,
-            )
+        if (options := plan.options).report and scored:
+            embed, work_dir = options.embed_originals, options.work_dir
+            report_after_run(folder, scored, work_dir=work_dir, embed_originals=embed)
     return done
 
 
@@ -143,12 +135,8 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
         if group is not None:
             begin(group, folder, jobs, _batch(plan, name))
         infer(plan, plan.models[name], jobs, group, folder)
-        return [
-            plan.stop(job.dataset, folder, job.stopped.problems)
-            if job.stopped is not None
-            else _score(plan, name, folder, job.dataset)
-            for job in jobs
-        ]
+        return [plan.stop(job.dataset, folder, job.stopped.problems) if job.stopped else
+                _score(plan, name, folder, job.dataset) for job in jobs]  # fmt: skip
 
 
 def _rescore(plan: Plan, name: str, dataset: str) -> Done:
@@ -161,8 +149,8 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
     path, runs = logs[0]
     folder, least = RunFolder(name, path.parent), DONE
     wanted = plan.data[dataset].mode, options.limit
-    whole = [log.parent.name for log, held in logs if any(holds_all(r, *wanted) for r in held)]
-    if whole and not any(holds_all(run, *wanted) for run in runs):
+    whole = [log.parent.name for log, held in logs if any(all(fit(r, *wanted)) for r in held)]
+    if whole and not any(all(fit(run, *wanted)) for run in runs):
         least = SOME_FAILED
         print(
             f"{dataset}: the newest log, in {path.parent.name}, holds a part of what is asked "
@@ -173,19 +161,10 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
         log = RunLog(path)  # keeps others from writing while files are made
     except UserError as error:
         return plan.stop(dataset, None, error.problems)
-    try:
+    with closing(log):
         adopt(folder, dataset, log)  # several ranks may have been stopped
         done = _score(plan, name, folder, dataset)
         return replace(done, code=max(done.code, least))
-    finally:
-        log.close()
-
-
-def view_of(plan: Plan, folder: RunFolder, dataset: str) -> LogView:
-    """The log as this run looks at it: at what it has asked itself, or at what is to be scored."""
-    if plan.options.mode != "eval":
-        return LogView(folder.log(dataset))
-    return LogView(folder.log(dataset), plan.data[dataset].mode, plan.options.limit)
 
 
 def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
@@ -200,8 +179,9 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
         clean=plan.secrets.clean_object,
     )
     entry = None
+    mode = data.mode if options.mode == "eval" else None  # None: what this run has asked itself
     try:
-        with closing(view_of(plan, folder, dataset)) as view:
+        with closing(LogView(folder.log(dataset), mode, options.limit)) as view:
             is_part = view.is_part(data.mode, options.limit)
             found = entry_of(view, data.benchmark.level, is_part=is_part)
             if options.mode == "infer":
@@ -274,8 +254,7 @@ def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:
     with ExitStack() as held:
         jobs = []
         for dataset, run in runs.items():
-            clean = plan.secrets.clean_object
-            log = open_rank_log(group, folder, dataset, run, clean=clean)
+            log = open_rank_log(group, folder, dataset, run, clean=plan.secrets.clean_object)
             held.enter_context(closing(log))
             asked = questions_of(plan, name, dataset, folder)
             jobs.append(Job(**vars(asked), log=log, run=run))
@@ -297,13 +276,12 @@ def infer(
     group: Group | None = None,
     folder: RunFolder | None = None,
 ) -> float:
-    """Asks all that has no answer; returns when it is in the logs, of all ranks if rank 0 asks.
+    """Asks all that has no answer until it is in the logs, of all ranks if rank 0 asks.
+
+    Returns this process's CPU seconds.
 
     Args:
         folder: where rank 0 of a group finds what the others have answered.
-
-    Returns:
-        CPU seconds of this process.
     """
     options = plan.options
     for job in jobs:
@@ -325,11 +303,11 @@ def infer(
     finally:
         shown.close()
     wall_s, cpu_s = time.monotonic() - wall_s, time.process_time() - cpu_s
+    all_cpu_s = cpu_s + others_cpu_s
     for job in jobs:
-        all_cpu_s = cpu_s + others_cpu_s
         job.log.append(end_record(wall_s, all_cpu_s, asked=job.reasons, reused=job.reused))
         print(console.render_asked(job.dataset, job.reasons, job.reused))
     for note in model.notes_after():
         print(note)
-    print(f"took {wall_s:.1f} s ({cpu_s + others_cpu_s:.1f} s of CPU)")
+    print(f"took {wall_s:.1f} s ({all_cpu_s:.1f} s of CPU)")
     return cpu_s

@@ -127,7 +127,7 @@ class Engine:
             try:
                 self._start_workers(min(self._workers, self._gate.limit + SPARE_WORKERS))
                 self._run(self._tasks(jobs), interrupted)
-                self._take_back()
+                self._watcher.take_back()
             except StopRun:
                 self._stop()
                 self._keep_what_comes()
@@ -143,23 +143,16 @@ class Engine:
 
     def _run(self, tasks: Iterator[_Task | None], interrupted: Sequence[bool]) -> None:
         """Keeps the workers supplied and settles what they bring, until nothing is under way."""
-        is_drained = False
         while True:
-            while self._under_way < 2 * self._workers and not is_drained and not interrupted:
-                try:
-                    task = next(tasks)
-                except StopIteration:
-                    is_drained = True
-                    break
-                if task is None:
+            while self._under_way < 2 * self._workers and not interrupted:
+                task = next(tasks, None)
+                if task is None:  # there is no more, or not now
                     break
                 self._inbox.put(task)
                 self._under_way += 1
             if self._under_way == 0:
                 return
-            outcome = self._next_outcome()
-            self._settle(outcome)
-            outcome.settled.set()
+            self._settle_next()
             if self._started < self._workers and self._gate.waiting < SPARE_WORKERS:
                 self._start_workers(1)
 
@@ -169,25 +162,15 @@ class Engine:
         for _ in range(count):
             threading.Thread(target=self._work, daemon=True).start()
 
-    def _next_outcome(self, timeout_s: float | None = None) -> _Outcome:
-        outcome = self._outbox.get(timeout=timeout_s)
-        self._under_way -= outcome.is_last
-        return outcome
-
     def _keep_what_comes(self) -> None:
         """After a stop: answers that were on their way are paid for, so they are kept."""
         ends_s = time.monotonic() + PATIENCE_AFTER_STOP_S
         with contextlib.suppress(queue.Empty):
             while self._under_way > 0:
-                outcome = self._next_outcome(max(0.0, ends_s - time.monotonic()))
                 with contextlib.suppress(StopRun):
-                    self._settle(outcome)
+                    self._settle_next(max(0.0, ends_s - time.monotonic()))
         with contextlib.suppress(StopRun):  # the disk is what went wrong
-            self._take_back()
-
-    def _take_back(self) -> None:
-        for job, record in self._watcher.taken_back():
-            job.log.append(record)
+            self._watcher.take_back()
 
     def _stop(self) -> None:
         """Nothing more is sent; what is under way comes back."""
@@ -207,18 +190,18 @@ class Engine:
                     yield None
                 elif job.fingerprint is not None:
                     yield from self._whole_episode(job, sample, job.fingerprint(sample))
-                elif (task := self._question(job, sample)) is not None:
-                    yield task
+                else:
+                    yield from self._question(job, sample)
 
-    def _question(self, job: Job, sample: Sample) -> _Task | None:
-        """The sample with its prompt; None if the prompt function failed."""
+    def _question(self, job: Job, sample: Sample) -> Iterator[_Task]:
+        """The sample with its prompt, unless the prompt function fails."""
         try:
             prompt = next(job.episode(sample))
         except UserFunctionError as error:
             self._settle(_failed(_Task(job, sample), sample.key, None, error))
-            return None
-        job.failures_in_a_row["prompt"] = 0
-        return _Task(job, sample, prompt)
+        else:
+            job.failures_in_a_row["prompt"] = 0
+            yield _Task(job, sample, prompt)
 
     def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
         """An episode that is stored, or is played as soon as there is a world for it."""
@@ -234,6 +217,12 @@ class Engine:
             if job.stopped:
                 return
         yield _Task(job, sample, world=world, fingerprint=fingerprint, reason=found)
+
+    def _settle_next(self, timeout_s: float | None = None) -> None:
+        outcome = self._outbox.get(timeout=timeout_s)
+        self._under_way -= outcome.is_last
+        self._settle(outcome)
+        outcome.settled.set()
 
     def _settle(self, outcome: _Outcome) -> None:
         """Writes one outcome to the log, and looks at what it means for the others."""
@@ -265,9 +254,9 @@ class Engine:
                     outcome = self._play(task)
             except StopRun as stop:
                 outcome = _Outcome(task, stop=stop)
-            except BaseException as error:  # noqa: BLE001 - a worker that dies would hang the run
-                text = "".join(traceback.format_exception(error))
-                outcome = _Outcome(task, stop=StopRun(f"internal error, please report it:\n{text}"))
+            except BaseException:  # noqa: BLE001 - a worker that dies would hang the run
+                text = f"internal error, please report it:\n{traceback.format_exc()}"
+                outcome = _Outcome(task, stop=StopRun(text))
             if task.world is not None and task.job.worlds is not None:
                 task.job.worlds.give_back(task.world)
             if outcome.stop is not None:  # at once: the others must not start another request
@@ -282,17 +271,16 @@ class Engine:
 
     def _play(self, task: _Task) -> _Outcome:
         """A whole episode; once more from its beginning if the world fails."""
-        try:
+        for _ in range(2):
             try:
                 ended = self._turns(task)
-            except WorldError:
-                ended = self._turns(task)
-        except WorldError as error:
-            why = {"class": "world", "message": str(error), "trace": error.trace}
-            ended = {"turns": 0, "returned": None, "status": Status.FAILED, "error": why}
+                break
+            except WorldError as error:
+                why = {"class": "world", "message": str(error), "trace": error.trace}
+                ended = {"turns": 0, "returned": None, "status": Status.FAILED, "error": why}
         if ended is None:
             return _Outcome(task)
-        record = episode_record(task.sample, fingerprint=task.fingerprint, **ended)
+        record = episode_record(task.sample, task.fingerprint, **ended)
         return _Outcome(task, record, reason=task.reason)
 
     def _turns(self, task: _Task) -> dict[str, Any] | None:

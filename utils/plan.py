@@ -12,7 +12,7 @@ from typing import Any
 from utils import PROJECT
 from utils.config.environment import is_set
 from utils.config.options import Options
-from utils.config.schema import ModelEntry, RunConfig
+from utils.config.schema import RunConfig
 from utils.config.secret_filter import SecretFilter
 from utils.contracts import DataSet, ModelWrapper, Sample
 from utils.engine.jobs import Job, Questions
@@ -79,9 +79,9 @@ class Done:
 
 def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Questions:
     """What one model is asked of one data set, and what it has answered before."""
-    entry, data = plan.config.model[name], plan.data[dataset]
-    benchmark, custom = data.benchmark, _prompt_function(entry, name, dataset)
-    system_prompt, fingerprint = entry.kwargs.get("system_prompt"), None
+    data = plan.data[dataset]
+    benchmark, (system_prompt, custom) = data.benchmark, _prompting(plan, name, dataset)
+    fingerprint = None
     if not benchmark.replays:
         settings = [plan.models[name].settings_digest(), system_prompt, code_digest(custom)]
         fingerprint = partial(_of_episode, settings)
@@ -109,17 +109,9 @@ def experiment_of(plan: Plan, name: str) -> tuple[dict[str, Wanted], RunFolder, 
     Raises:
         UserError: checkpoint or annotations cannot be read, or the folder is another model's.
     """
-    entry, settings = plan.config.model[name], plan.models[name].settings_digest()
-    wanted = {
-        dataset: wanted_of(
-            data,
-            limit=plan.options.limit,
-            settings=settings,
-            system_prompt=entry.kwargs.get("system_prompt"),
-            prompt_function=_prompt_function(entry, name, dataset),
-        )
-        for dataset, data in plan.data.items()
-    }
+    limit, settings = plan.options.limit, plan.models[name].settings_digest()
+    wanted = {dataset: wanted_of(data, limit, settings, *_prompting(plan, name, dataset))
+              for dataset, data in plan.data.items()}  # fmt: skip
     commit = git_state(PROJECT)["commit"]
     return wanted, *RunFolder.of_experiment(plan.options.work_dir, name, commit, wanted)
 
@@ -138,17 +130,15 @@ def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wante
         samples=[sample.key for sample in data.samples[: wanted.limit]],
         bad=data.bad,
         asking=wanted.asking,
-        made_with=made_with(
-            config=plan.dump,
-            file=plan.config.path,
-            arguments=plan.options.arguments,
-            inputs=wanted.inputs,
-        ),
+        made_with=made_with(plan.dump, plan.config.path, plan.options.arguments, wanted.inputs),
     )
     log.append(record)
     return Job(**vars(asked), log=log, run=LoggedRun(record, {}))
 
 
-def _prompt_function(entry: ModelEntry, name: str, dataset: str) -> Callable[..., Any] | None:
-    dotted = (entry.custom_prompt or {}).get(dataset)
-    return resolve(dotted, role=f'model."{name}".custom_prompt.{dataset}') if dotted else None
+def _prompting(plan: Plan, name: str, dataset: str) -> tuple[str | None, Callable[..., Any] | None]:
+    """A model's system prompt, and the user's prompt function for a data set."""
+    entry = plan.config.model[name]
+    dotted, role = (entry.custom_prompt or {}).get(dataset), f'model."{name}".custom_prompt.'
+    function = resolve(dotted, role=role + dataset) if dotted else None
+    return entry.kwargs.get("system_prompt"), function

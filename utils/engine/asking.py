@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -47,12 +48,8 @@ class Asker:
         clean: Callable[[str], str],
     ) -> None:
         self._model, self._options, self._gate, self._stopping = model, options, gate, stopping
-        self._clean = clean
-        self._lock = threading.Lock()
-        self._answers = 0
-        self._began_s: float | None = None
-        self._away_since_s: float | None = None
-        self._limited_since_s: float | None = None
+        self._clean, self._lock, self._answers = clean, threading.Lock(), 0
+        self._began_s = self._away_since_s = self._limited_since_s = math.inf  # not yet
         self._has_reported = False  # that the server is silent
 
     def ask(self, prepared: Prepared) -> Asked | None:
@@ -70,7 +67,7 @@ class Asker:
                     return None
                 attempts += 1
                 answers_before, sent_s = self._answers, time.monotonic()
-                self._began_s = self._began_s or sent_s
+                self._began_s = min(self._began_s, sent_s)
                 try:
                     generation = self._model.generate(prepared)
                 except Abandoned:
@@ -82,9 +79,8 @@ class Asker:
                 else:
                     now_s = time.monotonic()
                     with self._lock:
-                        self._answers += 1
-                        self._away_since_s = self._limited_since_s = None
-                        self._has_reported = False
+                        self._answers, self._has_reported = self._answers + 1, False
+                        self._away_since_s = self._limited_since_s = math.inf
                     self._gate.answered(sent_s=sent_s, now_s=now_s)
                     return Asked(Status.OK, attempts, generation, latency_s=now_s - sent_s)
             if failure.status_code in AWAY_STATUS:  # no other failure can be about one sample
@@ -111,20 +107,17 @@ class Asker:
     ) -> History:
         now_s = time.monotonic()
         with self._lock:
-            if not is_away(error):
-                self._away_since_s = None
-            elif self._away_since_s is None:
-                self._away_since_s = now_s
-            if error.status_code == 429 and self._limited_since_s is None:
-                self._limited_since_s = now_s
+            self._away_since_s = min(self._away_since_s, now_s) if is_away(error) else math.inf
+            if error.status_code == 429:
+                self._limited_since_s = min(self._limited_since_s, now_s)
             return History(
                 failures=failures,
                 rate_limited_s=rate_limited_s,
                 run_has_answers=self._answers > 0,
                 answered_meanwhile=answered_meanwhile,
-                away_s=now_s - (self._away_since_s or now_s),
-                limited_s=now_s - (self._limited_since_s or now_s),
-                run_s=now_s - (self._began_s or now_s),
+                away_s=max(0.0, now_s - self._away_since_s),
+                limited_s=max(0.0, now_s - self._limited_since_s),
+                run_s=now_s - self._began_s,
             )
 
     def _wait_for_rate_limit(self, limited_s: float, wait_s: float) -> bool:
@@ -132,11 +125,10 @@ class Asker:
         answers, silent_s = self._answers, min(max(SILENT_S - limited_s, 0.0), wait_s)
         if self._stopping.wait(silent_s):
             return True
+        left_s = wait_s - silent_s
         if self._answers == answers:
-            self._report_silence(
-                "rate limited by the server", limited_s + silent_s, wait_s - silent_s
-            )
-        return self._stopping.wait(wait_s - silent_s)
+            self._report_silence("rate limited by the server", limited_s + silent_s, left_s)
+        return self._stopping.wait(left_s)
 
     def _report_silence(self, what: str, since_s: float, next_s: float) -> None:
         """Once until the next answer."""
@@ -169,8 +161,6 @@ def _stop_text(model: str, error: CallError, history: History) -> str:
     elif advice is None and history.run_has_answers:
         advice = f"The server has been away for {history.away_s:.0f} s (--outage)."
     elif advice is None:
-        advice = (
-            "Is the server running, and is the base URL right? --wait-for-server S waits for one "
-            "that is still loading."
-        )
+        advice = ("Is the server running, and is the base URL right? --wait-for-server S waits "
+                  "for one that is still loading.")  # fmt: skip
     return f'model "{model}": {error}. {advice} Answers so far are kept; --mode eval scores them.'

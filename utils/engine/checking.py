@@ -85,29 +85,23 @@ def check_questions(
         report.append(f"{asked.dataset}: the first prompt, images elided:")
         report += shown_prompt(first.messages)
     to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
-    megabytes = f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
-    before = f", {kept[Status.FAILED]} failed before" if kept[Status.FAILED] else ""
+    to_ask += f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
+    there = f"{kept[Status.OK]} answers there already"
+    there += f", {kept[Status.FAILED]} failed before" if kept[Status.FAILED] else ""
     if kept[Status.REFUSED]:
-        before += f", {kept[Status.REFUSED]} refused before (--retry-refused)"
+        there += f", {kept[Status.REFUSED]} refused before (--retry-refused)"
     what = "requests to send" if asked.fingerprint is None else "episodes to play"
-    report.append(
-        f"{asked.dataset}: {reasons.total()} {what} ({to_ask}{megabytes}), "
-        f"{kept[Status.OK]} answers there already{before}"
-    )
+    report.append(f"{asked.dataset}: {reasons.total()} {what} ({to_ask}), {there}")
     return report, [f"{asked.dataset}: {count} samples: {why}" for why, count in errors.items()]
 
 
 def ping(
     model: ModelWrapper, asked: Questions, scorer: Scorer, clean: Callable[[str], str]
 ) -> tuple[list[str], list[str]]:
-    """Queries the first sample, once; what went out, what came back, how it is read; problems.
-
-    Args:
-        clean: removes secrets from what a server says of itself.
-    """
+    """Queries the first sample, once; what went out, what came back, how it is read; problems."""
     where = f"{asked.dataset}: ping"
     if not asked.samples:
-        return [], [f"{asked.dataset}: there is no sample to ask"]
+        return [], [f"{where}: there is no sample to ask"]
     sample, began_s = asked.samples[0], time.monotonic()
     try:
         _, prepared = _first_request(model, asked, sample)
@@ -146,12 +140,9 @@ def shown_prompt(messages: Sequence[Message]) -> list[str]:
     """A prompt for people; images by their file name only."""
     lines = []
     for message in messages:
-        if message["type"] == "image":
-            lines.append(f"  [{message['role']}, image] {Path(message['value']).name}")
-            continue
-        first, *rest = _shortened(message["value"]).split("\n")
-        lines.append(f"  [{message['role']}, {message['type']}] {first}")
-        lines += [f"      {line}" for line in rest]
+        value, kind = message["value"], message["type"]
+        shown = Path(value).name if kind == "image" else _shortened(value)
+        lines.append(f"  [{message['role']}, {kind}] " + shown.replace("\n", "\n      "))
     return lines
 
 

@@ -19,7 +19,7 @@ from utils.engine.jobs import Job
 from utils.engine.retry_policy import AWAY_KINDS, AWAY_STATUS, MISPLACED_STATUS, REFUSED_STATUS
 from utils.errors import StopRun
 from utils.functions.calling import FAILURES_IN_A_ROW
-from utils.scoring.scorer import ScoredSample, Scorer
+from utils.scoring.scorer import Scorer
 
 ENOUGH = 20
 NEVER_THERE = 5  # samples that failed on 502, 503 or a time-out before there was any answer
@@ -30,7 +30,6 @@ class Watcher:
     """Watches the samples of one model, in the order of the log.
 
     Args:
-        model: its name.
         skip_errors: go on however often a function fails.
     """
 
@@ -66,14 +65,14 @@ class Watcher:
         if job.first_look is not None:
             self._look_at_first(job, job.first_look, record)
 
-    def taken_back(self) -> list[tuple[Job, Record]]:
-        """Records that replace others once the run is over.
+    def take_back(self) -> None:
+        """Once the run is over: if all was refused, that says nothing about the samples.
 
-        If all was refused, that says nothing about the samples: they failed, and are asked again
-        when the server or the settings were mended.
+        They failed, and are asked again when the server or the settings were mended.
         """
         refused, self._refused = self._refused or [], None
-        return [(job, {**record, "status": Status.FAILED}) for job, record in refused]
+        for job, record in refused:
+            job.log.append({**record, "status": Status.FAILED})
 
     def _count(self, job: Job, stage: str, error: Mapping[str, Any]) -> None:
         job.failures_in_a_row[stage] += 1
@@ -121,11 +120,8 @@ class Watcher:
             errors = [failure["error"] for failure in failures]
             kinds = {(each["class"], each.get("status_code")) for each in errors}
             if len(failures) == ENOUGH and len(kinds) == 1:
-                self._warn(
-                    job,
-                    f"none of the first {ENOUGH} samples has an answer, all {record['status']} "
-                    f"alike; the last one: {errors[-1]['message']}",
-                )
+                what = f"none of the first {ENOUGH} samples has an answer, all {record['status']}"
+                self._warn(job, f"{what} alike; the last one: {errors[-1]['message']}")
 
     def _judge(self, job: Job, scorer: Scorer, answers: Sequence[Record]) -> None:
         by_key = {record["key"]: record for record in answers}
@@ -142,20 +138,17 @@ class Watcher:
             return
         if counts["cut_off"] == ENOUGH:
             self._warn(job, f"all {of} were cut off at the token limit")
-        if counts["spoilt"] > ENOUGH / 2:
-            self._warn(job, f"the postprocess function failed on {counts['spoilt']} {of}; "
-                       f"{_one_of(samples, 'None')}")  # fmt: skip
-        if counts["unparsed"] > ENOUGH / 2:
-            self._warn(job, f"{counts['unparsed']} {of} could not be read by the parse function; "
-                       f"{_one_of(samples, 'unparsed')}")  # fmt: skip
+        spoilt, unparsed = f"{counts['spoilt']} {of}", f"{counts['unparsed']} {of}"
+        for count, verdict, what in (
+            (counts["spoilt"], "None", f"the postprocess function failed on {spoilt}"),
+            (counts["unparsed"], "unparsed", f"{unparsed} could not be read by the parse function"),
+        ):
+            odd = [each.prediction for each in samples if str(each.judgement.verdict) == verdict]
+            if count > ENOUGH / 2:
+                self._warn(job, f"{what}; one of them: {odd[0][:200]!r}")
 
     def _warn(self, job: Job, text: str) -> None:
         print(f"warning: {self._model}, {job.dataset}: {text}", flush=True)
-
-
-def _one_of(samples: Sequence[ScoredSample], verdict: str) -> str:
-    odd = next(sample for sample in samples if str(sample.judgement.verdict) == verdict)
-    return f"one of them: {odd.prediction[:200]!r}"
 
 
 def _failed_function(error: Mapping[str, Any]) -> str | None:

@@ -171,19 +171,12 @@ def after_too_many(limit: Limit, *, sent_s: float, now_s: float) -> Limit:
     is_news = sent_s >= limit.cut_s  # else it was under way already
     if is_news and limit.found_top and limit.quiet_steps * CLIMB_EVERY_ROUNDS < 1:
         cut = max(1.0, min(2 * limit.cut, LARGEST_CUT * limit.in_flight))
+    if is_news:
+        limit = replace(limit, cut=cut, cut_s=now_s)
     return replace(
-        limit,
-        in_flight=max(1.0, limit.in_flight - cut),
-        step=SMALL_STEP,
-        window=None,
-        base=None,
-        doubts=False,
-        found_top=True,
-        quiet_steps=0.0,
-        refused_at=limit.in_flight,
-        cut=cut if is_news else limit.cut,
-        cut_s=now_s if is_news else limit.cut_s,
-    )
+        limit, in_flight=max(1.0, limit.in_flight - cut), step=SMALL_STEP, window=None, base=None,
+        doubts=False, found_top=True, quiet_steps=0.0, refused_at=limit.in_flight,
+    )  # fmt: skip
 
 
 def after_pause(limit: Limit) -> Limit:
@@ -226,8 +219,7 @@ def _after_measuring(limit: Limit, measured: Measured, now_s: float, cpu_s: floa
         return _stay(replace(limit, doubts=False), limit.patience_rounds)
     if base is None or measured.in_flight <= base.in_flight:
         return _next_level(replace(limit, base=measured))
-    brings_more = measured.brings_more_than(base)
-    if brings_more:
+    if brings_more := measured.brings_more_than(base):
         return _next_level(replace(limit, base=measured, patience_rounds=FIRST_PATIENCE_ROUNDS))
     if brings_more is None:  # from further up it is easier to say
         return _next_level(limit)
@@ -251,9 +243,7 @@ class Gate:
     """Lets as many workers through as the controller allows, and none while the run is paused.
 
     Args:
-        limit: where to start.
         stopping: when set, whoever waits is let go.
-        clock: seconds.
     """
 
     def __init__(

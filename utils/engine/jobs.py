@@ -16,20 +16,16 @@ from utils.scoring.scorer import Scorer
 
 @dataclass(kw_only=True)
 class Questions:
-    """The samples of one data set, how they are asked, and what was answered before.
-
-    Attributes:
-        episode: sample → generator of prompts that is sent the generations; where there are
-            `worlds` it is lent one of them as `world`.
-        fingerprint: of a whole episode (task and settings), where no single answer can be reused;
-            None: each sample has one prompt, whose answer can.
-    """
+    """The samples of one data set, how they are asked, and what was answered before."""
 
     dataset: str
     samples: Sequence[Sample]
+    # Of a sample: prompts, sent the generations; where there are `worlds`, lent one as `world`.
     episode: Callable[..., Episode]
     answers: AnswerIndex
     worlds: Worlds | None = None
+    # Of a whole episode (task and settings), where no single answer can be reused; None: each
+    # sample has one prompt, whose answer can.
     fingerprint: Callable[[Sample], str] | None = None
     trial: int = 0
 
@@ -41,29 +37,17 @@ class Questions:
 
 @dataclass(kw_only=True)
 class Job(Questions):
-    """One data set for one model, with its log and what became of it.
-
-    Attributes:
-        run: what it belongs to, as opened in the log.
-        share: what of the samples this process asks; None: all of them.
-        first_look: judges the first answers while the others are asked; None: nobody does.
-        stopped: why the job ended early, if it did.
-        reasons: how many samples were asked, by reason.
-        reused: how many had an answer already.
-        failures_in_a_row: of the user's functions, by stage.
-    """
+    """One data set for one model, with its log and what became of it."""
 
     log: RunLog
-    run: LoggedRun
-    share: Share | None = None
-    first_look: Scorer | None = None
-    stopped: StopRun | None = None
-    reasons: Counter[str] = field(default_factory=Counter)
-    reused: int = 0
-    failures_in_a_row: Counter[str] = field(default_factory=Counter)
+    run: LoggedRun  # what it belongs to, as opened in the log
+    share: Share | None = None  # of the samples, that this process asks; None: all of them
+    first_look: Scorer | None = None  # judges the first answers while the others are asked
+    stopped: StopRun | None = None  # why the job ended early
+    reasons: Counter[str] = field(default_factory=Counter)  # how many samples were asked, and why
+    reused: int = 0  # how many had an answer already
+    failures_in_a_row: Counter[str] = field(default_factory=Counter)  # of functions, by stage
 
     def to_ask(self, under_way: Callable[[], int]) -> Iterator[Sample | None]:
         """The samples that this process asks; None: not now, ask again when less is under way."""
-        if self.share is not None:
-            return self.share.take(under_way)
-        return iter(self.samples)
+        return self.share.take(under_way) if self.share else iter(self.samples)

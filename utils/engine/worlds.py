@@ -14,9 +14,10 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partialmethod
 from typing import Any
 
-from utils.contracts import Line, World, WorldError
+from utils.contracts import World, WorldError
 
 PATIENCE_S = 8.0  # for closing all of them
 
@@ -66,18 +67,6 @@ class _LentWorld:
         self.thread = threading.Thread(target=self._live, daemon=True)
         self.thread.start()
 
-    def reset(self, task: Line) -> Any:
-        return self._call("reset", task)
-
-    def observe(self) -> Any:
-        return self._call("observe")
-
-    def step(self, action: Any) -> Any:
-        return self._call("step", action)
-
-    def evaluate(self) -> Any:
-        return self._call("evaluate")
-
     def close(self) -> None:
         """Closes the world after the call that it may be in the middle of."""
         with self._lock:
@@ -91,6 +80,9 @@ class _LentWorld:
                 raise WorldError("the run has ended", "")
             self._calls.put((name, arguments, came))
         return came.result()
+
+    reset, observe = partialmethod(_call, "reset"), partialmethod(_call, "observe")
+    step, evaluate = partialmethod(_call, "step"), partialmethod(_call, "evaluate")
 
     def _live(self) -> None:
         world: World | None = None

@@ -77,9 +77,6 @@ def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles
 
     Args:
         newest: of a full and a partial set take the one that was written last.
-
-    Raises:
-        UserError: a samples file is of another version.
     """
     found: dict[str, ScoredFiles] = {}
     paths = _samples_in(folder)
@@ -124,20 +121,16 @@ def read_json(path: Path, *, must_be_whole: bool = True) -> dict[str, Any]:
     Raises:
         UserError: it is there, must be whole, and cannot be read.
     """
-    why = "is no JSON object; run --mode eval again"
     try:
         value = json.loads(path.read_text("utf-8"))
-        if isinstance(value, dict):
-            return value
     except FileNotFoundError:
         return {}
-    except OSError as error:
-        why = f"cannot be read: {error.strerror or error}"
-    except ValueError:
-        pass
-    if must_be_whole:
-        raise UserError(f"{path}: {why}")
-    return {}
+    except (OSError, ValueError) as error:
+        value = error
+    if not isinstance(value, dict) and must_be_whole:
+        why = f"cannot be read: {value}" if isinstance(value, OSError) else "is no JSON object"
+        raise UserError(f"{path}: {why}; run --mode eval again")
+    return value if isinstance(value, dict) else {}
 
 
 def find_run(path: Path) -> Path:
@@ -157,17 +150,13 @@ def find_run(path: Path) -> Path:
         missing = "there is no such folder" + (f"; {path.parent} holds {others}" if others else "")
         why = "is a file; name a run's folder" if path.exists() else missing
     elif newest_start(path) or any(map(newest_start, folders)):
-        why = (
-            "has a log but no scored samples; run evaluate.py with the same --config, --work-dir "
-            "and --mode eval, which makes no requests"
-        )
+        how = "evaluate.py with the same --config, --work-dir and --mode eval"
+        why = f"has a log but no scored samples; run {how}, which makes no requests"
     elif models:
         why = f"holds the runs of {', '.join(models)}; name one of them"
     else:
-        why = (
-            "is no folder of a run; expected <work-dir>/<model>/T<date>_G<commit>, or "
-            "<work-dir>/<model> for its newest run"
-        )
+        expected = "<work-dir>/<model>/T<date>_G<commit>, or <work-dir>/<model> for its newest run"
+        why = f"is no folder of a run; expected {expected}"
     raise UserError(f"{path}: {why}")
 
 
@@ -191,27 +180,19 @@ def _folders(path: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class RunResults:
-    """The results of one run of one model.
-
-    Attributes:
-        folder: the run's folder.
-        model: its name in the config.
-        datasets: those that were scored, by name.
-        partial: data sets of which not all samples were scored.
-        scores: the score object of each data set, as in its score file (L1 in 0..1, L2 in percent).
-        analysis: the sections of each data set's analysis: tables with intervals, audits.
-        manifest: config, versions, checksums, commands; empty for a run that has none.
-        files: where each data set's derived files lie.
-    """
+    """The results of one run of one model."""
 
     folder: Path
-    model: str
-    datasets: tuple[str, ...]
-    partial: tuple[str, ...]
+    model: str  # its name in the config
+    datasets: tuple[str, ...]  # that were scored
+    partial: tuple[str, ...]  # data sets of which not all samples were scored
+    # By data set: the score object as in its file (L1 in 0..1, L2 in percent); the sections of the
+    # analysis, tables with intervals and audits.
     scores: Mapping[str, dict[str, Any]] = field(repr=False)
     analysis: Mapping[str, dict[str, Any]] = field(repr=False)
+    # Config, versions, checksums, commands; empty for a run that has none.
     manifest: Mapping[str, Any] = field(repr=False)
-    files: Mapping[str, ScoredFiles] = field(repr=False)
+    files: Mapping[str, ScoredFiles] = field(repr=False)  # where the derived files lie
 
     @cached_property
     def samples(self) -> pd.DataFrame:
@@ -258,33 +239,29 @@ class RunResults:
             if cell is not None
         ]
         frame = pd.DataFrame(cells, columns=["row", "column", *columns])
-        frame["row"] = pd.Categorical(frame["row"], [row["name"] for row in table["rows"]])
-        frame["column"] = pd.Categorical(frame["column"], table["columns"])
-        frame = frame.set_index(["row", "column"])
-        return frame.astype({"value": float, "low": float, "high": float})
+        orders = {"row": [row["name"] for row in table["rows"]], "column": table["columns"]}
+        for name, order in orders.items():
+            frame[name] = pd.Categorical(frame[name], order)
+        return frame.set_index([*orders]).astype(dict.fromkeys(("value", "low", "high"), float))
 
 
 def load_run(folder: str | Path) -> RunResults:
     """Reads a finished run; no model, no data root and no function of yours is needed.
 
     Args:
-        folder: of a run, or of a model: its newest run then.
-
-    Raises:
-        UserError: there is no run, or it has not been scored.
+        folder: of a run, or of a model: its newest run then. A `UserError` if nothing was scored.
     """
     path = find_run(at_home(folder))
-    return results_in(path, scored_files(path))
+    return _results(path, scored_files(path))
 
 
 def results_written(folder: Path, model: str, datasets: Collection[str]) -> RunResults:
     """The results that a run has just written for some data sets; its folder may hold more."""
     files = scored_files(folder, newest=True)
-    return results_in(folder, {name: files[name] for name in files if name in datasets}, model)
+    return _results(folder, {name: files[name] for name in files if name in datasets}, model)
 
 
-def results_in(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") -> RunResults:
-    """The results that some derived files of a folder hold; `model` for when there are none."""
+def _results(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") -> RunResults:
     return RunResults(
         folder=folder,
         model=next((each.model for each in files.values()), model),
@@ -298,14 +275,10 @@ def results_in(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") 
 
 
 def _row(dataset: str, facts: Facts) -> dict[str, Any]:
-    usage, error = facts.get("usage") or {}, facts.get("error")
-    changed = {
-        "dataset": dataset,
-        "prompt_tokens": usage.get("prompt_tokens"),
-        "completion_tokens": usage.get("completion_tokens"),
-        "error": f"{error['class']}: {error['message']}" if error else None,
-    }
-    return {name: facts.get(name) for name in SAMPLE_COLUMNS} | changed
+    error = facts.get("error")
+    why = f"{error['class']}: {error['message']}" if error else None
+    flat = {**(facts.get("usage") or {}), **facts, "dataset": dataset, "error": why}
+    return {name: flat.get(name) for name in SAMPLE_COLUMNS}
 
 
 @contextmanager

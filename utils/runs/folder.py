@@ -8,6 +8,7 @@ on in the folder that it has, whatever the day and the commit.
 from __future__ import annotations
 
 import datetime
+import glob
 import hashlib
 import itertools
 import os
@@ -52,31 +53,24 @@ def work_dir_problems(work_dir: Path, option: str = "--work-dir") -> list[str]:
     # os.path.exists, unlike Path.exists, takes a folder that may not be looked into for absent.
     candidates = (work_dir, *work_dir.absolute().parents)
     existing = next(path for path in candidates if os.path.exists(path))  # noqa: PTH110
-    if not existing.is_dir():
-        return [
-            f"{option} {work_dir}: {existing} is a file; results need a folder, name another one"
-        ]
-    try:
-        # Permission bits are no proof: root passes them all, and file systems have rules of their
-        # own. This file has no name, or loses it at once.
-        with tempfile.TemporaryFile(dir=existing):
-            return []
-    except OSError as error:
-        why = error.strerror or error
-        return [f"{option} {work_dir}: {existing} cannot be written ({why}); name another folder"]
+    why = "is a file; results need a folder, name another one"
+    if existing.is_dir():
+        try:
+            # Permission bits are no proof: root passes them all, and file systems have rules of
+            # their own. This file has no name, or loses it at once.
+            with tempfile.TemporaryFile(dir=existing):
+                return []
+        except OSError as error:
+            why = f"cannot be written ({error.strerror or error}); name another folder"
+    return [f"{option} {work_dir}: {existing} {why}"]
 
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The folder of one model's run, and the names of the files in it.
+    """The folder of one model's run, and the names of the files in it."""
 
-    Attributes:
-        model: the model's name in the config.
-        path: the run's own folder, below the model's.
-    """
-
-    model: str
-    path: Path
+    model: str  # its name in the config
+    path: Path  # below the folder of the model
 
     @classmethod
     def of_experiment(
@@ -95,12 +89,9 @@ class RunFolder:
         held: dict[Path, dict[str, LoggedRun]] = {}  # the newest run of each log
         for log, runs in logs_by_age(work_dir, model):
             for run in runs[-1:]:
-                owner = run.begin.get("model", model)
-                if owner != model:
-                    raise UserError(
-                        f'{home}: holds results of model "{owner}"; rename "{model}" or use '
-                        "another --work-dir"
-                    )
+                if (owner := run.begin.get("model", model)) != model:
+                    why = f'rename "{model}" or use another --work-dir'
+                    raise UserError(f'{home}: holds results of model "{owner}"; {why}')
                 held.setdefault(log.parent, {})[run.begin.get("dataset", "")] = run
         for folder, of_folder in held.items():  # the newest first
             if of_folder.keys() & wanted and not differences(of_folder, wanted):
@@ -131,11 +122,11 @@ class RunFolder:
 
     def rank_logs(self, dataset: str) -> list[Path]:
         """The logs of ranks in this folder that have not been merged into the run's log yet."""
-        return sorted(self.path.glob(f"{_glob_quoted(self.stem(dataset))}.rank*-*.jsonl"))
+        return sorted(self.path.glob(f"{glob.escape(self.stem(dataset))}.rank*-*.jsonl"))
 
     def file(self, dataset: str, suffix: str, *, partial: bool) -> Path:
         """A derived file; `suffix` includes the extension, e.g. "_score.json"."""
-        base, extension = suffix.rsplit(".", 1) if "." in suffix else (suffix, "")
+        base, extension = suffix.rsplit(".", 1)
         middle = "_partial" if partial else ""
         return self.path / f"{self.stem(dataset)}{base}{middle}.{extension}"
 
@@ -151,16 +142,12 @@ class RunFolder:
         return all_logs(self.path.parents[1], self.model, dataset)
 
     def link_newest(self, files: Iterable[Path]) -> None:
-        """Links in the model's folder to this run's files; skipped where links are not allowed.
-
-        Args:
-            files: or folders; a link to one that is gone is removed.
-        """
+        """Links in the model's folder to files and folders of this run, where links are allowed."""
         for file in files:
             link = self.model_folder / file.name
-            if not file.exists():
+            if not file.exists():  # a link to one that is gone goes too
                 if link.is_symlink() and not link.exists():
-                    link.unlink(missing_ok=True)
+                    link.unlink()
                 continue
             target = os.path.relpath(file, self.model_folder)
             temporary = link.with_name(f".{link.name}.tmp")
@@ -173,11 +160,7 @@ class RunFolder:
 
 
 def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, Wanted]) -> list[str]:
-    """In what a run asks otherwise than the runs that a folder holds; empty if it is one of them.
-
-    Args:
-        held: by data set, the newest run of its log.
-    """
+    """In what a run asks otherwise than those that a folder holds, the newest of each data set."""
     found: dict[str, None] = {}
     for dataset, run in held.items():
         mine = wanted.get(dataset) or next(iter(wanted.values()))
@@ -206,7 +189,3 @@ def logs_by_age(
     """The logs of a model with their runs, the one with the newest run first."""
     logs = [(log, runs_of(log)) for log in all_logs(work_dir, model, dataset)]
     return sorted(logs, key=lambda each: [run.seq for run in each[1][-1:]], reverse=True)
-
-
-def _glob_quoted(text: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", text)

@@ -10,21 +10,18 @@ import errno
 import re
 import socket
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from utils.errors import UserError
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 LEASE_S = 60.0  # after so long without renewal a holder on another machine is taken for dead
 _NO_LOCKS_HERE = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK})
 
 
-class Lock(Protocol):
-    """What a held lock offers."""
-
-    def release(self) -> object: ...
-
-
-def lock_or_refuse(path: Path) -> Lock:
+def lock_or_refuse(path: Path) -> BaseFileLock:
     """Takes the lock of a log; up to 65 s of waiting, only where the kernel has no locks.
 
     Raises:

@@ -38,7 +38,6 @@ class RunLog:
     """Appends records to one file; whoever opens it second is turned away.
 
     Args:
-        path: the log; created with its folders.
         part: the file that is written instead, where several processes write one log together.
         clean: removes secrets from a record; nothing else stands between a record and the disk.
 
@@ -47,11 +46,7 @@ class RunLog:
     """
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        part: Path | None = None,
-        clean: Callable[[Any], Any] | None = None,
+        self, path: Path, *, part: Path | None = None, clean: Callable[[Any], Any] | None = None
     ) -> None:
         self.path, self._clean = path, clean or (lambda record: record)
         file = self._file_path = part or path
@@ -80,7 +75,9 @@ class RunLog:
         """
         if record["kind"] in ("run", "rank"):
             self._seq = record["seq"]
-        line = _line({"kind": record["kind"], "seq": self._seq, **self._clean(dict(record))})
+        content = {"kind": record["kind"], "seq": self._seq, **self._clean(dict(record))}
+        text = json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+        line = text[:-1] + _CRC % zlib.crc32(text)
         try:
             if self._sync_error is not None:
                 raise self._sync_error
@@ -118,17 +115,10 @@ class RunLog:
         """Brings everything to disk and lets the next process in."""
         self._closed.set()
         self._syncer.join()
-        try:
-            with contextlib.suppress(OSError):  # a failed disk was reported by `append`
-                os.fsync(self._file.fileno())
-                self._file.close()
-        finally:
-            self._lock.release()
-
-
-def _line(record: Record) -> bytes:
-    text = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii")
-    return text[:-1] + _CRC % zlib.crc32(text)
+        with contextlib.suppress(OSError):  # a failed disk was reported by `append`
+            os.fsync(self._file.fileno())
+            self._file.close()
+        self._lock.release()
 
 
 def _parsed(line: bytes) -> Record | None:
@@ -178,15 +168,10 @@ def damage_notes(path: Path, damaged: list[int]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class LoggedRun:
-    """One run of a log.
+    """One run of a log."""
 
-    Attributes:
-        begin: its "run" record without the keys of its samples.
-        end: its "end" record; empty for a run that did not get there.
-    """
-
-    begin: Record
-    end: Record
+    begin: Record  # its "run" record without the keys of its samples
+    end: Record  # its "end" record; empty for a run that did not get there
 
     @property
     def seq(self) -> int:
@@ -210,14 +195,11 @@ def runs_of(path: Path) -> list[LoggedRun]:
     with path.open("rb") as file:
         for line in file:
             record = _parsed(line) if line.startswith(_OPEN_A_RUN) else None
-            if record is None:
-                continue
-            seq = record["seq"]
-            if record["kind"] == "run":
+            if record is not None and record["kind"] == "run":
                 del record["samples"]
-                runs[seq] = LoggedRun(record, {})
-            elif seq in runs:
-                runs[seq] = replace(runs[seq], end=record)
+                runs[record["seq"]] = LoggedRun(record, {})
+            elif record is not None and (run := runs.get(record["seq"])):
+                runs[run.seq] = replace(run, end=record)
     return [runs[seq] for seq in sorted(runs)]
 
 
@@ -231,19 +213,15 @@ def _drop_torn_tail(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """Where a record lies, and what decides whether it is still the answer.
-
-    Attributes:
-        seq, asking: of the run that wrote it; None where that run's own record is gone.
-    """
+    """Where a record lies, and what decides whether it is still the answer."""
 
     path: Path
     offset: int
     fingerprint: str
     status: Status
     parts: Mapping[str, str]
-    seq: int = 0
-    asking: Mapping[str, str] | None = None
+    seq: int  # of the run that wrote it
+    asking: Mapping[str, str] | None  # likewise; None where that run's own record is gone
 
     def read(self) -> Record:
         """The record itself, as it may be written into another run."""
@@ -259,14 +237,10 @@ class AnswerIndex:
 
     Look-ups go by (sample key, trial, fingerprint); of equal ones that of the newest run counts.
     Whole episodes are found likewise.
-
-    Attributes:
-        newest: the highest `seq` of a run.
-        notes: what is odd about the logs, one line each.
     """
 
-    newest: int = 0
-    notes: list[str] = field(default_factory=list)
+    newest: int = 0  # the highest `seq` of a run
+    notes: list[str] = field(default_factory=list)  # what is odd about the logs, one line each
     _by_fingerprint: dict[tuple[str, int, str], StoredAnswer] = field(default_factory=dict)
     _of_sample: dict[tuple[str, int], list[StoredAnswer]] = field(default_factory=dict)
 
@@ -274,19 +248,14 @@ class AnswerIndex:
     def of_logs(
         cls, paths: Iterable[Path], *, own: Path | None = None, since: int = 0
     ) -> AnswerIndex:
-        """Reads logs.
+        """What logs hold; of an answer and its copies the one in our own log counts.
 
-        Args:
-            own: the one that is being written; of an answer and its copies its own one counts.
-            since: answers of runs before that one do not count.
+        Answers of runs before the one that `since` names do not count.
         """
         index = cls()
-        found: list[tuple[tuple[str, int], StoredAnswer]] = []
-        for path in paths:
-            found += index._read(path, since)
+        found = [each for path in paths for each in index._read(path, since)]
         # Stable: within a run and a log the order of the lines stays.
-        found.sort(key=lambda each: (each[1].seq, each[1].path == own))
-        for sample, stored in found:
+        for sample, stored in sorted(found, key=lambda each: (each[1].seq, each[1].path == own)):
             index._by_fingerprint[*sample, stored.fingerprint] = stored
             index._of_sample.setdefault(sample, []).append(stored)
         return index
@@ -299,12 +268,9 @@ class AnswerIndex:
             self.newest = max(self.newest, seq)
             if record["kind"] == "run":
                 runs[seq] = record["asking"]
-                if record["started_at"] > now(CLOCKS_DIFFER_S):
-                    self.notes.append(
-                        f"{path.parent.name}: a run in it began in the future, at "
-                        f"{record['started_at']}: some clock was wrong. Runs count in the order in "
-                        "which they were started, whatever clocks say"
-                    )
+                if (began := record["started_at"]) > now(CLOCKS_DIFFER_S):
+                    what = f"{path.parent.name}: a run in it began in the future, at {began}"
+                    self.notes.append(f"{what}; runs count as they came, whatever clocks say")
             elif record["kind"] in ("answer", "episode") and seq >= since:
                 yield (record["key"], record["trial"]), StoredAnswer(
                     path, offset, record["fingerprint"], Status(record["status"]),
@@ -319,7 +285,6 @@ class AnswerIndex:
 
         Args:
             parts: of the request, by aspect; they tell what sets the nearest earlier one apart.
-            options: whether failures, refusals and all else are queried again.
         """
         if options.fresh:
             return "--fresh"
@@ -332,23 +297,22 @@ class AnswerIndex:
             return "new"
         if not before[-1].fingerprint:  # not even the request could be made
             return "failed last time"
-        # Of equally near ones the newest.
-        changed = min((_changes(each.parts, parts) for each in reversed(before)), key=len)
+        changes = (
+            [part for part in ("prompt", "picture", "settings")
+             if each.parts.get(part) != parts.get(part)]
+            for each in reversed(before)
+        )  # fmt: skip
+        changed = min(changes, key=len)  # of equally near ones the newest
         return " and ".join(changed or ["request"]) + " changed"
 
     def stands_in(
         self, log: Path, asking: Mapping[str, str], key: str, trial: int, fingerprint: str
     ) -> bool:
         """Whether a view of a run in `log` that asks so comes upon this answer by itself."""
-        same = (each for each in reversed(self._of_sample.get((key, trial), ()))
-                if each.path == log and each.asking == asking)  # fmt: skip
-        newest = next(same, None)
-        return newest is not None and newest.fingerprint == fingerprint
+        same = [each.fingerprint for each in self._of_sample.get((key, trial), ())
+                if each.path == log and each.asking == asking]  # fmt: skip
+        return same[-1:] == [fingerprint]
 
     def knows(self, key: str, trial: int) -> bool:
         """Whether there is any record of this sample."""
         return (key, trial) in self._of_sample
-
-
-def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    return [part for part in ("prompt", "picture", "settings") if before.get(part) != now.get(part)]

@@ -87,8 +87,8 @@ def manifest_of(
     Args:
         before: the one that is there.
         entries: by data set.
-        scoring: the section on it; None: nothing was scored.
-        places: what to write instead of a folder, e.g. "$LMUData".
+        scoring: None: nothing was scored.
+        places: as for `portable`.
     """
     kept = before.get("datasets") or {}
     full = {name for name, facts in kept.items() if not facts.get("partial")}
@@ -99,19 +99,14 @@ def manifest_of(
     run = max((entry.run for entry in new.values()), key=lambda run: run.get("seq", 0))
     end = max((entry.end for entry in new.values()), key=lambda end: end.get("ended_at", ""))
     config = run.get("config") or {}
-    manifest: dict[str, Any] = {
-        "format": FORMAT,
-        "model": model,
-        "config": config,
-        "asking": {
-            "started_at": min(entry.run.get("started_at", "") for entry in new.values()),
-            **{name: end.get(name) for name in _OF_END},
-            "command": _command(run.get("arguments") or ()),
-            **{name: run[name] for name in _OF_RUN if name in run},
-        },
+    asking = {
+        "started_at": min(entry.run.get("started_at", "") for entry in new.values()),
+        **{name: end.get(name) for name in _OF_END},
+        "command": _command(run.get("arguments") or ()),
+        **{name: run[name] for name in _OF_RUN if name in run},
     }
-    scoring = scoring or before.get("scoring")
-    if scoring is not None:
+    manifest = {"format": FORMAT, "model": model, "config": config, "asking": asking}
+    if scoring := scoring or before.get("scoring"):
         is_same = scoring.get("config") == config
         manifest["scoring"] = {k: v for k, v in scoring.items() if k != "config" or not is_same}
     datasets = {**kept, **{name: entry.facts for name, entry in new.items()}}

@@ -14,8 +14,10 @@ import re
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -45,37 +47,24 @@ READERS = 8  # threads that read images: a network disk is slow to open each
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a run asks of one data set.
-
-    Attributes:
-        asking: what its requests depend on, as one short hash for each aspect.
-        inputs: checksums of annotations and images.
-    """
+    """What a run asks of one data set."""
 
     mode: str
     limit: int | None
-    asking: Mapping[str, str]
-    inputs: Mapping[str, Any]
+    asking: Mapping[str, str]  # what its requests depend on, as one short hash for each aspect
+    inputs: Mapping[str, Any]  # checksums of annotations and images
 
 
 def wanted_of(
-    data: DataSet,
-    *,
-    limit: int | None,
-    settings: str,
-    system_prompt: str | None,
+    data: DataSet, limit: int | None, settings: str, system_prompt: str | None,
     prompt_function: Callable[..., Any] | None,
-) -> Wanted:
-    """What a run asks of one data set.
+) -> Wanted:  # fmt: skip
+    """What a run asks of one data set, which has samples.
 
     Args:
-        data: the data set, loaded; it has samples.
         settings: what of the model decides about its answers: `ModelWrapper.settings_digest`.
         system_prompt: of the model's entry.
         prompt_function: the user's for this data set.
-
-    Raises:
-        UserError: the annotations were taken away.
     """
     samples = data.samples[:limit]
     inputs = inputs_of(data.benchmark.annotation_file, samples)
@@ -99,22 +88,18 @@ def _code_and_environment(function: Callable[..., Any] | None) -> Any:
     named = set(re.findall(r"""['"]([A-Za-z_]\w+)['"]""", code_text(function)))
     return [
         code_digest(function),
-        {name: os.environ[name] for name in sorted(named & {*os.environ})},
+        {each: os.environ[each] for each in sorted(named & {*os.environ})},
     ]
 
 
 def inputs_of(annotation_file: Path, samples: Iterable[Sample]) -> dict[str, Any]:
     """Checksums of an annotation file and of the images that samples show."""
     data = _read(annotation_file)
-    return {
-        "annotations": {
-            "file": annotation_file.name,
-            "bytes": len(data),
-            "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
-            "sha256": hashlib.sha256(data).hexdigest(),
-        },
-        "pictures": pictures_digest({str(each.line["image_path"]): each.image for each in samples}),
-    }
+    hashes = {"md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
+              "sha256": hashlib.sha256(data).hexdigest()}  # fmt: skip
+    pictures = pictures_digest({str(each.line["image_path"]): each.image for each in samples})
+    annotations = {"file": annotation_file.name, "bytes": len(data), **hashes}
+    return {"annotations": annotations, "pictures": pictures}
 
 
 def pictures_digest(pictures: Mapping[str, Path]) -> dict[str, Any]:
@@ -125,12 +110,11 @@ def pictures_digest(pictures: Mapping[str, Path]) -> dict[str, Any]:
     Args:
         pictures: file by path relative to the image root.
     """
-    names = sorted(pictures)
     with ThreadPoolExecutor(READERS) as readers:
-        hashes = readers.map(_content, (pictures[name] for name in names))
-        lines = [f"{content}  {name}\n" for content, name in zip(hashes, names, strict=True)]
+        hashes = zip(readers.map(_content, pictures.values()), pictures, strict=True)
+        lines = [f"{content}  {name}\n" for content, name in sorted(hashes, key=itemgetter(1))]
     whole = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass"))
-    return {"count": len(names), "digest": f"sha256:{whole.hexdigest()}"}
+    return {"count": len(lines), "digest": f"sha256:{whole.hexdigest()}"}
 
 
 def _content(file: Path) -> str:
@@ -150,7 +134,6 @@ def made_with(
 
     Args:
         config: the resolved config of `file`, without secrets.
-        arguments: of the command line, as they were typed.
         inputs: as `inputs_of` returns them.
     """
     text = _read(file)
@@ -178,10 +161,8 @@ def versions() -> dict[str, str]:
     """Versions of Python and of the installed packages that can change an answer."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return found
 
 

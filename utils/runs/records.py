@@ -27,7 +27,7 @@ rank     opens the log of one rank of a group, until it is merged: rank; its seq
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from utils.contracts import (
@@ -56,50 +56,21 @@ def is_sound(record: Any) -> bool:
     """Whether a value read from a log is a record of a known kind, with what all readers need."""
     kind = record.get("kind") if isinstance(record, dict) else None
     fields = _FIELDS.get(kind) if isinstance(kind, str) else None
-    if fields is None:
+    if fields is None or any(type(record.get(name)) is not is_ for name, is_ in fields.items()):
         return False
-    for name, wanted in fields.items():
-        if type(record.get(name)) is not wanted:
-            return False
     if kind == "answer" and record["status"] == Status.OK:
         return isinstance(record.get("raw"), str)
     return "key" not in fields or record["status"] in list(Status)
 
 
-def run_record(
-    *,
-    seq: int,
-    model: str,
-    dataset: str,
-    mode: str,
-    limit: int | None,
-    samples: Sequence[str],
-    bad: Sequence[str],
-    asking: Mapping[str, str],
-    made_with: Mapping[str, Any],
-) -> Record:
-    """The record that opens a run in its log.
+def run_record(*, seq: int, made_with: Mapping[str, Any], **fields: Any) -> Record:
+    """The record that opens a run in its log; its fields are those at the top of this module.
 
     Args:
         seq: one more than that of any run of this model before.
-        samples: keys of all samples that the run covers, in file order.
-        bad: the samples that were left out, one line each.
-        asking: what its requests depend on; equal for runs that ask the same.
-        made_with: everything else that is worth knowing; see the top of this module.
+        made_with: everything that only people and comparisons read.
     """
-    return {
-        "kind": "run",
-        "seq": seq,
-        "started_at": now(),
-        "model": model,
-        "dataset": dataset,
-        "mode": mode,
-        "limit": limit,
-        "samples": list(samples),
-        "bad": list(bad),
-        "asking": dict(asking),
-        **made_with,
-    }
+    return {"kind": "run", "seq": seq, "started_at": now(), **fields, **made_with}
 
 
 def new_record(
@@ -131,51 +102,35 @@ def answer_fields(generation: Generation, sizes: Mapping[str, Any]) -> Record:
     """What an answer adds to a record; `sizes` are those known before."""
     stages = {"sent": generation.sizes.sent_wh, "seen": generation.sizes.seen_wh}
     known = {stage: list(wh) for stage, wh in stages.items() if wh}
-    fields: Record = {
+    extras = {"reasoning": generation.reasoning, "runs_with": dict(generation.runs_with or {})}
+    return {
         "raw": generation.text,
         "reply": generation.reply,
         "finish_reason": generation.finish_reason,
         "usage": dict(generation.usage),
         "sizes": {**sizes, **known},
+        **{name: value for name, value in extras.items() if value},
     }
-    if generation.reasoning:
-        fields["reasoning"] = generation.reasoning
-    if generation.runs_with:
-        fields["runs_with"] = dict(generation.runs_with)
-    return fields
 
 
-def episode_record(
-    sample: Sample,
-    *,
-    turns: int,
-    returned: Any,
-    fingerprint: str,
-    status: Status,
-    error: Mapping[str, Any] | None = None,
-) -> Record:
+def episode_record(sample: Sample, fingerprint: str, **ended: Any) -> Record:
     """The record that closes a sample of many turns.
 
     Args:
-        turns: how many answers belong to it.
-        returned: by the benchmark's episode, as plain JSON values; what is judged.
         fingerprint: of the task and of all settings that decide how it goes.
-        error: as `user_error_fields` or `call_error_fields` have it.
+        ended: status, turns, returned, and the error if there is one.
     """
-    record: Record = {
+    return {
         "kind": "episode",
         "key": sample.key,
         "trial": 0,
         "fingerprint": fingerprint,
         "parts": {"settings": fingerprint},
-        "status": status,
-        "turns": turns,
-        "returned": returned,
         "asked_at": now(),
         "line": sample.line,
         "sizes": {"file": list(sample.file_wh)},
+        **ended,
     }
-    return record | ({"error": dict(error)} if error else {})
 
 
 def end_record(wall_s: float, cpu_s: float, *, asked: Mapping[str, int], reused: int) -> Record:

@@ -23,31 +23,20 @@ EVERYTHING = "all"  # the mode that no other one reaches beyond
 COVERAGE = "coverage"  # the section of the analysis
 
 
-def holds_all(run: LoggedRun, mode: str, limit: int | None) -> bool:
-    """Whether a run is of the mode and of as many samples as are wanted."""
-    return _covers(run, mode) and _is_enough(run, limit)
+def fit(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, bool]:
+    """Whether a run is of the mode, and of as many samples as are wanted."""
+    is_enough = run.limit is None or (limit is not None and run.limit >= limit)
+    return run.begin.get("mode") in (mode, EVERYTHING, None), is_enough
 
 
-def run_to_score(runs: Sequence[LoggedRun], mode: str, limit: int | None) -> LoggedRun | None:
-    """The run of a log that `--mode eval` scores; None if there is no run.
-
-    That is the newest one that holds all that is wanted; where there is none, the newest that comes
-    next to it.
-    """
+def _run_to_score(runs: Sequence[LoggedRun], mode: str, limit: int | None) -> LoggedRun | None:
+    """The newest run that holds all that is wanted, or comes next to it; None if there is none."""
 
     def fits(run: LoggedRun) -> tuple[bool, ...]:
-        covers, is_enough = _covers(run, mode), _is_enough(run, limit)
+        covers, is_enough = fit(run, mode, limit)
         return covers or mode == EVERYTHING, covers and is_enough, is_enough, covers
 
     return max(reversed(runs), key=fits, default=None)
-
-
-def _covers(run: LoggedRun, mode: str) -> bool:
-    return run.begin.get("mode") in (mode, EVERYTHING, None)
-
-
-def _is_enough(run: LoggedRun, limit: int | None) -> bool:
-    return run.limit is None or (limit is not None and run.limit >= limit)
 
 
 class _Seen(NamedTuple):
@@ -70,20 +59,9 @@ class LogView:
     Records stay in the file until they are asked for; a log may hold more than memory does.
 
     Args:
-        path: the log.
         mode: the mode of the data set that is to be scored; None: the newest run counts, whatever
             it covers.
         limit: how many of its samples are to be scored; None: all.
-
-    Attributes:
-        run, end: the records of the run that counts; empty where the log has none.
-        covered: keys of the samples that it covers, in file order.
-        mode, limit: of that run; None: not known, not limited.
-        left_out: the bad samples that it did not ask, one line each.
-        columns: of the lines of its records, in order of first appearance.
-        missing: how many of the samples have no record yet.
-        earlier: keys of records that runs before it have left, if it was stopped.
-        notes: what is odd about the log, one line each.
 
     Raises:
         UserError: the log cannot be read.
@@ -109,22 +87,25 @@ class LogView:
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error}") from None
         self._runs = [LoggedRun(begins[seq], ends.get(seq, {})) for seq in sorted(begins)]
-        chosen = run_to_score(self._runs, mode, limit) if mode else [None, *self._runs][-1]
+        chosen = _run_to_score(self._runs, mode, limit) if mode else [None, *self._runs][-1]
         if chosen is not None:
             same = {run.seq for run in self._runs if run.asking == chosen.asking}
             seen = [each for each in seen if each.seq in same]
+        # The records of the run that counts; empty where the log has none.
         self.run, self.end = (chosen.begin, chosen.end) if chosen else ({}, {})
         own = self.run.get("seq", 0)
         seqs = {each.seq for each in seen}
+        # Of the lines of its records, in order of first appearance.
         self.columns = list({name: None for seq in sorted(seqs) for name in columns[seq]})
         self._records = _newest(seen, own, is_finished=bool(self.end))
         keys = [key for key in self._records if TURN_MARK not in key]
-        self.covered: list[str] = self.run.get("samples", keys)
+        self.covered: list[str] = self.run.get("samples", keys)  # in file order
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
-        self.left_out: list[str] = list(self.run.get("bad") or ())
+        self.left_out: list[str] = list(self.run.get("bad") or ())  # bad samples, one line each
         self.missing = sum(key not in self._records for key in self.covered)
         self.notes = damage_notes(path, damaged)
+        # Keys of records that runs before it have left, if it was stopped.
         self.earlier = {key for key, each in self._records.items()
                         if own and not self.end and each.seq != own}  # fmt: skip
 
@@ -138,19 +119,16 @@ class LogView:
         That is so for a limit, a run that was stopped or covers less than the mode, and for one
         mode of a log that a run over all modes has been finished in.
         """
-        is_narrower = mode != EVERYTHING and any(
-            run.begin.get("mode") == EVERYTHING and run.end and run.limit is None
-            for run in self._runs
-        )
+        whole = [run for run in self._runs if run.begin.get("mode") == EVERYTHING and run.end]
+        is_narrower = mode != EVERYTHING and any(run.limit is None for run in whole)
         is_limited = limit is not None or self.limit is not None
         return is_limited or is_narrower or self.missing > 0 or not self.has(mode)
 
     def totals(self) -> dict[str, Any]:
         """Statuses, tokens, times, devices of the covered samples' answers, later turns too."""
         covered = set(self.covered)
-        found = [
-            each for key, each in self._records.items() if key.partition(TURN_MARK)[0] in covered
-        ]
+        found = [each for each in self._records.values()
+                 if each.key.partition(TURN_MARK)[0] in covered]  # fmt: skip
         times = [each.asked_at for each in found]
         ran = Counter(each.ran_with for each in found if each.ran_with)
         return {
@@ -206,18 +184,13 @@ class Selection:
     Args:
         in_mode: of the benchmark.
         limit: how many of the covered samples count, with or without a record; None: all.
-
-    Attributes:
-        taken: how many samples were chosen, those without a record aside.
-        missing: how many have no record. In a mode of a log that covers all, any sample without
-            one may be of that mode.
-        earlier: how many of the records an earlier run has left.
     """
 
     def __init__(
         self, log: LogView, in_mode: Callable[[Line, str], bool], mode: str, limit: int | None
     ) -> None:
         self._log, self._in_mode, self._mode, self._limit = log, in_mode, mode, limit
+        # Records that were chosen; samples without one; records that an earlier run has left.
         self.taken = self.missing = self.earlier = 0
         self._is_short = limit is not None and log.limit is not None and log.limit < limit
 
@@ -228,13 +201,11 @@ class Selection:
             if rest <= 0:
                 return
             record = self._log.record(key)
-            if record is None:
+            if record is None:  # where the log covers all modes, it may be of this one
                 self.missing += 1
-                counts = self._mode == self._log.mode
-            else:
-                counts = self._in_mode(record["line"], self._mode)
-            rest -= counts
-            if record is not None and counts:
+                rest -= self._mode == self._log.mode
+            elif self._in_mode(record["line"], self._mode):
+                rest -= 1
                 self.taken += 1
                 self.earlier += key in self._log.earlier
                 yield record
@@ -247,13 +218,9 @@ class Selection:
 
     def section(self) -> dict[str, dict[str, Any]]:
         """The section of the analysis, by its name; none where there is nothing to know."""
+        counts = {"left_out": len(self._log.left_out), "from_other_runs": self.earlier}
         warnings = self.warnings()
-        section = {
-            "title": "What the score rests on",
-            "left_out": len(self._log.left_out),
-            "from_other_runs": self.earlier,
-            "warnings": warnings,
-        }
+        section = {"title": "What the score rests on", **counts, "warnings": warnings}
         return {COVERAGE: section} if warnings else {}
 
     def warnings(self) -> list[str]:
@@ -262,10 +229,8 @@ class Selection:
         if log.left_out:
             of_which = "" if log.mode in (self._mode, None) else f" of mode {log.mode}"
             count = "1 sample" if len(log.left_out) == 1 else f"{len(log.left_out)} samples"
-            found.append(
-                f"{count}{of_which} left out, bad data: not asked and not in the score; the log "
-                "names them"
-            )
+            what = "left out, bad data: not asked and not in the score; the log names them"
+            found.append(f"{count}{of_which} {what}")
         if not log.has(self._mode):
             found.append(f"the log covers mode {log.mode} alone, not all of mode {self._mode}")
         if self.earlier:

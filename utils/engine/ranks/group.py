@@ -100,20 +100,14 @@ def torch_store() -> Any:
 
 
 class Group:
-    """This process's place in the group.
-
-    Attributes:
-        token: of the group, the same on all ranks.
-        finished: a model and how many of its samples are finished here, for the others to see.
-        given_up: ranks that were silent for too long, as rank 0 knows it.
-        failed: ranks that some model did not work on, as rank 0 knows it.
-    """
+    """This process's place in the group; `token` is the same on all ranks."""
 
     def __init__(self, rank: Rank, connect: Callable[[], Any] = torch_store) -> None:
         self.rank = rank
+        # As rank 0 knows it: ranks that were silent for too long, or that a model failed on.
         self.given_up: set[int] = set()
         self.failed: set[int] = set()
-        self.finished = ("", 0)
+        self.finished = ("", 0)  # a model, and how many of its samples are finished here
         self._watched = range(1, rank.count) if rank.leads else range(1)
         self._words: dict[int, str] = {}
         self._beats: dict[int, list[Any]] = {}
@@ -139,10 +133,8 @@ class Group:
     def count_up(self, key: str) -> int:
         """Adds one to a counter of the group; its value before. No two ranks get the same."""
         if self.find(f"given-up/{self.rank.number}"):
-            raise LateRank(
-                "this rank was silent for too long, rank 0 goes on without it; what it has "
-                "answered is kept"
-            )
+            raise LateRank("this rank was silent for too long, rank 0 goes on without it; what it "
+                           "has answered is kept")  # fmt: skip
         return int(self._asked(lambda: self._store.add(f"{self.token}/{key}", 1))) - 1
 
     def _asked(self, request: Callable[[], Found]) -> Found:
@@ -150,10 +142,8 @@ class Group:
             return request()
         except RuntimeError as error:  # all of torch's errors about networks and stores
             reason = (str(error).splitlines() or ["?"])[0]
-            raise NoGroup(
-                f"the store through which the ranks agree cannot be reached: {reason} All answers "
-                "are kept; the same command goes on"
-            ) from None
+            what = f"the store through which the ranks agree cannot be reached: {reason}"
+            raise NoGroup(f"{what} All answers are kept; the same command goes on") from None
 
     def _put(self, key: str, value: str) -> None:
         self._asked(lambda: self._store.set(key, value))
@@ -168,10 +158,8 @@ class Group:
         """Looks again and again until there is something, as long as rank 0 is alive."""
         while (found := look()) is None:
             if self._is_silent(0):
-                raise NoGroup(
-                    f"rank 0 has given no heartbeat for {self.rank.silence_s:.0f} s; all answers "
-                    "are kept, the same command goes on"
-                )
+                what = f"rank 0 has given no heartbeat for {self.rank.silence_s:.0f} s"
+                raise NoGroup(f"{what}; all answers are kept, the same command goes on")
             time.sleep(POLL_S)
         return found
 
@@ -203,10 +191,8 @@ class Group:
         self._put(f"hello/{self.rank.number}", word)
         while (token := self._look(f"welcome/{word}")) is None:
             if time.monotonic() - self._began_s > START_S:
-                raise NoGroup(
-                    f"rank 0 has not answered within {START_S:.0f} s; were all ranks started with "
-                    "the same command?"
-                )
+                what = f"rank 0 has not answered within {START_S:.0f} s"
+                raise NoGroup(f"{what}; were all ranks started with the same command?")
             time.sleep(POLL_S)
         self._heard_s[0] = time.monotonic()
         return token

@@ -91,12 +91,9 @@ class GroupProgress:
 
 
 def open_rank_log(
-    group: Group,
-    folder: RunFolder,
-    dataset: str,
-    run: LoggedRun,
+    group: Group, folder: RunFolder, dataset: str, run: LoggedRun,
     clean: Callable[[Any], Any] | None = None,
-) -> RunLog:
+) -> RunLog:  # fmt: skip
     """The log of a rank other than 0 for a run; nobody else holds it."""
     part = folder.rank_log(dataset, group.rank.number, group.token)
     log = RunLog(folder.log(dataset), part=part, clean=clean)
@@ -240,13 +237,12 @@ def report(group: Group, model: str, jobs: Sequence[Job], cpu_s: float) -> None:
     """Has rank 0 know that all is asked, after the logs were closed."""
     data = {
         job.dataset: {
-            "asked": dict(job.reasons),
+            "asked": job.reasons,
             "reused": job.reused,
-            "claimed": job.share.claimed,
-            "stopped": str(job.stopped) if job.stopped else None,
+            "claimed": job.share and job.share.claimed,
+            "stopped": job.stopped and str(job.stopped),
         }
         for job in jobs
-        if job.share is not None
     }
     counted, samples = group.finished
     note = {"cpu_s": cpu_s, "finished": samples if counted == model else 0, "data": data}
