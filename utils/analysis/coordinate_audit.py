@@ -184,15 +184,13 @@ def _compare(
     own |= {"lead": 0.0, "discordant pictures": 0, "p (Holm)": None, "parse function": ""}
     rows = section["rows"] = [own]
     corrected = holm([1.0 if p is None else p for _, _, p in leads])
-    for (hits, readings), (lead, discordant, p), holm_p in zip(
-        ranked, leads, corrected, strict=True
-    ):
+    for (hits, readings), found, holm_p in zip(ranked, leads, corrected, strict=True):
+        lead, discordant, p = found
         more = f" = {len(readings) - 3} more" if len(readings) > 3 else ""
         rows.append({
             "name": " = ".join(reading.name for reading in readings[:3]) + more,
             **share(hits, replies.pictures),
-            "lead": percent(lead),
-            "discordant pictures": discordant,
+            "lead": percent(lead), "discordant pictures": discordant,
             "p (Holm)": None if p is None or holm_p is None else float(f"{holm_p:.3g}"),
             "parse function": readings[0].parse_function if hits.any() else "",
         })  # fmt: skip

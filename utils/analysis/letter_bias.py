@@ -20,17 +20,15 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     rows: list[Row] = []
     p_values = []
     for letter in string.ascii_uppercase:
-        chosen = [float(each == letter) for each in columns["chosen"]]
-        right = [float(each == letter) for each in columns["answer"]]
         if not any(letter in options for options in columns["options"]):
             continue
+        chosen = [float(each == letter) for each in columns["chosen"]]
+        right = [float(each == letter) for each in columns["answer"]]
         paired = compare_paired(chosen, right, pictures)
         bounds = paired.interval
         p_values.append(paired.p_value if bounds else None)
         rows.append({
-            "name": letter,
-            "chosen": int(sum(chosen)),
-            "right": int(sum(right)),
+            "name": letter, "chosen": int(sum(chosen)), "right": int(sum(right)),
             "chosen %": percent(sum(chosen) / len(chosen)),
             "right %": percent(sum(right) / len(right)),
             "difference": percent(paired.difference),

@@ -25,13 +25,9 @@ TITLE = "Parse audit: how letters were read"
 LARGEST_DOUBTFUL_SHARE = 0.05
 MOST_DOUBTFUL = 10  # fewer are not warned of
 PATTERN_NAMES = (  # in the order of `utils.misc.OPTION_PATTERNS`
-    "a letter before . or :",
-    'after "Option"',
-    'after "Answer"',
-    "the first letter of a line",
-    "a letter in quotes",
-    "a letter on its own",
-)
+    "a letter before . or :", 'after "Option"', 'after "Answer"', "the first letter of a line",
+    "a letter in quotes", "a letter on its own",
+)  # fmt: skip
 NO_LETTER, OTHER_PARSER = "no letter found", "read otherwise than by the default parser"
 DOUBTS = {  # as a row of the table names it, and a warning
     "first letter of a word, or the article": "are the first letter of a word or an article",
@@ -156,13 +152,12 @@ def _warning(rows: list[Row], doubts: Counter[str], better: str) -> str:
     if better:
         return f"{words}. {better}"
     official, strict, ready_made = (row["value"] for row in rows[:3])
-    words += f"; a strict parser scores {strict:.1f} % instead of {official:.1f} %. "
+    words += (f"; a strict parser scores {strict:.1f} % instead of {official:.1f} %. Ask for the "
+              "letter alone, or set ")  # fmt: skip
     if official == ready_made:
-        return words + "Ask for the letter alone, or set a parse_function for these replies"
-    return words + (
-        f'Ask for the letter alone, or set "parse_function": "{PARSE_OPTION}", which scores '
-        f"{ready_made:.1f} %, and run --mode eval; no request is made"
-    )
+        return words + "a parse_function for these replies"
+    return words + (f'"parse_function": "{PARSE_OPTION}", which scores {ready_made:.1f} %, and run '
+                    "--mode eval; no request is made")  # fmt: skip
 
 
 def _better(rows: list[Row], discordant: int, p: float | None) -> str:

@@ -98,12 +98,8 @@ def _messages(pair: SamplePair, a: str, b: str) -> str:
     if not ours or not theirs or ours == theirs:
         return ""
     both = next(both for both in zip_longest(ours, theirs) if both[0] != both[1])
-    shown = [
-        f"{part['role']} {part['type']} {words.one_line(part['value'], _LONGEST_TEXT)!r}"
-        if part
-        else "no more"
-        for part in both
-    ]
+    shown = [f"{part['role']} {part['type']} {words.one_line(part['value'], _LONGEST_TEXT)!r}"
+             if part else "no more" for part in both]  # fmt: skip
     return f"{a} sends {shown[0]}, {b} {shown[1]}"
 
 
