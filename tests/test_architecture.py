@@ -34,19 +34,11 @@ ORDER = (
 )
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
-SEEN_BY_BENCHMARKS = "contracts errors protocol misc thinking coordinates images functions analysis"
-SEEN_BY_MODELS = (
-    "contracts errors protocol misc thinking coordinates images functions import_utils config"
-)
+BELOW = "contracts errors protocol misc thinking coordinates images functions "
+SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config"}
 DOWNLOAD = {"utils.download", "utils.hub"}
-SEEN_BY_DOWNLOAD = {
-    "utils",
-    "utils.errors",
-    "utils.protocol",
-    "utils.images",
-    "utils.config.environment",
-    *DOWNLOAD,
-}
+SEEN_BY_DOWNLOAD = {"utils", "utils.errors", "utils.protocol", "utils.images",
+                    "utils.config.environment", *DOWNLOAD}  # fmt: skip
 
 BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
     ".": 240,
@@ -107,12 +99,7 @@ def imported_packages(path):
         elif isinstance(node, ast.ImportFrom):
             found.add(path.parts[0] if node.level else (node.module or "").partition(".")[0])
         elif isinstance(node, ast.Call) and node.args:
-            called = (
-                node.func.attr
-                if isinstance(node.func, ast.Attribute)
-                else getattr(node.func, "id", "")
-            )
-            name = node.args[0]
+            called, name = getattr(node.func, "attr", getattr(node.func, "id", "")), node.args[0]
             if called in ("import_module", "__import__") and isinstance(name, ast.Constant):
                 found.add(str(name.value).partition(".")[0])
     return found
@@ -140,10 +127,7 @@ def loaded_by(tmp_path, *arguments, env=None):
 def test_a_package_knows_only_what_lies_below_it(package, forbidden):
     files = project_files(PROJECT / package)
     assert files
-
-    offenders = {str(path): sorted(imported_packages(path) & forbidden) for path in files}
-
-    assert {path: names for path, names in offenders.items() if names} == {}
+    assert [str(path) for path in files if imported_packages(path) & forbidden] == []
 
 
 def program_files():
@@ -194,22 +178,18 @@ def test_a_module_imports_from_its_own_room_and_from_those_before_it():
     assert offenders == []
 
 
-@pytest.mark.parametrize(("package", "seen"), [
-    ("benchmarks", SEEN_BY_BENCHMARKS), ("models", SEEN_BY_MODELS)])  # fmt: skip
-def test_benchmarks_and_models_see_a_part_of_utils(package, seen):
-    allowed = tuple(f"utils.{room}" for room in seen.split())
-
+@pytest.mark.parametrize("package", SEEN_BY)
+def test_benchmarks_and_models_see_a_part_of_utils(package):
+    allowed = tuple(f"utils.{room}" for room in SEEN_BY[package].split())
     offenders = [f"{path} -> {other}" for path in project_files(PROJECT / package)
                  for other in imported_modules(path)
                  if other.startswith("utils.") and not other.startswith(allowed)]  # fmt: skip
-
     assert offenders == []
 
 
 def test_the_download_stands_alone():
     offenders = [f"{name} -> {other}" for name in sorted(DOWNLOAD)
                  for other in imported_modules(Path(name.replace(".", "/") + ".py")) - SEEN_BY_DOWNLOAD]  # fmt: skip
-
     assert offenders == []
 
 
@@ -242,37 +222,28 @@ def rooms():
 def test_every_room_keeps_to_its_budget():
     lines = {room: sum(len((PROJECT / path).read_bytes().splitlines()) for path in paths)
              for room, paths in rooms().items()}  # fmt: skip
-
     over = {room: (count, BUDGET.get(room, 0)) for room, count in lines.items()
             if count > BUDGET.get(room, 0)}  # fmt: skip
-
     assert over == {}
 
 
 def test_no_room_has_more_modules_than_one_can_overlook():
-    counts = {
-        room: len([p for p in paths if p.name != "__init__.py"]) for room, paths in rooms().items()
-    }
+    counts = {room: len([path for path in paths if path.name != "__init__.py"])
+              for room, paths in rooms().items()}  # fmt: skip
     assert counts.pop("utils") < FLAT_MODULES
-
     assert {room: count for room, count in counts.items() if count > MODULES_OF_A_ROOM} == {}
 
 
 def test_benchmarks_and_models_meet_in_evaluate_only():
     top_level_or_test = [path for path in project_files()
                          if len(path.parts) > 1 and path.parts[0] not in ("tests", "perf")]  # fmt: skip
-
     both = [str(p) for p in top_level_or_test if {"benchmarks", "models"} <= imported_packages(p)]
-
     assert both == []
 
 
 def test_nothing_but_tests_imports_tests():
     outside = [path for path in project_files() if path.parts[0] not in ("tests", "perf")]
-
-    offenders = [str(path) for path in outside if "tests" in imported_packages(path)]
-
-    assert offenders == []
+    assert [str(path) for path in outside if "tests" in imported_packages(path)] == []
 
 
 def test_the_check_sees_imports_inside_functions(tmp_path, monkeypatch):
@@ -287,77 +258,39 @@ def test_the_check_sees_imports_inside_functions(tmp_path, monkeypatch):
 # -- what is loaded -------------------------------------------------------------------------------
 
 
-def test_importing_evaluate_loads_nothing_heavy(tmp_path):
-    loaded = loaded_by(tmp_path)["loaded"]
-
-    assert set(loaded) & set(HEAVY) == set()
+ONE_DATA_SET = "GUIElementGrounding"
+ARITHMETIC = {"pandas", "numpy", "scipy"}
 
 
-def test_help_loads_nothing_heavy(tmp_path):
-    result = loaded_by(tmp_path, "--help")
-
-    assert (result["code"], set(result["loaded"]) & set(HEAVY)) == (0, set())
-
-
-def test_a_config_error_loads_nothing_heavy(tmp_path):
-    config = runs.write_config(tmp_path / "c.json", model={"m": {"imp_type": "transformers"}})
-
-    result = loaded_by(tmp_path, "--config", config)
-
-    assert (result["code"], set(result["loaded"]) & {*HEAVY, "pandas", "numpy", "openai"}) == (
-        2,
-        set(),
-    )
-
-
-def test_reading_a_config_loads_nothing_for_arithmetic(tmp_path):
-    data = runs.make_data(tmp_path / "data")
-    config = runs.write_config(
-        tmp_path / "c.json", model={"m": runs.api_model("http://127.0.0.1:9/v1")}
-    )
-
-    result = loaded_by(tmp_path, "--config", config, "--check", env={"LMUData": str(data)})
-
-    assert (result["code"], set(result["loaded"]) & {"pandas", "numpy", "scipy"}) == (0, set())
-
-
-def test_an_api_run_loads_nothing_heavy(tmp_path):
+@pytest.mark.parametrize(("arguments", "code", "forbidden"), [
+    pytest.param([], "not run", {*HEAVY}, id="the import of evaluate"),
+    pytest.param(["--help"], 0, {*HEAVY}, id="help"),
+    pytest.param(["--config", "bad.json"], 2, {*HEAVY, "pandas", "numpy", "openai"}, id="a config error"),
+    pytest.param(["--config", "api.json", "--check"], 0, ARITHMETIC, id="reading a config"),
+    pytest.param(["--config", "api.json"], 0, {*HEAVY}, id="an API run"),
+    pytest.param(["--config", "api_gpt.json"], 0, {*HEAVY}, id="an API run with an example file"),
+    pytest.param(["--config", "api_uitars.json"], 0, {*HEAVY}, id="and with the other one"),
+])  # fmt: skip
+def test_nothing_heavy_is_loaded_that_is_not_needed(tmp_path, arguments, code, forbidden):
     data = runs.make_data(tmp_path / "data")
     with MockServer() as server:
-        config = runs.write_config(tmp_path / "c.json", model={"m": runs.api_model(server.url)})
-        result = loaded_by(
-            tmp_path, "--config", config, "--work-dir", tmp_path / "out", env={"LMUData": str(data)}
-        )
-
-    assert (result["code"], set(result["loaded"]) & set(HEAVY)) == (0, set())
-
-
-@pytest.mark.parametrize("example", ["api_gpt", "api_uitars"])
-def test_an_api_run_with_an_example_file_loads_nothing_heavy(tmp_path, example):
-    data = runs.make_data(tmp_path / "data")
-    functions = {"custom_prompt": {"GUIElementGrounding": f"models.{example}.build_custom_prompt"}}
-    parse = {"mode": "all", "parse_function": f"models.{example}.parse_grounding_response"}
-    with MockServer() as server:
-        config = runs.write_config(
-            tmp_path / "c.json",
-            model={"m": runs.api_model(server.url, **functions)},
-            data={"GUIElementGrounding": parse},
-        )
-        result = loaded_by(
-            tmp_path, "--config", config, "--work-dir", tmp_path / "out", env={"LMUData": str(data)}
-        )
-
-    assert (result["code"], set(result["loaded"]) & set(HEAVY)) == (0, set())
+        runs.write_config(tmp_path / "bad.json", model={"m": {"imp_type": "transformers"}})
+        runs.write_config(tmp_path / "api.json", model={"m": runs.api_model(server.url)})
+        for example in ("api_gpt", "api_uitars"):
+            prompt = {ONE_DATA_SET: f"models.{example}.build_custom_prompt"}
+            parse = {"mode": "all", "parse_function": f"models.{example}.parse_grounding_response"}
+            model = {"m": runs.api_model(server.url, custom_prompt=prompt)}
+            runs.write_config(tmp_path / f"{example}.json", model=model, data={ONE_DATA_SET: parse})
+        result = loaded_by(tmp_path, *arguments, env={"LMUData": str(data)})
+    assert (result["code"], set(result["loaded"]) & forbidden) == (code, set())
 
 
 # -- files ----------------------------------------------------------------------------------------
 
 
 def test_no_module_is_longer_than_a_reader_bears():
-    modules = [path for path in project_files() if path.parts[0] != "tests"]
-
-    lengths = {str(path): len((PROJECT / path).read_bytes().splitlines()) for path in modules}
-
+    lengths = {str(path): len((PROJECT / path).read_bytes().splitlines())
+               for path in project_files() if path.parts[0] != "tests"}  # fmt: skip
     assert {path: lines for path, lines in lengths.items() if lines > LONGEST_MODULE} == {}
 
 
@@ -379,23 +312,17 @@ def test_no_file_names_a_path_of_somebodys_machine():
         for number, line in enumerate((PROJECT / path).read_text(encoding="utf-8").splitlines(), 1)
         if MACHINE_PATH.search(line) and path != Path("tests/test_architecture.py")
     ]
-
     assert found == []
 
 
 @pytest.mark.parametrize("word", ["os_windows", "os_web", "easy", "hard"])
 def test_what_the_samples_are_divided_into_is_listed_in_one_place(word):
     listed = re.compile(rf'[(\[{{,]\s*"{word}"\s*[,:)\]}}]')
-    packages = [
-        path for path in project_files() if path.parts[0] in ("benchmarks", "models", "utils")
-    ]
-
+    packages = [path for path in program_files() if len(path.parts) > 1]
     found = [str(p) for p in packages if listed.search((PROJECT / p).read_text(encoding="utf-8"))]
-
     assert found == ["utils/protocol.py"]
 
 
 def test_the_report_page_names_platforms_as_the_program_does():
     script = (PROJECT / "utils/report/assets/core.js").read_text(encoding="utf-8")
-
     assert [f'{name}: "{label}"' in script for name, label in PLATFORM_LABELS.items()] == [True] * 6

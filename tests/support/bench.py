@@ -6,14 +6,14 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 from tests.support.mock_server import MockServer, Request
-from tests.support.runs import Finished, evaluate, finish, run_folder, start
+from tests.support.runs import BOTH, Finished, evaluate, finish, run_folder, start
 
 L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 SCORES = {L1: "scores", L2: "score"}
@@ -44,8 +44,44 @@ class Ran:
         return counts
 
 
+class Place:
+    """A folder with a work-dir, and what runs leave there."""
+
+    home: Path
+    OUTPUTS = "outputs"
+
+    @property
+    def work_dir(self) -> Path:
+        """Where results go."""
+        return self.home / self.OUTPUTS
+
+    @property
+    def root(self) -> Path:
+        """The data root."""
+        return self.home / "data"
+
+    @property
+    def annotations(self) -> Path:
+        return self.root / "MMBench-GUI"
+
+    def folder(self, model: str = "m") -> Path:
+        """The newest run folder of a model: the one that the last run worked in."""
+        return run_folder(self.work_dir, model)
+
+    def log(self, dataset: str, model: str = "m") -> Path:
+        return self.folder(model) / f"{model}_{dataset}.jsonl"
+
+    def scores(self, dataset: str, model: str = "m") -> Any:
+        """The score file as bytes."""
+        return (self.folder(model) / f"{model}_{dataset}_{SCORES[dataset]}.json").read_bytes()
+
+    def answers(self, dataset: str, model: str = "m") -> list[dict[str, Any]]:
+        """The answer records of the log, in their order."""
+        return answer_records(self.log(dataset, model))
+
+
 @dataclass
-class Bench:
+class Bench(Place):
     """Everything that one command line of `evaluate.py` sees.
 
     Attributes:
@@ -59,24 +95,12 @@ class Bench:
     home: Path
     server: MockServer
     model: dict[str, Any]
-    data: dict[str, Any] = field(default_factory=lambda: {L1: {"mode": "all"}, L2: {"mode": "all"}})
+    data: dict[str, Any] = field(default_factory=lambda: {name: {**BOTH[name]} for name in BOTH})
     env: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def work_dir(self) -> Path:
-        return self.home / "outputs"
-
-    @property
-    def root(self) -> Path:
-        return self.home / "data"
 
     @property
     def code(self) -> Path:
         return self.home / "code"
-
-    @property
-    def annotations(self) -> Path:
-        return self.root / "MMBench-GUI"
 
     def run(
         self, *arguments: str | Path, env: Mapping[str, str] | None = None, process: bool = False
@@ -89,9 +113,7 @@ class Bench:
         assert "Traceback" not in finished.output, finished.output
         return Ran(finished, self.server.requests[before:])
 
-    def start(
-        self, *arguments: str | Path, env: Mapping[str, str] | None = None
-    ) -> subprocess.Popen[str]:
+    def start(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Popen[str]:
         """A run that the test will interrupt."""
         return start(*self._command(arguments), cwd=self.home, env=self._env(env))
 
@@ -100,21 +122,6 @@ class Bench:
         shutil.copytree(self.home, home, symlinks=True, dirs_exist_ok=True)
         model, data = json.loads(json.dumps([self.model, self.data]))
         return Bench(home, self.server, model, data, dict(self.env))
-
-    def folder(self, model: str = "m") -> Path:
-        """The newest run folder of a model: the one that the last run worked in."""
-        return run_folder(self.work_dir, model)
-
-    def log(self, dataset: str, model: str = "m") -> Path:
-        return self.folder(model) / f"{model}_{dataset}.jsonl"
-
-    def scores(self, dataset: str, model: str = "m") -> bytes:
-        """The score file as bytes."""
-        return (self.folder(model) / f"{model}_{dataset}_{SCORES[dataset]}.json").read_bytes()
-
-    def answers(self, dataset: str, model: str = "m") -> list[dict[str, Any]]:
-        """The answer records of the log, in their order."""
-        return [r for r in read_log_lines(self.log(dataset, model)) if r["kind"] == "answer"]
 
     def sheet(self, dataset: str, suffix: str = "", model: str = "m") -> list[dict[str, Any]]:
         """The rows of a spreadsheet."""
@@ -131,7 +138,7 @@ class Bench:
         return {**own, **self.env, **(extra or {})}
 
 
-def end_of(process: subprocess.Popen[str], timeout_s: float = 60) -> tuple[int, str]:
+def end_of(process: Popen[str], timeout_s: float = 60) -> tuple[int, str]:
     """Exit code of a process that is about to end, and everything printed."""
     ended = finish(process, timeout_s)
     assert "Traceback" not in ended.output
@@ -152,6 +159,11 @@ def told(output: str, what: str) -> list[int]:
 def read_log_lines(path: Path) -> list[dict[str, Any]]:
     """All records of a log."""
     return [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
+
+
+def answer_records(path: Path) -> list[dict[str, Any]]:
+    """The records of answers in a log."""
+    return [record for record in read_log_lines(path) if record["kind"] == "answer"]
 
 
 def read_sheet(path: Path) -> list[dict[str, Any]]:

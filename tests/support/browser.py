@@ -6,7 +6,6 @@ import importlib.util
 import os
 import shutil
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -29,7 +28,7 @@ def render_module() -> ModuleType:
 def need_browser() -> ModuleType:
     """The module whose `open_browser` works here; otherwise the test ends, skipped or failed."""
     render = render_module()
-    if find_spec("playwright") is None:
+    if importlib.util.find_spec("playwright") is None:
         missing = "playwright is not installed"
     elif shutil.which(render.CHROMIUM) is None:
         missing = f"{render.CHROMIUM} is missing"

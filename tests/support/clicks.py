@@ -74,19 +74,18 @@ def simulated(
         shrinks: pictures are sent and seen smaller than their files.
         wrap: what else a reply says around its numbers, thinking perhaps.
     """
+    knows_all = model.correlation
     for number in range(pictures):
         file_wh = dice.choice(screens)
         sent_wh = _shrunk(file_wh) if shrinks else file_wh
-        grid_h, grid_w = smart_resize(
-            sent_wh[1], sent_wh[0], max_pixels=SEEN_PIXELS if shrinks else 12_845_056
-        )
+        most = SEEN_PIXELS if shrinks else 12_845_056
+        grid_h, grid_w = smart_resize(sent_wh[1], sent_wh[0], max_pixels=most)
         sizes = {"sent_size": sent_wh, "seen_size": (grid_w, grid_h), "image_size": file_wh}
         known_picture = dice.random() < model.accuracy
         for _ in range(dice.randint(*per_picture)):
             box = _target(dice, target_side)
-            is_known = known_picture
-            if dice.random() >= model.correlation:
-                is_known = dice.random() < model.accuracy
+            of_picture = dice.random() < knows_all
+            is_known = known_picture if of_picture else dice.random() < model.accuracy
             click = _click(dice, box, model) if is_known else _elsewhere(dice)
             reply = _said(dice, click, model, sizes)
             reply = wrap(dice, reply) if wrap else reply
@@ -133,21 +132,22 @@ def _said(
     shown = [f"{value:.{digits}f}" for value in numbers]
     if len(shown) == 4:
         return dice.choice(("[{}]", '{{"bbox_2d": [{}]}}')).format(", ".join(shown))
-    forms = ("({}, {})", "[{}, {}]", "<point>{} {}</point>",
-             "Action: click(point='<point>{} {}</point>')")  # fmt: skip
+    point = "<point>{} {}</point>"
+    forms = ("({}, {})", "[{}, {}]", point, f"Action: click(point='{point}')")
     return dice.choice(forms).format(*shown)
 
 
 def _facts(
     reply: str, box: Box, parsed: Any, sizes: dict[str, Any], picture: int
 ) -> dict[str, Any]:
-    point = None if parsed is None else point_as_fractions(parsed, sizes["image_size"])
+    file_wh = sizes["image_size"]
+    point = None if parsed is None else point_as_fractions(parsed, file_wh)
     verdict = score_click(box, point)
     return {
         "key": "k", "image": f"os_web/{picture}.png", "kind": "icon", "status": "ok",
         "verdict": str(verdict), "hit": int(verdict == "hit"), "prediction": reply,
         "box_frac": [box.x1, box.y1, box.x2, box.y2],
         "point_frac": None if point is None else list(point),
-        "file_wh": list(sizes["image_size"]), "sent_wh": list(sizes["sent_size"]),
+        "file_wh": list(file_wh), "sent_wh": list(sizes["sent_size"]),
         "seen_wh": list(sizes["seen_size"]), "grid_wh": known_grid_wh(sizes),
     }  # fmt: skip

@@ -41,30 +41,17 @@ def uitars_postprocess(click_point, image_size):
 
 def build_custom_prompt(line, dataset):
     msgs = []
-    tgt_path = os.path.join(
-        IMAGE_FOLDER,
-        line["image_path"],
-    )
+    tgt_path = os.path.join(IMAGE_FOLDER, line["image_path"])
     instruction = line["instruction"]
     if dataset == "GUIElementGrounding":
         msgs.append({"role": "user", "type": "image", "value": f"{tgt_path}"})
-        msgs.append(
-            {
-                "role": "user",
-                "type": "text",
-                "value": GROUNDING_user_prompt.format(instruction=instruction),
-            }
-        )
+        text = GROUNDING_user_prompt.format(instruction=instruction)
+        msgs.append({"role": "user", "type": "text", "value": text})
         return msgs
     elif dataset == "GUIContentUnderstanding":
         msgs.append({"role": "user", "type": "image", "value": f"{tgt_path}"})
-        msgs.append(
-            {
-                "role": "user",
-                "type": "text",
-                "value": QA_user_prompt.format(instruction=instruction),
-            }
-        )
+        text = QA_user_prompt.format(instruction=instruction)
+        msgs.append({"role": "user", "type": "text", "value": text})
         return msgs
     else:
         pass
@@ -102,9 +89,6 @@ def parse_grounding_response(response, meta):
     click_point = re.findall(r"\d+", response)
     if len(click_point) == 2:
         click_point = [int(x) for x in click_point]
-        parsed_predicted_point = uitars_postprocess(
-            click_point, ast.literal_eval(meta["image_size"])
-        )
-        return parsed_predicted_point
+        return uitars_postprocess(click_point, ast.literal_eval(meta["image_size"]))
     else:
         return None

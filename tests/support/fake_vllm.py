@@ -21,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -49,19 +50,13 @@ def _note(**fields: Any) -> None:
         file.write(json.dumps(fields) + "\n")
 
 
-def _options(arguments: list[str]) -> dict[str, str]:
-    return dict(word[2:].split("=", 1) for word in arguments if "=" in word)
-
-
 class _Server:
     """The API with as much of its behaviour as the tests need."""
 
     def __init__(self, arguments: list[str], behaviour: dict[str, int | None]) -> None:
-        given = _options(arguments)
+        given = dict(word[2:].split("=", 1) for word in arguments if "=" in word)
         self.name, self.behaviour = given["served-model-name"], behaviour
-        self.answered = 0
-        self.lock = threading.Lock()
-        outer = self
+        self.answered, self.lock, outer = 0, threading.Lock(), self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -72,19 +67,17 @@ class _Server:
             def do_GET(self) -> None:
                 if self.path == "/health":
                     return self.reply(503 if outer.is_broken() else 200, {})
-                if not self.is_allowed():
-                    return self.reply(401, {"error": "Unauthorized"})
-                return self.reply(200, {"data": [{"id": outer.name}]})
+                return self.reply_to_key(lambda: (200, {"data": [{"id": outer.name}]}))
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                if not self.is_allowed():
-                    return self.reply(401, {"error": "Unauthorized"})
-                return self.reply(*outer.answer(body))
+                self.reply_to_key(lambda: outer.answer(body))
 
-            def is_allowed(self) -> bool:
-                key = os.environ["VLLM_API_KEY"]
-                return self.headers.get("authorization") == f"Bearer {key}"
+            def reply_to_key(self, answer: Callable[[], tuple[int, Any]]) -> None:
+                allowed = (
+                    self.headers.get("authorization") == f"Bearer {os.environ['VLLM_API_KEY']}"
+                )
+                self.reply(*(answer() if allowed else (401, {"error": "Unauthorized"})))
 
             def reply(self, status: int, content: Any) -> None:
                 data = json.dumps(content).encode()
@@ -119,8 +112,8 @@ class _Server:
 
 def main(arguments: list[str]) -> int:
     words = os.environ.get("FAKE_VLLM", "").split()
-    pairs = (word.partition(":") for word in words)
-    behaviour = {name: int(number) if number else None for name, _, number in pairs}
+    pairs = (word.partition(":")[::2] for word in words)
+    behaviour = {name: int(number) if number else None for name, number in pairs}
     if arguments[0] == "-c":
         return 1 if "absent" in behaviour else 0
     assert arguments[:2] == ["-m", "vllm.entrypoints.openai.api_server"], arguments
@@ -131,9 +124,8 @@ def main(arguments: list[str]) -> int:
     _note(pids=pids, argv=arguments, environ=dict(os.environ))
     print("\x1b[32mINFO\x1b[0m loading", flush=True)
     if "fail" in behaviour:
-        for number in range(40):
-            print(f"line {number} of its log", flush=True)
-        print(f"my key is {os.environ['VLLM_API_KEY']}", flush=True)
+        print(*(f"line {number} of its log" for number in range(40)), sep="\n")
+        print(f"my key is {os.environ['VLLM_API_KEY']}")
         print("ValueError: this architecture is not known", flush=True)
         return 3
     if "hang" in behaviour:

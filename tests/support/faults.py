@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -24,16 +25,14 @@ def fault(sample: str, attempt: int) -> str | None:
     if attempt >= MOST_IN_A_ROW:
         return None
     chance = _fraction(f"{sample} {attempt}")
-    for name, share in SHARES:
-        chance -= share
-        if chance < 0:
-            return name
-    return None
+    upper = itertools.accumulate(share for _, share in SHARES)
+    return next(
+        (name for (name, _), most in zip(SHARES, upper, strict=True) if chance < most), None
+    )
 
 
 def _fraction(text: str) -> float:
-    digest = hashlib.sha256(text.encode()).digest()
-    return int.from_bytes(digest[:6], "big") / 2**48
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") / 2**48
 
 
 @dataclass

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import grounding_sections, option_sections
-from benchmarks.matrics import (
-    OptionResult,
-    score_content_understanding,
-    score_element_grounding,
-)
+from benchmarks.matrics import OptionResult, score_content_understanding, score_element_grounding
+from tests.support.bench import SCORES
+from tests.support.clicks import columns_of
 from tests.support.report_runs import L1, L2, l1_sample, l2_sample, write_samples
-from tests.support.runs import PROJECT, Finished, environment
-from utils.analysis.columns import SampleColumns
+from tests.support.runs import Finished, environment, run_process
 from utils.runs.log import RunLog
 from utils.runs.records import run_record
 
@@ -28,30 +23,28 @@ Facts = dict[str, Any]
 def l2_set(hits: str, pictures: int = 6, **changes: Any) -> list[Facts]:
     """One sample for each letter: `x` a hit, `.` a miss; platforms and splits take turns."""
     return [
-        l2_sample(
-            number, _picture(number, pictures), split=("basic", "advanced")[number % 2],
-            verdict="hit" if mark == "x" else "miss", prediction=f"reply {number} {mark}",
-            text=f"Click target {number}.", **changes,
-        )
-        for number, mark in enumerate(hits)
+        l2_sample(number, image, verdict=verdict, split=("basic", "advanced")[number % 2],
+                  prediction=f"reply {number} {mark}", text=f"Click target {number}.", **changes)
+        for number, mark, verdict, image in _marked(hits, pictures)
     ]  # fmt: skip
 
 
 def l1_set(hits: str, pictures: int = 6, **changes: Any) -> list[Facts]:
     """The same for questions; difficulties take turns."""
+    letters = {"hit": "B", "miss": "C"}
     return [
-        l1_sample(
-            number, _picture(number, pictures), split=("easy", "medium", "hard")[number % 3],
-            verdict="hit" if mark == "x" else "miss", chosen="B" if mark == "x" else "C",
-            prediction="B" if mark == "x" else "C", text=f"Question {number}?", **changes,
-        )
-        for number, mark in enumerate(hits)
+        l1_sample(number, image, verdict=verdict, split=("easy", "medium", "hard")[number % 3],
+                  chosen=letters[verdict], prediction=letters[verdict], **changes)
+        for number, _, verdict, image in _marked(hits, pictures)
     ]  # fmt: skip
 
 
-def _picture(number: int, pictures: int) -> str:
-    platform = ("os_web", "os_ios")[number % pictures % 2]
-    return f"{platform}/pic{number % pictures}.png"
+def _marked(hits: str, pictures: int) -> Iterator[tuple[int, str, str, str]]:
+    """Number, mark, verdict and image of each sample."""
+    for number, mark in enumerate(hits):
+        picture = number % pictures
+        image = f"{('os_web', 'os_ios')[picture % 2]}/pic{picture}.png"
+        yield number, mark, "hit" if mark == "x" else "miss", image
 
 
 def make_run(
@@ -75,9 +68,10 @@ def make_run(
     for dataset, samples in sets.items():
         write_samples(folder, dataset, samples, partial=partial, model=model)
         middle = "_partial" if partial else ""
-        suffix = "scores" if dataset == L1 else "score"
-        scores = (l1_scores(samples, weighted=weighted) if dataset == L1 else l2_scores(samples))  # fmt: skip
-        (folder / f"{model}_{dataset}_{suffix}{middle}.json").write_text(json.dumps(scores))
+        scores = l1_scores(samples, weighted=weighted) if dataset == L1 else l2_scores(samples)
+        (folder / f"{model}_{dataset}_{SCORES[dataset]}{middle}.json").write_text(
+            json.dumps(scores)
+        )
         table = (tables or {}).get(dataset) or score_table(dataset, samples, weighted=weighted)
         analysis = folder / f"{model}_{dataset}_analysis{middle}.json"
         analysis.write_text(json.dumps({"table": table}))
@@ -98,9 +92,7 @@ def write_log(folder: Path, dataset: str, *, model: str = "m", seq: int = 1) -> 
 
 def score_table(dataset: str, samples: Sequence[Facts], *, weighted: bool) -> dict[str, Any]:
     """The section "table" of an analysis of these samples."""
-    columns = SampleColumns()
-    for facts in samples:
-        columns.add(facts)
+    columns = columns_of(samples)
     if dataset == L1:
         return option_sections(columns, "L1", weighted=weighted)["table"]
     return grounding_sections(columns, "L2")["table"]
@@ -124,11 +116,7 @@ def l2_scores(samples: Sequence[Facts]) -> dict[str, Any]:
 
 def compare(*arguments: str | Path, cwd: Path) -> Finished:
     """Runs `python compare.py ...` to its end."""
-    result = subprocess.run(
-        [sys.executable, str(PROJECT / "compare.py"), *map(str, arguments)],
-        cwd=cwd, env=environment(), capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    return Finished(result.returncode, result.stdout, result.stderr)
+    return run_process("compare.py", *arguments, cwd=cwd, env=environment())
 
 
 __all__ = ["L1", "L2", "compare", "l1_set", "l2_sample", "l2_set", "make_run", "write_log"]

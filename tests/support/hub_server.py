@@ -45,8 +45,8 @@ class HubServer:
     def etag(self, name: str) -> str:
         data = self.files[name]
         if name.endswith(".zip"):
-            return f'"{hashlib.sha256(data).hexdigest()}"'
-        return f'"{hashlib.sha1(b"blob %d" % len(data) + bytes(1) + data).hexdigest()}"'
+            return hashlib.sha256(data).hexdigest()
+        return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
     def __enter__(self) -> "HubServer":
         hub = self
@@ -71,7 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: object) -> None:
-        pass
+        """Keeps test output clean."""
 
     def do_HEAD(self) -> None:
         self._answer(with_body=False)
@@ -85,27 +85,26 @@ class _Handler(BaseHTTPRequestHandler):
         at_storage = parts[1] == "storage"
         name = parts[-1]
         hub.seen.append(Seen(self.command, name, dict(self.headers.items()), at_storage))
+        if name in hub.refusals and not at_storage:
+            status, headers = hub.refusals[name]
+            return self._head(status, {**headers, "Content-Length": "0"})
         if not at_storage:
-            nothing = {"Content-Length": "0"}
-            if name in hub.refusals:
-                status, headers = hub.refusals[name]
-                return self._head(status, headers | nothing)
-            if parts[-2] not in (*hub.revisions, hub.commit):
-                return self._head(404, {"X-Error-Code": "RevisionNotFound"} | nothing)
-            if name not in hub.files:
-                return self._head(404, {"X-Error-Code": "EntryNotFound"} | nothing)
+            known = parts[-2] in (*hub.revisions, hub.commit)
+            if not known or name not in hub.files:
+                missing = "EntryNotFound" if known else "RevisionNotFound"
+                return self._head(404, {"X-Error-Code": missing, "Content-Length": "0"})
             if name.endswith(".zip"):
-                return self._head(302, nothing | {
+                return self._head(302, {
                     "Location": f"http://localhost:{hub.port}/storage/{name}",
-                    "X-Repo-Commit": hub.commit, "X-Linked-Etag": hub.etag(name),
-                    "X-Linked-Size": str(len(hub.files[name]))})  # fmt: skip
+                    "X-Repo-Commit": hub.commit, "X-Linked-Etag": f'"{hub.etag(name)}"',
+                    "X-Linked-Size": str(len(hub.files[name])), "Content-Length": "0",
+                })  # fmt: skip
         data = hub.files[name]
-        if name in hub.wrong_bytes:
-            data = bytes(len(data))
+        data = bytes(len(data)) if name in hub.wrong_bytes else data
         start = 0
         if (wanted := self.headers.get("Range")) and not hub.ignores_ranges:
             start = int(wanted.removeprefix("bytes=").split("-")[0])
-        headers = {"X-Repo-Commit": hub.commit, "ETag": hub.etag(name),
+        headers = {"X-Repo-Commit": hub.commit, "ETag": f'"{hub.etag(name)}"',
                    "Content-Length": str(len(data) - start)}  # fmt: skip
         if start:
             headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"

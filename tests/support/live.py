@@ -52,11 +52,8 @@ class Stagehand:
 
 class _World:
     def __init__(self, hand: Stagehand, threads: set[int]) -> None:
-        self._hand, self._threads = hand, threads
-        self._task, self._steps = "", 0
-
-    def _note(self) -> None:
-        self._threads.add(threading.get_ident())
+        self._hand, self._task, self._steps = hand, "", 0
+        self._note = lambda: threads.add(threading.get_ident())
 
     def reset(self, task: dict[str, Any]) -> str:
         self._note()
@@ -135,25 +132,16 @@ def samples(count: int) -> list[Sample]:
 
 
 def run(
-    log: Path,
-    model: Model,
-    hand: Stagehand,
-    *,
-    episodes: int = 8,
-    worlds: int = 8,
-    in_flight: int = 8,
-    settings: str = "as they are",
-    episode: Callable[..., Episode] = act,
-    shown: Shown | None = None,
-    **more: Any,
-) -> Job:
+    log: Path, model: Model, hand: Stagehand, *, episodes: int = 8, worlds: int = 8,
+    in_flight: int = 8, settings: str = "as they are", episode: Callable[..., Episode] = act,
+    shown: Shown | None = None, **more: Any,
+) -> Job:  # fmt: skip
     """Runs the tasks, those without an episode in the log, and returns the job."""
     with contextlib.closing(RunLog(log)) as opened:
         job = Job(
             dataset="Live", samples=samples(episodes), episode=episode,
             answers=AnswerIndex.of_logs([log]), log=opened, run=LoggedRun({"seq": 0, "asking": {}}, {}),
-            worlds=Worlds(hand.make, worlds),
-            fingerprint=lambda sample: f"{settings} {sample.key}",
+            worlds=Worlds(hand.make, worlds), fingerprint=lambda sample: f"{settings} {sample.key}",
         )  # fmt: skip
         given = Options(Path("config.json"), api_nproc=in_flight, retry=0, **more)
         Engine(model, given, shown or Shown()).run([job])  # type: ignore[arg-type]
@@ -162,11 +150,9 @@ def run(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("log", type=Path)
-    parser.add_argument("requests", type=Path)
-    parser.add_argument("--episodes", type=int, default=8)
-    parser.add_argument("--worlds", type=int, default=4)
-    parser.add_argument("--step-s", type=float, default=0.2)
+    for name, kind, default in (("log", Path, None), ("requests", Path, None), ("--episodes", int, 8),
+                                ("--worlds", int, 4), ("--step-s", float, 0.2)):  # fmt: skip
+        parser.add_argument(name, type=kind, default=default)
     asked = parser.parse_args()
 
     def noted(text: str) -> str:

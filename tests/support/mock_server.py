@@ -7,7 +7,7 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,19 +24,16 @@ class Request:
     @property
     def text(self) -> str:
         """All text parts of all messages, joined."""
-        texts = []
-        for message in self.body["messages"]:
-            content = message["content"]
-            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            texts += [part["text"] for part in parts if part["type"] == "text"]
-        return "\n".join(texts)
+        return "\n".join(part["text"] for part in self._parts() if part["type"] == "text")
 
     @property
     def pictures(self) -> list[str]:
         """The URLs of all pictures, in order."""
-        parts = [part for message in self.body["messages"] if isinstance(message["content"], list)
-                 for part in message["content"]]  # fmt: skip
-        return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+        return [part["image_url"]["url"] for part in self._parts() if part["type"] == "image_url"]
+
+    def _parts(self) -> Iterator[dict[str, Any]]:
+        for content in (message["content"] for message in self.body["messages"]):
+            yield from [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class MockServer:
     """
 
     def __init__(
-        self, answer: Callable[[Request], Reply] = lambda request: Reply(), port: int = 0
+        self, answer: Callable[[Request], Reply] = lambda _: Reply(), port: int = 0
     ) -> None:
         self.requests: list[Request] = []
         self._lock = threading.Condition()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -13,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
-from tests.support.bench import L1, L2, SCORES, read_log_lines
+from tests.support.bench import L1, L2, Place, answer_records
 from tests.support.runs import PROJECT, Finished, environment, finish, make_data, write_config
 
 PATIENCE_S = 240.0  # a busy machine imports torch in half a minute
@@ -50,7 +49,7 @@ if os.environ.get("DAYS_AHEAD"):
 
 
 @dataclass
-class RankBench:
+class RankBench(Place):
     """A data root of 25 samples, a config for one checkpoint, a work-dir.
 
     Attributes:
@@ -86,10 +85,6 @@ class RankBench:
         return RankBench(home, self.checkpoint)
 
     @property
-    def work_dir(self) -> Path:
-        return self.home / "outputs"
-
-    @property
     def gate(self) -> Path:
         """While this file is missing, ranks that have a limit stop there."""
         return self.home / "gate"
@@ -100,29 +95,26 @@ class RankBench:
         ranks: int | None = None,
         env: Mapping[str, str] | None = None,
         work_dir: Path | None = None,
-    ) -> subprocess.Popen[str]:
+    ) -> Popen[str]:
         """Starts a run: `ranks` of them by torchrun, or this process alone if None."""
         several = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
         command = [sys.executable, *(several if ranks else []), str(PROJECT / "evaluate.py"),
                    "--config", str(self.home / "config.json"),
                    "--work-dir", str(work_dir or self.work_dir), *map(str, arguments)]  # fmt: skip
-        own = {"LMUData": str(self.home / "data"), "PYTHONPATH": str(self.home / "code"),
-               "GATE": str(self.gate)}  # fmt: skip
-        return subprocess.Popen(
-            command, cwd=self.home, env=environment(**own, **self.env, **(env or {})), text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        own = {"LMUData": str(self.root), "PYTHONPATH": str(self.home / "code"), "GATE": str(self.gate)}  # fmt: skip
+        variables = environment(**own, **self.env, **(env or {}))
+        return Popen(command, cwd=self.home, env=variables, text=True, stdout=PIPE, stderr=PIPE)
 
     def run(self, *arguments: str | Path, ranks: int | None = None) -> Finished:
         """One run to its end."""
         return finish(self.start(*arguments, ranks=ranks))
 
-    def answers(self, model: str = "m") -> list[dict[str, Any]]:
+    def answers(self, model: str = "m") -> list[dict[str, Any]]:  # type: ignore[override]
         """The answer records of all logs of a model, those of ranks included."""
         found = self.work_dir.glob(f"{model}/T*/{model}_*.jsonl")
-        logs = [log for log in found if "_samples" not in log.name]
-        records = [record for log in logs for record in read_log_lines(log)]
-        return [record for record in records if record["kind"] == "answer"]
+        return [
+            record for log in found if "_samples" not in log.name for record in answer_records(log)
+        ]
 
     def answered(self, model: str = "m") -> Counter[str]:
         """How often each sample has an answer."""
@@ -131,14 +123,13 @@ class RankBench:
     def rank_logs(self) -> list[Path]:
         return sorted(self.work_dir.glob("*/T*/*.rank*"))
 
-    def scores(self) -> dict[str, bytes]:
-        """The score files."""
-        [folder] = self.work_dir.glob("m/T*")
-        return {dataset: (folder / f"m_{dataset}_{SCORES[dataset]}.json").read_bytes()
-                for dataset in (L1, L2)}  # fmt: skip
+    def scores(self) -> dict[str, bytes]:  # type: ignore[override]
+        """The score files of the only run folder."""
+        [_] = self.work_dir.glob("m/T*")
+        return {dataset: super(RankBench, self).scores(dataset) for dataset in (L1, L2)}
 
 
-def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+def wait_until(is_so: Callable[[], bool], process: Popen[str]) -> None:
     """Waits for something that a running process will bring about."""
     ends_s = time.monotonic() + PATIENCE_S
     while not is_so():
@@ -148,7 +139,7 @@ def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> Non
         time.sleep(0.05)
 
 
-def process_of_rank(launcher: subprocess.Popen[str], rank: int) -> int:
+def process_of_rank(launcher: Popen[str], rank: int) -> int:
     """The process id of a rank that torchrun has started."""
     mine = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
     wanted = f"RANK={rank}".encode()
@@ -171,13 +162,6 @@ def rank_variables(count: int) -> Iterator[list[dict[str, str]]]:
               "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RUN_ID": "by-hand"}  # fmt: skip
     yield [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
     del store
-
-
-def write_log(path: Path, records: list[dict[str, Any]]) -> Path:
-    """A log with these records."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
 
 
 def without_its_weights(checkpoint: Path, folder: Path) -> Path:

@@ -10,11 +10,11 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
+from tests.support.bench import L1, L2
 from utils.contracts import Facts
 from utils.runs.finished import SAMPLES_FORMAT
 from utils.scoring.sheets import to_json
 
-L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 LEVELS = {L1: "L1", L2: "L2"}
 PLATFORMS = ("os_windows", "os_mac", "os_linux", "os_ios", "os_android", "os_web")
 SYSTEM = "You are a GUI agent. You are given a task and a screenshot of the screen."
@@ -43,9 +43,8 @@ def l2_sample(number: int, image: str = "os_web/pic0.png", **changes: Any) -> Fa
 
 def l1_sample(number: int, image: str = "os_web/pic0.png", **changes: Any) -> Facts:
     """A question whose right answer is B and whose chosen one is C, unless told otherwise."""
-    facts = l2_sample(
-        number, image, **{"text": f"Question {number}?", "split": "easy", "kind": None, **changes}
-    )
+    own = {"text": f"Question {number}?", "split": "easy", "kind": None}
+    facts = l2_sample(number, image, **{**own, **changes})
     del facts["box_frac"], facts["point_frac"]
     options = {"A": "the first", "B": "the second", "C": "the third", "D": None}
     return {**facts, "options": options, "answer": "B", "chosen": "C", "prediction": "C", **changes}
@@ -59,15 +58,12 @@ def write_samples(
     path = folder / f"{model}_{dataset}_samples{'_partial' if partial else ''}.jsonl"
     head = {"dataset": dataset, "level": LEVELS[dataset], "model": model, "partial": partial}
     with path.open("w", encoding="ascii") as file:
-        file.write(to_json({"kind": "head", "format": SAMPLES_FORMAT, **head}) + "\n")
-        for sample in samples:
-            file.write(to_json(sample) + "\n")
+        for line in ({"kind": "head", "format": SAMPLES_FORMAT, **head}, *samples):
+            file.write(to_json(line) + "\n")
     return path
 
 
-def write_analysis(
-    folder: Path, dataset: str, sections: Mapping[str, Any], *, model: str = "m"
-) -> None:
+def write_analysis(folder: Path, dataset: str, sections: Mapping[str, Any], *, model: str = "m") -> None:  # fmt: skip
     """The analysis beside it."""
     path = folder / f"{model}_{dataset}_analysis.json"
     path.write_text(json.dumps({"head": {}, **sections}), encoding="utf-8")
@@ -100,9 +96,8 @@ def many_samples(
         x, y = rng.random() * 0.9, rng.random() * 0.9
         width, height = 0.01 + 0.05 * rng.random(), 0.01 + 0.05 * rng.random()
         verdict = rng.choices(["hit", "miss", "unparsed", None], [60, 33, 5, 2])[0]
-        point = [x + width / 2, y + height / 2]
-        if verdict != "hit":
-            point = [rng.random(), rng.random()]
+        hit = verdict == "hit"
+        point = [x + width / 2, y + height / 2] if hit else [rng.random(), rng.random()]
         yield l2_sample(
             number, images[number % len(images)], file_wh=list(wh), sent_wh=list(wh),
             box_frac=[x, y, x + width, y + height],

@@ -22,6 +22,7 @@ from typing import IO, Any
 from PIL import Image, ImageDraw
 
 PROJECT = Path(__file__).resolve().parents[2]
+BOTH = {"GUIContentUnderstanding": {"mode": "all"}, "GUIElementGrounding": {"mode": "all"}}
 PICTURES = (("os_windows", (640, 360)), ("os_ios", (295, 639)), ("os_web", (400, 300)))
 
 
@@ -55,13 +56,17 @@ def evaluate(
     Variables that only the start of an interpreter reads get a process, too.
     """
     variables = environment(**(env or {}))
-    command = [str(PROJECT / "evaluate.py"), *map(str, arguments)]
-    if not process and not _is_for_an_interpreter(env or {}):
-        return _run_here(command, cwd, variables)
-    result = subprocess.run(
-        [sys.executable, *command], cwd=cwd, env=variables, capture_output=True, text=True,
-        timeout=300,
-    )  # fmt: skip
+    if process or _is_for_an_interpreter(env or {}):
+        return run_process("evaluate.py", *arguments, cwd=cwd, env=variables)
+    return _run_here([str(PROJECT / "evaluate.py"), *map(str, arguments)], cwd, variables)
+
+
+def run_process(
+    script: str, *arguments: str | Path, cwd: Path, env: Mapping[str, str], timeout_s: float = 300
+) -> Finished:
+    """Runs a script of the project to its end, in a process."""
+    command = [sys.executable, str(PROJECT / script), *map(str, arguments)]
+    result = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout_s)  # fmt: skip
     return Finished(result.returncode, result.stdout, result.stderr)
 
 
@@ -139,7 +144,7 @@ def start(
 
 
 def finish(process: subprocess.Popen[str], timeout_s: float = 240) -> Finished:
-    """Waits for the end of a process; a busy machine imports torch in half a minute."""
+    """Waits for the end of a process that `start` has started."""
     try:
         stdout, stderr = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
@@ -183,8 +188,7 @@ def write_config(
     path: Path, *, model: Mapping[str, Any], data: Mapping[str, Any] | None = None
 ) -> Path:
     """A config file; `data` defaults to both data sets in mode all."""
-    both = {"GUIContentUnderstanding": {"mode": "all"}, "GUIElementGrounding": {"mode": "all"}}
-    path.write_text(json.dumps({"model": model, "data": both if data is None else data}))
+    path.write_text(json.dumps({"model": model, "data": BOTH if data is None else data}))
     return path
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,9 +29,6 @@ def copied_rates(rate: Floats | float, rho: float, random: np.random.Generator, 
     means = np.broadcast_to(rate, shape)
     follows = np.sqrt(rho)
     return np.where(random.random(shape) < means, follows + (1 - follows) * means, (1 - follows) * means)  # fmt: skip
-
-
-Rates = Callable[[Floats | float, float, np.random.Generator, tuple[int, int]], Floats]
 
 
 def hits_of(rates: Floats, random: np.random.Generator) -> Floats:

@@ -10,20 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.bench import L1, L2, SCORES, read_log_lines
+from tests.support.bench import L1, L2, Place  # noqa: F401 - tests take the names from here, too
 from tests.support.mock_server import MockServer, Reply, Request
-from tests.support.runs import PICTURES, Finished, evaluate, make_data, run_folder
+from tests.support.runs import BOTH, PICTURES, Finished, api_model, evaluate, make_data
 
 KEY = "test-key-123456"
-API = {
-    "model_path": f"{{url}}?api_key={KEY}&model=mock",
-    "imp_type": "openai",
-    "generate_cfg": {"max_tokens": 16, "temperature": 0},
-}
+API = api_model("{url}", key=KEY)
 """A model entry for the server; `{url}` is replaced when the config is written."""
 
-Picture = tuple[str, tuple[int, int]]
-BOTH = {L1: {"mode": "all"}, L2: {"mode": "all"}}
 TWELVE_L2_SAMPLES = [("os_web", (40, 30))] * 6  # and eighteen of L1
 
 
@@ -33,7 +27,7 @@ def right_answers(request: Request) -> Reply:
 
 
 @dataclass(frozen=True)
-class Stage:
+class Stage(Place):
     """A folder of a test with everything that a run needs.
 
     Attributes:
@@ -43,18 +37,19 @@ class Stage:
 
     home: Path
     server: MockServer
+    OUTPUTS = "out"
 
     @classmethod
-    def make(cls, home: Path, server: MockServer, pictures: Sequence[Picture] = PICTURES) -> Stage:
+    def make(
+        cls,
+        home: Path,
+        server: MockServer,
+        pictures: Sequence[tuple[str, tuple[int, int]]] = PICTURES,
+    ) -> Stage:
         """A stage with a data root; three pictures unless told otherwise."""
         make_data(home / "data", pictures)
         (home / "mine").mkdir()
         return cls(home, server)
-
-    @property
-    def work_dir(self) -> Path:
-        """Where results go."""
-        return self.home / "out"
 
     def module(self, source: str, name: str = "mymodel") -> None:
         """Writes a module of the user's."""
@@ -73,7 +68,7 @@ class Stage:
         self, *arguments: str | Path, env: Mapping[str, str] | None = None, process: bool = False
     ) -> Finished:
         """Runs `evaluate.py` with these arguments only, on this stage's data root."""
-        ours = {"LMUData": str(self.home / "data"), "PYTHONPATH": str(self.home / "mine")}
+        ours = {"LMUData": str(self.root), "PYTHONPATH": str(self.home / "mine")}
         return evaluate(*arguments, cwd=self.home, env={**ours, **(env or {})}, process=process)
 
     def evaluate(
@@ -89,26 +84,24 @@ class Stage:
 
     def change_annotations(self, level: str, change: Callable[[list[Any]], None]) -> None:
         """Applies `change` to the list in an annotation file."""
-        path = self.home / "data" / "MMBench-GUI" / f"{level}_annotations.json"
+        path = self.annotations / f"{level}_annotations.json"
         annotations = json.loads(path.read_text("utf-8"))
         change(annotations)
         path.write_text(json.dumps(annotations), encoding="utf-8")
 
     def picture(self, number: int) -> Path:
         """The file of a picture."""
-        [path] = (self.home / "data" / "MMBench-GUI" / "offline_images").rglob(f"pic{number}.png")
+        [path] = (self.annotations / "offline_images").rglob(f"pic{number}.png")
         return path
 
     def scores(self, dataset: str, model: str = "m") -> dict[str, Any]:
-        """The score file of a model and data set."""
-        path = run_folder(self.work_dir, model) / f"{model}_{dataset}_{SCORES[dataset]}.json"
-        return json.loads(path.read_text("utf-8"))
+        """The score file of a model and data set, read."""
+        return json.loads(super().scores(dataset, model))
 
     def answers(self, dataset: str, model: str = "m") -> list[dict[str, Any]]:
         """The answer records of a log, in the order of their samples' index."""
-        records = read_log_lines(run_folder(self.work_dir, model) / f"{model}_{dataset}.jsonl")
-        answers = [record for record in records if record["kind"] == "answer"]
-        return sorted(answers, key=lambda record: record["line"]["index"])
+        found = super().answers(dataset, model)
+        return sorted(found, key=lambda record: record["line"]["index"])
 
     def written(self) -> list[Path]:
         """Every file below the work-dir."""

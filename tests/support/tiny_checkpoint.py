@@ -40,20 +40,13 @@ CHAT_TEMPLATE = (
 def build(
     family: Family, folder: Path, *, seed: int = 0, dtype: str = "bfloat16", spread: float = 1.0
 ) -> Path:
-    """Writes a checkpoint with random weights.
-
-    Args:
-        dtype: name of a torch dtype.
-        spread: factor on the weights.
-    """
+    """Writes a checkpoint with random weights, times `spread`, to `folder`, which it returns."""
     import torch
     import transformers
 
     torch.manual_seed(seed)
     tokenizer = _tokenizer()
-    config, model_class, processor_class, image_processor, video_processor = _classes(
-        family, tokenizer
-    )
+    config, model_class, processor_class, images, videos = _classes(family, tokenizer)
     model = model_class(config).to(getattr(torch, dtype)).eval()
     _spread(model, spread)
     end_of_turn, end_of_text = tokenizer.convert_tokens_to_ids([END_OF_TURN, END_OF_TEXT])
@@ -62,7 +55,7 @@ def build(
     )
     model.save_pretrained(folder)
     processor_class(
-        image_processor=image_processor, tokenizer=tokenizer, video_processor=video_processor,
+        image_processor=images, tokenizer=tokenizer, video_processor=videos,
         chat_template=CHAT_TEMPLATE,
     ).save_pretrained(folder)  # fmt: skip
     return folder
@@ -113,16 +106,9 @@ def build_llava(folder: Path) -> Path:
 
 
 def teach(source: Path, folder: Path, answer: str, *, steps: int = 400) -> Path:
-    """Trains a checkpoint until it gives one answer to any picture and text.
+    """Trains a copy of a checkpoint until it gives one answer to any picture and text.
 
-    Args:
-        source: a checkpoint that `build` wrote.
-        folder: where the trained copy goes.
-        answer: what it shall say.
-        steps: 400 are enough for some thirty characters; about 12 s on one thread.
-
-    Returns:
-        `folder`.
+    400 steps are enough for some thirty characters; about 12 s on one thread.
     """
     import torch
     import transformers
@@ -159,12 +145,9 @@ def _random_question(seed: int) -> tuple[list[dict[str, Any]], Any]:
     size = (28 * dice.randrange(2, 12), 28 * dice.randrange(2, 12))
     picture = Image.new("RGB", size, tuple(dice.randrange(255) for _ in range(3)))
     words = "".join(chr(dice.randrange(32, 127)) for _ in range(dice.randrange(1, 120)))
-    turns: list[dict[str, Any]] = [
-        {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": words}]}
-    ]
-    if seed % 2:
-        turns.insert(0, {"role": "system", "content": words[::-1]})
-    return turns, picture
+    system = [{"role": "system", "content": words[::-1]}] if seed % 2 else []
+    content = [{"type": "image"}, {"type": "text", "text": words}]
+    return [*system, {"role": "user", "content": content}], picture
 
 
 def _tokenizer() -> Any:
@@ -176,10 +159,10 @@ def _tokenizer() -> Any:
     inner = Tokenizer(models.BPE(vocab={sign: i for i, sign in enumerate(letters)}, merges=[]))
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
-    # Padding on the right, as many published checkpoints have it: the wrapper must turn it.
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inner, eos_token=END_OF_TURN, pad_token=END_OF_TEXT, padding_side="right",
+        tokenizer_object=inner, eos_token=END_OF_TURN, pad_token=END_OF_TEXT,
         additional_special_tokens=list(SPECIAL_TOKENS[1:]), model_max_length=131072,
+        padding_side="right",  # as many published checkpoints have it; the wrapper must turn it
         clean_up_tokenization_spaces=False,
     )  # fmt: skip
 
@@ -197,24 +180,26 @@ def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:
         "bos_token_id": ids[END_OF_TEXT], "eos_token_id": ids[END_OF_TURN],
         "rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [4, 6, 6]},
     }  # fmt: skip
-    tokens = {f"{name}_token_id": ids[f"<|{name}{suffix}|>"] for name, suffix in (
-        ("image", "_pad"), ("video", "_pad"), ("vision_start", ""), ("vision_end", ""))}  # fmt: skip
+    tokens = {f"{name}_token_id": ids[f"<|{token}|>"] for name, token in (
+        ("image", "image_pad"), ("video", "video_pad"),
+        ("vision_start", "vision_start"), ("vision_end", "vision_end"))}  # fmt: skip
+    vision = {"depth": 2, "num_heads": 2}
     merged = {"hidden_size": 32, "out_hidden_size": 64, "intermediate_size": 64}
-    images: dict[str, Any] = {}
     if family == "qwen2_vl":
-        name, vision = "Qwen2VL", {"embed_dim": 32, "hidden_size": 64, "mlp_ratio": 2}
+        name = "Qwen2VL"
+        vision |= {"embed_dim": 32, "hidden_size": 64, "mlp_ratio": 2}
     elif family == "qwen2_5_vl":
-        name, vision = "Qwen2_5_VL", {**merged, "fullatt_block_indexes": [1], "window_size": 112}
+        name = "Qwen2_5_VL"
+        vision |= {**merged, "fullatt_block_indexes": [1], "window_size": 112}
     else:
         name = "Qwen3VL"
-        vision = {**merged, "num_position_embeddings": 256, "deepstack_visual_indexes": [0]}
         text["rope_parameters"]["mrope_interleaved"] = True  # as published; vLLM goes by it
-        images = {"patch_size": 16, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
-    vision |= {"depth": 2, "num_heads": 2}
-    return (
-        getattr(t, f"{name}Config")(text_config=text, vision_config=vision, **tokens),
-        getattr(t, f"{name}ForConditionalGeneration"),
-        getattr(t, f"{name}Processor"),
-        t.Qwen2VLImageProcessor(**images),
-        getattr(t, f"{'Qwen3VL' if family == 'qwen3_vl' else 'Qwen2VL'}VideoProcessor")(),
-    )
+        vision |= {**merged, "num_position_embeddings": 256, "deepstack_visual_indexes": [0]}
+    halves = [0.5] * 3
+    config, model, processor = (
+        getattr(t, name + part) for part in ("Config", "ForConditionalGeneration", "Processor"))  # fmt: skip
+    parts = (
+        (t.Qwen2VLImageProcessor(patch_size=16, image_mean=halves, image_std=halves), t.Qwen3VLVideoProcessor())
+        if name == "Qwen3VL" else (t.Qwen2VLImageProcessor(), t.Qwen2VLVideoProcessor())
+    )  # fmt: skip
+    return config(text_config=text, vision_config=vision, **tokens), model, processor, *parts
