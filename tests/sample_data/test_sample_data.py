@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import sys
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from PIL import Image
+
+from tests.support.browser import render_module
 
 SAMPLE_DIR = Path(__file__).resolve().parents[2] / "sample_data"
 DATA_DIR = SAMPLE_DIR / "MMBench-GUI"
 SIZE_LIMIT_BYTES = 8_000_000
 
 
-def _load_render() -> ModuleType:
-    # By path: `sample_data` is a folder of data with a script in it, not a package to import.
-    spec = importlib.util.spec_from_file_location("sample_data_render", SAMPLE_DIR / "render.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+Boxes = dict[str, dict[str, tuple[float, float, float, float]]]
 
-
-render = _load_render()
+render = render_module()
 sample_page = sys.modules["sample_page"]  # what render.py imports from its own folder
 L1: list[dict[str, Any]] = json.loads((DATA_DIR / "L1_annotations.json").read_text("utf-8"))
 L2: list[dict[str, Any]] = json.loads((DATA_DIR / "L2_annotations.json").read_text("utf-8"))
@@ -50,9 +42,7 @@ def test_every_platform_has_three_apps() -> None:
     apps = {platform: set[str]() for platform in sample_page.PLATFORMS}
     for image in L1:
         apps[image["platform"]].add(image["app_name"])
-    assert {platform: len(names) for platform, names in apps.items()} == dict.fromkeys(
-        sample_page.PLATFORMS, 3
-    )
+    assert [len(names) for names in apps.values()] == [3] * len(sample_page.PLATFORMS)
 
 
 def test_there_are_enough_questions_and_instructions() -> None:
@@ -67,29 +57,15 @@ def test_indices_run_from_zero() -> None:
 
 
 def test_rows_have_the_published_keys_in_the_published_order() -> None:
-    for image in L1:
-        assert list(image) == [
-            "index",
-            "image_path",
-            "image_size",
-            "platform",
-            "app_name",
-            "groups",
-        ]
-    for question in QUESTIONS:
-        assert list(question) == ["question", "options", "answer", "explanation", "difficulty"]
-    for row in L2:
-        assert list(row) == [
-            "index",
-            "image_path",
-            "instruction",
-            "bbox",
-            "image_size",
-            "data_type",
-            "platform",
-            "app_name",
-            "grounding_type",
-        ]
+    for rows, keys in (
+        (L1, "index image_path image_size platform app_name groups"),
+        (QUESTIONS, "question options answer explanation difficulty"),
+        (
+            L2,
+            "index image_path instruction bbox image_size data_type platform app_name grounding_type",
+        ),
+    ):
+        assert {tuple(row) for row in rows} == {tuple(keys.split())}
 
 
 def test_every_image_has_one_question_of_each_difficulty_in_order() -> None:
@@ -161,10 +137,8 @@ def test_something_is_drawn_inside_every_box() -> None:
     pictures = {path: Image.open(path).convert("L") for path in {_picture_path(row) for row in L2}}
     for row in L2:
         left, top, right, bottom = _box_px(row)
-        region = pictures[_picture_path(row)].crop(
-            (round(left), round(top), round(right), round(bottom))
-        )
-        levels = region.tobytes()
+        edges = (round(left), round(top), round(right), round(bottom))
+        levels = pictures[_picture_path(row)].crop(edges).tobytes()
         # A symbol or a word stands out from its ground; a misplaced box often shows only ground.
         assert max(levels) - min(levels) >= 40, (row["app_name"], row["instruction"])
 
@@ -179,16 +153,14 @@ def test_the_annotations_hold_what_the_pages_say() -> None:
     assert render.l1_annotations(pages) == L1
     instructions = [
         (page.picture_name, target.instructions[kind], target.data_type, kind)
-        for page in pages
-        for target in page.targets
-        for kind in sample_page.GROUNDING_TYPES
-    ]
+        for page in pages for target in page.targets for kind in sample_page.GROUNDING_TYPES
+    ]  # fmt: skip
     keys = ("image_path", "instruction", "data_type", "grounding_type")
     assert [tuple(row[key] for key in keys) for row in L2] == instructions
 
 
 @pytest.fixture(scope="module")
-def browser_boxes_px() -> dict[str, dict[str, tuple[float, float, float, float]]]:
+def browser_boxes_px() -> Boxes:
     """Page name -> target name -> box as the browser lays the page out now."""
     missing = render.missing_for_rendering()
     if missing is not None:
@@ -199,9 +171,7 @@ def browser_boxes_px() -> dict[str, dict[str, tuple[float, float, float, float]]
         return {page.name: render.measure(browser, page) for page in render.load_pages()}
 
 
-def test_every_box_is_where_the_page_draws_its_element(
-    browser_boxes_px: dict[str, dict[str, tuple[float, float, float, float]]],
-) -> None:
+def test_every_box_is_where_the_page_draws_its_element(browser_boxes_px: Boxes) -> None:
     fresh = render.l2_annotations(render.load_pages(), browser_boxes_px)
     for row, expected in zip(L2, fresh, strict=True):
         distance_px = render.box_difference_px(row["bbox"], expected["bbox"], row["image_size"])
@@ -209,9 +179,7 @@ def test_every_box_is_where_the_page_draws_its_element(
 
 
 def test_a_moved_element_is_reported(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    browser_boxes_px: dict[str, dict[str, tuple[float, float, float, float]]],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, browser_boxes_px: Boxes
 ) -> None:
     page = render.load_pages()[0]
     rows = render.l2_annotations([page], browser_boxes_px)
