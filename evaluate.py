@@ -199,19 +199,19 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
     left_out = tuple(f"{other}." for other in others)
     broken: set[str] = set()
     for reference in reading.function_refs:
-        left = reference.key_path.startswith(left_out)
-        problems += (found := [] if left else check_reference(reference))
-        broken |= {reference.key_path} if found else set()
+        if not reference.key_path.startswith(left_out) and (found := check_reference(reference)):
+            problems += found
+            broken.add(reference.key_path)
     problems += name_collisions(entries)
     problems += work_dir_problems(options.work_dir)
     models: dict[str, ModelWrapper] = {}
     for name, entry in entries.items():
-        if entry is not None and not any(p.startswith(key_path("model", name)) for p in broken):
+        place = key_path("model", name)
+        if entry is not None and not any(each.startswith(place) for each in broken):
             model = build_model(name, entry, connections=options.api_nproc or MOST_IN_FLIGHT)
             models[name] = model
             if options.mode != "eval":
-                where = f"{options.config}: {key_path('model', name)}"
-                problems += [f"{where}: {problem}" for problem in model.problems()]
+                problems += [f"{options.config}: {place}: {each}" for each in model.problems()]
     data: dict[str, DataSet] = {}
     try:
         home, pictures = data_root() / "MMBench-GUI", image_root()
