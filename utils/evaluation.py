@@ -13,19 +13,8 @@ from utils import PROJECT
 from utils.contracts import ModelWrapper
 from utils.engine import checking
 from utils.engine.jobs import Job
+from utils.engine.ranks import runs as ranks
 from utils.engine.ranks.group import SHARED_TYPES, Group, LateRank, NoGroup, Rank, joined
-from utils.engine.ranks.runs import (
-    GroupProgress,
-    adopt,
-    begin,
-    collect,
-    join,
-    leading,
-    open_rank_log,
-    report,
-    report_failure,
-    share_samples,
-)
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, problem_report
 from utils.images import data_root, image_root
 from utils.inference_tools import Engine
@@ -90,7 +79,7 @@ def follow(plan: Plan, group: Group) -> int:
             raise
         except UserError as error:  # the same model may work on other ranks, another one here
             print(problem_report(error.problems, ran=True), file=sys.stderr)
-            report_failure(group, name)
+            ranks.report_failure(group, name)
             code = SOME_FAILED
         finally:
             model.close()
@@ -98,11 +87,7 @@ def follow(plan: Plan, group: Group) -> int:
 
 
 def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Done]:
-    """Asks one model everything that has no answer yet, scores, and writes.
-
-    Args:
-        group: the ranks that share the samples; this process leads them.
-    """
+    """Asks one model all that has no answer yet (as leader of a group, if any), scores, writes."""
     if plan.options.mode == "eval":
         done = [_rescore(plan, name, dataset) for dataset in plan.data]
     else:
@@ -120,20 +105,20 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
 def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
     with ExitStack() as held:
         if group is not None:
-            held.enter_context(leading(group, name))
+            held.enter_context(ranks.leading(group, name))
         wanted, folder, why = experiment_of(plan, name)
         print(f'\nmodel "{name}" → {folder.path}' + (f" ({why})" if why else ""))
         opened = []
         for dataset in plan.data:
             log = RunLog(folder.log(dataset), clean=plan.secrets.clean_object)
             held.enter_context(closing(log))
-            adopt(folder, dataset, log)
+            ranks.adopt(folder, dataset, log)
             opened.append((questions_of(plan, name, dataset, folder), log))
         newest = [run.seq for _, runs in logs_by_age(plan.options.work_dir, name) for run in runs]
         seq = 1 + max(*newest, *(asked.answers.newest for asked, _ in opened), 0)
         jobs = [open_job(plan, name, *each, wanted[each[0].dataset], seq) for each in opened]
         if group is not None:
-            begin(group, folder, jobs, _batch(plan, name))
+            ranks.begin(group, folder, jobs, _batch(plan, name))
         infer(plan, plan.models[name], jobs, group, folder)
         return [plan.stop(job.dataset, folder, job.stopped.problems) if job.stopped else
                 _score(plan, name, folder, job.dataset) for job in jobs]  # fmt: skip
@@ -162,7 +147,7 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
     except UserError as error:
         return plan.stop(dataset, None, error.problems)
     with closing(log):
-        adopt(folder, dataset, log)  # several ranks may have been stopped
+        ranks.adopt(folder, dataset, log)  # several ranks may have been stopped
         done = _score(plan, name, folder, dataset)
         return replace(done, code=max(done.code, least))
 
@@ -247,20 +232,20 @@ def check(plan: Plan) -> int:
 
 def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:
     """Asks this rank's share of one model's samples; rank 0 does everything else."""
-    joined = join(group, name, plan.options.work_dir)
+    joined = ranks.join(group, name, plan.options.work_dir)
     if joined is None:
         return
     folder, runs = joined
     with ExitStack() as held:
         jobs = []
         for dataset, run in runs.items():
-            log = open_rank_log(group, folder, dataset, run, clean=plan.secrets.clean_object)
+            log = ranks.open_rank_log(group, folder, dataset, run, clean=plan.secrets.clean_object)
             held.enter_context(closing(log))
             asked = questions_of(plan, name, dataset, folder)
             jobs.append(Job(**vars(asked), log=log, run=run))
-        share_samples(group, name, jobs, _batch(plan, name))
+        ranks.share_samples(group, name, jobs, _batch(plan, name))
         cpu_s = infer(plan, model, jobs, group)
-    report(group, name, jobs, cpu_s)
+    ranks.report(group, name, jobs, cpu_s)
 
 
 def _batch(plan: Plan, name: str) -> int:
@@ -287,7 +272,7 @@ def infer(
     for job in jobs:
         job.first_look = plan.scorer(model.name, job.dataset)
     shown = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
-    of_group = None if group is None else GroupProgress(shown, group, model.name)
+    of_group = None if group is None else ranks.GroupProgress(shown, group, model.name)
     progress = of_group or shown
     for note in model.notes_before():
         print(note)
@@ -299,7 +284,7 @@ def infer(
         if of_group is not None and folder is not None:
             stored = replace(options, fresh=False)
             ask = Engine(model, stored, progress, plan.secrets.clean).run
-            others_cpu_s = collect(of_group, folder, jobs, ask, fresh=options.fresh)
+            others_cpu_s = ranks.collect(of_group, folder, jobs, ask, fresh=options.fresh)
     finally:
         shown.close()
     wall_s, cpu_s = time.monotonic() - wall_s, time.process_time() - cpu_s

@@ -37,14 +37,8 @@ from utils.engine.gate import Gate, Limit
 from utils.engine.interrupt import two_step_interrupt
 from utils.engine.jobs import Job
 from utils.errors import StopRun, UserError
+from utils.runs import records
 from utils.runs.log import StoredAnswer
-from utils.runs.records import (
-    answer_fields,
-    call_error_fields,
-    episode_record,
-    new_record,
-    user_error_fields,
-)
 from utils.scoring import console
 
 SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
@@ -205,9 +199,8 @@ class Engine:
 
     def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
         """An episode that is stored, or is played as soon as there is a world for it."""
-        found = job.answers.look_up(
-            sample.key, job.trial, fingerprint, {"settings": fingerprint}, self._options
-        )
+        parts = {"settings": fingerprint}
+        found = job.answers.look_up(sample.key, job.trial, fingerprint, parts, self._options)
         if isinstance(found, StoredAnswer):
             self._settle(_reused(_Task(job, sample), found))
             return
@@ -280,7 +273,7 @@ class Engine:
                 ended = {"turns": 0, "returned": None, "status": Status.FAILED, "error": why}
         if ended is None:
             return _Outcome(task)
-        record = episode_record(task.sample, task.fingerprint, **ended)
+        record = records.episode_record(task.sample, task.fingerprint, **ended)
         return _Outcome(task, record, reason=task.reason)
 
     def _turns(self, task: _Task) -> dict[str, Any] | None:
@@ -301,7 +294,7 @@ class Engine:
             except StopIteration as end:
                 return ended | {"returned": end.value}
             except UserFunctionError as error:
-                return ended | {"status": Status.FAILED, "error": user_error_fields(error)}
+                return ended | {"status": Status.FAILED, "error": records.user_error_fields(error)}
 
     def _answer(self, task: _Task, prompt: Prompt, key: str) -> _Outcome:
         """What the model says to one prompt, or has said before."""
@@ -317,7 +310,7 @@ class Engine:
                 if isinstance(found, StoredAnswer):
                     return _reused(task, found)
                 reason = found
-            record = new_record(task.sample, key, job.trial, prepared, Status.OK)
+            record = records.new_record(task.sample, key, job.trial, prepared, Status.OK)
             came = self._asker.ask(prepared)
         except StopRun:
             raise
@@ -329,16 +322,16 @@ class Engine:
         generation = came.generation
         if generation is None:
             assert came.error is not None
-            record["error"] = call_error_fields(came.error)
+            record["error"] = records.call_error_fields(came.error)
             return _Outcome(task, record, reason=reason)
-        record |= answer_fields(generation, record["sizes"])
+        record |= records.answer_fields(generation, record["sizes"])
         latency_s = came.latency_s if generation.latency_s is None else generation.latency_s
         record["latency_s"] = round(latency_s, 4)
         if generation.postprocess_error is None:
             return _Outcome(task, record, generation, reason=reason)
         summary = generation.postprocess_error.strip().splitlines()[-1]
         failure = UserFunctionError("postprocess", summary, generation.postprocess_error)
-        record |= {"status": Status.FAILED, "error": user_error_fields(failure)}
+        record |= {"status": Status.FAILED, "error": records.user_error_fields(failure)}
         return _Outcome(task, record, reason=reason)
 
 
@@ -356,16 +349,12 @@ def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
 
 
 def _failed(
-    task: _Task,
-    key: str,
-    prepared: Prepared | None,
-    error: UserFunctionError | UserError,
+    task: _Task, key: str, prepared: Prepared | None, error: UserFunctionError | UserError,
     reason: str | None = None,
-) -> _Outcome:
+) -> _Outcome:  # fmt: skip
     """A sample whose request could not be made."""
-    record = new_record(task.sample, key, task.job.trial, prepared, Status.FAILED)
+    record = records.new_record(task.sample, key, task.job.trial, prepared, Status.FAILED)
+    record["error"] = {"class": "request", "message": str(error)}
     if isinstance(error, UserFunctionError):
-        record["error"] = user_error_fields(error)
-    else:
-        record["error"] = {"class": "request", "message": str(error)}
+        record["error"] = records.user_error_fields(error)
     return _Outcome(task, record, reason=reason)

@@ -104,11 +104,7 @@ def _of_episode(settings: Sequence[Any], sample: Sample) -> str:
 
 
 def experiment_of(plan: Plan, name: str) -> tuple[dict[str, Wanted], RunFolder, str | None]:
-    """What a model's run asks of each data set, where it goes on or begins, and why there.
-
-    Raises:
-        UserError: checkpoint or annotations cannot be read, or the folder is another model's.
-    """
+    """What a model's run asks of each data set, where it goes on or begins, and why there."""
     limit, settings = plan.options.limit, plan.models[name].settings_digest()
     wanted = {dataset: wanted_of(data, limit, settings, *_prompting(plan, name, dataset))
               for dataset, data in plan.data.items()}  # fmt: skip

@@ -46,7 +46,7 @@ def unreadable_images(samples: Sequence[Sample]) -> list[str]:
             return f"{image}: cannot be decoded: {error}"
         return None
 
-    images = list(dict.fromkeys(sample.image for sample in samples))
+    images = {sample.image: None for sample in samples}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
         found = tqdm(threads.map(problem, images), "decoding images", len(images), leave=False,
                      disable=not sys.stderr.isatty())  # fmt: skip
@@ -121,10 +121,10 @@ def ping(
     read_as = columns.get("parsed_prediction", columns.get("pred_bbox"))
     wanted = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
+    file, sent, seen = (shown_wh(sizes[stage]) for stage in ("file", "sent", "seen"))
     report = [
         f"{asked.dataset}: asked {model.name} one question ({took})",
-        f"  image: file {shown_wh(sizes['file'])}, sent {shown_wh(sizes['sent'])}, "
-        f"seen by the model {shown_wh(sizes['seen'])}",
+        f"  image: file {file}, sent {sent}, seen by the model {seen}",
         f"  tokens: {dict(generation.usage) or 'unknown'}",
     ]
     if generation.reasoning:
@@ -152,11 +152,10 @@ def _first_request(
     world = None if asked.worlds is None else asked.worlds.borrow()
     with contextlib.closing(asked.episode(sample, world=world)) as episode:
         prompt = next(episode)
-    request = model.request(prompt.messages, asked.dataset, is_custom_prompt=prompt.is_custom)
-    return prompt, request
+    is_custom = prompt.is_custom
+    return prompt, model.request(prompt.messages, asked.dataset, is_custom_prompt=is_custom)
 
 
 def _shortened(text: str) -> str:
-    if len(text) <= LONGEST_SHOWN_TEXT:
-        return text
-    return text[:LONGEST_SHOWN_TEXT] + f"… ({len(text)} characters)"
+    rest = f"… ({len(text)} characters)" if len(text) > LONGEST_SHOWN_TEXT else ""
+    return text[:LONGEST_SHOWN_TEXT] + rest

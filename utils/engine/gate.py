@@ -137,7 +137,6 @@ def after_answer(
     """The limit after the server answered.
 
     Args:
-        sent_s: when the request was sent, on the clock of `now_s`.
         was_full: whether as many were in flight as were allowed: without a full house an answer
             says nothing about whether more would have been too many.
         cpu_s: CPU seconds that this process has taken so far; where it is busy all the time, more

@@ -55,18 +55,15 @@ class Decision:
     counts: bool = True
 
 
-def decide(
-    error: CallError, history: History, options: Options, *, jitter: float = 0.0
-) -> Decision:
+def decide(error: CallError, history: History, options: Options, jitter: float = 0.0) -> Decision:
     """What follows from `error`.
 
     Args:
         jitter: 0..1, shortens the wait by up to half, so that clients do not return in step.
     """
     status = error.status_code
-    if status in FATAL_STATUS or error.code == "insufficient_quota":
-        return Decision(Action.STOP)
-    if status == 429 and history.limited_s > options.outage_s:
+    is_limited_too_long = status == 429 and history.limited_s > options.outage_s
+    if status in FATAL_STATUS or error.code == "insufficient_quota" or is_limited_too_long:
         return Decision(Action.STOP)
     if is_away(error) and not history.answered_meanwhile:
         patient = _while_away(error, history, options)
@@ -76,9 +73,8 @@ def decide(
         return Decision(Action.FAILED if history.run_has_answers else Action.STOP)
     if status in REFUSED_STATUS or error.kind in REFUSED_KINDS:
         return Decision(Action.REFUSED)
-    if status is not None and status < 500 and status not in TRANSIENT_STATUS:
-        return Decision(Action.FAILED)
-    if error.kind == "model":  # a deterministic model in this process fails the same way again
+    is_for_good = status is not None and status < 500 and status not in TRANSIENT_STATUS
+    if is_for_good or error.kind == "model":  # a model in this process fails the same way again
         return Decision(Action.FAILED)
     wait_s = _wait_s(error, history, jitter)
     if status == 429 and history.rate_limited_s < LONGEST_RATE_LIMITED_S:

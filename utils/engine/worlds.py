@@ -23,11 +23,9 @@ PATIENCE_S = 8.0  # for closing all of them
 
 
 class Worlds:
-    """As many worlds as there are places. Only one thread borrows and closes.
+    """As many worlds as there are places, each made in the thread that it will live in.
 
-    Args:
-        make: makes one, in the thread that it will live in.
-        places: how many there may be at once.
+    Only one thread borrows and closes.
     """
 
     def __init__(self, make: Callable[[], World], places: int) -> None:
@@ -62,8 +60,7 @@ class _LentWorld:
 
     def __init__(self, make: Callable[[], World]) -> None:
         self._make, self._lock, self._is_closed = make, threading.Lock(), False
-        self._calls: queue.SimpleQueue[tuple[str, tuple[Any, ...], Future[Any]] | None]
-        self._calls = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()  # name, arguments, what came
         self.thread = threading.Thread(target=self._live, daemon=True)
         self.thread.start()
 

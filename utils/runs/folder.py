@@ -31,10 +31,8 @@ def safe_name(model: str) -> str:
     Others keep what can be read of them, plus a hash, so that `a/b` and `a:b` stay apart.
     """
     cleaned = re.sub(r"[^\w.+@=-]", "_", model, flags=re.ASCII).lstrip(".")[:LONGEST_NAME]
-    if cleaned == model:
-        return model
     tail = hashlib.sha256(model.encode("utf-8", "replace")).hexdigest()[:8]
-    return f"{cleaned or 'model'}-{tail}"
+    return model if cleaned == model else f"{cleaned or 'model'}-{tail}"
 
 
 def name_collisions(models: Iterable[str]) -> list[str]:
@@ -137,7 +135,7 @@ class RunFolder:
             (self.path / twin).unlink(missing_ok=True)
             (self.model_folder / twin).unlink(missing_ok=True)
 
-    def logs_of_model(self, dataset: str = "") -> list[Path]:
+    def logs_of_model(self, dataset: str) -> list[Path]:
         """The logs of all runs of this model, those of ranks that are not merged yet included."""
         return all_logs(self.path.parents[1], self.model, dataset)
 

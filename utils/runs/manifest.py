@@ -82,13 +82,9 @@ def manifest_of(
     scoring: Mapping[str, Any] | None,
     places: Mapping[str, Path],
 ) -> dict[str, Any]:
-    """The manifest of a folder; what it says of other data sets stays. Empty: nothing is new.
+    """The manifest of a folder; what the one before says of other data sets stays.
 
-    Args:
-        before: the one that is there.
-        entries: by data set.
-        scoring: None: nothing was scored.
-        places: as for `portable`.
+    Empty: nothing is new. `places` are those of `portable`.
     """
     kept = before.get("datasets") or {}
     full = {name for name, facts in kept.items() if not facts.get("partial")}

@@ -78,6 +78,7 @@ def new_record(
 ) -> Record:
     """A record as far as it is known before asking; `prepared` None: not even that succeeded."""
     sizes = prepared.sizes if prepared else Sizes()
+    stages = {"file": sample.file_wh, "sent": sizes.sent_wh, "seen": sizes.seen_wh}
     return {
         "kind": "answer",
         "key": key,
@@ -90,11 +91,7 @@ def new_record(
         "reply": None,
         "line": sample.line,
         "prompt": list(prepared.prompt) if prepared else [],
-        "sizes": {
-            "file": list(sample.file_wh),
-            "sent": sizes.sent_wh and list(sizes.sent_wh),
-            "seen": sizes.seen_wh and list(sizes.seen_wh),
-        },
+        "sizes": {stage: wh and list(wh) for stage, wh in stages.items()},
     }
 
 

@@ -234,15 +234,12 @@ class Selection:
         if not log.has(self._mode):
             found.append(f"the log covers mode {log.mode} alone, not all of mode {self._mode}")
         if self.earlier:
-            found.append(
-                f"{self.earlier} of {self.taken} answers are those of earlier runs in this log, "
-                "which asked the same: the newest run was stopped before it came to these samples"
-            )
+            why = "which asked the same: the newest run was stopped before it came to these samples"
+            answers = f"{self.earlier} of {self.taken} answers"
+            found.append(f"{answers} are those of earlier runs in this log, {why}")
         if self._is_short:
-            found.append(
-                f"the log covers the first {log.limit} samples only; the same command without "
-                "--mode eval asks the others"
-            )
+            covers = f"the log covers the first {log.limit} samples only"
+            found.append(f"{covers}; the same command without --mode eval asks the others")
         return found + log.notes
 
     def is_all(self) -> bool:
