@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from benchmarks.matrics import Scores
 from utils.analysis.columns import SampleColumns
@@ -46,8 +46,7 @@ class BadSample:
         return f"{', '.join(filter(None, (self.where, self.picture)))}: {self.problem}"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """The samples of one data set in file order, and those that were left out."""
 
     samples: list[Sample]
@@ -122,17 +121,13 @@ class Benchmark(ABC):
         return mode in ("all", row.get(self.mode_column))
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
-        """What makes a row unusable, or None."""
+        """What makes a row unusable, or None; each benchmark adds what it needs."""
         if not isinstance(row.get(self.text_key), str):
             return f"the {self.text_key} is missing"
         for column, known in ((self.mode_column, self.modes[1:]), ("platform", PLATFORMS)):
             if row.get(column) not in known:
                 return f"unknown {column.replace('_', ' ')} {row.get(column)!r}"
-        return self.own_problem_of(row, file_wh)
-
-    @abstractmethod
-    def own_problem_of(self, row: Line, file_wh: WH) -> str | None:
-        """What else makes a row unusable, or None."""
+        return None
 
     @abstractmethod
     def user_text(self, line: Line) -> str:
@@ -143,17 +138,14 @@ class Benchmark(ABC):
     ) -> list[Message]:
         """The default prompt: system text (unless it is "model_default"), image, question.
 
-        Args:
-            custom_system_prompt: replaces the benchmark's own text; None or "" keeps it.
+        A `custom_system_prompt` replaces the benchmark's own text; None or "" keeps it.
         """
-        messages = []
-        if use_system:
-            text = custom_system_prompt or self.system_prompt
-            messages.append({"role": "system", "type": "text", "value": text})
-        picture = str(self.image_root / line["image_path"])
-        messages.append({"role": "user", "type": "image", "value": picture})
-        messages.append({"role": "user", "type": "text", "value": self.user_text(line)})
-        return messages
+        system = custom_system_prompt or self.system_prompt
+        return [
+            *([{"role": "system", "type": "text", "value": system}] if use_system else []),
+            {"role": "user", "type": "image", "value": str(self.image_root / line["image_path"])},
+            {"role": "user", "type": "text", "value": self.user_text(line)},
+        ]
 
     def episode(self, sample: Sample, prompt_of: PromptOf, world: World | None = None) -> Episode:
         """The questions that one sample asks, one after the other; here a single one."""
@@ -181,10 +173,8 @@ class Benchmark(ABC):
         """Parses and judges one reply, None if the request failed for good.
 
         A parse function that raises, or returns something that is no answer, is a format error of
-        this sample; it is handed on in `Judgement.error`.
-
-        Args:
-            meta_extra: `sent_size`, `seen_size`, `min_pixels`, `max_pixels` where known.
+        this sample; it is handed on in `Judgement.error`. `meta_extra` has `sent_size`,
+        `seen_size`, `min_pixels`, `max_pixels` where known.
         """
         if reply is None:
             return self.judge_parsed(line, sizes, None, None)
@@ -247,12 +237,12 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
     except (RecursionError, ValueError):  # ValueError: more digits than Python converts
         problem = f"nested too deeply, or a number of thousands of digits. {again}"
     else:
-        if isinstance(found, list) and found and all(isinstance(item, dict) for item in found):
-            return found
         problem = "expected a list of annotations, and at least one"
         if isinstance(found, list) and found:
-            odd = next(n for n, item in enumerate(found) if not isinstance(item, dict))
-            problem = f"entry {odd} is no object"
+            odd = [n for n, item in enumerate(found) if not isinstance(item, dict)]
+            if not odd:
+                return found
+            problem = f"entry {odd[0]} is no object"
     raise UserError(f"{path}: {problem}") from None
 
 
@@ -288,7 +278,6 @@ def _meta(fields: Line) -> dict[str, Any]:
     """A line for a parse function; documented ones `literal_eval(meta["image_size"])`."""
     meta: dict[str, Any] = private_copy(fields)
     for column in ("image_size", "options", "file_size", "sent_size", "seen_size"):
-        value = meta.get(column)
-        if value is not None:
+        if (value := meta.get(column)) is not None:
             meta[column] = str(list(value) if isinstance(value, tuple) else value)
     return meta

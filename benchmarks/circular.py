@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.matrics import in_order
 from benchmarks.rotation import listed_letters, names_other_options, rotated, rotation_count
-from utils.analysis.columns import Row, SampleColumns, share
+from utils.analysis.columns import Row, SampleColumns, in_percent, share
 from utils.contracts import Sample, turn_key
 from utils.misc import OPTION_LETTERS
 from utils.protocol import DIFFICULTIES
@@ -42,6 +42,7 @@ MEANING = (
 class _Question(NamedTuple):
     """One question in all its rotations."""
 
+    index: Any
     split: str
     picture: int
     hits: list[int]  # of each rotation
@@ -61,12 +62,11 @@ class Circular:
 
     def asked(self, samples: Sequence[Sample]) -> list[Sample]:
         """Each sample in all its rotations; they are samples of their own to whoever asks them."""
-
-        def turn(sample: Sample, number: int) -> Sample:
-            key, line = turn_key(sample.key, number), rotated(sample.line, number)
-            return replace(sample, key=key, line=line) if number else sample
-
-        return [turn(sample, n) for sample in samples for n in range(self.count(sample.line))]
+        return [
+            replace(sample, key=turn_key(sample.key, number), line=rotated(sample.line, number))
+            for sample in samples
+            for number in range(self.count(sample.line))
+        ]
 
     def count(self, line: Mapping[str, Any]) -> int:
         """How many rotations a line has, whichever of them it is."""
@@ -85,7 +85,7 @@ class Circular:
         """
         counts: Counter[str] = Counter()
         questions: list[_Question] = []
-        flagged, beyond = [], []
+        beyond = []
         pictures, end = columns.pictures(), 0
         for _, group in groupby(columns["question"]):
             turns = range(end, end + len(list(group)))
@@ -99,17 +99,14 @@ class Circular:
                 counts["incomplete"] += 1
                 continue
             chosen = {_chosen_text(columns, turn) for turn in turns}
-            is_flagged = bool(names_other_options(options))
-            questions.append(
-                _Question(
-                    str(columns["split"][first]),
-                    int(pictures[first]),
-                    [columns["hit"][turn] for turn in turns],
-                    len(chosen) == 1 and None not in chosen,
-                    is_flagged,
-                )
-            )
-            flagged += [index] if is_flagged else []
+            questions.append(_Question(
+                index,
+                str(columns["split"][first]),
+                int(pictures[first]),
+                [columns["hit"][turn] for turn in turns],
+                len(chosen) == 1 and None not in chosen,
+                bool(names_other_options(options)),
+            ))  # fmt: skip
             counts["not rotated"] += _shows_the_same(columns, turns)
         splits = in_order({q.split for q in questions}, DIFFICULTIES)
         rows = [_row(split, [q for q in questions if q.split == split]) for split in splits]
@@ -120,20 +117,15 @@ class Circular:
                 "left out, because the protocol's parser knows only the options A to F: "
                 f"{len(beyond)} questions, index {_named(beyond)}"
             )
-        if flagged:
+        if flagged := [question.index for question in questions if question.is_flagged]:
             without = rows[-1]["circular_unflagged"]["value"]
             notes.append(
                 'rotating breaks options that name letters or places ("A and B", "all of the '
                 f'above"): {len(flagged)} of {len(questions)} questions, index {_named(flagged)}; '
                 f"circular accuracy without them: {'-' if without is None else f'{without:.2f} %'}"
             )
-        return {
-            "title": TITLE,
-            "rows": rows,
-            "notes": notes,
-            "warnings": _warnings(counts),
-            "table": _table(rows),
-        }
+        section = {"title": TITLE, "rows": rows, "notes": notes, "warnings": _warnings(counts)}
+        return {**section, "table": _table(rows)}
 
 
 def _chosen_text(columns: SampleColumns, turn: int) -> str | None:
@@ -177,15 +169,12 @@ def _cell(hits: Sequence[int], group: Sequence[_Question]) -> Row:
 def _table(rows: Sequence[Row]) -> dict[str, Any]:
     """The rows for people; "circular*" is without flagged questions, and there if there are any."""
     names = [name for name in COLUMNS if name != "circular*" or any(row["flagged"] for row in rows)]
-
-    def cell(figure: Any) -> Row | None:
-        """A chance that was worked out is a figure without an interval."""
-        is_chance = isinstance(figure, float)
-        return {"value": figure, "low": None, "high": None} if is_chance else figure
-
-    shown = [
-        {"name": row["name"], "cells": [cell(row[COLUMNS[name]]) for name in names]} for row in rows
-    ]
+    shown = []
+    for row in rows:
+        figures = [row[COLUMNS[name]] for name in names]
+        # A chance that was worked out has no interval.
+        cells = [{"value": x, **in_percent(None)} if isinstance(x, float) else x for x in figures]
+        shown.append({"name": row["name"], "cells": cells})
     return {"title": TITLE, "columns": names, "rows": shown}
 
 

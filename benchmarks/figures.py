@@ -15,7 +15,8 @@ from utils.analysis.columns import Row, SampleColumns, share
 from utils.protocol import DIFFICULTIES, ELEMENT_KINDS, GROUNDING_TYPES, PLATFORMS
 
 if TYPE_CHECKING:
-    from utils.analysis.columns import Floats, Mask
+    from utils.analysis.columns import Mask
+    from utils.analysis.intervals import Floats
 
 SIZE_CLASSES = ((0.015, "under 1.5 %"), (0.03, "1.5 to 3 %"), (0.06, "3 to 6 %"))
 LARGEST_SIZES = "6 % and more"
@@ -31,16 +32,14 @@ Sections = dict[str, dict[str, Any]]
 def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Sections:
     """The sections of multiple choice.
 
-    Args:
-        weighted: a question with n options weighs (n-1)/n within a platform, as in the score.
+    Weighted: a question with n options weighs (n-1)/n within a platform, as in the score.
     """
     import numpy as np
 
     options = np.array([len(each or ()) for each in columns["options"]], dtype=np.float64)
     figures = _Figures(columns, (options - 1) / np.maximum(options, 1) if weighted else None)
     platforms, splits = list(figures.masks["platform"]), list(figures.masks["split"])
-    rows = []
-    averages = figures.micro_and_macro()
+    rows, averages = [], figures.micro_and_macro()
     averages["macro by difficulty"] = figures.mean([figures.where(split) for split in splits])
     for split in splits:
         parts = [figures.where(split, platform) for platform in platforms]
@@ -78,34 +77,22 @@ def grounding_sections(columns: SampleColumns, title: str) -> Sections:
     }
 
 
-def size_classes(boxes: Sequence[Sequence[float] | None]) -> list[str | None]:
-    """How large each target is: the side of a square of its area, against that of the image's.
+def _size_class(box: Sequence[float] | None) -> str | None:
+    """How large a target is: the side of a square of its area, against that of the image's.
 
     At 1920x1080, 1.5 % are 22 pixels, 3 % 43 and 6 % 86.
-
-    Args:
-        boxes: x1, y1, x2, y2 as fractions; None where there is none.
     """
-    found: list[str | None] = []
-    for box in boxes:
-        x1, y1, x2, y2 = box or (0.0, 0.0, 0.0, 0.0)
-        side, label = math.sqrt(max(x2 - x1, 0.0) * max(y2 - y1, 0.0)), LARGEST_SIZES
-        for limit, name in SIZE_CLASSES:
-            if side < limit:
-                label = name
-                break
-        found.append(label if box else None)
-    return found
+    if box is None:
+        return None
+    x1, y1, x2, y2 = box
+    side = math.sqrt(max(x2 - x1, 0.0) * max(y2 - y1, 0.0))
+    return next((label for limit, label in SIZE_CLASSES if side < limit), LARGEST_SIZES)
 
 
 class _Figures:
     """Means of the hits of some samples, and averages of such means.
 
-    Args:
-        weights: of each sample within its part, shape (samples,); None: all equal.
-
-    Attributes:
-        masks: grouping → label, in the usual order → which samples carry it.
+    `weights` are those of each sample within its part, None: all equal.
     """
 
     def __init__(self, columns: SampleColumns, weights: Floats | None = None) -> None:
@@ -113,10 +100,11 @@ class _Figures:
 
         self._hits, self._pictures = columns.hits(), columns.pictures()
         self._weights = np.ones(len(columns)) if weights is None else weights
+        # grouping → label, in the usual order → which samples carry it
         self.masks: dict[str, dict[str, Mask]] = {}
         for grouping, order in ORDERS.items():
             is_size = grouping == "target size"
-            column = size_classes(columns["box_frac"]) if is_size else columns[grouping]
+            column = map(_size_class, columns["box_frac"]) if is_size else columns[grouping]
             labels = np.array(["none" if each is None else str(each) for each in column], dtype=str)
             names = in_order(set(labels.tolist()), order)
             self.masks[grouping] = {name: labels == name for name in names}
@@ -142,14 +130,10 @@ class _Figures:
         return {"micro": self.one(self._weights >= 0), "macro by platform": self.mean(parts)}
 
     def mean(self, parts: Sequence[Mask], shares: Sequence[float] | None = None) -> Row | None:
-        """The average of the means of those parts that are not empty, in percent.
+        """The average, in shares (None: equal ones), of the means of the parts, in percent.
 
-        Args:
-            shares: of the parts in the average; None: all equal.
-
-        Returns:
-            value, low, high, samples, pictures (those that have a weight); low and high None under
-            10 images; None where all parts are empty or without weight.
+        Empty parts and those without weight do not count; None where there are no others. `low`
+        and `high` are None under 10 images; `pictures` are those that have a weight.
         """
         import numpy as np
 

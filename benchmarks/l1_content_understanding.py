@@ -46,24 +46,24 @@ class GUIContentUnderstanding(Benchmark):
             image = {key: value for key, value in item.items() if key != "groups"}
             groups = item.get("groups")
             if not isinstance(groups, list) or not all(isinstance(g, dict) for g in groups):
-                raise UserError(
-                    f"{self.annotation_file}: entry {position}: groups must be a list of questions"
-                )
+                where = f"{self.annotation_file}: entry {position}"
+                raise UserError(f"{where}: groups must be a list of questions")
             for group in groups:
-                row = {**image, **group, **image} if mode == "all" else {**image, **group}
+                row = {**image, **group}
                 if mode == "all":
-                    row["index"] = number
+                    row |= {**image, "index": number}
                 number += 1
-                row["image_path"] = platform_path(row)
-                yield row
+                yield {**row, "image_path": platform_path(row)}
 
     def place_of(self, row: Line, mode: str) -> str:
         """By its number among all questions, or by the index of its image."""
         name = "question" if mode == "all" else "index"
         return f"{name} {row.get('index')}"
 
-    def own_problem_of(self, row: Line, file_wh: WH) -> str | None:
+    def problem_of(self, row: Line, file_wh: WH) -> str | None:
         """A question needs options by letter, texts or null, and an answer among them."""
+        if problem := super().problem_of(row, file_wh):
+            return problem
         options, answer = row.get("options"), row.get("answer")
         if not isinstance(options, dict) or not options:
             return "the options are missing"
@@ -84,10 +84,8 @@ class GUIContentUnderstanding(Benchmark):
         ]
         text = f"Hint: {line['hint']}\n" if line.get("hint") is not None else ""
         text += f"Question: {line['question']}\n"
-        if options:
-            text += f"Options:\n{''.join(options)}"
-            text += "Please select the correct answer from the options above. \n"
-        return text
+        asked = "Please select the correct answer from the options above. \n"
+        return text + (f"Options:\n{''.join(options)}{asked}" if options else "")
 
     def default_parse(self, response: str, meta: Mapping[str, Any]) -> str | None:
         """The protocol's option parser."""
@@ -105,10 +103,10 @@ class GUIContentUnderstanding(Benchmark):
         word = "and" if hit else "while"
         verdict = Verdict.HIT if hit else Verdict.UNPARSED if parsed is None else Verdict.MISS
         counted = OptionResult(line["difficulty"], line["platform"], hit, len(line["options"]))
+        log = f"Match Log: Parsed option is {parsed} {word} groundtruth option is {line['answer']}."
         columns = {
             "hit": int(hit),
-            "log": f"Match Log: Parsed option is {parsed} {word} groundtruth option is "
-            f"{line['answer']}.",
+            "log": log,
             "parsed_prediction": str(parsed),
             "options_num": counted.options_num,
         }

@@ -53,8 +53,10 @@ class GUIElementGrounding(Benchmark):
         for item in annotations:
             yield {**item, "image_path": platform_path(item)}
 
-    def own_problem_of(self, row: Line, file_wh: WH) -> str | None:
+    def problem_of(self, row: Line, file_wh: WH) -> str | None:
         """An instruction needs a box inside its image."""
+        if problem := super().problem_of(row, file_wh):
+            return problem
         if not isinstance(row.get("bbox"), list):
             return f"the box is missing or no list: {row.get('bbox')!r}"
         if not isinstance(row.get("data_type"), (str, type(None))):
@@ -103,30 +105,24 @@ class GUIElementGrounding(Benchmark):
         box = box_as_fractions(line["bbox"], file_wh)
         click = None if parsed is None else point_as_fractions(parsed, file_wh)
         verdict = score_click(box, click)
-        counted = (
-            line["grounding_type"], line["platform"], line.get("data_type"),
-            OUTCOME_BY_VERDICT[verdict],
-        )  # fmt: skip
+        split, kind = line["grounding_type"], line.get("data_type")
+        counted = (split, line["platform"], kind, OUTCOME_BY_VERDICT[verdict])
+        copied = ("instruction", "bbox", "app_name", "platform", "grounding_type", "index")
         columns = {
+            **{column: line.get(column) for column in copied},
             "img_path": line["image_path"],
-            "instruction": line["instruction"],
-            "bbox": line["bbox"],
-            "parsed_bbox(format:x1,y1,x2,y2)": [box.x1, box.y1, box.x2, box.y2],
-            "type": line.get("data_type"),
-            "app_name": line.get("app_name"),
-            "platform": line["platform"],
+            "parsed_bbox(format:x1,y1,x2,y2)": list(box),
+            "type": kind,
             "match": int(verdict is Verdict.HIT),
             "is_wrong_format": verdict is Verdict.UNPARSED,
             "pred_bbox": None if click is None else list(click),
-            "grounding_type": line["grounding_type"],
-            "index": line.get("index"),
         }
         facts = {
-            "split": line["grounding_type"],
-            "kind": line.get("data_type"),
+            "split": split,
+            "kind": kind,
             "text": line.get("instruction"),
-            "hit": int(verdict is Verdict.HIT and line.get("data_type") in ELEMENT_KINDS),
-            "box_frac": [box.x1, box.y1, box.x2, box.y2],
+            "hit": int(verdict is Verdict.HIT and kind in ELEMENT_KINDS),
+            "box_frac": list(box),
             "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,
         }
         return Judgement(None if reply is None else verdict, counted, columns, facts)

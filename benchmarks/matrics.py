@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from utils.contracts import WH, Point, Verdict
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
@@ -13,8 +12,7 @@ Scores = dict[str, Any]
 LARGEST = 1e9  # pixels; NaN, infinity and whole numbers without end are no coordinates
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """A target as fractions of the image's width and height; corners as annotated."""
 
     x1: float
@@ -26,9 +24,8 @@ class Box:
 def box_as_fractions(bbox: Sequence[float], file_wh: WH) -> Box:
     """The annotated box in fractions of the image.
 
-    Args:
-        bbox: x1, y1, x2, y2; fractions if all four lie in 0..1, else pixels of the image file.
-            A -1 stands for 0.
+    It has fractions if all four values lie in 0..1, else pixels of the image file; a -1 stands for
+    0.
 
     Raises:
         ValueError: not four finite numbers, or outside the image.
@@ -50,9 +47,7 @@ def point_as_fractions(point: Point, file_wh: WH) -> Point:
     A coordinate above 1 declares pixels of the image file for both; else both are fractions.
     """
     x, y = point
-    if x > 1 or y > 1:
-        return x / file_wh[0], y / file_wh[1]
-    return x, y
+    return (x / file_wh[0], y / file_wh[1]) if x > 1 or y > 1 else (x, y)
 
 
 def score_click(box_frac: Box, click_frac: Point | None) -> Verdict:
@@ -67,8 +62,7 @@ def score_click(box_frac: Box, click_frac: Point | None) -> Verdict:
     return Verdict.HIT if is_inside else Verdict.MISS
 
 
-@dataclass(frozen=True, slots=True)
-class OptionResult:
+class OptionResult(NamedTuple):
     """One scored multiple-choice question."""
 
     difficulty: str
@@ -93,10 +87,10 @@ def score_content_understanding(rows: Iterable[OptionResult], *, weighted: bool)
     scores: Scores = {}
     for difficulty in in_order({row.difficulty for row in rows}, DIFFICULTIES):
         level = [row for row in rows if row.difficulty == difficulty]
-        block: Scores = {}
-        for platform in platforms:
-            group = [row for row in level if row.platform == platform]
-            block[platform] = _option_block(group, weighted=weighted)
+        block: Scores = {
+            platform: _option_block([row for row in level if row.platform == platform], weighted)
+            for platform in platforms
+        }
         scores[difficulty] = block | {
             "level_sample_num": len(level),
             "level_score": _weighted_mean((b["score"], b["sample_num"]) for b in block.values()),
@@ -105,7 +99,7 @@ def score_content_understanding(rows: Iterable[OptionResult], *, weighted: bool)
     return scores
 
 
-def _option_block(group: Sequence[OptionResult], *, weighted: bool) -> Scores:
+def _option_block(group: Sequence[OptionResult], weighted: bool) -> Scores:
     if not weighted:
         return {"score": _mean([row.hit for row in group]), "sample_num": len(group)}
     weights = [(row.options_num - 1) / row.options_num for row in group]
@@ -128,14 +122,9 @@ def score_element_grounding(
         outcomes: grounding type → platform → kind of element ("icon", "text", other) → outcomes,
             each 1 (hit), 0 (miss) or -1 (no point in the reply, or no reply).
     """
-    blocks = {
-        split: {
-            platform: _grounding_block(platforms[platform])
-            for platform in in_order(platforms, PLATFORMS)
-        }
-        for split, platforms in outcomes.items()
-    }
-    by_split = {}
+    blocks, by_split = {}, {}
+    for split, kinds in outcomes.items():
+        blocks[split] = {name: _grounding_block(kinds[name]) for name in in_order(kinds, PLATFORMS)}
     for split in GROUNDING_TYPES:
         counted = blocks.get(split, {}).values()
         by_split[split] = _weighted_mean((b["Total accuracy"], b["Total num"]) for b in counted)
@@ -149,10 +138,9 @@ def score_element_grounding(
 
 def _grounding_block(kinds: Mapping[str, Sequence[int]]) -> Scores:
     icon, text = kinds.get("icon", ()), kinds.get("text", ())
-    # parity: a kind other than icon and text counts in the divisor and nowhere else.
-    total = sum(len(values) for values in kinds.values())
     known = [*icon, *text]
-    correct = known.count(1)
+    # parity: a kind other than icon and text counts in the divisor and nowhere else.
+    total, correct = sum(len(values) for values in kinds.values()), known.count(1)
     return {
         "Total num": total,
         "Icon num": len(icon),

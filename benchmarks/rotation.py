@@ -39,12 +39,7 @@ def rotation_count(options: Options) -> int:
 
 
 def rotated(line: Line, rotation: int) -> Line:
-    """The line as it is asked in one rotation, `options` and `answer` changed.
-
-    Args:
-        line: of the data set; not changed.
-        rotation: 0 gives an equal line.
-    """
+    """A copy of the line as it is asked in one rotation; the 0th one is equal to it."""
     options: Options = line["options"]
     letters = listed_letters(options)
     shift = rotation % max(1, len(letters))

@@ -9,9 +9,8 @@ import random
 import numpy as np
 import pytest
 
-from utils.analysis import Interval, compare_paired, holm, interval
-from utils.analysis.intervals import t_quantile, t_tails
-from utils.analysis.paired import mcnemar_p, sign_flip_p
+from utils.analysis.intervals import Interval, interval, t_quantile, t_tails
+from utils.analysis.paired import compare_paired, holm, mcnemar_p, sign_flip_p
 
 TWENTY = [number // 3 for number in range(60)]  # images of sixty samples, three on each
 

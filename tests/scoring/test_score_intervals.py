@@ -14,7 +14,7 @@ from tests.support.bench import L1, L2, Bench, dataset_of
 from tests.support.clicks import columns_of
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, make_data
-from utils.analysis import interval
+from utils.analysis.intervals import interval
 from utils.contracts import Sizes
 from utils.scoring.console import render_averages, render_table
 

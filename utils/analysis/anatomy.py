@@ -10,7 +10,7 @@ from utils.analysis.columns import Row, SampleColumns, percent, share
 from utils.analysis.intervals import FEWEST_PICTURES, clustered_variance, lay_out, t_quantile
 
 if TYPE_CHECKING:
-    from utils.analysis.columns import Floats, Ints
+    from utils.analysis.intervals import Floats, Ints
 
 TITLE = "Error anatomy: where the misses are"
 QUANTILES = (10, 50, 90)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from utils.analysis.intervals import interval, numbered
+from utils.analysis.intervals import Interval, interval, numbered
 from utils.analysis.paired import compare_paired
 from utils.contracts import Facts
 
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from utils.analysis.intervals import Floats, Ints
+
     Mask = NDArray[np.bool_]
-    Ints = NDArray[np.intp]
-    Floats = NDArray[np.float64]
 
 FIELDS = (
     "key", "index", "image", "platform", "split", "kind", "status", "verdict", "hit", "prediction",
@@ -52,8 +53,7 @@ class SampleColumns:
     def where(self, keep: Sequence[bool]) -> SampleColumns:
         """The samples that are to be kept."""
         kept = SampleColumns()
-        for field, column in self._columns.items():
-            kept._columns[field] = [each for each, stays in zip(column, keep, strict=True) if stays]
+        kept._columns = {name: list(compress(each, keep)) for name, each in self._columns.items()}
         return kept
 
     def answered(self) -> SampleColumns:
@@ -87,11 +87,10 @@ def share(
     import numpy as np
 
     values = np.asarray(hits, dtype=np.float64)
-    bounds = interval(values, weights, pictures, groups)
+    value = percent(np.average(values, weights=weights)) if len(values) else None
     return {
-        "value": percent(np.average(values, weights=weights)) if len(values) else None,
-        "low": percent(bounds.low) if bounds else None,
-        "high": percent(bounds.high) if bounds else None,
+        "value": value,
+        **in_percent(interval(values, weights, pictures, groups)),
         "samples": len(values),
         "pictures": len(np.unique(pictures if weights is None else pictures[weights > 0])),
     }
@@ -118,3 +117,9 @@ def lead_over(
 def percent(fraction: float) -> float:
     """A fraction in percent, as precise as anyone reads it."""
     return round(100 * float(fraction), 2)
+
+
+def in_percent(bounds: Interval | None) -> Row:
+    """The cells of an interval, empty where there is none."""
+    low, high = (percent(bounds.low), percent(bounds.high)) if bounds else (None, None)
+    return {"low": low, "high": high}

@@ -19,7 +19,8 @@ from utils.protocol import ELEMENT_KINDS
 from utils.thinking import after_thinking
 
 if TYPE_CHECKING:
-    from utils.analysis.columns import Floats, Mask
+    from utils.analysis.columns import Mask
+    from utils.analysis.intervals import Floats
 
 TITLE = "Coordinate audit: the same replies read in every frame"
 SAME_PX = 1.0  # a parse function may round to pixels
@@ -39,8 +40,8 @@ LABELS = {
 }
 NOTE = (
     "Lead: points ahead of the configured reading on the same replies. p: paired test over images, "
-    "Holm over all readings; only where the lead is 5 points or more on 10 discordant images or "
-    "more. Readings with the same verdict on every reply stand in one row."
+    "Holm over all readings, where the lead is 5 points on 10 discordant images or more. Readings "
+    "with the same verdict on every reply stand in one row."
 )
 NO_GRID = (
     "Left out: the grid that the model saw is not known (it is for local models, and where the "
@@ -60,7 +61,6 @@ class Reading(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For people."""
         return LABELS[self.frame] + ", y before x" * self.y_first
 
     @property
@@ -137,9 +137,7 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
     columns = columns.answered()
     counts = {"answered": len(columns)}
     numbers = [numbers_of_reply(reply) for reply in columns["prediction"]]
-    no_numbers = numbers.count(None)
-    pairs = zip(numbers, columns["point_frac"], strict=True)
-    kept = [offered is not None or point is not None for offered, point in pairs]
+    kept = [each != (None, None) for each in zip(numbers, columns["point_frac"], strict=True)]
     columns = columns.where(kept)
     replies = _Replies(columns, [each for each, stays in zip(numbers, kept, strict=True) if stays])
     has_numbers = ~np.isnan(replies.numbers[:, 0])
@@ -152,7 +150,7 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
         "audited": int(same.sum()),
         "other numbers used": int(other.sum()),
         "no point read": columns["point_frac"].count(None),
-        "no numbers": no_numbers,
+        "no numbers": numbers.count(None),
     }
     agree = {r: float(mask[same].mean()) if same.any() else 0.0 for r, mask in matches.items()}
     configured = [reading.name for reading, agreed in agree.items() if agreed >= NEARLY_ALL]
@@ -207,9 +205,6 @@ def _compare(
             f"{best[0].name}, has {count} points on their targets and {around - count} beside "
             "them. Look at some replies and write a parse function"
         )
-
-
-# -- words ----------------------------------------------------------------------------------------
 
 
 def _configured_name(

@@ -46,14 +46,9 @@ def interval(
 ) -> Interval | None:
     """95 % interval of a weighted mean of hits (0..1), clustered by image; never of length 0.
 
-    Args:
-        weights: not negative; scaled to a sum of 1. None: all equal.
-        pictures: one label a sample.
-        groups: where the figure is an average of the groups' means (macro averages; basic and
-            advanced): one label a sample. What lies between groups is then no noise.
-
-    Returns:
-        None under `FEWEST_PICTURES` images.
+    Weights are scaled to a sum of 1 (None: all equal); `pictures` has one label a sample, and so
+    have `groups` where the figure is an average of the groups' means (macro averages; basic and
+    advanced): what lies between groups is then no noise. None under `FEWEST_PICTURES` images.
 
     Raises:
         ValueError: lengths differ, or weights that cannot be scaled.
@@ -203,10 +198,8 @@ def design_effect(
     (Satterthwaite's formula). They count half of the informative images: sums of rare hits are
     skewed, and an estimate that happens to be low goes with a mean that is.
 
-    Args:
-        cells: weighted sums, shape (rows, cells).
-        spread: variance of a single value in each group, shape (rows, groups), above 0.
-        informative: how many images the estimate really rests on, shape (rows,).
+    `spread` is the variance of a single value in each group, (rows, groups), above 0; `informative`
+    the number of images that the estimate really rests on, (rows,).
 
     Source: Kish (1965), Survey Sampling; Satterthwaite (1946), Biometrics Bulletin 2.
     """

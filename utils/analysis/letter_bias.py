@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from typing import Any
 
-from utils.analysis.columns import Row, SampleColumns, percent
+from utils.analysis.columns import Row, SampleColumns, in_percent, percent
 from utils.analysis.paired import compare_paired, holm
 
 TITLE = "Letter bias: chosen against right"
@@ -25,15 +25,13 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
         chosen = [float(each == letter) for each in columns["chosen"]]
         right = [float(each == letter) for each in columns["answer"]]
         paired = compare_paired(chosen, right, pictures)
-        bounds = paired.interval
-        p_values.append(paired.p_value if bounds else None)
+        p_values.append(paired.p_value if paired.interval else None)
         rows.append({
             "name": letter, "chosen": int(sum(chosen)), "right": int(sum(right)),
             "chosen %": percent(sum(chosen) / len(chosen)),
             "right %": percent(sum(right) / len(right)),
             "difference": percent(paired.difference),
-            "low": percent(bounds.low) if bounds else None,
-            "high": percent(bounds.high) if bounds else None,
+            **in_percent(paired.interval),
         })  # fmt: skip
     for row, p in zip(rows, holm(p_values), strict=True):
         row["p (Holm)"] = None if p is None else float(f"{p:.3g}")

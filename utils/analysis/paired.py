@@ -52,9 +52,7 @@ def compare_paired(
     exchanged, or of the t test of the interval (from 10 images on), whichever is larger: where one
     system knows all of an image or nothing, sign flips are too sure.
 
-    Args:
-        pictures: one label a sample.
-        weights: not negative; None: all equal.
+    `pictures` has one label a sample; `weights` are not negative, None: all equal.
 
     Raises:
         ValueError: no sample, lengths differ, or weights that cannot be scaled.
@@ -78,14 +76,11 @@ def compare_paired(
 
 
 def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]:
-    """Two bounds of mean differences, their distance from 0 in t and its degrees of freedom.
+    """Bounds of mean differences, (rows, samples), their distance from 0 in t and its freedom.
 
     The interval of Agresti and Min, who count one more sample for each system, on the effective
     sample size: systems that never differ get no interval of length 0. How much images add is
     known as well as the rarer direction of the differences lets one know it.
-
-    Args:
-        differences: shape (rows, samples).
 
     Source: Agresti & Min (2005), Statistics in Medicine 24.
     """
@@ -99,8 +94,7 @@ def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]
     gains, losses = np.maximum(cells, 0.0), np.maximum(-cells, 0.0)
     informative = 2 * np.minimum(layout.effective(gains), layout.effective(losses))
     effect, df = design_effect(cells, spread[:, None], informative, layout)
-    effective = size / effect
-    enlarged = effective + 2
+    effective, enlarged = size / effect, size / effect + 2
     middle = mean * effective / enlarged
     error = np.sqrt(((share * effective + 2) / enlarged - middle**2) / enlarged)
     reach = t_quantile(df) * error

@@ -94,9 +94,8 @@ def parse_audit(columns: SampleColumns) -> dict[str, Any]:
     import numpy as np
 
     columns = columns.answered()
-    section: dict[str, Any] = {"title": TITLE, "rows": [], "notes": [], "warnings": []}
     if not len(columns):
-        return section | {"notes": ["No reply to look at."]}
+        return {"title": TITLE, "rows": [], "notes": ["No reply to look at."], "warnings": []}
     listed = ([x for x, text in each.items() if text is not None] for each in columns["options"])
     samples = zip(columns["prediction"], columns["chosen"], listed, strict=True)
     replies = [read(*sample) for sample in samples]
@@ -110,36 +109,35 @@ def parse_audit(columns: SampleColumns) -> dict[str, Any]:
     def right_if(letters: list[str | None]) -> Any:
         return np.array([a == b for a, b in zip(letters, columns["answer"], strict=True)])
 
-    everything = [True] * len(replies)
     answered = right_if([each.answered for each in replies])
-    decided = Counter(each.decided_by for each in replies)
+    every, decided = [True] * len(replies), Counter(each.decided_by for each in replies)
     own = "the parse function" if decided[OTHER_PARSER] else "the default parser"
     kinds = (*PATTERN_NAMES, *(name for name in (NO_LETTER, OTHER_PARSER) if decided[name]))
-    rows = section["rows"] = [
-        row(f"{own} (the score)", everything),
-        row("a strict parser", everything, right_if([each.strict for each in replies])),
-        row(PARSE_OPTION, everything, answered),
+    rows = [
+        row(f"{own} (the score)", every),
+        row("a strict parser", every, right_if([each.strict for each in replies])),
+        row(PARSE_OPTION, every, answered),
         *(row(f"decided by: {x}", [each.decided_by == x for each in replies]) for x in kinds),
         *(row(f"doubtful: {x}", [x in each.doubts for each in replies]) for x in DOUBTS),
         row("doubtful in all", [bool(each.doubts) for each in replies]),
     ]
     differ = sum(each.strict != a for each, a in zip(replies, columns["chosen"], strict=True))
-    section["notes"] = [
+    notes = [
         NOTE,
         f"The score and the strict parser disagree on {differ} replies; in "
         f"{sum(each.strict is None for each in replies)} the strict parser finds no answer.",
     ]
     if decided[OTHER_PARSER]:
-        section["notes"].append(
+        notes.append(
             f"The configured parse function is not the default one: it reads "
             f"{decided[OTHER_PARSER]} replies otherwise. No pattern decided those; the strict "
             "parser is compared with what the configured one chose."
         )
     doubts = Counter(doubt for each in replies for doubt in each.doubts)
     better = _better(rows, *lead_over(answered, hits, pictures)[1:])
-    if warning := _warning(rows, doubts, better):
-        section["warnings"].append(f"parse audit: {warning}")
-    return section
+    warning = _warning(rows, doubts, better)
+    warnings = [f"parse audit: {warning}"] if warning else []
+    return {"title": TITLE, "rows": rows, "notes": notes, "warnings": warnings}
 
 
 def _warning(rows: list[Row], doubts: Counter[str], better: str) -> str:

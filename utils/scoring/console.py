@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from utils.analysis import FEWEST_PICTURES
+from utils.analysis.intervals import FEWEST_PICTURES
 from utils.contracts import Line
 from utils.protocol import PLATFORM_LABELS
 from utils.scoring.write import Scored
