@@ -101,10 +101,8 @@ class Prepared:
     # hash by aspect ("prompt", "picture", "settings"); tells why a fingerprint changed
     parts: Mapping[str, str]
     payload: Any  # what the wrapper needs to send it; opaque to everyone else
-    # of the first picture, as far as known before the model saw it
-    sizes: Sizes = field(default_factory=Sizes)
-    # what the model is shown, for people: messages in order, images without value
-    prompt: Sequence[Message] = ()
+    sizes: Sizes = field(default_factory=Sizes)  # of the first image, as far as known by then
+    prompt: Sequence[Message] = ()  # for people: messages in order, images without value
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +118,10 @@ class Generation:
     finish_reason: str | None = None  # "stop", "length", ...; None where unknown
     # token counts as the server names them (prompt_tokens, completion_tokens, ...)
     usage: Mapping[str, Any] = field(default_factory=dict)
-    # now with the size that the model saw, where that is known
-    sizes: Sizes = field(default_factory=Sizes)
-    # text of a thinking phase that came apart from the reply; stored, never parsed
-    reasoning: str | None = None
-    # traceback of the user's postprocess function, if it raised
-    postprocess_error: str | None = None
-    # of the model alone, where that is not what asking took (batches: of all of it)
-    latency_s: float | None = None
+    sizes: Sizes = field(default_factory=Sizes)  # with what the model saw, where that is known
+    reasoning: str | None = None  # thinking that came apart from the reply; stored, never parsed
+    postprocess_error: str | None = None  # traceback of the user's postprocess function
+    latency_s: float | None = None  # of the model alone (the batch), where asking took longer
     # "device", "dtype" and "attention" of a model in this process
     runs_with: Mapping[str, str] = field(default_factory=dict)
 
@@ -165,11 +159,7 @@ class CallError(Exception):
 
 
 class WorldError(Exception):
-    """A world failed (a crash, a page that hangs); that is not the model's fault.
-
-    Attributes:
-        trace: the traceback.
-    """
+    """A world failed (a crash, a page that hangs); that is not the model's fault."""
 
     def __init__(self, summary: str, trace: str) -> None:
         self.trace = trace
@@ -184,14 +174,11 @@ class Abandoned(Exception):
 class Judgement:
     """One sample's result."""
 
-    # of an answered sample; None for one without an answer (wrong in the score)
-    verdict: Verdict | None
+    verdict: Verdict | None  # None for a sample without an answer (wrong in the score)
     counted: Any  # what `summarise` needs
     columns: Mapping[str, Any]  # the columns of the per-sample file
-    # what reports and comparisons show of this sample beyond its line's columns
-    facts: Mapping[str, Any]
-    # why the parse function gave nothing usable, if it raised or returned nonsense
-    error: UserFunctionError | None = None
+    facts: Mapping[str, Any]  # what reports and comparisons show beyond the line's columns
+    error: UserFunctionError | None = None  # why the parse function gave nothing usable
 
 
 Episode = Generator[Prompt, Generation, Any]
@@ -218,27 +205,19 @@ class World(Protocol):
 
 
 class Benchmark(Protocol):
-    """What a run needs of a data set; `benchmarks.base.Benchmark` is where they come from.
-
-    Attributes:
-        level: "L1" to "L4".
-        result_suffix, score_suffix: of the names of the per-sample and the score file.
-        result_columns: of the per-sample file, behind the line's own if `result_has_line`.
-        image_root: the folder that the lines' `image_path` is relative to.
-        replays: whether the answer to one prompt can be reused by itself; False: only whole
-            episodes, and a broken one starts again from the beginning.
-        worlds: how many worlds its episodes can use at once; 0: they act in none.
-    """
+    """What a run needs of a data set; `benchmarks.base.Benchmark` is where they come from."""
 
     name: ClassVar[str]
-    level: ClassVar[str]
-    result_suffix: ClassVar[str]
+    level: ClassVar[str]  # "L1" to "L4"
+    result_suffix: ClassVar[str]  # of the per-sample file's name
     score_suffix: ClassVar[str]
-    result_columns: ClassVar[tuple[str, ...]]
+    result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
     result_has_line: ClassVar[bool]
+    # whether the answer to one prompt can be reused by itself; else only whole episodes are, and a
+    # broken one starts again from the beginning
     replays: ClassVar[bool]
-    image_root: Path
-    worlds: ClassVar[int]
+    worlds: ClassVar[int]  # how many its episodes can use at once; 0: they act in none
+    image_root: Path  # the folder that the lines' `image_path` is relative to
 
     @property
     def annotation_file(self) -> Path:
@@ -267,11 +246,7 @@ class Benchmark(Protocol):
         """The score object of all samples' `Judgement.counted`."""
 
     def sections(self, columns: Any, settings: Mapping[str, str]) -> dict[str, Any]:
-        """What stands behind the scores, by section of the analysis; "table" is the score table.
-
-        Args:
-            columns: `utils.analysis.columns.SampleColumns` of all scored samples.
-        """
+        """What stands behind the scores, of the `SampleColumns` of all scored samples."""
 
 
 class Circular(Protocol):
@@ -297,8 +272,7 @@ class DataSet:
     circular: Circular | None = None  # None: the questions alone
     samples: Sequence[Sample] = ()  # in file order; none where only stored answers are scored
     bad: Sequence[str] = ()  # samples that are left out, one line each
-    # the same, one line for all samples on an image that is to blame
-    bad_grouped: Sequence[str] = ()
+    bad_grouped: Sequence[str] = ()  # one line for all samples on an image that is to blame
 
     def asked(self, limit: int | None) -> Sequence[Sample]:
         """What is asked of the first `limit` samples: they themselves, or all their rotations."""
@@ -321,10 +295,7 @@ class ModelWrapper(Protocol):
     name: str
 
     def in_flight(self, wanted: int | None) -> int | None:
-        """How many `generate` calls run at once where the user asks for `wanted`.
-
-        None stands for as many as a server takes.
-        """
+        """How many `generate` calls run at once of those wanted; None: all that a server takes."""
 
     def problems(self) -> list[str]:
         """What stands in the way of running (missing checkpoint, absent CUDA, ...); cheap."""

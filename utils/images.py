@@ -35,13 +35,9 @@ def at_home(path: str | Path) -> Path:
 
 
 def chosen_folder(given: str | Path, *, by: str) -> Path:
-    """The same for a folder that may be made, which must not end up as one named `~user`.
+    """The same for a folder that may be made; a `UserError` where there is no such user.
 
-    Args:
-        by: the option or variable that names the folder.
-
-    Raises:
-        UserError: there is no such user.
+    `by` is the option or variable that names the folder.
     """
     folder = at_home(given)
     user = folder.parts[0] if folder.parts else ""
@@ -80,11 +76,7 @@ class Header:
 
 
 def remembered(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """For a function of a file: its value is kept for as long as the file stays as it is.
-
-    Args:
-        most: how many values are kept; the least recently used go first.
-    """
+    """For a function of a file: its values, so many at most, are kept while a file is the same."""
 
     def decorate(make: Callable[..., T]) -> Callable[..., T]:
         @functools.lru_cache(most)
@@ -105,23 +97,18 @@ def remembered(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
 @remembered(20_000)
 def read_header(path: Path) -> Header:
-    """Size, format and mode of an image without decoding it, unless its end is missing.
-
-    Raises:
-        OSError: missing, unreadable, or not an image.
-    """
+    """What a file's header says, decoded only where its end is missing; `OSError`: no image."""
     with opened(path) as picture:
         kind = picture.format or ""
         mime = "image/jpeg" if kind == "MPO" else f"image/{kind.lower()}"
-        header = Header(picture.size, kind, picture.mode, mime)
-        if not _ends_whole(path, header.format):
+        if not _ends_whole(path, kind):
             picture.load()  # raises if something is missing; bytes behind the end do no harm
-    return header
+        return Header(picture.size, kind, picture.mode, mime)
 
 
 @remembered(20_000)
 def content_digest(path: Path) -> str:
-    """Hash of a file's bytes, see `bytes_digest`."""
+    """Hash of a file's bytes."""
     return bytes_digest(path.read_bytes())
 
 
@@ -137,11 +124,7 @@ def bytes_digest(data: bytes) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Picture]:
-    """An image file for a block that may decode it.
-
-    Raises:
-        OSError: whatever is wrong with the file; decoders have many ways of saying it.
-    """
+    """An image file for a block that may decode it; an `OSError`, whatever is wrong with it."""
     from PIL import Image
 
     try:
@@ -177,8 +160,7 @@ def shrink(picture: Picture, img_size: int) -> Picture:
 def encode(picture: Picture, image_format: str, **options: Any) -> bytes:
     """The image as a file in memory; what PNG cannot hold (a JPEG's CMYK) becomes RGB.
 
-    Raises:
-        OSError: the format cannot hold this mode (I;16 as JPEG, say).
+    An `OSError` where another format cannot hold the mode (I;16 as JPEG, say).
     """
     if image_format == "PNG" and picture.mode not in PNG_MODES:
         picture = picture.convert("RGB")
