@@ -92,7 +92,5 @@ def serve_problems(value: Any) -> Iterator[str]:
 
 def deciding_options(words: Sequence[str]) -> list[Option]:
     """Those that can change an answer, sorted; options of speed and place left out."""
-    _, given = options(words)
-    return sorted(
-        (name, values) for name, values in given if name.removeprefix("no-") not in _WITHOUT_EFFECT
-    )
+    given = options(words)[1]
+    return sorted(each for each in given if each[0].removeprefix("no-") not in _WITHOUT_EFFECT)

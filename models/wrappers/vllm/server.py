@@ -87,11 +87,7 @@ def server_environment(environ: Mapping[str, str], *, key: str, needs_hub: bool)
 
 
 class VllmServer:
-    """One server from its start to its end; its output goes to a file for its owner alone.
-
-    Raises:
-        StopRun: it cannot be started at all.
-    """
+    """One server from its start to its end; its output goes to a file for its owner alone."""
 
     def __init__(
         self, model: str, served_name: str, serve_args: Sequence[str], *, needs_hub: bool
@@ -133,11 +129,7 @@ class VllmServer:
     def wait_until_ready(
         self, timeout_s: float, stopping: threading.Event, show: Callable[[str], None]
     ) -> None:
-        """Returns once the server answers; `show` is given a line now and then.
-
-        Raises:
-            StopRun: it has ended, nobody waits any longer, or it takes too long.
-        """
+        """Returns once the server answers; a `StopRun` if it never will. `show` gets some lines."""
         began_s, next_line_s = time.monotonic(), SECONDS_BETWEEN_LINES
         while not self._answers():
             waited_s = time.monotonic() - began_s
@@ -146,8 +138,8 @@ class VllmServer:
             if stopping.is_set():
                 raise StopRun("the run was stopped while the vLLM server was starting")
             if waited_s > timeout_s:
-                what = f"not ready after {timeout_s:.0f} s (kwargs.serve_timeout_s)"
-                raise StopRun(self._with_log(f"the vLLM server was {what}"))
+                after = f"after {timeout_s:.0f} s (kwargs.serve_timeout_s)"
+                raise StopRun(self._with_log(f"the vLLM server was not ready {after}"))
             if waited_s > next_line_s:
                 next_line_s += SECONDS_BETWEEN_LINES
                 show(f"the vLLM server is starting ({waited_s:.0f} s): {self._last_lines(1)[0]}")
@@ -180,9 +172,8 @@ class VllmServer:
         return self._with_log(f"the vLLM server ended {when} (exit code {self._exit_code})")
 
     def _with_log(self, what: str) -> str:
-        return "\n  ".join(
-            [f"{what}. The end of its log, {self.log}:", *self._last_lines(TAIL_LINES)]
-        )
+        end = self._last_lines(TAIL_LINES)
+        return "\n  ".join([f"{what}. The end of its log, {self.log}:", *end])
 
     def _last_lines(self, count: int) -> list[str]:
         text = self._masked(self.log.read_bytes()).decode("utf-8", "replace")

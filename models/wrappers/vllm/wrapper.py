@@ -96,12 +96,7 @@ class VllmModelWrapper(APIModelWrapper):
         return digest(["vllm", weights, arguments])
 
     def generate(self, prepared: Prepared) -> Generation:
-        """Sends the request once.
-
-        Raises:
-            StopRun: the server is gone.
-            Abandoned: the run stopped while the server was starting.
-        """
+        """Sends the request once; `StopRun` if the server is gone, `Abandoned` if it never was."""
         server = self._ready()
         try:
             return super().generate(prepared)
@@ -168,11 +163,10 @@ def _address(name: str, port: int, key: str) -> str:
 
 def _pixel_limits(kwargs: Mapping[str, Any], serve_args: Sequence[str]) -> list[str]:
     """The image's limits for the server's processor, which would use the checkpoint's."""
-    limits = {name: kwargs[name] for name in PIXEL_LIMITS if kwargs.get(name)}
-    _, given = options(serve_args)
-    if any(name.partition(".")[0] == "mm-processor-kwargs" for name, _ in given):
+    option = "mm-processor-kwargs"
+    if any(name.partition(".")[0] == option for name, _ in options(serve_args)[1]):
         return []
-    return [f"--mm-processor-kwargs.{name}={value}" for name, value in limits.items()]
+    return [f"--{option}.{name}={kwargs[name]}" for name in PIXEL_LIMITS if kwargs.get(name)]
 
 
 def _with_content(value: str) -> str:
