@@ -186,12 +186,12 @@ def _named(indices: Sequence[Any]) -> str:
 def _warnings(counts: Counter[str]) -> list[str]:
     besides = "beside the questions themselves"
     texts = {
-        "incomplete": "questions with rotations that were not asked yet: {}; they are left out of "
-        "the circular accuracy, the same command without --mode queries them",
+        "incomplete": "questions with rotations that were not queried yet: {}; they are left out "
+        "of the circular accuracy, the same command without --mode queries them",
         "failed": f"rotations failed, {besides}: {{}}; they count as not right, the same command "
         "queries them again",
         "refused": f"rotations refused, {besides}: {{}}; they count as not right",
-        "not rotated": "questions asked in the same words in several rotations: {}; a prompt "
+        "not rotated": "questions queried in the same words in several rotations: {}; a prompt "
         'function must take the options from line["options"]',
     }
     return [text.format(counts[kind]) for kind, text in texts.items() if counts[kind]]

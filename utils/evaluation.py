@@ -226,7 +226,7 @@ def check(plan: Plan) -> int:
     if problems:
         print(problem_report(problems, ran=pinged), file=sys.stderr)
         return NOTHING_RUN
-    print("\nNo problems." + ("" if pinged else " Nothing was asked."))
+    print("\nNo problems." + ("" if pinged else " No request was sent."))
     return DONE
 
 

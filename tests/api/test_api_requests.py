@@ -381,4 +381,4 @@ def test_the_size_sent_is_recorded_and_a_shrunk_image_is_mentioned(wire):
         len(PICTURES) + 1
     )
     [block] = re.findall(rf"{L1} · small ·.*?Files:", wire.ran.output, flags=re.DOTALL)
-    assert f"{len(PICTURES) + 1} pictures were sent in another size than the file's" in block
+    assert f"{len(PICTURES) + 1} images were sent in another size than the file's" in block

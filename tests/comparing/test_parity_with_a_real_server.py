@@ -83,7 +83,7 @@ def test_both_ways_to_one_checkpoint_are_equal_or_the_cause_of_what_differs_is_n
         assert f"reply               equal in {samples} of {samples}" in equal.output, equal.output
     assert (equal.output.count("nothing differs"), equal.code) == (2, 0)
 
-    assert f"{L2}: asked 0, reused 4" in differing.stdout  # the served ones, of the first
+    assert f"{L2}: queried 0, reused 4" in differing.stdout  # the served ones, of the first
     for line in ("4 x prompt tokens: ", "other pixel limits, another chat template",
                  "setting             kwargs.max_pixels 50176 in differing, unset in served"):  # fmt: skip
         assert line in differing.output, differing.output

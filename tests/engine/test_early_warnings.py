@@ -30,7 +30,7 @@ def unless(special, reply, usual):
 
 @pytest.mark.parametrize(("answer", "pictures", "said"), [
     (unless("Question 0 easy", Reply("B."), Reply("?")), 7,
-     ["m, GUIContentUnderstanding: 19 of the first 20 answers could not be read", "them: '?'"]),
+     ["m, GUIContentUnderstanding: 19 of the first 20 answers are unparsed", "them: '?'"]),
     (lambda request: Reply("B.", finish_reason="length"), 7,
      ["all of the first 20 answers were cut off at the token limit"]),
     (lambda request: Reply(body=json.dumps({"choices": [THOUGHTS]}).encode()), 7,

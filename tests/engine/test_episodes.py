@@ -234,11 +234,11 @@ def test_a_run_plays_scores_and_reuses_episodes(tmp_path, monkeypatch):
         assert Errands.hand.made == Errands.hand.closed
         scores = json.loads((bench.folder() / f"m_{Errands.name}_score.json").read_text())
         assert (scores["Basic accuracy"], scores["Advanced accuracy"]) == (100, 0)
-        assert f"{Errands.name}: asked 6 (6 new), reused 0" in ran.output
+        assert f"{Errands.name}: queried 6 (6 new), reused 0" in ran.output
 
         again = bench.run()
         assert (again.code, again.requests) == (0, []), again.output
-        assert f"{Errands.name}: asked 0, reused 6" in again.output
+        assert f"{Errands.name}: queried 0, reused 6" in again.output
         assert bench.run("--mode", "eval").code == 0
         bench.model["m"]["generate_cfg"]["temperature"] = 1
         assert len(bench.run().requests) == 12

@@ -14,9 +14,9 @@ from tests.support.runs import PICTURES, run_folder
 from tests.support.stage import API, L1, L2, TWELVE_L2_SAMPLES, Stage, l2_counts, right_answers
 
 ONLY_L2 = {L2: {"mode": "all"}}
-UNPARSED = "without a readable answer: wrong in the score"
-FAILED = "failed: wrong in the score, asked again by the same command"
-SPOILT = "spoilt by the postprocess function: wrong in the score; mend it, nothing is asked anew"
+UNPARSED = "unparsed: wrong in the score"
+FAILED = "failed: wrong in the score, queried again by the same command"
+SPOILT = "failed in the postprocess function: wrong in the score; fix it, it takes no new requests"
 STAGES = ["prompt", "preprocess", "generate", "postprocess", "parse"]
 LABELS = {stage: f"{stage} function" for stage in STAGES} | {"generate": "model"}
 NOTE = """
@@ -262,7 +262,7 @@ def test_ten_failures_in_a_row_stop_that_data_set_and_the_other_one_is_scored(
     ("preprocess", 0, []),
     ("generate", 0, []),
     ("postprocess", 60, ["the postprocess function failed on 20 of the first 20 answers"]),
-    ("parse", 60, ["20 of the first 20 answers could not be read by the parse function"]),
+    ("parse", 60, ["20 of the first 20 answers are unparsed"]),
 ])  # fmt: skip
 def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, asked, warnings, staged):
     stage = staged(ALWAYS, pictures=SIXTY_L2_SAMPLES)

@@ -125,7 +125,7 @@ def test_a_lost_device_ends_its_model_only_and_the_same_command_goes_on(dies_in,
     assert {answer["status"] for answer in kept} <= {"ok"} and len(kept) <= 5
     assert dies_in == "PREPROCESS" or len(kept) >= 4
     assert len(stage.answers(L2, "next")) == SAMPLES
-    assert (again.code, f"asked {SAMPLES - len(kept)}" in again.output) == (0, True), again.output
+    assert (again.code, f"queried {SAMPLES - len(kept)}" in again.output) == (0, True), again.output
 
 
 @pytest.mark.parametrize("setting", [{"no_such_argument": 1}, {"bad_words_ids": "text"}])

@@ -177,7 +177,7 @@ def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
     assert ran.code == 1, ran.output  # of each model there is something to say
     assert f"\n{broken}: the checkpoint cannot be loaded" in f"\n{ran.stderr}", ran.output
     assert re.search(r"^rank 1 .*~/checkpoint: the checkpoint cannot be", ran.stderr, re.M)
-    assert "rank 1 has failed; rank 0 has asked what it left" in ran.stderr
+    assert "rank 1 has failed; rank 0 has queried what it left" in ran.stderr
     assert re.search(r"everywhere: 25/25 \(\d+ by other ranks", ran.stderr), ran.output
     assert bench.answered("nowhere") == {}
     for name in ("not_on_1", "everywhere"):
@@ -218,7 +218,7 @@ def test_what_a_rank_with_a_lost_device_has_not_answered_is_asked_by_the_others(
     assert ran.code == 1, ran.output
     said = r'^rank 1 .*model "m": the device \(cpu\) failed'
     assert re.search(said, ran.stderr, re.M), ran.output
-    assert "rank 1 has failed; rank 0 has asked what it left" in ran.stderr
+    assert "rank 1 has failed; rank 0 has queried what it left" in ran.stderr
     assert {answer["status"] for answer in bench.answers()} == {"ok"}
     assert (len(bench.answered()), bench.answered().total()) == (SAMPLES, SAMPLES)
     assert set(bench.scores()) == {L1, L2}

@@ -257,7 +257,7 @@ def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, c
     if has_failed:  # what it has answered is looked up: a sample of several turns may be half done
         assert asked_again == [("L", ["0", "1"])]
         assert (leader.failed, leader.given_up, cpu_s) == ({1}, set(), 0)
-        assert "rank 1 has failed; rank 0 has asked what it left" in messages
+        assert "rank 1 has failed; rank 0 has queried what it left" in messages
     else:
         assert (asked_again, leader.failed, cpu_s, messages) == ([], set(), 1.5, "")
         assert mine.reasons == {"new": 2}

@@ -226,7 +226,7 @@ def test_a_change_asks_again_exactly_what_it_touches_in_its_own_folder(name, ben
     assert (ran.code, ran.asked) == (0, asked), ran.output
     for dataset, count in asked.items():
         reasons = f"{count} ({count} {reason})" if count else "0"
-        assert f"{dataset}: asked {reasons}, reused {ALL[dataset] - count}\n" in ran.output
+        assert f"{dataset}: queried {reasons}, reused {ALL[dataset] - count}\n" in ran.output
     assert (both_scores(bench) == before) == scores_stay
     assert list(after) == ([first] if aspect is None else [first, f"{first}_2"])
     if aspect is not None:
@@ -403,7 +403,7 @@ def test_a_change_of_the_config_asks_again_exactly_what_it_touches(case, config_
     _, _, (asked, reason) = CONFIG_CHANGES[case]
     for dataset, count in asked.items():
         reasons = rf"{count} \({count} {reason}\)" if count else "0"
-        line = rf"^{dataset}: asked {reasons}, reused {ALL[dataset] - count}$"
+        line = rf"^{dataset}: queried {reasons}, reused {ALL[dataset] - count}$"
         assert re.search(line, config_run[case], re.MULTILINE), config_run[case]
 
 
@@ -420,7 +420,7 @@ def test_a_change_that_is_taken_back_costs_nothing_and_brings_the_old_scores_bac
         asked, reason, *_, change = CHANGES[name]
         change(bench)
         ran = bench.run()
-        assert (ran.asked, f"{L2}: asked 6 (6 {reason}), reused 0" in ran.output) == (asked, True)
+        assert (ran.asked, f"{L2}: queried 6 (6 {reason}), reused 0" in ran.output) == (asked, True)
         assert both_scores(bench) != before
         take_back(bench)
         ran = bench.run()
@@ -435,7 +435,7 @@ def test_mode_all_after_easy_asks_the_rest(server, tmp_path):
     ran = bench.run("--verbose")
     assert ran.asked == {L1: 6, L2: 0}
     assert all("easy" not in request.text for request in ran.requests)
-    assert f"{L1}: asked 6 (6 new), reused 3" in ran.output
+    assert f"{L1}: queried 6 (6 new), reused 3" in ran.output
     assert len(re.findall(rf"^asking {L1} \d, \S+\.png: new$", ran.output, re.MULTILINE)) == 6
     assert json.loads(bench.scores(L1))["total_sample_num"] == 9
 
@@ -444,8 +444,8 @@ def test_several_reasons_are_counted_apart(bench):
     PROMPT_OF_BASIC_TARGETS(bench)
     picture(bench)
     ran = bench.run()
-    assert f"{L1}: asked 3 (3 picture changed), reused 6" in ran.output
-    expected = "asked 4 (1 picture changed, 1 prompt and picture changed, 2 prompt changed)"
+    assert f"{L1}: queried 3 (3 picture changed), reused 6" in ran.output
+    expected = "queried 4 (1 picture changed, 1 prompt and picture changed, 2 prompt changed)"
     assert f"{L2}: {expected}, reused 2" in ran.output
 
 
@@ -516,13 +516,13 @@ def with_failures(tmp_path):
 EASY_0, EASY_1 = "Question 0 easy?", "Question 1 easy?"
 FAILED_CASES = {
     # arguments: (which of the two are asked again, exit code, easy score, what is printed)
-    "": ([EASY_0], 1, 2 / 3, [f"{L1}: asked 1 (1 failed last time), reused 8",
-                              "asked again with --retry-refused",
+    "": ([EASY_0], 1, 2 / 3, [f"{L1}: queried 1 (1 failed last time), reused 8",
+                              "queried again with --retry-refused",
                               "9/9 (1 answered, 1 refused before, 7 reused)"]),
     "--fresh": ([EASY_0, EASY_1], 0, 1, []),
     "--ignore": ([], 1, 1 / 3, ["failed: wrong in the score, left as they are (--ignore)"]),
     "--retry-refused": ([EASY_0, EASY_1], 0, 1, [
-        f"{L1}: asked 2 (1 failed last time, 1 refused last time), reused 7"]),
+        f"{L1}: queried 2 (1 failed last time, 1 refused last time), reused 7"]),
     "--retry-refused --ignore": ([EASY_1], 1, 2 / 3, []),
     "--check": ([], 0, 1 / 3, ["(1 failed last time, ",
         "7 answers there already, 1 refused before (--retry-refused)"]),

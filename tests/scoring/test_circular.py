@@ -155,7 +155,7 @@ SEVEN = {**turns(7, "A", texts="stuvwxy", asked=1)[0], "rotations": 1}  # G: bey
 
 
 @pytest.mark.parametrize(("questions", "counted", "where", "said"), [
-    ([turns(0, "ACB"), turns(1, "AA", asked=2)], [1, 1], "warnings", "rotations that were not asked yet: 1;"),
+    ([turns(0, "ACB"), turns(1, "AA", asked=2)], [1, 1], "warnings", "rotations that were not queried yet: 1;"),
     ([turns(0, "ACB"), [SEVEN]], [1, 1], "notes", "knows only the options A to F: 1 questions, index 7"),
     ([turns(0, "ACB", fingerprint="f")], [1, 1], "warnings", "in the same words in several rotations: 1;"),
     ([turns(0, "ACB"), turns(1, "AAA", fingerprint="")], [2, 2], "warnings", None),
@@ -323,12 +323,12 @@ def test_after_a_plain_run_only_further_rotations_are_asked_and_its_files_stay(b
     circular, again = bench.run(), bench.run()
 
     assert (scored.code, scored.requests, scores) == (1, [], before[0][0])
-    assert f"rotations that were not asked yet: {QUESTIONS};" in scored.output
+    assert f"rotations that were not queried yet: {QUESTIONS};" in scored.output
     asked = [len(ran.requests) for ran in (plain, circular, again)]
     assert asked == [QUESTIONS, ROTATIONS - QUESTIONS, 0]
     assert not {r.text for r in plain.requests} & {r.text for r in circular.requests}
     assert files() == before
-    assert f"asked {ROTATIONS - QUESTIONS}" in circular.output
+    assert f"queried {ROTATIONS - QUESTIONS}" in circular.output
     assert f"reused {ROTATIONS}" in again.output
 
 
@@ -391,7 +391,7 @@ def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(ben
 
     assert (scored.code, partial) == (1, [0, 1, 2, 0])
     assert [row["questions"] for row in left_out["rows"]] == [1, 1]
-    assert "rotations that were not asked yet: 1;" in scored.output
+    assert "rotations that were not queried yet: 1;" in scored.output
     assert resumed.code == 0
     assert arrived[5] == arrived[4]  # the one that was on its way
     assert [r.text for r in resumed.requests] == arrived[5:]
@@ -487,7 +487,7 @@ def read(response, meta):
 def test_a_changed_prompt_asks_every_rotation_anew(base, tmp_path):
     bench = base.copy_to(tmp_path)
     bench.model["m"]["kwargs"] = {"system_prompt": "Be brief."}
-    assert f"asked {ROTATIONS} ({ROTATIONS} prompt changed)" in bench.run().output
+    assert f"queried {ROTATIONS} ({ROTATIONS} prompt changed)" in bench.run().output
 
 
 def test_a_prompt_function_that_shows_no_options_is_found_out(server, tmp_path):

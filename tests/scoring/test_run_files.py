@@ -217,7 +217,7 @@ def test_the_tables_have_the_layout_of_the_papers(full):
         "basic 100.00 0.00 100.00 66.67", "advanced 100.00 0.00 0.00 33.33", "average 100.00 0.00 50.00 50.00",
     ]  # fmt: skip
     assert told(output, "answered") == [9, 6]
-    assert told(output, "without a readable answer") == [1, 1]
+    assert told(output, "unparsed") == [1, 1]
 
 
 def test_the_log_opens_with_what_the_run_covers(full):

@@ -105,7 +105,7 @@ def test_a_limit_counts_covered_samples_not_answers(bench):
     ran = bench.run(*EVAL, "--limit", "4")
 
     assert (ran.code, [row["index"] for row in bench.sheet(L1, "_partial")]) == (1, [0, 2])
-    assert "2 samples of this run have not been asked yet" in ran.output
+    assert "2 samples of this run have not been queried yet" in ran.output
 
 
 def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(bench):
@@ -178,7 +178,9 @@ def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(bench):
 def test_bad_samples_stay_in_sight_and_rescoring_them_is_code_1_too(bench):
     [picture] = bench.annotations.rglob("pic1.png")
     picture.unlink()
-    line = f"{L1}: 3 samples left out, bad data: not asked and not in the score; the log names them"
+    line = (
+        f"{L1}: 3 samples left out, bad data: not queried and not in the score; the log names them"
+    )
     for ran in (bench.run(), bench.run("--mode", "eval")):
         assert (ran.code, ran.output.count(line)) == (1, 1)
     assert coverage(bench)["left_out"] == 3
@@ -255,9 +257,9 @@ def test_the_summary_says_what_this_command_does_with_failed_samples(bench, answ
     answers.broken = ["Question 0 easy"]
     bench.run(*ONE_BY_ONE)
     for options, fate in [
-        ([], "asked again by the same command"),
+        ([], "queried again by the same command"),
         (["--ignore"], "left as they are (--ignore)"),
-        (["--mode", "eval"], "asked again without --mode eval"),
+        (["--mode", "eval"], "queried again without --mode eval"),
     ]:
         ran = bench.run(*ONE_BY_ONE, *options)
         assert ran.code == 1

@@ -118,7 +118,7 @@ def test_nothing_of_the_server_is_left(place):
 def test_a_second_run_starts_no_server(place):
     again = place.run()
     assert again.code == 0, again.output
-    assert again.output.count("asked 0") == 4
+    assert again.output.count("queried 0") == 4
     assert "starting a vLLM server" not in again.output
 
 

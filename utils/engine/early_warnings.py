@@ -141,7 +141,7 @@ class Watcher:
         spoilt, unparsed = f"{counts['spoilt']} {of}", f"{counts['unparsed']} {of}"
         for count, verdict, what in (
             (counts["spoilt"], "None", f"the postprocess function failed on {spoilt}"),
-            (counts["unparsed"], "unparsed", f"{unparsed} could not be read by the parse function"),
+            (counts["unparsed"], "unparsed", f"{unparsed} are unparsed"),
         ):
             odd = [each.prediction for each in samples if str(each.judgement.verdict) == verdict]
             if count > ENOUGH / 2:

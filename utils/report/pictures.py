@@ -111,7 +111,7 @@ class Pictures:
         link_or_copy(view, self._report / known["view"])
         if self._embed_originals:
             known["original"] = f"pictures/{view.stem}_full{source.suffix.lower()}"
-            shutil.copyfile(source, self._report / known["original"])
+            _copy(source, self._report / known["original"])
         return known
 
 
@@ -122,4 +122,14 @@ def link_or_copy(source: Path, target: Path) -> None:
     except FileExistsError:  # two images with one content
         return
     except OSError:
+        shutil.copyfile(source, target)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copies a file; where the file system can, both share their blocks until one is changed."""
+    try:
+        with source.open("rb") as file, target.open("wb") as copied:
+            while os.copy_file_range(file.fileno(), copied.fileno(), 1 << 30):
+                pass
+    except (AttributeError, OSError):  # not Linux, or not between these two file systems
         shutil.copyfile(source, target)

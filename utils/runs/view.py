@@ -229,7 +229,7 @@ class Selection:
         if log.left_out:
             of_which = "" if log.mode in (self._mode, None) else f" of mode {log.mode}"
             count = "1 sample" if len(log.left_out) == 1 else f"{len(log.left_out)} samples"
-            what = "left out, bad data: not asked and not in the score; the log names them"
+            what = "left out, bad data: not queried and not in the score; the log names them"
             found.append(f"{count}{of_which} {what}")
         if not log.has(self._mode):
             found.append(f"the log covers mode {log.mode} alone, not all of mode {self._mode}")

@@ -18,7 +18,7 @@ from utils.scoring.write import Scored
 SECONDS_BETWEEN_LINES = 30.0
 MOST_LEFT_OUT = 20  # lines
 MOST_ERRORS = 10  # kinds shown in a summary
-ASKED_AGAIN = "asked again by the same command"
+ASKED_AGAIN = "queried again by the same command"
 
 
 class ConsoleProgress:
@@ -67,12 +67,12 @@ def render_left_out(bad: Sequence[str], *, has_log: bool) -> list[str]:
 def render_asked(dataset: str, reasons: Counter[str], reused: int) -> str:
     """How many samples were asked, and why."""
     why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-    return f"{dataset}: asked {reasons.total()}{f' ({why})' if why else ''}, reused {reused}"
+    return f"{dataset}: queried {reasons.total()}{f' ({why})' if why else ''}, reused {reused}"
 
 
 def show_reason(dataset: str, line: Line, reason: str) -> None:
     """Says why one sample is asked (`--verbose`)."""
-    print(f"asking {dataset} {line.get('index')}, {line.get('image_path')}: {reason}")
+    print(f"querying {dataset} {line.get('index')}, {line.get('image_path')}: {reason}")
 
 
 def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: str = "") -> str:
@@ -153,7 +153,7 @@ def fate_of_failed(mode: str, *, ignored: bool) -> str:
     """What becomes of failed samples, by `--mode` and `--ignore`."""
     if ignored:
         return "left as they are (--ignore)"
-    return "asked again without --mode eval" if mode == "eval" else ASKED_AGAIN
+    return "queried again without --mode eval" if mode == "eval" else ASKED_AGAIN
 
 
 def render_summary(scored: Scored, *, verbose: bool, fate: str) -> list[str]:
@@ -161,11 +161,12 @@ def render_summary(scored: Scored, *, verbose: bool, fate: str) -> list[str]:
     counts, total = scored.counts, scored.counts["samples"]
     lines = [f"{counts['answered']} of {total} answered"]
     for name, text in (
-        ("unparsed", "without a readable answer: wrong in the score"),
-        ("refused", "refused by the server: wrong in the score, asked again with --retry-refused"),
+        ("unparsed", "unparsed: wrong in the score"),
+        ("refused", "refused by the server: wrong in the score, queried again with "
+                    "--retry-refused"),
         ("failed", f"failed: wrong in the score, {fate}"),
-        ("spoilt", "spoilt by the postprocess function: wrong in the score; mend it, nothing is "
-                   "asked anew"),
+        ("spoilt", "failed in the postprocess function: wrong in the score; fix it, it takes no "
+                   "new requests"),
         ("cut_off", "cut off at the token limit"),
         ("spent", "empty: the model used all its tokens before it answered (reasoning); raise "
                   "max_tokens"),
@@ -178,10 +179,10 @@ def render_summary(scored: Scored, *, verbose: bool, fate: str) -> list[str]:
         tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
         lines.append(f"  tokens: {tokens} (prompt + completion)")
     if scored.missing:
-        lines.append(f"{scored.missing} samples of this run have not been asked yet")
+        lines.append(f"{scored.missing} samples of this run have not been queried yet")
     if counts["size_differs"]:
         lines.append(
-            f"{counts['size_differs']} pictures were sent in another size than the file's; pixel "
+            f"{counts['size_differs']} images were sent in another size than the file's; pixel "
             "coordinates in replies are still divided by the size of the file"
         )
     most = sorted(scored.errors.items(), key=lambda item: -item[1][0])

@@ -185,7 +185,7 @@ def collect(
     silent = f"was silent for more than {group.rank.silence_s:.0f} s and was given up"
     for ranks, what in ((group.given_up, silent), (failed, "has failed")):
         for rank in sorted(ranks):
-            print(f"rank {rank} {what}; rank 0 has asked what it left", file=sys.stderr)
+            print(f"rank {rank} {what}; rank 0 has queried what it left", file=sys.stderr)
     return float(sum(report["cpu_s"] for report in reports))
 
 
