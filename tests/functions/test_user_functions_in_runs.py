@@ -189,7 +189,7 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
     result = run_with(stage, where, *["--verbose"] * is_verbose)
     assert (result.code, len(stage.server.requests)) == (1, asked)
     assert told in result.output
-    assert ("asked again" in result.output) is (FAILED in told)
+    assert ("queried again" in result.output) is (FAILED in told)
     assert f"\n2 x {LABELS[where]}: {error}\n" in result.output
     assert l2_counts(stage.scores(L2)) == {
         "Total num": 6, "Correct num": 4, "Wrong num": 0, "Error format num": 2}  # fmt: skip

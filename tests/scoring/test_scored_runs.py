@@ -71,7 +71,7 @@ def test_a_stopped_run_is_scored_with_the_answers_from_before_it(bench, answers,
     assert bench.scores(L1) == before
     assert ran.output.count(f"{9 - own} of 9 {FROM_BEFORE}") == 1
     assert coverage(bench)["from_other_runs"] == 9 - own
-    assert "asked yet" not in ran.output
+    assert "queried yet" not in ran.output
 
 
 def coverage(bench):
