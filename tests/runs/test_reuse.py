@@ -436,7 +436,7 @@ def test_mode_all_after_easy_asks_the_rest(server, tmp_path):
     assert ran.asked == {L1: 6, L2: 0}
     assert all("easy" not in request.text for request in ran.requests)
     assert f"{L1}: queried 6 (6 new), reused 3" in ran.output
-    assert len(re.findall(rf"^asking {L1} \d, \S+\.png: new$", ran.output, re.MULTILINE)) == 6
+    assert len(re.findall(rf"^querying {L1} \d, \S+\.png: new$", ran.output, re.MULTILINE)) == 6
     assert json.loads(bench.scores(L1))["total_sample_num"] == 9
 
 
