@@ -3,6 +3,7 @@
    Everything that comes from data becomes text nodes or attributes, never markup. */
 
 const Report = (() => {
+  const here = document.currentScript.src; // data/ lies beside this script, wherever the page does
   const wanted = new Map(); // "rows/0" → {promise, resolve}
 
   function slot(name, number) {
@@ -26,7 +27,7 @@ const Report = (() => {
     if (!entry.started) {
       entry.started = true;
       const script = document.createElement("script");
-      script.src = `data/${name}_${number}.js`;
+      script.src = new URL(`data/${name}_${number}.js`, here).href;
       script.onerror = () => entry.reject(new Error(`data/${name}_${number}.js is missing`));
       script.onload = () => script.remove();
       document.head.append(script);
@@ -86,6 +87,17 @@ const Report = (() => {
       el("span", { "aria-hidden": "true", class: "sign" }, sign), ` ${word}`);
   }
 
+  /** From a click to the nearest point of a target, in pixels of the file (0 inside), and the target's size. */
+  function distance(box, point, wh) {
+    if (!box || !point || !wh) return null;
+    const [x, y] = [point[0] * wh[0], point[1] * wh[1]];
+    const [x1, y1, x2, y2] = [box[0] * wh[0], box[1] * wh[1], box[2] * wh[0], box[3] * wh[1]];
+    const near = [Math.min(Math.max(x, x1), x2), Math.min(Math.max(y, y1), y2)];
+    const px = Math.hypot(x - near[0], y - near[1]);
+    const size = Math.hypot(x2 - x1, y2 - y1); // the diagonal, as the error anatomy has it
+    return { px, near, sizes: size > 0 ? px / size : null, target: [x2 - x1, y2 - y1] };
+  }
+
   const integer = new Intl.NumberFormat("en-US");
   const whole = (number) => integer.format(number);
   const percent = (value, digits = 1) => (value === null || value === undefined ? "–" : value.toFixed(digits));
@@ -101,5 +113,5 @@ const Report = (() => {
 
   const isCell = (value) => Boolean(value) && typeof value === "object" && "value" in value && "samples" in value;
 
-  return { take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, isCell, VERDICTS };
+  return { take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, distance, isCell, VERDICTS };
 })();

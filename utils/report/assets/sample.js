@@ -13,13 +13,14 @@ Report.sample = (() => {
   sample.show = async (row, position) => {
     const mine = ++turn;
     sample.row = row;
-    const picture = store.picture(row), text = store.columns.text[row];
+    const picture = store.picture(row), text = store.columns.text[row], point = store.columns.point_frac[row];
     $("sample-title").textContent = `${store.dataset(row).level ?? store.dataset(row).name} sample ${store.columns.index[row] ?? ""}`;
     $("position").textContent = position;
     const facts = await store.sample(row);
     if (mine !== turn) return;
     stage.show({
-      row, wh: facts.file_wh ?? picture?.wh ?? [1600, 1000], picture, alt: `Screenshot for: ${text ?? ""}`,
+      wh: facts.file_wh ?? picture?.wh ?? [1600, 1000], picture, box: store.columns.box_frac[row],
+      clicks: point ? [{ point, name: "click" }] : [], alt: `Screenshot for: ${text ?? ""}`,
       isAnswered: isAnswered(store.value("status", row)),
     });
     $("facts").replaceChildren(...panel(row, facts, picture).filter(Boolean));

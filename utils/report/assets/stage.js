@@ -1,12 +1,12 @@
 "use strict";
-/* One picture with target and click: fits, zooms at the pointer, pans. Positions are fractions of
+/* One picture with its target and clicks: fits, zooms at the pointer, pans. Positions are fractions of
    the picture file; the canvas has the picture's own shape, so they are fractions of it, too. */
 
 Report.stage = (() => {
-  const { el, svg, styled, store } = Report;
+  const { el, svg, styled, distance } = Report;
   const $ = (id) => document.getElementById(id);
   const MOST = 16, STEP = 1.25, MARGIN_PX = 8;
-  let shown = null; // {wh, box, point, isSharp: not a smaller view image}
+  let shown = null; // {wh, box, clicks, isSharp: not a smaller view image}
   let view = { scale: 1, x: 0, y: 0, fitted: true }; // CSS pixels per pixel of the file, place of the canvas
   const fingers = new Map();
   const stage = {};
@@ -63,38 +63,44 @@ Report.stage = (() => {
     }
   }
 
-  /** Shows a picture; `wh` in pixels of the file, box and point as fractions of it; `isAnswered`: the model said something. */
-  stage.show = ({ row, wh, picture, alt, isAnswered }) => {
-    const box = store.columns.box_frac[row], point = store.columns.point_frac[row];
+  /** Shows a picture with its target, if any. `wh`: pixels of the file; `box` and the clicks' `point`
+      are fractions of it. A click has a `name`, and where there are several a `mark` to tell them apart. */
+  stage.show = ({ wh, box, clicks, picture, alt, isAnswered }) => {
     const source = picture?.original ?? picture?.view;
-    shown = { wh, box, point, isSharp: Boolean(picture?.original) || Math.max(...wh) <= 1600 };
+    shown = { wh, box, clicks, isSharp: Boolean(picture?.original) || Math.max(...wh) <= 1600 };
+    const absent = () => el("p", { class: "absent" }, "This image was not found or not readable when the page was built");
     const layers = [];
-    if (source) layers.push(el("img", { src: source, alt, draggable: "false" }));
-    else layers.push(el("p", { class: "absent" }, "This image was not found or not readable when the report was built"));
-    if (box && point) layers.push(leash(row, wh));
+    if (source) {
+      const image = el("img", { src: source, alt, draggable: "false", onerror: () => { image.replaceWith(absent()); $("canvas").className = "canvas empty"; } });
+      layers.push(image);
+    } else layers.push(absent());
+    if (box) for (const { point, mark } of clicks) layers.push(leash(box, point, wh, mark));
     if (box) layers.push(styled(el("i", { class: "target", title: "target" }), fractions(box)));
-    if (point) {
-      layers.push(styled(el("i", { class: "point", title: "click" }), { left: `${100 * point[0]}%`, top: `${100 * point[1]}%` }));
+    for (const { point, name, mark } of clicks) {
+      layers.push(styled(el("i", { class: `point ${of(mark)}`, title: name, "data-mark": mark }, mark ? el("b", {}, mark) : null),
+        { left: `${100 * point[0]}%`, top: `${100 * point[1]}%` }));
     }
     $("canvas").replaceChildren(...layers);
     $("canvas").className = source ? "canvas" : "canvas empty";
     $("zoom-target").hidden = !box;
     $("legend").replaceChildren(
       ...(box ? [el("span", { class: "key box" }, "target")] : []),
-      ...(point ? [el("span", { class: "key dot" }, "click")] : []),
-      ...(box && !point ? [el("span", { class: "quiet" }, isAnswered ? "no click could be read" : "no reply")] : []));
+      ...clicks.map(({ name, mark }) => el("span", { class: `key dot ${of(mark)}` }, name)),
+      ...(box && !clicks.length ? [el("span", { class: "quiet" }, isAnswered ? "no click could be read" : "no reply")] : []));
     fit();
   };
+
+  const of = (mark) => (mark ? `of-${mark.toLowerCase()}` : "");
 
   const fractions = (box) => ({
     left: `${100 * box[0]}%`, top: `${100 * box[1]}%`, width: `${100 * (box[2] - box[0])}%`, height: `${100 * (box[3] - box[1])}%`,
   });
 
-  /** A dashed line from the click to the nearest point of the target. */
-  function leash(row, wh) {
-    const found = store.distance(row, wh), point = store.columns.point_frac[row];
+  /** A dashed line from a click to the nearest point of the target. */
+  function leash(box, point, wh, mark) {
+    const found = distance(box, point, wh);
     const path = found.px > 0 ? `M${point[0] * wh[0]} ${point[1] * wh[1]}L${found.near[0]} ${found.near[1]}` : "";
-    return svg("svg", { class: "leash", viewBox: `0 0 ${wh[0]} ${wh[1]}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    return svg("svg", { class: `leash ${of(mark)}`, viewBox: `0 0 ${wh[0]} ${wh[1]}`, preserveAspectRatio: "none", "aria-hidden": "true" },
       svg("path", { class: "halo", d: path, "vector-effect": "non-scaling-stroke" }),
       svg("path", { d: path, "vector-effect": "non-scaling-stroke" }));
   }
@@ -136,8 +142,8 @@ Report.stage = (() => {
   /** A scale with target and click in the middle; null chooses one that shows both well. */
   function zoomOnTarget(scale) {
     if (!shown) return;
-    const { wh, box, point } = shown, host = $("stage");
-    const spots = [...(box ? [[box[0], box[1]], [box[2], box[3]]] : []), ...(point ? [point] : [])];
+    const { wh, box, clicks } = shown, host = $("stage");
+    const spots = [...(box ? [[box[0], box[1]], [box[2], box[3]]] : []), ...clicks.map((click) => click.point)];
     if (!spots.length) spots.push([0.5, 0.5]);
     const xs = spots.map((spot) => spot[0] * wh[0]), ys = spots.map((spot) => spot[1] * wh[1]);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];

@@ -60,17 +60,7 @@ Report.store = (() => {
     return { ...detail, ...reply, prompt };
   };
 
-  /** Distance from the click to the target in pixels of the file (0 inside), and the target's size. */
-  store.distance = (row, wh) => {
-    const box = store.columns.box_frac[row], point = store.columns.point_frac[row];
-    if (!box || !point || !wh) return null;
-    const [x, y] = [point[0] * wh[0], point[1] * wh[1]];
-    const [x1, y1, x2, y2] = [box[0] * wh[0], box[1] * wh[1], box[2] * wh[0], box[3] * wh[1]];
-    const near = [Math.min(Math.max(x, x1), x2), Math.min(Math.max(y, y1), y2)];
-    const px = Math.hypot(x - near[0], y - near[1]);
-    const size = Math.hypot(x2 - x1, y2 - y1); // the diagonal, as the error anatomy has it
-    return { px, near, sizes: size > 0 ? px / size : null, target: [x2 - x1, y2 - y1] };
-  };
+  store.distance = (row, wh) => Report.distance(store.columns.box_frac[row], store.columns.point_frac[row], wh);
 
   /** What the text search looks at; the replies come with the first search. */
   async function searchable() {
