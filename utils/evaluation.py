@@ -244,8 +244,8 @@ def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:
             asked = questions_of(plan, name, dataset, folder)
             jobs.append(Job(**vars(asked), log=log, run=run))
         ranks.share_samples(group, name, jobs, _batch(plan, name))
-        cpu_s = infer(plan, model, jobs, group)
-    ranks.report(group, name, jobs, cpu_s)
+        wall_s, cpu_s = infer(plan, model, jobs, group)
+    ranks.report(group, name, jobs, wall_s, cpu_s)
 
 
 def _batch(plan: Plan, name: str) -> int:
@@ -260,10 +260,10 @@ def infer(
     jobs: Sequence[Job],
     group: Group | None = None,
     folder: RunFolder | None = None,
-) -> float:
+) -> tuple[float, float]:
     """Asks all that has no answer until it is in the logs, of all ranks if rank 0 asks.
 
-    Returns this process's CPU seconds.
+    Returns the seconds that it took, and those of CPU.
 
     Args:
         folder: where rank 0 of a group finds what the others have answered.
@@ -278,21 +278,24 @@ def infer(
         print(note)
     if options.fresh or any(job.has_new_samples for job in jobs):
         model.warm_up()
-    wall_s, cpu_s, others_cpu_s = time.monotonic(), time.process_time(), 0.0
+    began_s, began_cpu_s = time.monotonic(), time.process_time()
+    longest_s = others_cpu_s = 0.0
     try:
         Engine(model, options, progress, plan.secrets.clean).run(jobs)
         if of_group is not None and folder is not None:
             stored = replace(options, fresh=False)
             ask = Engine(model, stored, progress, plan.secrets.clean).run
-            others_cpu_s = ranks.collect(of_group, folder, jobs, ask, fresh=options.fresh)
+            fresh = options.fresh
+            longest_s, others_cpu_s = ranks.collect(of_group, folder, jobs, ask, fresh=fresh)
     finally:
         shown.close()
-    wall_s, cpu_s = time.monotonic() - wall_s, time.process_time() - cpu_s
-    all_cpu_s = cpu_s + others_cpu_s
+    # Another rank may have begun, and finished, while this one was loading.
+    wall_s = max(time.monotonic() - began_s, longest_s)
+    cpu_s = time.process_time() - began_cpu_s + others_cpu_s
     for job in jobs:
-        job.log.append(end_record(wall_s, all_cpu_s, asked=job.reasons, reused=job.reused))
+        job.log.append(end_record(wall_s, cpu_s, asked=job.reasons, reused=job.reused))
         print(console.render_asked(job.dataset, job.reasons, job.reused))
     for note in model.notes_after():
         print(note)
-    print(f"took {wall_s:.1f} s ({all_cpu_s:.1f} s of CPU)")
-    return cpu_s
+    print(f"took {wall_s:.1f} s ({cpu_s:.1f} s of CPU)")
+    return wall_s, cpu_s

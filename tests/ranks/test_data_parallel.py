@@ -28,11 +28,17 @@ def asked(output):
     return sum(map(int, re.findall(r"queried (\d+)", output)))
 
 
-def by_rank(bench, rank):
-    """How many answers a rank's own log has by now; rank 0 writes the run's log."""
-    logs = [log for log in bench.work_dir.glob("m/T*/m_*.jsonl")
-            if (f".rank{rank}-" in log.name) or (rank == 0 and ".rank" not in log.name)]  # fmt: skip
-    return sum(log.read_bytes().count(b'"kind":"answer"') for log in logs)
+def by_rank(bench, model="m"):
+    """How many answers the logs of rank 0, which is the run's, and of rank 1 have by now."""
+    counts = [0, 0]
+    for log in bench.work_dir.glob(f"{model}/T*/{model}_*.jsonl"):
+        counts[".rank1-" in log.name] += log.read_bytes().count(b'"kind":"answer"')
+    return counts
+
+
+def most_of(rank_0, rank_1):
+    """Variables that stop each of two ranks after so many samples, until the gate is open."""
+    return {"MOST_OF_RANK_0": str(rank_0), "MOST_OF_RANK_1": str(rank_1)}
 
 
 def is_whole(bench, alone):
@@ -69,11 +75,14 @@ def test_problems_of_a_config_are_told_once_and_by_rank_0(bench):
 
 
 def test_two_ranks_ask_every_sample_once_and_score_as_one(bench, alone):
-    ran = bench.run(ranks=2)
+    launcher = bench.start(ranks=2, env=most_of(6, 4))
+    wait_until(lambda: by_rank(bench) == [6, 4], launcher)
+    bench.gate.touch()
+    ran = finish(launcher)
     assert ran.code == 0, ran.output
     assert asked(ran.output) == SAMPLES
     others = re.search(r"m: 25/25 \(.*?(\d+) by other ranks", ran.output)
-    assert others and 0 < int(others[1]) < SAMPLES, ran.output
+    assert others and 4 <= int(others[1]) <= SAMPLES - 6, ran.output
     assert ran.stdout.count("n = 15") == ran.stdout.count("n = 10") == 1  # only rank 0 prints
     assert is_whole(bench, alone)
 
@@ -82,8 +91,8 @@ def test_two_ranks_ask_every_sample_once_and_score_as_one(bench, alone):
 def killed(tmp_path_factory, checkpoint):
     """After the SIGKILL of one of two ranks in the middle of a run."""
     bench = RankBench.make(tmp_path_factory.mktemp("killed") / "bench", checkpoint)
-    launcher = bench.start(ranks=2, env={"MOST_OF_RANK_0": "6", "MOST_OF_RANK_1": "4"})
-    wait_until(lambda: (by_rank(bench, 0), by_rank(bench, 1)) == (6, 4), launcher)
+    launcher = bench.start(ranks=2, env=most_of(6, 4))
+    wait_until(lambda: by_rank(bench) == [6, 4], launcher)
     os.kill(process_of_rank(launcher, 1), signal.SIGKILL)
     ran = finish(launcher)
     bench.gate.touch()
@@ -113,9 +122,12 @@ def test_another_number_of_ranks_asks_only_what_a_killed_group_has_not(
 
 
 def test_ranks_started_across_midnight_share_the_folder_of_rank_0(bench, alone):
+    bench.env = most_of(1, 1)
     with rank_variables(2) as variables:
         first = bench.start(env=variables[0])
         second = bench.start(env={**variables[1], "DAYS_AHEAD": "1"})
+        wait_until(lambda: by_rank(bench) == [1, 1], first)
+        bench.gate.touch()
         ran = finish(first)
         assert (ran.code, finish(second).code) == (0, 0), ran.output
     assert "by other ranks" in ran.output
@@ -140,10 +152,9 @@ def test_a_rank_with_another_work_dir_says_so_and_sigterm_ends_the_one_that_wait
 
 def test_a_silent_rank_is_given_up_and_the_others_ask_what_it_left(bench, alone):
     with rank_variables(2) as variables:
-        bench.env = {"EVAL_RANK_SILENCE_S": "5"}
-        first = bench.start(env={**variables[0], "MOST_OF_RANK_0": "1"})
-        second = bench.start(env={**variables[1], "MOST_OF_RANK_1": "3"})
-        wait_until(lambda: by_rank(bench, 1) == 3, second)
+        bench.env = {"EVAL_RANK_SILENCE_S": "5", **most_of(1, 3)}
+        first, second = (bench.start(env=variables[rank]) for rank in range(2))
+        wait_until(lambda: by_rank(bench) == [1, 3], second)
         second.send_signal(signal.SIGSTOP)
         bench.gate.touch()
         ran = finish(first)
@@ -173,7 +184,11 @@ def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
     bench.env = {"HOME": str(homes[0]), "HOME_OF_RANK_1": str(homes[1])}
     models = {"nowhere": broken, "not_on_1": "~/checkpoint", "everywhere": checkpoint}
     bench.write_config({name: bench.model(path) for name, path in models.items()})
-    ran = bench.run(ranks=2)
+    # Rank 0 asks all of "not_on_1" before.
+    launcher = bench.start(ranks=2, env=most_of(SAMPLES + 1, 1))
+    wait_until(lambda: by_rank(bench, "everywhere") == [1, 1], launcher)
+    bench.gate.touch()
+    ran = finish(launcher)
     assert ran.code == 1, ran.output  # of each model there is something to say
     assert f"\n{broken}: the checkpoint cannot be loaded" in f"\n{ran.stderr}", ran.output
     assert re.search(r"^rank 1 .*~/checkpoint: the checkpoint cannot be", ran.stderr, re.M)

@@ -248,16 +248,16 @@ def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, c
         if has_failed:
             runs.report_failure(follower, "m")
         else:
-            runs.report(follower, "m", [theirs], 1.5)
+            runs.report(follower, "m", [theirs], wall_s=9.0, cpu_s=1.5)
         progress = runs.GroupProgress(Shown(), leader, "m")
-        cpu_s = runs.collect(progress, folder, [mine], ask, fresh=False)
+        took_s = runs.collect(progress, folder, [mine], ask, fresh=False)
 
     assert keys(log.path) == ["run", "0"]
     messages = capsys.readouterr().err
     if has_failed:  # what it has answered is looked up: a sample of several turns may be half done
         assert asked_again == [("L", ["0", "1"])]
-        assert (leader.failed, leader.given_up, cpu_s) == ({1}, set(), 0)
+        assert (leader.failed, leader.given_up, took_s) == ({1}, set(), (0, 0))
         assert "rank 1 has failed; rank 0 has queried what it left" in messages
     else:
-        assert (asked_again, leader.failed, cpu_s, messages) == ([], set(), 1.5, "")
+        assert (asked_again, leader.failed, took_s, messages) == ([], set(), (9, 1.5), "")
         assert mine.reasons == {"new": 2}

@@ -151,10 +151,11 @@ def collect(
     ask: Callable[[Sequence[Job]], None],
     *,
     fresh: bool,
-) -> float:
+) -> tuple[float, float]:
     """Waits for the others, adopts their answers, and asks what a lost or failed rank has left.
 
-    With `fresh`, stored answers from before this run do not count. Returns the others' CPU seconds.
+    With `fresh`, stored answers from before this run do not count. Returns the seconds that the
+    slowest of the others took, and their CPU seconds.
     """
     group = progress.group
     found = group.wait_for_others(
@@ -186,7 +187,8 @@ def collect(
     for ranks, what in ((group.given_up, silent), (failed, "has failed")):
         for rank in sorted(ranks):
             print(f"rank {rank} {what}; rank 0 has queried what it left", file=sys.stderr)
-    return float(sum(report["cpu_s"] for report in reports))
+    longest_s = max((report["wall_s"] for report in reports), default=0.0)
+    return longest_s, float(sum(report["cpu_s"] for report in reports))
 
 
 # -- the other ranks ------------------------------------------------------------------------------
@@ -233,7 +235,7 @@ def share_samples(group: Group, model: str, jobs: Iterable[Job], batch: int) -> 
         job.share = Share(group, model, job.dataset, job.samples, batch)
 
 
-def report(group: Group, model: str, jobs: Sequence[Job], cpu_s: float) -> None:
+def report(group: Group, model: str, jobs: Sequence[Job], wall_s: float, cpu_s: float) -> None:
     """Has rank 0 know that all is asked, after the logs were closed."""
     data = {
         job.dataset: {
@@ -245,7 +247,8 @@ def report(group: Group, model: str, jobs: Sequence[Job], cpu_s: float) -> None:
         for job in jobs
     }
     counted, samples = group.finished
-    note = {"cpu_s": cpu_s, "finished": samples if counted == model else 0, "data": data}
+    note = {"wall_s": wall_s, "cpu_s": cpu_s, "data": data,
+            "finished": samples if counted == model else 0}  # fmt: skip
     group.leave(f"{model}/report/{group.rank.number}", note)
 
 
