@@ -50,7 +50,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/local": 1810,
     "models/wrappers/vllm": 590,
     "utils": 2630,
-    "utils/analysis": 1100,
+    "utils/analysis": 1135,
     "utils/comparing": 1030,
     "utils/config": 1120,
     "utils/engine": 1150,

@@ -1,0 +1,37 @@
+"""The official figures of a scored data set, and the one rounding of every figure that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from utils.protocol import DIFFICULTIES, GROUNDING_TYPES
+
+OVERALL, AVERAGE = "overall", "average"
+OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE)
+"""Names and order: L1 easy, medium, hard, overall; L2 basic, advanced, average."""
+
+
+def official_figures(analysis: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The cells of an analysis that a data set's headline has, by name.
+
+    A figure over several levels is there only where all of its parts are: of one, it is nothing
+    that one could set beside others.
+    """
+    table = analysis.get("table") or {}
+    found = {row["name"]: row["cells"][-1] for row in table.get("rows", ()) if row["cells"][-1]}
+    found |= {OVERALL: (analysis.get("averages") or {}).get("micro")}
+    parts = {OVERALL: DIFFICULTIES, AVERAGE: GROUNDING_TYPES}
+    there = [name for name in OFFICIAL if all(map(found.get, (name, *parts.get(name, ()))))]
+    return {name: found[name] for name in there}
+
+
+def shown(value: float, digits: int = 2, *, signed: bool = False) -> str:
+    """A figure as it is shown everywhere: halves are rounded up, away from 0.
+
+    The noise of floating point arithmetic is no reason to round down: 0.5 of 0.29 is 0.15.
+    """
+    exact = Decimal(repr(round(float(value), 9)))
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    return f"{rounded or abs(rounded):{'+' if signed and rounded else ''}f}"  # no "-0.0"
