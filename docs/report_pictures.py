@@ -14,9 +14,9 @@ CHROMIUM = "/usr/bin/chromium"
 LARGEST_BYTES = 300_000
 # What each picture shows: an address in the page, and the keys pressed there.
 PICTURES = {
-    "report_overview": ("#overview", ()),
-    "report_l2": ("#samples?dataset=GUIElementGrounding&platform=os_web&verdict=miss", ("Enter",)),
-    "report_l1": ("#samples?dataset=GUIContentUnderstanding&platform=os_mac", ("Enter",)),
+    "report_overview": ("#/overview", ()),
+    "report_l2": ("#/samples?dataset=GUIElementGrounding&platform=os_web&verdict=miss", ("Enter",)),
+    "report_l1": ("#/samples?dataset=GUIContentUnderstanding&platform=os_mac", ("Enter",)),
 }
 
 

@@ -76,7 +76,7 @@ def open_browser() -> Iterator[object]:
 def seconds_to_interactive(page_path: Path, browser: object) -> tuple[float, float]:
     """Until the overview stands, and until the gallery's first cards do, each in a new tab."""
     times = []
-    for address, ready in (("#overview", "h2"), ("#samples", ".card")):
+    for address, ready in (("#/overview", "h2"), ("#/samples", ".card")):
         context = browser.new_context(viewport={"width": 1280, "height": 900})  # type: ignore[attr-defined]
         page = context.new_page()
         began_s = time.monotonic()

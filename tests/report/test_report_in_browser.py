@@ -157,7 +157,7 @@ def test_a_chart_says_its_figures_in_text_and_a_bar_leads_to_its_samples(open_ta
     icon = re.compile(r"Icon.*52\.3 %, 95 % interval 42\.8 to 60\.4, 40 samples on 20 images")
     assert any(map(icon.search, rows)), rows
     assert any("Under 16 px" in row and "too few images for an interval" in row for row in rows)
-    assert tab.hash == f"#samples?dataset={L2}&platform=os_windows"
+    assert tab.hash == f"#/samples?dataset={L2}&platform=os_windows"
     assert tab.count == "1 of 7 samples"
 
 
@@ -169,7 +169,7 @@ def test_a_chart_says_its_figures_in_text_and_a_bar_leads_to_its_samples(open_ta
     ("search", "nowhere", 0),
 ])  # fmt: skip
 def test_a_filter_or_a_search_leaves_the_samples_that_fit(open_tab, name, value, shown):
-    tab = open_tab(address="#samples")
+    tab = open_tab(address="#/samples")
     assert tab.count == "7 samples"
     if name == "search":
         tab.page.fill("#search", value)
@@ -187,8 +187,8 @@ def test_a_filter_or_a_search_leaves_the_samples_that_fit(open_tab, name, value,
 
 
 def test_a_link_brings_the_filters_along_and_they_count_what_the_others_leave(open_tab):
-    tab = open_tab(address=f"#samples?dataset={L2}")
-    linked = open_tab(address=f"#samples?dataset={L2}&verdict=miss&q=delete")
+    tab = open_tab(address=f"#/samples?dataset={L2}")
+    linked = open_tab(address=f"#/samples?dataset={L2}&verdict=miss&q=delete")
     options = ["All (4)", "miss (1)", "hit (1)", "unparsed (1)", "no answer (1)"]
     assert sorted(tab.texts("#filter-verdict option")) == sorted(options)
     values = [linked.page.input_value(name) for name in ("#search", "#filter-verdict")]
@@ -204,13 +204,13 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     descendant = tab.page.get_attribute("#gallery", "aria-activedescendant")
     assert (active(), descendant) == ("3", "card-2")
     tab.press("Enter")
-    assert (tab.hash, tab.focus) == (f"#sample/{L1}/1~2", "sample-title")
+    assert (tab.hash, tab.focus) == (f"#/sample/{L1}/1~2", "sample-title")
     tab.press("j")
-    assert tab.hash == f"#sample/{L2}/0"
+    assert tab.hash == f"#/sample/{L2}/0"
     tab.press("k", "ArrowRight", "ArrowRight")
-    assert tab.hash == f"#sample/{L2}/1"
+    assert tab.hash == f"#/sample/{L2}/1"
     tab.press("Escape")
-    assert (tab.hash, active()) == ("#samples", "5")
+    assert (tab.hash, active()) == ("#/samples", "5")
     tab.press("/")
     assert tab.focus == "search"
     tab.page.keyboard.type("jk")  # letters are text here
@@ -223,18 +223,19 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     tab.press("o")
     assert tab.page.is_visible("#view-overview")
 
-    tab = open_tab(address=f"#samples?dataset={L2}&platform=os_web")
+    tab = open_tab(address=f"#/samples?dataset={L2}&platform=os_web")
     tab.press("Enter", "j")  # samples follow each other as filtered
-    assert (tab.text("#position"), tab.hash) == ("2 of 2", f"#sample/{L2}/3")
+    address = f"#/sample/{L2}/3?dataset={L2}&platform=os_web"
+    assert (tab.text("#position"), tab.hash) == ("2 of 2", address)
     assert tab.page.is_disabled("#next")
 
 
 @pytest.mark.parametrize(("address", "place", "text"), [
-    (f"#sample/{L2}/1", "#facts .instruction", "Open the basket"),
-    (f"#sample/{L1}/1", "#facts .instruction", "Question 1?"),
-    (f"#sample/{L1}/1~2", "#facts .instruction", "Question 1?"),
-    ("#overview", "#view-overview", "Coordinate audit"),
-    ("#sample/Nothing/99", "#view-overview", "Coordinate audit"),  # an unknown one
+    (f"#/sample/{L2}/1", "#facts .instruction", "Open the basket"),
+    (f"#/sample/{L1}/1", "#facts .instruction", "Question 1?"),
+    (f"#/sample/{L1}/1~2", "#facts .instruction", "Question 1?"),
+    ("#/overview", "#view-overview", "Coordinate audit"),
+    ("#/sample/Nothing/99", "#view-overview", "Coordinate audit"),  # an unknown one
 ])  # fmt: skip
 def test_a_link_opens_what_it_names(open_tab, address, place, text):
     tab = open_tab(address=address)
@@ -243,7 +244,7 @@ def test_a_link_opens_what_it_names(open_tab, address, place, text):
 
 
 def test_a_failed_request_shows_its_error_and_no_reply(open_tab):
-    tab = open_tab(address=f"#sample/{L2}/3")
+    tab = open_tab(address=f"#/sample/{L2}/3")
     facts, blocks = tab.text("#facts"), tab.page.locator("#facts .block").all_inner_texts()
     assert FAILED_TEXT not in facts
     [shown] = [text for text in blocks if "timeout" in text]
@@ -256,7 +257,7 @@ def test_a_failed_request_shows_its_error_and_no_reply(open_tab):
 @pytest.mark.parametrize("keys", ["", "1", "2", "t", "+ + +", "2 Shift+ArrowLeft Shift+ArrowUp"])
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_target_and_click_lie_where_the_image_has_them(open_tab, keys, viewport):
-    tab = open_tab(address=f"#sample/{L2}/0", viewport=viewport)
+    tab = open_tab(address=f"#/sample/{L2}/0", viewport=viewport)
     scale = {"1": 1, "2": 2}.get(keys[:1])
     tab.press(*keys.split())
     left, top, width, height = tab.box("#canvas img")
@@ -271,7 +272,7 @@ def test_target_and_click_lie_where_the_image_has_them(open_tab, keys, viewport)
 
 
 def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab):
-    tab = open_tab(address=f"#sample/{L2}/0")
+    tab = open_tab(address=f"#/sample/{L2}/0")
     mouse, before = tab.page.mouse, tab.box("#canvas")
     spot = (round(before[0] + before[2] / 3), round(before[1] + before[3] / 3))
 
@@ -294,14 +295,14 @@ def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab)
 
 
 @pytest.mark.parametrize(("address", "place", "texts"), [
-    (f"#sample/{L2}/0", "#facts", ["click <script>alert(1)", "raw <script>alert(1)", "so <script>alert(1)"]),
-    (f"#sample/{L2}/0", "#facts", [f"{FAR_PX:.0f} px from the target, {FAR_PX / SIZE_PX:.1f} target sizes"]),
-    (f"#sample/{L2}/1", "#facts", ["You are a GUI agent", "Which element matches: Open the basket", "1.25 s",
+    (f"#/sample/{L2}/0", "#facts", ["click <script>alert(1)", "raw <script>alert(1)", "so <script>alert(1)"]),
+    (f"#/sample/{L2}/0", "#facts", [f"{FAR_PX:.0f} px from the target, {FAR_PX / SIZE_PX:.1f} target sizes"]),
+    (f"#/sample/{L2}/1", "#facts", ["You are a GUI agent", "Which element matches: Open the basket", "1.25 s",
                                    "1,204", "stop", "400 × 300 px", "2026-01-02", "inside the target"]),
-    (f"#sample/{L2}/2", "#facts", ["Wrapped <script>alert(1)"]),
-    (f"#sample/{L2}/2", "#legend", ["no click could be read"]),
-    (f"#sample/{L2}/3", "#facts", ["timeout <script>alert(1)", "no answer <script>alert(1)"]),
-    (f"#sample/{L1}/0", "#facts", ["Which is right? <script>alert(1)"]),
+    (f"#/sample/{L2}/2", "#facts", ["Wrapped <script>alert(1)"]),
+    (f"#/sample/{L2}/2", "#legend", ["no click could be read"]),
+    (f"#/sample/{L2}/3", "#facts", ["timeout <script>alert(1)", "no answer <script>alert(1)"]),
+    (f"#/sample/{L1}/0", "#facts", ["Which is right? <script>alert(1)"]),
 ])  # fmt: skip
 def test_a_sample_shows_what_was_sent_what_came_back_and_markup_as_text(open_tab, address, place, texts):  # fmt: skip
     tab = open_tab(address=address)
@@ -313,7 +314,7 @@ def test_a_sample_shows_what_was_sent_what_came_back_and_markup_as_text(open_tab
 
 
 def test_options_say_which_is_right_and_which_was_chosen(open_tab):
-    options = open_tab(address=f"#sample/{L1}/0").page.locator(".options li").all_inner_texts()
+    options = open_tab(address=f"#/sample/{L1}/0").page.locator(".options li").all_inner_texts()
     shown = [" ".join(option.split()) for option in options]
     assert shown == [f"A {BAD}", "B yes ✓ right", "C no ● chosen"]
 
@@ -324,7 +325,7 @@ def test_seven_thousand_samples_are_never_all_in_the_page_and_in_order_when_aske
     make_pictures(tmp_path / "images", IMAGES)
     write_samples(tmp_path / "run", L2, report_runs.many_samples(7000, IMAGES))
     places = {"image_root": tmp_path / "images", "cache": tmp_path / "cache"}
-    tab = open_tab(long := build_report(tmp_path / "run", **places), address="#samples")
+    tab = open_tab(long := build_report(tmp_path / "run", **places), address="#/samples")
     seen = []
     for place in (0.0, 0.2, 0.5, 1.0):
         tab.run("(place) => { const g = document.getElementById('gallery');"
@@ -335,15 +336,17 @@ def test_seven_thousand_samples_are_never_all_in_the_page_and_in_order_when_aske
     assert len(tab.texts('.card[aria-posinset="7000"]')) == 1
     assert tab.count == "7,000 samples"
     tab.press("Home", "End", "Enter")
-    assert tab.hash == f"#sample/{L2}/6999"
+    assert tab.hash == f"#/sample/{L2}/6999"
 
     far_px = "(row) => Report.store.distance(row, Report.store.picture(row).wh).px"
-    tab = open_tab(long, address="#samples?order=far&verdict=miss")
+    tab = open_tab(long, address="#/samples?sort=-distance&verdict=miss")
     distances = tab.run(f"Report.gallery.rows.map({far_px})")
     assert len(distances) > 1000 and distances == sorted(distances, reverse=True)
 
 
-@pytest.mark.parametrize("address", ["#overview", "#samples", f"#sample/{L2}/0", f"#sample/{L1}/0"])
+@pytest.mark.parametrize(
+    "address", ["#/overview", "#/samples", f"#/sample/{L2}/0", f"#/sample/{L1}/0"]
+)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_shows_the_page_without_scrolling_sideways(open_tab, address, scheme):
     tab = open_tab(address=address, viewport=PHONE, color_scheme=scheme, has_touch=True)
@@ -355,7 +358,7 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(open_tab, address, sc
 def test_without_images_targets_are_drawn_on_an_empty_frame(open_tab, report, tmp_path):
     run, places = tmp_path / "run", {"image_root": None, "cache": tmp_path / "cache"}
     shutil.copytree(report.parent.parent, run, ignore=shutil.ignore_patterns("report"))
-    tab = open_tab(build_report(run, **places), address=f"#sample/{L2}/0")
+    tab = open_tab(build_report(run, **places), address=f"#/sample/{L2}/0")
     assert "not found" in tab.text("#canvas")
     left, top, width, height = tab.box("#canvas")
     click = [left + POINT[0] * width, top + POINT[1] * height]

@@ -24,10 +24,13 @@ from utils.runs.folder import RunFolder
 REPORT_FOLDER = "report"
 ASSETS = Path(__file__).parent / "assets"
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
-FACETS = ("dataset", "platform", "split", "kind", "verdict", "status", "app")
-REPLY_FIELDS = ("prediction", "raw", "reasoning")
-ROW_FIELDS = ("index", "text", "box_frac", "point_frac")
-NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"}
+FACETS = (
+    "dataset", "platform", "split", "kind", "app", "verdict", "status", "finish", "error", "check",
+)  # fmt: skip
+"""What the list filters by, as `FIELDS` in `store.js`."""
+REPLY_FIELDS = ("prediction", "raw", "reasoning", "key")
+ROW_FIELDS = ("index", "text", "box_frac", "point_frac", "answer", "chosen")
+NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error", "key"}
 NO_ANSWER = "no answer"
 
 
@@ -106,7 +109,10 @@ class DataFiles:
     def add(self, facts: Facts, dataset: str, picture: int | None) -> None:
         """One more sample."""
         named = {**facts, "dataset": dataset, "verdict": facts.get("verdict") or NO_ANSWER}
-        row = {name: self._number(name, named.get(name)) for name in FACETS}
+        named |= {"finish": facts.get("finish_reason"), "check": None}
+        named |= {"error": (facts.get("error") or {}).get("class")}
+        row: Facts = {name: self._number(name, named.get(name)) for name in FACETS}
+        row |= {"check": [self._number("check", name) for name in facts.get("check") or ()]}
         row |= {"picture": picture} | {name: facts.get(name) for name in ROW_FIELDS}
         self._rows.add(row)
         self._replies.add({name: facts.get(name) for name in REPLY_FIELDS})

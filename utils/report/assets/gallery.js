@@ -3,32 +3,35 @@
 
 Report.gallery = (() => {
   const { el, styled, label, badge, whole, plural, store, VERDICTS } = Report;
-  const LABELS = { dataset: "Data set", platform: "Platform", split: "Split", kind: "Type", verdict: "Verdict", status: "Status" };
+  const LABELS = {
+    dataset: "Data set", platform: "Platform", split: "Split", kind: "Type", app: "App", verdict: "Verdict", status: "Status",
+    finish: "Finish", error: "Error", check: "Check",
+  };
   const CARD_WIDTH_PX = 250, GAP_PX = 14, TEXT_HEIGHT_PX = 92, ROWS_AHEAD = 2;
-  const gallery = { rows: [], active: 0, wanted: {}, query: "", order: "", onOpen: () => {} };
+  const gallery = { rows: [], active: 0, filter: {}, onOpen: () => {} };
   const $ = (id) => document.getElementById(id);
   let selects = {}, cards = new Map(), turn = 0;
   let layout = { columns: 1, width: CARD_WIDTH_PX, picture: 150, height: 250 };
 
   gallery.start = () => {
-    for (const name of store.FILTERS) {
-      const values = store.summary.facets[name];
+    for (const name of store.FIELDS) {
+      const values = store.values(name);
       if (values.length < 2) continue; // nothing to choose
-      const select = el("select", { id: `filter-${name}`, onchange: () => gallery.filter({ ...gallery.wanted, [name]: select.value }) },
+      const select = el("select", { id: `filter-${name}`, onchange: () => gallery.refilter({ [name]: select.value ? [select.value] : null }) },
         el("option", { value: "" }), values.map((value) => el("option", { value })));
       selects[name] = select;
       $("selects").append(el("label", {}, LABELS[name], select));
     }
-    const order = el("select", { id: "order", onchange: () => gallery.filter(gallery.wanted, gallery.query, order.value) },
-      el("option", { value: "" }, "As in the file"), el("option", { value: "near" }, "Nearest misses first"), el("option", { value: "far" }, "Farthest misses first"));
+    const order = el("select", { id: "order", onchange: () => gallery.refilter({ sort: order.value }) },
+      el("option", { value: "" }, "As in the file"), el("option", { value: "distance" }, "Nearest misses first"), el("option", { value: "-distance" }, "Farthest misses first"));
     if (store.columns.point_frac?.some(Boolean)) $("selects").append(el("label", {}, "Order", order));
     gallery.orderSelect = order;
     let timer = 0;
     $("search").addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(() => gallery.filter(gallery.wanted, $("search").value.trim()), 120);
+      timer = setTimeout(() => gallery.refilter({ q: $("search").value.trim() }), 120);
     });
-    $("clear").addEventListener("click", () => { gallery.filter({}, "", ""); $("gallery").focus(); });
+    $("clear").addEventListener("click", () => { gallery.apply({}); $("gallery").focus(); });
     $("filters").addEventListener("submit", (event) => event.preventDefault());
     $("gallery").addEventListener("scroll", draw, { passive: true });
     $("gallery").addEventListener("keydown", onKey);
@@ -37,14 +40,16 @@ Report.gallery = (() => {
   };
 
   /** Shows the samples that fit; keeps what is not given. */
-  gallery.filter = async (wanted, query = gallery.query, order = gallery.order) => {
+  gallery.refilter = (changes) => gallery.apply({ ...gallery.filter, ...changes });
+
+  gallery.apply = async (filter) => {
     const mine = ++turn;
-    if (query && query !== gallery.query) $("count").value = "Searching…";
-    const found = await store.select(wanted, query, order);
+    if (filter.q && filter.q !== gallery.filter.q) $("count").value = "Searching…";
+    const found = await store.select(filter);
     if (mine !== turn) return; // typed on meanwhile
-    Object.assign(gallery, { wanted, query, order, rows: found.rows, active: 0 });
-    if ($("search").value.trim() !== query) $("search").value = query;
-    gallery.orderSelect.value = order;
+    Object.assign(gallery, { filter, rows: found.rows, active: 0 });
+    if ($("search").value.trim() !== (filter.q ?? "")) $("search").value = filter.q ?? "";
+    gallery.orderSelect.value = filter.sort ?? "";
     showCounts(found);
     remember();
     for (const card of cards.values()) card.remove();
@@ -58,39 +63,30 @@ Report.gallery = (() => {
     for (const [name, select] of Object.entries(selects)) {
       const total = counts[name].reduce((sum, count) => sum + count, 0);
       select.options[0].textContent = `All (${whole(total)})`;
-      store.summary.facets[name].forEach((value, number) => {
+      store.values(name).forEach((value, number) => {
         const word = name === "verdict" ? VERDICTS[value]?.[1] ?? value : label(value);
         select.options[number + 1].textContent = `${word} (${whole(counts[name][number])})`;
       });
-      select.value = gallery.wanted[name] ?? "";
+      select.value = gallery.filter[name]?.[0] ?? "";
     }
     const filtered = rows.length < store.count;
     $("count").value = filtered ? `${whole(rows.length)} of ${plural(store.count, "sample")}` : plural(store.count, "sample");
-    $("clear").hidden = !filtered && !gallery.query;
+    $("clear").hidden = !filtered && !gallery.filter.q;
     $("nothing").hidden = rows.length > 0;
     $("gallery").hidden = rows.length === 0;
   }
 
   /** The filters stand in the address, so that a link shows the same samples. */
-  gallery.address = () => {
-    const entries = Object.entries(gallery.wanted).filter(([, value]) => value);
-    if (gallery.query) entries.push(["q", gallery.query]);
-    if (gallery.order) entries.push(["order", gallery.order]);
-    return entries.length ? `#samples?${new URLSearchParams(entries)}` : "#samples";
-  };
+  gallery.address = () => store.listLink(gallery.filter);
 
   function remember() {
-    if (location.hash.startsWith("#samples")) history.replaceState(null, "", gallery.address());
+    if (location.hash.startsWith("#/samples")) history.replaceState(null, "", gallery.address());
   }
 
   /** Takes the filters from an address. */
   gallery.go = async (text) => {
-    const parameters = new URLSearchParams(text);
-    const wanted = {};
-    for (const name of store.FILTERS) if (parameters.get(name)) wanted[name] = parameters.get(name);
-    const [query, order] = [parameters.get("q") ?? "", parameters.get("order") ?? ""];
-    const same = JSON.stringify([wanted, query, order]) === JSON.stringify([gallery.wanted, gallery.query, gallery.order]);
-    if (!same || !gallery.rows.length) await gallery.filter(wanted, query, order);
+    const filter = store.filterOf(text);
+    if (!gallery.rows.length || store.listLink(filter) !== gallery.address()) await gallery.apply(filter);
   };
 
   function measure() {

@@ -17,7 +17,7 @@
   }
 
   async function route() {
-    const [name, rest] = split(location.hash.slice(1));
+    const [name, rest] = split(location.hash.replace(/^#\/?/, ""));
     if (name === "samples") {
       const back = view === "sample";
       show("samples");
@@ -29,6 +29,7 @@
     }
     if (name.startsWith("sample/")) {
       const row = store.places.get(name.slice("sample/".length));
+      await gallery.go(rest);
       if (row !== undefined) return open(row);
     }
     show("overview");
@@ -44,7 +45,6 @@
 
   async function open(row) {
     const entered = view !== "sample";
-    if (!gallery.rows.length && !gallery.query && !Object.keys(gallery.wanted).length) await gallery.filter({});
     const place = gallery.rows.indexOf(row);
     if (place >= 0) gallery.active = place;
     $("previous").disabled = place <= 0;
@@ -55,7 +55,7 @@
     if (entered) $("sample-title").focus({ preventScroll: true });
   }
 
-  const address = (row) => `#sample/${store.addresses[row]}`;
+  const address = (row) => store.sampleLink(row, gallery.filter);
   gallery.onOpen = (row) => { location.hash = address(row); };
 
   function step(by) {
@@ -83,7 +83,7 @@
     const { key } = event;
     if (key === "h" || key === "?") $("help").showModal();
     else if (key === "/") { location.hash = view === "samples" ? location.hash : gallery.address(); setTimeout(() => { $("search").focus(); $("search").select(); }); }
-    else if (key === "o") location.hash = "#overview";
+    else if (key === "o") location.hash = "#/overview";
     else if (key === "s") location.hash = gallery.address();
     else if (view === "sample") return inSample(event);
     else if (view === "samples" && (key === "j" || key === "k")) gallery.move(gallery.active + (key === "j" ? 1 : -1));

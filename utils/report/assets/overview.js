@@ -95,13 +95,11 @@ Report.overview = (() => {
         const filter = name === "refused" || name === "failed" ? "status" : "verdict";
         const count = data.counts[name];
         return el("li", {},
-          el("a", { href: link({ dataset: data.name, [filter]: name }), class: `is-${name.replaceAll(" ", "-")}` },
+          el("a", { href: store.listLink({ dataset: data.name, [filter]: name }), class: `is-${name.replaceAll(" ", "-")}` },
             el("span", { class: "sign", "aria-hidden": "true" }, sign), ` ${whole(count)} ${word}`,
             el("span", { class: "quiet" }, ` ${percent(100 * count / data.samples)} %`)));
       })));
   }
-
-  const link = (filters) => `#samples?${new URLSearchParams(filters)}`;
 
   function scoreTable(table) {
     const title = `${table.title}: accuracy in %, with 95 % intervals by image`;
@@ -128,7 +126,7 @@ Report.overview = (() => {
       el("caption", {}, GROUP_TITLES[group] ?? heading(group)),
       el("tbody", {}, Object.entries(cells).filter(([, cell]) => isCell(cell)).map(([name, cell]) => el("tr", { title: `${interval(cell)}, ${basis(cell)}` },
         el("th", { scope: "row" }, known.includes(name)
-          ? el("a", { href: link({ dataset: data.name, [filter]: name }) }, heading(name)) : heading(name)),
+          ? el("a", { href: store.listLink({ dataset: data.name, [filter]: name }) }, heading(name)) : heading(name)),
         el("td", { class: "bar" }, track(cell)),
         el("td", { class: "number" }, percent(cell.value),
           el("span", { class: "sr" }, ` %, ${interval(cell)}, ${basis(cell)}`)))))));

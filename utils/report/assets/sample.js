@@ -4,7 +4,7 @@
 Report.sample = (() => {
   const { el, label, badge, whole, short, store, stage, overview } = Report;
   const $ = (id) => document.getElementById(id);
-  const SHOWN = new Set(["prompt", "prediction", "raw", "reasoning", "options", "answer", "chosen", "error",
+  const SHOWN = new Set(["prompt", "prediction", "raw", "reasoning", "options", "error",
     "file_wh", "sent_wh", "seen_wh", "finish_reason", "usage", "latency_s", "attempts", "asked_at", "fingerprint", "key"]);
   const sample = { row: null };
   let turn = 0;
@@ -36,7 +36,7 @@ Report.sample = (() => {
           el("span", { class: "quiet" }, ["platform", "app", "split", "kind"].map((name) => store.value(name, row)).filter((value) => value !== null).map(label).join(" · "))),
         el("p", { class: "instruction" }, store.columns.text[row] ?? "(no text)")),
       facts.error && isAnswered(status) ? el("div", { class: "block error" }, el("h3", {}, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")) : null,
-      facts.options ? options(facts, status) : null,
+      facts.options ? options(row, facts.options, status) : null,
       store.columns.box_frac[row] ? geometry(row, wh) : null,
       reply(facts, status),
       prompt(facts.prompt),
@@ -47,7 +47,8 @@ Report.sample = (() => {
   const pre = (text) => el("pre", {}, text);
   const isAnswered = (status) => status === "ok" || status === null;
 
-  function options({ options: all, answer, chosen }, status) {
+  function options(row, all, status) {
+    const [answer, chosen] = [store.columns.answer[row], store.columns.chosen[row]];
     const letters = Object.keys(all).filter((letter) => all[letter] !== null);
     const outside = chosen !== null && chosen !== undefined && !letters.includes(chosen);
     return el("div", { class: "block" }, el("h3", {}, "Options"),

@@ -3,8 +3,8 @@
 
 Report.store = (() => {
   const { load } = Report;
-  const FILTERS = ["dataset", "platform", "split", "kind", "verdict", "status"];
-  const store = { FILTERS, summary: null, count: 0, columns: {}, places: new Map(), addresses: [] };
+  const FIELDS = ["dataset", "platform", "split", "kind", "app", "verdict", "status", "finish", "error", "check"];
+  const store = { FIELDS, summary: null, count: 0, columns: {}, places: new Map(), addresses: [] };
   let haystacks = null;
 
   /** Loads everything that lists and filters need. */
@@ -26,10 +26,39 @@ Report.store = (() => {
     }
   };
 
-  /** The value of a facet column of a row; null where it has none. */
+  /** The address of the samples that fit: `{platform: "os_web", verdict: ["miss", "unparsed"]}`.
+      Any of a field's values fits; `q` searches, `view` is "table" or nothing, `sort` a field or `-field`. */
+  store.listLink = (filter) => withFilter("#/samples", filter);
+
+  /** The address of one sample among those that fit. */
+  store.sampleLink = (row, filter) => withFilter(`#/sample/${store.addresses[row]}`, filter);
+
+  function withFilter(path, filter) {
+    const entries = Object.entries(filter).flatMap(([name, value]) => [value].flat().map((each) => [name, each]))
+      .filter(([, value]) => value !== null && value !== undefined && value !== "");
+    return entries.length ? `${path}?${new URLSearchParams(entries)}` : path;
+  }
+
+  /** What an address asks for: a list of values for each field; what is not known is left out. */
+  store.filterOf = (text) => {
+    const given = new URLSearchParams(text), filter = {};
+    for (const name of FIELDS) if (given.has(name)) filter[name] = given.getAll(name);
+    const levels = given.getAll("level");
+    if (levels.length) {
+      filter.dataset = [...filter.dataset ?? [], ...store.summary.datasets.filter((data) => levels.includes(data.level)).map((data) => data.name)];
+    }
+    for (const name of ["q", "sort"]) if (given.get(name)) filter[name] = given.get(name);
+    if (given.get("view") === "table") filter.view = "table";
+    return filter;
+  };
+
+  store.values = (name) => store.summary.facets[name] ?? [];
+
+  /** The value of a facet column of a row, a list where it may have several; null where it has none. */
   store.value = (name, row) => {
-    const number = store.columns[name][row];
-    return number === null ? null : store.summary.facets[name][number];
+    const found = store.columns[name]?.[row] ?? null;
+    if (Array.isArray(found)) return found.map((number) => store.summary.facets[name][number]);
+    return found === null ? null : store.summary.facets[name][found];
   };
 
   store.dataset = (row) => store.summary.datasets.find((data) => data.name === store.value("dataset", row));
@@ -62,62 +91,80 @@ Report.store = (() => {
 
   store.distance = (row, wh) => Report.distance(store.columns.box_frac[row], store.columns.point_frac[row], wh);
 
+  /** The replies of a row's file, as columns, and its place there. */
+  store.reply = async (row) => {
+    const [file, place] = chunkOf("replies", row);
+    return [await load("replies", file), place];
+  };
+
   /** What the text search looks at; the replies come with the first search. */
   async function searchable() {
     if (haystacks) return haystacks;
     const chunks = await Promise.all(store.summary.replies.map((_, number) => load("replies", number)));
     const { text, index } = store.columns;
-    haystacks = Array.from({ length: store.count }, (_, row) =>
-      `${text[row] ?? ""}\n${store.value("app", row) ?? ""}\n#${index[row]}`);
-    let row = 0;
+    haystacks = [];
     for (const chunk of chunks) {
-      for (let place = 0; place < chunk.prediction.length; place++, row++) {
-        const seen = [chunk.prediction[place], chunk.raw[place], chunk.reasoning[place]].filter(Boolean);
-        haystacks[row] = `${haystacks[row]}\n${seen.join("\n")}`.toLowerCase();
+      for (let place = 0; place < chunk.prediction.length; place++) {
+        const row = haystacks.length;
+        haystacks.push([text[row], store.value("app", row), `#${index[row]}`, chunk.key?.[place], chunk.prediction[place],
+          chunk.raw[place], chunk.reasoning[place]].filter(Boolean).join("\n").toLowerCase());
       }
     }
     return haystacks;
   }
 
-  /** Rows that fit, and for each filter how many rows each of its values would leave. */
-  store.select = async (wanted, query, order) => {
-    const texts = query ? await searchable() : null;
-    const needle = query.toLowerCase();
-    const codes = FILTERS.map((name) => {
-      const value = wanted[name];
-      return value === undefined || value === "" ? -1 : store.summary.facets[name].indexOf(value);
-    });
-    const active = FILTERS.map((name) => wanted[name] !== undefined && wanted[name] !== "");
-    const columns = FILTERS.map((name) => store.columns[name] ?? []);
-    const counts = FILTERS.map((name) => new Array(store.summary.facets[name].length).fill(0));
+  /** Rows that fit, and for each field how many rows each of its values would leave. */
+  store.select = async (filter) => {
+    const texts = filter.q ? await searchable() : null;
+    const needle = (filter.q ?? "").toLowerCase();
+    const fields = FIELDS.filter((name) => store.columns[name]).map((name) => ({
+      column: store.columns[name], counts: new Array(store.values(name).length).fill(0), name,
+      wanted: filter[name] ? new Set(filter[name].map((value) => store.values(name).indexOf(value))) : null,
+    }));
+    const fits = (found, wanted) => (Array.isArray(found) ? found.some((each) => wanted.has(each)) : wanted.has(found));
+    const count = ({ column, counts }, row) => {
+      for (const number of [column[row] ?? []].flat()) counts[number]++;
+    };
     const rows = [];
     for (let row = 0; row < store.count; row++) {
       if (texts && !texts[row].includes(needle)) continue;
-      let failed = -1, failures = 0;
-      for (let f = 0; f < FILTERS.length && failures < 2; f++) {
-        if (active[f] && columns[f][row] !== codes[f]) { failed = f; failures++; }
-      }
-      if (failures === 0) {
+      const failed = fields.filter(({ column, wanted }) => wanted && !fits(column[row], wanted));
+      if (failed.length === 0) {
         rows.push(row);
-        for (let f = 0; f < FILTERS.length; f++) if (columns[f][row] !== null) counts[f][columns[f][row]]++;
-      } else if (failures === 1 && columns[failed][row] !== null) {
-        counts[failed][columns[failed][row]]++;
-      }
+        for (const field of fields) count(field, row);
+      } else if (failed.length === 1) count(failed[0], row);
     }
-    if (order === "far" || order === "near") {
-      const far = new Map(rows.map((row) => {
-        const found = store.distance(row, store.picture(row)?.wh ?? [1, 1]);
-        return [row, found && found.px > 0 ? found.px : null];
-      }));
-      const sign = order === "far" ? -1 : 1; // those without a distance come last, either way
-      rows.sort((a, b) => {
-        const [x, y] = [far.get(a), far.get(b)];
-        if (x === null || y === null) return (x === null) - (y === null) || a - b;
-        return sign * (x - y) || a - b;
-      });
-    }
-    return { rows, counts: Object.fromEntries(FILTERS.map((name, f) => [name, counts[f]])) };
+    if (filter.sort) await sort(rows, filter.sort);
+    return { rows, counts: Object.fromEntries(fields.map(({ name, counts }) => [name, counts])) };
   };
+
+  /** What a row is sorted by; null and undefined come last, in either direction. */
+  const SORTS = {
+    image: (row) => store.columns.picture[row],
+    text: (row) => store.columns.text[row],
+    verdict: (row) => ["hit", "miss", "unparsed"].indexOf(store.value("verdict", row)),
+    answer: (row) => store.columns.chosen?.[row] ?? store.distance(row, wh(row))?.px,
+    distance: (row) => store.distance(row, wh(row))?.px || null, // a hit is no near miss
+  };
+  const wh = (row) => store.picture(row)?.wh ?? [1, 1];
+
+  async function sort(rows, field) {
+    const [name, sign] = field.startsWith("-") ? [field.slice(1), -1] : [field, 1];
+    let keyOf = SORTS[name];
+    if (name === "reply") {
+      const replies = (await Promise.all(store.summary.replies.map((_, number) => load("replies", number)))).flatMap((chunk) => chunk.prediction);
+      keyOf = (row) => replies[row];
+    }
+    if (!keyOf) return;
+    const keys = new Map(rows.map((row) => [row, keyOf(row) ?? null]));
+    const compare = (x, y) => (typeof x === typeof y ? (typeof x === "string" ? ORDER.compare(x, y) : x - y) : typeof x === "string" ? -1 : 1);
+    rows.sort((a, b) => {
+      const [x, y] = [keys.get(a), keys.get(b)];
+      if (x === null || y === null) return (x === null) - (y === null) || a - b;
+      return sign * compare(x, y) || a - b;
+    });
+  }
+  const ORDER = new Intl.Collator("en", { numeric: true });
 
   return store;
 })();
