@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -209,6 +210,7 @@ class Benchmark(Protocol):
 
     name: ClassVar[str]
     level: ClassVar[str]  # "L1" to "L4"
+    mode_column: ClassVar[str]  # of a line: its difficulty, its grounding type
     result_suffix: ClassVar[str]  # of the per-sample file's name
     score_suffix: ClassVar[str]
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
@@ -274,10 +276,46 @@ class DataSet:
     bad: Sequence[str] = ()  # samples that are left out, one line each
     bad_grouped: Sequence[str] = ()  # one line for all samples on an image that is to blame
 
+    def turns(self) -> dict[str, int]:
+        """When the turn of each sample comes, by its key, as `--limit` takes them."""
+        mode_column = self.benchmark.mode_column
+        groups = [(str(each.line.get("platform")), str(each.line.get(mode_column)))
+                  for each in self.samples]  # fmt: skip
+        return dict(zip((sample.key for sample in self.samples), spread(groups), strict=True))
+
+    def chosen(self, limit: int | None) -> Sequence[Sample]:
+        """The samples of `--limit` in file order; None: all."""
+        if limit is None:
+            return self.samples
+        turns = self.turns()
+        return [sample for sample in self.samples if turns[sample.key] < limit]
+
     def asked(self, limit: int | None) -> Sequence[Sample]:
-        """What is asked of the first `limit` samples: they themselves, or all their rotations."""
-        samples = self.samples[:limit]
+        """What is asked of the chosen samples: they themselves, or all their rotations."""
+        samples = self.chosen(limit)
         return samples if self.circular is None else self.circular.asked(samples)
+
+
+def spread(groups: Sequence[tuple[str, str]]) -> list[int]:
+    """When each sample's turn comes, from 0, so that few of them show as much as they can.
+
+    Platforms take turns, and so do the splits of each: difficulties or grounding types. Each
+    platform begins with another split.
+
+    Args:
+        groups: platform and split of each sample, in file order.
+    """
+    places: dict[tuple[str, str], list[int]] = {}
+    for place, group in enumerate(groups):
+        places.setdefault(group, []).append(place)
+    platforms, splits = (sorted({group[part] for group in places}) for part in (0, 1))
+    queues = [places.get((platform, splits[(number + start) % len(splits)]), [])
+              for start in range(len(splits))
+              for number, platform in enumerate(platforms)]  # fmt: skip
+    in_turn = [place for round_ in itertools.zip_longest(*queues)
+               for place in round_ if place is not None]  # fmt: skip
+    turn_of = {place: turn for turn, place in enumerate(in_turn)}
+    return [turn_of[place] for place in range(len(groups))]
 
 
 TURN_MARK = "~"

@@ -117,13 +117,15 @@ def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wante
     data = plan.data[asked.dataset]
     for note in asked.answers.notes:
         print(f"warning: {note}")
+    turns = data.turns()
     record = run_record(
         seq=seq,
         model=name,
         dataset=asked.dataset,
         mode=wanted.mode,
         limit=wanted.limit,
-        samples=[sample.key for sample in data.samples[: wanted.limit]],
+        samples=(chosen := [sample.key for sample in data.chosen(wanted.limit)]),
+        turns=[turns[key] for key in chosen],
         bad=data.bad,
         asking=wanted.asking,
         made_with=made_with(plan.dump, plan.config.path, plan.options.arguments, wanted.inputs),

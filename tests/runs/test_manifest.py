@@ -46,7 +46,7 @@ def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folde
     template = "Where is it? {instruction}"
     bench.model["m"]["generate_cfg"]["extra_headers"] = {"Authorization": f"Bearer {KEY}"}
     file = bench.annotations / "L2_annotations.json"
-    file.write_text(file.read_text().replace("Click basic target 0.", "refused"))
+    file.write_text(file.read_text().replace("Click basic target 2.", "refused"))
     bench.run("--limit", "4", "--no-report", "--verbose",
               env={"L2_USER_PROMPT": template, "HOME": str(bench.home)})  # fmt: skip
 
@@ -60,7 +60,7 @@ def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folde
     assert data["annotations"]["md5"] == hashlib.md5(annotations).hexdigest()
     assert data["annotations"]["bytes"] == len(annotations)
     assert (data["samples"], data["limit"], data["missing"], data["left_out"]) == (4, 4, 0, 0)
-    assert (data["statuses"], data["pictures"]["count"]) == ({"ok": 3, "refused": 1}, 2)
+    assert (data["statuses"], data["pictures"]["count"]) == ({"ok": 3, "refused": 1}, 3)
     assert data["tokens"] == {"prompt_tokens": 21, "completion_tokens": 9}
     assert asking["config_file"] == {
         "name": "config.json", "sha256": hashlib.sha256(config).hexdigest()}  # fmt: skip

@@ -432,7 +432,7 @@ def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(bench, broken, s
 
 
 @pytest.mark.parametrize(("arguments", "requests"), [
-    ([], ROTATIONS), (["--limit", "2"], 3 + 5), (["--limit", "1"], 3),
+    ([], ROTATIONS), (["--limit", "4"], 12), (["--limit", "1"], 2),
 ])  # fmt: skip
 def test_check_and_limit_count_questions_and_tell_requests(bench, arguments, requests):
     checked, ran = bench.run("--check", *arguments), bench.run(*arguments)

@@ -66,7 +66,7 @@ def wanted_of(
         system_prompt: of the model's entry.
         prompt_function: the user's for this data set.
     """
-    samples = data.samples[:limit]
+    samples = data.chosen(limit)
     inputs = inputs_of(data.benchmark.annotation_file, samples)
     build = prompt_builder(data.benchmark, system_prompt=system_prompt, custom=None)
     any_line = samples[0].line  # its question blanked: the wording is what is left

@@ -100,6 +100,8 @@ class LogView:
         self._records = _newest(seen, own, is_finished=bool(self.end))
         keys = [key for key in self._records if TURN_MARK not in key]
         self.covered: list[str] = self.run.get("samples", keys)  # in file order
+        in_turn = self.run.get("turns", range(len(self.covered)))
+        self.turns: dict[str, int] = dict(zip(self.covered, in_turn, strict=False))
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
         self.left_out: list[str] = list(self.run.get("bad") or ())  # bad samples, one line each
@@ -182,33 +184,40 @@ class Selection:
     was asked for, answered in one go; where that is not so, a line says it.
 
     Args:
-        in_mode: of the benchmark.
         limit: how many of the covered samples count, with or without a record; None: all.
     """
 
     def __init__(
         self, log: LogView, in_mode: Callable[[Line, str], bool], mode: str, limit: int | None
     ) -> None:
-        self._log, self._in_mode, self._mode, self._limit = log, in_mode, mode, limit
+        self._log, self._in_mode, self._mode = log, in_mode, mode
         # Records that were chosen; samples without one; records that an earlier run has left.
         self.taken = self.missing = self.earlier = 0
+        self._keys = log.covered if limit is None else self._limited(limit)
         self._is_short = limit is not None and log.limit is not None and log.limit < limit
 
     def __iter__(self) -> Iterator[Record]:
         self.taken = self.missing = self.earlier = 0
-        rest = len(self._log.covered) if self._limit is None else self._limit
-        for key in self._log.covered:
-            if rest <= 0:
-                return
+        for key in self._keys:
             record = self._log.record(key)
             if record is None:  # where the log covers all modes, it may be of this one
                 self.missing += 1
-                rest -= self._mode == self._log.mode
             elif self._in_mode(record["line"], self._mode):
-                rest -= 1
                 self.taken += 1
                 self.earlier += key in self._log.earlier
                 yield record
+
+    def _limited(self, limit: int) -> list[str]:
+        """The covered keys whose turns come first, in file order."""
+        taken: set[str] = set()
+        for key in sorted(self._log.covered, key=lambda key: self._log.turns.get(key, 0)):
+            record = self._log.record(key)
+            is_of_mode = self._mode == self._log.mode  # no record: nothing else is known
+            if self._in_mode(record["line"], self._mode) if record else is_of_mode:
+                taken.add(key)
+            if len(taken) == limit:
+                break
+        return [key for key in self._log.covered if key in taken]
 
     def nothing_there(self) -> str:
         """Why not one sample can be scored, and what to do."""
@@ -238,7 +247,7 @@ class Selection:
             answers = f"{self.earlier} of {self.taken} answers"
             found.append(f"{answers} are those of earlier runs in this log, {why}")
         if self._is_short:
-            covers = f"the log covers the first {log.limit} samples only"
+            covers = f"the log covers {log.limit} samples only"
             found.append(f"{covers}; the same command without --mode eval asks the others")
         return found + log.notes
 

@@ -1,0 +1,64 @@
+"""`--limit`: few samples that show as much as they can, and the same ones each time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.support.bench import L1, L2, Bench
+from tests.support.mock_server import MockServer
+from tests.support.runs import PROJECT, api_model
+from utils.contracts import spread
+from utils.protocol import PLATFORMS
+
+GROUPS = [(platform, split) for platform in PLATFORMS for split in ("easy", "medium", "hard")
+          for _ in range(4)]  # fmt: skip
+
+
+def test_a_few_samples_show_every_platform_and_every_split():
+    turns = spread(GROUPS)
+    first = [group for group, turn in zip(GROUPS, turns, strict=True) if turn < len(PLATFORMS)]
+    assert Counter(platform for platform, _ in first) == dict.fromkeys(PLATFORMS, 1)
+    assert Counter(split for _, split in first) == {"easy": 2, "medium": 2, "hard": 2}
+
+
+@pytest.mark.parametrize(("groups", "turns"), [
+    ([], []),
+    ([("b", "x")] * 3, [0, 1, 2]),
+    ([("a", "x"), ("a", "x"), ("b", "x"), ("a", "y"), ("b", "y")], [0, 4, 3, 2, 1]),
+    ([("a", "x"), ("b", "y"), ("a", "x"), ("c", "z")], [0, 1, 3, 2]),
+])  # fmt: skip
+def test_platforms_take_turns_and_so_do_the_splits_of_each(groups, turns):
+    assert spread(groups) == turns
+
+
+@pytest.fixture(scope="module")
+def server():
+    with MockServer() as running:
+        yield running
+
+
+@pytest.fixture
+def demo(server, tmp_path):
+    """The sample data, nothing run yet."""
+    env = {"LMUData": str(PROJECT / "sample_data")}
+    return Bench(tmp_path, server, {"m": api_model(server.url)}, env=env)
+
+
+def test_a_limit_is_spread_asked_in_file_order_and_repeats_nothing_of_a_smaller_one(demo):
+    three, six = (demo.run("--limit", n, "--no-report") for n in ("3", "6"))
+    assert (three.code, len(three.requests), len(six.requests)) == (0, 6, 6)
+    for dataset, column in ((L1, "difficulty"), (L2, "grounding_type")):
+        rows = demo.sheet(dataset, "_partial")
+        assert {row["platform"] for row in rows} == set(PLATFORMS)
+        assert len({row[column] for row in rows}) > 1
+        assert [row["index"] for row in rows] == sorted(row["index"] for row in rows)
+
+
+def test_scoring_with_a_limit_takes_the_samples_that_a_run_with_it_would(demo):
+    demo.run("--limit", "4", "--no-report")
+    tried = [row["index"] for row in demo.sheet(L2, "_partial")]
+    demo.run("--no-report")
+    demo.run("--mode", "eval", "--limit", "4", "--no-report")
+    assert [row["index"] for row in demo.sheet(L2, "_partial")] == tried
