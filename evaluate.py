@@ -213,11 +213,7 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
             if options.mode != "eval":
                 problems += [f"{options.config}: {place}: {each}" for each in model.problems()]
     data: dict[str, DataSet] = {}
-    try:
-        home, pictures = data_root() / "MMBench-GUI", image_root()
-    except UserError as error:
-        problems += error.problems
-        wanted = {}
+    home, pictures = data_root() / "MMBench-GUI", image_root()
     for name, asked in wanted.items():
         if asked is None or any(place.startswith(f"data.{name}.") for place in broken):
             continue

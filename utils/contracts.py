@@ -99,8 +99,7 @@ class Prepared:
 
     dataset: str  # name of the benchmark, e.g. "GUIElementGrounding"
     fingerprint: str  # equal for two requests exactly if the stored answer of one answers the other
-    # hash by aspect ("prompt", "picture", "settings"); tells why a fingerprint changed
-    parts: Mapping[str, str]
+    parts: Mapping[str, str]  # hash of "prompt", "picture", "settings": why a fingerprint changed
     payload: Any  # what the wrapper needs to send it; opaque to everyone else
     sizes: Sizes = field(default_factory=Sizes)  # of the first image, as far as known by then
     prompt: Sequence[Message] = ()  # for people: messages in order, images without value
@@ -110,21 +109,17 @@ class Prepared:
 class Generation:
     """What a model said, and how."""
 
-    # the raw reply. API: the message's text. Local: the completion, decoded without the prompt and
-    # without special tokens
-    text: str
-    # the text after the user's postprocess function, where that must run beside the model (local
-    # models: it takes token ids); None where it is applied anew at scoring time
+    text: str  # the raw reply; of a local model the completion alone, without special tokens
+    # After the user's postprocess function, where that must run beside the model (local models: it
+    # takes token ids); None where it is applied anew at scoring time.
     reply: str | None = None
     finish_reason: str | None = None  # "stop", "length", ...; None where unknown
-    # token counts as the server names them (prompt_tokens, completion_tokens, ...)
-    usage: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] = field(default_factory=dict)  # token counts as the server names them
     sizes: Sizes = field(default_factory=Sizes)  # with what the model saw, where that is known
     reasoning: str | None = None  # thinking that came apart from the reply; stored, never parsed
     postprocess_error: str | None = None  # traceback of the user's postprocess function
     latency_s: float | None = None  # of the model alone (the batch), where asking took longer
-    # "device", "dtype" and "attention" of a model in this process
-    runs_with: Mapping[str, str] = field(default_factory=dict)
+    runs_with: Mapping[str, str] = field(default_factory=dict)  # device, dtype, attention, if local
 
 
 @dataclass(eq=False)
@@ -143,9 +138,8 @@ class UserFunctionError(Exception):
 class CallError(Exception):
     """One attempt to get an answer failed; `retry_policy` decides what follows."""
 
-    # "http" (the server answered with an error status), "timeout", "connection", "dns",
-    # "refused_connection", "bad_body" (200, but no usable answer), "content_filter", "refusal" (the
-    # model's own), "model" (a model in this process raised)
+    # "http" (an error status), "timeout", "connection", "dns", "refused_connection", "bad_body" (no
+    # usable answer), "content_filter", "refusal" (the model's own), "model" (it raised)
     kind: str
     message: str
     status_code: int | None = None  # the HTTP status, or None
@@ -215,9 +209,7 @@ class Benchmark(Protocol):
     score_suffix: ClassVar[str]
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
     result_has_line: ClassVar[bool]
-    # whether the answer to one prompt can be reused by itself; else only whole episodes are, and a
-    # broken one starts again from the beginning
-    replays: ClassVar[bool]
+    replays: ClassVar[bool]  # the answer to one prompt can be reused; else only whole episodes
     worlds: ClassVar[int]  # how many its episodes can use at once; 0: they act in none
     image_root: Path  # the folder that the lines' `image_path` is relative to
 
@@ -328,7 +320,10 @@ def turn_key(key: str, number: int) -> str:
 
 
 class ModelWrapper(Protocol):
-    """What the engine needs of a model. No state may change between calls that alters a request."""
+    """What the engine needs of a model. No state may change between calls that alters a request.
+
+    A preprocess or postprocess function of the user's that raises is a UserFunctionError.
+    """
 
     name: str
 
@@ -339,46 +334,27 @@ class ModelWrapper(Protocol):
         """What stands in the way of running (missing checkpoint, absent CUDA, ...); cheap."""
 
     def warm_up(self) -> None:
-        """Loads what the first `generate` would load: the client library, the checkpoint.
-
-        Raises:
-            StopRun: it cannot be loaded.
-        """
+        """Loads what the first `generate` would load; StopRun where it cannot be loaded."""
 
     def settings_digest(self) -> str:
-        """Hash of all that decides about answers but the messages; whole runs are compared by it.
-
-        Raises:
-            UserError: the checkpoint cannot be read.
-        """
+        """Hash of all that decides about answers but the messages; UserError: no checkpoint."""
 
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:
         """Messages → request with its fingerprint; pure but for reading pictures.
 
-        Raises:
-            UserFunctionError: the user's preprocess function raised.
-            UserError: the picture cannot be sent as the settings ask.
+        UserError: a picture cannot be sent as the settings ask.
         """
 
     def generate(self, prepared: Prepared) -> Generation:
-        """Asks once.
-
-        Raises:
-            CallError: no answer this time.
-            UserFunctionError: the user's preprocess function raised.
-        """
+        """Asks once; CallError: no answer this time."""
 
     def wire_size(self, prepared: Prepared) -> int:
         """Bytes that asking would send; 0 for models in this process."""
 
     def postprocess(self, text: str, dataset: str) -> str:
-        """The stored raw reply → the text that is parsed.
-
-        Raises:
-            UserFunctionError: the user's postprocess function raised.
-        """
+        """The stored raw reply → the text that is parsed."""
 
     def abandon(self) -> None:
         """The run has stopped: `generate` calls that wait for others raise `Abandoned`."""

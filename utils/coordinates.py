@@ -76,18 +76,13 @@ def read_size(value: Any) -> WH:
     """Width and height from either form in which a size travels: `[2560, 1440]` or its text.
 
     Raises:
-        ValueError: it is no pair, or the text is no literal.
-        TypeError: an entry is no number.
+        ValueError: it is no pair of numbers.
     """
     try:
-        pair = ast.literal_eval(value.strip()) if isinstance(value, str) else value
-    except SyntaxError:
-        pair = None
-    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-        raise ValueError(f"{value!r} is no size; expected [width, height] or its text")
-    if not all(isinstance(side, (int, float)) and not isinstance(side, bool) for side in pair):
-        raise TypeError(f"a size has two numbers, not {value!r}")
-    return int(pair[0]), int(pair[1])
+        width, height = ast.literal_eval(value.strip()) if isinstance(value, str) else value
+        return int(width), int(height)
+    except (SyntaxError, TypeError, ValueError):
+        raise ValueError(f"{value!r} is no size; expected [width, height] or its text") from None
 
 
 def _known_size(meta: Mapping[str, Any], key: str) -> WH | None:
@@ -102,8 +97,6 @@ def seen_wh(image_grid_thw: Any, patch_size: int) -> WH:
             patches for each image, as the processors of the Qwen-VL family return it.
         patch_size: side of a patch in pixels (Qwen2-VL and Qwen2.5-VL 14, Qwen3-VL 16).
     """
-    if len(image_grid_thw) == 0:
-        raise ValueError("the grid holds no image")
     time, height, width = (int(count) for count in image_grid_thw[0])
     if time != 1:
         raise ValueError(f"an image has one time step, this grid has {time}: a video?")

@@ -42,14 +42,13 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
 from utils.config.environment import load_dotenv_files
 from utils.errors import UserError
 from utils.hub import Hub
-from utils.images import chosen_folder, data_root
+from utils.images import at_home, data_root
 from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 
 REPO_ID, DEFAULT_REVISION = "OpenGVLab/MMBench-GUI", "main"
 IMAGE_FOLDER, NOTE_NAME, LOCK_NAME = "offline_images", "unpacked.json", "lock"
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 NAMES_SHOWN = 10
-ELSEWHERE = "choose another folder with LMUData or --data-root"
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Download:
             if not is_unpacked:
                 by_hand = self.home / ZIP_NAME
                 is_there = is_current and by_hand.is_file()
-                note = self._unpacked_from(by_hand if is_there else self._fetched(hub, ZIP_NAME))
+                note = self._unpacked_from(by_hand if is_there else hub.fetch(ZIP_NAME, self.work))
         if note["md5"] != self.md5[ZIP_NAME]:
             _warn(
                 f"warning: {ZIP_NAME} differs from the one that is known: MD5 {note['md5']},"
@@ -97,7 +96,7 @@ class Download:
 
     def _settle_annotations(self, name: str, hub: Hub | None) -> None:
         """Checks an annotation file, fetched first if a hub is given."""
-        path = self._fetched(hub, name) if hub else self.home / name
+        path = hub.fetch(name, self.work) if hub else self.home / name
         md5, expected = _md5(path), self.md5[name]
         difference = f"differs from the published one: MD5 {md5}, expected {expected}"
         if md5 != expected and not self.accept_changed:
@@ -113,12 +112,6 @@ class Download:
         if hub:
             read_annotations(path)  # a broken file must not replace a good one
             path.replace(self.home / name)
-
-    def _fetched(self, hub: Hub, name: str) -> Path:
-        remote = hub.look_up(name)
-        came = max(map(_size, self.work.glob(f"{remote.place_in(Path())}*")), default=0)
-        require_room(self.work, remote.size - came, f"fetch {name}")
-        return hub.fetch(remote, self.work)
 
     def _unpacked_from(self, path: Path) -> dict[str, Any]:
         """Unpacks a zip and takes a note of it; then nothing under way is needed any more."""
@@ -159,7 +152,6 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
         if _size(images / target) != member.file_size
         or zlib.crc32((images / target).read_bytes()) != member.CRC
     }
-    require_room(images, sum(member.file_size for member in missing.values()), "unpack the images")
     for target, member in missing.items():
         part = (images / target).with_name(".unpacking.part")
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -195,18 +187,6 @@ def only_one(work: Path) -> AbstractContextManager[Any]:
         raise UserError(f"{work.parent}: another download into this folder is running.") from None
     except NotImplementedError:  # a network disk without locks: two at once are unlikely there too
         return nullcontext()
-
-
-def require_room(folder: Path, needed: int, purpose: str) -> None:
-    """Stops before the disk is full rather than when it is."""
-    while not folder.exists():
-        folder = folder.parent
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise UserError(
-            f"{folder}: {needed / 2**20:.1f} MiB needed to {purpose}, {free / 2**20:.1f} MiB free."
-            f" Make room, or {ELSEWHERE}; what has arrived is kept."
-        )
 
 
 def read_annotations(path: Path) -> list[dict[str, Any]]:
@@ -267,7 +247,7 @@ def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
 def fetch(options: argparse.Namespace) -> int:
     """Brings the data set and prints what is there; the exit code."""
     given, md5 = options.data_root, PUBLISHED_MD5
-    root = (chosen_folder(given, by="--data-root") if given else data_root()).absolute()
+    root = (at_home(given) if given else data_root()).absolute()
     if options.sums:
         md5 = json.loads(options.sums.read_text(encoding="utf-8"))
         _warn(f"note: compared with the sums in {options.sums}, not with the published ones")
@@ -289,7 +269,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _warn("\n".join(f"error: {problem}" for problem in mistake.problems))
     except OSError as problem:
         what = f"{problem.filename or 'the data root'}: {problem.strerror or problem}"
-        _warn(f"error: {what}. Mend this, or {ELSEWHERE}, and run the same command again.")
+        again = "or choose another folder with --data-root, and run the same command again"
+        _warn(f"error: {what}. Mend this, {again}; what has arrived is kept.")
     except KeyboardInterrupt:
         _warn("\nStopped. What has arrived is kept; run the same command again, it goes on.")
         return 130

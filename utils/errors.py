@@ -3,7 +3,7 @@
 UserError                 one or more problems, each with its place; exit code 2, no traceback
 └── StopRun               the run stopped on purpose, all answers are kept; code 1
 
-The standard library only, in words that older Pythons read: a program checks its Python with it.
+The standard library only: a program checks with it that its packages are there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from importlib.util import find_spec
 DONE, SOME_FAILED, NOTHING_RUN, INTERRUPTED = 0, 1, 2, 130
 """Exit codes of `evaluate.py`."""
 
-_OLDEST_PYTHON = (3, 11)
 DISTRIBUTIONS = {"PIL": "pillow", "dotenv": "python-dotenv"}  # what pip calls a package
 
 
@@ -71,15 +70,11 @@ def printable(text: str) -> str:
 def stop_unless_ready(*packages: str, program: str) -> None:
     """Ends the process with one line and code 2 where an import would end it with a traceback."""
     missing = [DISTRIBUTIONS.get(name, name) for name in packages if find_spec(name) is None]
-    if tuple(sys.version_info[:2]) < _OLDEST_PYTHON:
-        needed, this = (".".join(map(str, v)) for v in (_OLDEST_PYTHON, sys.version_info[:3]))
-        problem = f"needs Python {needed} or newer, and this is {this} ({sys.executable})"
-        cure = f"make one: make demo PYTHON=python{needed}"
-    elif missing:
+    if missing:
         problem = f"this Python ({sys.executable}) lacks {', '.join(sorted(missing))}"
-        cure = "fill this one: pip install -r requirements/core.txt"
-    else:
-        return
-    activate = "Activate the environment (. .venv/bin/activate)"
-    sys.stderr.write(f"{program}: {problem}. {activate} or {cure}. Nothing was run.\n")
-    sys.exit(NOTHING_RUN)
+        cure = (
+            "Activate the environment (. .venv/bin/activate), or fill one of Python 3.11 or newer"
+        )
+        command = "pip install -r requirements/core.txt"
+        sys.stderr.write(f"{program}: {problem}. {cure}: {command}. Nothing was run.\n")
+        sys.exit(NOTHING_RUN)

@@ -28,20 +28,6 @@ REFUSALS = {
 """What a refusal of the hub means, by the name of huggingface_hub's error."""
 
 
-@dataclass(frozen=True)
-class Remote:
-    """A file as the hub has it now."""
-
-    name: str
-    etag: str
-    size: int
-
-    def place_in(self, folder: Path) -> Path:
-        """Where exactly this content is brought to: another content, another name."""
-        tag = hashlib.sha256(self.etag.encode()).hexdigest()[:16]
-        return folder / f"{tag}-{self.name}"
-
-
 @dataclass
 class Hub:
     """One data set repository; the first answer pins the commit, so that all files fit together."""
@@ -50,36 +36,33 @@ class Hub:
     revision: str
     commit: str | None = None
 
-    def look_up(self, name: str) -> Remote:
-        """Asks for a file's tag and size; UserError where the hub is not reached or refuses."""
+    def fetch(self, name: str, folder: Path) -> Path:
+        """Brings a file into a folder, going on with what an earlier run left there.
+
+        Raises:
+            UserError: the hub is not reached, refuses, or the transfer broke off for good.
+            OSError: the disk is full or the folder cannot be written.
+        """
         with self._plain_errors(name) as hub:
             found = hub.get_hf_file_metadata(self._url(name), endpoint=_endpoint())
         if None in (found.commit_hash, found.etag, found.size):
             what = f"does not answer like a Hugging Face hub (no commit, ETag or size for {name})"
             raise UserError(f"{_shown_endpoint()} {what}; check HF_ENDPOINT and the proxy.")
         self.commit = self.commit or found.commit_hash
-        return Remote(name, found.etag, found.size)
-
-    def fetch(self, remote: Remote, folder: Path) -> Path:
-        """Brings a file into a folder, going on with what an earlier run left there.
-
-        Raises:
-            UserError: the transfer broke off and could not be taken up again.
-            OSError: the disk is full or the folder cannot be written.
-        """
-        complete = remote.place_in(folder)
+        # Another content, another name.
+        complete = folder / f"{hashlib.sha256(found.etag.encode()).hexdigest()[:16]}-{name}"
         if complete.exists():
             return complete
         part = complete.with_name(f"{complete.name}.part")
-        with self._plain_errors(remote.name) as hub, part.open("ab") as sink:
+        with self._plain_errors(name) as hub, part.open("ab") as sink:
             hub.utils.logging.set_verbosity_error()  # its warnings show addresses with passwords
             # By the hub's own address: it redirects to storage under a link that is good for this
             # attempt, and the client drops the token when the redirect leaves the host.
             hub.file_download.http_get(
-                self._url(remote.name), sink, resume_size=sink.tell(), expected_size=remote.size,
+                self._url(name), sink, resume_size=sink.tell(), expected_size=found.size,
                 # Compressed on the way, a file could not be continued at a byte.
                 headers={**hub.utils.build_hf_headers(), "Accept-Encoding": "identity"},
-                displayed_filename=remote.name,
+                displayed_filename=name,
             )  # fmt: skip
         part.replace(complete)
         return complete
@@ -105,7 +88,7 @@ class Hub:
             if status in (401, 403, 404):
                 kinds.append("RepositoryNotFoundError")
             why = next((REFUSALS[kind] for kind in kinds if kind in REFUSALS), "fails. " + AGAIN)
-            token = "HF_TOKEN is set" if os.environ.get("HF_TOKEN") else "no HF_TOKEN is set"
+            token = f"{'' if os.environ.get('HF_TOKEN') else 'no '}HF_TOKEN is set"
             raise UserError(
                 f"{_shown_endpoint()}/datasets/{self.repo_id} (HTTP {status}, {token}) "
                 + why.format(name=name, revision=self.revision)

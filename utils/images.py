@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from utils.contracts import WH
-from utils.errors import UserError
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -34,22 +33,9 @@ def at_home(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111 (Path's own raises a RuntimeError)
 
 
-def chosen_folder(given: str | Path, *, by: str) -> Path:
-    """The same for a folder that may be made; a `UserError` where there is no such user.
-
-    `by` is the option or variable that names the folder.
-    """
-    folder = at_home(given)
-    user = folder.parts[0] if folder.parts else ""
-    if not user.startswith("~"):
-        return folder
-    whose = f"no user {user[1:]}" if user[1:] else "no home folder of yours known"
-    raise UserError(f"{by} {given}: there is {whose}; write the folder in full")
-
-
 def data_root() -> Path:
-    """The folder that holds `MMBench-GUI/`; a `UserError` if it lies in the home of nobody."""
-    return chosen_folder(os.environ.get("LMUData") or "~/LMUData", by="LMUData")  # noqa: SIM112
+    """The folder that holds `MMBench-GUI/`."""
+    return at_home(os.environ.get("LMUData") or "~/LMUData")  # noqa: SIM112
 
 
 def image_root() -> Path:

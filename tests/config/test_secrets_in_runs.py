@@ -138,7 +138,8 @@ def test_no_header_or_query_value_of_a_users_own_is_shown(staged):
 
 
 def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_column(staged):
-    stage = staged(lambda request: Reply("(128, 1234)"))
+    said = "(128, 1234), the key is 1234"
+    stage = staged(lambda request: Reply(said))
     text, keys = "Click the local test.", {"m": "1234", "n": "local", "o": "test"}
     stage.change_annotations("L2", lambda lines: [line.update(instruction=text) for line in lines])
     models = {name: model_of(key) for name, key in keys.items()}
@@ -146,7 +147,7 @@ def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_colu
     assert result.code == 0, result.output
     for model in keys:
         records = stage.answers(L2, model)
-        assert {record["raw"] for record in records} == {"(128, 1234)"}
+        assert {record["raw"] for record in records} == {said}
         assert {record["line"]["instruction"] for record in records} == {text}
         assert "local test" in json.dumps([record["prompt"] for record in records])
         assert l2_counts(stage.scores(L2, model))["Error format num"] == 0
@@ -154,7 +155,7 @@ def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_colu
         assert not [key for key in keys.values() if f"api_key={key}" in written], name
         assert "api_key=[secret]" in written or name != "manifest.json"
         if name.endswith("_samples.jsonl"):
-            assert ("(128, 1234)" in written, MARK in written) == (True, False)
+            assert (said in written, MARK in written) == (True, False)
 
 
 # -- a server that quotes it ----------------------------------------------------------------------

@@ -454,13 +454,11 @@ def test_a_refusal_of_the_hub_is_one_message(place, hub, name, status, headers, 
     ({"HF_ENDPOINT": "http://anna:geheim@127.0.0.1:9"}, ["127.0.0.1:9"]),
     ({"HF_ENDPOINT": "http://[::1"}, ["HF_ENDPOINT"]),
     ({"HF_TOKEN": "hf_schlüssel"}, ["HF_TOKEN"]),
-    ({"LMUData": "~nosuchuser/x"}, ["LMUData ~nosuchuser/x: there is no user nosuchuser; write the folder in full"]),
 ])  # fmt: skip
 def test_a_setting_that_cannot_work_is_one_message(place, nowhere, env, parts):
     done = place.run(nowhere, env=env)
     assert_one_message(done, *parts)
     assert "geheim" not in done.stderr
-    assert not (place.cwd / "~nosuchuser").exists()
 
 
 def test_the_offline_mode_of_the_hub_is_one_message(place, hub):
@@ -468,7 +466,7 @@ def test_the_offline_mode_of_the_hub_is_one_message(place, hub):
     assert_one_message(done, "HF_HUB_OFFLINE is set")
 
 
-def test_a_data_root_that_cannot_be_written_is_one_message(place, hub, monkeypatch):
+def test_a_data_root_that_cannot_be_written_is_one_message(place, hub):
     place.root.write_text("a file")
     assert_one_message(place.run(hub), str(place.root), "--data-root")
     place.root.unlink()
@@ -476,8 +474,6 @@ def test_a_data_root_that_cannot_be_written_is_one_message(place, hub, monkeypat
         place.root.mkdir(mode=0o500)
         assert_one_message(place.run(hub), str(place.root), "--data-root")
         place.root.rmdir()
-    monkeypatch.setattr("shutil.disk_usage", lambda _: namedtuple("Usage", "free")(100))
-    assert_one_message(place.run(hub), "needed to fetch", "0.0 MiB free")
 
 
 def test_a_disk_that_fills_up_is_one_message_and_the_run_goes_on_later(tmp_path):

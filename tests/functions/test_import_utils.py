@@ -101,13 +101,12 @@ UNKNOWN_PACKAGE = "ModuleNotFoundError: No module named 'no_such_package_anywher
     ("pkg of users.good.f", "is not a dotted path", ""),
     ("modles.good.f", 'there is no module "modles"; did you mean "models"?', ""),
     ("no_such_thing.f", 'there is no module "no_such_thing"', ""),
-    ("users.god.f", 'users has no "god"; did you mean "good"?', ""),
-    ("users.something.f", 'users has no "something"; it has "in_package", "decodes", "exits"', ""),
+    ("users.god.f", 'users has no "god"; it has "good", ', ""),
     ("users.good", '"users.good" is a module; name a function in it; it has "parse_box"', ""),
     ("users.good.parse_bbox", 'users.good has no "parse_bbox"; it has "parse_box", ', ""),
     ("users.good.LIMIT", '"users.good.LIMIT" cannot be called: it is a int', ""),
     ("users.good.LIMIT.x", 'users.good.LIMIT has no "x"; it is a int', ""),
-    ("users.good.Parsers.pont", 'users.good.Parsers has no "pont"; it has "point", "made", "bound"', ""),
+    ("users.good.Parsers.pont", 'users.good.Parsers has no "pont"; it has "point", ', ""),
     ("users.good.Mute.x", 'has no "x"; it defines no functions', ""),
     ("users.good.Parsers.bound", "is a method of objects; make it a @staticmethod", ""),
     ("users.raises.f", "users.raises cannot be imported: ValueError: two lines (", "raises.py:4)"),
@@ -211,7 +210,7 @@ def test_a_parse_function_gets_what_its_parameters_ask_for(function, seen):
 
 
 @pytest.mark.parametrize(("function", "reason"), [
-    (lambda meta, response: None, "(meta, response): multiple values for argument 'meta'; the reply comes first, meta second"),
+    (lambda meta, response: None, "(meta, response): multiple values for argument 'meta'"),
     (lambda response, meta, more: None, "(response, meta, more): missing a required argument: 'more'"),
     (lambda: None, "(): too many positional arguments"),
 ])  # fmt: skip

@@ -33,12 +33,11 @@ def test_a_size_is_read_in_either_form(same):
     assert c.read_size(same) == (1179, 2556)
 
 
-@pytest.mark.parametrize(("odd", "error"), [
-    *((odd, ValueError) for odd in ("oops", "[1, 2", "[1, 2, 3]", "5", None, {"w": 1, "h": 2})),
-    ("['10', '20']", TypeError), ([True, 3], TypeError),
-])  # fmt: skip
-def test_what_is_no_size_is_an_error(odd, error):
-    with pytest.raises(error):
+@pytest.mark.parametrize(
+    "odd", ["oops", "[1, 2", "[1, 2, 3]", "5", None, {"w": 1, "h": 2}, "[None, 3]"]
+)
+def test_what_is_no_size_is_an_error(odd):
+    with pytest.raises(ValueError, match="is no size"):
         c.read_size(odd)
 
 
@@ -59,10 +58,9 @@ def test_the_size_seen_is_the_grid_of_the_first_picture_times_the_patch():
     assert c.seen_wh([[1, 68, 120], [1, 2, 2]], 16) == (1920, 1088)
 
 
-@pytest.mark.parametrize("grid", [[], [[2, 4, 4]]])
-def test_no_picture_and_a_video_have_no_size(grid):
+def test_a_video_has_no_size():
     with pytest.raises(ValueError, match=r"image"):
-        c.seen_wh(grid, 14)
+        c.seen_wh([[2, 4, 4]], 14)
 
 
 def test_a_point_outside_a_picture_stays_outside():

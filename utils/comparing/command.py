@@ -17,7 +17,7 @@ from utils.comparing.why import explain
 from utils.config.options import Parser, not_negative
 from utils.config.secret_filter import protect_output
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, printable
-from utils.images import chosen_folder
+from utils.images import at_home
 from utils.runs.folder import work_dir_problems
 
 FORMATS = ("text", *FILES)
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     protect_output()  # names and replies may be of any script
     try:
         given = _parsed(arguments)
-        output = chosen_folder(given.output, by="--output")
+        output = at_home(given.output)
         problems = work_dir_problems(output, option="--output")
         if problems and {*given.format} & {*FILES}:
             raise UserError(f"{problems[0]}, or none with --format text")

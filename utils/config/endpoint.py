@@ -62,22 +62,17 @@ def parse_endpoint(model_path: str) -> Endpoint:
             shown = name if len(name) <= 16 else f"{name[:4]}..."  # a key may stand in its place
             hint = did_you_mean(name, _KNOWN) or "; known are api_key and model"
             warnings.append(f'"{shown}" in the query is ignored{hint}')
-        elif name in given:
-            warnings.append(f'"{name}" is given twice; the first one counts')
         elif not value.isprintable() or (name == "api_key" and not value.isascii()):
             what = "holds a sign that is never sent, such as a line break; was it read from a file?"
             raise UserError(f"its {name} {what}")
         given.setdefault(name, value)
-    if "model" not in given:
-        # "=" at the end of a key is base64 padding; text after it is another value, as in
-        # "?api_key=your-api-key=gpt-4o", a typing error that the documentation once had.
-        if re.search(r"(?:^|&)api_key=[^&]*=[^=&]", query):
-            raise UserError(
-                'has a second "=" inside api_key and no model; "&model" is missing before that "=" '
-                "(if it belongs to the key, write it as %3D)"
-            )
-    elif ";" in given["model"]:
-        warnings.append('the model name holds a ";", which does not separate parameters; "&" does')
+    # "=" at the end of a key is base64 padding; text after it is another value, as in
+    # "?api_key=your-api-key=gpt-4o", a typing error that the documentation once had.
+    if "model" not in given and re.search(r"(?:^|&)api_key=[^&]*=[^=&]", query):
+        raise UserError(
+            'has a second "=" inside api_key and no model; "&model" is missing before that "=" '
+            "(if it belongs to the key, write it as %3D)"
+        )
     if base_url.rstrip("/").endswith(_ADDED):
         base_url = base_url.rstrip("/").removesuffix(_ADDED)
         warnings.append(f"{_ADDED} at the end of the URL is left out: it is added by itself")
@@ -96,6 +91,7 @@ def resolve_api_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
 
 
 def _check(model_path: str, base_url: str) -> None:
+    """Raises a UserError for what is no URL that can be asked."""
     host, is_odd = "", True
     with suppress(ValueError):
         parts = urlsplit(base_url)

@@ -8,13 +8,14 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from utils.errors import NOTHING_RUN, UserError, did_you_mean
-from utils.images import chosen_folder
+from utils.images import at_home
 
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 
@@ -30,23 +31,21 @@ exit codes: 0 all done; 1 some sample or combination failed; 2 nothing was run; 
 """
 
 
-def not_negative(text: str, least: int = 0, whole: bool = True, otherwise: str = "") -> float:
+def not_negative(text: str, least: int = 0, kind: Callable[[str], float] = int) -> float:
     """A number that an option takes; for `argparse`."""
-    try:
-        number = int(text) if whole else float(text)
+    with suppress(ValueError):
+        number = kind(text)
         if least <= number < float("inf"):
             return number
-    except ValueError:
-        pass
-    wanted = f"a {'whole ' * whole}number from {least} up{otherwise}"
+    wanted = f"a {'whole ' * (kind is int)}number from {least} up"
     raise argparse.ArgumentTypeError(f"expected {wanted}, got {text!r}")
 
 
 def _nproc(text: str) -> float | None:
-    return None if text == "auto" else not_negative(text, 1, otherwise=" or auto")
+    return None if text == "auto" else not_negative(text, 1)
 
 
-_positive, _seconds = partial(not_negative, least=1), partial(not_negative, whole=False)
+_positive, _seconds = partial(not_negative, least=1), partial(not_negative, kind=float)
 
 
 def _option(
@@ -154,14 +153,12 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         # The others are likely their values, which may be secret.
         parser.error("; ".join(f"unknown option {n}{did_you_mean(n, flags)}" for n in names))
     if unknown:
-        belongs = "belongs to no option" if "config" in given else f"say --config {unknown[0]}"
-        parser.error(f"{unknown[0]}: {belongs}")
+        parser.error(f"{unknown[0]}: belongs to no option; a config is named by --config")
     if "config" not in given:
         parser.error("--config FILE is missing")
-    by = "--work-dir" if "work_dir" in given else "EVAL_WORK_DIR"
     work_dir = given.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or "outputs"
     given |= {key: tuple(dict.fromkeys(given.get(key, ()))) for key in ("data", "model")}
-    given |= {"work_dir": chosen_folder(work_dir, by=by), "arguments": tuple(typed)}
+    given |= {"work_dir": at_home(work_dir), "arguments": tuple(typed)}
     o = Options(**given)
     for is_wrong, why in (
         (o.check and o.mode == "eval", "--check is about queries; --mode eval makes none"),

@@ -50,7 +50,12 @@ def read_config(
 ) -> ConfigReading:
     """Reads a config file and finds everything that is wrong with it."""
     try:
-        plain = read_plain(_text_of(path), environ, unset)
+        if path.suffix == ".py" and (twin := path.with_suffix(".json")).is_file():
+            raise ValueError(f"config files are JSON, and there is {twin}: use --config {twin}")
+        plain = read_plain(read_text(path), environ, unset)
+    except FileNotFoundError:
+        hint = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.json"))])
+        return ConfigReading(problems=[f"{path}: there is no such file{hint}"])
     except UserError as error:
         return ConfigReading(problems=[str(error)])
     except (OSError, ValueError) as error:
@@ -59,18 +64,6 @@ def read_config(
     reading = ConfigReading(texts=plain.texts, problems=found)
     _Reader(path, plain.unset, datasets, planned, arguments, reading).read(plain.value)
     return reading
-
-
-def _text_of(path: Path) -> str:
-    twin = path.with_suffix(".json")
-    if path != twin and twin.is_file() and (path.suffix == ".py" or not path.exists()):
-        raise UserError(f"{path}: config files are JSON, and there is {twin}: use --config {twin}")
-    try:
-        return read_text(path)
-    except FileNotFoundError:
-        folder = "" if path.parent.is_dir() else f", not even the folder {path.parent}"
-        hint = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.json"))])
-        raise UserError(f"{path}: there is no such file{folder or hint}") from None
 
 
 @dataclass
@@ -106,9 +99,10 @@ class _Reader:
         found: dict[str, Any] = {}
         for key, raw in entries.items():
             before = len(self.out.problems)
-            is_object = isinstance(raw, dict) or key in self.planned
-            wrong: Read = None, [((), f"must be an object {{ }}, not {shown(raw)}")]
-            made, findings = read(key, raw) if is_object else wrong
+            made: Any = None
+            findings: list[Finding] = [((), f"must be an object {{ }}, not {shown(raw)}")]
+            if isinstance(raw, dict) or key in self.planned:
+                made, findings = read(key, raw)
             for path, what in findings:
                 self._problem((name, key, *path), what)
             found[key] = made if len(self.out.problems) == before else None
@@ -127,7 +121,8 @@ class _Reader:
         entry, findings = schema.model_entry(imp_type, raw)
         if imp_type is not None and isinstance(raw.get("model_path"), str):
             findings += self.arguments(imp_type, raw)
-            findings += self._path_findings(name, raw["model_path"], imp_type)
+            if problem := self._path_problem(name, raw["model_path"], imp_type):
+                findings.append((("model_path",), problem))
         prompts = raw.get("custom_prompt")
         for dataset in prompts if isinstance(prompts, dict) else ():
             if dataset not in self.datasets and dataset not in self.planned:
@@ -146,24 +141,22 @@ class _Reader:
             return "openai"
         return given if isinstance(given, str) and given in schema.KINDS else None
 
-    def _path_findings(self, name: str, path: str, imp_type: str) -> Iterable[Finding]:
-        problem = None
+    def _path_problem(self, name: str, path: str, imp_type: str) -> str | None:
         if key_path("model", name, "model_path") in self.unset:
-            return
+            return None
         if not path.strip():
-            problem = "is empty"
-        elif imp_type == "custom" and (wrong := path_problem(path)):
-            problem = f"must be the dotted path of a class: {wrong}"
-        elif imp_type == "openai":
-            try:
-                endpoint = parse_endpoint(path)
-                problem = endpoint.problem
-                for warning in endpoint.warnings:
-                    self._warn(name, "model_path", warning)
-            except UserError as error:
-                problem = str(error)
-        if problem:
-            yield ("model_path",), problem
+            return "is empty"
+        if imp_type == "custom" and (wrong := path_problem(path)):
+            return f"must be the dotted path of a class: {wrong}"
+        if imp_type != "openai":
+            return None
+        try:
+            endpoint = parse_endpoint(path)
+        except UserError as error:
+            return str(error)
+        for warning in endpoint.warnings:
+            self._warn(name, "model_path", warning)
+        return endpoint.problem
 
     def _references(self, name: str, raw: Mapping[str, Any], imp_type: str | None) -> None:
         """Notes which functions an entry names and what they will be called with."""
@@ -175,10 +168,9 @@ class _Reader:
         if imp_type == "custom" and not path_problem(str(raw.get("model_path"))):
             place = ("model", name, "model_path")
             self._ref(place, raw["model_path"], "custom-class", True, generate_cfg, kwargs)
-        pre, post = "preprocess", "postprocess"
-        for kind, words in ((pre, passed), (post, passed + ["input_length"] * local)):
+        for kind, more in (("preprocess", []), ("postprocess", ["input_length"] * local)):
             key = f"{kind}_function"
-            self._ref(("model", name, key), raw.get(key), kind, local, words)
+            self._ref(("model", name, key), raw.get(key), kind, local, passed + more)
         for dataset, dotted in prompts.items():
             self._ref(("model", name, "custom_prompt", dataset), dotted, "prompt", local)
 

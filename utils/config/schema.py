@@ -138,7 +138,7 @@ def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list
     """The typed entry of a model, or None and what is wrong with it; also of an unknown kind."""
     entry = without_defaults(raw) | ({"imp_type": imp_type} if imp_type else {})
     if isinstance(prompts := entry.get("custom_prompt"), dict):
-        entry["custom_prompt"] = {name: path for name, path in prompts.items() if path}
+        entry["custom_prompt"] = {k: v for k, v in prompts.items() if v is not None and v != ""}
     made, findings = section(KINDS[imp_type or ""], entry)
     if isinstance(entry.get("kwargs"), dict):
         findings += _kwargs_findings(entry["kwargs"])
@@ -148,7 +148,9 @@ def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list
 def without_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
     """A section without what stands for a default: null, and an empty text for a function."""
     empty_too = ("_function", "custom_prompt")
-    return {k: v for k, v in raw.items() if v is not None and (v or not k.endswith(empty_too))}
+    return {
+        k: v for k, v in raw.items() if v is not None and (v != "" or not k.endswith(empty_too))
+    }
 
 
 def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Finding]]:

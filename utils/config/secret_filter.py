@@ -3,8 +3,8 @@
 A secret is the value of a place that is named like one (config, query of a URL, environment), of a
 `${NAME}` named like one, a URL's password, and every value of `extra_headers` and `extra_query` but
 for well-known ones. It is hidden in the forms in which servers and URL libraries quote it back.
-A common text ("1234", "local") serves local servers as a key and occurs in any reply: it is hidden
-in the config, and where a key is spoken of just before ("Incorrect API key: local").
+A common text ("1234", "local") serves local servers as a key, is no secret of anybody's, and occurs
+in any reply: it is hidden in the config alone.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from utils.config.endpoint import PLACEHOLDER_KEY
 from utils.config.text import key_path, names_in, substitute
 
 MASK = "[secret]"
-_DUMMIES = {"", PLACEHOLDER_KEY, "empty", "none", "null", "dummy", "ollama", "lm-studio",
-            "no-key", "not-needed", "sk-no-key-required", "not-set"}  # fmt: skip
-_SPOKEN_OF = r"((?:key|bearer|token|authorization|provided)\b[^\w\n][^\n]{0,24}?(?<!\w))"
+_DUMMIES = (PLACEHOLDER_KEY, "lm-studio", "not-needed", "sk-no-key-required")
 
 _QUERY = re.compile(r"(?:[?&;]|\A--)(?P<name>[^=&;]*)=(?P<value>(?:(?!;[\w-]+=)[^&#])+)")
 _PASSWORD = re.compile(r"(?<=//)(?P<user>[^/?@:]*):(?P<value>[^/?@]*)@")
@@ -45,27 +43,20 @@ class SecretFilter:
     """Replaces secrets by `[secret]`."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        plain = {form for secret in secrets for form in (secret.strip(), unquote(secret))}
-        plain |= {unquote_plus(secret) for secret in plain}
-        plain = {secret for secret in plain if secret.lower() not in _DUMMIES}
-        common = {secret for secret in plain if is_common(secret)}
-        forms = {form for secret in plain - common for form in _forms_of(secret)}
+        plain = {
+            form for each in secrets for form in (each.strip(), unquote(each), unquote_plus(each))
+        }
+        forms = {form for secret in plain if not is_common(secret) for form in _forms_of(secret)}
         # Longest first: a secret that begins like another must not leave its tail behind.
         self._forms = sorted(forms, key=lambda form: (-len(form), form))
         self._pattern = re.compile("|".join(map(re.escape, self._forms)))
-        self._common = sorted(common, key=len, reverse=True)
-        self._in_json = [json.dumps(form, ensure_ascii=False)[1:-1] for form in forms | common]
-        either = "|".join(map(re.escape, self._common))
-        self._spoken_of = re.compile(rf"{_SPOKEN_OF}(?:{either})(?!\w)", re.IGNORECASE)
+        self._in_json = [json.dumps(form, ensure_ascii=False)[1:-1] for form in forms]
 
     def clean(self, text: str) -> str:
         """The text without secrets."""
         # Most texts hold none, and a substring search is ten times faster than the pattern.
-        if any(form in text for form in self._forms):
-            text = self._pattern.sub(MASK, text)
-        if any(word in text for word in self._common):
-            text = self._spoken_of.sub(rf"\1{MASK}", text)
-        return text
+        is_clean = not any(form in text for form in self._forms)
+        return text if is_clean else self._pattern.sub(MASK, text)
 
     def clean_object(self, value: Any) -> Any:
         """The same for plain data: dicts (keys too), lists, texts; others stay."""
@@ -135,7 +126,8 @@ def is_common(secret: str) -> bool:
     """Whether a key is a text that occurs in what models are asked and say."""
     signs = "".join(filter(str.isalnum, secret))
     is_word = secret.isalpha() and (secret[1:].islower() or secret.isupper())
-    return len(secret) < 8 or ((signs.isdigit() or is_word) and len(signs) < 16)
+    is_short = len(secret) < 8 or ((signs.isdigit() or is_word) and len(signs) < 16)
+    return is_short or secret.lower() in _DUMMIES
 
 
 def secrets_in(texts: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> set[str]:

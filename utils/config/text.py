@@ -7,6 +7,7 @@ duplicate keys. Comments and trailing commas become blanks here, so that every p
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,15 +25,9 @@ _TOKEN = re.compile(  # possessive: a bracket inside a comment must not end the 
 _NAME = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _IN_QUERY = re.compile(r"(https?://|\$\{)\S*[?&][^?&]*=[^?&]*", re.IGNORECASE)
 
-_HINTS = (  # by what stands where the parser stopped; none of it is quoted, it could be a secret
-    (r"\s*\Z", "a bracket, comment or text is not closed before the file ends"),
-    (r"[\n\r]", 'the text before is not closed with a " on its line (a line break is \\n)'),
-    (r"\\", "write \\\\ for a backslash, or / in paths"),
-    (r"[#/]", "comments begin with // (or stand between /* and */)"),
-    (r"True|False|None", "this is Python; JSON writes true, false, null"),
-    (r"'|[^\x20-\x7e]", 'this character is not JSON; write " for quotes, \\t for a tab'),
-    (r"[\]}]", "is there a bracket too many or too few?"),
-    (r"", "is a quote or comma missing just before?"),
+_HINT = (  # what stands there is not quoted: it could be a secret
+    'is a quote, comma or bracket missing (or one too many) just before? JSON has " for quotes, '
+    "\\\\ for a backslash, true, false and null; comments begin with //"
 )
 
 
@@ -71,8 +66,7 @@ def substitute(
 ) -> tuple[str, list[str]]:
     """Replaces `${NAME}` from the environment, percent-encoded in the query of an endpoint.
 
-    Returns:
-        The text, and the names that are unset or empty and stay in it where `unset` is None.
+    Returns the text, and the names that are unset or empty and stay in it where `unset` is None.
     """
     missing: list[str] = []
 
@@ -94,13 +88,36 @@ def read_plain(text: str, environ: Mapping[str, str], unset: str | None = None) 
     """Reads the text of a config file; ValueError says where and why it is not JSON."""
     plain = _TOKEN.sub(lambda token: token[1] or re.sub(r"[^\n\r]", " ", token[0]), text)
     result = PlainConfig()
+
+    def walk(value: Any, path: KeyPath) -> Any:
+        if isinstance(value, _Object):
+            for name in value.repeated:
+                what = "this key is given more than once; keep one of them"
+                result.problems.append(f"{key_path(*path, name)}: {what}")
+            return {name: walk(each, (*path, name)) for name, each in value.items()}
+        if isinstance(value, list):
+            return [walk(each, (*path, place)) for place, each in enumerate(value)]
+        place = key_path(*path)
+        if isinstance(value, float) and not math.isfinite(value):
+            result.problems.append(f"{place}: {shown(value)} is no number that JSON has")
+            return 1  # one problem is enough
+        if not isinstance(value, str):
+            return value
+        result.texts.append((place, value))
+        replaced, missing = substitute(value, environ, unset)
+        for name in missing:
+            state = "empty" if name in environ else "not set"
+            result.problems.append(
+                f"{place}: ${{{name}}} stands for the environment variable {name}, which is "
+                f"{state}; set it in the environment or in .env"
+            )
+            result.unset.add(place)
+        return replaced
+
     try:
-        parsed = json.loads(plain, object_pairs_hook=_Object)
-        result.value = _walk(parsed, (), environ, unset, result)
+        result.value = walk(json.loads(plain, object_pairs_hook=_Object), ())
     except json.JSONDecodeError as error:
-        rest = plain[error.pos :]
-        hint = next(what for start, what in _HINTS if re.match(start, rest))
-        what = f"{error.msg.removesuffix(' at')}; {hint}" if plain.strip() else "the file is empty"
+        what = f"{error.msg.removesuffix(' at')}; {_HINT}" if plain.strip() else "the file is empty"
         raise ValueError(f"line {error.lineno}, column {error.colno}: {what}") from None
     except RecursionError:
         raise ValueError("objects are nested too deeply") from None
@@ -114,28 +131,3 @@ class _Object(dict[str, Any]):
         super().__init__(pairs)
         names = [name for name, _ in pairs] if len(self) < len(pairs) else []
         self.repeated = [name for name in self if names.count(name) > 1]
-
-
-def _walk(
-    value: Any, path: KeyPath, environ: Mapping[str, str], unset: str | None, result: PlainConfig
-) -> Any:
-    if isinstance(value, _Object):
-        for name in value.repeated:
-            what = "this key is given more than once; keep one of them"
-            result.problems.append(f"{key_path(*path, name)}: {what}")
-        return {k: _walk(each, (*path, k), environ, unset, result) for k, each in value.items()}
-    if isinstance(value, list):
-        return [_walk(each, (*path, i), environ, unset, result) for i, each in enumerate(value)]
-    if not isinstance(value, str):
-        return value
-    place = key_path(*path)
-    result.texts.append((place, value))
-    replaced, missing = substitute(value, environ, unset)
-    for name in missing:
-        state = "empty" if name in environ else "not set"
-        result.problems.append(
-            f"{place}: ${{{name}}} stands for the environment variable {name}, which is {state}; "
-            "set it in the environment or in .env"
-        )
-        result.unset.add(place)
-    return replaced

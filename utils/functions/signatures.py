@@ -59,11 +59,9 @@ def parse_caller(function: Callable[..., Any]) -> ParseFunction:
         call, form = lambda response, meta: function(response), ([""], [])
     else:
         call, form = lambda response, meta: function(response, meta), (["", ""], [])
-    if not (reason := _mismatch(signature, *form)):
-        return call
-    if places[:1] == ["meta"]:
-        reason += "; the reply comes first, meta second"
-    raise UserError(f"{_name_of(function)} is called as f(response, meta) but {reason}")
+    if reason := _mismatch(signature, *form):
+        raise UserError(f"{_name_of(function)} is called as f(response, meta) but {reason}")
+    return call
 
 
 def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

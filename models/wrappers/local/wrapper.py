@@ -35,7 +35,7 @@ from utils.contracts import Abandoned, Generation, Message, Prepared
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun, UserError
 from utils.functions.calling import one_at_a_time
-from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
+from utils.functions.fingerprints import code_digest, code_text, digest
 
 
 class LocalModelWrapper(WrapperDefaults):
@@ -98,8 +98,7 @@ class LocalModelWrapper(WrapperDefaults):
 
     def notes_before(self) -> list[str]:
         """What the generate method will use, the checkpoint's own settings included."""
-        unknown = [*undescribed(self._user_preprocess), *undescribed(self._user_postprocess)]
-        notes = [f"stored answers are not reused: {what}" for what in unknown]
+        notes = []
         if self.generate_function == "generate":
             brought = checkpoint.read_generation_config(self.model_path)
             notes += generation_notes(self.generate_cfg, brought, self.batch_size)
