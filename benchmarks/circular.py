@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from benchmarks.matrics import in_order
 from benchmarks.rotation import listed_letters, names_other_options, rotated, rotation_count
 from utils.analysis.columns import Row, SampleColumns, in_percent, share
+from utils.analysis.official import shown_accuracy
 from utils.contracts import Sample, turn_key
 from utils.misc import OPTION_LETTERS
 from utils.protocol import DIFFICULTIES
@@ -122,7 +123,7 @@ class Circular:
             notes.append(
                 'rotating breaks options that name letters or places ("A and B", "all of the '
                 f'above"): {len(flagged)} of {len(questions)} questions, index {_named(flagged)}; '
-                f"circular accuracy without them: {'-' if without is None else f'{without:.2f} %'}"
+                f"circular accuracy without them: {shown_accuracy(without)} %"
             )
         section = {"title": TITLE, "rows": rows, "notes": notes, "warnings": _warnings(counts)}
         return {**section, "table": _table(rows)}

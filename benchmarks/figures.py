@@ -39,7 +39,8 @@ def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Se
     options = np.array([len(each or ()) for each in columns["options"]], dtype=np.float64)
     figures = _Figures(columns, (options - 1) / np.maximum(options, 1) if weighted else None)
     platforms, splits = list(figures.masks["platform"]), list(figures.masks["split"])
-    rows, averages = [], figures.micro_and_macro()
+    averages = figures.of_all("overall")  # the score's own figure here, unlike in grounding
+    rows = []
     averages["macro by difficulty"] = figures.mean([figures.where(split) for split in splits])
     for split in splits:
         parts = [figures.where(split, platform) for platform in platforms]
@@ -48,7 +49,13 @@ def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Se
         level = level if weighted else figures.mean([figures.where(split)])
         rows.append({"name": split, "cells": [*map(figures.one, parts), level]})
         averages |= {split: level, f"{split}, macro by platform": figures.mean(parts)}
+    chance = 1 / np.maximum(options, 1)
     return {
+        "chance": {
+            "meaning": "a letter drawn blindly",
+            "overall": figures.chance(chance, [figures.weights > 0]),
+            **{split: figures.chance(chance, [figures.where(split)]) for split in splits},
+        },
         "table": {"title": title, "columns": [*platforms, "Overall"], "rows": rows},
         "averages": averages,
         "groups": {name: figures.group(name) for name in ("platform", "split")},
@@ -57,6 +64,8 @@ def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Se
 
 def grounding_sections(columns: SampleColumns, title: str) -> Sections:
     """The sections of grounding."""
+    import numpy as np
+
     figures = _Figures(columns)
     platforms = list(figures.masks["platform"])
     splits = [split for split in GROUNDING_TYPES if split in figures.masks["split"]]
@@ -67,10 +76,16 @@ def grounding_sections(columns: SampleColumns, title: str) -> Sections:
     means = [figures.mean([figures.where(split, p) for split in splits]) for p in platforms]
     overall = figures.mean([figures.where(split) for split in splits])
     rows.append({"name": "average", "cells": [*means, overall]})
-    averages = {**figures.micro_and_macro(), "Average accuracy": overall}
+    averages = {**figures.of_all("micro"), "Average accuracy": overall}
     for split in GROUNDING_TYPES:
         averages[f"{split.capitalize()} accuracy"] = figures.one(figures.where(split))
+    chance = np.array([_area(box) for box in columns["box_frac"]])
     return {
+        "chance": {
+            "meaning": "a click anywhere on the image: the mean area of the targets",
+            **{split: figures.chance(chance, [figures.where(split)]) for split in splits},
+            "average": figures.chance(chance, [figures.where(split) for split in splits]),
+        },
         "table": {"title": title, "columns": [*platforms, "Overall"], "rows": rows},
         "averages": averages,
         "groups": {name: figures.group(name) for name in ORDERS},
@@ -84,9 +99,14 @@ def _size_class(box: Sequence[float] | None) -> str | None:
     """
     if box is None:
         return None
-    x1, y1, x2, y2 = box
-    side = math.sqrt(max(x2 - x1, 0.0) * max(y2 - y1, 0.0))
+    side = math.sqrt(_area(box))
     return next((label for limit, label in SIZE_CLASSES if side < limit), LARGEST_SIZES)
+
+
+def _area(box: Sequence[float] | None) -> float:
+    """The part of the image that a target covers."""
+    x1, y1, x2, y2 = box or (0.0,) * 4
+    return max(x2 - x1, 0.0) * max(y2 - y1, 0.0)
 
 
 class _Figures:
@@ -98,8 +118,8 @@ class _Figures:
     def __init__(self, columns: SampleColumns, weights: Floats | None = None) -> None:
         import numpy as np
 
-        self._hits, self._pictures = columns.hits(), columns.pictures()
-        self._weights = np.ones(len(columns)) if weights is None else weights
+        self._columns, self._hits, self._pictures = columns, columns.hits(), columns.pictures()
+        self.weights = np.ones(len(columns)) if weights is None else weights
         # grouping → label, in the usual order → which samples carry it
         self.masks: dict[str, dict[str, Mask]] = {}
         for grouping, order in ORDERS.items():
@@ -122,12 +142,25 @@ class _Figures:
 
     def group(self, grouping: str) -> dict[str, Row | None]:
         """Each label's own figure."""
-        return {label: self.one(mask) for label, mask in self.masks[grouping].items()}
+        cells = {label: self.one(mask) for label, mask in self.masks[grouping].items()}
+        if grouping != "target size":
+            return cells
+        masks = self.masks[grouping]  # no field of a sample names these
+        return {label: cell and {**cell, "at": self._columns.spans(masks[label])}
+                for label, cell in cells.items()}  # fmt: skip
 
-    def micro_and_macro(self) -> dict[str, Row | None]:
-        """Of all samples, and of the means of the platforms."""
+    def of_all(self, name: str) -> dict[str, Row | None]:
+        """Of all samples under a name, and of the means of the platforms."""
         parts = list(self.masks["platform"].values())
-        return {"micro": self.one(self._weights >= 0), "macro by platform": self.mean(parts)}
+        return {name: self.one(self.weights >= 0), "macro by platform": self.mean(parts)}
+
+    def chance(self, values: Floats, parts: Sequence[Mask]) -> float | None:
+        """What chance reaches, in percent: the average of the means of the parts."""
+        import numpy as np
+
+        means = [np.average(values[mask], weights=self.weights[mask])
+                 for mask in parts if self.weights[mask].sum() > 0]  # fmt: skip
+        return 100 * float(np.mean(means)) if means else None
 
     def mean(self, parts: Sequence[Mask], shares: Sequence[float] | None = None) -> Row | None:
         """The average, in shares (None: equal ones), of the means of the parts, in percent.
@@ -138,12 +171,12 @@ class _Figures:
         import numpy as np
 
         shared = zip(parts, shares or [1.0] * len(parts), strict=True)
-        counted = [(np.flatnonzero(m), each) for m, each in shared if self._weights[m].sum() > 0]
+        counted = [(np.flatnonzero(m), each) for m, each in shared if self.weights[m].sum() > 0]
         if not counted:
             return None
         total, value, weights = sum(each for _, each in counted), 0.0, []
         for places, each in counted:
-            own = self._weights[places]
+            own = self.weights[places]
             value += each / total * float(self._hits[places] @ own) / float(own.sum())
             weights.append(each / total * own / own.sum())
         where, weight = np.concatenate([p for p, _ in counted]), np.concatenate(weights)

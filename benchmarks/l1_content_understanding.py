@@ -141,7 +141,7 @@ class GUIContentUnderstanding(Benchmark):
         return [
             f"{len(beyond)} questions (index {named}) have options beyond F, which the protocol's "
             "parser does not read; circular evaluation leaves them out. To read them, set "
-            '"parse_function": "utils.thinking.parse_option"'
+            'data.GUIContentUnderstanding.parse_function: "utils.thinking.parse_option"'
         ][: len(beyond)]
 
 

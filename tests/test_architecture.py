@@ -42,7 +42,7 @@ SEEN_BY_DOWNLOAD = {"utils", "utils.errors", "utils.protocol", "utils.images",
 
 BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
     ".": 290,
-    "benchmarks": 1210,
+    "benchmarks": 1250,
     "models": 500,
     "models/ocr_baseline": 320,
     "models/wrappers": 190,
@@ -50,7 +50,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/local": 1810,
     "models/wrappers/vllm": 590,
     "utils": 2600,
-    "utils/analysis": 1135,
+    "utils/analysis": 1250,
     "utils/comparing": 1030,
     "utils/config": 1090,
     "utils/engine": 1150,

@@ -34,9 +34,7 @@ def audit_of(seed, model, parse=default_parser, **run):
 
 def named(section):
     """The parse functions that the warnings name."""
-    return [
-        warning.split('"parse_function": "')[1].split('"')[0] for warning in section["warnings"]
-    ]
+    return [warning.split('parse_function: "')[1].split('"')[0] for warning in section["warnings"]]
 
 
 def function_of(reading):
@@ -81,7 +79,7 @@ def test_a_model_whose_thoughts_are_read_for_its_answers_is_recognised(frame, sa
     assert f"{section['counts']['answered']} of these replies think first" in section["warnings"][0]
     assert section["counts"]["other numbers used"] == section["counts"]["answered"]
     assert after["warnings"] == []
-    assert f" {after['rows'][0]['value']:.1f} %; as configured" in section["warnings"][0]
+    assert f" {after['rows'][0]['value']:.2f} %; as configured" in section["warnings"][0]
 
 
 def test_replies_that_the_parser_cannot_read_are_read_in_every_frame():
@@ -312,6 +310,9 @@ WIDE = [("os_windows", (640, 360))]
     # the grid follows from the limits in the config: pixels of it, read as pixels of the file
     ("(70, 42)", "parse_grid_pixels", [("os_web", (1000, 1000))] * 12,
      {"min_pixels": 3136, "max_pixels": 280 * 280}, "read as pixels of the grid seen"),
+    # JSON, of which the protocol's parser reads nothing: said of the smallest run
+    ('{"x": 0.25, "y": 0.15}', "parse_fractions", WIDE, {}, '2 replies are JSON such as {"x": 0.25, "y": 0.15}'),
+    ('```json\n{"x": 250, "y": 150}\n```', "parse_per_mille", WIDE, {}, "2 replies are JSON such as ```json"),
 ])  # fmt: skip
 def test_a_run_in_the_wrong_frame_prints_the_fix_and_the_fix_needs_no_request(
     tmp_path, reply, function, pictures, kwargs, read_as
@@ -327,6 +328,6 @@ def test_a_run_in_the_wrong_frame_prints_the_fix_and_the_fix_needs_no_request(
 
     [warning] = [line for line in before.stdout.splitlines() if "coordinate audit" in line]
     assert warning.startswith(f"warning: coordinate audit: {read_as}")
-    assert f'"parse_function": "utils.coordinates.{function}"' in warning
+    assert f'data.GUIElementGrounding.parse_function: "utils.coordinates.{function}"' in warning
     assert (wrong, stage.scores(L2)["Average accuracy"]) == (0, 100)
     assert "coordinate audit" not in after.output

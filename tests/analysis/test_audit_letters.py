@@ -106,7 +106,7 @@ def test_a_warning_needs_ten_doubtful_letters_and_five_per_cent(doubtful, plain,
     assert bool(warnings) is warns
     if warns:
         assert "10 of 160 letters are doubtful (10 are the first letter of a word" in warnings[0]
-        assert "a strict parser scores 93.8 % instead of 100.0 %" in warnings[0]
+        assert "a strict parser scores 93.75 % instead of 100.00 %" in warnings[0]
 
 
 def test_a_parser_of_ones_own_is_said_to_be_one_and_no_pattern_is_blamed():
@@ -149,8 +149,8 @@ def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, acc
     assert counts(section)["doubtful: read out of the thinking, another letter is answered"] == 40
     [warning] = section["warnings"]
     assert "40 of 40 letters are doubtful" in warning and "40 are read out of the" in warning
-    assert '"parse_function": "utils.thinking.parse_option"' in warning
-    assert f"these replies score {fixed['rows'][0]['value']:.1f} % (" in warning
+    assert 'GUIContentUnderstanding.parse_function: "utils.thinking.parse_option"' in warning
+    assert f"these replies score {fixed['rows'][0]['value']:.2f} % (" in warning
     assert fixed["rows"][0]["value"] >= 50 > section["rows"][0]["value"]
     assert fixed["warnings"] == []
 
@@ -164,7 +164,7 @@ def test_a_better_reading_without_a_doubtful_letter_is_warned_of(questions, pict
     assert len(section["warnings"]) == int(pictures >= 10)  # however many questions they have
     for warning in section["warnings"]:
         assert warning.startswith("parse audit: Read as the answer")
-        assert '"parse_function": "utils.thinking.parse_option"' in warning
+        assert 'GUIContentUnderstanding.parse_function: "utils.thinking.parse_option"' in warning
 
 
 HONEST = (
@@ -230,7 +230,7 @@ def test_a_run_whose_thoughts_are_read_prints_the_fix_and_the_fix_needs_no_reque
         stage = Stage.make(tmp_path, server, [("os_web", (40, 30))] * 12)
         before = stage.evaluate({"m": API}, data={L1: {"mode": "all"}})
         [warning] = [line for line in before.stdout.splitlines() if "parse audit" in line]
-        function = warning.split('"parse_function": "')[1].split('"')[0]
+        function = warning.split('parse_function: "')[1].split('"')[0]
         wrong, asked = stage.scores(L1)["easy"]["level_score"], len(server.requests)
         data = {L1: {"mode": "all", "parse_function": function}}
         after = stage.evaluate({"m": API}, "--mode", "eval", data=data)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from utils.analysis.official import official_figures, shown
+from utils.analysis.official import (
+    official_figures,
+    shown,
+    shown_accuracy,
+    shown_range,
+    shown_share,
+)
 
 
 @pytest.mark.parametrize(("value", "digits", "expected"), [
@@ -24,7 +30,7 @@ def test_a_difference_has_a_sign_unless_it_is_shown_as_none(value, expected):
 
 def analysis(*names):
     rows = [{"name": name, "cells": [None, {"value": place}]} for place, name in enumerate(names)]
-    return {"table": {"rows": rows}, "averages": {"micro": {"value": 9}}}
+    return {"table": {"rows": rows}, "averages": {"overall": {"value": 9}}}
 
 
 @pytest.mark.parametrize(("rows", "expected"), [
@@ -35,3 +41,9 @@ def analysis(*names):
 def test_each_level_has_its_official_figures(rows, expected):
     found = official_figures(analysis(*rows.split()))
     assert {name: cell["value"] for name, cell in found.items()} == expected
+
+
+def test_scores_shares_and_intervals_have_digits_of_their_own():
+    assert (shown_accuracy(6.125), shown_accuracy(None), shown_share(1, 16)) == ("6.13", "-", "6.3")
+    assert shown_range({"value": 6.25, "low": 2.25, "high": 12.349}) == "2.3–12.3"
+    assert [shown_range(none) for none in (None, {}, {"low": None, "high": None})] == [""] * 3

@@ -20,7 +20,8 @@ from tests.support.bench import L1, L2, Bench, read_log_lines
 from tests.support.clicks import columns_of
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, make_data
-from utils.scoring.console import render_table, shown_range
+from utils.analysis.official import shown_range
+from utils.scoring.console import render_table
 
 PLAIN, CIRCULAR = {L1: {"mode": "all"}}, {L1: {"mode": "all", "circular": True}}
 QUESTIONS, ROTATIONS = 9, 32  # of the bench: 9 questions; 2, 3, 4 and 5 options
@@ -93,7 +94,7 @@ def section(*questions):
 
 
 def values(row, *names):
-    return [row[name]["value"] for name in names]
+    return [round(row[name]["value"], 2) for name in names]
 
 
 def test_a_question_counts_when_all_its_rotations_are_right():
@@ -135,8 +136,8 @@ def test_the_printed_table_has_an_interval_under_each_figure_but_a_worked_out_ch
     overall = found["rows"][-1]
     figures = [overall[name] for name in ("plain", "circular", "circular_unflagged", "consistent")]
     [below] = [under for line, under in pairwise(lines) if line.startswith("Overall ")]
-    assert below.split() == ["95", "%", *map(shown_range, figures), "-", "-"]
-    assert all("-" in shown_range(figure) for figure in figures)
+    assert below.split() == ["95", "%", *map(shown_range, figures)]
+    assert all("–" in shown_range(figure) for figure in figures)
 
 
 def test_there_are_intervals_from_ten_pictures_on_and_below_it_is_said_that_there_are_none():

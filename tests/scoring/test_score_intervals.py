@@ -138,7 +138,7 @@ def test_averages_of_l1_are_named_and_weigh_as_they_say():
         return 100 * sum(hits) / len(hits)
 
     assert {name: cell["value"] for name, cell in averages.items()} == pytest.approx({
-        "micro": mean(),
+        "overall": mean(),
         "macro by platform": (mean(platform="os_mac") + mean(platform="os_web")) / 2,
         "macro by difficulty": (mean(split="easy") + mean(split="hard")) / 2,
         "easy": mean(split="easy"),
@@ -165,6 +165,22 @@ def test_averages_of_l2_hold_those_of_the_score_file_and_null_where_there_is_not
     assert averages["micro"]["value"] == pytest.approx(100 * correct / total)
     assert basic["Advanced accuracy"] is None
     assert basic["Average accuracy"] == basic["Basic accuracy"]
+
+
+def test_what_chance_reaches_follows_from_the_options_and_from_the_area_of_the_targets():
+    benchmark, _, facts = judged_run(L1, 1, ("easy", "hard"), ("os_mac", "os_web"))
+    for each in facts:
+        each["options"] = dict.fromkeys("ABCDE" if each["split"] == "easy" else "AB", "text")
+    easy = [each["split"] == "easy" for each in facts]
+    overall = (20 * sum(easy) + 50 * easy.count(False)) / len(easy)
+    found = sections_of(benchmark, facts)["chance"]
+    del found["meaning"]
+    assert found == pytest.approx({"easy": 20, "hard": 50, "overall": overall})
+
+    benchmark, _, facts = judged_run(L2, 2, ("basic", "advanced"), PLATFORMS)
+    for each in facts:
+        each["box_frac"] = [0.1, 0.1, 0.3, 0.2] if each["split"] == "basic" else [0, 0, 0.2, 0.2]
+    assert sections_of(benchmark, facts)["chance"]["average"] == pytest.approx(3)
 
 
 def test_an_interval_is_that_of_the_cells_own_samples():
@@ -204,14 +220,14 @@ def cell(percent, low=None, high=None):
 
 
 NO_INTERVAL = ["no 95 % intervals: under 10 images"]
-HOW = "95 % intervals, clustered by image; '-': under 10 images"
+HOW = "95 % intervals by image, where there are 10 images or more"
 
 
 @pytest.mark.parametrize(("bounds", "expected"), [
-    ((36.4, 63.6), ["95 % 36-64", HOW]), ((0.0, 7.01), ["95 % 0-8", HOW]),
-    ((99.2, 100.0), ["95 % 99-100", HOW]), ((33.0, 34.0), ["95 % 33-34", HOW]), ((None, None), NO_INTERVAL),
+    ((36.4, 63.6), ["95 % 36.4–63.6", HOW]), ((0.0, 7.05), ["95 % 0.0–7.1", HOW]),
+    ((99.25, 100.0), ["95 % 99.3–100.0", HOW]), ((33.0, 34.0), ["95 % 33.0–34.0", HOW]), ((None, None), NO_INTERVAL),
 ])  # fmt: skip
-def test_intervals_stand_below_their_figures_rounded_outwards(bounds, expected):
+def test_intervals_stand_below_their_figures_rounded_half_up(bounds, expected):
     row = {"name": "average", "cells": [cell(50.0, *bounds)]}
     lines = render_table({"title": "t", "columns": ["c"], "rows": [row]}, "m", 40).split("\n")[4:]
     assert [" ".join(line.split()) for line in lines] == expected
@@ -220,10 +236,10 @@ def test_intervals_stand_below_their_figures_rounded_outwards(bounds, expected):
 def test_averages_are_named_in_one_line():
     section = {
         "micro": cell(50.0, 36.4, 63.6),
-        "macro by platform": cell(48.126),
+        "macro by platform": cell(48.125),
         "easy": cell(1.0),
     }
-    assert render_averages(section) == "averages: micro 50.00 (36-64), macro by platform 48.13"
+    assert render_averages(section) == "averages: micro 50.00 (36.4–63.6), macro by platform 48.13"
 
 
 def test_a_run_prints_intervals_and_averages_and_writes_those_of_the_score(tmp_path):
@@ -245,10 +261,12 @@ def test_a_run_prints_intervals_and_averages_and_writes_those_of_the_score(tmp_p
         scores = figures_of_scores(name, json.loads(bench.scores(name)))
         analysis = json.loads((bench.folder() / f"m_{name}_analysis.json").read_text())
         assert figures_of_table(analysis["table"]) == pytest.approx(scores)
-        assert analysis["averages"]["micro"]["samples"] == samples
+        of_all = analysis["averages"]["overall" if name == L1 else "micro"]
+        assert of_all["samples"] == samples
     lines = finished.output.split("\n")
     [basic] = [number for number, line in enumerate(lines) if line.startswith("basic")]
     columns = lines[basic + 1].split()
     assert columns[:2] == ["95", "%"] and len(columns) == 5
-    assert [line.startswith("averages: micro") for line in lines].count(True) == 2
+    heads = [line.split()[1] for line in lines if line.startswith("averages: ")]
+    assert heads == ["overall", "micro"]
     assert "macro by platform" in finished.output

@@ -10,8 +10,10 @@ from utils.analysis.columns import Row, SampleColumns, percent, share
 from utils.analysis.intervals import FEWEST_PICTURES, clustered_variance, lay_out, t_quantile
 
 if TYPE_CHECKING:
+    from utils.analysis.columns import Mask
     from utils.analysis.intervals import Floats, Ints
 
+OUTSIDE = "outside"
 TITLE = "Error anatomy: where the misses are"
 QUANTILES = (10, 50, 90)
 DISTANCE_BOUNDS = (0.0, 1.0, 3.0, 10.0, float("inf"))  # in target sizes; below 1: a near miss
@@ -41,26 +43,37 @@ def anatomy(columns: SampleColumns) -> dict[str, Any]:
     boxes = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
     file_wh = np.array([wh or (1, 1) for wh in columns["file_wh"]], dtype=np.float64)
     hits, pictures = columns.hits() > 0, columns.pictures()
-    has_point = np.isfinite(points).all(axis=1)
-    missed = has_point & ~hits
+    has_point: Any = np.isfinite(points).all(axis=1)
+    missed: Mask = has_point & ~hits
     away = points - (boxes[:, :2] + boxes[:, 2:]) / 2
-    outside = np.any((points < 0) | (points > 1), axis=1)
+    outside: Mask = has_point & np.any((points < 0) | (points > 1), axis=1)
+    at = {"distance of misses": columns.spans(missed), OUTSIDE: columns.spans(outside),
+          "points outside the image": columns.spans(has_point),
+          "direction of points": columns.spans(has_point)}  # fmt: skip
+    far = columns.where(missed)
     rows = [
-        *_distances(points[missed], boxes[missed], file_wh[missed], pictures[missed]),
-        _row("points outside the image", "outside", "% of points",
+        *_distances(points[missed], boxes[missed], file_wh[missed], pictures[missed], far, at),
+        _row("points outside the image", OUTSIDE, "% of points", count=int(outside.sum()),
              **share(outside[has_point], pictures[has_point])),
         *_directions(away[has_point], pictures[has_point]),
     ]  # fmt: skip
-    return {"title": TITLE, "rows": rows, "notes": NOTES, "warnings": []}
+    return {"title": TITLE, "rows": rows, "notes": NOTES, "warnings": [], "at": at}
 
 
 def _row(group: str, name: str, unit: str, **numbers: Any) -> Row:
     """All rows have the same columns."""
-    empty = dict.fromkeys(("value", "low", "high", "samples", "pictures"))
+    empty = dict.fromkeys(("count", "value", "low", "high", "samples", "pictures"))
     return {"name": name, "group": group, "unit": unit, **empty, **numbers}
 
 
-def _distances(points: Floats, boxes: Floats, file_wh: Floats, pictures: Ints) -> Iterator[Row]:
+def _distances(
+    points: Floats,
+    boxes: Floats,
+    file_wh: Floats,
+    pictures: Ints,
+    columns: SampleColumns,
+    at: dict[str, str],
+) -> Iterator[Row]:
     import numpy as np
 
     outside = np.maximum(np.maximum(boxes[:, :2] - points, points - boxes[:, 2:]), 0.0)
@@ -74,7 +87,8 @@ def _distances(points: Floats, boxes: Floats, file_wh: Floats, pictures: Ints) -
         name = f"{low:g} to {high:g}" if low else f"near miss: less than {high:g} target size"
         name = f"{low:g} target sizes or more" if np.isinf(high) else name
         within = (low <= in_sizes) & (in_sizes < high)
-        yield _row(group, name, "% of misses", **share(within, pictures))
+        at[name] = columns.spans(within)
+        yield _row(group, name, "% of misses", count=int(within.sum()), **share(within, pictures))
 
 
 def _directions(away: Floats, pictures: Ints) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ FIELDS = (
     "options", "answer", "chosen", "question", "rotations", "fingerprint",
 )  # fmt: skip
 """Of a sample's facts, what a figure or an audit looks at; see `utils/scoring/samples.py`."""
+NUMBER = "number"  # of a sample in file order
 # What it takes to warn that another way to read the same replies is better.
 LARGEST_P = 0.01
 LEAST_LEAD = 0.05  # of the accuracy
@@ -37,12 +38,13 @@ class SampleColumns:
     """What figures and audits need of each scored sample, in file order: a list for each field."""
 
     def __init__(self) -> None:
-        self._columns: dict[str, list[Any]] = {field: [] for field in FIELDS}
+        self._columns: dict[str, list[Any]] = {field: [] for field in (*FIELDS, NUMBER)}
 
     def add(self, facts: Facts) -> None:
         """One more sample."""
+        numbered_facts = {**facts, NUMBER: len(self)}
         for field, column in self._columns.items():
-            column.append(facts.get(field))
+            column.append(numbered_facts.get(field))
 
     def __len__(self) -> int:
         return len(self._columns["hit"])
@@ -50,7 +52,7 @@ class SampleColumns:
     def __getitem__(self, field: str) -> list[Any]:
         return self._columns[field]
 
-    def where(self, keep: Sequence[bool]) -> SampleColumns:
+    def where(self, keep: Sequence[bool] | Mask) -> SampleColumns:
         """The samples that are to be kept."""
         kept = SampleColumns()
         kept._columns = {name: list(compress(each, keep)) for name, each in self._columns.items()}
@@ -69,6 +71,25 @@ class SampleColumns:
     def pictures(self) -> Ints:
         """The number of each sample's image."""
         return numbered([str(image) for image in self["image"]])
+
+    def spans(self, keep: Sequence[bool] | Mask) -> str:
+        """Which samples these are, in file order: `0-3 7`; `in_spans` reads it."""
+        text: list[str] = []
+        first = last = -2
+        for number in [*compress(self[NUMBER], keep), -2]:
+            if number == last + 1:
+                last = number
+                continue
+            text += [f"{first}-{last}" if last > first else f"{first}"] * (first >= 0)
+            first = last = number
+        return " ".join(text)
+
+
+def in_spans(spans: str) -> Iterator[int]:
+    """The numbers of samples that `SampleColumns.spans` has written."""
+    for span in spans.split():
+        first, _, last = span.partition("-")
+        yield from range(int(first), int(last or first) + 1)
 
 
 def table(rows: Sequence[Sequence[float] | None], width: int) -> Floats:
@@ -115,8 +136,8 @@ def lead_over(
 
 
 def percent(fraction: float) -> float:
-    """A fraction in percent, as precise as anyone reads it."""
-    return round(100 * float(fraction), 2)
+    """A fraction in percent, without the noise of sums; `rounding` makes text of it."""
+    return round(100 * float(fraction), 6)
 
 
 def in_percent(bounds: Interval | None) -> Row:

@@ -9,10 +9,12 @@ ready-made parse function would score on them is known all the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share, table
+from utils.analysis.official import shown, shown_accuracy
 from utils.analysis.paired import holm
 from utils.coordinates import Frame, numbers_of_reply, parse_function_name, place_in_frame
 from utils.protocol import ELEMENT_KINDS
@@ -51,6 +53,7 @@ OTHER_NUMBERS = (
     "other numbers used: the parse function read other numbers than the audit (the last in form "
     "form, of what follows any thinking), or in no frame known here."
 )
+_JSON_POINT = re.compile(r"""\{\s*(["'])[xy]\1\s*:\s*["']?[-+.\d]""", re.IGNORECASE)
 
 
 class Reading(NamedTuple):
@@ -134,7 +137,7 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
     """The section."""
     import numpy as np
 
-    columns = columns.answered()
+    answered = columns = columns.answered()
     counts = {"answered": len(columns)}
     numbers = [numbers_of_reply(reply) for reply in columns["prediction"]]
     kept = [each != (None, None) for each in zip(numbers, columns["point_frac"], strict=True)]
@@ -156,22 +159,40 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
     configured = [reading.name for reading, agreed in agree.items() if agreed >= NEARLY_ALL]
     section: dict[str, Any] = {"title": TITLE, "rows": [], "notes": ["No reply could be audited."]}
     section |= {"warnings": [], "counts": counts, "best": [], "configured": configured}
+    section["at"] = {
+        "compared": columns.spans([True] * len(columns)),
+        "audited": columns.spans(same),
+        "other numbers used": columns.spans(other),
+        "no point read": columns.spans([point is None for point in columns["point_frac"]]),
+        "no numbers": answered.spans([each is None for each in numbers]),
+    }
     if has_numbers.any():
         section["notes"] = [NOTE] + [NO_GRID] * (not knows_grid)
         section["notes"] += [OTHER_NUMBERS] * (counts["other numbers used"] > 0)
-        _compare(section, replies, offered, _configured_name(configured, agree, counts))
+        best = _compare(
+            section, replies, columns, offered, _configured_name(configured, agree, counts)
+        )
         if section["best"] and section["warnings"]:
             thinking = sum(after_thinking(reply) != reply for reply in columns["prediction"])
             if thinking:
                 section["warnings"][0] += (f". {thinking} of these replies think first; this "
                                            "function reads what follows the thinking")  # fmt: skip
+        if not section["best"] or not section["warnings"]:
+            section["warnings"] += _json_hint(columns, best)
     return section
 
 
 def _compare(
-    section: dict[str, Any], replies: _Replies, offered: Sequence[Reading], configured: str
-) -> None:
-    """Adds rows, the best readings, and a warning where the configured one loses to them."""
+    section: dict[str, Any],
+    replies: _Replies,
+    columns: SampleColumns,
+    offered: Sequence[Reading],
+    configured: str,
+) -> Reading:
+    """Adds rows, the best readings, and a warning where the configured one loses to them.
+
+    Returns the reading that has most points on their targets.
+    """
     same: dict[bytes, tuple[Mask, list[Reading]]] = {}  # readings with the same verdicts
     for reading in offered:
         verdicts = replies.on_target(reading)
@@ -179,15 +200,23 @@ def _compare(
     ranked = sorted(same.values(), key=lambda each: -int(each[0].sum()))
     leads = [lead_over(verdicts, replies.hits, replies.pictures) for verdicts, _ in ranked]
     own = {"name": f"as configured ({configured})", **share(replies.hits, replies.pictures)}
-    own |= {"lead": 0.0, "discordant pictures": 0, "p (Holm)": None, "parse function": ""}
+    own |= {
+        "on target": int(replies.hits.sum()),
+        "lead": 0.0,
+        "discordant pictures": 0,
+        "p (Holm)": None,
+        "parse function": "",
+    }
     rows = section["rows"] = [own]
+    section["at"][own["name"]] = columns.spans(replies.hits)
     corrected = holm([1.0 if p is None else p for _, _, p in leads])
     for (hits, readings), found, holm_p in zip(ranked, leads, corrected, strict=True):
         lead, discordant, p = found
         more = f" = {len(readings) - 3} more" if len(readings) > 3 else ""
+        name = " = ".join(reading.name for reading in readings[:3]) + more
+        section["at"][name] = columns.spans(hits)
         rows.append({
-            "name": " = ".join(reading.name for reading in readings[:3]) + more,
-            **share(hits, replies.pictures),
+            "name": name, **share(hits, replies.pictures), "on target": int(hits.sum()),
             "lead": percent(lead), "discordant pictures": discordant,
             "p (Holm)": None if p is None or holm_p is None else float(f"{holm_p:.3g}"),
             "parse function": readings[0].parse_function if hits.any() else "",
@@ -201,10 +230,11 @@ def _compare(
     elif count and winners:
         section["warnings"].append(
             "coordinate audit: no known reading fits these replies. As configured "
-            f"({configured}) they score {own['value']:.1f} %; the best known reading, "
+            f"({configured}) they score {shown_accuracy(own['value'])} %; the best known reading, "
             f"{best[0].name}, has {count} points on their targets and {around - count} beside "
             "them. Look at some replies and write a parse function"
         )
+    return best[0]
 
 
 def _configured_name(
@@ -213,19 +243,38 @@ def _configured_name(
     parts = list(configured[:1])
     if not configured and counts["audited"]:
         mixed = sorted((r for r in agree if agree[r] > 0), key=lambda r: -agree[r])[:2]
-        shares = [f"{100 * agree[r]:.0f} % {r.name}" for r in mixed]
+        shares = [f"{shown(100 * agree[r], 0)} % {r.name}" for r in mixed]
         parts = [f"a mix: {', '.join(shares)}" if shares else "a frame of its own"]
     unread = {"other numbers used": "other numbers of the reply", "no point read": "no point found"}
     parts += [f"{what} in {counts[kind]} replies" for kind, what in unread.items() if counts[kind]]
     return "; ".join(parts)
 
 
+def _json_hint(columns: SampleColumns, best: Reading) -> list[str]:
+    """Replies that are JSON with x and y, of which the parse function reads nothing."""
+    replies = zip(columns["prediction"], columns["point_frac"], strict=True)
+    unread = [reply for reply, point in replies if point is None and _JSON_POINT.search(reply)]
+    if not unread:
+        return []
+    example = " ".join(unread[0].split())[:80]
+    return [
+        f"coordinate audit: {len(unread)} replies are JSON such as {example}, in which the parse "
+        f"function found no point. To read them as {best.name}, {_fix(best.parse_function)}"
+    ]
+
+
+def _fix(parse_function: str) -> str:
+    return (
+        f'set data.GUIElementGrounding.parse_function: "{parse_function}" and run --mode eval; '
+        "no request is made"
+    )
+
+
 def _warning(row: Row, own: Row, configured: str) -> str:
     name = row["name"].split(" = ")[0]
     return (
-        f"coordinate audit: read as {name}, these replies score {row['value']:.1f} %; as "
-        f"configured ({configured}) {own['value']:.1f} % ({row['samples']} replies, "
+        f"coordinate audit: read as {name}, these replies score {shown_accuracy(row['value'])} %; "
+        f"as configured ({configured}) {shown_accuracy(own['value'])} % ({row['samples']} replies, "
         f"{row['discordant pictures']} discordant images, p {row['p (Holm)']:.2g}). If that is "
-        f'what the model means, set "parse_function": "{row["parse function"]}" and run '
-        "--mode eval; no request is made"
+        f"what the model means, {_fix(row['parse function'])}"
     )

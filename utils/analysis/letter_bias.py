@@ -6,6 +6,7 @@ import string
 from typing import Any
 
 from utils.analysis.columns import Row, SampleColumns, in_percent, percent
+from utils.analysis.official import shown_accuracy
 from utils.analysis.paired import compare_paired, holm
 
 TITLE = "Letter bias: chosen against right"
@@ -18,6 +19,7 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     columns = answered.where([chosen is not None for chosen in answered["chosen"]])
     pictures = columns.pictures().tolist()
     rows: list[Row] = []
+    at: dict[str, str] = {}
     p_values = []
     for letter in string.ascii_uppercase:
         if not any(letter in options for options in columns["options"]):
@@ -25,6 +27,8 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
         chosen = [float(each == letter) for each in columns["chosen"]]
         right = [float(each == letter) for each in columns["answer"]]
         paired = compare_paired(chosen, right, pictures)
+        at |= {f"{letter} chosen": columns.spans([each > 0 for each in chosen]),
+               f"{letter} right": columns.spans([each > 0 for each in right])}  # fmt: skip
         p_values.append(paired.p_value if paired.interval else None)
         rows.append({
             "name": letter, "chosen": int(sum(chosen)), "right": int(sum(right)),
@@ -44,8 +48,9 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
         ]
     notes += [
         f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than it is "
-        f"right: {row['chosen %']:.1f} % against {row['right %']:.1f} %."
+        f"right: {shown_accuracy(row['chosen %'])} % "
+        f"against {shown_accuracy(row['right %'])} %."
         for row in rows
         if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P
     ]
-    return {"title": TITLE, "rows": rows, "notes": notes, "warnings": []}
+    return {"title": TITLE, "rows": rows, "notes": notes, "warnings": [], "at": at}

@@ -21,7 +21,7 @@ def official_figures(analysis: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """
     table = analysis.get("table") or {}
     found = {row["name"]: row["cells"][-1] for row in table.get("rows", ()) if row["cells"][-1]}
-    found |= {OVERALL: (analysis.get("averages") or {}).get("micro")}
+    found |= {OVERALL: (analysis.get("averages") or {}).get(OVERALL)}
     parts = {OVERALL: DIFFICULTIES, AVERAGE: GROUNDING_TYPES}
     there = [name for name in OFFICIAL if all(map(found.get, (name, *parts.get(name, ()))))]
     return {name: found[name] for name in there}
@@ -35,3 +35,20 @@ def shown(value: float, digits: int = 2, *, signed: bool = False) -> str:
     exact = Decimal(repr(round(float(value), 9)))
     rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
     return f"{rounded or abs(rounded):{'+' if signed and rounded else ''}f}"  # no "-0.0"
+
+
+def shown_accuracy(value: float | None) -> str:
+    """A score in percent as papers print it; "-" for want of one."""
+    return "-" if value is None else shown(value)
+
+
+def shown_share(count: float, total: float) -> str:
+    """A part of a count in percent."""
+    return shown(100 * count / total, 1)
+
+
+def shown_range(cell: Mapping[str, Any] | None) -> str:
+    """The interval of a cell of an analysis, `20.1–62.0`; or "" where it has none."""
+    if cell is None or cell.get("low") is None or cell.get("high") is None:
+        return ""
+    return "–".join(shown(cell[bound], 1) for bound in ("low", "high"))

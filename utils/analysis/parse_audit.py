@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share
+from utils.analysis.official import shown_accuracy, shown_range
 from utils.misc import option_match
 from utils.thinking import (
     ARTICLE,
@@ -23,6 +24,8 @@ from utils.thinking import (
 
 TITLE = "Parse audit: how letters were read"
 LARGEST_DOUBTFUL_SHARE = 0.05
+SETTING = "data.GUIContentUnderstanding.parse_function"
+AGAIN = "--mode eval; no request is made"
 MOST_DOUBTFUL = 10  # fewer are not warned of
 PATTERN_NAMES = (  # in the order of `utils.misc.OPTION_PATTERNS`
     "a letter before . or :", 'after "Option"', 'after "Answer"', "the first letter of a line",
@@ -101,8 +104,11 @@ def parse_audit(columns: SampleColumns) -> dict[str, Any]:
     replies = [read(*sample) for sample in samples]
     hits, pictures = columns.hits(), columns.pictures()
 
+    at: dict[str, str] = {}
+
     def row(name: str, of: list[bool], right: Any = hits) -> Row:
         mask = np.array(of, dtype=np.bool_)
+        at[name] = columns.spans(mask)
         shares = share(right[mask], pictures[mask])
         return {"name": name, "share": percent(mask.mean()), **shares}
 
@@ -137,7 +143,7 @@ def parse_audit(columns: SampleColumns) -> dict[str, Any]:
     better = _better(rows, *lead_over(answered, hits, pictures)[1:])
     warning = _warning(rows, doubts, better)
     warnings = [f"parse audit: {warning}"] if warning else []
-    return {"title": TITLE, "rows": rows, "notes": notes, "warnings": warnings}
+    return {"title": TITLE, "rows": rows, "notes": notes, "warnings": warnings, "at": at}
 
 
 def _warning(rows: list[Row], doubts: Counter[str], better: str) -> str:
@@ -150,12 +156,14 @@ def _warning(rows: list[Row], doubts: Counter[str], better: str) -> str:
     if better:
         return f"{words}. {better}"
     official, strict, ready_made = (row["value"] for row in rows[:3])
-    words += (f"; a strict parser scores {strict:.1f} % instead of {official:.1f} %. Ask for the "
-              "letter alone, or set ")  # fmt: skip
+    words += (
+        f"; a strict parser scores {shown_accuracy(strict)} % instead of "
+        f"{shown_accuracy(official)} %. Ask for the letter alone, or set "
+    )
     if official == ready_made:
-        return words + "a parse_function for these replies"
-    return words + (f'"parse_function": "{PARSE_OPTION}", which scores {ready_made:.1f} %, and run '
-                    "--mode eval; no request is made")  # fmt: skip
+        return f"{words}{SETTING} for these replies"
+    score = shown_accuracy(ready_made)
+    return f'{words}{SETTING}: "{PARSE_OPTION}", which scores {score} %, and run {AGAIN}'
 
 
 def _better(rows: list[Row], discordant: int, p: float | None) -> str:
@@ -164,12 +172,12 @@ def _better(rows: list[Row], discordant: int, p: float | None) -> str:
         return ""
 
     def shown(row: Row) -> str:
-        bounds = "" if row["low"] is None else f" ({row['low']:.0f} to {row['high']:.0f})"
-        return f"{row['value']:.1f} %{bounds}"
+        bounds = shown_range(row)
+        return f"{shown_accuracy(row['value'])} %" + f" ({bounds})" * bool(bounds)
 
     return (
         f"Read as the answer that follows any thinking, these replies score {shown(rows[2])} "
         f"instead of {shown(rows[0])} ({rows[0]['samples']} replies, {discordant} discordant "
         f"images, p {p:.2g}). If that is what the model means, set "
-        f'"parse_function": "{PARSE_OPTION}" and run --mode eval; no request is made'
+        f'{SETTING}: "{PARSE_OPTION}" and run {AGAIN}'
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections import Counter
@@ -11,6 +10,7 @@ from itertools import zip_longest
 from typing import Any
 
 from utils.analysis.intervals import FEWEST_PICTURES
+from utils.analysis.official import shown_accuracy, shown_range, shown_share
 from utils.contracts import Line
 from utils.protocol import PLATFORM_LABELS
 from utils.scoring.write import Scored
@@ -76,25 +76,27 @@ def show_reason(dataset: str, line: Line, reason: str) -> None:
 
 
 def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: str = "") -> str:
-    """A table as text, accuracies with two decimals as papers print them, intervals under each row.
+    """A table as text, intervals under each row that has one.
 
     Args:
         section: "table" of an analysis: title, columns, rows of cells.
     """
     heads = [PLATFORM_LABELS.get(column, column) for column in section["columns"]]
     rows = [[" " * 10, *(f"{head:>8}" for head in heads)]]
-    ranges = [[shown_range(cell) or "-" for cell in row["cells"]] for row in section["rows"]]
-    if all(text == "-" for row in ranges for text in row):
-        ranges = []
-    for number, row in enumerate(section["rows"]):
-        values = [None if cell is None else cell["value"] for cell in row["cells"]]
-        rows.append([row["name"], *("-" if each is None else f"{each:.2f}" for each in values)])
-        rows += [["  95 %", *ranges[number]]] if ranges else []
+    has_ranges = False
+    for row in section["rows"]:
+        values = (None if cell is None else cell["value"] for cell in row["cells"])
+        rows.append([row["name"], *map(shown_accuracy, values)])
+        ranges = [*map(shown_range, row["cells"])]
+        if any(ranges):
+            rows.append(["  95 %", *ranges])
+            has_ranges = True
     lines = [f"{section['title']} · {model} · accuracy in % · n = {samples}{note}", *grid(rows)]
-    if ranges:
-        lines.append(f"95 % intervals, clustered by image; '-': under {FEWEST_PICTURES} images")
-    else:
-        lines.append(f"no 95 % intervals: under {FEWEST_PICTURES} images")
+    lines.append(
+        f"95 % intervals by image, where there are {FEWEST_PICTURES} images or more"
+        if has_ranges
+        else f"no 95 % intervals: under {FEWEST_PICTURES} images"
+    )
     return "\n".join(lines)
 
 
@@ -114,20 +116,13 @@ def grid(rows: Iterable[Sequence[str]]) -> list[str]:
     return [lines[0], "-" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]]
 
 
-def shown_range(cell: Mapping[str, Any] | None) -> str:
-    """A cell's interval in whole per cent, rounded outwards never shorter than it is; or ""."""
-    if cell is None or cell["low"] is None:
-        return ""
-    return f"{math.floor(cell['low'])}-{math.ceil(cell['high'])}"
-
-
 def render_averages(section: Mapping[str, Any]) -> str:
-    """Micro and macro averages with intervals, in one line; from "averages" of an analysis."""
+    """Overall, micro and macro averages with intervals, in one line."""
     parts = []
     for name, cell in section.items():
-        if name.partition(" ")[0] in ("micro", "macro") and cell is not None:
+        if name.partition(" ")[0] in ("overall", "micro", "macro") and cell is not None:
             bounds = shown_range(cell)
-            parts.append(f"{name} {cell['value']:.2f}" + (f" ({bounds})" if bounds else ""))
+            parts.append(f"{name} {shown_accuracy(cell['value'])}" + f" ({bounds})" * bool(bounds))
     return "averages: " + (", ".join(parts) or "-")
 
 
@@ -173,8 +168,7 @@ def render_summary(scored: Scored, *, verbose: bool, fate: str) -> list[str]:
         ("retried", "needed more than one attempt"),
     ):  # fmt: skip
         if counts[name]:
-            share = 100 * counts[name] / total
-            lines.append(f"  {counts[name]} ({share:.1f} %) {text}")
+            lines.append(f"  {counts[name]} ({shown_share(counts[name], total)} %) {text}")
     if counts["completion_tokens"]:
         tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
         lines.append(f"  tokens: {tokens} (prompt + completion)")
