@@ -20,7 +20,7 @@ from utils.images import data_root, image_root
 from utils.inference_tools import Engine
 from utils.plan import Done, Plan, experiment_of, open_job, questions_of
 from utils.report.build import report_after_run
-from utils.runs.finished import MANIFEST_NAME, read_manifest
+from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import RunFolder, logs_by_age
 from utils.runs.log import RunLog
 from utils.runs.manifest import entry_of, manifest_of, scoring_of
@@ -47,16 +47,16 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
             try:
                 came = evaluate_model(plan, name, group if name in shared else None)
             except UserError as error:
-                logs = logs_by_age(plan.options.work_dir, name)
-                folder = RunFolder(name, logs[0][0].parent) if logs else None
+                logs = logs_by_age(plan.options.work_dir, name)[:1]
+                folder = next((RunFolder(name, log.parent) for log, _ in logs), None)
                 came = [plan.stop("", folder, error.problems)]
             finally:
                 model.close()
             done += came
             failed += [name] if any(each.problems for each in came) else []
         if failed and len(plan.models) > 1 and not plan.is_quiet:
-            which = ", ".join(failed)
-            print(f"{len(failed)} of {len(plan.models)} models failed: {which}", file=sys.stderr)
+            what = f"{len(failed)} of {len(plan.models)} models failed: {', '.join(failed)}"
+            print(what, file=sys.stderr)
         lost = group is not None and bool(group.failed | group.given_up)
         code = SOME_FAILED if plan.bad_samples or lost else DONE
         return max([code, *(each.code for each in done)]), done
@@ -94,11 +94,11 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
         done = _ask_and_score(plan, name, group)
     for folder in dict.fromkeys(each.folder for each in done if each.folder is not None):
         here = [each for each in done if each.folder == folder]
-        scored = [each.dataset for each in here if each.is_scored]
         _write_manifest(plan, folder, here)
-        if (options := plan.options).report and scored:
-            embed, work_dir = options.embed_originals, options.work_dir
-            report_after_run(folder, scored, work_dir=work_dir, embed_originals=embed)
+        scored, options = [each.dataset for each in here if each.is_scored], plan.options
+        if options.report and scored:
+            report_after_run(folder, scored, work_dir=options.work_dir,
+                             embed_originals=options.embed_originals)  # fmt: skip
     return done
 
 
@@ -131,17 +131,15 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
     if not logs:
         why = f'model "{name}", {dataset}: no log under {options.work_dir}; run --mode infer'
         return plan.stop(dataset, None, [why])
-    path, runs = logs[0]
+    path = logs[0][0]
     folder, least = RunFolder(name, path.parent), DONE
     wanted = plan.data[dataset].mode, options.limit
-    whole = [log.parent.name for log, held in logs if any(all(fit(r, *wanted)) for r in held)]
-    if whole and not any(all(fit(run, *wanted)) for run in runs):
-        least = SOME_FAILED
-        print(
-            f"{dataset}: the newest log, in {path.parent.name}, holds a part of what is asked "
-            f"for, and {whole[0]} all of it. Start the command of that run again, without --mode "
-            "eval, to make it the newest; it repeats no requests"
-        )
+    whole = [log for log, held in logs if any(all(fit(run, *wanted)) for run in held)]
+    if whole and path not in whole:
+        least, other = SOME_FAILED, whole[0].parent.name
+        print(f"{dataset}: the newest log, in {path.parent.name}, holds a part of what is asked "
+              f"for, and {other} all of it. The command of that run, without --mode eval, makes "
+              "it the newest and repeats no requests")  # fmt: skip
     try:
         log = RunLog(path)  # keeps others from writing while files are made
     except UserError as error:
@@ -154,7 +152,7 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
 
 def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
     """Scores a log, writes the files derived from it, and prints what came of it."""
-    options, data = plan.options, plan.data[dataset]
+    options, data, entry = plan.options, plan.data[dataset], None
     task = ScoringTask(
         folder=folder,
         data=data,
@@ -163,7 +161,6 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
         scorer=partial(plan.scorer, name, dataset),
         clean=plan.secrets.clean_object,
     )
-    entry = None
     mode = data.mode if options.mode == "eval" else None  # None: what this run has asked itself
     try:
         with closing(LogView(folder.log(dataset), mode, options.limit)) as view:
@@ -193,9 +190,9 @@ def _write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None
     scoring = scoring_of(plan.options.arguments, plan.dump) if is_scored else None
     places = {"$LMUData": data_root(), "$IMAGE_ROOT_DIR": image_root(),
               "$EVAL_WORK_DIR": plan.options.work_dir, ".": PROJECT}  # fmt: skip
-    before = read_manifest(folder.path, must_be_whole=False)
+    path = folder.path / MANIFEST_NAME
+    before = read_json(path, must_be_whole=False)
     if manifest := manifest_of(folder.model, before, entries, scoring, places):
-        path = folder.path / MANIFEST_NAME
         write_json(path, plan.secrets.clean_object(manifest))
         folder.link_newest([path])
 
@@ -205,8 +202,7 @@ def check(plan: Plan) -> int:
     for data in plan.data.values():
         print(f"{data.benchmark.name}: {len(data.samples)} samples, mode {data.mode}")
     samples = [sample for data in plan.data.values() for sample in data.samples]
-    problems = checking.unreadable_images(samples)
-    pinged = False
+    problems, pinged = checking.unreadable_images(samples), False
     for name, model in plan.models.items():
         print(f'\nmodel "{name}"')
         print("".join(f"{note}\n" for note in model.notes_before()), end="")

@@ -265,9 +265,9 @@ def odd_folders(home):
 @pytest.mark.parametrize(("arguments", "said"), [
     ("good nowhere", "nowhere: there is no such folder"),
     ("good x=nowhere", "nowhere: there is no such folder"),
-    ("good file.txt", "file.txt: is a file; name a run's folder"),
+    ("good file.txt", "file.txt: is no folder of a run"),
     ("good empty", "empty: is no folder of a run; expected <work-dir>/<model>/T<date>_G<commit>"),
-    ("good out", "out: holds the runs of model-a; name one of them"),
+    ("good out", "out: is no folder of a run; expected <work-dir>/<model>"),
     ("good unscored", "unscored: has a log but no scored samples; run evaluate.py with the same"),
     ("good old", "is no samples file of this version; run --mode eval again"),
     ("good broken", "score.json: is no JSON object; run --mode eval again"),

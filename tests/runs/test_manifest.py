@@ -187,8 +187,8 @@ def test_variables_and_machine_are_described_without_secrets_and_names():
     assert "s3cret" not in json.dumps(found)
 
     machine = hardware()
-    assert machine["cpu"] and machine["memory_gib"] > 0 and machine["cores_usable"] >= 1
-    assert set(machine) == {"system", "cpu", "cores", "cores_usable", "memory_gib", "gpus"}
+    assert machine["cpu"] and machine["memory_gib"] > 0 and machine["cores"] >= 1
+    assert set(machine) == {"system", "cpu", "cores", "memory_gib", "gpus"}
 
 
 # -- folders in texts: one rule for the report and the manifest -------------------------------------

@@ -229,7 +229,7 @@ def set_ahead(bench):
     ahead.close()
 
 
-def test_a_clock_that_was_ahead_gives_no_answer_precedence_and_is_named(bench, answers):
+def test_a_clock_that_was_ahead_gives_no_answer_precedence(bench, answers):
     answers.broken = ["Question"]
     bench.run(*ONE_BY_ONE)
     set_ahead(bench)
@@ -239,8 +239,6 @@ def test_a_clock_that_was_ahead_gives_no_answer_precedence_and_is_named(bench, a
 
     assert [told(each.output, "answered") for each in (fresh, scored, elsewhere)] == [[9], [9], [3]]
     assert elsewhere.requests == []
-    assert "began in the future, at 21" in fresh.output
-    assert "whatever clocks say" in elsewhere.output
 
 
 def test_the_last_line_names_the_models_that_failed_if_there_are_any(bench):

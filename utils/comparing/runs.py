@@ -97,7 +97,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
             model=model,
             folder=_shown(run),
             sets={name: _scored_set(each) for name, each in own.items()},
-            manifest=finished.read_manifest(run),
+            manifest=finished.read_json(run / finished.MANIFEST_NAME),
             others=[other.name for other in finished.scored_runs(given) if other != run],
         )
         for label, model, own, (_, given, run) in zip(labels, models, files, found, strict=True)

@@ -18,7 +18,7 @@ from utils.images import image_root
 from utils.report.data_files import Chunks, ToJson, as_script
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
-from utils.runs.finished import ScoredFiles, read_json, read_manifest, scored_files
+from utils.runs.finished import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
 
 REPORT_FOLDER = "report"
@@ -156,7 +156,7 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
         summary["samples"] += data_set["samples"]
         summary["model"] = scored.model
     summary["pictures"] = pictures.known()
-    manifest = read_manifest(run_folder, must_be_whole=False)
+    manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
     files.close(summary | {"manifest": without_absolute_paths(manifest) or None})
 
 

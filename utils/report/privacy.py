@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from utils.runs.manifest import HOME, folder_replacer
+from utils.runs.manifest import HOME, folder_replacer, with_texts
 from utils.scoring.sheets import to_json
 
 _ABSOLUTE = re.compile(
@@ -26,24 +26,14 @@ def path_hider(roots: Iterable[Path | None]) -> Callable[[Any], str]:
 
     def as_json(value: Any) -> str:
         text = to_json(value)
-        return to_json(_rewritten(value, replace)) if any(map(text.__contains__, written)) else text
+        return to_json(with_texts(value, replace)) if any(map(text.__contains__, written)) else text
 
     return as_json
 
 
 def without_absolute_paths(value: Any) -> Any:
     """A copy of plain data in which an absolute path keeps its last name only: `…/config.json`."""
-    return _rewritten(value, lambda text: _ABSOLUTE.sub(r"…/\1", text))
-
-
-def _rewritten(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {change(str(key)): _rewritten(each, change) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_rewritten(each, change) for each in value]
-    return value
+    return with_texts(value, lambda text: _ABSOLUTE.sub(r"…/\1", text))
 
 
 def shown_name(image: str) -> str:

@@ -110,11 +110,6 @@ def _lines(path: Path) -> Iterator[Facts]:
         raise UserError(f"{path}: {why}") from None
 
 
-def read_manifest(folder: Path, *, must_be_whole: bool = True) -> dict[str, Any]:
-    """The manifest of a run's folder; see `read_json`."""
-    return read_json(folder / MANIFEST_NAME, must_be_whole=must_be_whole)
-
-
 def read_json(path: Path, *, must_be_whole: bool = True) -> dict[str, Any]:
     """A JSON object; empty if there is no such file, or a broken one that need not be whole.
 
@@ -143,20 +138,13 @@ def find_run(path: Path) -> Path:
         return runs[0]
     if _samples_in(path):
         return path
-    folders = _folders(path)
-    models = [folder.name for folder in folders if any(map(newest_start, _folders(folder)))]
-    if not path.is_dir():
-        others = ", ".join(run.name for run in scored_runs(path.parent))
-        missing = "there is no such folder" + (f"; {path.parent} holds {others}" if others else "")
-        why = "is a file; name a run's folder" if path.exists() else missing
-    elif newest_start(path) or any(map(newest_start, folders)):
+    expected = "<work-dir>/<model>/T<date>_G<commit>, or <work-dir>/<model> for its newest run"
+    why = f"is no folder of a run; expected {expected}"
+    if not path.exists():
+        why = "there is no such folder"
+    elif any(map(newest_start, [path, *_folders(path)])):
         how = "evaluate.py with the same --config, --work-dir and --mode eval"
         why = f"has a log but no scored samples; run {how}, which makes no requests"
-    elif models:
-        why = f"holds the runs of {', '.join(models)}; name one of them"
-    else:
-        expected = "<work-dir>/<model>/T<date>_G<commit>, or <work-dir>/<model> for its newest run"
-        why = f"is no folder of a run; expected {expected}"
     raise UserError(f"{path}: {why}")
 
 
@@ -186,8 +174,7 @@ class RunResults:
     model: str  # its name in the config
     datasets: tuple[str, ...]  # that were scored
     partial: tuple[str, ...]  # data sets of which not all samples were scored
-    # By data set: the score object as in its file (L1 in 0..1, L2 in percent); the sections of the
-    # analysis, tables with intervals and audits.
+    # By data set: the score object as in its file; tables with intervals and audits.
     scores: Mapping[str, dict[str, Any]] = field(repr=False)
     analysis: Mapping[str, dict[str, Any]] = field(repr=False)
     # Config, versions, checksums, commands; empty for a run that has none.
@@ -226,23 +213,22 @@ class RunResults:
         import pandas as pd
 
         if dataset not in self.datasets:
-            scored = ", ".join(self.datasets) or "none"
+            scored = ", ".join(self.datasets)
             raise UserError(f"{self.folder}: was not scored on {dataset!r}; scored: {scored}")
-        table = self.analysis[dataset].get("table")
+        table, numbers = self.analysis[dataset].get("table"), ("value", "low", "high")
         if not table:
             raise UserError(f"{self.folder}: {dataset} has no table yet; run --mode eval again")
-        columns = ("value", "low", "high", "samples", "pictures")
         cells = [
             {"row": row["name"], "column": column, **cell}
             for row in table["rows"]
             for column, cell in zip(table["columns"], row["cells"], strict=True)
             if cell is not None
         ]
-        frame = pd.DataFrame(cells, columns=["row", "column", *columns])
         orders = {"row": [row["name"] for row in table["rows"]], "column": table["columns"]}
+        frame = pd.DataFrame(cells, columns=[*orders, *numbers, "samples", "pictures"])
         for name, order in orders.items():
             frame[name] = pd.Categorical(frame[name], order)
-        return frame.set_index([*orders]).astype(dict.fromkeys(("value", "low", "high"), float))
+        return frame.set_index([*orders]).astype(dict.fromkeys(numbers, float))
 
 
 def load_run(folder: str | Path) -> RunResults:
@@ -269,7 +255,7 @@ def _results(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") ->
         partial=tuple(name for name, each in files.items() if each.is_partial),
         scores={name: each.scores for name, each in files.items()},
         analysis={name: each.analysis for name, each in files.items()},
-        manifest=read_manifest(folder),
+        manifest=read_json(folder / MANIFEST_NAME),
         files=dict(files),
     )
 

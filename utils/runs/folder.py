@@ -38,12 +38,9 @@ def safe_name(model: str) -> str:
 def name_collisions(models: Iterable[str]) -> list[str]:
     """Pairs of model names that would share a folder, on file systems that ignore case too."""
     taken: dict[str, str] = {}
-    problems = []
-    for model in models:
-        other = taken.setdefault(safe_name(model).casefold(), model)
-        if other != model:
-            problems.append(f'models "{other}" and "{model}" would share one folder; rename one')
-    return problems
+    pairs = [(taken.setdefault(safe_name(name).casefold(), name), name) for name in models]
+    return [f'models "{first}" and "{name}" would share one folder; rename one'
+            for first, name in pairs if first != name]  # fmt: skip
 
 
 def work_dir_problems(work_dir: Path, option: str = "--work-dir") -> list[str]:
@@ -94,10 +91,10 @@ class RunFolder:
         for folder, of_folder in held.items():  # the newest first
             if of_folder.keys() & wanted and not differences(of_folder, wanted):
                 return cls(model, folder), None
-        first = home / f"T{datetime.datetime.now().astimezone():%Y%m%d}_G{commit[:8]}"
-        numbered = (first.with_name(f"{first.name}_{number}") for number in itertools.count(2))
-        folders = itertools.chain([first], numbered)
-        folder = next(each for each in folders if not differences(held.get(each, {}), wanted))
+        first = folder = home / f"T{datetime.datetime.now().astimezone():%Y%m%d}_G{commit[:8]}"
+        numbers = itertools.count(2)
+        while differences(held.get(folder, {}), wanted):
+            folder = first.with_name(f"{first.name}_{next(numbers)}")
         apart = " and ".join(differences(held.get(first, {}), wanted))
         return cls(model, folder), f"{first.name} holds a run with {apart}" if apart else None
 
@@ -124,16 +121,15 @@ class RunFolder:
 
     def file(self, dataset: str, suffix: str, *, partial: bool) -> Path:
         """A derived file; `suffix` includes the extension, e.g. "_score.json"."""
-        base, extension = suffix.rsplit(".", 1)
-        middle = "_partial" if partial else ""
-        return self.path / f"{self.stem(dataset)}{base}{middle}.{extension}"
+        ending = suffix.replace(".", "_partial.") if partial else suffix
+        return self.path / f"{self.stem(dataset)}{ending}"
 
     def drop_partial(self, dataset: str, full_names: Iterable[str]) -> None:
         """Removes the `_partial` twins of full files and the links to them."""
         for name in full_names:
-            twin = f"{Path(name).stem}_partial{Path(name).suffix}"
-            (self.path / twin).unlink(missing_ok=True)
-            (self.model_folder / twin).unlink(missing_ok=True)
+            for folder in (self.path, self.model_folder):
+                twin = folder / f"{Path(name).stem}_partial{Path(name).suffix}"
+                twin.unlink(missing_ok=True)
 
     def logs_of_model(self, dataset: str) -> list[Path]:
         """The logs of all runs of this model, those of ranks that are not merged yet included."""
@@ -147,11 +143,10 @@ class RunFolder:
                 if link.is_symlink() and not link.exists():
                     link.unlink()
                 continue
-            target = os.path.relpath(file, self.model_folder)
             temporary = link.with_name(f".{link.name}.tmp")
             try:
                 temporary.unlink(missing_ok=True)  # left behind by a kill
-                temporary.symlink_to(target, target_is_directory=file.is_dir())
+                temporary.symlink_to(os.path.relpath(file, self.model_folder), file.is_dir())
                 temporary.replace(link)
             except OSError:  # Windows without the privilege, some network file systems
                 temporary.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import threading
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -25,10 +25,9 @@ from utils.config.options import Options
 from utils.contracts import Record, Status
 from utils.errors import StopRun, UserError
 from utils.runs.locking import lock_or_refuse
-from utils.runs.records import is_sound, now
+from utils.runs.records import is_sound
 
-SECONDS_BETWEEN_SYNCS = 1.0  # what a power cut may cost
-CLOCKS_DIFFER_S = 300.0  # by more than that, a run has begun in the future
+SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost
 _CRC = b',"crc":"%08x"}\n'
 _CRC_LENGTH = len(_CRC % 0)
 _OPEN_A_RUN = (b'{"kind":"run",', b'{"kind":"end",')
@@ -58,12 +57,7 @@ class RunLog:
         except OSError as error:
             raise UserError(f"{file.parent}: cannot write results there: {error}") from None
         self._whole_bytes = self._file.seek(0, os.SEEK_END)
-        self._seq = 0
-        self._closed = threading.Event()
-        self._unsynced = threading.Event()
-        self._sync_error: OSError | None = None
-        self._syncer = threading.Thread(target=self._sync_now_and_then, daemon=True)
-        self._syncer.start()
+        self._seq, self._synced_s = 0, time.monotonic()
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Writes one record and hands it to the operating system before returning.
@@ -79,11 +73,12 @@ class RunLog:
         text = json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode("ascii")
         line = text[:-1] + _CRC % zlib.crc32(text)
         try:
-            if self._sync_error is not None:
-                raise self._sync_error
             rest = memoryview(line)
             while rest:  # unbuffered: after a failure nothing waits to be written by a later close
                 rest = rest[self._file.write(rest) :]
+            if time.monotonic() - self._synced_s > SECONDS_BETWEEN_SYNCS:
+                os.fsync(self._file.fileno())  # network file systems name a full disk only here
+                self._synced_s = time.monotonic()
         except OSError as error:
             with contextlib.suppress(OSError):  # half a record at the end would be repaired anyway
                 self._file.truncate(self._whole_bytes)
@@ -92,17 +87,6 @@ class RunLog:
                 "one are kept; make room and start the same command again"
             ) from error
         self._whole_bytes += len(line)
-        self._unsynced.set()
-
-    def _sync_now_and_then(self) -> None:
-        """In a thread of its own: a slow disk must not keep the workers from asking."""
-        while not self._closed.wait(SECONDS_BETWEEN_SYNCS):
-            if self._unsynced.is_set():
-                self._unsynced.clear()
-                try:
-                    os.fsync(self._file.fileno())
-                except OSError as error:  # the next append reports it
-                    self._sync_error = error
 
     def sync(self) -> None:
         """Brings everything to disk, or raises StopRun."""
@@ -113,8 +97,6 @@ class RunLog:
 
     def close(self) -> None:
         """Brings everything to disk and lets the next process in."""
-        self._closed.set()
-        self._syncer.join()
         with contextlib.suppress(OSError):  # a failed disk was reported by `append`
             os.fsync(self._file.fileno())
             self._file.close()
@@ -160,10 +142,11 @@ def record_at(file: IO[bytes], offset: int) -> Record:
 
 def damage_notes(path: Path, damaged: list[int]) -> list[str]:
     """What to say of lines that were passed over, if there are any."""
+    if not damaged:
+        return []
     lines = ", ".join(map(str, damaged[:10])) + (", ..." if damaged[10:] else "")
-    what = f"line {lines} is" if len(damaged) == 1 else f"{len(damaged)} lines ({lines}) are"
-    where = f"{path.parent.name}/{path.name}"
-    return [f"{where}: {what} damaged, not what was written, and passed over"] if damaged else []
+    what = "is damaged and passed over" if len(damaged) == 1 else "are damaged and passed over"
+    return [f"{path.parent.name}/{path.name}: line {lines} {what}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +223,7 @@ class AnswerIndex:
     """
 
     newest: int = 0  # the highest `seq` of a run
-    notes: list[str] = field(default_factory=list)  # what is odd about the logs, one line each
+    notes: list[str] = field(default_factory=list)  # of damaged lines
     _by_fingerprint: dict[tuple[str, int, str], StoredAnswer] = field(default_factory=dict)
     _of_sample: dict[tuple[str, int], list[StoredAnswer]] = field(default_factory=dict)
 
@@ -268,9 +251,6 @@ class AnswerIndex:
             self.newest = max(self.newest, seq)
             if record["kind"] == "run":
                 runs[seq] = record["asking"]
-                if (began := record["started_at"]) > now(CLOCKS_DIFFER_S):
-                    what = f"{path.parent.name}: a run in it began in the future, at {began}"
-                    self.notes.append(f"{what}; runs count as they came, whatever clocks say")
             elif record["kind"] in ("answer", "episode") and seq >= since:
                 yield (record["key"], record["trial"]), StoredAnswer(
                     path, offset, record["fingerprint"], Status(record["status"]),

@@ -36,7 +36,6 @@ from utils.runs.view import LogView
 FORMAT = 2
 HOME = "~"
 _OF_RUN = ("config_file", "git", "versions", "hardware", "environment")
-_OF_END = ("ended_at", "wall_s", "cpu_s")
 
 
 class Entry(NamedTuple):
@@ -97,7 +96,7 @@ def manifest_of(
     config = run.get("config") or {}
     asking = {
         "started_at": min(entry.run.get("started_at", "") for entry in new.values()),
-        **{name: end.get(name) for name in _OF_END},
+        **{name: end.get(name) for name in ("ended_at", "wall_s", "cpu_s")},
         "command": _command(run.get("arguments") or ()),
         **{name: run[name] for name in _OF_RUN if name in run},
     }
@@ -110,8 +109,7 @@ def manifest_of(
 
 
 def _command(arguments: Iterable[str]) -> str:
-    """The command as it can be pasted."""
-    return shlex.join(["python", "evaluate.py", *map(str, arguments)])
+    return shlex.join(["python", "evaluate.py", *arguments])
 
 
 # -- paths that hold on another machine ------------------------------------------------------------
@@ -147,13 +145,14 @@ def portable(value: Any, places: Mapping[str, Path]) -> Any:
     Args:
         places: what to write instead of a folder, e.g. "$LMUData". The home folder becomes `~`.
     """
-    replace = folder_replacer([(Path.home(), HOME), *((at, mark) for mark, at in places.items())])
+    marks = [(Path.home(), HOME), *((folder, mark) for mark, folder in places.items())]
+    return with_texts(value, folder_replacer(marks))
 
-    def rewrite(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {rewrite(key): rewrite(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [rewrite(item) for item in value]
-        return replace(str(value)) if isinstance(value, (str, Path)) else value
 
-    return rewrite(value)
+def with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A copy of plain data with every text in it changed, keys too."""
+    if isinstance(value, Mapping):
+        return {change(str(key)): with_texts(each, change) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [with_texts(each, change) for each in value]
+    return change(str(value)) if isinstance(value, (str, Path)) else value

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from utils import PROJECT
-from utils.contracts import DataSet, Sample
+from utils.contracts import DataSet
 from utils.errors import UserError
 from utils.functions.fingerprints import code_digest, code_text, digest
 from utils.functions.prompting import prompt_builder, shown
@@ -66,19 +66,23 @@ def wanted_of(
         system_prompt: of the model's entry.
         prompt_function: the user's for this data set.
     """
-    samples = data.chosen(limit)
-    inputs = inputs_of(data.benchmark.annotation_file, samples)
+    samples, file = data.chosen(limit), data.benchmark.annotation_file
+    content = _read(file)
+    hashes = {"md5": hashlib.md5(content, usedforsecurity=False).hexdigest(),
+              "sha256": hashlib.sha256(content).hexdigest()}  # fmt: skip
+    pictures = pictures_digest({str(each.line["image_path"]): each.image for each in samples})
+    annotations = {"file": file.name, "bytes": len(content), **hashes}
     build = prompt_builder(data.benchmark, system_prompt=system_prompt, custom=None)
     any_line = samples[0].line  # its question blanked: the wording is what is left
     blank = {**any_line, "question": "", "instruction": "", "options": {"A": ""}, "hint": None}
     asking = {
         "settings": settings,
         "prompt": [shown(build(blank).messages), _code_and_environment(prompt_function)],
-        "annotations": inputs["annotations"]["sha256"],
-        "pictures": inputs["pictures"]["digest"],
+        "annotations": hashes["sha256"],
+        "pictures": pictures["digest"],
     }
     short = {aspect: digest(value)[:16] for aspect, value in asking.items()}
-    return Wanted(data.mode, limit, short, inputs)
+    return Wanted(data.mode, limit, short, {"annotations": annotations, "pictures": pictures})
 
 
 def _code_and_environment(function: Callable[..., Any] | None) -> Any:
@@ -86,26 +90,11 @@ def _code_and_environment(function: Callable[..., Any] | None) -> Any:
     if function is None:
         return None
     named = set(re.findall(r"""['"]([A-Za-z_]\w+)['"]""", code_text(function)))
-    return [
-        code_digest(function),
-        {each: os.environ[each] for each in sorted(named & {*os.environ})},
-    ]
-
-
-def inputs_of(annotation_file: Path, samples: Iterable[Sample]) -> dict[str, Any]:
-    """Checksums of an annotation file and of the images that samples show."""
-    data = _read(annotation_file)
-    hashes = {"md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
-              "sha256": hashlib.sha256(data).hexdigest()}  # fmt: skip
-    pictures = pictures_digest({str(each.line["image_path"]): each.image for each in samples})
-    annotations = {"file": annotation_file.name, "bytes": len(data), **hashes}
-    return {"annotations": annotations, "pictures": pictures}
+    return [code_digest(function), {each: os.environ[each] for each in named & {*os.environ}}]
 
 
 def pictures_digest(pictures: Mapping[str, Path]) -> dict[str, Any]:
     """One checksum of many images: SHA-256 over the lines "<BLAKE3>  <path>\\n", sorted by path.
-
-    Each file is read once: the engine, which hashes what it sends, finds the hashes remembered.
 
     Args:
         pictures: file by path relative to the image root.
@@ -134,7 +123,7 @@ def made_with(
 
     Args:
         config: the resolved config of `file`, without secrets.
-        inputs: as `inputs_of` returns them.
+        inputs: as in `Wanted`.
     """
     text = _read(file)
     named = re.findall(r"\$\{(\w+)\}", text.decode("utf-8", "replace"))
@@ -193,13 +182,11 @@ def environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[s
 def hardware() -> dict[str, Any]:
     """Processor, memory in GiB, the graphics cards that the driver lists; None where unknown."""
     memory = re.match(r"(\d+) kB", _value_in("/proc/meminfo", "MemTotal") or "")
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     cards = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
     return {
         "system": f"{platform.system()} {platform.release()}",
         "cpu": _value_in("/proc/cpuinfo", "model name") or platform.processor() or None,
         "cores": os.cpu_count(),
-        "cores_usable": usable,
         "memory_gib": memory and round(int(memory[1]) / 2**20, 1),
         "gpus": [_value_in(card, "Model") for card in cards],
     }

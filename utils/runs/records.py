@@ -112,12 +112,7 @@ def answer_fields(generation: Generation, sizes: Mapping[str, Any]) -> Record:
 
 
 def episode_record(sample: Sample, fingerprint: str, **ended: Any) -> Record:
-    """The record that closes a sample of many turns.
-
-    Args:
-        fingerprint: of the task and of all settings that decide how it goes.
-        ended: status, turns, returned, and the error if there is one.
-    """
+    """The record that closes a sample of many turns; `ended`: status, turns, returned, error."""
     return {
         "kind": "episode",
         "key": sample.key,
@@ -143,11 +138,6 @@ def end_record(wall_s: float, cpu_s: float, *, asked: Mapping[str, int], reused:
     }
 
 
-def rank_record(rank: int, run: int) -> Record:
-    """The record that opens the log of one rank of a group; `run` is the `seq` of its run."""
-    return {"kind": "rank", "seq": run, "rank": rank}
-
-
 def user_error_fields(error: UserFunctionError) -> dict[str, Any]:
     """The `error` of a sample on which one of the user's functions raised."""
     return {"class": f"{error.stage} function", "message": error.summary, "trace": error.trace}
@@ -155,11 +145,10 @@ def user_error_fields(error: UserFunctionError) -> dict[str, Any]:
 
 def call_error_fields(error: CallError) -> dict[str, Any]:
     """The `error` of a sample that a server refused, or a model could not answer."""
-    fields = {"class": error.kind, "message": str(error), "status_code": error.status_code}
-    return fields | ({"trace": error.trace} if error.trace else {})
+    trace = {"trace": error.trace} if error.trace else {}
+    return {"class": error.kind, "message": str(error), "status_code": error.status_code, **trace}
 
 
-def now(later_s: float = 0.0) -> str:
+def now() -> str:
     """The time as records have it."""
-    time = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=later_s)
-    return time.isoformat(timespec="microseconds")
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")

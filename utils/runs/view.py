@@ -29,14 +29,10 @@ def fit(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, bool]:
     return run.begin.get("mode") in (mode, EVERYTHING, None), is_enough
 
 
-def _run_to_score(runs: Sequence[LoggedRun], mode: str, limit: int | None) -> LoggedRun | None:
-    """The newest run that holds all that is wanted, or comes next to it; None if there is none."""
-
-    def fits(run: LoggedRun) -> tuple[bool, ...]:
-        covers, is_enough = fit(run, mode, limit)
-        return covers or mode == EVERYTHING, covers and is_enough, is_enough, covers
-
-    return max(reversed(runs), key=fits, default=None)
+def _nearness(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, ...]:
+    """The more of what is wanted a run holds, the higher."""
+    covers, is_enough = fit(run, mode, limit)
+    return covers or mode == EVERYTHING, covers and is_enough, is_enough, covers
 
 
 class _Seen(NamedTuple):
@@ -71,8 +67,7 @@ class LogView:
         damaged: list[int] = []
         seen: list[_Seen] = []
         columns: dict[int, dict[str, None]] = {}  # by run
-        begins: dict[int, Record] = {}
-        ends: dict[int, Record] = {}
+        begins, ends = dict[int, Record](), dict[int, Record]()
         try:
             for offset, record in read_records(path, damaged):
                 seq = record["seq"]
@@ -87,7 +82,10 @@ class LogView:
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error}") from None
         self._runs = [LoggedRun(begins[seq], ends.get(seq, {})) for seq in sorted(begins)]
-        chosen = _run_to_score(self._runs, mode, limit) if mode else [None, *self._runs][-1]
+        newest_first = self._runs[::-1]
+        chosen = next(iter(newest_first), None)
+        if mode is not None:
+            chosen = max(newest_first, key=lambda run: _nearness(run, mode, limit), default=None)
         if chosen is not None:
             same = {run.seq for run in self._runs if run.asking == chosen.asking}
             seen = [each for each in seen if each.seq in same]
@@ -104,7 +102,7 @@ class LogView:
         self.turns: dict[str, int] = dict(zip(self.covered, in_turn, strict=False))
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
-        self.left_out: list[str] = list(self.run.get("bad") or ())  # bad samples, one line each
+        self.left_out: list[str] = self.run.get("bad") or []  # bad samples, one line each
         self.missing = sum(key not in self._records for key in self.covered)
         self.notes = damage_notes(path, damaged)
         # Keys of records that runs before it have left, if it was stopped.
@@ -179,9 +177,8 @@ def _newest(seen: Sequence[_Seen], own: int, *, is_finished: bool) -> dict[str, 
 class Selection:
     """The records that a config's mode and `--limit` choose among what a log covers.
 
-    Going through it once, in file order, fills in what else is known; then it has the words for
-    what a score leaves out, or takes from elsewhere. Whoever reads a score takes it for all that
-    was asked for, answered in one go; where that is not so, a line says it.
+    After going through it once, in file order, it has the words for what a score leaves out, or
+    takes from earlier runs.
 
     Args:
         limit: how many of the covered samples count, with or without a record; None: all.
@@ -221,23 +218,22 @@ class Selection:
 
     def nothing_there(self) -> str:
         """Why not one sample can be scored, and what to do."""
-        what = f"the log covers mode {self._log.mode}, the config wants mode {self._mode}"
-        what = "the newest run has no answer yet" if self._log.has(self._mode) else what
-        return f"{what}. Run the same command without --mode eval"
+        has_mode = f"the log covers mode {self._log.mode}, the config wants mode {self._mode}"
+        why = "the newest run has no answer yet" if self._log.has(self._mode) else has_mode
+        return f"{why}. Run the same command without --mode eval"
 
     def section(self) -> dict[str, dict[str, Any]]:
         """The section of the analysis, by its name; none where there is nothing to know."""
-        counts = {"left_out": len(self._log.left_out), "from_other_runs": self.earlier}
-        warnings = self.warnings()
-        section = {"title": "What the score rests on", **counts, "warnings": warnings}
-        return {COVERAGE: section} if warnings else {}
+        section = {"title": "What the score rests on", "left_out": len(self._log.left_out),
+                   "from_other_runs": self.earlier, "warnings": self.warnings()}  # fmt: skip
+        return {COVERAGE: section} if section["warnings"] else {}
 
     def warnings(self) -> list[str]:
         """One line for each thing that a reader of the score should know."""
         log, found = self._log, []
         if log.left_out:
             of_which = "" if log.mode in (self._mode, None) else f" of mode {log.mode}"
-            count = "1 sample" if len(log.left_out) == 1 else f"{len(log.left_out)} samples"
+            count = f"{len(log.left_out)} sample{'s' * (len(log.left_out) > 1)}"
             what = "left out, bad data: not queried and not in the score; the log names them"
             found.append(f"{count}{of_which} {what}")
         if not log.has(self._mode):

@@ -3,14 +3,10 @@
 The notes lie in a small store that torchrun's agent keeps, or rank 0. Every request is answered at
 once: no collective, nothing that times out while one rank waits for another.
 
-    hello/<rank>             a word of each rank's own, new in every process
-    welcome/<word>           rank 0's answer: the token of this group
-    <token>/beat/<rank>      [count, model, finished]: changes while the process lives
-    <token>/given-up/<rank>  rank 0 goes on without it
-    <token>/...              notes about the models; see `utils.engine.ranks.runs`
-
-After a restart by torchrun an old group's notes are still in the store; words and token, unlike a
-count of restarts, which the machines may count differently, keep the groups apart.
+    beat/<rank>      [count, model, finished]: changes while the process lives
+    given-up/<rank>  rank 0 goes on without it
+    end              rank 0 is done
+    ...              notes about the models; see `utils.engine.ranks.runs`
 """
 
 from __future__ import annotations
@@ -75,8 +71,6 @@ def rank_of(environ: Mapping[str, str]) -> Rank | None:
             "RANK and WORLD_SIZE are set as torchrun does it, but not all that goes with them "
             f"({type(error).__name__}: {error}); start with torchrun, or unset WORLD_SIZE"
         ) from None
-    if not 0 <= number < count:
-        raise UserError(f"RANK {number} does not fit WORLD_SIZE {count}; start with torchrun")
     text = environ.get("EVAL_RANK_SILENCE_S", "").strip() or str(DEFAULT_SILENCE_S)
     with suppress(ValueError):
         if 1 <= float(text) < math.inf:  # NaN is not, either
@@ -96,26 +90,27 @@ def torch_store() -> Any:
         is_master=os.environ["RANK"] == "0" and not has_agent,
         timeout=timedelta(seconds=CONNECT_S), multi_tenant=True,
     )  # fmt: skip
-    return PrefixStore(f"evaluate/{os.environ.get('TORCHELASTIC_RUN_ID')}", store)
+    # The notes of a group before a restart by torchrun are still there.
+    names = ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
+    return PrefixStore("/".join(["evaluate", *(os.environ.get(n, "") for n in names)]), store)
 
 
 class Group:
-    """This process's place in the group; `token` is the same on all ranks."""
+    """This process's place in the group."""
 
     def __init__(self, rank: Rank, connect: Callable[[], Any] = torch_store) -> None:
         self.rank = rank
+        self.token = secrets.token_hex(4)  # of this process: one before it may still hold its log
         # As rank 0 knows it: ranks that were silent for too long, or that a model failed on.
         self.given_up: set[int] = set()
         self.failed: set[int] = set()
         self.finished = ("", 0)  # a model, and how many of its samples are finished here
         self._watched = range(1, rank.count) if rank.leads else range(1)
-        self._words: dict[int, str] = {}
         self._beats: dict[int, list[Any]] = {}
         self._heard_s: dict[int, float] = {}
         self._began_s = self._listened_s = time.monotonic()
         self._closed = threading.Event()
         self._store = self._asked(connect)
-        self.token = secrets.token_hex(8) if rank.leads else self._find_leader()
         self._beating = threading.Thread(target=self._beat, daemon=True)
         self._beating.start()
 
@@ -123,19 +118,19 @@ class Group:
 
     def leave(self, key: str, note: object) -> None:
         """Leaves a note that can be written as JSON for the other ranks."""
-        self._put(f"{self.token}/{key}", json.dumps(note))
+        self._asked(lambda: self._store.set(key, json.dumps(note)))
 
     def find(self, key: str) -> Any:
         """A note of this group; None if it is not there yet."""
-        note = self._look(f"{self.token}/{key}")
-        return None if note is None else json.loads(note)
+        there = self._asked(lambda: self._store.check([key]))
+        return json.loads(self._asked(lambda: self._store.get(key))) if there else None
 
     def count_up(self, key: str) -> int:
         """Adds one to a counter of the group; its value before. No two ranks get the same."""
         if self.find(f"given-up/{self.rank.number}"):
             raise LateRank("this rank was silent for too long, rank 0 goes on without it; what it "
                            "has answered is kept")  # fmt: skip
-        return int(self._asked(lambda: self._store.add(f"{self.token}/{key}", 1))) - 1
+        return int(self._asked(lambda: self._store.add(key, 1))) - 1
 
     def _asked(self, request: Callable[[], Found]) -> Found:
         try:
@@ -144,13 +139,6 @@ class Group:
             reason = (str(error).splitlines() or ["?"])[0]
             what = f"the store through which the ranks agree cannot be reached: {reason}"
             raise NoGroup(f"{what} All answers are kept; the same command goes on") from None
-
-    def _put(self, key: str, value: str) -> None:
-        self._asked(lambda: self._store.set(key, value))
-
-    def _look(self, key: str) -> str | None:
-        there = self._asked(lambda: self._store.check([key]))
-        return self._asked(lambda: self._store.get(key)).decode() if there else None
 
     # -- waiting ----------------------------------------------------------------------------------
 
@@ -186,17 +174,6 @@ class Group:
         """Samples of a model that the ranks which this one watches are known to have finished."""
         return sum(done for _, name, done in self._beats.copy().values() if name == model)
 
-    def _find_leader(self) -> str:
-        word = secrets.token_hex(8)
-        self._put(f"hello/{self.rank.number}", word)
-        while (token := self._look(f"welcome/{word}")) is None:
-            if time.monotonic() - self._began_s > START_S:
-                what = f"rank 0 has not answered within {START_S:.0f} s"
-                raise NoGroup(f"{what}; were all ranks started with the same command?")
-            time.sleep(POLL_S)
-        self._heard_s[0] = time.monotonic()
-        return token
-
     def _beat(self) -> None:
         beat_s = min(LONGEST_BEAT_S, self.rank.silence_s / 10)
         count = 0
@@ -205,19 +182,11 @@ class Group:
                 count += 1
                 self.leave(f"beat/{self.rank.number}", [count, *self.finished])
                 for other in self._watched:
-                    if self.rank.leads and other not in self._beats:
-                        self._welcome(other)
                     beat = self.find(f"beat/{other}")
                     if beat is not None and beat != self._beats.get(other):
                         self._beats[other], self._heard_s[other] = beat, time.monotonic()
                 self._listened_s = time.monotonic()
                 self._closed.wait(beat_s if len(self._beats) == len(self._watched) else POLL_S)
-
-    def _welcome(self, number: int) -> None:
-        word = self._look(f"hello/{number}")
-        if word is not None and word != self._words.get(number):
-            self._put(f"welcome/{word}", self.token)
-            self._words[number] = word
 
     def _is_silent(self, number: int) -> bool:
         # By the last time this process listened: it may have been stopped itself.

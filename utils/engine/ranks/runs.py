@@ -36,7 +36,6 @@ from utils.inference_tools import Progress
 from utils.runs.folder import RunFolder, safe_name
 from utils.runs.locking import lock_or_refuse
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog, read_records, runs_of
-from utils.runs.records import rank_record
 
 ADOPTED_KINDS = ("answer", "episode")
 LEADER_SPEAKS_FIRST_S = 30.0  # ranks start a few seconds apart, on a busy machine more
@@ -97,7 +96,7 @@ def open_rank_log(
     """The log of a rank other than 0 for a run; nobody else holds it."""
     part = folder.rank_log(dataset, group.rank.number, group.token)
     log = RunLog(folder.log(dataset), part=part, clean=clean)
-    log.append(rank_record(group.rank.number, run.seq))
+    log.append({"kind": "rank", "seq": run.seq, "rank": group.rank.number})
     return log
 
 
@@ -126,7 +125,7 @@ def adopt(folder: RunFolder, dataset: str, log: RunLog) -> None:
 
 @contextmanager
 def leading(group: Group, model: str) -> Iterator[None]:
-    """Around the whole run: the others learn of it if there is none, or if it ends early."""
+    """Around the whole run: if it cannot begin, or ends early, the others learn of it."""
     try:
         yield
     except BaseException:
@@ -152,7 +151,7 @@ def collect(
     *,
     fresh: bool,
 ) -> tuple[float, float]:
-    """Waits for the others, adopts their answers, and asks what a lost or failed rank has left.
+    """Waits for the others, adopts their answers, and asks what lost or failed ranks have left.
 
     With `fresh`, stored answers from before this run do not count. Returns the seconds that the
     slowest of the others took, and their CPU seconds.
@@ -161,21 +160,21 @@ def collect(
     found = group.wait_for_others(
         lambda rank: group.find(f"{folder.model}/report/{rank}"), progress.catch_up
     )
-    reports = [report for report in found.values() if report is not False]
+    reports = [report for report in found.values() if report]
     progress.catch_up(sum(report["finished"] for report in reports))
-    failed = {rank for rank, report in found.items() if report is False}
+    failed = {rank for rank, report in found.items() if not report}
     group.failed |= failed
-    for job, share in ((job, job.share) for job in jobs if job.share is not None):
+    for job in jobs:
+        assert job.share is not None
         adopt(folder, job.dataset, job.log)
-        done = set(share.claimed)
+        done = set(job.share.claimed)
         for of_job in (report["data"][job.dataset] for report in reports):
             done |= set(of_job["claimed"])
             job.reasons += Counter(of_job["asked"])
             job.reused += of_job["reused"]
             if of_job["stopped"] and job.stopped is None:
                 job.stopped = StopRun(of_job["stopped"])
-        rest = share.rest(done)
-        if rest and job.stopped is None:
+        if (rest := job.share.rest(done)) and job.stopped is None:
             # What the lost rank has answered of it is found; its log may still be held.
             logs = [job.log.path, *folder.rank_logs(job.dataset)]
             logs = logs if fresh else folder.logs_of_model(job.dataset)
@@ -209,9 +208,8 @@ def join(group: Group, model: str, work_dir: Path) -> tuple[RunFolder, dict[str,
     while (opened := _opened(folder, runs)) is None:
         if time.monotonic() > ends_s:
             raise NoGroup(
-                f"this rank sees another work-dir than rank 0: rank 0 has begun in {seen_from}, "
-                f"which is not this machine's {folder.path.absolute()}. All ranks must see the "
-                "same folder; name one on a disk that they share"
+                f"this rank sees another work-dir than rank 0, which has begun in {seen_from}, not "
+                f"in this machine's {folder.path.absolute()}; name a folder that all ranks share"
             )
         time.sleep(POLL_S)
     group.leave(f"{model}/joined/{group.rank.number}", note=True)
