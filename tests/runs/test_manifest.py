@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -12,13 +11,12 @@ import pytest
 
 from tests.support.bench import L1, L2, Bench
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, evaluate, make_data
+from tests.support.runs import api_model, make_data
 from utils.images import content_digest
 from utils.report.privacy import path_hider
 from utils.runs.finished import load_run
 from utils.runs.manifest import portable
 from utils.runs.provenance import environment, git_state, hardware, pictures_digest
-from utils.scoring.sheets import write_json
 
 KEY = "a-very-secret-key-987654"
 
@@ -56,9 +54,9 @@ def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folde
     data, asking = found["datasets"][L2], found["asking"]
     annotations, config = file.read_bytes(), (bench.home / "config.json").read_bytes()
     assert (found["model"], found["config"]["data"][L2]["mode"]) == ("m", "all")
-    assert data["annotations"]["sha256"] == hashlib.sha256(annotations).hexdigest()
-    assert data["annotations"]["md5"] == hashlib.md5(annotations).hexdigest()
-    assert data["annotations"]["bytes"] == len(annotations)
+    assert data["annotations"] == {
+        "file": file.name, "bytes": len(annotations), "md5": hashlib.md5(annotations).hexdigest(),
+        "sha256": hashlib.sha256(annotations).hexdigest()}  # fmt: skip
     assert (data["samples"], data["limit"], data["missing"], data["left_out"]) == (4, 4, 0, 0)
     assert (data["statuses"], data["pictures"]["count"]) == ({"ok": 3, "refused": 1}, 3)
     assert data["tokens"] == {"prompt_tokens": 21, "completion_tokens": 9}
@@ -104,30 +102,9 @@ def test_a_manifest_that_is_lost_comes_back_from_the_log(bench):
         assert after == before
 
 
-def test_an_argument_that_is_no_utf_8_is_written_all_the_same(bench):
-    name = os.fsdecode(b"caf\xe9.json")
-    bench.run("--no-report")
-    (bench.home / "config.json").rename(bench.home / name)
-    ran = evaluate("--config", name, "--work-dir", bench.work_dir, "--mode", "eval",
-                   cwd=bench.home, env={"LMUData": str(bench.root), "MY_KEY": KEY})  # fmt: skip
-    assert ran.code == 0, ran.output
-    assert name in manifest_of(bench)["scoring"]["command"]
-    write_json(bench.home / "a.json", {"caf\udce9": "é \ud83d"})
-    assert json.loads((bench.home / "a.json").read_text("utf-8")) == {"caf\udce9": "é \ud83d"}
-
-
-def test_a_run_of_one_data_set_keeps_what_is_known_of_the_other(bench):
+def test_what_is_known_of_other_data_sets_and_of_full_files_is_kept(bench):
     bench.run("--data", L1, "--mode", "infer")
     first = manifest_of(bench)
-    bench.run("--data", L2, "--no-report")
-    second = manifest_of(bench)
-    assert "scoring" not in first
-    assert first["datasets"][L1]["statuses"] == {"ok": 9}
-    assert second["datasets"][L1] == first["datasets"][L1]
-    assert set(second["datasets"]) == {L1, L2}
-
-
-def test_partial_files_never_replace_what_is_known_of_full_ones(bench):
     bench.data = {L2: {"mode": "basic"}}
     bench.run("--mode", "infer")
     part = manifest_of(bench)["datasets"]
@@ -135,21 +112,22 @@ def test_partial_files_never_replace_what_is_known_of_full_ones(bench):
     bench.run("--no-report")
     full = manifest_of(bench)
     bench.data = {L2: {"mode": "basic"}}
-    bench.run("--no-report", "--data", L2)
+    bench.run("--no-report")
 
+    assert ("scoring" in first, first["datasets"][L1]["statuses"]) == (False, {"ok": 9})
+    assert part[L1] == full["datasets"][L1] == first["datasets"][L1]
     assert (part[L2]["mode"], part[L2]["samples"]) == ("basic", 3)
     assert (full["datasets"][L2]["partial"], full["datasets"][L2]["samples"]) == (False, 6)
-    assert manifest_of(bench) == full
-    assert load_run(bench.work_dir / "m").manifest["datasets"] == full["datasets"]
+    assert manifest_of(bench) == full == load_run(bench.work_dir / "m").manifest
 
 
 # -- the parts ------------------------------------------------------------------------------------
 
 
 def test_the_checksum_of_pictures_depends_on_names_and_contents_only(tmp_path):
-    for name, content in (("a", b"1"), ("b", b"2"), ("c", b"1")):
-        (tmp_path / name).write_bytes(content)
     a, b, c = (tmp_path / name for name in "abc")
+    for file, content in ((a, b"1"), (b, b"2"), (c, b"1")):
+        file.write_bytes(content)
     found = pictures_digest({"os_web/x.png": a, "os_ios/y.png": b})
 
     digests = [content_digest(file).removeprefix("blake3:") for file in (b, a)]
@@ -228,13 +206,8 @@ def test_a_home_that_is_a_link_is_hidden_where_it_leads_and_the_root_hides_nothi
     hidden = hide(f"{tmp_path}/home/x and {tmp_path}/disk/jo/y")
     monkeypatch.setenv("HOME", "/")
     assert (hidden, hide("/people/jane, a/b")) == ("~/x and ~/y", "/people/jane, a/b")
-
-
-def test_a_page_shows_neither_a_folder_nor_where_its_link_leads(tmp_path):
-    (tmp_path / "disk" / "out").mkdir(parents=True)
-    (tmp_path / "out").symlink_to(tmp_path / "disk" / "out")
-    hide = path_hider([tmp_path / "out", None, Path("/")])
-    shown = hide([f"{tmp_path}/out/m", f"{tmp_path}/disk/out/m", "/m"])
+    in_folder = path_hider([tmp_path / "home", None, Path("/")])  # of a page
+    shown = in_folder([f"{tmp_path}/home/m", f"{tmp_path}/disk/jo/m", "/m"])
     assert json.loads(shown) == ["…/m", "…/m", "/m"]
 
 

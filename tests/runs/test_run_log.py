@@ -2,7 +2,7 @@
 
 import json
 import os
-import random
+import re
 import signal
 import threading
 import zlib
@@ -25,9 +25,9 @@ def reply(request):
 
 def answered(bench):
     """Number of answer records, as far as the logs exist."""
-    logs = bench.work_dir.rglob("T*/*.jsonl")
-    records = [json.loads(line) for log in logs for line in log.read_bytes().splitlines()]
-    return sum(record["kind"] == "answer" for record in records)
+    return sum(
+        log.read_bytes().count(b'"kind":"answer"') for log in bench.work_dir.rglob("T*/*.jsonl")
+    )
 
 
 def score_files(bench):
@@ -66,7 +66,7 @@ def finished(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def undisturbed(finished):
-    """Score files of a run that nothing happened to."""
+    """Its score files."""
     return score_files(finished)
 
 
@@ -124,10 +124,10 @@ def test_one_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(
     bench.server.wait_for(3)
     process.send_signal(signal.SIGINT)
     said = ""
-    while "Stopping after what is in flight" not in said:
-        line = process.stdout.readline()
-        assert line, f"no word about the interrupt:\n{said}"
+    for line in process.stdout:
         said += line
+        if "Stopping after what is in flight" in line:
+            break
     released.set()
     code, output = end_of(process)
 
@@ -152,10 +152,8 @@ def test_one_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(
 def test_a_damaged_tail_is_repaired_by_the_next_run(damage, lost, finished, tmp_path, undisturbed):
     bench = finished.copy_to(tmp_path)
     log = bench.log(L2)
-    lines = log.read_bytes().splitlines(keepends=True)
-    # A crash leaves nothing behind the last answer.
-    log.write_bytes(damage(b"".join(line for line in lines if b'"kind":"end"' not in line)))
-
+    lines = log.read_bytes().splitlines(keepends=True)[:-1]  # a crash leaves no end of the run
+    log.write_bytes(damage(b"".join(lines)))
     ran = bench.run()
     assert (ran.code, ran.asked) == (0, {L1: 0, L2: lost}), ran.output
     assert "passed over" not in ran.output
@@ -193,29 +191,16 @@ def test_an_odd_line_costs_its_sample_alone_and_is_named(odd, finished, tmp_path
     bench = finished.copy_to(tmp_path)
     log = bench.log(L2)
     lines = log.read_bytes().splitlines(keepends=True)
-    assert ODD_LINES[odd](lines[3]) != lines[3]
-    log.write_bytes(b"".join([*lines[:3], ODD_LINES[odd](lines[3]), *lines[4:]]))
-
-    scored = bench.run("--mode", "eval")
-    ran = bench.run()
-    again = bench.run("--fresh")
+    before, lines[3] = lines[3], ODD_LINES[odd](lines[3])
+    assert lines[3] != before
+    log.write_bytes(b"".join(lines))
+    scored, ran, again = bench.run("--mode", "eval"), bench.run(), bench.run("--fresh")
 
     note = f"{log.parent.name}/{log.name}: line 4 is damaged"
     assert (scored.code, "(partial)" in scored.output, note in scored.output) == (1, True, True)
     assert (ran.code, ran.asked, note in ran.output) == (0, {L1: 0, L2: 1}, True), ran.output
     assert again.code == 0
     assert score_files(bench) == undisturbed
-
-
-def test_a_flipped_bit_anywhere_changes_no_score_in_silence(finished, tmp_path, undisturbed):
-    bench = finished.copy_to(tmp_path)
-    whole, rng = bench.log(L2).read_bytes(), random.Random(7)
-    for place in rng.sample(range(len(whole)), 60):
-        bit = bytes([whole[place] ^ (1 << rng.randrange(8))])
-        bench.log(L2).write_bytes(whole[:place] + bit + whole[place + 1 :])
-        ran = bench.run("--mode", "eval", "--data", L2, "--no-report")
-        is_known = ran.code == 1 or "passed over" in ran.output
-        assert is_known or bench.scores(L2) == undisturbed[1], (place, ran.output)
 
 
 def test_a_run_whose_own_record_is_damaged_is_recognised_by_its_answers(finished, tmp_path):
@@ -260,13 +245,12 @@ HOSTILE = {
 def hostile(tmp_path_factory):
     """One L1 question and one L2 target for each reply."""
     home = tmp_path_factory.mktemp("hostile")
-    names = list(HOSTILE)
-    make_data(home / "data", [("os_web", (40, 30))] * len(names))
+    make_data(home / "data", [("os_web", (40, 30))] * len(HOSTILE))
+    texts = [text for text, *_ in HOSTILE.values()]
 
     def answer(request):
-        [number] = [n for n in range(len(names)) if f"Question {n} easy" in request.text
-                    or f"basic target {n}." in request.text]  # fmt: skip
-        return Reply(HOSTILE[names[number]][0])
+        number = re.search(r"Question (\d+) easy|basic target (\d+)\.", request.text)
+        return Reply(texts[int(number[1] or number[2])])
 
     with MockServer(answer) as server:
         data = {L1: {"mode": "easy"}, L2: {"mode": "basic"}}
@@ -278,9 +262,9 @@ def hostile(tmp_path_factory):
 
 def of_reply(name, rows, line_of=lambda row: row):
     """The row of the picture that stands for this reply."""
-    pictures = [f"pic{list(HOSTILE).index(name)}.png" in line_of(row)["image_path"] for row in rows]
-    assert sum(pictures) == 1
-    return rows[pictures.index(True)]
+    picture = f"pic{list(HOSTILE).index(name)}.png"
+    [found] = [row for row in rows if picture in line_of(row)["image_path"]]
+    return found
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -300,7 +284,9 @@ def test_any_reply_is_logged_as_it_came_readable_in_the_spreadsheets_and_scored(
     assert (result["parsed_prediction"], result["hit"]) == (str(letter), int(letter == "B"))
 
 
-def test_the_spreadsheets_hold_no_formula_and_no_link_and_pandas_reads_them(hostile):
+def test_spreadsheets_hold_no_formula_and_no_link_pandas_reads_them_and_eval_makes_the_same(
+    hostile,
+):
     import openpyxl
     import pandas
 
@@ -313,9 +299,6 @@ def test_the_spreadsheets_hold_no_formula_and_no_link_and_pandas_reads_them(host
         assert len(frame) == len(HOSTILE)
         if file.stem != f"m_{L2}_result":  # points alone
             assert set(frame["prediction"]) >= {"=1+1", "NaN", "None", "N/A", "1e5", "TRUE"}
-
-
-def test_a_log_of_hostile_replies_scores_the_same_when_it_is_read_again(hostile):
     before = score_files(hostile)
     ran = hostile.run("--mode", "eval")
     assert (ran.code, ran.requests, score_files(hostile)) == (0, [], before), ran.output
