@@ -2,7 +2,7 @@
 
     python compare.py outputs/model-a outputs/model-b
 
-leaderboards · paired differences · flipped samples, as text, Markdown, CSV and a page
+scores · paired differences · flipped samples, as text, CSV and a page
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 if __name__ == "__main__":  # ahead of the imports that would end in a traceback
     from utils.errors import stop_unless_ready
 
-    stop_unless_ready("jinja2", "numpy", program="compare.py")
+    stop_unless_ready("PIL", "blake3", "numpy", program="compare.py")
 
 from utils.comparing.command import main
 

@@ -260,7 +260,7 @@ PROGRAMS = ("evaluate.py", "compare.py", "utils/download.py")
 
 @pytest.mark.parametrize(("program", "missing"), [
     ("evaluate.py", "blake3, filelock, numpy, pillow, pybase64, pydantic, python-dotenv, tqdm, xlsxwriter"),
-    ("compare.py", "jinja2, numpy"),
+    ("compare.py", "blake3, numpy, pillow"),
     ("utils/download.py", "filelock, huggingface_hub, python-dotenv"),
 ])  # fmt: skip
 def test_a_python_without_the_packages_is_told_in_one_line(tmp_path, program, missing):

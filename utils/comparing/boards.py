@@ -1,20 +1,21 @@
-"""The score tables of several runs, published figures beside them.
+"""The scores of several runs, published figures beside them; a row for each run.
 
-One board for each row of the table (a difficulty, a grounding type, the average), with the table's
-own columns, and a row for each run.
+One board for each data set, of the official figures; and one for each row of the score table (a
+difficulty, a grounding type, the average), with the table's own columns.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from utils.analysis.official import AVERAGE, OFFICIAL
 from utils.comparing.runs import ComparedRun, ScoredSet
-from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS, PUBLISHED_MD5
+from utils.protocol import GROUNDING_TYPES, PLATFORMS, PUBLISHED_MD5
 
-AVERAGE, OVERALL = "average", "Overall"
+OVERALL = "Overall"  # the last column of a score table
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
 
 Published = Mapping[str, Any]
@@ -34,7 +35,7 @@ class Board(NamedTuple):
     """One table."""
 
     dataset: str
-    split: str  # the row of the score table that it shows
+    split: str  # the row of the score table that it shows; "" where it shows the official figures
     title: str
     columns: Sequence[str]  # as named in the score table
     rows: Sequence[Row]
@@ -46,27 +47,55 @@ def read_published() -> Published:
     return json.loads(file.read_text("utf-8"))  # type: ignore[no-any-return]
 
 
-def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:
-    """The tables of every data set that some run was scored on, in order of level."""
-    levels = {name: scored.level for run in runs for name, scored in run.sets.items()}
+def summary_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:
+    """The official figures of every data set that some run was scored on, in order of level."""
     boards = []
+    for dataset, level, having, mark in _data_sets(runs):
+        rows = [_row(run, dataset, run.sets[dataset].figures) for run in having]
+        known = (published or {}).get(dataset, {})
+        for model in {model: None for figures in known.values() for model in figures}:
+            of_model = {split: of[model][OVERALL] for split, of in known.items()
+                        if OVERALL in of.get(model, ())}  # fmt: skip
+            rows.append(_published_row(model, of_model, mark))
+        columns = _ordered({name for row in rows for name in row.cells}, OFFICIAL)
+        boards.append(Board(dataset, "", f"{level} {dataset}", columns, rows))
+    return boards
+
+
+def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:
+    """The rows of the score tables, each as a table of its own."""
+    boards = []
+    for dataset, level, having, mark in _data_sets(runs):
+        known = (published or {}).get(dataset, {})
+        found = [(run, _cells_by_row(run.sets[dataset])) for run in having]
+        names = {name for _, table in found for name in table} | {*known}
+        for split in _ordered(names, OFFICIAL):
+            rows = [_row(run, dataset, table.get(split, {})) for run, table in found]
+            rows += [_published_row(model, figures, mark)
+                     for model, figures in known.get(split, {}).items()]  # fmt: skip
+            columns = _ordered({name for row in rows for name in row.cells}, (*PLATFORMS, OVERALL))
+            boards.append(Board(dataset, split, f"{level} {dataset} · {split}", columns, rows))
+    return boards
+
+
+def _data_sets(
+    runs: Sequence[ComparedRun],
+) -> Iterator[tuple[str, str, list[ComparedRun], str]]:
+    """Name, level, the runs that were scored on it, and the mark of published figures beside."""
+    levels = {name: scored.level for run in runs for name, scored in run.sets.items()}
     for dataset, level in sorted(levels.items(), key=lambda item: item[1]):
         having = [run for run in runs if dataset in run.sets]
         is_comparable = all(_is_whole(run, dataset) for run in having)
         mark = f"{PUBLISHED_MARK} published" + ("" if is_comparable else ", not comparable")
-        known = (published or {}).get(dataset, {})
-        found = [(run, _cells_by_row(run.sets[dataset])) for run in having]
-        names = {name for _, table in found for name in table} | {*known}
-        for split in _ordered(names, (*DIFFICULTIES, *GROUNDING_TYPES, AVERAGE)):
-            rows = [Row(run.label, table.get(split, {}),
-                        PARTIAL_MARK if run.sets[dataset].is_partial else "")
-                    for run, table in found]  # fmt: skip
-            for name, figures in known.get(split, {}).items():
-                cells = {column: {"value": value} for column, value in figures.items()}
-                rows.append(Row(name, cells, mark, is_published=True))
-            columns = _ordered({name for row in rows for name in row.cells}, (*PLATFORMS, OVERALL))
-            boards.append(Board(dataset, split, f"{level} {dataset} · {split}", columns, rows))
-    return boards
+        yield dataset, level, having, mark
+
+
+def _row(run: ComparedRun, dataset: str, cells: Mapping[str, Mapping[str, Any]]) -> Row:
+    return Row(run.label, cells, PARTIAL_MARK if run.sets[dataset].is_partial else "")
+
+
+def _published_row(model: str, figures: Mapping[str, float], mark: str) -> Row:
+    return Row(model, {n: {"value": each} for n, each in figures.items()}, mark, is_published=True)
 
 
 def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[str]:

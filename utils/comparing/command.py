@@ -9,18 +9,20 @@ from itertools import combinations
 from pathlib import Path
 
 from utils.comparing.boards import read_published
-from utils.comparing.files import FILES, write_text
+from utils.comparing.files import figures_csv, flips_csv, write_text
+from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
-from utils.comparing.render import as_text
 from utils.comparing.runs import read_runs
 from utils.comparing.why import explain
+from utils.comparing.words import as_text
 from utils.config.options import Parser, not_negative
 from utils.config.secret_filter import protect_output
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, printable
 from utils.images import at_home
 from utils.runs.folder import work_dir_problems
 
-FORMATS = ("text", *FILES)
+FORMATS = ("text", "csv", "html")
+TABLES = {"comparison.csv": figures_csv, "flips.csv": flips_csv}
 
 DESCRIPTION = """\
 Puts finished runs side by side: their score tables, paired differences on the samples that both
@@ -53,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = _parsed(arguments)
         output = at_home(given.output)
         problems = work_dir_problems(output, option="--output")
-        if problems and {*given.format} & {*FILES}:
+        if problems and {*given.format} != {"text"}:
             raise UserError(f"{problems[0]}, or none with --format text")
         runs = read_runs(given.runs)
         published = read_published() if given.published else None
@@ -63,17 +65,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return NOTHING_RUN
     print(as_text(found, flips=given.flips), end="")
     try:
-        chosen = [item for each in given.format for item in FILES.get(each, {}).items()]
-        written = [write_text(output / name, make(found)) for name, make in chosen]
+        written = [write_text(output / name, make(found)) for name, make in TABLES.items()
+                   if "csv" in given.format]  # fmt: skip
         for a, b in combinations(runs, 2) if given.why else ():
             if given.all_pairs or a is runs[0]:
                 explain(a, b, output)
+        if written:
+            print(f"\nFiles: {', '.join(str(path) for path in written)}")
+        if "html" in given.format:
+            print(f"Comparison: {write_page(found, output).absolute().as_uri()}")
     except UserError as error:
         missing = f"files are missing in --output {output} ({error.__cause__})"
         print(f"The comparison above stands; {missing}; name another folder", file=sys.stderr)
         return SOME_FAILED
-    if written:
-        print(f"\nFiles: {', '.join(str(path) for path in written)}")
     return DONE
 
 

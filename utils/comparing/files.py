@@ -1,26 +1,17 @@
-"""The files of a comparison: CSV with one row a figure or a sample, Markdown, and a static page.
-
-The page has no script and needs no network; everything that comes from a model is escaped.
-"""
+"""The tables of a comparison: CSV with one row a figure or a sample."""
 
 from __future__ import annotations
 
-import base64
 import csv
-import hashlib
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from utils.comparing import words
 from utils.comparing.pairing import Comparison, SamplePair
-from utils.comparing.render import as_markdown
-from utils.comparing.runs import counted
 from utils.scoring.sheets import safe_cell, whole_or_nothing
 
-MOST_FLIPS = 300  # of the page, on each side of a pair; flips.csv has all
-LONGEST_REPLY = 2_000  # of the page, in characters
 FIGURE_COLUMNS = (
     "kind", "dataset", "run", "baseline", "split", "platform", "group", "value", "low", "high",
     "samples", "pictures", "run_accuracy", "baseline_accuracy", "p_sign_flip", "p_holm",
@@ -80,30 +71,6 @@ def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     writer.writerow(columns)
     writer.writerows([safe_cell(row.get(name)) for name in columns] for row in rows)
     return file.getvalue()
-
-
-def as_page(comparison: Comparison) -> str:
-    """The whole page; its Content-Security-Policy allows its own style sheet and nothing else."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    here = Path(__file__).parent
-    loader = FileSystemLoader(here)
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-    style = (here / "page.css").read_text("utf-8")
-    checksum = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return environment.get_template("page.html.j2").render(
-        comparison=comparison, words=words, counted=counted, longest=LONGEST_REPLY,
-        most_flips=MOST_FLIPS, style=Markup(style), style_hash=f"sha256-{checksum}",
-    )  # fmt: skip
-
-
-FILES: Mapping[str, Mapping[str, Callable[[Comparison], str]]] = {
-    "markdown": {"comparison.md": as_markdown},
-    "csv": {"comparison.csv": figures_csv, "flips.csv": flips_csv},
-    "html": {"comparison.html": as_page},
-}
-"""What each format writes."""
 
 
 def write_text(path: Path, text: str) -> Path:

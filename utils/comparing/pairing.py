@@ -1,24 +1,38 @@
 """Two runs on the samples that both have: differences with intervals and tests, and what flipped.
 
 The unit of evidence is the image, not the sample: three questions share a screenshot. Differences
-are of the later run minus the baseline.
+are of a run (B) less its baseline (A). The official figures are the headline, each with a test of
+its own; the groups below them are many, so their tests are corrected (Holm) for each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import combinations
+from math import hypot
 from typing import NamedTuple
 
+from utils.analysis.official import AVERAGE, OFFICIAL, OVERALL
 from utils.analysis.paired import PairedResult, compare_paired, holm
-from utils.comparing.boards import Board, Published, boards_of, notes_of
+from utils.comparing.boards import Board, Published, boards_of, notes_of, summary_of
 from utils.comparing.runs import ComparedRun, counted
 from utils.contracts import Facts
 from utils.errors import UserError
-from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
+from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES, PLATFORMS
 
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
+
+
+class Outcome(StrEnum):
+    """What became of a sample in two runs; A is the baseline."""
+
+    ONLY_A = "only A right"
+    ONLY_B = "only B right"
+    APART = "both wrong, apart"
+    ALIKE = "both wrong, alike"
+    BOTH = "both right"
 
 
 class SamplePair(NamedTuple):
@@ -26,6 +40,29 @@ class SamplePair(NamedTuple):
 
     run: Facts
     baseline: Facts
+
+    @property
+    def outcome(self) -> Outcome:
+        """Who is right. Wrong ones are apart if other options were chosen, or the clicks lie
+        further from each other than the target is large (its diagonal)."""
+        match bool(self.baseline["hit"]), bool(self.run["hit"]):
+            case True, True:
+                return Outcome.BOTH
+            case True, False:
+                return Outcome.ONLY_A
+            case False, True:
+                return Outcome.ONLY_B
+        return Outcome.APART if self._is_apart() else Outcome.ALIKE
+
+    def _is_apart(self) -> bool:
+        ours, theirs = (facts.get("point_frac") for facts in self)
+        box, wh = self.run.get("box_frac"), self.run.get("file_wh")
+        if ours is None or theirs is None or box is None or wh is None:
+            said = [(facts.get("chosen"), facts.get("point_frac") is None) for facts in self]
+            return said[0] != said[1]
+        between = ((ours[side] - theirs[side]) * wh[side] for side in (0, 1))
+        target = ((box[side + 2] - box[side]) * wh[side] for side in (0, 1))
+        return hypot(*between) > hypot(*target)
 
 
 @dataclass(slots=True)
@@ -37,7 +74,13 @@ class Difference:
     run_pct: float
     baseline_pct: float
     paired: PairedResult
-    p_holm: float | None = None  # corrected for all comparisons of the data set's table
+    is_headline: bool = False  # an official figure, whose test stands for itself
+    p_holm: float | None = None  # of the others: corrected for all of them, of all pairs of runs
+
+    @property
+    def p_value(self) -> float | None:
+        """As it is shown: corrected where it is one of many."""
+        return self.paired.p_value if self.is_headline else self.p_holm
 
     @property
     def points(self) -> tuple[float, float | None, float | None]:
@@ -57,8 +100,9 @@ class PairOfRuns:
     common: int  # samples that both have, with the same truth
     changed: int  # and with another truth
     differences: Sequence[Difference]
-    flips: Sequence[SamplePair]  # what one got right and the other missed, in file order
+    samples: Sequence[SamplePair]  # those in common, in file order
     notes: Sequence[str]
+    level: str = ""
 
     @property
     def title(self) -> str:
@@ -66,11 +110,22 @@ class PairOfRuns:
         return f"{self.run} − {self.baseline}"
 
     @property
+    def headline(self) -> list[Difference]:
+        """The official figures."""
+        return [each for each in self.differences if each.is_headline]
+
+    @property
+    def subgroups(self) -> list[Difference]:
+        """Platforms and kinds of elements."""
+        return [each for each in self.differences if not each.is_headline]
+
+    @property
     def flips_by_winner(self) -> list[tuple[str, str, list[SamplePair]]]:
         """Who is right, who is wrong, on which samples; without sides that have none."""
-        sides = [(self.run, self.baseline, 1), (self.baseline, self.run, 0)]
-        found = [(winner, loser, [flip for flip in self.flips if flip.run["hit"] == run_hit])
-                 for winner, loser, run_hit in sides]  # fmt: skip
+        sides = [(self.run, self.baseline, Outcome.ONLY_B),
+                 (self.baseline, self.run, Outcome.ONLY_A)]  # fmt: skip
+        found = [(winner, loser, [pair for pair in self.samples if pair.outcome == outcome])
+                 for winner, loser, outcome in sides]  # fmt: skip
         return [side for side in found if side[2]]
 
 
@@ -78,7 +133,8 @@ class Comparison(NamedTuple):
     """Everything that is shown; notes are whole sentences."""
 
     runs: Sequence[ComparedRun]
-    boards: Sequence[Board]
+    summary: Sequence[Board]  # one of each data set, its columns the official figures
+    boards: Sequence[Board]  # one of each row of the score tables, its columns the platforms
     pairs: Sequence[PairOfRuns]
     notes: Sequence[str]
 
@@ -96,7 +152,7 @@ def compare(
         having = [run for run in runs if name in run.sets]
         found = [_compared(run, baseline, name) for baseline, run in combinations(having, 2)
                  if all_pairs or baseline is having[0]]  # fmt: skip
-        differences = [each for pair in found for each in pair.differences]
+        differences = [each for pair in found for each in pair.subgroups]
         p_holm = holm([each.paired.p_value for each in differences])
         for each, p in zip(differences, p_holm, strict=True):
             each.p_holm = p
@@ -107,7 +163,8 @@ def compare(
         names = ", ".join(f"{run.label} ({', '.join(run.sets)})" for run in runs)
         raise UserError(f"{names}: no sample in common{why}, so there is nothing to compare")
     notes = [note for run in runs for note in run.notes()] + notes_of(runs, published)
-    return Comparison(runs, boards_of(runs, published), pairs, notes)
+    summary, boards = summary_of(runs, published), boards_of(runs, published)
+    return Comparison(runs, summary, boards, pairs, notes)
 
 
 def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRuns:
@@ -130,10 +187,10 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
         if mine and his and mine != his and mine.get("count") == his.get("count"):
             notes.append(f"the runs had different {what} (checksums in their manifests)")
     differences = _differences(common, is_weighted=ours.is_weighted and theirs.is_weighted)
-    flips = [pair for pair in common if pair.run["hit"] != pair.baseline["hit"]]
     return PairOfRuns(
-        dataset, run.label, baseline.label, len(common), changed, differences, flips, notes
-    )
+        dataset, run.label, baseline.label, len(common), changed, differences, common, notes,
+        ours.level,
+    )  # fmt: skip
 
 
 def _differences(common: Sequence[SamplePair], *, is_weighted: bool) -> list[Difference]:
@@ -143,14 +200,18 @@ def _differences(common: Sequence[SamplePair], *, is_weighted: bool) -> list[Dif
 
     if not common:
         return []
-    splits = _groups(common, "split", (*DIFFICULTIES, *GROUNDING_TYPES))
-    found = [_difference("all samples", common, weight)]
+    splits = _groups(common, "split", OFFICIAL)
+    found = [_difference(name, pairs, weight) for name, pairs in splits.items()]
     if set(splits) == {*GROUNDING_TYPES}:
-        name = "mean of basic and advanced"
-        found.append(_difference(name, common, lambda pair: 1 / len(splits[pair.run["split"]])))
-    for grouping in (splits, _groups(common, "platform", PLATFORMS)):
-        if len(grouping) > 1:
-            found += [_difference(name, pairs, weight) for name, pairs in grouping.items()]
+        of_split = {name: 1 / len(pairs) for name, pairs in splits.items()}
+        found.append(_difference(AVERAGE, common, lambda pair: of_split[pair.run["split"]]))
+    elif len(splits) > 1:
+        found.append(_difference(OVERALL, common, weight))
+    for each in found:
+        each.is_headline = True
+    for column, order in (("platform", PLATFORMS), ("kind", ELEMENT_KINDS)):
+        if len(groups := _groups(common, column, order)) > 1:
+            found += [_difference(name, pairs, weight) for name, pairs in groups.items()]
     return found
 
 

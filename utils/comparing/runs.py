@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from utils.analysis.official import official_figures
 from utils.contracts import Facts, Status
 from utils.errors import UserError, printable
 from utils.runs import finished
@@ -14,12 +15,13 @@ from utils.runs import finished
 
 @dataclass(frozen=True, slots=True)
 class ScoredSet:
-    """One data set of one run: samples by key, in file order, and the score table."""
+    """One data set of one run: samples by key, in file order, official figures, score table."""
 
     level: str
     is_partial: bool
     is_weighted: bool  # by `L1_USE_WEIGHTED`
     samples: Mapping[str, Facts]
+    figures: Mapping[str, Mapping[str, Any]]
     table: Mapping[str, Any]
 
     def notes(self) -> list[str]:
@@ -40,6 +42,7 @@ class ComparedRun:
 
     label: str
     model: str
+    path: Path
     folder: str  # as it may be shown: below the current folder, or its last two parts
     sets: Mapping[str, ScoredSet]  # by name of the data set
     manifest: Mapping[str, Any]
@@ -95,6 +98,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
         ComparedRun(
             label=label,
             model=model,
+            path=run,
             folder=_shown(run),
             sets={name: _scored_set(each) for name, each in own.items()},
             manifest=finished.read_json(run / finished.MANIFEST_NAME),
@@ -106,8 +110,9 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
 
 def _scored_set(files: finished.ScoredFiles) -> ScoredSet:
     samples = {facts["key"]: facts for facts in files.facts()}
-    is_weighted, table = "'score_base'" in str(files.scores), files.analysis.get("table") or {}
-    return ScoredSet(files.level, files.is_partial, is_weighted, samples, table)
+    is_weighted, analysis = "'score_base'" in str(files.scores), files.analysis
+    figures, table = official_figures(analysis), analysis.get("table") or {}
+    return ScoredSet(files.level, files.is_partial, is_weighted, samples, figures, table)
 
 
 def _labels(names: Sequence[str], models: Sequence[str], runs: Sequence[Path]) -> list[str]:

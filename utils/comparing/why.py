@@ -105,9 +105,15 @@ def _messages(pair: SamplePair, a: str, b: str) -> str:
 
 def setting_differences(a: ComparedRun, b: ComparedRun) -> list[str]:
     """Settings that are not the same in both runs' configs, one text each."""
+    return [f"{name} {ours} in {a.label}, {theirs} in {b.label}"
+            for name, ours, theirs in different_settings(a, b)]  # fmt: skip
+
+
+def different_settings(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
+    """Settings that are not the same in both runs' configs: name, in `a`, in `b`."""
     ours, theirs = _settings_of(a), _settings_of(b)
     return [
-        f"{name} {ours.get(name, 'unset')} in {a.label}, {theirs.get(name, 'unset')} in {b.label}"
+        (name, str(ours.get(name, "unset")), str(theirs.get(name, "unset")))
         for name in dict.fromkeys([*ours, *theirs])
         if ours.get(name) != theirs.get(name)
         and (name not in _COMPUTING or (name in ours and name in theirs))

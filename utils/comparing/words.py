@@ -1,24 +1,30 @@
-"""How the figures and samples of a comparison are put into words."""
+"""A comparison in words: its figures, its samples, and the text for the console."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from utils.comparing.pairing import Difference
+from utils.analysis.official import shown
+from utils.comparing.boards import Board
+from utils.comparing.pairing import Comparison, Difference, PairOfRuns, SamplePair
+from utils.comparing.runs import counted
 from utils.contracts import Facts
 from utils.coordinates import shown_wh
 from utils.errors import printable
 from utils.protocol import PLATFORM_LABELS
+from utils.scoring.console import grid
 
-MCNEMAR_NOTE = "* ignores that samples share images"
+WIDTH = 100  # of the console's text, in columns
+_LONGEST_NAME = 40  # of a run in a table; in a headline half of it
 HOW_TO_READ = (
-    "A difference is that of a run less its baseline, the one of the two that was named first, in "
-    "percentage points, on the samples that both have. Interval (95 %) and p (paired test) go by "
-    "image: samples on one image are no independent evidence. p Holm is corrected for all "
-    "comparisons of the data set's table. McNemar is there for comparison with other reports."
+    "A difference is B less A, in percentage points, on the samples that both have. Intervals "
+    "(95 %) and p go by image: samples on one image are no independent evidence; p is that of the "
+    "more careful of two tests. The tests of the official figures stand for themselves; those of "
+    "the groups are corrected for each other (Holm)."
 )
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]*\|>")
 
@@ -33,31 +39,20 @@ def cell_text(cell: Mapping[str, Any] | None) -> str:
     if cell is None:
         return "-"
     low, high = cell.get("low"), cell.get("high")
-    interval = "" if low is None or high is None else f"\n{low:.1f}–{high:.1f}"
-    return f"{cell['value']:.2f}{interval}"
+    interval = "" if low is None or high is None else f"\n{shown(low, 1)}–{shown(high, 1)}"
+    return shown(cell["value"]) + interval
 
 
-def difference_head(run: str = "run", baseline: str = "baseline") -> list[str]:
-    """The heads of a table of differences, with the names of both where there is room for them."""
-    return [
-        "group", "samples", "images", run, baseline, "difference", "95 % interval", "p",
-        "p Holm", "McNemar*", f"only {run} / only {baseline} right",
-    ]  # fmt: skip
+def difference_text(each: Difference) -> str:
+    """ "+7.2 [2.3, 11.9]", without an interval where there are too few images."""
+    points, low, high = each.points
+    bounds = "" if low is None or high is None else f" [{shown(low, 1)}, {shown(high, 1)}]"
+    return shown(points, 1, signed=True) + bounds
 
 
-def difference_cells(each: Difference) -> list[str]:
-    """One line of a table of differences, in the order of `difference_head`."""
-    found, (points, low, high) = each.paired, each.points
-    p_values = [
-        "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
-        for p in (found.p_value, each.p_holm, found.p_mcnemar)
-    ]
-    return [
-        group_text(each.group), str(each.samples), str(found.pictures), f"{each.run_pct:.2f}",
-        f"{each.baseline_pct:.2f}", f"{points:+.2f}",
-        "-" if low is None else f"{low:+.1f} to {high:+.1f}", *p_values,
-        f"{found.only_first} / {found.only_second}",
-    ]  # fmt: skip
+def p_text(p: float | None) -> str:
+    """A p-value with three digits."""
+    return "-" if p is None else "<0.001" if p < 0.001 else shown(p, 3)
 
 
 def truth_text(facts: Facts) -> str:
@@ -103,7 +98,113 @@ OF_A_SAMPLE: Mapping[str, Callable[[Facts], str]] = {
 """What a file says of a sample in each run, by column."""
 
 
+def head_and_tail(text: str, width: int) -> str:
+    """A text in one line that keeps its end, where replies have their answer."""
+    flat = one_line(text, len(text) * 9)
+    tail = width * 3 // 5
+    return flat if len(flat) <= width else f"{flat[: width - tail - 3]} … {flat[-tail:]}"
+
+
 def one_line(text: str, width: int) -> str:
     """A text in one line, control characters as escapes, cut with an ellipsis."""
     flat = printable(" ".join(text.split()))
     return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+# -- for the console -------------------------------------------------------------------------------
+
+
+def as_text(comparison: Comparison, *, flips: int) -> str:
+    """The comparison with the first `flips` flipped samples of each kind."""
+    lines = [line for board in comparison.summary for line in _board(board)]
+    if comparison.notes:
+        lines += ["", "Notes", *(line for note in comparison.notes for line in wrapped(note, 2))]
+    for pair in comparison.pairs:
+        lines += _pair(pair, flips)
+    if comparison.pairs:
+        lines += ["", *wrapped(HOW_TO_READ)]
+    return "\n".join(map(printable, lines)).strip() + "\n"
+
+
+def closing_text(comparison: Comparison) -> str:
+    """What a run over several models ends with: their scores, and the headline of each pair."""
+    lines = [line for board in comparison.summary for line in _board(board)]
+    for pair in comparison.pairs:
+        lines += ["", *_head(pair), *grid(_headline(pair))]
+    return "\n".join(map(printable, lines)).strip() + "\n"
+
+
+def _board(board: Board) -> Iterator[str]:
+    yield ""
+    yield f"{board.title} · accuracy in %, 95 % interval below where there is one"
+    heads = [group_text(name) for name in board.columns]
+    rows = [[f"{one_line(row.name, _LONGEST_NAME)} {row.mark[:1]}".rstrip(),
+             *(cell_text(row.cells.get(name)) for name in board.columns)]
+            for row in board.rows]  # fmt: skip
+    yield from grid([["", *heads], *rows])
+
+
+def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:
+    yield ""
+    yield from _head(pair)
+    yield from wrapped("; ".join(pair.notes), 2)
+    if pair.differences:
+        yield from grid(_headline(pair))
+    if groups := pair.subgroups:
+        yield ""
+        yield "Groups; p is corrected for all tests of groups on this data set (Holm)"
+        yield from grid([_HEADS, *map(_cells, groups)])
+    for winner, loser, found in pair.flips_by_winner:
+        yield ""
+        yield from wrapped(f"{winner} right, {loser} wrong: {counted(len(found))}")
+        for flip in found[:flips]:
+            yield from _flip(flip)
+        if len(found) > flips:
+            yield f"  and {len(found) - flips} more"
+
+
+def _head(pair: PairOfRuns) -> Iterator[str]:
+    """ "L2 average: new − old = +7.2 [2.3, 11.9]", then which of the two is A."""
+    of = " · ".join([f"{pair.level} {pair.dataset}", *(each.group for each in pair.headline[-1:])])
+    names = [one_line(name, _LONGEST_NAME // 2) for name in (pair.run, pair.baseline)]
+    found = "".join(f" = {difference_text(each)}" for each in pair.headline[-1:])
+    yield f"{of}: {' − '.join(names)}{found}"
+    yield f"  A: {one_line(pair.baseline, WIDTH - 17)} (baseline)"
+    yield f"  B: {one_line(pair.run, WIDTH - 5)}"
+
+
+_HEADS = ["", "n", "images", "A", "B", "B − A [95 %]", "p", "only A / only B right"]
+
+
+def _headline(pair: PairOfRuns) -> list[list[str]]:
+    return [_HEADS, *map(_cells, pair.headline)]
+
+
+def _cells(each: Difference) -> list[str]:
+    found = each.paired
+    return [
+        group_text(one_line(each.group, 20)), str(each.samples), str(found.pictures),
+        shown(each.baseline_pct), shown(each.run_pct), difference_text(each), p_text(each.p_value),
+        f"{found.only_second} / {found.only_first}",
+    ]  # fmt: skip
+
+
+def _flip(flip: SamplePair) -> Iterator[str]:
+    def line(text: object, indent: int) -> str:
+        return " " * indent + one_line(str(text), WIDTH - indent)
+
+    facts = flip.run
+    place = ", ".join(str(facts.get(name)) for name in ("platform", "split", "key"))
+    room = max(20, WIDTH - 6 - len(place))
+    yield f"  {one_line(str(facts.get('text')), room)}  [{place}]"
+    yield line(f"right: {truth_text(facts)}", 6)
+    for mark, each in (("A", flip.baseline), ("B", flip.run)):
+        read = f"  → {one_line(parsed_text(each), 40)}"
+        yield f"      {mark}: {head_and_tail(reply_text(each), WIDTH - 9 - len(read))}{read}"
+
+
+def wrapped(text: str, indent: int = 0) -> list[str]:
+    """A text in lines of the console's width, broken at words, items of a list set off."""
+    flat = printable(" ".join(text.split()))
+    return textwrap.wrap(flat, WIDTH, initial_indent=" " * indent, break_on_hyphens=False,
+                         subsequent_indent=" " * (indent + 2 if indent else 0))  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 
 from utils.contracts import Facts
 from utils.images import image_root
-from utils.report.data_files import Chunks, ToJson, as_script
+from utils.report.data_files import Chunks, ToJson, as_script, value_of
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
 from utils.runs.finished import MANIFEST_NAME, ScoredFiles, read_json, scored_files
@@ -94,6 +94,15 @@ def build_report(
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return target / "index.html"
+
+
+def pictures_of_report(report: Path) -> dict[str, dict[str, Any]]:
+    """What a finished report knows of its images by name: size, files below it; or nothing."""
+    try:
+        summary = value_of((report / "data" / "summary_0.js").read_text("ascii"))
+        return {known["name"]: known for known in summary["pictures"] if "view" in known}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
 
 
 class DataFiles:

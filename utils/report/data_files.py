@@ -7,6 +7,8 @@ end a script or a string, and `JSON.parse` (unlike a literal) gives `__proto__` 
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +24,12 @@ def as_script(name: str, number: int, json_text: str) -> str:
     safe = json_text.replace("<", "\\u003c").replace(">", "\\u003e")
     quoted = safe.replace("\\", "\\\\").replace("'", "\\'")
     return f"Report.take(\"{name}\",{number},JSON.parse('{quoted}'));\n"
+
+
+def value_of(script: str) -> Any:
+    """The value that `as_script` has written."""
+    quoted = script[script.index("'") + 1 : script.rindex("'")]
+    return json.loads(re.sub(r"\\(.)", r"\1", quoted))
 
 
 @dataclass

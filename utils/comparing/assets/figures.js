@@ -1,0 +1,151 @@
+"use strict";
+/* The overview: official figures of both runs and their difference, who is right where, groups, scores. */
+
+Report.figures = (() => {
+  const { el, svg, styled, whole, plural, pairs } = Report;
+  const figures = {};
+  const OUTCOMES = ["only B right", "only A right", "both wrong, apart", "both wrong, alike", "both right"];
+
+  figures.draw = (host) => {
+    const { summary, match } = pairs;
+    const many = summary.runs.length > 2 || summary.summary.some((board) => board.rows.some((row) => row.is_published));
+    host.replaceChildren(...[
+      match ? sides(match) : null,
+      ...(match?.sets ?? []).map(set),
+      many || !match ? summary.summary.map((board) => panel(board.title, "Accuracy in %, below it the 95 % interval where there is one.", table(board))) : null,
+      match ? differs(match) : null,
+      summary.boards.length ? el("details", { class: "panel" }, el("summary", {}, el("h2", {}, "Scores by platform")),
+        summary.boards.map((board) => el("section", { class: "board" }, el("h3", {}, board.title), table(board)))) : null,
+      notes([...summary.notes, ...(match ? [summary.how] : [])]),
+    ].flat().filter(Boolean));
+  };
+
+  const mark = (letter) => el("b", { class: `mark of-${letter.toLowerCase()}` }, letter);
+
+  function sides(match) {
+    return el("ul", { class: "runs" }, ["A", "B"].map((letter) => {
+      const run = pairs.summary.runs.find(({ label }) => label === match[letter.toLowerCase()]);
+      return el("li", {}, mark(letter), el("span", { class: "run-name" }, run.label),
+        el("span", { class: "quiet" }, [run.model === run.label ? null : run.model, run.folder, run.date].filter(Boolean).join(" · ")),
+        run.report ? el("a", { href: run.report }, "Report") : null);
+    }));
+  }
+
+  const panel = (title, note, ...children) => el("section", { class: "panel" },
+    el("h2", {}, title), note ? el("p", { class: "quiet" }, note) : null, children);
+
+  function set(found) {
+    const [main, ...others] = [...found.headline].reverse();
+    const reach = reachOf(found.headline);
+    const [common, ...notes] = found.notes;
+    return el("section", { class: "panel set" },
+      el("h2", {}, el("span", { class: "level" }, found.level), ` ${found.dataset} `,
+        el("span", { class: "quiet" }, [common + (main ? ` on ${plural(main.images, "image")}` : ""), ...notes].join("; "))),
+      main ? el("div", { class: "first-row" },
+        el("div", { class: "forest" }, [main, ...others.reverse()].map((each) => figure(each, reach, found, each === main))),
+        outcomes(found)) : null,
+      found.groups.length ? groups(found) : null);
+  }
+
+  const reachOf = (list) => Math.max(5, Math.ceil(Math.max(...list.flatMap((each) => [each.low, each.high, each.points].map((value) => Math.abs(value ?? 0)))) / 5) * 5);
+
+  /** One official figure: "+7.2 [2.3, 11.9]", drawn, with both accuracies and what it says. */
+  function figure(each, reach, found, isMain) {
+    const [points, bounds] = split(each.text);
+    return el("div", { class: isMain ? "figure first" : "figure" },
+      el("p", { class: "name" }, el("a", { href: linkOf(found, each, {}) }, each.name)),
+      el("p", { class: "value", title: `${pairs.match.b} − ${pairs.match.a} = ${each.text}, ${plural(each.samples, "sample")} on ${plural(each.images, "image")}` },
+        points, bounds ? el("small", {}, ` ${bounds}`) : null),
+      track(each, reach),
+      el("p", { class: "from-to" }, mark("A"), ` ${each.a} → `, mark("B"), ` ${each.b}`),
+      verdict(each, isMain));
+  }
+
+  /** A difference and its interval apart, with the minus of typographers. */
+  const split = (text) => { const [, points, bounds] = /^(\S+) ?(.*)$/.exec(text.replaceAll("-", "−")); return [points, bounds]; };
+
+  function verdict(each, isMain) {
+    const letter = each.points > 0 ? "B" : "A", name = isMain ? pairs.match[letter.toLowerCase()] : letter;
+    return el("p", { class: "verdict-of" },
+      each.is_clear ? el("span", { class: `tag lead of-${letter.toLowerCase()}` }, `${name} is better`) : el("span", { class: "quiet" }, "no clear difference"),
+      el("span", { class: "quiet" }, each.low === null ? "too few images for an interval" : `p ${each.p}`));
+  }
+
+  /** The difference as a mark and its interval as a bar about the line of no difference. */
+  function track(each, reach) {
+    const at = (value) => 50 + 50 * Math.max(-1, Math.min(1, value / reach));
+    const line = (x, name, from, to) => svg("line", { class: name, x1: x, x2: x, y1: from, y2: to, "vector-effect": "non-scaling-stroke" });
+    const tone = !each.is_clear ? "" : each.points > 0 ? "of-b" : "of-a";
+    return svg("svg", { class: `track ${tone}`, viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" },
+      svg("rect", { class: "ground", x: 0, y: 6, width: 100, height: 2 }),
+      line(50, "zero", 0, 14),
+      each.low === null ? null : svg("rect", { class: "fill", x: at(each.low), y: 4, width: Math.max(.4, at(each.high) - at(each.low)), height: 6 }),
+      line(at(each.points), "whisker", 1, 13));
+  }
+
+  /** Who is right: counts as one bar, each a link to exactly its samples. */
+  function outcomes(found) {
+    const total = Object.values(found.outcomes).reduce((sum, count) => sum + count, 0);
+    const shown = OUTCOMES.filter((name) => name in found.outcomes);
+    return el("div", { class: "who" },
+      el("div", { class: "stack", "aria-hidden": "true" }, shown.map((name) => styled(el("span", { class: `is-${pairs.slug(name)}` }), { "flex-grow": found.outcomes[name] }))),
+      el("ul", {}, shown.map((name) => {
+        const count = found.outcomes[name];
+        const body = [el("i", { class: `swatch is-${pairs.slug(name)}`, "aria-hidden": "true" }), el("span", {}, name),
+          el("b", {}, whole(count)), el("span", { class: "quiet" }, total ? `${(100 * count / total).toFixed(1)} %` : "")];
+        return el("li", {}, count ? el("a", { href: pairs.listLink({ dataset: found.dataset, outcome: pairs.slug(name) }) }, body) : el("span", {}, body));
+      })));
+  }
+
+  const SPLITS = new Set(["easy", "medium", "hard", "basic", "advanced"]);
+
+  function linkOf(found, each, more) {
+    const fields = { dataset: found.dataset, ...more };
+    const { facets } = pairs.match;
+    for (const name of ["split", "platform", "kind"]) {
+      if (facets[name].includes(each.group) && (name !== "split" || SPLITS.has(each.group))) { fields[name] = each.group; break; }
+    }
+    return pairs.listLink(fields);
+  }
+
+  function groups(found) {
+    const reach = reachOf(found.groups), clear = found.groups.filter((each) => each.is_clear);
+    const heads = ["", "B − A [95 %]", `−${reach} … 0 … +${reach}`, "A", "B", "n", "images", "p (Holm)", "only A right", "only B right"];
+    const count = (each, outcome, value) => el("td", {}, value ? el("a", { href: linkOf(found, each, { outcome }) }, whole(value)) : "0");
+    return el("details", { class: "groups", open: clear.length > 0 },
+      el("summary", {}, el("b", {}, "By platform and kind of element"), el("span", { class: "quiet" },
+        clear.length ? ` ${clear.length} of ${found.groups.length} differ clearly` : ` none of ${found.groups.length} differs clearly`)),
+      el("p", { class: "quiet" }, "p is corrected for all tests of groups on this data set (Holm); the tests above stand for themselves."),
+      el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": `Groups of ${found.dataset}` }, el("table", { class: "plain" },
+        el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
+        el("tbody", {}, found.groups.map((each) => {
+          const [points, bounds] = split(each.text);
+          return el("tr", { class: each.is_clear ? "clear" : null },
+            el("th", { scope: "row" }, el("a", { href: linkOf(found, each, {}) }, each.name)),
+            el("td", { class: "both" }, el("b", {}, points), el("span", { class: "quiet" }, bounds ? ` ${bounds}` : " too few images")),
+            el("td", { class: "drawn" }, track(each, reach)),
+            el("td", {}, each.a), el("td", {}, each.b), el("td", {}, whole(each.samples)), el("td", {}, whole(each.images)), el("td", {}, each.p),
+            count(each, "only-a-right", each.only_a), count(each, "only-b-right", each.only_b));
+        })))));
+  }
+
+  function table(board) {
+    return el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": board.title }, el("table", { class: "plain scores-of-runs" },
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "run"), board.columns.map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, board.rows.map((row) => el("tr", { class: row.is_published ? "published" : null },
+        el("th", { scope: "row" }, row.name, row.mark ? el("span", { class: "quiet" }, ` ${row.mark}`) : null),
+        row.cells.map(([value, bounds]) => el("td", {}, el("b", {}, value), bounds ? el("span", { class: "quiet" }, bounds) : null)))))));
+  }
+
+  function differs(match) {
+    if (!match.settings.length) return panel("Settings", null, el("p", { class: "quiet" }, "The configs of both runs have the same settings."));
+    return panel("Settings that differ", null, el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": "Settings that differ" }, el("table", { class: "plain settings" },
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "setting"), el("th", { scope: "col" }, mark("A")), el("th", { scope: "col" }, mark("B")))),
+      el("tbody", {}, match.settings.map(([name, ...both]) => el("tr", {}, el("th", { scope: "row" }, name), both.map((value) => el("td", {}, el("code", {}, value)))))))));
+  }
+
+  const notes = (list) => (list.length ? el("section", { class: "notes" }, el("ul", {}, list.map((note) => el("li", { class: "quiet" }, note)))) : null);
+
+  figures.mark = mark;
+  return figures;
+})();

@@ -1,0 +1,91 @@
+"use strict";
+/* The samples that two runs share, as columns; which of them a filter leaves; addresses of filters. */
+
+Report.pairs = (() => {
+  const { load } = Report;
+  const FILTERS = ["outcome", "dataset", "platform", "split", "kind"];
+  const pairs = { FILTERS, summary: null, match: null, number: -1, count: 0, columns: {}, places: new Map() };
+  let haystacks = null;
+
+  pairs.open = async () => { pairs.summary = await load("summary", 0); };
+
+  /** Loads the samples of two runs; those of others are let go. */
+  pairs.choose = async (number) => {
+    if (number === pairs.number) return;
+    const match = pairs.summary.matches[number];
+    const chunks = await Promise.all(match.rows.map((_, file) => load(`rows${number}`, file)));
+    const columns = {};
+    for (const name of Object.keys(chunks[0] ?? {})) columns[name] = [].concat(...chunks.map((chunk) => chunk[name]));
+    haystacks = null;
+    Object.assign(pairs, { match, number, columns, count: match.count });
+    pairs.places = new Map((columns.ids ?? []).map((ids, row) => [pairs.id(row), row]));
+  };
+
+  pairs.id = (row) => pairs.columns.ids[row][1];
+
+  /** The value of a facet column; null where a sample has none. */
+  pairs.value = (name, row) => {
+    const number = pairs.columns[name][row];
+    return number === null ? null : pairs.match.facets[name][number];
+  };
+
+  pairs.label = (name) => pairs.match.labels[name] ?? Report.label(name);
+
+  pairs.set = (row) => pairs.match.sets.find((set) => set.dataset === pairs.value("dataset", row));
+
+  pairs.picture = (row) => pairs.summary.pictures[pairs.columns.picture[row]] ?? null;
+
+  /** Options, replies and errors of a sample. */
+  pairs.details = async (row) => {
+    const firsts = pairs.match.details;
+    let file = 0;
+    while (file + 1 < firsts.length && firsts[file + 1] <= row) file++;
+    return (await load(`details${pairs.number}`, file))[row - firsts[file]];
+  };
+
+  async function searchable() {
+    if (haystacks) return haystacks;
+    const { number, match, columns } = pairs;
+    const all = (await Promise.all(match.details.map((_, file) => load(`details${number}`, file)))).flat();
+    haystacks = all.map(({ replies }, row) =>
+      [columns.text[row], pairs.value("app", row), `#${columns.index[row]}`, ...replies].filter((part) => part !== null).join("\n").toLowerCase());
+    return haystacks;
+  }
+
+  /** An outcome as it stands in an address: "only A right" is "only-a-right". */
+  pairs.slug = (outcome) => outcome.toLowerCase().replace(/[^a-z]+/g, "-");
+
+  /** Rows that fit, and for each filter how many rows each of its values would leave. */
+  pairs.select = async (wanted, query) => {
+    const texts = query ? await searchable() : null, needle = query.toLowerCase();
+    const { facets } = pairs.match;
+    const allowed = FILTERS.map((name) => (wanted[name]?.length
+      ? new Set(facets[name].flatMap((value, number) => (wanted[name].includes(name === "outcome" ? pairs.slug(value) : value) ? [number] : []))) : null));
+    const columns = FILTERS.map((name) => pairs.columns[name] ?? []);
+    const counts = FILTERS.map((name) => new Array(facets[name].length).fill(0));
+    const rows = [];
+    for (let row = 0; row < pairs.count; row++) {
+      if (texts && !texts[row].includes(needle)) continue;
+      const failed = [];
+      for (let f = 0; f < FILTERS.length && failed.length < 2; f++) if (allowed[f] && !allowed[f].has(columns[f][row])) failed.push(f);
+      if (!failed.length) rows.push(row);
+      const counted = failed.length === 0 ? FILTERS.keys() : failed.length === 1 ? failed : [];
+      for (const f of counted) if (columns[f][row] !== null) counts[f][columns[f][row]]++;
+    }
+    return { rows, counts: Object.fromEntries(FILTERS.map((name, f) => [name, counts[f]])) };
+  };
+
+  /** What stands behind the "?" of an address: two runs, filters, search. */
+  pairs.query = (wanted, query = "") => {
+    const entries = FILTERS.flatMap((name) => (wanted[name] ?? []).map((value) => [name, value]));
+    if (query) entries.push(["q", query]);
+    if (pairs.number > 0) entries.unshift(["pair", String(pairs.number + 1)]);
+    return entries.length ? `?${new URLSearchParams(entries)}` : "";
+  };
+
+  /** The address of the samples with these values; null leaves a field free. */
+  pairs.listLink = (fields) => `#/samples${pairs.query(Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, value === null ? [] : [].concat(value)])))}`;
+
+  return pairs;
+})();
