@@ -7,12 +7,14 @@ import shutil
 import pytest
 
 from tests.support import runs
-from tests.support.finished import L1, L2, compare, l1_set, l2_set, make_run
+from tests.support.finished import L1, L2, compare, l1_set, l2_sample, l2_set, make_run
 from tests.support.mock_server import MockServer, Reply
+from tests.support.report_runs import l1_sample
 from tests.support.stage import API, Stage, right_answers
 from utils.analysis.paired import compare_paired, holm
 from utils.comparing.boards import boards_of, notes_of, read_published
 from utils.comparing.command import main
+from utils.comparing.pairing import SamplePair
 from utils.comparing.pairing import compare as compared
 from utils.comparing.runs import read_runs
 from utils.protocol import PUBLISHED_MD5
@@ -35,23 +37,35 @@ def test_a_difference_is_the_run_minus_the_baseline_with_its_test_by_image(tmp_p
 
     pair = pair_of(tmp_path, l2_set(before, 12), l2_set(after, 12))
 
-    overall = pair.differences[0]
+    [overall] = [each for each in pair.differences if each.group == "average"]
     hits = [[mark == "x" for mark in marks] for marks in (after, before)]
     expected = compare_paired(*hits, [number % 12 for number in range(16)])
-    assert (pair.title, overall.group, overall.samples) == ("m1 − m0", "all samples", 16)
+    assert (pair.title, overall.samples) == ("m1 − m0", 16)
     assert (overall.baseline_pct, overall.run_pct) == (31.25, 56.25)
     assert overall.points[:2] == pytest.approx((25.0, 100 * expected.interval.low))
     assert (overall.paired.only_first, overall.paired.only_second) == (7, 3)
     assert (overall.paired.p_value, overall.paired.pictures) == (expected.p_value, 12)
 
 
-@pytest.mark.parametrize(("dataset", "make", "groups"), [
-    (L1, l1_set, ["all samples", "easy", "medium", "hard", "os_ios", "os_web"]),
-    (L2, l2_set, ["all samples", "mean of basic and advanced", "basic", "advanced", "os_ios", "os_web"]),
+@pytest.mark.parametrize(("dataset", "make", "headline", "groups"), [
+    (L1, l1_set, ["easy", "medium", "hard", "overall"], ["os_ios", "os_web"]),
+    (L2, l2_set, ["basic", "advanced", "average"], ["os_ios", "os_web", "icon", "text"]),
 ])  # fmt: skip
-def test_groups_are_all_samples_means_splits_and_platforms(tmp_path, dataset, make, groups):
-    pair = pair_of(tmp_path, make("x.x." * 3), make("xxxx" * 3), dataset)
-    assert [each.group for each in pair.differences] == groups
+def test_official_figures_are_the_headline_and_platforms_and_kinds_the_groups(
+    tmp_path, dataset, make, headline, groups
+):
+    first, second = make("x.x." * 3), make("xxxx" * 3)
+    for samples in (first, second):
+        for place, each in enumerate(samples):
+            each["kind"] = None if dataset == L1 else ("icon", "text")[place % 3 == 0]
+    pair = pair_of(tmp_path, first, second, dataset)
+    assert [each.group for each in pair.headline] == headline
+    assert [each.group for each in pair.subgroups] == groups
+
+
+def test_one_split_alone_has_no_figure_over_several(tmp_path):
+    basic = [[each for each in l2_set(hits) if each["split"] == "basic"] for hits in ("x.x.", ".xxx")]
+    assert [each.group for each in pair_of(tmp_path, *basic).headline] == ["basic"]
 
 
 def test_the_mean_of_the_splits_weighs_both_alike_however_many_samples_they_have(tmp_path):
@@ -60,7 +74,7 @@ def test_the_mean_of_the_splits_weighs_both_alike_however_many_samples_they_have
         samples[number]["split"] = "basic"
     other = [{**each, "hit": 0, "verdict": "miss"} for each in samples]
     samples[7].update(hit=1, verdict="hit")
-    mean = pair_of(tmp_path, other, samples).differences[1]
+    mean = pair_of(tmp_path, other, samples).headline[-1]
     assert mean.points[0] == pytest.approx(mean.run_pct)
     assert mean.run_pct == pytest.approx(100 * (4 / 7 + 1) / 2)
 
@@ -72,9 +86,37 @@ def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all
     hits = ("x" * 24, "." * 12 + "x" * 12, "x." * 12)
     found = runs_of(tmp_path, *({L2: l2_set(marks, 12)} for marks in hits))
     pairs = compared(found, all_pairs=all_pairs).pairs
-    rows = [each for pair in pairs for each in pair.differences]
     assert [pair.title for pair in pairs] == titles
-    assert [each.p_holm for each in rows] == holm([each.paired.p_value for each in rows])
+    groups = [each for pair in pairs for each in pair.subgroups]
+    assert [each.p_value for each in groups] == holm([each.paired.p_value for each in groups])
+
+
+def test_the_tests_of_the_headline_are_corrected_for_nothing(tmp_path):
+    pair = pair_of(tmp_path, l2_set("." * 24, 12), l2_set("x" * 20 + "." * 4, 12))
+    assert [each.p_value for each in pair.headline] == [each.paired.p_value for each in pair.headline]
+    assert all(each.p_value > each.paired.p_value for each in pair.subgroups if each.paired.p_value < 0.5)
+
+
+@pytest.mark.parametrize(("first", "second", "outcome"), [
+    ({"verdict": "hit"}, {"verdict": "hit"}, "both right"),
+    ({"verdict": "hit"}, {}, "only A right"), ({}, {"verdict": "hit"}, "only B right"),
+    ({"point_frac": [0.5, 0.5]}, {"point_frac": [0.74, 0.5]}, "both wrong, alike"),  # 96 px
+    ({"point_frac": [0.5, 0.5]}, {"point_frac": [0.76, 0.5]}, "both wrong, apart"),  # 104 px
+    ({"point_frac": None}, {"point_frac": None}, "both wrong, alike"),
+    ({"point_frac": None}, {"point_frac": [0.5, 0.5]}, "both wrong, apart"),
+])  # fmt: skip
+def test_two_misses_are_apart_if_their_clicks_are_further_than_the_target_is_large(first, second, outcome):  # fmt: skip
+    # The target is 80 x 60 pixels: 100 across.
+    assert SamplePair(l2_sample(0, **second), l2_sample(0, **first)).outcome == outcome
+
+
+@pytest.mark.parametrize(("chosen", "outcome"), [
+    (("A", "C"), "both wrong, apart"), (("C", "C"), "both wrong, alike"),
+    ((None, "C"), "both wrong, apart"), ((None, None), "both wrong, alike"),
+])  # fmt: skip
+def test_two_wrong_answers_are_apart_if_they_chose_otherwise(chosen, outcome):
+    a, b = (l1_sample(0, chosen=letter) for letter in chosen)
+    assert SamplePair(b, a).outcome == outcome
 
 
 @pytest.mark.parametrize(("make", "changes"), [
@@ -87,7 +129,7 @@ def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, make, cha
     changed[2].update(changes)
     pair = pair_of(tmp_path, make("......"), changed, L2 if make is l2_set else L1)
     assert (pair.changed, pair.common) == (1, 5)
-    assert changed[2]["key"] not in [flip.run["key"] for flip in pair.flips]
+    assert changed[2]["key"] not in [each.run["key"] for each in pair.samples]
     assert "1 sample left out: question or truth differs between the runs" in pair.notes
 
 
@@ -113,7 +155,7 @@ def test_differences_are_weighted_where_both_scores_are(tmp_path, weighted, poin
         folders.append(make_run(tmp_path / name, {L1: samples}, model=name, weighted=is_so))
     found = compared(read_runs(folders))
 
-    assert found.pairs[0].differences[0].points[0] == pytest.approx(points)
+    assert found.pairs[0].headline[-1].points[0] == pytest.approx(points)
     assert found.pairs[0].notes[1:] == ([note] if note else [])
     told = [f"{name}, {L1}: weighted by number of options (L1_USE_WEIGHTED)" for name in "ab"]
     assert found.notes == [note for note, is_so in zip(told, weighted, strict=True) if is_so]
@@ -132,7 +174,7 @@ def test_other_data_and_samples_without_an_answer_are_reported(tmp_path, entry, 
     found = compared(read_runs(made))
     [pair] = found.pairs
     assert pair.notes[1:] == [f"the runs had different {told} (checksums in their manifests)"]
-    assert pair.differences[0].points[0] == -50
+    assert pair.headline[-1].points[0] == -50
     assert found.notes == [f"b, {L2}: 1 sample without an answer, wrong in the score"]
 
 
@@ -148,10 +190,10 @@ def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(tmp_path)
 
     found = compared(read_runs([stage.work_dir / "m", stage.work_dir / "n"]))
 
-    overall, mean = found.pairs[0].differences[:2]
+    mean = found.pairs[0].headline[-1]
     average = found.boards[-1].rows[0].cells["Overall"]["value"]
     assert stage.scores(L2)["Average accuracy"] == pytest.approx(200 / 3)
-    assert (average, overall.run_pct, mean.baseline_pct) == pytest.approx((200 / 3,) * 3)
+    assert (average, mean.baseline_pct) == pytest.approx((200 / 3,) * 2)
 
 
 def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
@@ -309,14 +351,16 @@ def test_compare_prints_writes_and_is_the_same_behind_evaluate(two):
     shutil.rmtree(two / "comparison")
     other = runs.evaluate("--compare", "a", "b", "--published", cwd=two)
     assert (one.code, one.stderr, other) == (0, "", one)
-    assert files == ["comparison.csv", "comparison.html", "comparison.md", "flips.csv"]
+    assert files == ["comparison.csv", "comparison.html", "comparison_files", "flips.csv"]
     assert "a right, b wrong: 1 sample" in one.stdout
-    assert "b: reply 1 x  → point" in one.stdout
+    assert "B: reply 1 x  → point" in one.stdout
+    where = (two / "comparison" / "comparison.html").as_uri()
+    assert one.stdout.splitlines()[-1] == f"Comparison: {where}"
 
 
 @pytest.mark.parametrize(("formats", "files"), [
     ("text", []), ("csv", ["comparison.csv", "flips.csv"]),
-    ("markdown html", ["comparison.html", "comparison.md"]),
+    ("html", ["comparison.html", "comparison_files"]),
 ])  # fmt: skip
 def test_only_the_chosen_formats_are_written(two, formats, files):
     assert main(["a", "b", "--format", *formats.split(), "--output", "there"]) == 0

@@ -72,9 +72,11 @@ def make_run(
         (folder / f"{model}_{dataset}_{SCORES[dataset]}{middle}.json").write_text(
             json.dumps(scores)
         )
-        table = (tables or {}).get(dataset) or score_table(dataset, samples, weighted=weighted)
+        sections = analysed(dataset, samples, weighted=weighted)
+        if dataset in (tables or {}):
+            sections["table"] = tables[dataset]
         analysis = folder / f"{model}_{dataset}_analysis{middle}.json"
-        analysis.write_text(json.dumps({"table": table}))
+        analysis.write_text(json.dumps(sections))
         write_log(folder, dataset, model=model, seq=seq)
     if manifest is not None:
         (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -90,12 +92,12 @@ def write_log(folder: Path, dataset: str, *, model: str = "m", seq: int = 1) -> 
         ))  # fmt: skip
 
 
-def score_table(dataset: str, samples: Sequence[Facts], *, weighted: bool) -> dict[str, Any]:
-    """The section "table" of an analysis of these samples."""
+def analysed(dataset: str, samples: Sequence[Facts], *, weighted: bool) -> dict[str, Any]:
+    """The sections of an analysis of these samples that hold scores."""
     columns = columns_of(samples)
     if dataset == L1:
-        return option_sections(columns, "L1", weighted=weighted)["table"]
-    return grounding_sections(columns, "L2")["table"]
+        return option_sections(columns, "L1", weighted=weighted)
+    return grounding_sections(columns, "L2")
 
 
 def l1_scores(samples: Sequence[Facts], *, weighted: bool) -> dict[str, Any]:

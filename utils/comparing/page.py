@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from utils.analysis.official import shown
+from utils.analysis.official import shown, shown_share
 from utils.comparing import words
 from utils.comparing.boards import Board
 from utils.comparing.files import write_text
@@ -139,7 +139,8 @@ def _href(file: Path, output: Path) -> str:
 
 def _set(pair: PairOfRuns) -> dict[str, Any]:
     outcomes = [each.outcome for each in pair.samples]
-    counts = {outcome: outcomes.count(outcome) for outcome in Outcome}
+    counts = {each: [outcomes.count(each), shown_share(outcomes.count(each), len(outcomes) or 1)]
+              for each in Outcome}  # fmt: skip
     return {
         "dataset": pair.dataset, "level": pair.level, "notes": list(pair.notes),
         "headline": [*map(_figure, pair.headline)], "groups": [*map(_figure, pair.subgroups)],

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from utils.analysis.official import shown
+from utils.analysis.official import shown, shown_accuracy, shown_range
 from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, SamplePair
 from utils.comparing.runs import counted
@@ -36,11 +36,8 @@ def group_text(group: str) -> str:
 
 def cell_text(cell: Mapping[str, Any] | None) -> str:
     """The accuracy as papers print it, with the 95 % interval, if any, on a second line."""
-    if cell is None:
-        return "-"
-    low, high = cell.get("low"), cell.get("high")
-    interval = "" if low is None or high is None else f"\n{shown(low, 1)}–{shown(high, 1)}"
-    return shown(cell["value"]) + interval
+    value = None if cell is None else cell["value"]
+    return "\n".join(filter(None, [shown_accuracy(value), shown_range(cell)]))
 
 
 def difference_text(each: Difference) -> str:

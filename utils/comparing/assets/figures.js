@@ -85,14 +85,13 @@ Report.figures = (() => {
 
   /** Who is right: counts as one bar, each a link to exactly its samples. */
   function outcomes(found) {
-    const total = Object.values(found.outcomes).reduce((sum, count) => sum + count, 0);
     const shown = OUTCOMES.filter((name) => name in found.outcomes);
     return el("div", { class: "who" },
-      el("div", { class: "stack", "aria-hidden": "true" }, shown.map((name) => styled(el("span", { class: `is-${pairs.slug(name)}` }), { "flex-grow": found.outcomes[name] }))),
+      el("div", { class: "stack", "aria-hidden": "true" }, shown.map((name) => styled(el("span", { class: `is-${pairs.slug(name)}` }), { "flex-grow": found.outcomes[name][0] }))),
       el("ul", {}, shown.map((name) => {
-        const count = found.outcomes[name];
+        const [count, share] = found.outcomes[name];
         const body = [el("i", { class: `swatch is-${pairs.slug(name)}`, "aria-hidden": "true" }), el("span", {}, name),
-          el("b", {}, whole(count)), el("span", { class: "quiet" }, total ? `${(100 * count / total).toFixed(1)} %` : "")];
+          el("b", {}, whole(count)), el("span", { class: "quiet" }, `${share} %`)];
         return el("li", {}, count ? el("a", { href: pairs.listLink({ dataset: found.dataset, outcome: pairs.slug(name) }) }, body) : el("span", {}, body));
       })));
   }
