@@ -64,7 +64,9 @@ def test_official_figures_are_the_headline_and_platforms_and_kinds_the_groups(
 
 
 def test_one_split_alone_has_no_figure_over_several(tmp_path):
-    basic = [[each for each in l2_set(hits) if each["split"] == "basic"] for hits in ("x.x.", ".xxx")]
+    basic = [
+        [each for each in l2_set(hits) if each["split"] == "basic"] for hits in ("x.x.", ".xxx")
+    ]
     assert [each.group for each in pair_of(tmp_path, *basic).headline] == ["basic"]
 
 
@@ -93,8 +95,12 @@ def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all
 
 def test_the_tests_of_the_headline_are_corrected_for_nothing(tmp_path):
     pair = pair_of(tmp_path, l2_set("." * 24, 12), l2_set("x" * 20 + "." * 4, 12))
-    assert [each.p_value for each in pair.headline] == [each.paired.p_value for each in pair.headline]
-    assert all(each.p_value > each.paired.p_value for each in pair.subgroups if each.paired.p_value < 0.5)
+    assert [each.p_value for each in pair.headline] == [
+        each.paired.p_value for each in pair.headline
+    ]
+    assert all(
+        each.p_value > each.paired.p_value for each in pair.subgroups if each.paired.p_value < 0.5
+    )
 
 
 @pytest.mark.parametrize(("first", "second", "outcome"), [

@@ -59,8 +59,9 @@ LONG = "organisation/a-model-with-a-name-that-says-all-of-its-sizes-72B-instruct
 
 
 def test_no_line_is_wider_than_a_console(tmp_path):
-    samples = [l2_set(hits, 20, text="word " * 60, prediction="reply " * 200, app="App")
-               for hits in ("x.." * 20, ".xx" * 20, "xx." * 20)]  # fmt: skip
+    samples = [l2_set(hits, 20) for hits in ("x.." * 20, ".xx" * 20, "xx." * 20)]
+    for each in (each for of_run in samples for each in of_run):
+        each.update(text="word " * 60, prediction="reply " * 200)
     made = [make_run(tmp_path / str(n) / "T20260101_Gaa", {L2: each, L1: l1_set("x.x" * 20, 20)}, model=f"m{n}")
             for n, each in enumerate(samples)]  # fmt: skip
     named = [f"{LONG}{n}={folder}" for n, folder in enumerate(made)]

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from tests.support import report_runs
-from tests.support.browser import need_browser
+from tests.support.browser import DESKTOP, PHONE, Tab, need_browser
 from tests.support.report_runs import L1, L2, l1_sample, l2_sample, make_pictures, write_samples
 from utils.report.build import build_report
 from utils.scoring.scorer import FAILED_TEXT
@@ -20,7 +20,6 @@ WH = {
     "os_ios/tall.png": (300, 640),
 }
 IMAGES = list(WH)
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 BAD = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 BOX, POINT = [0.251, 0.1458, 0.2708, 0.1792], [0.6214, 0.3593]
 FAR_PX = math.hypot((POINT[0] - BOX[2]) * 1920, (POINT[1] - BOX[3]) * 1080)
@@ -62,66 +61,6 @@ def report(tmp_path_factory):
     report_runs.write_analysis(run, L2, analysis, model=model)
     (run / "manifest.json").write_text('{"versions": {"torch": "<b>2.14</b>"}, "list": [1, 2]}')
     return build_report(run, image_root=home / "images", cache=home / "cache")
-
-
-class Tab:
-    """A page with everything that it complained of or asked the network for."""
-
-    def __init__(self, browser, page_path, *, address="", **context):
-        settings = {"viewport": DESKTOP, "reduced_motion": "reduce", **context}
-        self.context = browser.new_context(**settings)
-        self.page, self.troubles = self.context.new_page(), []
-        self.page.on("console", lambda m: self.note(m.type in ("error", "warning"), m.text))
-        self.page.on("pageerror", lambda error: self.note(True, error))
-        self.page.on("dialog", lambda dialog: (self.note(True, dialog.message), dialog.dismiss()))
-        self.page.on("request", lambda r: self.note(not r.url.startswith(("file:", "data:")), r.url))  # fmt: skip
-        self.page.on("requestfailed", lambda r: self.note(True, f"failed: {r.url}"))
-        self.page.goto(page_path.as_uri() + address)
-        self.page.wait_for_function("() => document.documentElement.dataset.ready")
-
-    def note(self, is_trouble, what):
-        self.troubles += [str(what)] if is_trouble else []
-
-    def run(self, script, argument=None):
-        return self.page.evaluate(script, argument)
-
-    def settle(self):
-        """Waits until what is under way is drawn."""
-        self.run("() => new Promise((done) => setTimeout("
-                 "() => requestAnimationFrame(() => requestAnimationFrame(done)), 180))")  # fmt: skip
-
-    def press(self, *keys):
-        for key in keys:
-            self.page.keyboard.press(key)
-            self.settle()
-
-    def click(self, selector):
-        self.page.click(selector)
-        self.settle()
-
-    def text(self, selector):
-        return self.page.inner_text(selector)
-
-    def texts(self, selector):
-        """Of every element that fits."""
-        return self.page.locator(selector).all_text_contents()
-
-    @property
-    def count(self):
-        return self.run("document.getElementById('count').value")
-
-    @property
-    def hash(self):
-        return self.run("location.hash")
-
-    @property
-    def focus(self):
-        return self.run("document.activeElement.id")
-
-    def box(self, selector):
-        return self.run(
-            "(s) => { const r = document.querySelector(s).getBoundingClientRect();"
-            " return [r.left, r.top, r.width, r.height]; }", selector)  # fmt: skip
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 _RENDER = Path(__file__).resolve().parents[2] / "sample_data" / "render.py"
 
 
@@ -37,3 +38,63 @@ def need_browser() -> ModuleType:
     if os.environ.get("REQUIRE_BROWSER") == "1":
         pytest.fail(f"REQUIRE_BROWSER=1, but {missing}")
     pytest.skip(missing)
+
+
+class Tab:
+    """A page with everything that it complained of or asked the network for."""
+
+    def __init__(self, browser, page_path, *, address="", **context):
+        settings = {"viewport": DESKTOP, "reduced_motion": "reduce", **context}
+        self.context = browser.new_context(**settings)
+        self.page, self.troubles = self.context.new_page(), []
+        self.page.on("console", lambda m: self.note(m.type in ("error", "warning"), m.text))
+        self.page.on("pageerror", lambda error: self.note(True, error))
+        self.page.on("dialog", lambda dialog: (self.note(True, dialog.message), dialog.dismiss()))
+        self.page.on("request", lambda r: self.note(not r.url.startswith(("file:", "data:")), r.url))  # fmt: skip
+        self.page.on("requestfailed", lambda r: self.note(True, f"failed: {r.url}"))
+        self.page.goto(page_path.as_uri() + address)
+        self.page.wait_for_function("() => document.documentElement.dataset.ready")
+
+    def note(self, is_trouble, what):
+        self.troubles += [str(what)] if is_trouble else []
+
+    def run(self, script, argument=None):
+        return self.page.evaluate(script, argument)
+
+    def settle(self):
+        """Waits until what is under way is drawn."""
+        self.run("() => new Promise((done) => setTimeout("
+                 "() => requestAnimationFrame(() => requestAnimationFrame(done)), 180))")  # fmt: skip
+
+    def press(self, *keys):
+        for key in keys:
+            self.page.keyboard.press(key)
+            self.settle()
+
+    def click(self, selector):
+        self.page.click(selector)
+        self.settle()
+
+    def text(self, selector):
+        return self.page.inner_text(selector)
+
+    def texts(self, selector):
+        """Of every element that fits."""
+        return self.page.locator(selector).all_text_contents()
+
+    @property
+    def count(self):
+        return self.run("document.getElementById('count').value")
+
+    @property
+    def hash(self):
+        return self.run("location.hash")
+
+    @property
+    def focus(self):
+        return self.run("document.activeElement.id")
+
+    def box(self, selector):
+        return self.run(
+            "(s) => { const r = document.querySelector(s).getBoundingClientRect();"
+            " return [r.left, r.top, r.width, r.height]; }", selector)  # fmt: skip
