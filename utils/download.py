@@ -45,7 +45,7 @@ from utils.hub import Hub
 from utils.images import at_home, data_root
 from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 
-REPO_ID, DEFAULT_REVISION = "OpenGVLab/MMBench-GUI", "main"
+REPO_ID = "OpenGVLab/MMBench-GUI"
 IMAGE_FOLDER, NOTE_NAME, LOCK_NAME = "offline_images", "unpacked.json", "lock"
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 NAMES_SHOWN = 10
@@ -57,19 +57,15 @@ class Download:
 
     home: Path  # `<LMUData>/MMBench-GUI`
     work: Path  # the folder in it for what is under way
-    revision: str  # of the hub; what is there counts as the one that was fetched last
     accept_changed: bool
     md5: Mapping[str, str]  # the sums to compare with, by file name
 
     def run(self) -> None:
         """Brings everything that is missing; a complete data root is only read."""
-        hub, note = Hub(REPO_ID, self.revision), self._note()
-        is_current = note["revision"] == self.revision
-        there = {name: is_current and (self.home / name).is_file() for name in (L1_NAME, L2_NAME)}
-        is_unpacked = is_current and bool(note["sizes"]) and all(
-            _size(self.home / IMAGE_FOLDER / target) == size
-            for target, size in note["sizes"].items()
-        )  # fmt: skip
+        hub, note = Hub(REPO_ID), self._note()
+        there = {name: (self.home / name).is_file() for name in (L1_NAME, L2_NAME)}
+        sizes, images = note["sizes"], self.home / IMAGE_FOLDER
+        is_unpacked = bool(sizes) and all(_size(images / name) == sizes[name] for name in sizes)
         is_done = is_unpacked and all(there.values())
         _say("Everything is there already." if is_done else f"{REPO_ID} → {self.home}")
         with nullcontext() if is_done else only_one(self.work):
@@ -78,7 +74,7 @@ class Download:
                 self._settle_annotations(name, None if is_there else hub)
             if not is_unpacked:
                 by_hand = self.home / ZIP_NAME
-                is_there = is_current and by_hand.is_file()
+                is_there = by_hand.is_file()
                 note = self._unpacked_from(by_hand if is_there else hub.fetch(ZIP_NAME, self.work))
         if note["md5"] != self.md5[ZIP_NAME]:
             _warn(
@@ -87,12 +83,12 @@ class Download:
             )
 
     def _note(self) -> dict[str, Any]:
-        """What was unpacked last: revision, MD5 of the zip, and the size of each image."""
+        """What was unpacked last: MD5 of the zip, and the size of each image."""
         try:
             found = json.loads((self.work / NOTE_NAME).read_text("ascii"))
-            return {**found, "sizes": dict(found["sizes"]), "md5": found["md5"] + ""}
+            return {"sizes": dict(found["sizes"]), "md5": found["md5"] + ""}
         except (OSError, ValueError, TypeError, KeyError):
-            return {"revision": DEFAULT_REVISION, "md5": "", "sizes": {}}
+            return {"md5": "", "sizes": {}}
 
     def _settle_annotations(self, name: str, hub: Hub | None) -> None:
         """Checks an annotation file, fetched first if a hub is given."""
@@ -116,7 +112,7 @@ class Download:
     def _unpacked_from(self, path: Path) -> dict[str, Any]:
         """Unpacks a zip and takes a note of it; then nothing under way is needed any more."""
         _say(f"checking and unpacking {ZIP_NAME}")
-        note: dict[str, Any] = {"revision": self.revision, "md5": _md5(path)}
+        note: dict[str, Any] = {"md5": _md5(path)}
         try:
             with zipfile.ZipFile(path) as archive:
                 note["sizes"] = unpack(archive, self.home / IMAGE_FOLDER)
@@ -237,7 +233,6 @@ def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--data-root", metavar="FOLDER", help="instead of LMUData (default: ~/LMUData)")
-    add("--revision", default=DEFAULT_REVISION, help="branch, tag or commit (default: %(default)s)")
     add("--accept-changed", action="store_true", help="use annotation files that differ")
     # For the tests, whose small files have other sums. No variable, which could be forgotten.
     add("--sums", type=Path, help=argparse.SUPPRESS)
@@ -252,7 +247,7 @@ def fetch(options: argparse.Namespace) -> int:
         md5 = json.loads(options.sums.read_text(encoding="utf-8"))
         _warn(f"note: compared with the sums in {options.sums}, not with the published ones")
     home = root / "MMBench-GUI"
-    Download(home, home / ".download", options.revision, options.accept_changed, md5).run()
+    Download(home, home / ".download", options.accept_changed, md5).run()
     lines, missing = inventory(home)
     _say("\n".join(["", str(home), *lines]))
     command = "python evaluate.py --config configs/config_api_gpt.json --check"

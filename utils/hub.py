@@ -21,8 +21,7 @@ from utils.errors import UserError
 AGAIN = "Run the same command again; what has arrived is kept."
 REFUSALS = {
     "GatedRepoError": "asks for consent: accept the conditions there, then set HF_TOKEN",
-    "RevisionNotFoundError": "has no revision {revision!r}; check --revision",
-    "EntryNotFoundError": "has no file {name} at revision {revision!r}; check --revision",
+    "EntryNotFoundError": "has no file {name}",
     "RepositoryNotFoundError": "is not there or not open to you; check HF_ENDPOINT and HF_TOKEN",
 }
 """What a refusal of the hub means, by the name of huggingface_hub's error."""
@@ -33,7 +32,6 @@ class Hub:
     """One data set repository; the first answer pins the commit, so that all files fit together."""
 
     repo_id: str
-    revision: str
     commit: str | None = None
 
     def fetch(self, name: str, folder: Path) -> Path:
@@ -70,9 +68,8 @@ class Hub:
     def _url(self, name: str) -> str:
         from huggingface_hub import hf_hub_url
 
-        revision = self.commit or self.revision
         return hf_hub_url(
-            self.repo_id, name, repo_type="dataset", revision=revision, endpoint=_endpoint()
+            self.repo_id, name, repo_type="dataset", revision=self.commit, endpoint=_endpoint()
         )
 
     @contextmanager
@@ -91,7 +88,7 @@ class Hub:
             token = f"{'' if os.environ.get('HF_TOKEN') else 'no '}HF_TOKEN is set"
             raise UserError(
                 f"{_shown_endpoint()}/datasets/{self.repo_id} (HTTP {status}, {token}) "
-                + why.format(name=name, revision=self.revision)
+                + why.format(name=name)
             ) from refused
         except errors.OfflineModeIsEnabled as offline:
             raise UserError(f"{name} is missing, and HF_HUB_OFFLINE is set; unset it") from offline

@@ -165,12 +165,11 @@ def test_a_dotenv_file_in_another_encoding_is_named_with_its_line(stage, argumen
 
 
 @pytest.mark.parametrize(("env", "sent"), [
-    ({}, "Find ${HOME} {a} for Click"),  # its dollars and braces stay
+    ({}, "Find {a} for Click"),  # its braces stay
     ({"L2_USER_PROMPT": "Of the shell: {instruction}"}, "Of the shell: Click"),
 ])  # fmt: skip
 def test_the_template_of_a_dotenv_file_is_sent_unless_the_environment_has_one(stage, env, sent):
-    lines = ["PLACE=${HOME}/x", 'L2_USER_PROMPT="Find ${HOME} {a} for {instruction}"']
-    (stage.home / ".env").write_text("\n".join(lines))
+    (stage.home / ".env").write_text('L2_USER_PROMPT="Find {a} for {instruction}"')
     result = stage.evaluate({"m": API}, "--data", L2, "--limit", "1", env=env)
     assert result.code == 0, result.output
     assert [sent in request.text for request in stage.server.requests] == [True]

@@ -110,16 +110,6 @@ def test_a_key_is_sent_as_it_is_and_shown_nowhere(place, key, staged):
     assert_hidden(key, result, stage)
 
 
-def test_the_environments_openai_key_goes_to_no_other_host(staged):
-    stage = staged()
-    env = {"OPENAI_API_KEY": PLAIN, "OPENAI_ORG_ID": "org-1", "OPENAI_PROJECT_ID": "proj-1"}
-    result = stage.evaluate({"m": {**API, "model_path": "{url}?model=mock"}}, env=env)
-    assert result.code == 0, result.output
-    assert_sent("api_key_placeholder", stage)
-    for request in stage.server.requests:
-        assert not set(env.values()) & set(request.headers.values())
-
-
 def test_no_header_or_query_value_of_a_users_own_is_shown(staged):
     secrets = {
         "Ocp-Apim-Subscription-Key": "azkey-9f8e7d6c5b4a", "X-Team": "tok-abcdefgh",

@@ -5,8 +5,6 @@ import os
 import pytest
 from PIL import Image
 
-from tests.support.mock_server import MockServer
-from tests.support.stage import API, L2, Stage
 from utils.images import content_digest, read_header, remembered
 
 
@@ -18,16 +16,6 @@ def files(tmp_path):
     return made
 
 
-def test_a_value_is_made_once_for_each_state_of_a_file(files):
-    made = []
-    read = remembered(10)(made.append)
-    for _ in range(3):
-        read(files[0])
-    files[0].write_text("another text")
-    read(files[0])
-    assert len(made) == 2
-
-
 @pytest.mark.parametrize("how", ["in place", "renamed onto it"])
 def test_a_file_replaced_by_one_of_the_same_size_and_time_is_read_again(files, how):
     before, times = content_digest(files[3]), files[3].stat()
@@ -37,19 +25,6 @@ def test_a_file_replaced_by_one_of_the_same_size_and_time_is_read_again(files, h
     other.replace(files[3])
     assert files[3].stat().st_mtime_ns == times.st_mtime_ns
     assert content_digest(files[3]) != before
-
-
-def test_a_picture_replaced_between_two_runs_of_one_process_is_sent_anew(tmp_path):
-    with MockServer() as server:
-        stage = Stage.make(tmp_path, server)
-        picture, asked = stage.picture(0), []
-        whole, times = picture.read_bytes(), picture.stat()
-        for behind_the_end in (b"1", b"2"):
-            picture.write_bytes(whole + behind_the_end)
-            os.utime(picture, ns=(times.st_atime_ns, times.st_mtime_ns))
-            assert stage.evaluate({"m": API}, data={L2: {"mode": "all"}}).code == 0
-            asked.append(len(server.requests))
-    assert asked == [6, 8]
 
 
 def test_what_was_not_used_for_longest_goes_first_and_failures_are_not_kept(files):

@@ -25,11 +25,9 @@ class HubServer:
 
     files: dict[str, bytes]
     commit: str = "c" * 40
-    revisions: tuple[str, ...] = ("main",)
     refusals: dict[str, tuple[int, dict[str, str]]] = field(default_factory=dict)
     closes_after: dict[str, list[int]] = field(default_factory=dict)  # bytes of one reply each
     stalls_after: dict[str, int] = field(default_factory=dict)
-    wrong_bytes: set[str] = field(default_factory=set)
     ignores_ranges: bool = False
     seen: list[Seen] = field(default_factory=list)
     port: int = 0
@@ -89,10 +87,8 @@ class _Handler(BaseHTTPRequestHandler):
             status, headers = hub.refusals[name]
             return self._head(status, {**headers, "Content-Length": "0"})
         if not at_storage:
-            known = parts[-2] in (*hub.revisions, hub.commit)
-            if not known or name not in hub.files:
-                missing = "EntryNotFound" if known else "RevisionNotFound"
-                return self._head(404, {"X-Error-Code": missing, "Content-Length": "0"})
+            if parts[-2] not in ("main", hub.commit) or name not in hub.files:
+                return self._head(404, {"X-Error-Code": "EntryNotFound", "Content-Length": "0"})
             if name.endswith(".zip"):
                 return self._head(302, {
                     "Location": f"http://localhost:{hub.port}/storage/{name}",
@@ -100,7 +96,6 @@ class _Handler(BaseHTTPRequestHandler):
                     "X-Linked-Size": str(len(hub.files[name])), "Content-Length": "0",
                 })  # fmt: skip
         data = hub.files[name]
-        data = bytes(len(data)) if name in hub.wrong_bytes else data
         start = 0
         if (wanted := self.headers.get("Range")) and not hub.ignores_ranges:
             start = int(wanted.removeprefix("bytes=").split("-")[0])

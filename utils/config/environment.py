@@ -11,8 +11,6 @@ from utils import PROJECT
 from utils.errors import UserError
 from utils.images import at_home
 
-TEMPLATE = "L2_USER_PROMPT"
-
 
 def read_text(file: Path) -> str:
     """The text of a file; UserError, which does not quote it, where it cannot be read as text."""
@@ -29,16 +27,11 @@ def read_text(file: Path) -> str:
 
 def load_dotenv_files() -> None:
     """`.env` beside `evaluate.py`, then in the current folder; what is set already wins."""
-    from dotenv import dotenv_values, load_dotenv
+    from dotenv import load_dotenv
 
     for file in (PROJECT / ".env", Path.cwd() / ".env"):
         with suppress(FileNotFoundError):
-            text = read_text(file)
-            # The prompt as it stands there: its dollars name no other variables.
-            template = dotenv_values(stream=io.StringIO(text), interpolate=False).get(TEMPLATE)
-            if template is not None:
-                os.environ.setdefault(TEMPLATE, template)
-            load_dotenv(stream=io.StringIO(text), override=False)
+            load_dotenv(stream=io.StringIO(read_text(file)), override=False)
 
 
 def is_set(name: str) -> bool:
@@ -49,7 +42,7 @@ def is_set(name: str) -> bool:
 def odd_settings() -> list[str]:
     """What is legal and probably not meant, one line each."""
     found = []
-    template, moved = os.environ.get(TEMPLATE), os.environ.get("IMAGE_ROOT_DIR")
+    template, moved = os.environ.get("L2_USER_PROMPT"), os.environ.get("IMAGE_ROOT_DIR")
     if template and "{instruction}" not in template:
         found.append("L2_USER_PROMPT has no {instruction}; every sample gets the same text")
     if moved and not at_home(moved).is_dir():
