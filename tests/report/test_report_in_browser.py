@@ -128,7 +128,7 @@ def test_a_filter_or_a_search_leaves_the_samples_that_fit(open_tab, name, value,
 def test_a_link_brings_the_filters_along_and_they_count_what_the_others_leave(open_tab):
     tab = open_tab(address=f"#/samples?dataset={L2}")
     linked = open_tab(address=f"#/samples?dataset={L2}&verdict=miss&q=delete")
-    options = ["All (4)", "miss (1)", "hit (1)", "unparsed (1)", "no answer (1)"]
+    options = ["All", "", "miss (1)", "hit (1)", "unparsed (1)", "no answer (1)"]
     assert sorted(tab.texts("#filter-verdict option")) == sorted(options)
     values = [linked.page.input_value(name) for name in ("#search", "#filter-verdict")]
     assert (linked.count, values) == ("1 of 7 samples", ["delete", "miss"])
@@ -140,8 +140,8 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
 
     tab = open_tab()
     tab.press("s", "j", "j", "ArrowRight", "k")
-    descendant = tab.page.get_attribute("#gallery", "aria-activedescendant")
-    assert (active(), descendant) == ("3", "card-2")
+    descendant = tab.page.get_attribute("#list", "aria-activedescendant")
+    assert (active(), descendant) == ("3", "item-2")
     tab.press("Enter")
     assert (tab.hash, tab.focus) == (f"#/sample/{L1}/1~2", "sample-title")
     tab.press("j")
@@ -184,7 +184,7 @@ def test_a_link_opens_what_it_names(open_tab, address, place, text):
 
 def test_a_failed_request_shows_its_error_and_no_reply(open_tab):
     tab = open_tab(address=f"#/sample/{L2}/3")
-    facts, blocks = tab.text("#facts"), tab.page.locator("#facts .block").all_inner_texts()
+    facts, blocks = tab.text("#view-sample"), tab.page.locator("#reply .block").all_inner_texts()
     assert FAILED_TEXT not in facts
     [shown] = [text for text in blocks if "timeout" in text]
     assert re.match(r"reply\s*no reply\s+Error: timeout", shown, re.IGNORECASE)
@@ -234,22 +234,24 @@ def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab)
 
 
 @pytest.mark.parametrize(("address", "place", "texts"), [
-    (f"#/sample/{L2}/0", "#facts", ["click <script>alert(1)", "raw <script>alert(1)", "so <script>alert(1)"]),
+    (f"#/sample/{L2}/0", "#view-sample", ["click <script>alert(1)", "raw <script>alert(1)", "so <script>alert(1)"]),
     (f"#/sample/{L2}/0", "#facts", [f"{FAR_PX:.0f} px from the target, {FAR_PX / SIZE_PX:.1f} target sizes"]),
     (f"#/sample/{L2}/1", "#facts", ["You are a GUI agent", "Which element matches: Open the basket", "1.25 s",
                                    "1,204", "stop", "400 × 300 px", "2026-01-02", "inside the target"]),
     (f"#/sample/{L2}/2", "#facts", ["Wrapped <script>alert(1)"]),
     (f"#/sample/{L2}/2", "#legend", ["no click could be read"]),
-    (f"#/sample/{L2}/3", "#facts", ["timeout <script>alert(1)", "no answer <script>alert(1)"]),
+    (f"#/sample/{L2}/3", "#view-sample", ["timeout <script>alert(1)", "no answer <script>alert(1)"]),
     (f"#/sample/{L1}/0", "#facts", ["Which is right? <script>alert(1)"]),
 ])  # fmt: skip
 def test_a_sample_shows_what_was_sent_what_came_back_and_markup_as_text(open_tab, address, place, texts):  # fmt: skip
     tab = open_tab(address=address)
     tab.page.wait_for_selector("#facts .block")
-    tab.run("for (const each of document.querySelectorAll('#facts details')) each.open = true")
+    tab.run(
+        "for (const each of document.querySelectorAll('#view-sample details')) each.open = true"
+    )
     shown = tab.text(place)
     assert [text for text in texts if text not in shown] == []
-    assert tab.texts("#facts script, #facts img") == []
+    assert tab.texts("#facts script, #facts img, #reply script, #reply img") == []
 
 
 def test_options_say_which_is_right_and_which_was_chosen(open_tab):

@@ -84,7 +84,8 @@ class Tab:
 
     @property
     def count(self):
-        return self.run("document.getElementById('count').value")
+        """How many samples the list has, without the hits among them."""
+        return self.run("document.getElementById('count').value").partition(" · ")[0]
 
     @property
     def hash(self):

@@ -111,7 +111,39 @@ const Report = (() => {
     return size >= 100 ? value.toFixed(0) : size >= 1 ? value.toFixed(2) : String(Number(value.toPrecision(3)));
   }
 
+  /** A share in per cent with one digit, halves up, as everywhere. */
+  const shareText = (part, all) => (Math.floor((2000 * part + all) / (2 * all)) / 10).toFixed(1);
+
+  /** Where a search finds a text; -1 where lower case has other places than the text itself. */
+  function foundAt(text, needle, from = 0) {
+    const low = text.toLowerCase();
+    return needle && low.length === text.length ? low.indexOf(needle.toLowerCase(), from) : -1;
+  }
+
+  /** A text as nodes, with what the search found marked. */
+  function marked(text, needle) {
+    const parts = [];
+    let end = 0;
+    for (let at = foundAt(text, needle); at >= 0; at = foundAt(text, needle, end)) {
+      parts.push(text.slice(end, at), el("mark", {}, text.slice(at, at + needle.length)));
+      end = at + needle.length;
+    }
+    return [...parts, text.slice(end)].filter((part) => part !== "");
+  }
+
+  /** Begin and end of a long text, where replies say most, or the place that the search found. */
+  function excerpt(text, needle, most) {
+    const flat = text.replace(/\s+/g, " ").trim();
+    if (flat.length <= most) return flat;
+    const at = foundAt(flat, needle), half = Math.floor(most / 2) - 1;
+    if (at < 0) return `${flat.slice(0, half).replace(/ \S*$/, "")} … ${flat.slice(-half).replace(/^\S* /, "")}`;
+    const size = Math.max(Math.floor(most) - 4, needle.length), begin = Math.max(0, Math.min(at - Math.floor(size / 3), flat.length - size));
+    return `${begin ? "… " : ""}${flat.slice(begin, begin + size)}${begin + size < flat.length ? " …" : ""}`;
+  }
+
   const isCell = (value) => Boolean(value) && typeof value === "object" && "value" in value && "samples" in value;
 
-  return { take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, distance, isCell, VERDICTS };
+  return {
+    take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, shareText, distance, marked, excerpt, isCell, VERDICTS,
+  };
 })();

@@ -8,6 +8,7 @@
   let view = null;
 
   function show(name) {
+    if (view === "samples" && name !== view) gallery.leave();
     view = name;
     for (const each of VIEWS) $(`view-${each}`).hidden = each !== name;
     document.body.dataset.view = name;
@@ -23,7 +24,7 @@
       show("samples");
       await gallery.go(rest);
       gallery.show();
-      $("gallery").focus({ preventScroll: true });
+      gallery.focus();
       if (!back) document.title = `Samples · ${title()}`;
       return;
     }
@@ -50,6 +51,7 @@
     $("previous").disabled = place <= 0;
     $("next").disabled = place < 0 || place >= gallery.rows.length - 1;
     show("sample");
+    scrollTo(0, 0);
     await sample.show(row, place >= 0 ? `${whole(place + 1)} of ${whole(gallery.rows.length)}` : "outside the filters");
     document.title = `${$("sample-title").textContent} · ${title()}`;
     if (entered) $("sample-title").focus({ preventScroll: true });
@@ -72,7 +74,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
     const field = event.target.closest("input, select, textarea");
     if (field) {
-      if (event.key === "Escape") { field.blur(); $("gallery").focus(); event.preventDefault(); }
+      if (event.key === "Escape") { field.blur(); gallery.focus(); event.preventDefault(); }
       return;
     }
     if (act(event)) event.preventDefault();

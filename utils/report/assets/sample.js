@@ -2,7 +2,7 @@
 /* One sample: its picture, what was asked, what came back, and how that became a verdict. */
 
 Report.sample = (() => {
-  const { el, label, badge, whole, short, store, stage, overview } = Report;
+  const { el, label, whole, short, marked, store, items, gallery, stage, overview } = Report;
   const $ = (id) => document.getElementById(id);
   const SHOWN = new Set(["prompt", "prediction", "raw", "reasoning", "options", "error",
     "file_wh", "sent_wh", "seen_wh", "finish_reason", "usage", "latency_s", "attempts", "asked_at", "fingerprint", "key"]);
@@ -21,64 +21,66 @@ Report.sample = (() => {
     stage.show({
       wh: facts.file_wh ?? picture?.wh ?? [1600, 1000], picture, box: store.columns.box_frac[row],
       clicks: point ? [{ point, name: "click" }] : [], alt: `Screenshot for: ${text ?? ""}`,
-      isAnswered: isAnswered(store.value("status", row)),
+      isAnswered: items.isAnswered(row),
     });
     $("facts").replaceChildren(...panel(row, facts, picture).filter(Boolean));
-    $("facts").scrollTop = 0;
+    $("reply").replaceChildren(reply(row, facts));
+    for (const id of ["facts", "reply"]) $(id).scrollTop = 0;
   };
 
   function panel(row, facts, picture) {
-    const status = store.value("status", row), verdict = store.value("verdict", row);
-    const wh = facts.file_wh ?? picture?.wh;
     return [
       el("div", { class: "asked" },
-        el("p", { class: "line" }, badge(status === "ok" || status === null ? verdict : status),
+        el("p", { class: "line" }, items.outcome(row), items.answer(row),
           el("span", { class: "quiet" }, ["platform", "app", "split", "kind"].map((name) => store.value(name, row)).filter((value) => value !== null).map(label).join(" · "))),
-        el("p", { class: "instruction" }, store.columns.text[row] ?? "(no text)")),
-      facts.error && isAnswered(status) ? el("div", { class: "block error" }, el("h3", {}, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")) : null,
-      facts.options ? options(row, facts.options, status) : null,
-      store.columns.box_frac[row] ? geometry(row, wh) : null,
-      reply(facts, status),
+        el("p", { class: "instruction" }, found(store.columns.text[row] ?? "(no text)"))),
+      facts.error && items.isAnswered(row) ? el("div", { class: "block error" }, el("h3", {}, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")) : null,
+      facts.options ? options(row, facts.options) : null,
+      store.columns.box_frac[row] ? geometry(row, facts.file_wh ?? picture?.wh) : null,
       prompt(facts.prompt),
       listing(row, facts, picture),
     ];
   }
 
-  const pre = (text) => el("pre", {}, text);
-  const isAnswered = (status) => status === "ok" || status === null;
+  const found = (text) => marked(String(text), gallery.filter?.q ?? "");
+  const pre = (text) => el("pre", {}, found(text));
 
-  function options(row, all, status) {
+  function options(row, all) {
     const [answer, chosen] = [store.columns.answer[row], store.columns.chosen[row]];
     const letters = Object.keys(all).filter((letter) => all[letter] !== null);
     const outside = chosen !== null && chosen !== undefined && !letters.includes(chosen);
-    return el("div", { class: "block" }, el("h3", {}, "Options"),
+    return el("div", { class: "block choices" }, el("h3", {}, "Options"),
       el("ol", { class: "options" }, letters.map((letter) => {
         const right = letter === answer, taken = letter === chosen;
         return el("li", { class: [right ? "right" : "", taken ? "taken" : ""].join(" ").trim() || null },
-          el("b", { class: "letter" }, letter), el("span", {}, String(all[letter])),
+          el("b", { class: "letter" }, letter), el("span", {}, found(all[letter])),
           right ? el("span", { class: "tag good" }, "✓ right") : null,
           taken ? el("span", { class: right ? "tag good" : "tag bad" }, "● chosen") : null);
       })),
-      isAnswered(status) && (chosen === null || chosen === undefined) ? el("p", { class: "quiet" }, "No option could be read from the reply.") : null,
+      items.isAnswered(row) && (chosen === null || chosen === undefined) ? el("p", { class: "quiet" }, "No option could be read from the reply.") : null,
       outside ? el("p", { class: "quiet" }, `Chosen was ${chosen}, which is none of the options.`) : null);
   }
 
   function geometry(row, wh) {
     const point = store.columns.point_frac[row], box = store.columns.box_frac[row], found = store.distance(row, wh);
-    const frac = (values) => values.map((value) => value.toFixed(4)).join(", ");
-    const px = (values) => (wh ? ` · ${values.map((value, place) => Math.round(value * wh[place % 2])).join(", ")} px` : "");
+    const at = (values) => {
+      const frac = values.map((value) => value.toFixed(4)).join(", ");
+      const px = wh && values.map((value, place) => Math.round(value * wh[place % 2]));
+      const corners = px && [px.slice(0, 2), px.slice(2)].filter((corner) => corner.length).map((corner) => corner.join(", ")).join(" to ");
+      return px ? [`${corners} px `, el("span", { class: "quiet" }, frac)] : frac;
+    };
     return el("div", { class: "block" }, el("h3", {}, "Click and target"), el("dl", { class: "pairs" },
       pair("Distance", !found ? "no click" : found.px === 0 ? "inside the target"
         : `${found.px.toFixed(found.px < 10 ? 1 : 0)} px from the target${found.sizes === null ? "" : `, ${found.sizes.toFixed(found.sizes < 10 ? 2 : 1)} target sizes`}`),
       found ? pair("Target size", `${found.target.map((side) => Math.round(side)).join(" × ")} px`) : null,
-      pair("Click", point ? frac(point) + px(point) : "none"),
-      pair("Target", frac(box) + px(box))));
+      pair("Click", point ? at(point) : "none"),
+      pair("Target", at(box))));
   }
 
   const pair = (name, value) => (value === null || value === undefined ? null : [el("dt", {}, name), el("dd", {}, value)]);
 
-  function reply(facts, status) {
-    if (!isAnswered(status)) return noReply(facts);
+  function reply(row, facts) {
+    if (!items.isAnswered(row)) return noReply(facts);
     const cut = facts.finish_reason === "length";
     return el("div", { class: "block" },
       el("h3", {}, "Reply", cut ? el("span", { class: "tag bad" }, "cut off at the token limit") : null),

@@ -55,7 +55,7 @@ Report.stage = (() => {
     if (other) { // two fingers: their distance zooms
       const apart = (finger) => Math.max(1, Math.hypot(finger[0] - other[0], finger[1] - other[1]));
       zoomTo(view.scale * apart(now) / apart(before), ...inside((now[0] + other[0]) / 2, (now[1] + other[1]) / 2));
-    } else {
+    } else if (event.pointerType !== "touch" || !view.fitted) { // a swipe over the whole image is the page's
       view.x += now[0] - before[0];
       view.y += now[1] - before[1];
       view.fitted = false;
@@ -81,6 +81,7 @@ Report.stage = (() => {
         { left: `${100 * point[0]}%`, top: `${100 * point[1]}%` }));
     }
     $("canvas").replaceChildren(...layers);
+    styled($("stage"), { "--shape": (wh[0] / wh[1]).toFixed(4) });
     $("canvas").className = source ? "canvas" : "canvas empty";
     $("zoom-target").hidden = !box;
     $("legend").replaceChildren(
@@ -110,6 +111,7 @@ Report.stage = (() => {
     styled($("canvas"), {
       left: `${view.x}px`, top: `${view.y}px`, width: `${shown.wh[0] * view.scale}px`, height: `${shown.wh[1] * view.scale}px`,
     });
+    $("stage").classList.toggle("fitted", view.fitted);
     $("canvas").classList.toggle("magnified", view.scale >= 3 && shown.isSharp);
     $("zoom").value = `${Math.round(100 * view.scale)} %`;
   }

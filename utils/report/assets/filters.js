@@ -1,0 +1,89 @@
+"use strict";
+/* What the list is narrowed to: the fields to choose from, the search, the order, cards or table. */
+
+Report.filters = (() => {
+  const { el, styled, label, whole, plural, shareText, store, VERDICTS } = Report;
+  const $ = (id) => document.getElementById(id);
+  const NAMES = {
+    dataset: "Level", platform: "Platform", split: "Split", kind: "Type", app: "App", verdict: "Verdict", status: "Status",
+    finish: "Finish", error: "Error", check: "Check",
+  };
+  const ORDERS = {
+    "": "As in the file", image: "By image", distance: "Nearest misses first", "-distance": "Farthest misses first",
+    text: "Question, A to Z", "-text": "Question, Z to A", answer: "Answer, up", "-answer": "Answer, down",
+    verdict: "Verdict, hits first", "-verdict": "Verdict, hits last", reply: "Reply, A to Z", "-reply": "Reply, Z to A",
+  };
+  const MOST_CHARS = 24;
+  const filters = { onChange: () => {}, onClear: () => {} }; // the first one gets {field: value}
+  const selects = {};
+
+  filters.start = () => {
+    for (const name of store.FIELDS) {
+      if (store.values(name).length > 1) selects[name] = choice(name, store.values(name));
+    }
+    const order = $("order");
+    order.append(...Object.entries(ORDERS).filter(([value]) => !value.endsWith("distance") || store.columns.point_frac?.some(Boolean))
+      .map(([value, word]) => el("option", { value }, word)));
+    order.addEventListener("change", () => filters.onChange({ sort: order.value }));
+    let timer = 0;
+    $("search").addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => filters.onChange({ q: $("search").value.trim() }), 120);
+    });
+    $("clear").addEventListener("click", () => filters.onClear());
+    $("filters").addEventListener("submit", (event) => event.preventDefault());
+    for (const view of ["cards", "table"]) {
+      $(`as-${view}`).addEventListener("click", () => filters.onChange({ view: view === "table" ? view : null }));
+    }
+    if (matchMedia("(max-width: 700px)").matches) $("more-filters").open = false;
+  };
+
+  /** A select as wide as its longest text will ever be, so that counts move nothing. */
+  function choice(name, values) {
+    const select = el("select", { id: `filter-${name}`, onchange: () => filters.onChange({ [name]: select.value ? [select.value] : null }) },
+      el("option", { value: "" }, "All"), el("option", { value: "", disabled: true, hidden: true, class: "several" }),
+      values.map((value) => el("option", { value })));
+    const longest = Math.max(...values.map((value) => `${word(name, value)} (${whole(store.count)})`.length));
+    $("selects").append(el("label", {}, NAMES[name], styled(select, { width: `calc(${Math.min(longest, MOST_CHARS)}ch + 1.7rem)` })));
+    return select;
+  }
+
+  function word(name, value) {
+    if (name === "verdict") return VERDICTS[value]?.[1] ?? value;
+    if (name === "dataset") return store.summary.datasets.find((data) => data.name === value)?.level ?? value;
+    return label(value);
+  }
+
+  /** Says what is chosen, what each other value would leave, and how many samples are left. */
+  filters.show = (filter, { rows, counts }) => {
+    for (const [name, select] of Object.entries(selects)) {
+      const wanted = filter[name] ?? [];
+      const [, several, ...each] = select.options;
+      each.forEach((option, number) => { option.textContent = `${word(name, option.value)} (${whole(counts[name][number])})`; });
+      several.textContent = wanted.map((value) => word(name, value)).join(" or ");
+      const known = wanted.length === 1 && each.find((option) => option.value === wanted[0]);
+      (known || (wanted.length ? several : select.options[0])).selected = true;
+      select.classList.toggle("chosen", wanted.length > 0);
+    }
+    if ($("search").value.trim() !== (filter.q ?? "")) $("search").value = filter.q ?? "";
+    $("order").value = filter.sort in ORDERS ? filter.sort : "";
+    for (const view of ["cards", "table"]) $(`as-${view}`).setAttribute("aria-pressed", String((filter.view ?? "cards") === view));
+    const chosen = store.FIELDS.filter((name) => filter[name]).length;
+    $("chosen").textContent = chosen ? `, ${chosen} chosen` : "";
+    $("clear").classList.toggle("off", !chosen && !filter.q && !filter.sort);
+    $("clear").disabled = !chosen && !filter.q && !filter.sort;
+    $("count").value = total(rows, filter);
+    $("nothing").hidden = rows.length > 0;
+  };
+
+  function total(rows, filter) {
+    const of = plural(store.count, "sample");
+    const text = rows.length < store.count ? `${whole(rows.length)} of ${of}` : of;
+    if (filter.verdict || filter.status || !rows.length) return text;
+    const hit = store.values("verdict").indexOf("hit");
+    const hits = rows.reduce((sum, row) => sum + (store.columns.verdict[row] === hit), 0);
+    return `${text} · ${plural(hits, "hit")}, ${shareText(hits, rows.length)} %`;
+  }
+
+  return filters;
+})();
