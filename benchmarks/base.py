@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -71,6 +73,7 @@ class Benchmark(ABC):
 
     def __init__(self, annotation_dir: Path, image_root: Path) -> None:
         self.image_root = image_root
+        self._image = cache(image_root.joinpath)  # samples on one image share its path
         self.annotation_file = annotation_dir / f"{self.level}_annotations.json"
         self.title = f"{self.level} {self.name}"
 
@@ -96,7 +99,7 @@ class Benchmark(ABC):
         where = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
         if row["image_path"] is None:
             return BadSample(where, "", "image missing: image_path and platform must be texts")
-        picture, image = printable(row["image_path"]), self.image_root / row["image_path"]
+        picture, image = printable(row["image_path"]), self._image(row["image_path"])
         if Path(row["image_path"]).is_absolute() or ".." in Path(row["image_path"]).parts:
             return BadSample(where, picture, "image_path leads out of the image folder")
         try:
@@ -226,7 +229,7 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
     path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
     again = "Fetch it again: python utils/download.py"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"), object_hook=_interned)
     except FileNotFoundError:
         problem = f"no such annotation file. {_where_else(path)}"
     except json.JSONDecodeError as error:
@@ -244,6 +247,11 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
                 return found
             problem = f"entry {odd[0]} is no object"
     raise UserError(f"{path}: {problem}") from None
+
+
+def _interned(item: dict[str, Any]) -> dict[str, Any]:
+    """An object of which equal texts, of which there are many, are kept once."""
+    return {key: sys.intern(each) if type(each) is str else each for key, each in item.items()}
 
 
 def _where_else(path: Path) -> str:

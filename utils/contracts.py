@@ -353,8 +353,8 @@ class ModelWrapper(Protocol):
     def wire_size(self, prepared: Prepared) -> int:
         """Bytes that asking would send; 0 for models in this process."""
 
-    def postprocess(self, text: str, dataset: str) -> str:
-        """The stored raw reply → the text that is parsed."""
+    def postprocess(self, dataset: str) -> Callable[[str], str]:
+        """What makes the text to parse of a raw reply, or raises `UserFunctionError`."""
 
     def abandon(self) -> None:
         """The run has stopped: `generate` calls that wait for others raise `Abandoned`."""

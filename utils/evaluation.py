@@ -157,7 +157,7 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
         folder=folder,
         data=data,
         limit=options.limit,
-        postprocess=partial(plan.models[name].postprocess, dataset=dataset),
+        postprocess=plan.models[name].postprocess(dataset),
         scorer=partial(plan.scorer, name, dataset),
         clean=plan.secrets.clean_object,
     )

@@ -52,7 +52,7 @@ class Plan:
         """Judges the replies of one model to one data set."""
         return Scorer(
             self.data[dataset].benchmark,
-            postprocess=partial(self.models[name].postprocess, dataset=dataset),
+            postprocess=self.models[name].postprocess(dataset),
             parse=self.data[dataset].parse,
             kwargs=self.config.model[name].kwargs,
             skip_errors=is_set("SKIP_ERR") if skip_errors is None else skip_errors,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,18 +52,14 @@ def request_of(
 class WrapperDefaults:
     """The quiet half of `utils.contracts.ModelWrapper`."""
 
-    _postprocess: Callable[..., str] | None = None
+    _postprocess: Callable[..., str] | None = None  # for replies that come as text
     _kwargs: Mapping[str, Any] = {}
 
-    def postprocess(self, text: str, dataset: str) -> str:
-        """The reply as the parse function will see it.
-
-        Raises:
-            UserFunctionError: the user's postprocess function raised or returned no text.
-        """
+    def postprocess(self, dataset: str) -> Callable[[str], str]:
+        """The user's function for replies that came as text, if there is one."""
         if self._postprocess is None:
-            return text
-        return call_postprocess(self._postprocess, text, self._kwargs, dataset)
+            return str
+        return partial(call_postprocess, self._postprocess, self._kwargs, dataset)
 
     def in_flight(self, wanted: int | None) -> int | None:
         """As many as the user asks for."""

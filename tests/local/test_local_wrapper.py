@@ -138,7 +138,7 @@ def test_the_reply_is_the_completion_without_prompt_and_end_tokens(folders, make
     def said(**generate_cfg):
         wrapper = make(folder=taught, generate_cfg=generate_cfg)
         generation = ask(wrapper, system="Be brief.")
-        assert wrapper.postprocess(generation.reply, L2) == generation.text == generation.reply
+        assert wrapper.postprocess(L2)(generation.reply) == generation.text == generation.reply
         return generation
 
     whole = said(max_new_tokens=40)

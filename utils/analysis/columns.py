@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 FIELDS = (
-    "key", "index", "image", "platform", "split", "kind", "status", "verdict", "hit", "prediction",
+    "index", "image", "platform", "split", "kind", "status", "verdict", "hit", "prediction",
     "file_wh", "sent_wh", "grid_wh", "box_frac", "point_frac",
     "options", "answer", "chosen", "question", "rotations", "fingerprint",
 )  # fmt: skip
@@ -39,12 +40,18 @@ class SampleColumns:
 
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {field: [] for field in (*FIELDS, NUMBER)}
+        self._sizes: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def add(self, facts: Facts) -> None:
-        """One more sample."""
-        numbered_facts = {**facts, NUMBER: len(self)}
+        """One more sample; of equal texts and sizes, of which there are many, one is kept."""
+        facts = {**facts, NUMBER: len(self._columns[NUMBER])}
         for field, column in self._columns.items():
-            column.append(numbered_facts.get(field))
+            value = facts.get(field)
+            if type(value) is str:
+                value = sys.intern(value)
+            elif value and field.endswith("_wh"):
+                value = self._sizes.setdefault(tuple(value), tuple(value))
+            column.append(value)
 
     def __len__(self) -> int:
         return len(self._columns["hit"])

@@ -43,7 +43,7 @@ def call_user_function(
 
 
 def call_postprocess(
-    function: Callable[..., Any], text: str, config_kwargs: Mapping[str, Any], dataset: str
+    function: Callable[..., Any], config_kwargs: Mapping[str, Any], dataset: str, text: str
 ) -> str:
     """Calls a postprocess function for a reply that came as text; UserFunctionError as above."""
     kwargs = {**private_copy(dict(config_kwargs)), "dataset_name": dataset}

@@ -15,11 +15,12 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from utils.contracts import TURN_MARK, Line, Record
+from utils.contracts import TURN_MARK, Line, Record, Status
 from utils.errors import UserError
 from utils.runs.log import LoggedRun, damage_notes, read_records, record_at
 
 EVERYTHING = "all"  # the mode that no other one reaches beyond
+TOKENS = "prompt_tokens", "completion_tokens"
 COVERAGE = "coverage"  # the section of the analysis
 
 
@@ -43,9 +44,9 @@ class _Seen(NamedTuple):
     offset: int
     key: str
     fingerprint: str
-    status: str
+    status: Status
     asked_at: str
-    usage: dict[str, Any]
+    tokens: tuple[int, ...]  # as `TOKENS` has them
     ran_with: str
 
 
@@ -134,10 +135,11 @@ class LogView:
         return {
             "statuses": dict(Counter(each.status for each in found)),
             "answered": [min(times), max(times)] if times else [],
-            "tokens": {kind: sum(each.usage.get(kind) or 0 for each in found)
-                       for kind in ("prompt_tokens", "completion_tokens")},
+            "tokens": {
+                kind: sum(each.tokens[i] for each in found) for i, kind in enumerate(TOKENS)
+            },
             **({"runs_with": dict(ran)} if ran else {}),
-        }  # fmt: skip
+        }
 
     def records(self) -> Iterator[Record]:
         """The record of each covered sample that has one, in file order."""
@@ -156,9 +158,10 @@ class LogView:
 def _seen(record: Record, offset: int) -> _Seen:
     # Which of several equal devices a rank had makes no difference.
     ran_with = re.sub(r"cuda:\d+", "cuda", ", ".join((record.get("runs_with") or {}).values()))
+    tokens = tuple((record.get("usage") or {}).get(kind) or 0 for kind in TOKENS)
     return _Seen(
         record["kind"] == "episode", record["seq"], offset, record["key"], record["fingerprint"],
-        record["status"], record["asked_at"], record.get("usage") or {}, ran_with,
+        Status(record["status"]), record["asked_at"], tokens, ran_with,
     )  # fmt: skip
 
 

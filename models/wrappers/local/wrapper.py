@@ -74,7 +74,7 @@ class LocalModelWrapper(WrapperDefaults):
         self._preprocess = one_at_a_time(
             preprocess_function or default_preprocess_function, threading.Lock()
         )
-        self._postprocess = postprocess_function and one_at_a_time(
+        self._postprocess_ids = postprocess_function and one_at_a_time(
             postprocess_function, threading.Lock()
         )
         self._lock = threading.Lock()
@@ -176,10 +176,6 @@ class LocalModelWrapper(WrapperDefaults):
         """How the model's time was spent."""
         return self._batcher.notes() if self._batcher is not None else []
 
-    def postprocess(self, text: str, dataset: str) -> str:
-        """The text unchanged: a local reply was postprocessed beside the model, from its ids."""
-        return text
-
     def model(self) -> LoadedModel:
         """The checkpoint in memory, with the config's functions; the first call loads it.
 
@@ -193,7 +189,7 @@ class LocalModelWrapper(WrapperDefaults):
                         self.name,
                         self._loaded_checkpoint(),
                         preprocess=self._preprocess,
-                        postprocess=self._postprocess,
+                        postprocess=self._postprocess_ids,
                         generate_function=self.generate_function,
                         generate_cfg=self.generate_cfg,
                         kwargs=self.kwargs,
