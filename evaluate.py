@@ -116,8 +116,7 @@ def run(config: str | Path, **options: Any) -> list[RunResults]:
         in the scores and no error; `samples["status"]` tells them.
 
     Raises:
-        UserError: all problems of the config, the functions, the data; or what stopped a
-            combination of model and data set while the others went on.
+        UserError: all problems, before the run or after it.
         Interrupted: Ctrl-C; the same call goes on from there.
     """
     load_dotenv_files()
@@ -129,12 +128,9 @@ def run(config: str | Path, **options: Any) -> list[RunResults]:
             kept = [str(folder.path) for folder in folders if folder.path.exists()]
             where = f"What was answered is kept: {', '.join(kept)}" if kept else ""
             raise UserError([*stopped, *filter(None, [where])])
-        return [
-            results_written(folder.path, folder.model,
-                            [each.dataset for each in done
-                             if each.folder == folder and each.is_scored])
-            for folder in folders
-        ]  # fmt: skip
+        scored = [(each.folder, each.dataset) for each in done if each.is_scored]
+        return [results_written(one.path, one.model, [name for at, name in scored if at == one])
+                for one in folders]  # fmt: skip
 
 
 # -- before the run -------------------------------------------------------------------------------
@@ -150,9 +146,8 @@ def plans_of(options: Options, rank: Rank | None) -> list[Plan]:
         return [prepare(options, rank)]
     if rank is not None:
         raise UserError("--parity compares in one process; start it without torchrun")
-    pair = [replace(options, config=path) for path in (options.config, options.parity)]
     plans = []
-    for each in pair:
+    for each in [replace(options, config=path) for path in (options.config, options.parity)]:
         known = _reading(each).models  # a name of --model may be one of the other config
         own = tuple(name for name in options.model if name in known)
         plans.append(prepare(replace(each, model=own)))
@@ -194,9 +189,10 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
     problems = list(reading.problems)
     problems += unknown_names("--model", options.model, reading.models)
     problems += unknown_names("--data", options.data, reading.data)
-    others = [key_path("model", name) for name in reading.models if name not in entries]
-    others += [key_path("data", name) for name in reading.data if name not in wanted]
-    left_out = tuple(f"{other}." for other in others)
+    left_out = tuple(
+        [f"{key_path('model', name)}." for name in reading.models if name not in entries]
+        + [f"{key_path('data', name)}." for name in reading.data if name not in wanted]
+    )
     broken: set[str] = set()
     for reference in reading.function_refs:
         if not reference.key_path.startswith(left_out) and (found := check_reference(reference)):

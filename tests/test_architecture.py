@@ -41,7 +41,7 @@ SEEN_BY_DOWNLOAD = {"utils", "utils.errors", "utils.protocol", "utils.images",
                     "utils.config.environment", *DOWNLOAD}  # fmt: skip
 
 BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
-    ".": 290,
+    ".": 280,
     "benchmarks": 1250,
     "models": 500,
     "models/ocr_baseline": 320,
@@ -54,10 +54,10 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/comparing": 1365,
     "utils/config": 1090,
     "utils/engine": 1150,
-    "utils/engine/ranks": 590,
+    "utils/engine/ranks": 555,
     "utils/functions": 520,
     "utils/report": 435,
-    "utils/runs": 1660,
+    "utils/runs": 1570,
     "utils/scoring": 870,
 }
 MODULES_OF_A_ROOM = 8

@@ -167,7 +167,6 @@ def answer(key):
 
 
 RUN = {"kind": "run", "seq": 1, "started_at": "1", "samples": [], "asking": {}}
-END = {"kind": "end", "seq": 1}
 
 
 @pytest.fixture
@@ -186,25 +185,17 @@ def keys(path):
     return [record.get("key") or record["kind"] for _, record in read_records(path)]
 
 
-def test_a_ranks_answers_are_copied_behind_those_of_the_run_and_its_log_goes(folder, group):
+def test_a_ranks_answers_are_copied_behind_those_of_the_run_when_it_lets_go_of_them(folder, group):
     with closing(open_log(folder, RUN, answer("a"))) as log:
         with closing(runs.open_rank_log(group(0), folder, "L", LoggedRun(RUN, {}))) as part:
-            for record in (answer("b"), answer("c"), END):
+            for record in (answer("b"), answer("c"), {"kind": "end", "seq": 1}):
                 part.append(record)
-        runs.adopt(folder, "L", log)
-    assert keys(log.path) == ["run", "a", "b", "c"]
-    assert folder.rank_logs("L") == []
-    assert [path for path in folder.path.iterdir() if ".rank" in path.name] == []
-
-
-def test_a_log_that_its_rank_still_holds_is_left_to_the_next_run(folder, group):
-    with closing(open_log(folder, RUN)) as log:
-        with closing(runs.open_rank_log(group(0), folder, "L", LoggedRun(RUN, {}))) as part:
-            part.append(answer("a"))
             runs.adopt(folder, "L", log)
             before = keys(log.path)
         runs.adopt(folder, "L", log)
-    assert (before, keys(log.path), folder.rank_logs("L")) == (["run"], ["run", "a"], [])
+    assert (before, keys(log.path)) == (["run", "a"], ["run", "a", "b", "c"])
+    assert folder.rank_logs("L") == []
+    assert [path for path in folder.path.iterdir() if ".rank" in path.name] == []
 
 
 @pytest.mark.parametrize("has_failed", [True, False])

@@ -8,11 +8,9 @@ import shutil
 import pytest
 
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import run_folder
 from tests.support.stage import API, L1, L2, Stage, right_answers
 
 PING = ("--check", "--ping")
-ALL_L2 = {L2: {"mode": "all"}}
 
 
 def no_answer(request):
@@ -40,22 +38,20 @@ def stage(tmp_path, answer):
         yield Stage.make(tmp_path, server)
 
 
-@pytest.mark.parametrize(("answer", "key", "code", "printed"), [
-    (right_answers, "k-123456", 0, [
+@pytest.mark.parametrize(("answer", "code", "printed"), [
+    (right_answers, 0, [
         "image: file 640x360, sent 640x360, seen by the model unknown",
         "read as: B, wanted: B, verdict: hit",
         "read as: [0.2, 0.15], wanted: [0.1, 0.1, 0.3, 0.2], verdict: hit"]),
-    (lambda request: Reply(status=500, body=b"broken"), "k-123456", 2, ["ping: HTTP 500: broken"]),
-    (lambda request: Reply(status=500, body=b"bad key local"), "local", 2, [
+    (lambda request: Reply(status=500, body=b"bad key k-123456"), 2, [
         "ping: HTTP 500: bad key [secret]"]),
-    (no_answer, "k-123456", 2, [
+    (no_answer, 2, [
         "  reasoning: 'hm!!", "!… (", "  what came back: {",
         "the model used all its tokens before it answered; raise max_tokens",
         "ping: the answer has no text (finish_reason 'stop')", "1 problem.\n"]),  # something was asked
-], ids=["answered", "failed", "a common key is hidden", "reasoning without an answer"])  # fmt: skip
-def test_a_ping_shows_what_came_back_and_how_it_is_read(key, code, printed, stage):
-    model = API | {"model_path": f"{{url}}?api_key={key}&model=mock"}
-    run = stage.evaluate({"m": model}, *PING)
+], ids=["answered", "failed", "reasoning without an answer"])  # fmt: skip
+def test_a_ping_shows_what_came_back_and_how_it_is_read(code, printed, stage):
+    run = stage.evaluate({"m": API | {"model_path": "{url}?api_key=k-123456&model=mock"}}, *PING)
     assert (run.code, "Traceback" in run.output) == (code, False), run.output
     assert [text for text in printed if text not in run.output] == []
     assert code or len(stage.server.requests) == 2
@@ -72,36 +68,17 @@ def test_a_ping_reads_the_reply_with_the_sizes_and_limits_that_the_run_has(stage
 def test_a_data_set_without_a_single_image_stops_the_run_and_spares_earlier_scores(stage):
     stage.evaluate({"m": API})
     before, asked = stage.scores(L1), len(stage.server.requests)
-    shutil.rmtree(stage.home / "data" / "MMBench-GUI" / "offline_images")
+    shutil.rmtree(stage.annotations / "offline_images")
     run = stage.evaluate({"m": API})
 
-    assert run.code == 2
+    assert (run.code, "IMAGE_ROOT_DIR" in run.stderr) == (2, True)
     assert f"{L1}: none of its samples can be used" in run.stderr
-    assert "IMAGE_ROOT_DIR" in run.stderr
     assert (stage.scores(L1), len(stage.server.requests)) == (before, asked)
-
-
-def test_scores_of_one_mode_do_not_pass_for_those_of_all(stage):
-    stage.evaluate({"m": API}, data={L1: {"mode": "easy"}})
-    run = stage.evaluate({"m": API}, "--mode", "eval", data={L1: {"mode": "all"}})
-    assert "(partial)" in run.stdout
-    partial = run_folder(stage.work_dir, "m") / f"m_{L1}_scores_partial.json"
-    assert list(json.loads(partial.read_text())) == ["easy", "total_sample_num"]
-
-
-def test_a_log_can_be_scored_by_somebody_without_the_key(stage):
-    model = {"m": API | {"model_path": "{url}?api_key=${SOME_KEY}&model=mock"}}
-    stage.evaluate(model, env={"SOME_KEY": "abcdef-123456"})
-    run = stage.evaluate(model, "--mode", "eval", env={"LMUData": ""})
-    assert run.code == 0, run.output
-    assert run.stdout.count("100.00") > 10
 
 
 @pytest.mark.parametrize("answer", [poisoned])
 def test_a_sample_that_always_gets_a_503_fails_alone(stage):
-    run = stage.evaluate(
-        {"m": API}, "--retry", "1", "--outage", "2", "--api-nproc", "2", data=ALL_L2
-    )
-    assert run.code == 1
-    assert "5 of 6 answered" in run.stdout
+    arguments = ("--retry", "1", "--outage", "2", "--api-nproc", "2")
+    run = stage.evaluate({"m": API}, *arguments, data={L2: {"mode": "all"}})
+    assert (run.code, "5 of 6 answered" in run.stdout) == (1, True)
     assert "1 x http: HTTP 503" in run.stdout

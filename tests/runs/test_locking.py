@@ -1,12 +1,9 @@
 """One writer per log, also where the file system has no locks."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -15,8 +12,8 @@ from utils.runs.locking import lock_or_refuse
 
 HOLD = """
 import errno, fcntl, os, pathlib, sys
-def refuse(*_): raise OSError(errno.ENOLCK, "No locks available")
-if sys.argv[2] == "lease": fcntl.flock = refuse
+def refuse(*_): raise OSError(errno.ENOSYS, "Function not implemented")
+if sys.argv[2] == "marker": fcntl.flock = refuse
 from utils.runs.locking import lock_or_refuse
 lock = lock_or_refuse(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
@@ -25,14 +22,14 @@ os._exit(0)  # as after a kill: nothing is released
 """
 
 
-@pytest.fixture(params=["lock", "lease"])
+@pytest.fixture(params=["lock", "marker"])
 def kind(request, monkeypatch):
     """How this process and the other ones lock."""
 
     def refuse(*_):
-        raise OSError(errno.ENOLCK, "No locks available")
+        raise OSError(errno.ENOSYS, "Function not implemented")
 
-    if request.param == "lease":
+    if request.param == "marker":
         monkeypatch.setattr(fcntl, "flock", refuse)
     return request.param
 
@@ -43,11 +40,10 @@ def hold(tmp_path, kind):
     started = []
 
     def start():
-        process = subprocess.Popen(
+        started.append(subprocess.Popen(
             [sys.executable, "-c", HOLD, str(tmp_path / "log"), kind], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
-        started.append(process)
-        return process
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL))  # fmt: skip
+        return started[-1]
 
     yield start
     for process in started:
@@ -55,33 +51,27 @@ def hold(tmp_path, kind):
         process.communicate()
 
 
-def test_a_lock_is_refused_to_others_until_it_is_released_and_leaves_no_lease(tmp_path, kind):
+@pytest.mark.filterwarnings("ignore")
+def test_a_lock_is_refused_to_others_until_it_is_released_or_its_process_has_died(tmp_path, hold):
     for _ in range(2):
         lock = lock_or_refuse(tmp_path / "log")
         with pytest.raises(UserError, match="another process is writing this log"):
             lock_or_refuse(tmp_path / "log")  # not even this process gets in twice
         lock.release()
-    assert list(tmp_path.glob("*.lease")) == []
-
-
-def test_a_living_holder_is_not_pushed_aside_and_one_that_died_is_replaced_at_once(tmp_path, hold):
     holder = hold()
     assert holder.stdout.readline() == "held\n"
     with pytest.raises(UserError, match="another process is writing this log"):
         lock_or_refuse(tmp_path / "log")
     holder.communicate()
-    began_s = time.monotonic()
     lock_or_refuse(tmp_path / "log").release()
-    assert time.monotonic() - began_s < 5
 
 
-def test_a_folder_that_cannot_be_written_is_no_lock_held_by_others(tmp_path, kind):
+def test_a_folder_that_cannot_be_written_is_no_lock_held_by_others(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match=r"(?i)exists|not a directory"):
         lock_or_refuse(tmp_path / "file" / "log")
 
 
-@pytest.mark.parametrize("kind", ["lease"], indirect=True)
-def test_of_processes_that_start_together_one_gets_in(tmp_path, hold):
-    processes = [hold() for _ in range(4)]
+def test_of_processes_that_start_together_one_gets_in(hold):
+    processes = [hold() for _ in range(3)]
     assert [process.stdout.readline() == "held\n" for process in processes].count(True) == 1

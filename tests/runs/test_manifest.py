@@ -16,7 +16,7 @@ from utils.images import content_digest
 from utils.report.privacy import path_hider
 from utils.runs.finished import load_run
 from utils.runs.manifest import portable
-from utils.runs.provenance import environment, git_state, hardware, pictures_digest
+from utils.runs.provenance import git_state, pictures_digest
 
 KEY = "a-very-secret-key-987654"
 
@@ -62,10 +62,13 @@ def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folde
     assert data["tokens"] == {"prompt_tokens": 21, "completion_tokens": 9}
     assert asking["config_file"] == {
         "name": "config.json", "sha256": hashlib.sha256(config).hexdigest()}  # fmt: skip
-    assert asking["environment"]["L2_USER_PROMPT"] == template
-    assert (asking["environment"]["LMUData"], asking["environment"]["MY_KEY"]) == (True, True)
+    expected = {"L2_USER_PROMPT": template, "L1_USE_WEIGHTED": None, "LMUData": True,
+                "MY_KEY": True, "IMAGE_ROOT_DIR": False}  # fmt: skip
+    assert expected.items() <= asking["environment"].items()
     assert asking["started_at"] <= data["answered"][0] <= data["answered"][1] <= asking["ended_at"]
-    assert asking["wall_s"] > 0 and asking["hardware"]["cores"] >= 1
+    machine = asking["hardware"]
+    assert asking["wall_s"] > 0 and machine["cpu"] and machine["memory_gib"] > 0
+    assert set(machine) == {"system", "cpu", "cores", "memory_gib", "gpus"}
     assert {"python", "openai", "pillow"} <= set(asking["versions"])
     assert asking["command"].startswith("python evaluate.py --config ")
     assert "--limit 4" in asking["command"]
@@ -83,10 +86,10 @@ def test_a_rescoring_leaves_the_asking_alone_and_says_what_it_had_otherwise(benc
     assert ran.code == 0
     assert [after[name] for name in ("asking", "datasets", "config")] \
         == [before[name] for name in ("asking", "datasets", "config")]  # fmt: skip
-    assert "config" not in before["scoring"]
-    assert "--mode eval" in after["scoring"]["command"]
-    assert after["scoring"]["environment"]["L1_USE_WEIGHTED"] == "1"
-    assert after["scoring"]["config"]["model"]["m"]["generate_cfg"]["temperature"] == 1
+    scoring = after["scoring"]
+    assert ("config" in before["scoring"], "--mode eval" in scoring["command"]) == (False, True)
+    assert scoring["environment"]["L1_USE_WEIGHTED"] == "1"
+    assert scoring["config"]["model"]["m"]["generate_cfg"]["temperature"] == 1
 
 
 def test_a_manifest_that_is_lost_comes_back_from_the_log(bench):
@@ -156,17 +159,6 @@ def test_git_state_tells_a_changed_tree_from_a_clean_one(tmp_path):
     (tmp_path / "f").write_text("2")
     assert (clean["dirty"], len(clean["commit"])) == (False, 40)
     assert state() == {"commit": clean["commit"], "dirty": True}
-
-
-def test_variables_and_machine_are_described_without_secrets_and_names():
-    found = environment({"L1_USE_WEIGHTED": "1", "LMUData": "d", "A_KEY": "s3cret"}, ["A_KEY"])
-    assert (found["L1_USE_WEIGHTED"], found["LMUData"], found["A_KEY"]) == ("1", True, True)
-    assert (found["L2_USER_PROMPT"], found["IMAGE_ROOT_DIR"]) == (None, False)
-    assert "s3cret" not in json.dumps(found)
-
-    machine = hardware()
-    assert machine["cpu"] and machine["memory_gib"] > 0 and machine["cores"] >= 1
-    assert set(machine) == {"system", "cpu", "cores", "memory_gib", "gpus"}
 
 
 # -- folders in texts: one rule for the report and the manifest -------------------------------------

@@ -254,29 +254,6 @@ def test_another_limit_has_a_folder_of_its_own_and_every_command_goes_on_in_its(
     assert [each.asked for each in (limited, other, whole)] == [NOTHING] * 3
 
 
-def stopped(bench, *arguments, answers=0):
-    """A run of the bench at a server that gives so many answers, then denies all."""
-    left = iter(range(answers))
-
-    def answer(request):
-        return Reply(status=401, body=b"{}") if next(left, None) is None else reply(request)
-
-    with MockServer(answer) as server:
-        path = bench.model["m"]["model_path"]
-        in_path(bench.server.url, server.url)(bench)
-        bench.run("--no-report", "--api-nproc", "1", *arguments)
-        bench.model["m"]["model_path"] = path
-
-
-def test_after_a_stop_the_same_command_goes_on_in_its_folder(bench):
-    bench.model["m"]["model_identity"] = "weights-1"  # whatever the address
-    stopped(bench, answers=2)
-    begun = list(folders(bench))
-    ran = bench.run("--no-report")
-    assert (ran.code, sum(ran.asked.values())) == (0, 13)
-    assert list(folders(bench)) == begun == [begun[0], f"{begun[0]}_2"]
-
-
 def test_data_sets_one_by_one_share_a_folder_and_models_no_answers(bench):
     shutil.rmtree(bench.work_dir)
     bench.run("--no-report", "--data", L1)
@@ -292,8 +269,12 @@ def test_what_no_hash_can_know_shows_in_the_requests_of_a_stopped_run(bench):
     (bench.home / "tone").write_text("Now. ")
     bench.run("--no-report", "--data", L2)
     (bench.home / "tone").write_text("Later. ")
-    stopped(bench, "--data", L2, answers=3)
-    ran = bench.run("--no-report", "--mode", "eval", "--data", L2)
+    left = iter([reply] * 3)  # so many answers, then all is denied
+    denied = Reply(status=401, body=b"{}")
+    with MockServer(lambda request: next(left, lambda _: denied)(request)) as server:
+        in_path(bench.server.url, server.url)(bench)
+        bench.run("--no-report", "--api-nproc", "1", "--data", L2)
+        ran = bench.run("--no-report", "--mode", "eval", "--data", L2)
     assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
 
 

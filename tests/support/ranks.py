@@ -39,11 +39,10 @@ SURROUNDINGS = """
 import datetime, os
 if os.environ.get("RANK") == "1":
     os.environ["HOME"] = os.environ.get("HOME_OF_RANK_1") or os.environ["HOME"]
-if os.environ.get("DAYS_AHEAD"):
     class Ahead(datetime.datetime):
         @classmethod
         def now(cls, tz=None):
-            return super().now(tz) + datetime.timedelta(days=int(os.environ["DAYS_AHEAD"]))
+            return super().now(tz) + datetime.timedelta(int(os.environ.get("DAYS_AHEAD_OF_RANK_1", 0)))
     datetime.datetime = Ahead
 """
 

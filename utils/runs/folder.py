@@ -48,16 +48,12 @@ def work_dir_problems(work_dir: Path, option: str = "--work-dir") -> list[str]:
     # os.path.exists, unlike Path.exists, takes a folder that may not be looked into for absent.
     candidates = (work_dir, *work_dir.absolute().parents)
     existing = next(path for path in candidates if os.path.exists(path))  # noqa: PTH110
-    why = "is a file; results need a folder, name another one"
-    if existing.is_dir():
-        try:
-            # Permission bits are no proof: root passes them all, and file systems have rules of
-            # their own. This file has no name, or loses it at once.
-            with tempfile.TemporaryFile(dir=existing):
-                return []
-        except OSError as error:
-            why = f"cannot be written ({error.strerror or error}); name another folder"
-    return [f"{option} {work_dir}: {existing} {why}"]
+    try:
+        with tempfile.TemporaryFile(dir=existing):  # bits are no proof: root passes them all
+            return []
+    except OSError as error:
+        why = f"cannot be written ({error.strerror or error}); name another folder"
+        return [f"{option} {work_dir}: {existing} {why}"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,11 @@
-"""One writer per log: a lock of the kernel, or where the file system has none, a lease.
+"""One writer per log: a lock of the kernel, which ends with its process, whatever ended it.
 
-A kernel lock ends with its process, whatever ended it. Some network file systems refuse it; there a
-file names host and process and is renewed while the run lives.
+Where a file system has none, the library leaves a file that names host and process instead; on
+another machine nobody can tell whether that process still lives.
 """
 
 from __future__ import annotations
 
-import errno
-import re
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,43 +14,23 @@ from utils.errors import UserError
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-LEASE_S = 60.0  # after so long without renewal a holder on another machine is taken for dead
-_NO_LOCKS_HERE = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK})
-
 
 def lock_or_refuse(path: Path) -> BaseFileLock:
-    """Takes the lock of a log; up to 65 s of waiting, only where the kernel has no locks.
+    """Takes the lock of a log.
 
     Raises:
         UserError: another process holds it.
         OSError: the folder cannot be written.
     """
-    from filelock import FileLock, SoftFileLease, Timeout
+    from filelock import FileLock, Timeout
 
+    # A second is for the library to find that the process which a file names is dead.
+    lock = FileLock(f"{path}.lock", timeout=1, thread_local=False)
     try:
-        try:
-            lock = FileLock(f"{path}.lock", timeout=0, thread_local=False, fallback_to_soft=False)
-            lock.acquire()
-            return lock
-        except OSError as error:
-            if isinstance(error, Timeout) or error.errno not in _NO_LOCKS_HERE:
-                raise
-        marker = path.with_name(f"{path.name}.lease")
-        if elsewhere := _is_of_another_machine(marker):
-            print(f"{marker}: another machine holds it; waiting up to {LEASE_S:.0f} s for a sign")
-        timeout_s = LEASE_S + 5 if elsewhere else 1
-        lease = SoftFileLease(marker, lease_duration=LEASE_S, timeout=timeout_s, thread_local=False)
-        lease.acquire()
-        return lease
+        lock.acquire()
     except Timeout:
         raise UserError(
-            f"{path}: another process is writing this log. Wait for it, or use another --work-dir"
+            f"{path}: another process is writing this log. Wait for it, or use another --work-dir; "
+            f"if it died on another machine, delete {lock.lock_file}"
         ) from None
-
-
-def _is_of_another_machine(marker: Path) -> bool:
-    try:
-        host = re.search(r"^host=(.*)$", marker.read_text(), re.MULTILINE)
-    except OSError:  # there is none, or no longer
-        return False
-    return host is not None and host[1] != socket.gethostname()
+    return lock

@@ -86,9 +86,8 @@ def manifest_of(
     Empty: nothing is new. `places` are those of `portable`.
     """
     kept = before.get("datasets") or {}
-    full = {name for name, facts in kept.items() if not facts.get("partial")}
     new = {name: entry for name, entry in entries.items()
-           if not (entry.facts["partial"] and name in full)}  # fmt: skip
+           if not entry.facts["partial"] or kept.get(name, entry.facts).get("partial")}  # fmt: skip
     if not new:
         return {}
     run = max((entry.run for entry in new.values()), key=lambda run: run.get("seq", 0))
@@ -123,8 +122,7 @@ def folder_replacer(places: Iterable[tuple[Path, str]]) -> Callable[[str], str]:
 
     Args:
         places: folder and mark, the later one where two are the same folder. Each is found as it
-            is written and with its links resolved, for a home folder is often a link. The root of
-            a file system is left alone.
+            is written and with its links resolved. The root of a file system is left alone.
     """
     marks = {str(form): mark for folder, mark in places
              for form in {folder.absolute(), folder.resolve()} if form.parts[1:]}  # fmt: skip

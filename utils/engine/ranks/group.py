@@ -47,7 +47,7 @@ class LateRank(StopRun):
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """One process of `count` on all machines; rank 0 opens the run, merges, scores and prints."""
+    """One process of `count` on all machines; rank 0 `leads`: opens, merges, scores, prints."""
 
     number: int
     count: int
@@ -55,7 +55,6 @@ class Rank:
 
     @property
     def leads(self) -> bool:
-        """Whether this is rank 0."""
         return self.number == 0
 
 
@@ -68,8 +67,8 @@ def rank_of(environ: Mapping[str, str]) -> Rank | None:
         _ = environ["MASTER_ADDR"], int(environ["MASTER_PORT"])
     except (KeyError, ValueError) as error:
         raise UserError(
-            "RANK and WORLD_SIZE are set as torchrun does it, but not all that goes with them "
-            f"({type(error).__name__}: {error}); start with torchrun, or unset WORLD_SIZE"
+            "WORLD_SIZE is set as by torchrun, but not all that goes with it "
+            f"({type(error).__name__}: {error}); start with torchrun, or unset it"
         ) from None
     text = environ.get("EVAL_RANK_SILENCE_S", "").strip() or str(DEFAULT_SILENCE_S)
     with suppress(ValueError):
@@ -117,7 +116,7 @@ class Group:
     # -- notes ------------------------------------------------------------------------------------
 
     def leave(self, key: str, note: object) -> None:
-        """Leaves a note that can be written as JSON for the other ranks."""
+        """Leaves a note for the other ranks."""
         self._asked(lambda: self._store.set(key, json.dumps(note)))
 
     def find(self, key: str) -> Any:
@@ -128,8 +127,8 @@ class Group:
     def count_up(self, key: str) -> int:
         """Adds one to a counter of the group; its value before. No two ranks get the same."""
         if self.find(f"given-up/{self.rank.number}"):
-            raise LateRank("this rank was silent for too long, rank 0 goes on without it; what it "
-                           "has answered is kept")  # fmt: skip
+            what = "this rank was silent for too long, rank 0 goes on without it"
+            raise LateRank(f"{what}; its answers are kept")
         return int(self._asked(lambda: self._store.add(key, 1))) - 1
 
     def _asked(self, request: Callable[[], Found]) -> Found:
@@ -137,7 +136,7 @@ class Group:
             return request()
         except RuntimeError as error:  # all of torch's errors about networks and stores
             reason = (str(error).splitlines() or ["?"])[0]
-            what = f"the store through which the ranks agree cannot be reached: {reason}"
+            what = f"the store that the ranks share cannot be reached: {reason}"
             raise NoGroup(f"{what} All answers are kept; the same command goes on") from None
 
     # -- waiting ----------------------------------------------------------------------------------
@@ -213,8 +212,7 @@ def joined(rank: Rank) -> Iterator[Group]:
         if not rank.leads:
             with suppress(StopRun):  # all that this rank had to do is done
                 group.wait_for_leader(lambda: group.find("end"))
-        # All is written. The first rank that leaves with a failure makes torchrun end the others,
-        # which would call themselves interrupted.
+        # When the first rank leaves with a failure, torchrun ends the others; they are done, too.
         with suppress(ValueError):  # not the main thread
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
     finally:

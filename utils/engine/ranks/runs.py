@@ -46,13 +46,13 @@ SEEN_S = 30.0  # until a network file system shows a new file on all machines
 
 
 def rank_0_speaks(rank: Rank | None) -> bool:
-    """Waits for rank 0 to report the same problems: torchrun then ends this process."""
-    if rank is None or rank.leads:
-        return False
-    with suppress(KeyboardInterrupt):
-        time.sleep(LEADER_SPEAKS_FIRST_S)
-        return False
-    return True
+    """Whether rank 0 reports the same problems: torchrun ends the other ranks then."""
+    if rank is not None and not rank.leads:
+        try:
+            time.sleep(LEADER_SPEAKS_FIRST_S)
+        except KeyboardInterrupt:
+            return True
+    return False
 
 
 def speak_of_errors_only(rank: Rank) -> None:
@@ -101,10 +101,9 @@ def open_rank_log(
 
 
 def adopt(folder: RunFolder, dataset: str, log: RunLog) -> None:
-    """Copies what ranks have answered into the run's log.
+    """Copies what ranks have answered into the run's log; what a rank still holds stays.
 
-    A log that its rank still holds stays for the next run. A kill in the middle leaves some
-    records twice, which changes nothing.
+    A kill in the middle leaves some records twice, which changes nothing.
     """
     for part in folder.rank_logs(dataset):
         try:
