@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from benchmarks.matrics import Scores
 from utils.analysis.columns import SampleColumns
@@ -48,13 +48,6 @@ class BadSample:
         return f"{', '.join(filter(None, (self.where, self.picture)))}: {self.problem}"
 
 
-class Loaded(NamedTuple):
-    """The samples of one data set in file order, and those that were left out."""
-
-    samples: list[Sample]
-    bad: list[BadSample]
-
-
 class Benchmark(ABC):
     """One data set of the evaluator."""
 
@@ -77,8 +70,8 @@ class Benchmark(ABC):
         self.annotation_file = annotation_dir / f"{self.level}_annotations.json"
         self.title = f"{self.level} {self.name}"
 
-    def load(self, mode: str) -> Loaded:
-        """The samples of `mode` in file order; a `UserError` where the file is none as a whole."""
+    def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
+        """The samples of `mode` in file order, and bad ones; a `UserError` for a broken file."""
         numbers: Counter[str] = Counter()
         asked: list[tuple[str, Line]] = []
         for row in self.rows(read_annotations(self.annotation_file), mode):
@@ -87,12 +80,9 @@ class Benchmark(ABC):
             if self.in_mode(row, mode):
                 asked.append((key if numbers[key] == 1 else f"{key}-{numbers[key]}", row))
         columns = dict.fromkeys(column for _, row in asked for column in row)
-        samples: list[Sample] = []
-        bad: list[BadSample] = []
-        for key, row in asked:
-            found = self._measured(key, {column: row.get(column) for column in columns}, mode)
-            samples.append(found) if isinstance(found, Sample) else bad.append(found)
-        return Loaded(samples, bad)
+        found = [self._measured(key, {c: row.get(c) for c in columns}, mode) for key, row in asked]
+        samples = [each for each in found if isinstance(each, Sample)]
+        return samples, [each for each in found if isinstance(each, BadSample)]
 
     def _measured(self, key: str, row: Line, mode: str) -> Sample | BadSample:
         """The sample with the size of its image, or what is wrong with it."""
@@ -158,9 +148,10 @@ class Benchmark(ABC):
         """A new world for episodes to act in."""
         raise NotImplementedError(f"{self.name} acts in no world")
 
+    @staticmethod
     @abstractmethod
-    def default_parse(self, response: str, meta: Mapping[str, Any]) -> Any:
-        """The benchmark's own parser."""
+    def default_parse(response: str, meta: Mapping[str, Any], /) -> Any:
+        """The protocol's own parser."""
 
     @abstractmethod
     def accept(self, parsed: Any) -> Any:
@@ -182,12 +173,9 @@ class Benchmark(ABC):
         if reply is None:
             return self.judge_parsed(line, sizes, None, None)
         error, parsed = None, None
+        meta = _meta({**line, "file_size": sizes.file_wh, **meta_extra})
         try:
-            meta = _meta({**line, "file_size": sizes.file_wh, **meta_extra})
-            if parse == self.default_parse:  # no function of the user's
-                parsed = self.accept(parse(reply, meta))
-            else:
-                parsed = self.accept(call_user_function("parse", parse, reply, meta))
+            parsed = self.accept(call_user_function("parse", parse, reply, meta))
         except UserFunctionError as raised:
             error = raised
         except ValueError as nonsense:
@@ -213,39 +201,30 @@ def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
     Raises:
         UserError: the annotation file is broken, or not one of its samples can be used.
     """
-    loaded, name = benchmark.load(data.mode), benchmark.name
-    data.samples, data.bad = loaded.samples, [str(bad) for bad in loaded.bad]
-    data.bad_grouped = [f"{name}: {line}" for line in grouped(loaded.bad)]
-    if not loaded.samples:
+    (data.samples, bad), name = benchmark.load(data.mode), benchmark.name
+    data.bad, data.bad_grouped = list(map(str, bad)), [f"{name}: {each}" for each in grouped(bad)]
+    if not data.samples:
         first = f"{name}: none of its samples can be used, for instance"
         why = data.bad_grouped[:3] or [f"no sample is of mode {data.mode}"]
         raise UserError([first, *why, "Do LMUData and IMAGE_ROOT_DIR point to the data set?"])
     is_default = data.parse == benchmark.default_parse
-    return benchmark.unreadable(loaded.samples) if is_default else []
+    return benchmark.unreadable(data.samples) if is_default else []
 
 
 def read_annotations(path: Path) -> list[dict[str, Any]]:
     """The objects of an annotation file; a `UserError` if it is missing or something else."""
     path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
-    again = "Fetch it again: python utils/download.py"
+    fetch = "fetch the data set: python utils/download.py"
     try:
         found = json.loads(path.read_text(encoding="utf-8"), object_hook=_interned)
-    except FileNotFoundError:
-        problem = f"no such annotation file. {_where_else(path)}"
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        problem = f"broken JSON at {where}: {error.msg}. {again}"
-    except (OSError, UnicodeDecodeError) as error:
-        problem = f"cannot be read: {error}"
-    except (RecursionError, ValueError):  # ValueError: more digits than Python converts
-        problem = f"nested too deeply, or a number of thousands of digits. {again}"
-    else:
+        if isinstance(found, list) and found and all(isinstance(item, dict) for item in found):
+            return found
         problem = "expected a list of annotations, and at least one"
-        if isinstance(found, list) and found:
-            odd = [n for n, item in enumerate(found) if not isinstance(item, dict)]
-            if not odd:
-                return found
-            problem = f"entry {odd[0]} is no object"
+    except FileNotFoundError:
+        folder = f"the folder that holds {path.parent.name}/"
+        problem = f"no such annotation file. Set LMUData to {folder}, or {fetch}"
+    except (OSError, ValueError, RecursionError) as error:
+        problem = f"cannot be read: {error}. Is it whole? To replace it, {fetch}"
     raise UserError(f"{path}: {problem}") from None
 
 
@@ -254,24 +233,14 @@ def _interned(item: dict[str, Any]) -> dict[str, Any]:
     return {key: sys.intern(each) if type(each) is str else each for key, each in item.items()}
 
 
-def _where_else(path: Path) -> str:
-    """What to do about an annotation file that is not where `LMUData` says."""
-    folder, root = path.parent.name, path.parent.parent
-    if root.name == folder:  # .../MMBench-GUI/MMBench-GUI/...
-        return f"LMUData is one folder too deep: set it to {root.parent}, which holds {folder}/"
-    fetch = "python utils/download.py"
-    return f"Set LMUData to the folder that holds {folder}/, or fetch the data set: {fetch}"
-
-
 def grouped(bad: Sequence[BadSample]) -> list[str]:
     """One line for each bad sample; one for all samples on an image that is to blame."""
     sharing = Counter((each.picture, each.problem) for each in bad if each.is_picture)
-    lines = []
-    for each in bad:
-        count = sharing[each.picture, each.problem]
-        shared = f"{each.picture} ({count} samples): {each.problem}"
-        lines.append(shared if each.is_picture and count > 1 else str(each))
-    return list(dict.fromkeys(lines))
+    counts = ((each, sharing[each.picture, each.problem] * each.is_picture) for each in bad)
+    return list(dict.fromkeys(
+        f"{each.picture} ({count} samples): {each.problem}" if count > 1 else str(each)
+        for each, count in counts
+    ))  # fmt: skip
 
 
 def platform_path(row: Mapping[str, Any]) -> str | None:

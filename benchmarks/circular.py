@@ -10,7 +10,7 @@ Source: Liu et al. (2023), MMBench: Is Your Multi-modal Model an All-around Play
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from benchmarks.matrics import in_order
 from benchmarks.rotation import listed_letters, names_other_options, rotated, rotation_count
 from utils.analysis.columns import Row, SampleColumns, in_percent, share
+from utils.analysis.intervals import numbered
 from utils.analysis.official import shown_accuracy
 from utils.contracts import Sample, turn_key
 from utils.misc import OPTION_LETTERS
@@ -87,37 +88,38 @@ class Circular:
         counts: Counter[str] = Counter()
         questions: list[_Question] = []
         beyond = []
-        pictures, end = columns.pictures(), 0
-        for _, group in groupby(columns["question"]):
-            turns = range(end, end + len(list(group)))
-            first, end = turns[0], turns.stop
-            options, index = columns["options"][first], columns["index"][first]
+        pictures = columns.pictures()
+        for _, group in groupby(range(len(columns)), columns["question"].__getitem__):
+            turns = list(group)
+            first, options = turns[0], [columns["options"][turn] for turn in turns]
+            index = columns["index"][first]
             counts.update(columns["status"][turn] for turn in turns[1:])
-            if not self._can_rotate(options):
+            if not self._can_rotate(options[0]):
                 beyond.append(index)
                 continue
             if len(turns) < columns["rotations"][first]:
                 counts["incomplete"] += 1
                 continue
-            chosen = {_chosen_text(columns, turn) for turn in turns}
+            letters = [columns["chosen"][turn] for turn in turns]
+            # Of an option that is not listed, or no letter at all, there is no text.
+            chosen = {each.get(str(x)) for each, x in zip(options, letters, strict=True)}
             questions.append(_Question(
-                index,
-                str(columns["split"][first]),
-                int(pictures[first]),
-                [columns["hit"][turn] for turn in turns],
-                len(chosen) == 1 and None not in chosen,
-                bool(names_other_options(options)),
+                index, str(columns["split"][first]), int(pictures[first]),
+                [columns["hit"][turn] for turn in turns], len(chosen) == 1 and None not in chosen,
+                bool(names_other_options(options[0])),
             ))  # fmt: skip
-            counts["not rotated"] += _shows_the_same(columns, turns)
+            # Two rotations may be one and the same request, though their options differ.
+            requests = [columns["fingerprint"][turn] for turn in turns]
+            asked = {pair for pair in zip(requests, map(str, options), strict=True) if pair[0]}
+            counts["not rotated"] += len({request for request, _ in asked}) < len(asked)
         splits = in_order({q.split for q in questions}, DIFFICULTIES)
         rows = [_row(split, [q for q in questions if q.split == split]) for split in splits]
         rows += [_row("Overall", questions)] if questions else []
         notes = [MEANING]
         if beyond:
-            notes.append(
-                "left out, because the protocol's parser knows only the options A to F: "
-                f"{len(beyond)} questions, index {_named(beyond)}"
-            )
+            what = f"{len(beyond)} questions, index {_named(beyond)}"
+            why = "because the protocol's parser knows only the options A to F"
+            notes.append(f"left out, {why}: {what}")
         if flagged := [question.index for question in questions if question.is_flagged]:
             without = rows[-1]["circular_unflagged"]["value"]
             notes.append(
@@ -129,53 +131,36 @@ class Circular:
         return {**section, "table": _table(rows)}
 
 
-def _chosen_text(columns: SampleColumns, turn: int) -> str | None:
-    """The text of the option that was chosen; None if none of those listed was."""
-    chosen = columns["chosen"][turn]
-    return columns["options"][turn].get(chosen) if isinstance(chosen, str) else None
-
-
-def _shows_the_same(columns: SampleColumns, turns: range) -> bool:
-    """Whether two rotations were one and the same request, though their options differ."""
-    requests: dict[str, Any] = {}
-    seen = [(columns["fingerprint"][turn], columns["options"][turn]) for turn in turns]
-    return any(print_ and requests.setdefault(print_, opts) != opts for print_, opts in seen)
-
-
 def _row(name: str, group: Sequence[_Question]) -> Row:
     """Cells with intervals, but `questions` and `flagged` (numbers) and `blind_...` (percent)."""
     kept = [q for q in group if not q.is_flagged]
-    blind = [1 / len(q.hits) for q in group]
-    throughout = [chance ** len(q.hits) for chance, q in zip(blind, group, strict=True)]
-    unflagged = _cell([min(q.hits) for q in kept], kept) if len(kept) < len(group) else None
+    counts = [len(q.hits) for q in group]
+
+    def cell(questions: Sequence[_Question], right: Callable[[_Question], int]) -> Row:
+        return share([right(q) for q in questions], numbered([q.picture for q in questions]))
+
     return {
         "name": name,
         "questions": len(group),
         "flagged": len(group) - len(kept),
-        "plain": _cell([q.hits[0] for q in group], group),
-        "circular": _cell([min(q.hits) for q in group], group),
-        "circular_unflagged": unflagged,
-        "consistent": _cell([q.is_consistent for q in group], group),
-        "blind_plain": round(100 * sum(blind) / len(group), 4),
-        "blind_circular": round(100 * sum(throughout) / len(group), 4),
+        "plain": cell(group, lambda q: q.hits[0]),
+        "circular": cell(group, lambda q: min(q.hits)),
+        "circular_unflagged": cell(kept, lambda q: min(q.hits)) if len(kept) < len(group) else None,
+        "consistent": cell(group, lambda q: q.is_consistent),
+        "blind_plain": round(100 * sum(1 / n for n in counts) / len(group), 4),
+        "blind_circular": round(100 * sum(n**-n for n in counts) / len(group), 4),
     }
-
-
-def _cell(hits: Sequence[int], group: Sequence[_Question]) -> Row:
-    import numpy as np
-
-    return share(np.array(hits, dtype=np.float64), np.array([q.picture for q in group], np.intp))
 
 
 def _table(rows: Sequence[Row]) -> dict[str, Any]:
     """The rows for people; "circular*" is without flagged questions, and there if there are any."""
     names = [name for name in COLUMNS if name != "circular*" or any(row["flagged"] for row in rows)]
-    shown = []
-    for row in rows:
-        figures = [row[COLUMNS[name]] for name in names]
-        # A chance that was worked out has no interval.
-        cells = [{"value": x, **in_percent(None)} if isinstance(x, float) else x for x in figures]
-        shown.append({"name": row["name"], "cells": cells})
+
+    def cell(figure: Any) -> Any:  # a chance that was worked out has no interval
+        return {"value": figure, **in_percent(None)} if isinstance(figure, float) else figure
+
+    shown = [{"name": row["name"], "cells": [cell(row[COLUMNS[name]]) for name in names]}
+             for row in rows]  # fmt: skip
     return {"title": TITLE, "columns": names, "rows": shown}
 
 

@@ -34,6 +34,7 @@ class GUIContentUnderstanding(Benchmark):
     result_columns = ("hit", "log", "parsed_prediction", "options_num")
     result_has_line = True
     system_prompt = L1_SYSTEM_PROMPT_DEFAULT
+    default_parse = staticmethod(parser_answers_into_option)
 
     def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
         """One row a question.
@@ -57,8 +58,7 @@ class GUIContentUnderstanding(Benchmark):
 
     def place_of(self, row: Line, mode: str) -> str:
         """By its number among all questions, or by the index of its image."""
-        name = "question" if mode == "all" else "index"
-        return f"{name} {row.get('index')}"
+        return f"{'question' if mode == 'all' else 'index'} {row.get('index')}"
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
         """A question needs options by letter, texts or null, and an answer among them."""
@@ -67,8 +67,7 @@ class GUIContentUnderstanding(Benchmark):
         options, answer = row.get("options"), row.get("answer")
         if not isinstance(options, dict) or not options:
             return "the options are missing"
-        unknown = [key for key in options if key not in string.ascii_uppercase or len(key) != 1]
-        if unknown:
+        if unknown := [key for key in options if key not in tuple(string.ascii_uppercase)]:
             return f"option keys must be single letters A to Z, found {unknown}"
         odd = [key for key, text in options.items() if not isinstance(text, (str, type(None)))]
         if odd:
@@ -79,17 +78,12 @@ class GUIContentUnderstanding(Benchmark):
 
     def user_text(self, line: Line) -> str:
         """Hint, question, options that have a text, and the request to choose."""
-        options = [
-            f"{letter}. {line['options'][letter]}\n" for letter in listed_letters(line["options"])
-        ]
+        texts = line["options"]
+        options = "".join(f"{letter}. {texts[letter]}\n" for letter in listed_letters(texts))
         text = f"Hint: {line['hint']}\n" if line.get("hint") is not None else ""
         text += f"Question: {line['question']}\n"
         asked = "Please select the correct answer from the options above. \n"
-        return text + (f"Options:\n{''.join(options)}{asked}" if options else "")
-
-    def default_parse(self, response: str, meta: Mapping[str, Any]) -> str | None:
-        """The protocol's option parser."""
-        return parser_answers_into_option(response, meta)
+        return text + (f"Options:\n{options}{asked}" if options else "")
 
     def accept(self, parsed: Any) -> str | None:
         """A letter, or None."""
@@ -99,26 +93,15 @@ class GUIContentUnderstanding(Benchmark):
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
         """A hit if the letter is the annotated one."""
-        hit = parsed is not None and parsed == line["answer"]
-        word = "and" if hit else "while"
+        split, options, answer = line["difficulty"], line["options"], line["answer"]
+        hit, word = (1, "and") if parsed == answer else (0, "while")
         verdict = Verdict.HIT if hit else Verdict.UNPARSED if parsed is None else Verdict.MISS
-        counted = OptionResult(line["difficulty"], line["platform"], hit, len(line["options"]))
-        log = f"Match Log: Parsed option is {parsed} {word} groundtruth option is {line['answer']}."
-        columns = {
-            "hit": int(hit),
-            "log": log,
-            "parsed_prediction": str(parsed),
-            "options_num": counted.options_num,
-        }
-        facts = {
-            "split": line["difficulty"],
-            "kind": None,
-            "text": line.get("question"),
-            "hit": int(hit),
-            "options": line["options"],
-            "answer": line["answer"],
-            "chosen": parsed,
-        }
+        counted = OptionResult(split, line["platform"], bool(hit), len(options))
+        log = f"Match Log: Parsed option is {parsed} {word} groundtruth option is {answer}."
+        columns = {"hit": hit, "log": log, "parsed_prediction": str(parsed),
+                   "options_num": len(options)}  # fmt: skip
+        facts = {"split": split, "kind": None, "text": line.get("question"), "hit": hit,
+                 "options": options, "answer": answer, "chosen": parsed}  # fmt: skip
         return Judgement(None if reply is None else verdict, counted, columns, facts)
 
     def summarise(self, counted: Iterable[OptionResult], settings: Mapping[str, str]) -> Scores:

@@ -47,6 +47,7 @@ class GUIElementGrounding(Benchmark):
     )  # fmt: skip
     result_has_line = False
     system_prompt = L2_SYSTEM_PROMPT_DEFAULT
+    default_parse = staticmethod(parser_response_into_coordinates)
 
     def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
         """One row an instruction."""
@@ -72,24 +73,18 @@ class GUIElementGrounding(Benchmark):
         template = os.environ.get("L2_USER_PROMPT") or L2_USER_PROMPT_DEFAULT
         return template.replace("{instruction}", line["instruction"])
 
-    def default_parse(self, response: str, meta: Mapping[str, Any]) -> Point | None:
-        """The protocol's point parser."""
-        return parser_response_into_coordinates(response, meta)
-
     def accept(self, parsed: Any) -> Point | None:
         """Two numbers, or None."""
         if parsed is None:
             return None
-        nonsense = ValueError(f"returned {parsed!r:.200}; expected (x, y) or None")
-        if isinstance(parsed, (str, bytes, Mapping, Set)):  # two of something, but no point
-            raise nonsense
+        is_other = isinstance(parsed, (str, bytes, Mapping, Set))  # two of something, but no point
         try:
-            x, y = (float(value) for value in parsed)
+            x, y = map(float, "" if is_other else parsed)
+            if not (math.isnan(x) or math.isnan(y)):
+                return x, y
         except (TypeError, ValueError, OverflowError):
-            raise nonsense from None
-        if math.isnan(x) or math.isnan(y):
-            raise ValueError("returned a point with NaN in it")
-        return x, y
+            pass
+        raise ValueError(f"returned {parsed!r:.200}; expected (x, y) or None")
 
     def judge(
         self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
@@ -107,24 +102,22 @@ class GUIElementGrounding(Benchmark):
         verdict = score_click(box, click)
         split, kind = line["grounding_type"], line.get("data_type")
         counted = (split, line["platform"], kind, OUTCOME_BY_VERDICT[verdict])
+        is_hit = int(verdict is Verdict.HIT)
         copied = ("instruction", "bbox", "app_name", "platform", "grounding_type", "index")
         columns = {
             **{column: line.get(column) for column in copied},
             "img_path": line["image_path"],
             "parsed_bbox(format:x1,y1,x2,y2)": list(box),
             "type": kind,
-            "match": int(verdict is Verdict.HIT),
+            "match": is_hit,
             "is_wrong_format": verdict is Verdict.UNPARSED,
             "pred_bbox": None if click is None else list(click),
         }
         facts = {
-            "split": split,
-            "kind": kind,
-            "text": line.get("instruction"),
-            "hit": int(verdict is Verdict.HIT and kind in ELEMENT_KINDS),
-            "box_frac": list(box),
+            "split": split, "kind": kind, "text": line.get("instruction"),
+            "hit": is_hit * (kind in ELEMENT_KINDS), "box_frac": list(box),
             "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,
-        }
+        }  # fmt: skip
         return Judgement(None if reply is None else verdict, counted, columns, facts)
 
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:

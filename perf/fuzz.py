@@ -3,11 +3,13 @@
 python -m perf.fuzz [--flips 2000] [--replies 2000] [--annotations 2000] [--seed 1]
 
 logs         one bit flipped, or a line cut, doubled, dropped or replaced; then --mode eval. Its
-             scores are the ones from before, or it reports what it passed over.
-replies      bodies of a server: whole, mutated, random; each sample gets a record.
-annotations  values, keys and bytes of an annotation file; then --check, which names the bad ones.
+             scores are the ones from before, or it says what it lacks or has passed over.
+replies      bodies of a server: whole, mutated, random; each sample gets a record, and each whole
+             body counts.
+annotations  values, keys and bytes of an annotation file; then a run, which names the bad samples.
 
-A small number of each is a test (`tests/engine/test_damage.py`).
+Case n has the seed `--seed` + n: a find is met again with its seed and one case (a log only nearly:
+its times differ from run to run). A small number of each is a test (`tests/runs/test_damage.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import argparse
 import copy
 import json
 import random
+import re
 import shutil
 import tempfile
 from collections import Counter
@@ -23,20 +26,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.support.bench import L1, L2, answer_records
 from tests.support.mock_server import MockServer, Reply, Request
 from tests.support.runs import Finished, api_model, evaluate, make_data, run_folder, write_config
 
-L2 = "GUIElementGrounding"
-PICTURES = [("os_web", (40, 30)), ("os_ios", (30, 60)), ("os_mac", (64, 48))] * 10
+NOWHERE = "http://127.0.0.1:9/v1"
+PICTURES = [("os_web", (40, 30)), ("os_ios", (30, 60)), ("os_mac", (64, 48))]
 REPLIES = ("(0.2, 0.15)", "(0.9, 0.9)", "none", "x=0.15, y=0.12")
+SAID = ("passed over", "not been queried", "nothing to score", "is lost")  # of a damaged log
 ODD: tuple[Any, ...] = (
     None, True, -1, 0, 1.5, 1e308, "", "A", "../../x.png", "\x1b[31m", [], {}, [1], [[]], {"A": 1},
     "x" * 5000, 10**400, [0.1, 0.1, 0.3, 0.2], [5, 4, 3, 2], "os_web",
 )  # fmt: skip
+ODD_LINES = (
+    b"{}", b"[]", b'{"kind":"answer"}', b'{"kind":"run"}', b"[" * 100_000, b"\xff\xfe",
+    b'{"kind":"answer","key":"x","status":"odd"}', b"null",
+)  # fmt: skip
 
 
 class Fuzz:
-    """A folder with a data root, a config and one whole run.
+    """A folder for runs on damaged things.
 
     Attributes:
         found: tracebacks, silent changes and other surprises, with what brought them about.
@@ -44,127 +53,136 @@ class Fuzz:
     """
 
     def __init__(self, home: Path, seed: int) -> None:
-        self.home, self.random = home, random.Random(seed)
+        self.home, self.seed = home, seed
         self.found: list[str] = []
         self.counts: Counter[str] = Counter()
-        self.data = make_data(home / "data", PICTURES)
 
-    def run(self, url: str, *arguments: str, work_dir: Path, data: Path | None = None) -> Finished:
+    def run(self, what: str, url: str, data: Path, work_dir: str, *arguments: str) -> Finished:
         """One run of `evaluate.py`; a traceback is a find."""
-        config = write_config(
-            self.home / "config.json", model={"m": api_model(url)}, data={L2: {"mode": "all"}}
-        )
-        ran = evaluate(
-            "--config", config, "--work-dir", work_dir, "--no-report", *arguments,
-            cwd=self.home, env={"LMUData": str(data or self.data)},
-        )  # fmt: skip
-        self.counts[f"exit code {ran.code}"] += 1
+        sets = {name: {"mode": "all"} for name in (L1, L2)[what.split()[0] != "annotations" :]}
+        config = write_config(self.home / "config.json", model={"m": api_model(url)}, data=sets)
+        command = ("--config", config, "--work-dir", self.home / work_dir, "--no-report")
+        ran = evaluate(*command, *arguments, cwd=self.home, env={"LMUData": str(data)})
+        self.counts[f"{what.split()[0]}: exit code {ran.code}"] += 1
         if "Traceback" in ran.output or ran.code not in (0, 1, 2):
-            self.found.append(f"{arguments}: exit code {ran.code}\n{ran.output[-1500:]}")
+            self.found.append(f"{what}: exit code {ran.code}\n{ran.output[-1500:]}")
         return ran
 
     def logs(self, rounds: int) -> None:
         """Damages copies of a log and scores them."""
+        data = make_data(self.home / "data", PICTURES * 10)
         with MockServer(lambda request: Reply(REPLIES[len(request.text) % 4])) as server:
-            self.run(server.url, work_dir=self.home / "whole")
+            self.run("the whole log", server.url, data, "whole")
         folder = run_folder(self.home / "whole", "m")
         log = (folder / f"m_{L2}.jsonl").read_bytes()
         scores = (folder / f"m_{L2}_score.json").read_bytes()
-        for number in range(rounds):
-            damaged, what = self._damaged(log)
-            place = self.home / "damaged" / "m" / folder.name
+        place = self.home / "damaged" / "m" / folder.name
+        for seed in range(self.seed, self.seed + rounds):
             shutil.rmtree(self.home / "damaged", ignore_errors=True)
             place.mkdir(parents=True)
+            damaged, what = damaged_log(random.Random(seed), log)
             (place / f"m_{L2}.jsonl").write_bytes(damaged)
-            ran = self.run(
-                "http://127.0.0.1:9/v1", "--mode", "eval", work_dir=self.home / "damaged"
-            )
+            ran = self.run(f"log {seed}: {what}", NOWHERE, data, "damaged", "--mode", "eval")
             written = place / f"m_{L2}_score.json"
-            if ran.code == 0 and written.read_bytes() != scores:
-                self.found.append(f"log {number}: {what}: other scores, exit code 0\n{ran.output}")
-
-    def _damaged(self, log: bytes) -> tuple[bytes, str]:
-        if self.random.random() < 0.6:
-            place, bit = self.random.randrange(len(log)), self.random.randrange(8)
-            flipped = bytes([log[place] ^ (1 << bit)])
-            return log[:place] + flipped + log[place + 1 :], f"bit {bit} of byte {place} flipped"
-        lines = log.splitlines(keepends=True)
-        one, other = self.random.randrange(len(lines)), self.random.randrange(len(lines))
-        edits: dict[str, Callable[[], list[bytes]]] = {
-            "cut": lambda: [*lines[:one], lines[one][: len(lines[one]) // 2], *lines[one + 1 :]],
-            "dropped": lambda: lines[:one] + lines[one + 1 :],
-            "doubled": lambda: lines[:one] + [lines[one]] * 2 + lines[one + 1 :],
-            "replaced": lambda: [*lines[:one], self._odd_line(), *lines[one + 1 :]],
-            "inserted": lambda: [*lines[:one], self._odd_line(), *lines[one:]],
-            "overwritten": lambda: [*lines[:one], lines[other], *lines[one + 1 :]],
-        }
-        name = self.random.choice(sorted(edits))
-        return b"".join(edits[name]()), f"line {one} {name}"
-
-    def _odd_line(self) -> bytes:
-        odd = [b"{}", b"[]", b'{"kind":"answer"}', b'{"kind":"run"}', b"[" * 100_000, b"\xff\xfe",
-               b'{"kind":"answer","key":"x","status":"odd"}', b"null"]  # fmt: skip
-        return self.random.choice(odd) + b"\n"
+            is_same = written.exists() and written.read_bytes() == scores
+            is_said = ran.code and any(words in ran.output for words in SAID)
+            if not is_same and not is_said:
+                self.found.append(f"log {seed}: {what}: exit code {ran.code}\n{ran.output}")
 
     def replies(self, samples: int) -> None:
-        """A run over so many samples, each of which gets a random body."""
+        """A run over so many samples (an even number), each of which gets a random body."""
+
+        def answer(request: Request) -> Reply:
+            [instruction] = re.findall(r"Click \w+ target \d+\.", request.text)
+            return self._reply_to(instruction)
+
         data = make_data(self.home / "many", [("os_web", (8, 8))] * (samples // 2))
-        sound = Reply("(0.2, 0.15)").encoded()
-
-        def answer(_: Request) -> Reply:
-            kind = self.random.random()
-            if kind < 0.4:
-                return Reply(body=sound)
-            if kind < 0.7:
-                return Reply(body=self._bitten(sound), status=self.random.choice([200, 200, 400]))
-            if kind < 0.9:
-                return Reply(body=json.dumps(self._mutated(json.loads(sound))).encode())
-            return Reply(body=self.random.randbytes(self.random.randrange(300)))
-
-        work_dir = self.home / "replies"
         with MockServer(answer) as server:
             ran = self.run(
-                server.url, "--retry", "0", "--api-nproc", "8", work_dir=work_dir, data=data
+                "replies", server.url, data, "replies", "--retry", "0", "--api-nproc", "8"
             )
-        log = (run_folder(work_dir, "m") / f"m_{L2}.jsonl").read_text("ascii")
-        answers = [line for line in log.splitlines() if '"kind":"answer"' in line]
-        if len(answers) != 2 * (samples // 2):
+        answers = answer_records(run_folder(self.home / "replies", "m") / f"m_{L2}.jsonl")
+        if len(answers) != samples:
             self.found.append(f"{len(answers)} of {samples} samples have a record\n{ran.output}")
+        for each in answers:
+            sent = self._reply_to(each["line"]["instruction"])
+            if sent == Reply("(0.2, 0.15)") and each.get("raw") != sent.text:
+                self.found.append(f"reply to {each['line']['instruction']}: {each}")
+
+    def _reply_to(self, instruction: str) -> Reply:
+        chance, sound = random.Random(f"{self.seed} {instruction}"), Reply("(0.2, 0.15)")
+        kind = chance.random()
+        if kind < 0.4:
+            return sound
+        if kind < 0.7:
+            return Reply(body=bitten(chance, sound.encoded()), status=chance.choice([200, 400]))
+        if kind < 0.9:
+            return Reply(body=json.dumps(mutated(chance, json.loads(sound.encoded()))).encode())
+        return Reply(body=chance.randbytes(chance.randrange(300)))
 
     def annotations(self, rounds: int) -> None:
-        """Damages an annotation file and checks it."""
-        home = self.home / "broken"
-        shutil.copytree(self.data, home)
-        file = home / "MMBench-GUI" / "L2_annotations.json"
-        text = file.read_bytes()
-        for _ in range(rounds):
-            whole = self.random.random() < 0.7
-            rows = self._mutated(json.loads(text)) if whole else None
-            file.write_bytes(json.dumps(rows).encode() if whole else self._bitten(text))
-            self.run("http://127.0.0.1:9/v1", "--check", work_dir=self.home / "none", data=home)
+        """Damages one of the two annotation files and runs on it."""
+        data = make_data(self.home / "few", PICTURES)
+        whole = {
+            level: data / "MMBench-GUI" / f"{level}_annotations.json" for level in ("L1", "L2")
+        }
+        texts = {level: file.read_bytes() for level, file in whole.items()}
+        with MockServer(lambda request: Reply(REPLIES[len(request.text) % 4])) as server:
+            for seed in range(self.seed, self.seed + rounds):
+                shutil.rmtree(self.home / "annotated", ignore_errors=True)
+                chance = random.Random(seed)
+                level = chance.choice(("L1", "L2"))
+                if chance.random() < 0.7:
+                    damaged = json.dumps(mutated(chance, json.loads(texts[level]))).encode()
+                else:
+                    damaged = bitten(chance, texts[level])
+                whole[level].write_bytes(damaged)
+                self.run(f"annotations {seed}: {level}", server.url, data, "annotated")
+                whole[level].write_bytes(texts[level])
 
-    def _bitten(self, data: bytes) -> bytes:
-        place = self.random.randrange(len(data))
-        bite = self.random.randbytes(self.random.randrange(4))
-        return data[:place] + bite + data[place + self.random.randrange(4) :]
 
-    def _mutated(self, value: Any) -> Any:
-        """A copy in which one value somewhere is another, or a key is gone."""
-        value = copy.deepcopy(value)
-        place: Any = value
-        while True:
-            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
-            if not keys:
-                return value
-            key = self.random.choice(keys)
-            if isinstance(place[key], (dict, list)) and place[key] and self.random.random() < 0.8:
-                place = place[key]
-                continue
-            if isinstance(place, dict) and self.random.random() < 0.2:
-                del place[key]
-            else:
-                place[key] = self.random.choice(ODD)
-            return value
+def damaged_log(chance: random.Random, log: bytes) -> tuple[bytes, str]:
+    """A log with one bit or line damaged, and what was done."""
+    if chance.random() < 0.6:
+        place, bit = chance.randrange(len(log)), chance.randrange(8)
+        flipped = bytes([log[place] ^ (1 << bit)])
+        return log[:place] + flipped + log[place + 1 :], f"bit {bit} of byte {place} flipped"
+    lines = log.splitlines(keepends=True)
+    one, other, odd = chance.randrange(len(lines)), chance.choice(lines), chance.choice(ODD_LINES)
+    edits: dict[str, Callable[[bytes], list[bytes]]] = {
+        "cut": lambda line: [line[: len(line) // 2]],
+        "dropped": lambda line: [],
+        "doubled": lambda line: [line, line],
+        "replaced": lambda line: [odd + b"\n"],
+        "inserted": lambda line: [odd + b"\n", line],
+        "overwritten": lambda line: [other],
+    }
+    name = chance.choice(sorted(edits))
+    return b"".join(
+        [*lines[:one], *edits[name](lines[one]), *lines[one + 1 :]]
+    ), f"line {one} {name}"
+
+
+def bitten(chance: random.Random, data: bytes) -> bytes:
+    """Up to three bytes somewhere are others, gone or more."""
+    place, bite = chance.randrange(len(data)), chance.randbytes(chance.randrange(4))
+    return data[:place] + bite + data[place + chance.randrange(4) :]
+
+
+def mutated(chance: random.Random, value: Any) -> Any:
+    """A copy in which one value somewhere is another, or a key is gone."""
+    value = copy.deepcopy(value)
+    place: Any = value
+    while True:
+        key = chance.choice(list(place) if isinstance(place, dict) else range(len(place)))
+        if isinstance(place[key], (dict, list)) and place[key] and chance.random() < 0.8:
+            place = place[key]
+            continue
+        if isinstance(place, dict) and chance.random() < 0.2:
+            del place[key]
+        else:
+            place[key] = chance.choice(ODD)
+        return value
 
 
 def main() -> None:
@@ -179,8 +197,7 @@ def main() -> None:
         fuzz.logs(given.flips)
         fuzz.replies(given.replies)
         fuzz.annotations(given.annotations)
-    print(f"{dict(fuzz.counts)}; {len(fuzz.found)} found")
-    print("\n\n".join(fuzz.found[:10]))
+    print(f"{dict(fuzz.counts)}; {len(fuzz.found)} found", *fuzz.found, sep="\n\n")
 
 
 if __name__ == "__main__":

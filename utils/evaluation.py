@@ -40,7 +40,7 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
         group = held.enter_context(joined(rank)) if rank is not None and shared else None
         if rank is not None and not rank.leads:
             return (follow(plan, group) if group is not None else DONE), []
-        print("\n".join(console.render_left_out(plan.bad_samples, has_log=True)), end="")
+        console.show_left_out(plan.bad_samples, console.MOST_LEFT_OUT)
         done: list[Done] = []
         failed = []
         for name, model in plan.models.items():
@@ -178,8 +178,7 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
         return replace(done, entry=entry)
     except UserError as error:
         return plan.stop(dataset, folder, [f'model "{name}", {each}' for each in error.problems])
-    fate = console.fate_of_failed(options.mode, ignored=options.ignore)
-    console.show_scored(scored, name, verbose=options.verbose, fate=fate)
+    console.show_scored(scored, name, options)
     code = DONE if scored.is_whole else SOME_FAILED
     return Done(dataset, folder, code, is_scored=True, entry=found)
 
@@ -218,7 +217,7 @@ def check(plan: Plan) -> int:
             print("\n".join(report))
             problems += [f'model "{name}": {problem}' for problem in found]
         model.close()
-    print("\n".join(console.render_left_out(plan.bad_samples, has_log=False)), end="")
+    console.show_left_out(plan.bad_samples, None)
     if problems:
         print(problem_report(problems, ran=pinged), file=sys.stderr)
         return NOTHING_RUN

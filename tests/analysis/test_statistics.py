@@ -81,15 +81,6 @@ def test_groups_without_a_spread_still_leave_an_interval(rate):
     assert length(interval(hits, None, TWENTY, groups)) > 0.05
 
 
-@pytest.mark.parametrize(("weights", "pictures"), [
-    ([1.0] * 19, range(20)), ([-1.0] + [1.0] * 19, range(20)), ([0.0] * 20, range(20)),
-    ([math.nan] * 20, range(20)), (None, range(19)),
-])  # fmt: skip
-def test_nonsense_is_refused(weights, pictures):
-    with pytest.raises(ValueError, match="must"):
-        interval([1] * 20, weights, pictures)
-
-
 @pytest.mark.parametrize(("df", "quantile"), [
     (3, 3.18245), (4, 2.77645), (10, 2.22814), (30, 2.04227), (1e6, 1.95997),
 ])  # fmt: skip
@@ -118,11 +109,9 @@ def test_the_difference_of_weighted_systems_is_that_of_their_weighted_means():
     assert compare_paired(first, second, TWENTY, weights).difference == pytest.approx(0.6)
 
 
-def test_ten_pictures_are_needed_for_the_interval_not_for_the_test_and_one_sample_for_both():
+def test_ten_pictures_are_needed_for_the_interval_not_for_the_test():
     found = compare_paired([1] * 18, [0] * 18, [number // 2 for number in range(18)])
     assert (found.interval, found.p_value) == (None, pytest.approx(2 / 2**9))
-    with pytest.raises(ValueError, match="must"):
-        compare_paired([], [], [])
 
 
 @pytest.mark.parametrize(("hits", "pictures", "p"), [

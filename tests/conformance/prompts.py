@@ -35,8 +35,8 @@ def _rows(case: Case, world: World) -> Any:
         picture = benchmark.image_root / row["image_path"]
         picture.parent.mkdir(parents=True, exist_ok=True)
         Image.new("1", tuple(row["image_size"])).save(picture, compress_level=1)
-    loaded = benchmark.load(mode)
-    return [sample.line for sample in loaded.samples] + [str(bad) for bad in loaded.bad]
+    samples, bad = benchmark.load(mode)
+    return [*(sample.line for sample in samples), *map(str, bad)]
 
 
 def _default_prompt(case: Case, world: World) -> Any:

@@ -227,8 +227,8 @@ def _loaded(rows: Sequence[Mapping[str, Any]], world: World) -> str:
         path = benchmark.image_root / row["platform"] / "x.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.new("1", tuple(row["picture_size"])).save(path)
-    loaded = benchmark.load("all")
-    return f"{len(loaded.samples)} to ask; " + "; ".join(map(str, loaded.bad))
+    samples, bad = benchmark.load("all")
+    return f"{len(samples)} to ask; " + "; ".join(map(str, bad))
 
 
 def data_set(folder: Path, name: str, annotations: Sequence[Mapping[str, Any]]) -> Benchmark:

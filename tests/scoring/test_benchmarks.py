@@ -86,8 +86,8 @@ def annotated(tmp_path):
     (L1, [image(question())], "easy", "options", [{"A": "no", "B": "yes", "C": "so"}]),
 ])  # fmt: skip
 def test_the_samples_of_a_mode(annotated, name, annotations, mode, column, expected):
-    loaded = annotated(name, *annotations).load(mode)
-    assert [sample.line.get(column, "absent") for sample in loaded.samples] == expected
+    samples, _ = annotated(name, *annotations).load(mode)
+    assert [sample.line.get(column, "absent") for sample in samples] == expected
 
 
 @pytest.mark.parametrize(("name", "annotations", "modes"), [
@@ -97,13 +97,13 @@ def test_the_samples_of_a_mode(annotated, name, annotations, mode, column, expec
 ])  # fmt: skip
 def test_the_key_of_a_sample_does_not_depend_on_the_mode(annotated, name, annotations, modes):
     benchmark = annotated(name, *annotations)
-    whole = [sample.key for sample in benchmark.load("all").samples]
-    assert [sample.key for mode in modes for sample in benchmark.load(mode).samples] == whole
+    whole = [sample.key for sample in benchmark.load("all")[0]]
+    assert [sample.key for mode in modes for sample in benchmark.load(mode)[0]] == whole
 
 
 def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotated):
     def keys(name, *annotations):
-        return [sample.key for sample in annotated(name, *annotations).load("all").samples]
+        return [sample.key for sample in annotated(name, *annotations).load("all")[0]]
 
     same = instruction()
     [first, *others] = keys(L2, same, same, same)
@@ -161,19 +161,18 @@ def test_a_bad_sample_is_named_and_left_out(annotated, name, changed, problem):
         L1: [image(question("easy"), {**question("medium"), **changed})],
         L2: [instruction(), instruction(index=42, **changed)],
     }
-    loaded = annotated(name, *both[name]).load("all")
-    [bad] = loaded.bad
+    samples, [bad] = annotated(name, *both[name]).load("all")
     where = {L1: "L1_annotations.json, question 1", L2: "L2_annotations.json, index 42"}
-    assert (len(loaded.samples), bad.where) == (1, where[name])
+    assert (len(samples), bad.where) == (1, where[name])
     assert problem in bad.problem
 
 
 def test_in_one_mode_bad_samples_are_named_by_their_images_index_and_those_of_others_not(annotated):
     first, second = image(question("easy")), image(question("easy", answer="D"), index=7)
-    [bad] = annotated(L1, first, second).load("easy").bad
+    _, [bad] = annotated(L1, first, second).load("easy")
     assert str(bad).startswith(f"L1_annotations.json, index 7, os_web/{PICTURE}: the answer 'D'")
     other = instruction(grounding_type="advanced", bbox=None)
-    assert annotated(L2, instruction(), other).load("basic").bad == []
+    assert annotated(L2, instruction(), other).load("basic")[1] == []
 
 
 def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_their_own(annotated):
@@ -183,7 +182,7 @@ def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_the
         instruction(index=3, platform=None), gone[1], instruction(index=5, bbox=None),
     )  # fmt: skip
 
-    lines = grouped(benchmark.load("all").bad)
+    lines = grouped(benchmark.load("all")[1])
 
     folder, name = benchmark.image_root / "os_web", "L2_annotations.json"
     assert lines == [
@@ -197,7 +196,7 @@ def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_the
 
 @pytest.mark.parametrize("name", ["a\0b.png", "a\nb.png", "a\x1b[31mb.png"])
 def test_an_image_name_with_control_characters_is_shown_in_one_harmless_line(annotated, name):
-    [line] = grouped(annotated(L2, instruction(image_path=name)).load("all").bad)
+    [line] = grouped(annotated(L2, instruction(image_path=name)).load("all")[1])
     assert line.isprintable() and repr(name)[1:-1] in line
 
 
@@ -210,20 +209,20 @@ def test_an_image_name_with_control_characters_is_shown_in_one_harmless_line(ann
     (L1, image(question(options={"A": "no", "B": "yes", "C": None}))),
 ])  # fmt: skip
 def test_what_is_odd_but_legal_is_asked(annotated, name, annotation):
-    loaded = annotated(name, annotation).load("all")
-    assert (len(loaded.samples), loaded.bad) == (1, [])
+    samples, bad = annotated(name, annotation).load("all")
+    assert (len(samples), bad) == (1, [])
 
 
 @pytest.mark.parametrize(("name", "content", "message"), [
     *((L2, *row) for row in [
         (None, "no such annotation file.*python utils/download.py"),
-        (b"[{]", "broken JSON at line 1, column 3"),
-        (b"[\n{},\n,", "broken JSON at line 3, column 1"), (b"[{},\n]", "broken JSON at line [12]"),
-        (b"[{}\n{}]", "broken JSON at line 2, column 1"), (b"[{},\n{}", "broken JSON at line 2"),
-        (b"[{}]\n]", "broken JSON at line 2, column 1"), (b"{}", "expected a list"),
-        (b"[]", "at least one"), (b"[{}, 5]", "entry 1 is no object"), (b"\xff\xfe[", "cannot be read"),
-        (b"[" * 100_000, "nested too deeply"),
-        (b'[{"index": ' + b"7" * 5_000 + b"}]", "a number of thousands of digits"),
+        (b"[{]", "line 1 column 3"),
+        (b"[\n{},\n,", "line 3 column 1"), (b"[{},\n]", "line [12]"),
+        (b"[{}\n{}]", "line 2 column 1"), (b"[{},\n{}", "line 2"),
+        (b"[{}]\n]", "line 2 column 1"), (b"{}", "expected a list"),
+        (b"[]", "at least one"), (b"[{}, 5]", "a list of annotations"), (b"\xff\xfe[", "cannot be read"),
+        (b"[" * 100_000, "recursion depth"),
+        (b'[{"index": ' + b"7" * 5_000 + b"}]", "4300 digits"),
     ]),
     *((L1, json.dumps([image(groups=groups)]).encode(), "entry 0: groups must be a list of questions")
       for groups in ("three", [5], {"easy": question()})),
@@ -257,7 +256,7 @@ def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not
 
 def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_once(annotated):
     benchmark = annotated(L2, instruction(image_size=[100, 50]))
-    [sample] = benchmark.load("all").samples
+    [sample], _ = benchmark.load("all")
     messages = benchmark.build_prompt(sample.line)
     episode = benchmark.episode(sample, lambda line: Prompt(messages))
     next(episode)
@@ -284,7 +283,7 @@ UNORDERED = {"B": "yes", "A": "no", "C": None}
 def test_the_default_prompts_text(annotated, monkeypatch, name, annotation, template, expected):
     monkeypatch.setenv("L2_USER_PROMPT", template)
     benchmark = annotated(name, annotation)
-    [sample] = benchmark.load("all").samples
+    [sample], _ = benchmark.load("all")
     assert benchmark.build_prompt(sample.line)[-1]["value"] == expected
 
 

@@ -6,8 +6,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from utils.analysis.columns import Row, SampleColumns, percent, share
-from utils.analysis.intervals import FEWEST_PICTURES, clustered_variance, lay_out, t_quantile
+from utils.analysis.columns import Row, SampleColumns, in_percent, percent, share
+from utils.analysis.intervals import (
+    FEWEST_PICTURES,
+    Interval,
+    clustered_variance,
+    lay_out,
+    t_quantile,
+)
 
 if TYPE_CHECKING:
     from utils.analysis.columns import Mask
@@ -97,16 +103,15 @@ def _directions(away: Floats, pictures: Ints) -> Iterator[Row]:
 
     if not len(away):
         return
-    group, counts = "direction of points", {"samples": len(away), "pictures": len(set(pictures))}
     layout = lay_out(None, pictures)
-    if layout.pictures >= FEWEST_PICTURES:
+    counts = {"samples": len(away), "pictures": layout.pictures}
+    group, has_bounds = "direction of points", layout.pictures >= FEWEST_PICTURES
+    if has_bounds:
         errors = np.sqrt(clustered_variance(layout.cells(away.T), layout))
         reach = errors * t_quantile(np.array([layout.pictures - 1.0]))
     for axis, (name, unit) in enumerate((("dx", "% of the width"), ("dy", "% of the height"))):
-        mean, row = away[:, axis].mean(), _row(group, f"mean {name}", unit, **counts)
-        row["value"] = percent(mean)
-        if layout.pictures >= FEWEST_PICTURES:
-            row |= {"low": percent(mean - reach[axis]), "high": percent(mean + reach[axis])}
-        yield row
-        median = percent(np.median(away[:, axis]))
+        mean, median = away[:, axis].mean(), percent(np.median(away[:, axis]))
+        bounds = Interval(mean - reach[axis], mean + reach[axis]) if has_bounds else None
+        found = {"value": percent(mean), **in_percent(bounds), **counts}
+        yield _row(group, f"mean {name}", unit, **found)
         yield _row(group, f"median {name}", unit, value=median, **counts)

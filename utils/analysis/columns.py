@@ -109,7 +109,10 @@ def table(rows: Sequence[Sequence[float] | None], width: int) -> Floats:
 
 
 def share(
-    hits: Mask | Floats, pictures: Ints, weights: Floats | None = None, groups: Ints | None = None
+    hits: Mask | Floats | Sequence[float],
+    pictures: Ints,
+    weights: Floats | None = None,
+    groups: Ints | None = None,
 ) -> Row:
     """The share of hits in percent with its interval (None under 10 images), and what it counts."""
     import numpy as np

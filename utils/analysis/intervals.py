@@ -49,14 +49,9 @@ def interval(
     Weights are scaled to a sum of 1 (None: all equal); `pictures` has one label a sample, and so
     have `groups` where the figure is an average of the groups' means (macro averages; basic and
     advanced): what lies between groups is then no noise. None under `FEWEST_PICTURES` images.
-
-    Raises:
-        ValueError: lengths differ, or weights that cannot be scaled.
     """
     import numpy as np
 
-    if len(hits) != len(pictures):
-        raise ValueError("hits and pictures must have one entry for each sample")
     layout = lay_out(weights, pictures, groups) if len(hits) else None
     if layout is None or layout.pictures < FEWEST_PICTURES:
         return None
@@ -97,10 +92,8 @@ class Layout:
 
     def effective(self, cells: Floats) -> Floats:
         """On how many images the (not negative) weight in cells rests: Kish's number, (rows,)."""
-        import numpy as np
-
         squares = self.squared(cells)
-        found: Floats = np.square(cells.sum(axis=1)) / np.where(squares > 0, squares, 1.0)
+        found: Floats = cells.sum(axis=1) ** 2 / (squares + (squares == 0))
         return found
 
     def means(self, cells: Floats) -> Floats:
@@ -113,15 +106,11 @@ class Layout:
 def lay_out(
     weights: Sequence[float] | Floats | None, pictures: Labels, groups: Labels | None = None
 ) -> Layout:
-    """Sorts samples by image and group; a `ValueError` as `interval` has it."""
+    """Sorts samples by image and group; weights are finite, not negative and not all 0."""
     import numpy as np
 
     count = len(pictures)
     given = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
-    if len(given) != count or (groups is not None and len(groups) != count):
-        raise ValueError("weights, pictures and groups must have one entry for each sample")
-    if not np.isfinite(given).all() or (given < 0).any() or not given.sum() > 0:
-        raise ValueError("weights must be finite, not negative and not all 0")
     picture, group = numbered(pictures), numbered([0] * count if groups is None else groups)
     order = np.lexsort((group, picture))
     order = order[given[order] > 0]
@@ -150,9 +139,7 @@ def numbered(labels: Labels) -> Ints:
 
 
 def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
-    """Lower and upper bounds, shape (rows,) each, of the hits summed in cells, (rows, cells).
-
-    Wilson's interval on the effective sample size, with Student's t.
+    """Bounds, (rows,) each, of hits summed in cells, (rows, cells): Wilson's, with Student's t.
 
     Source: Wilson (1927), JASA 22; Korn & Graubard (1998), Survey Methodology 24; Dean & Pagano
     (2015), Journal of Survey Statistics and Methodology 3.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from typing import Any
 
 from utils.analysis.columns import Row, SampleColumns, in_percent, percent
@@ -21,9 +20,7 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     rows: list[Row] = []
     at: dict[str, str] = {}
     p_values = []
-    for letter in string.ascii_uppercase:
-        if not any(letter in options for options in columns["options"]):
-            continue
+    for letter in sorted({letter for options in columns["options"] for letter in options}):
         chosen = [float(each == letter) for each in columns["chosen"]]
         right = [float(each == letter) for each in columns["answer"]]
         paired = compare_paired(chosen, right, pictures)

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from utils.analysis.intervals import (
-    FEWEST_PICTURES,
-    TINY,
-    Interval,
-    Layout,
-    design_effect,
-    lay_out,
-    t_quantile,
-    t_tails,
-)
+from utils.analysis import intervals
+from utils.analysis.intervals import FEWEST_PICTURES, TINY, Interval, Layout, design_effect, lay_out
 
 if TYPE_CHECKING:
     from utils.analysis.intervals import Floats, Labels
@@ -52,15 +45,11 @@ def compare_paired(
     exchanged, or of the t test of the interval (from 10 images on), whichever is larger: where one
     system knows all of an image or nothing, sign flips are too sure.
 
-    `pictures` has one label a sample; `weights` are not negative, None: all equal.
-
-    Raises:
-        ValueError: no sample, lengths differ, or weights that cannot be scaled.
+    `pictures` has one label a sample, of which there is one at least; `weights` are not negative,
+    None: all equal.
     """
     import numpy as np
 
-    if not len(first) == len(second) == len(pictures):
-        raise ValueError("first, second and pictures must have one entry for each sample")
     layout = lay_out(weights, pictures)
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     counted = differences[layout.order]
@@ -69,10 +58,11 @@ def compare_paired(
     bounds, p_value = None, sign_flip_p(cells)
     if layout.pictures >= FEWEST_PICTURES:
         low, high, *t = (float(each[0]) for each in difference_bounds(differences[None, :], layout))
-        bounds, p_value = Interval(low, high), max(p_value, t_tails(*t))
-    difference, p_mcnemar = float(cells.sum()), mcnemar_p(only_first, only_second)
-    counts = only_first, only_second, layout.pictures, len(counted)
-    return PairedResult(difference, bounds, p_value, p_mcnemar, *counts)
+        bounds, p_value = Interval(low, high), max(p_value, intervals.t_tails(*t))
+    return PairedResult(
+        float(cells.sum()), bounds, p_value, mcnemar_p(only_first, only_second),
+        only_first, only_second, layout.pictures, len(counted),
+    )  # fmt: skip
 
 
 def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]:
@@ -97,7 +87,7 @@ def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]
     effective, enlarged = size / effect, size / effect + 2
     middle = mean * effective / enlarged
     error = np.sqrt(((share * effective + 2) / enlarged - middle**2) / enlarged)
-    reach = t_quantile(df) * error
+    reach = intervals.t_quantile(df) * error
     low, high = np.maximum(middle - reach, -1.0), np.minimum(middle + reach, 1.0)
     return low, high, middle / error, df
 
@@ -153,9 +143,6 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     Source: Holm (1979), Scandinavian Journal of Statistics 6.
     """
     known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
-    adjusted: list[float | None] = [None] * len(p_values)
-    largest = 0.0
-    for rank, (p, place) in enumerate(known):
-        largest = max(largest, min(1.0, (len(known) - rank) * p))
-        adjusted[place] = largest
-    return adjusted
+    raised = accumulate((min(1.0, (len(known) - n) * p) for n, (p, _) in enumerate(known)), max)
+    adjusted = dict(zip((place for _, place in known), raised, strict=True))
+    return [adjusted.get(place) for place in range(len(p_values))]

@@ -7,6 +7,7 @@ that matters, and warns where the ready-made parse function would score clearly 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -40,6 +41,8 @@ DOUBTS = {  # as a row of the table names it, and a warning
     "not the answer that follows",
 }
 OF_WORD, OUTSIDE, CONTRADICTED, THOUGHT = DOUBTS
+_GOES_ON = re.compile(r"[^\W_]|['’.-][^\W\d_]")  # Based, I'd, A-frame, a.m
+_ABBREVIATED = re.compile(r"[^\W\d_]\..\.")  # e.g.
 NOTE = (
     "share: of the answered questions, in percent; value: how many of them are right. The strict "
     "parser takes a reply that is only a letter, the last plain statement of an answer, or a "
@@ -81,15 +84,10 @@ def read(reply: str, chosen: str | None, letters: list[str]) -> Read:
 
 def _is_of_word(reply: str, start: int, end: int) -> bool:
     """Whether a letter is part of an ordinary word, an abbreviation, or the article "a"."""
-    before, after = reply[max(0, start - 2) : start], reply[end : end + 2]
-    if before[-1:].isalnum() or after[:1].isalnum():
-        return True
-    joined = after[:1] in ("'", "’", "-") and after[1:2].isalpha()  # I'd, A-frame, B's
-    abbreviated = after[:1] == "." and (
-        after[1:2].isalpha() or (len(before) == 2 and before[1] == "." and before[0].isalpha())
-    )
     is_article = reply[start] in "aA" and ARTICLE.match(reply, end) is not None
-    return joined or abbreviated or is_article
+    is_joined = reply[start - 1 : start].isalnum() or _GOES_ON.match(reply, end) is not None
+    abbreviated = _ABBREVIATED.fullmatch(reply, max(0, start - 2), end + 1)
+    return is_article or is_joined or abbreviated is not None
 
 
 def parse_audit(columns: SampleColumns) -> dict[str, Any]:

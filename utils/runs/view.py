@@ -117,13 +117,14 @@ class LogView:
     def is_part(self, mode: str, limit: int | None) -> bool:
         """Whether scores of a mode are those of a part only, and may not replace full ones.
 
-        That is so for a limit, a run that was stopped or covers less than the mode, and for one
-        mode of a log that a run over all modes has been finished in.
+        That is so for a limit, a run that was stopped or covers less than the mode, one whose
+        record is lost, and for one mode of a log that a run over all modes has been finished in.
         """
         whole = [run for run in self._runs if run.begin.get("mode") == EVERYTHING and run.end]
         is_narrower = mode != EVERYTHING and any(run.limit is None for run in whole)
         is_limited = limit is not None or self.limit is not None
-        return is_limited or is_narrower or self.missing > 0 or not self.has(mode)
+        is_whole = self.run and not self.missing and self.has(mode)
+        return is_limited or is_narrower or not is_whole
 
     def totals(self) -> dict[str, Any]:
         """Statuses, tokens, times, devices of the covered samples' answers, later turns too."""
@@ -234,6 +235,8 @@ class Selection:
     def warnings(self) -> list[str]:
         """One line for each thing that a reader of the score should know."""
         log, found = self._log, []
+        if not log.run:
+            found.append("the record of the run is lost: what else the log covered is not known")
         if log.left_out:
             of_which = "" if log.mode in (self._mode, None) else f" of mode {log.mode}"
             count = f"{len(log.left_out)} sample{'s' * (len(log.left_out) > 1)}"
@@ -253,4 +256,5 @@ class Selection:
     def is_all(self) -> bool:
         """Whether all was scored that was asked for, bad samples included."""
         log = self._log
-        return log.has(self._mode) and not (log.left_out or self.missing or self._is_short)
+        is_whole = bool(log.run) and log.has(self._mode)
+        return is_whole and not (log.left_out or self.missing or self._is_short)

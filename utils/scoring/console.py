@@ -11,6 +11,7 @@ from typing import Any
 
 from utils.analysis.intervals import FEWEST_PICTURES
 from utils.analysis.official import shown_accuracy, shown_range, shown_share
+from utils.config.options import Options
 from utils.contracts import Line
 from utils.protocol import PLATFORM_LABELS
 from utils.scoring.write import Scored
@@ -18,7 +19,17 @@ from utils.scoring.write import Scored
 SECONDS_BETWEEN_LINES = 30.0
 MOST_LEFT_OUT = 20  # lines
 MOST_ERRORS = 10  # kinds shown in a summary
-ASKED_AGAIN = "queried again by the same command"
+SUMMARY = {  # what is counted, and what is said of it
+    "unparsed": "unparsed: wrong in the score",
+    "refused": "refused by the server: wrong in the score, queried again with --retry-refused",
+    "failed": "failed: wrong in the score, {fate}",
+    "spoilt": "failed in the postprocess function: wrong in the score; fix it, it takes no new "
+    "requests",
+    "cut_off": "cut off at the token limit",
+    "spent": "empty: the model used all its tokens before it answered (reasoning); raise "
+    "max_tokens",
+    "retried": "needed more than one attempt",
+}
 
 
 class ConsoleProgress:
@@ -38,8 +49,8 @@ class ConsoleProgress:
     def advance(self, status: str, *, reused: bool) -> None:
         """One sample is finished."""
         self._done += 1
-        kept = "reused" if status == "ok" else f"{status} before"
-        self._counts[kept if reused else "answered" if status == "ok" else str(status)] += 1
+        names = ("reused", "answered") if status == "ok" else (f"{status} before", str(status))
+        self._counts[names[not reused]] += 1
         if self._bar is not None:
             self._bar.set_postfix(dict(sorted(self._counts.items())), refresh=False)
             self._bar.update()
@@ -55,13 +66,12 @@ class ConsoleProgress:
             self._bar.close()
 
 
-def render_left_out(bad: Sequence[str], *, has_log: bool) -> list[str]:
-    """The samples that are not asked; where a log has them all, as far as one can read them."""
-    most = MOST_LEFT_OUT if has_log else len(bad)
-    lines = [f"left out: {line}" for line in bad[:most]]
-    if len(bad) > most:
-        lines.append(f"left out: {len(bad) - MOST_LEFT_OUT} more; the log has them all")
-    return [*lines, ""] if lines else []
+def show_left_out(bad: Sequence[str], most: int | None) -> None:
+    """Prints the samples that are not asked, all or, where a log has them all, at most so many."""
+    for line in bad[:most]:
+        print(f"left out: {line}")
+    if most is not None and len(bad) > most:
+        print(f"left out: {len(bad) - most} more; the log has them all")
 
 
 def render_asked(dataset: str, reasons: Counter[str], reused: int) -> str:
@@ -91,13 +101,11 @@ def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: 
         if any(ranges):
             rows.append(["  95 %", *ranges])
             has_ranges = True
-    lines = [f"{section['title']} · {model} · accuracy in % · n = {samples}{note}", *grid(rows)]
-    lines.append(
-        f"95 % intervals by image, where there are {FEWEST_PICTURES} images or more"
-        if has_ranges
-        else f"no 95 % intervals: under {FEWEST_PICTURES} images"
-    )
-    return "\n".join(lines)
+    head = f"{section['title']} · {model} · accuracy in % · n = {samples}{note}"
+    below = f"no 95 % intervals: under {FEWEST_PICTURES} images"
+    if has_ranges:
+        below = f"95 % intervals by image, where there are {FEWEST_PICTURES} images or more"
+    return "\n".join([head, *grid(rows), below])
 
 
 def grid(rows: Iterable[Sequence[str]]) -> list[str]:
@@ -105,14 +113,11 @@ def grid(rows: Iterable[Sequence[str]]) -> list[str]:
 
     A line break in a cell stacks two texts.
     """
-    stacked: list[tuple[str, ...]] = []
-    for row in rows:
-        stacked += zip_longest(*(cell.split("\n") for cell in row), fillvalue="")
+    split = ((cell.split("\n") for cell in row) for row in rows)
+    stacked = [line for cells in split for line in zip_longest(*cells, fillvalue="")]
     widths = [max(map(len, column)) for column in zip(*stacked, strict=True)]
-    lines = []
-    for first, *others in stacked:
-        aligned = [f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True)]
-        lines.append("  ".join([f"{first:<{widths[0]}}", *aligned]).rstrip())
+    shapes = "  ".join([f"{{:<{widths[0]}}}", *(f"{{:>{width}}}" for width in widths[1:])])
+    lines = [shapes.format(*line).rstrip() for line in stacked]
     return [lines[0], "-" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]]
 
 
@@ -126,15 +131,15 @@ def render_averages(section: Mapping[str, Any]) -> str:
     return "averages: " + (", ".join(parts) or "-")
 
 
-def show_scored(scored: Scored, model: str, *, verbose: bool, fate: str) -> None:
-    """Prints what came of scoring one data set; `fate` is that of failed samples."""
+def show_scored(scored: Scored, model: str, options: Options) -> None:
+    """Prints what came of scoring one data set."""
     note = "" if scored.mode == "all" else f" · {scored.mode} only"
     note += " (partial)" if scored.is_partial else ""
     analysis = scored.analysis
-    print("\n" + render_table(analysis["table"], model, scored.counts["samples"], note=note))
+    samples = scored.scorer.counts["samples"]
+    print("\n" + render_table(analysis["table"], model, samples, note=note))
     print(render_averages(analysis["averages"]))
-    for line in [*render_summary(scored, verbose=verbose, fate=fate), *scored.notes]:
-        print(line)
+    print("\n".join([*_summary(scored, options), *scored.notes]))
     if circular := analysis.get("circular"):
         asked = max((row["questions"] for row in circular["rows"]), default=0)
         print("\n" + render_table(circular["table"], model, asked, note=note))
@@ -144,31 +149,15 @@ def show_scored(scored: Scored, model: str, *, verbose: bool, fate: str) -> None
     print(f"Files: {scored.files[-1]} and {len(scored.files) - 1} more beside it")
 
 
-def fate_of_failed(mode: str, *, ignored: bool) -> str:
-    """What becomes of failed samples, by `--mode` and `--ignore`."""
-    if ignored:
-        return "left as they are (--ignore)"
-    return "queried again without --mode eval" if mode == "eval" else ASKED_AGAIN
-
-
-def render_summary(scored: Scored, *, verbose: bool, fate: str) -> list[str]:
+def _summary(scored: Scored, options: Options) -> list[str]:
     """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions."""
-    counts, total = scored.counts, scored.counts["samples"]
+    counts, total = scored.scorer.counts, scored.scorer.counts["samples"]
+    how = "without --mode eval" if options.mode == "eval" else "by the same command"
+    fate = "left as they are (--ignore)" if options.ignore else f"queried again {how}"
     lines = [f"{counts['answered']} of {total} answered"]
-    for name, text in (
-        ("unparsed", "unparsed: wrong in the score"),
-        ("refused", "refused by the server: wrong in the score, queried again with "
-                    "--retry-refused"),
-        ("failed", f"failed: wrong in the score, {fate}"),
-        ("spoilt", "failed in the postprocess function: wrong in the score; fix it, it takes no "
-                   "new requests"),
-        ("cut_off", "cut off at the token limit"),
-        ("spent", "empty: the model used all its tokens before it answered (reasoning); raise "
-                  "max_tokens"),
-        ("retried", "needed more than one attempt"),
-    ):  # fmt: skip
-        if counts[name]:
-            lines.append(f"  {counts[name]} ({shown_share(counts[name], total)} %) {text}")
+    for name, text in SUMMARY.items():
+        if count := counts[name]:
+            lines.append(f"  {count} ({shown_share(count, total)} %) {text.format(fate=fate)}")
     if counts["completion_tokens"]:
         tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
         lines.append(f"  tokens: {tokens} (prompt + completion)")
@@ -179,11 +168,9 @@ def render_summary(scored: Scored, *, verbose: bool, fate: str) -> list[str]:
             f"{counts['size_differs']} images were sent in another size than the file's; pixel "
             "coordinates in replies are still divided by the size of the file"
         )
-    most = sorted(scored.errors.items(), key=lambda item: -item[1][0])
+    most = sorted(scored.scorer.errors.items(), key=lambda item: -item[1][0])
     for kind, (count, trace) in most[:MOST_ERRORS]:
-        lines.append(f"{count} x {kind}")
-        if verbose and trace:
-            lines.append(trace.rstrip())
+        lines += [f"{count} x {kind}", *([trace.rstrip()] if options.verbose and trace else ())]
     if len(most) > MOST_ERRORS:
         lines.append(f"and {len(most) - MOST_ERRORS} other kinds of errors; the log has them all")
     return lines

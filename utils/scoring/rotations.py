@@ -13,14 +13,15 @@ alone, and the official score, spreadsheets and samples file do not depend on it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from utils.analysis.columns import SampleColumns
 from utils.contracts import Facts, turn_key
 from utils.runs.view import LogView
-from utils.scoring.samples import facts_of
+from utils.scoring.samples import Clean, facts_of
 from utils.scoring.scorer import Scorer, reply_of
 from utils.scoring.sheets import open_lines, to_json
 
@@ -34,34 +35,35 @@ class Rotations:
 
     count_of: Callable[[Mapping[str, Any]], int]  # how many a line has, the 0th included
     view: LogView
-    missing: int = 0  # how many have not been queried yet; known after `judge`
-    has_failures: bool = False
+    missing: int = 0  # how many have not been queried yet; known after `write`
 
-    def judge(
-        self, questions: Iterable[Facts], scorer: Scorer, clean: Callable[[Any], Any]
-    ) -> Iterator[Facts]:
-        """The facts of every rotation, those of a question in a row.
+    def write(
+        self, path: Path, head: Facts, questions: Iterable[Facts], scorer: Scorer, clean: Clean
+    ) -> SampleColumns:
+        """Writes the rotations file; returns what stands in it.
 
         Args:
             questions: the facts of the samples, which are the 0th rotations.
             scorer: one of its own, so that the official counts stay those of the questions.
-            clean: removes secrets.
 
         Raises:
-            StopRun: a user's function failed ten times in a row.
+            StopRun: a user's function failed ten times in a row, or the disk is full.
         """
-        for question in questions:
-            count = self.count_of(question)
-            common = {"question": question["key"], "rotations": count}
-            yield {**question, **common, "rotation": 0}
-            for number in range(1, count):
-                record = self.view.record(turn_key(question["key"], number))
-                if record is None:
-                    self.missing += 1
-                    continue
-                facts = clean(facts_of(record, scorer.judge(record)))
-                yield {**facts, **common, "rotation": number}
-        self.has_failures = scorer.has_failures
+        columns = SampleColumns()
+        with open_lines(path) as lines:
+            lines.write(to_json(head) + "\n")
+            for question in questions:
+                key, count = question["key"], self.count_of(question)
+                for number in range(count):
+                    record = self.view.record(turn_key(key, number))
+                    if record is None:
+                        self.missing += 1
+                        continue
+                    facts = clean(facts_of(record, scorer.judge(record))) if number else question
+                    facts = {**facts, "question": key, "rotations": count, "rotation": number}
+                    lines.write(to_json(facts) + "\n")
+                    columns.add(facts)
+        return columns
 
     def are_all_answered(self, postprocess: Callable[[str], str]) -> bool:
         """Whether every rotation that the log covers has a usable reply, for `--mode infer`."""
@@ -71,12 +73,3 @@ class Rotations:
                 if record is None or reply_of(record, postprocess)[0] is None:
                     return False
         return True
-
-
-def write_rotations(path: Path, head: Mapping[str, Any], turns: Iterable[Facts]) -> Iterator[Facts]:
-    """Writes the rotations file while it hands on what it writes."""
-    with open_lines(path) as lines:
-        lines.write(to_json(head) + "\n")
-        for facts in turns:
-            lines.write(to_json(facts) + "\n")
-            yield facts

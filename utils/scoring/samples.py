@@ -35,6 +35,9 @@ from utils.runs.finished import SAMPLES_FORMAT
 from utils.scoring.scorer import SIZES, ScoredSample
 from utils.scoring.sheets import open_lines, open_sheet, to_json
 
+Clean = Callable[[Any], Any]
+"""Removes secrets: a user's function may have put one into a reply."""
+
 
 def facts_of(record: Record, scored: ScoredSample) -> Facts:
     """One sample's line of the file."""
@@ -75,7 +78,7 @@ def result_files(
     sheets: Sequence[Path],
     samples: Path,
     head: Facts,
-    clean: Callable[[Any], Any],
+    clean: Clean,
 ) -> Iterator[Callable[[Record, ScoredSample], Facts]]:
     """Predictions, per-sample results and the samples file, written sample by sample.
 
@@ -85,7 +88,6 @@ def result_files(
     Args:
         columns: of the data set's lines.
         sheets: the spreadsheets of predictions and of results.
-        clean: removes secrets.
     """
     with_line = [*columns, "prediction"]
     kept = with_line if benchmark.result_has_line else []
@@ -97,13 +99,12 @@ def result_files(
         lines.write(to_json(head) + "\n")
 
         def add(record: Record, scored: ScoredSample) -> Facts:
-            facts: Facts
             row = {**scored.line, "prediction": scored.prediction}
-            judged = dict(scored.judgement.columns)
-            facts, row, judged = clean([facts_of(record, scored), row, judged])
+            found = [facts_of(record, scored), row, dict(scored.judgement.columns)]
+            facts, row, judged = clean(found)
             lines.write(to_json(facts) + "\n")
             add_prediction(row)
             add_result({**row, **judged} if benchmark.result_has_line else judged)
-            return facts
+            return dict(facts)
 
         yield add

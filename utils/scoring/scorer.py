@@ -8,10 +8,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from utils.contracts import Benchmark, Judgement, Line, Record, Sizes, Status, UserFunctionError
+from utils.contracts import (
+    Benchmark,
+    Judgement,
+    Line,
+    ParseFunction,
+    Record,
+    Sizes,
+    Status,
+    UserFunctionError,
+)
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.calling import FAILURES_IN_A_ROW
@@ -30,33 +39,21 @@ class ScoredSample:
     error: UserFunctionError | None = None  # of the postprocess or parse function
 
 
+@dataclass
 class Scorer:
-    """Judges samples one after the other and sums up.
+    """Judges samples one after the other and sums up."""
 
-    Args:
-        postprocess: raw reply → text to parse; for records that hold no postprocessed reply.
-        parse: the parse function as (response, meta).
-        kwargs: the model's; parse functions see its pixel limits.
-        skip_errors: go on however often a user's function fails.
-    """
-
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        *,
-        postprocess: Callable[[str], str],
-        parse: Callable[[str, Mapping[str, Any]], Any],
-        kwargs: Mapping[str, Any],
-        skip_errors: bool,
-    ) -> None:
-        self._benchmark, self._postprocess, self._parse = benchmark, postprocess, parse
-        self._limits = {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs}
-        self._skip_errors = skip_errors
-        self._counted: list[Any] = []
-        self._failures_in_a_row: Counter[str] = Counter()  # by function
-        self.counts: Counter[str] = Counter()  # "samples", "answered", "unparsed", "failed", ...
-        # What went wrong, by kind: how often, and one traceback ("" where there is none).
-        self.errors: dict[str, tuple[int, str]] = {}
+    benchmark: Benchmark
+    postprocess: Callable[[str], str]  # raw reply → text to parse; for records that hold no reply
+    parse: ParseFunction
+    kwargs: Mapping[str, Any]  # the model's; parse functions see its pixel limits
+    skip_errors: bool  # go on however often a user's function fails
+    # "samples", "answered", "unparsed", "failed", ...
+    counts: Counter[str] = field(default_factory=Counter)
+    # What went wrong, by kind: how often, and one traceback ("" where there is none).
+    errors: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _counted: list[Any] = field(default_factory=list)
+    _failures_in_a_row: Counter[str] = field(default_factory=Counter)  # by function
 
     def judge(self, record: Record) -> ScoredSample:
         """One sample.
@@ -64,13 +61,12 @@ class Scorer:
         Raises:
             StopRun: a postprocess or parse function failed ten times in a row.
         """
-        reply, error = reply_of(record, self._postprocess)
-        sizes = record["sizes"]
-        extra = self._limits | {
-            f"{stage}_size": sizes[stage] for stage in ("sent", "seen") if sizes.get(stage)
-        }
-        stages = Sizes(*(sizes.get(stage) and tuple(sizes[stage]) for stage in SIZES))
-        judged = self._benchmark.judge(record["line"], stages, reply, self._parse, extra)
+        reply, error = reply_of(record, self.postprocess)
+        sizes = {stage: tuple(wh) for stage, wh in record["sizes"].items() if wh}
+        extra = {key: self.kwargs[key] for key in PIXEL_LIMITS if key in self.kwargs}
+        extra |= {f"{stage}_size": sizes[stage] for stage in ("sent", "seen") if stage in sizes}
+        stages = Sizes(*map(sizes.get, SIZES))
+        judged = self.benchmark.judge(record["line"], stages, reply, self.parse, extra)
         error = error or judged.error
         if error or record.get("error") or self._failures_in_a_row:
             self._note(record, error)
@@ -81,31 +77,31 @@ class Scorer:
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
         """The score object of all samples so far; `settings` are environment variables."""
-        return self._benchmark.summarise(self._counted, settings)
+        return self.benchmark.summarise(self._counted, settings)
 
     def _note(self, record: Record, error: UserFunctionError | None) -> None:
+        why = record.get("error")
+        if error is not None:
+            why = {"class": f"{error.stage} function", "message": error.summary,
+                   "trace": error.trace}  # fmt: skip
+        if why:
+            kind = f"{why['class']}: {why['message']}"
+            count, first_trace = self.errors.get(kind, (0, why.get("trace", "")))
+            self.errors[kind] = (count + 1, first_trace)
         if error is None:
             if record["status"] == Status.OK:  # one without an answer says nothing about functions
                 self._failures_in_a_row.clear()
-            if record.get("error"):
-                why = record["error"]
-                self._note_kind(f"{why['class']}: {why['message']}", why.get("trace", ""))
             return
-        self._note_kind(f"{error.stage} function: {error.summary}", error.trace)
         if error.stage == "parse":  # it was reached, so postprocessing succeeded
             self._failures_in_a_row["postprocess"] = 0
         self._failures_in_a_row[error.stage] += 1
         too_many = self._failures_in_a_row[error.stage] >= FAILURES_IN_A_ROW
-        if too_many and not self._skip_errors:
+        if too_many and not self.skip_errors:
             raise StopRun(
                 f"the {error.stage} function failed {FAILURES_IN_A_ROW} times in a row; all "
                 "answers are kept (set SKIP_ERR=1 to go on in spite of failures). The last "
                 f"failure:\n{error.trace}"
             )
-
-    def _note_kind(self, kind: str, trace: str) -> None:
-        count, first_trace = self.errors.get(kind, (0, trace))
-        self.errors[kind] = (count + 1, first_trace)
 
     def _count(
         self, record: Record, reply: str | None, judged: Judgement, error: UserFunctionError | None
@@ -122,8 +118,9 @@ class Scorer:
         counts["parse_errors"] += error is not None
         counts["answered"] += 1
         counts[str(judged.verdict)] += 1
-        counts["cut_off"] += record.get("finish_reason") == "length"
-        counts["spent"] += record.get("finish_reason") == "length" and not record.get("raw")
+        is_cut = record.get("finish_reason") == "length"
+        counts["cut_off"] += is_cut
+        counts["spent"] += is_cut and not record.get("raw")
         sent = record["sizes"].get("sent")
         counts["size_differs"] += bool(sent and sent != record["sizes"]["file"])
 

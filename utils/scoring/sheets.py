@@ -48,7 +48,7 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
     """Yields a temporary path beside `path` that replaces it when all went well.
 
     Raises:
-        StopRun: the folder cannot be written (full disk, no rights).
+        StopRun: the folder cannot be written; what was there before stays.
     """
     # No process id in the name: the log's lock allows one writer, and what a kill left behind is
     # overwritten by the next run.
@@ -67,12 +67,7 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """A score file: indented, None as null, never NaN.
-
-    Raises:
-        StopRun: the folder cannot be written.
-        ValueError: the value holds NaN or infinity; see `finite`.
-    """
+    """A score file: indented, None as null; a `ValueError` for NaN and infinity (see `finite`)."""
     text = json.dumps(value, indent=4, ensure_ascii=False, allow_nan=False)
     with whole_or_nothing(path) as temporary:
         # Half of a surrogate pair, as of an argument that is no UTF-8, becomes JSON's own escape.
@@ -81,11 +76,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[IO[str]]:
-    """A text file that is written line by line.
-
-    Raises:
-        StopRun: the folder cannot be written; there is no file then, or the one from before.
-    """
+    """A text file that is written line by line."""
     with whole_or_nothing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         yield file
 
@@ -95,9 +86,6 @@ def open_sheet(path: Path, columns: Sequence[str]) -> Iterator[Callable[[Mapping
     """A spreadsheet that is written row by row; yields the function that takes a row.
 
     Every text stays text (no formulas, no links); rows go to disk as they come.
-
-    Raises:
-        StopRun: the folder cannot be written; there is no file then, or the one from before.
     """
     import xlsxwriter
 
@@ -114,18 +102,12 @@ def open_sheet(path: Path, columns: Sequence[str]) -> Iterator[Callable[[Mapping
             number = next(rows)
             for position, column in enumerate(columns):
                 value = row.get(column)
-                if value is None:
-                    continue
-                if isinstance(value, bool):
-                    sheet.write_boolean(number, position, value)
-                elif isinstance(value, (int, float)) and abs(value) < 2**53:  # no NaN, no infinity
-                    sheet.write_number(number, position, value)
-                else:
+                if isinstance(value, (int, float)) and abs(value) < 2**53:  # no NaN, no infinity
+                    sheet.write(number, position, value)
+                elif value is not None:
                     if not isinstance(value, str):
                         value = json.dumps(value, ensure_ascii=False, default=str)
-                    if len(value) > CELL_LIMIT or _UNWRITABLE.search(value):
-                        value = cell_text(value)
-                    sheet.write_string(number, position, value)
+                    sheet.write_string(number, position, cell_text(value))
 
         try:
             yield add
@@ -151,10 +133,8 @@ def safe_cell(value: Any) -> Any:
     Those begin with a sign, maybe behind blanks; an apostrophe in front makes text of them, as
     typing one into a cell does. Characters that no cell can hold become escapes.
     """
-    if value is None:
-        return ""
-    if isinstance(value, (int, float)):
-        return value
-    text = cell_text(str(value))
+    if value is None or isinstance(value, (int, float)):
+        return "" if value is None else value
+    text = str(value)
     is_formula = text.lstrip(" \u00a0").startswith(_FORMULA_STARTS)
-    return cell_text(f"'{text}") if is_formula else text
+    return cell_text("'" * is_formula + text)

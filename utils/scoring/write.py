@@ -7,8 +7,7 @@ columns from which table, intervals and audits are worked out.
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,8 +19,8 @@ from utils.errors import UserError
 from utils.runs.finished import SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
 from utils.runs.view import COVERAGE, LogView, Selection
-from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, Rotations, write_rotations
-from utils.scoring.samples import head_of, result_files
+from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, Rotations
+from utils.scoring.samples import Clean, head_of, result_files
 from utils.scoring.scorer import Scorer, reply_of, shown_reply
 from utils.scoring.sheets import finite, open_sheet, write_json
 
@@ -37,7 +36,7 @@ class ScoringTask:
     limit: int | None  # how many samples were asked for; None: all
     postprocess: Callable[[str], str]  # raw reply → text to parse
     scorer: Callable[[], Scorer]  # makes a scorer; circular evaluation needs a second one
-    clean: Callable[[Any], Any]  # removes secrets: a user's function may have put one into a reply
+    clean: Clean
 
     @property
     def name(self) -> str:
@@ -47,21 +46,18 @@ class ScoringTask:
     @property
     def has_earlier_files(self) -> bool:
         """Whether the folder holds files of an earlier scoring."""
-        file = partial(self.folder.file, self.name, SAMPLES_SUFFIX)
-        return any(file(partial=part).exists() for part in (False, True))
+        return any(self.folder.file(self.name, SAMPLES_SUFFIX, partial=part).exists()
+                   for part in (False, True))  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Scored:
     """What came of scoring a log."""
 
-    dataset: str
     mode: str
     files: list[Path]  # spreadsheets and, last, the score file
-    scores: dict[str, Any]
     analysis: dict[str, Any]  # sections by name: the score table with intervals, averages, audits
-    counts: Counter[str]  # this and the next as `Scorer` has them
-    errors: dict[str, tuple[int, str]]
+    scorer: Scorer  # with counts and errors
     missing: int  # samples of the run without an answer so far
     notes: list[str]  # what the score leaves out or rests on, one line each
     is_partial: bool  # the files end in `_partial`
@@ -69,13 +65,9 @@ class Scored:
 
     @property
     def warnings(self) -> list[str]:
-        """What the sections of the analysis warn of."""
-        return [
-            str(warning)
-            for name, section in self.analysis.items()
-            if isinstance(section, Mapping) and name != COVERAGE  # those are notes
-            for warning in section.get("warnings", ())
-        ]
+        """What the sections of the analysis warn of; those on coverage are notes."""
+        sections = [section for name, section in self.analysis.items() if name != COVERAGE]
+        return [str(warning) for each in sections for warning in each.get("warnings", ())]
 
 
 def write_predictions(task: ScoringTask, view: LogView) -> bool:
@@ -120,37 +112,30 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             columns.add(facts)
             if data.circular is not None:
                 questions.append(facts)
-    scores = scorer.scores(os.environ)
     sections = benchmark.sections(columns, os.environ)
     analysis = {"head": head, **{title: finite(section) for title, section in sections.items()}}
-    rotations = None
+    is_whole = records.is_all() and not scorer.has_failures
     if data.circular is not None:
-        rotations = Rotations(data.circular.count, view)
-        turns = rotations.judge(questions, task.scorer(), task.clean)
-        columns = SampleColumns()
-        for facts in write_rotations(name(ROTATIONS_SUFFIX), head, turns):
-            columns.add(facts)
+        rotations, turns = Rotations(data.circular.count, view), task.scorer()
+        columns = rotations.write(name(ROTATIONS_SUFFIX), head, questions, turns, task.clean)
         analysis[SECTION] = finite(data.circular.section(columns))
+        is_whole = is_whole and not (rotations.missing or turns.has_failures)
     else:  # those of an earlier circular run are out of date beside the new samples
         name(ROTATIONS_SUFFIX).unlink(missing_ok=True)
     analysis |= records.section()
-    write_json(score_file, scores)
+    write_json(score_file, scorer.scores(os.environ))
     write_json(name(ANALYSIS_SUFFIX), analysis)
     derived = [*sheets, score_file, samples, name(ROTATIONS_SUFFIX), name(ANALYSIS_SUFFIX)]
     if not is_partial:  # those of an earlier --limit are out of date beside the full ones
         folder.drop_partial(task.name, [file.name for file in derived])
     folder.link_newest([*derived, folder.log(task.name)])
-    is_whole = records.is_all() and not scorer.has_failures
     return Scored(
-        dataset=task.name,
         mode=data.mode,
         files=[*sheets, score_file],
-        scores=scores,
         analysis=analysis,
-        counts=scorer.counts,
-        errors=scorer.errors,
+        scorer=scorer,
         missing=records.missing,
         notes=[f"{task.name}: {warning}" for warning in records.warnings()],
         is_partial=is_partial,
-        is_whole=is_whole and not (rotations and (rotations.missing or rotations.has_failures)),
+        is_whole=is_whole,
     )
