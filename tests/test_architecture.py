@@ -7,6 +7,8 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -90,21 +92,6 @@ def project_files(folder=PROJECT):
         part in SKIPPED_FOLDERS or part.startswith(".") for part in path.parts)]  # fmt: skip
 
 
-def imported_packages(path):
-    """Top-level packages that a file imports, inside functions and by import_module too."""
-    found = set()
-    for node in ast.walk(ast.parse((PROJECT / path).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add(path.parts[0] if node.level else (node.module or "").partition(".")[0])
-        elif isinstance(node, ast.Call) and node.args:
-            called, name = getattr(node.func, "attr", getattr(node.func, "id", "")), node.args[0]
-            if called in ("import_module", "__import__") and isinstance(name, ast.Constant):
-                found.add(str(name.value).partition(".")[0])
-    return found
-
-
 def loaded_by(tmp_path, *arguments, env=None):
     """Exit code of `evaluate.py <arguments>` (or of its import) and what the process has loaded."""
     answer = tmp_path / "loaded.json"
@@ -119,17 +106,7 @@ def loaded_by(tmp_path, *arguments, env=None):
 # -- imports --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("package", "forbidden"), [
-    ("benchmarks", {"models", "evaluate"}),
-    ("models", {"benchmarks", "evaluate"}),
-    ("utils", {"benchmarks", "models", "evaluate"}),
-])  # fmt: skip
-def test_a_package_knows_only_what_lies_below_it(package, forbidden):
-    files = project_files(PROJECT / package)
-    assert files
-    assert [str(path) for path in files if imported_packages(path) & forbidden] == []
-
-
+@cache
 def program_files():
     return [path for path in project_files()
             if path.parts[0] in ("benchmarks", "models", "utils") or len(path.parts) == 1]  # fmt: skip
@@ -140,23 +117,39 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported_modules(path, *, at_import=False):
-    """The project's own modules that a file imports; `at_import`: not those within functions."""
-    known = {module_name(each) for each in program_files()}
+@cache
+def imported(path, *, at_import=False):
+    """The modules that a file imports; `at_import`: not those within functions and for types."""
     tree = ast.parse((PROJECT / path).read_text(encoding="utf-8"))
     inside = {node for definition in ast.walk(tree) for node in ast.walk(definition)
               if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef))
               or (isinstance(definition, ast.If) and "TYPE_CHECKING" in ast.unparse(definition.test))}  # fmt: skip
-    found = set()
+    known, found = set(map(module_name, program_files())), set()
     for node in ast.walk(tree):
         if at_import and node in inside:
             continue
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: a relative import"
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= (names & known) or {node.module}
-    return found & known
+    return found
+
+
+def imported_modules(path, *, at_import=False):
+    """Those of them that are the project's own."""
+    return imported(path, at_import=at_import) & set(map(module_name, program_files()))
+
+
+@pytest.mark.parametrize(("package", "below"), [
+    ("benchmarks", {"utils"}), ("models", {"utils"}), ("utils", set()),
+])  # fmt: skip
+def test_a_package_knows_only_what_lies_below_it(package, below):
+    ours = {"benchmarks", "models", "utils", "evaluate", "compare", "perf", "tests"} - {package}
+    offenders = [f"{path} -> {name}" for path in project_files(PROJECT / package)
+                 for name in imported(path) if name.partition(".")[0] in ours - below]  # fmt: skip
+    assert offenders == []
 
 
 def floor_of(name):
@@ -211,48 +204,14 @@ def test_no_modules_import_each_other_in_a_circle():
     assert circles == []
 
 
-def rooms():
-    """The modules of each folder of the program."""
-    found = {}
+def test_every_room_keeps_to_its_budget_of_lines_and_modules():
+    lines, modules = Counter(), Counter()
     for path in program_files():
-        found.setdefault(str(path.parent), []).append(path)
-    return found
-
-
-def test_every_room_keeps_to_its_budget():
-    lines = {room: sum(len((PROJECT / path).read_bytes().splitlines()) for path in paths)
-             for room, paths in rooms().items()}  # fmt: skip
-    over = {room: (count, BUDGET.get(room, 0)) for room, count in lines.items()
-            if count > BUDGET.get(room, 0)}  # fmt: skip
-    assert over == {}
-
-
-def test_no_room_has_more_modules_than_one_can_overlook():
-    counts = {room: len([path for path in paths if path.name != "__init__.py"])
-              for room, paths in rooms().items()}  # fmt: skip
-    assert counts.pop("utils") < FLAT_MODULES
-    assert {room: count for room, count in counts.items() if count > MODULES_OF_A_ROOM} == {}
-
-
-def test_benchmarks_and_models_meet_in_evaluate_only():
-    top_level_or_test = [path for path in project_files()
-                         if len(path.parts) > 1 and path.parts[0] not in ("tests", "perf")]  # fmt: skip
-    both = [str(p) for p in top_level_or_test if {"benchmarks", "models"} <= imported_packages(p)]
-    assert both == []
-
-
-def test_nothing_but_tests_imports_tests():
-    outside = [path for path in project_files() if path.parts[0] not in ("tests", "perf")]
-    assert [str(path) for path in outside if "tests" in imported_packages(path)] == []
-
-
-def test_the_check_sees_imports_inside_functions(tmp_path, monkeypatch):
-    monkeypatch.setitem(globals(), "PROJECT", tmp_path)
-    (tmp_path / "sly.py").write_text(
-        "def f():\n    from models.wrappers.api.wire import x\n    importlib.import_module('benchmarks.base')\n"
-    )
-
-    assert imported_packages(Path("sly.py")) == {"models", "benchmarks"}
+        lines[str(path.parent)] += len((PROJECT / path).read_bytes().splitlines())
+        modules[str(path.parent)] += path.name != "__init__.py"
+    assert {room: count for room, count in lines.items() if count > BUDGET.get(room, 0)} == {}
+    assert modules.pop("utils") < FLAT_MODULES
+    assert {room: count for room, count in modules.items() if count > MODULES_OF_A_ROOM} == {}
 
 
 # -- what is loaded -------------------------------------------------------------------------------
@@ -292,17 +251,6 @@ def test_no_module_is_longer_than_a_reader_bears():
     lengths = {str(path): len((PROJECT / path).read_bytes().splitlines())
                for path in project_files() if path.parts[0] != "tests"}  # fmt: skip
     assert {path: lines for path, lines in lengths.items() if lines > LONGEST_MODULE} == {}
-
-
-@pytest.mark.parametrize(("text", "is_one"), [
-    ('root = "/home/jane/data"', True),
-    ('root = "C:\\\\Users\\\\jane"', True),
-    ('root = "~/LMUData"', False),
-    ('url = "http://host/home/x"', False),
-    ('path = folder / "home/x"', False),
-])  # fmt: skip
-def test_a_path_of_a_machine_is_told_from_others(text, is_one):
-    assert bool(MACHINE_PATH.search(text)) is is_one
 
 
 def test_no_file_names_a_path_of_somebodys_machine():
