@@ -12,38 +12,22 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-Line = dict[str, Any]
-"""One row of an annotation file, with the data set's own types."""
-
+Line = dict[str, Any]  # one row of an annotation file, with the data set's own types
+# {"role": "system" | "user" | "assistant", "type": "text" | "image", "value": text or path}
 Message = dict[str, str]
-"""`{"role": "system" | "user" | "assistant", "type": "text" | "image", "value": text or path}`."""
+WH = tuple[int, int]  # width and height in pixels
+Point = tuple[float, float]  # x, y: fractions of the image if both are in 0..1, else pixels of it
+Record = dict[str, Any]  # one line of a run's log; fields: `utils/runs/records.py`
+Facts = dict[str, Any]  # one line of a samples file; fields: `utils/scoring/samples.py`
+ParseFunction = Callable[[str, Mapping[str, Any]], Any]  # in one calling form: (response, meta)
+PromptFunction = Callable[[Line, str], "list[Message] | None"]  # a user's: f(line, dataset)
 
-WH = tuple[int, int]
-"""Width and height in pixels."""
+GENERATING = "generating"  # threads of this name may be inside native code when the program ends
 
-Point = tuple[float, float]
-"""x and y; fractions of the picture if both are in 0..1, else pixels of the image file."""
-
-GENERATING = "generating"
-"""Name of threads that may be inside native code of a model when the program ends."""
-
-KWARGS_READ = (
+KWARGS_READ = (  # keys of a model entry's free `kwargs` block that the program itself reads
     "system_prompt", "img_size", "img_detail", "image_format", "wire_format", "min_pixels",
     "max_pixels", "timeout_s", "serve_timeout_s",
 )  # fmt: skip
-"""Keys of a model entry's free `kwargs` block that the program itself reads."""
-
-Record = dict[str, Any]
-"""One line of a run's log; `utils/runs/records.py` has the fields of each kind."""
-
-Facts = dict[str, Any]
-"""One line of a samples file; `utils/scoring/samples.py` has the fields."""
-
-ParseFunction = Callable[[str, Mapping[str, Any]], Any]
-"""A parse function in one calling form: (response, meta)."""
-
-PromptFunction = Callable[[Line, str], "list[Message] | None"]
-"""A user's prompt function: `f(line, dataset)`; None asks for the benchmark's default prompt."""
 
 
 class Status(StrEnum):
@@ -89,8 +73,7 @@ class Prompt:
     is_custom: bool = False  # a user's prompt function made them, not the benchmark
 
 
-PromptOf = Callable[[Line], Prompt]
-"""Prompt of one line: the user's prompt function's, or the benchmark's default."""
+PromptOf = Callable[[Line], Prompt]  # the user's prompt function's, or the benchmark's default
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +159,8 @@ class Judgement:
     error: UserFunctionError | None = None  # why the parse function gave nothing usable
 
 
+# The prompts of one sample, each sent what the model said; returns what `judge` gets (L3, L4).
 Episode = Generator[Prompt, Generation, Any]
-"""The prompts of one sample, each sent what the model said; returns what `judge` gets (L3, L4)."""
 
 
 class World(Protocol):
@@ -310,8 +293,7 @@ def spread(groups: Sequence[tuple[str, str]]) -> list[int]:
     return [turn_of[place] for place in range(len(groups))]
 
 
-TURN_MARK = "~"
-"""Between the key of a sample and the number of one of its turns."""
+TURN_MARK = "~"  # between the key of a sample and the number of one of its turns
 
 
 def turn_key(key: str, number: int) -> str:

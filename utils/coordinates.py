@@ -19,14 +19,11 @@ from typing import Any
 from utils.contracts import WH, ParseFunction, Point
 from utils.thinking import after_thinking
 
-QWEN_FACTOR = 28
-"""Two patches of 14 px, which the model merges (Qwen2-VL, Qwen2.5-VL; Qwen3-VL has 32)."""
-
+QWEN_FACTOR = 28  # two patches of 14 px, merged (Qwen2-VL, Qwen2.5-VL; Qwen3-VL has 32)
 UITARS_MIN_PIXELS = 100 * QWEN_FACTOR**2
 UITARS_MAX_PIXELS = 16384 * QWEN_FACTOR**2
 MAX_ASPECT_RATIO = 200
-PIXEL_LIMITS = ("min_pixels", "max_pixels")
-"""Keys of `kwargs`: areas in pixels within which a model's images are resized."""
+PIXEL_LIMITS = ("min_pixels", "max_pixels")  # `kwargs`: areas within which images are resized
 UNKNOWN = (None, "", "None")
 
 
@@ -174,9 +171,8 @@ def thumbnail_wh(picture_wh: WH, side: int) -> WH:
 # `<point>200 300</point>`, `[x1, y1, x2, y2]`) or on a line of their own count before others, and
 # of equals the last one counts, because models that think aloud answer at the end.
 
+# Two numbers (a point) or four (a box); x comes first wherever the reply says which is which.
 Numbers = tuple[float, ...]
-"""Two numbers (a point) or four (a box); x comes first wherever the reply says which is which."""
-
 LARGEST = 1e6  # no screen has a coordinate beyond it; identifiers and time stamps have
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?"

@@ -48,7 +48,6 @@ from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 REPO_ID = "OpenGVLab/MMBench-GUI"
 IMAGE_FOLDER, NOTE_NAME, LOCK_NAME = "offline_images", "unpacked.json", "lock"
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
-NAMES_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -154,10 +153,8 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
         with archive.open(member) as source, part.open("wb") as sink:
             shutil.copyfileobj(source, sink)
         part.replace(images / target)
-    if len(missing) < len(wanted):
-        _say(f"{len(wanted) - len(missing)} images were unpacked already")
-    if skipped := [member.filename for member in files if not image_of(member.filename)]:
-        _say(f"skipped {len(skipped)} members that are no images: {', '.join(skipped[:3])}, ...")
+    if skipped := sum(not image_of(member.filename) for member in files):
+        _say(f"skipped {skipped} members that are no images of a platform")
     return {target: member.file_size for target, member in wanted.items()}
 
 
@@ -218,8 +215,7 @@ def inventory(home: Path) -> tuple[list[str], int]:
     ]
     if missing:
         lines.append(f"  missing          {len(missing):,} images of the annotations:")
-        lines += [f"    {path}" for path in missing[:NAMES_SHOWN]]
-        lines += ["    ..."] * (len(missing) > NAMES_SHOWN)
+        lines += [f"    {path}" for path in missing[:10]]
     return lines, len(missing)
 
 
@@ -242,16 +238,15 @@ def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
 def fetch(options: argparse.Namespace) -> int:
     """Brings the data set and prints what is there; the exit code."""
     given, md5 = options.data_root, PUBLISHED_MD5
-    root = (at_home(given) if given else data_root()).absolute()
+    home = (at_home(given) if given else data_root()).absolute() / "MMBench-GUI"
     if options.sums:
         md5 = json.loads(options.sums.read_text(encoding="utf-8"))
         _warn(f"note: compared with the sums in {options.sums}, not with the published ones")
-    home = root / "MMBench-GUI"
     Download(home, home / ".download", options.accept_changed, md5).run()
     lines, missing = inventory(home)
-    _say("\n".join(["", str(home), *lines]))
     command = "python evaluate.py --config configs/config_api_gpt.json --check"
-    _say(f"\nNext: LMUData={shlex.quote(str(root))} {command}")
+    next_step = f"\nNext: LMUData={shlex.quote(str(home.parent))} {command}"
+    _say("\n".join(["", str(home), *lines, next_step]))
     return 1 if missing else 0
 
 

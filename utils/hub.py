@@ -19,12 +19,6 @@ from typing import Any
 from utils.errors import UserError
 
 AGAIN = "Run the same command again; what has arrived is kept."
-REFUSALS = {
-    "GatedRepoError": "asks for consent: accept the conditions there, then set HF_TOKEN",
-    "EntryNotFoundError": "has no file {name}",
-    "RepositoryNotFoundError": "is not there or not open to you; check HF_ENDPOINT and HF_TOKEN",
-}
-"""What a refusal of the hub means, by the name of huggingface_hub's error."""
 
 
 @dataclass
@@ -81,14 +75,11 @@ class Hub:
         try:
             yield hub
         except errors.HfHubHTTPError as refused:
-            status, kinds = refused.response.status_code, [k.__name__ for k in type(refused).mro()]
-            if status in (401, 403, 404):
-                kinds.append("RepositoryNotFoundError")
-            why = next((REFUSALS[kind] for kind in kinds if kind in REFUSALS), "fails. " + AGAIN)
             token = f"{'' if os.environ.get('HF_TOKEN') else 'no '}HF_TOKEN is set"
+            status, place = refused.response.status_code, f"{_shown_endpoint()}/datasets"
             raise UserError(
-                f"{_shown_endpoint()}/datasets/{self.repo_id} (HTTP {status}, {token}) "
-                + why.format(name=name)
+                f"{place}/{self.repo_id} does not give {name} (HTTP {status}, {token}); check"
+                f" HF_ENDPOINT and HF_TOKEN. {AGAIN}"
             ) from refused
         except errors.OfflineModeIsEnabled as offline:
             raise UserError(f"{name} is missing, and HF_HUB_OFFLINE is set; unset it") from offline

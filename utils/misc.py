@@ -24,8 +24,7 @@ OPTION_PATTERNS = (
     r"\b([A-F])\b(?!\s+\w)",
 )
 
-OPTION_LETTERS = "ABCDEF"
-"""All that these patterns know."""
+OPTION_LETTERS = "ABCDEF"  # all that these patterns know
 
 # parity: verbose notation, so blanks and line breaks in the pattern itself mean nothing.
 POINT_PATTERN = r"""

@@ -219,10 +219,9 @@ def test_what_is_there_is_used_without_network_and_what_was_lost_is_brought_back
     (place.images / "os_mac/c.png").unlink()
     (place.images / "os_windows/a.png").write_bytes(b"WINDOWS A")  # found on this occasion
     kept = (place.images / "os_windows/b.png").stat().st_ino
-    done = place.run(hub)
+    place.run(hub)
     assert place.pictures() == PICTURES
     assert (place.images / "os_windows/b.png").stat().st_ino == kept
-    assert "3 images were unpacked already" in done.stdout
 
 
 LITTER = {
@@ -242,7 +241,7 @@ PREFIXES = ("MMBench-GUI/offline_images/", "", "offline_images/", "./x y/")
 @pytest.mark.parametrize(("files", "code", "pictures", "shown"), [
     *((published(prefix=prefix), 0, PICTURES, []) for prefix in PREFIXES),
     (published(NEW), 0, NEW, [md5(published(NEW)[ZIP]), md5(published()[ZIP]), "warning"]),
-    (published(PICTURES | LITTER, prefix=""), 0, PICTURES, ["skipped 4 members", next(iter(LITTER))]),
+    (published(PICTURES | LITTER, prefix=""), 0, PICTURES, ["skipped 4 members"]),
     (published(NO_MAC), 1, NO_MAC, MISSING),
 ])  # fmt: skip
 def test_files_put_there_by_hand_are_unpacked_without_network(place, files, code, pictures, shown):
@@ -400,14 +399,10 @@ def test_an_unpacking_that_was_killed_is_finished_by_the_same_command(place, hub
 
 
 @pytest.mark.parametrize(("name", "status", "headers", "parts"), [
-    (L1, 404, {"X-Error-Code": "EntryNotFound"}, ["no file " + L1]),
-    (L1, 404, {"X-Error-Code": "RepoNotFound"}, ["not there or not open to you"]),
-    (L1, 401, {}, ["401", "no HF_TOKEN is set"]),
-    (L1, 403, {"X-Error-Code": "GatedRepo"}, ["accept the conditions", "HF_TOKEN"]),
-    (L1, 403, {}, ["403"]),
+    *[(L1, status, {}, [f"not give {L1} (HTTP {status}, no HF_TOKEN is set)"]) for status in (401, 403)],
     (L1, 500, {}, ["500", "same command again"]),
     (L1, 200, {"ETag": '"x"'}, ["does not answer like a Hugging Face hub"]),
-    (ZIP, 404, {"X-Error-Code": "EntryNotFound"}, ["no file " + ZIP]),
+    (ZIP, 404, {"X-Error-Code": "EntryNotFound"}, [f"not give {ZIP} (HTTP 404", "HF_ENDPOINT"]),
 ])  # fmt: skip
 def test_a_refusal_of_the_hub_is_one_message(place, hub, name, status, headers, parts):
     hub.refusals[name] = (status, headers)

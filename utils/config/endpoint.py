@@ -14,9 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from utils.errors import UserError, did_you_mean
 
-PLACEHOLDER_KEY = "api_key_placeholder"
-"""Sent where no key is given: local servers want some key, whatever it is."""
-
+PLACEHOLDER_KEY = "api_key_placeholder"  # sent where no key is given: local servers want some
 DEFAULT_MODEL = "gpt-4o"
 OPENAI_HOST = "api.openai.com"
 _FORM = "base_url?api_key=...&model=..."

@@ -15,8 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 KeyPath = tuple[str | int, ...]
-Finding = tuple[KeyPath, str]
-"""Where in a section of the config, and what is wrong there."""
+Finding = tuple[KeyPath, str]  # where in a section of the config, and what is wrong there
 
 _COMMENT = r"//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/"
 _TOKEN = re.compile(  # possessive: a bracket inside a comment must not end the comment early
