@@ -200,7 +200,6 @@ def meta_last(response, strict=False, meta=None):
     (functools.partial(meta_last, strict=True), ("r", True, META)),
     (lambda response, *, meta: (response, meta), ("r", META)),
     (lambda response, info: (response, info), ("r", META)),
-    (lambda response, meta, /: (response, meta), ("r", META)),
     (lambda *args: args, ("r", META)),
     (lambda response, **kwargs: (response, kwargs), ("r", {"meta": META})),
     (lambda response, *, strict=False: (response,), ("r",)),

@@ -25,7 +25,6 @@ POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "postprocess": ("outputs", "model", "processor"),
     "custom-class": ("message",),
 }
-ORDINARY, VARIADIC = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +47,17 @@ def parse_caller(function: Callable[..., Any]) -> ParseFunction:
     parameter gets the response alone.
     """
     signature = _signature(function)
-    kinds = {n: p.kind for n, p in signature.parameters.items()} if signature else {"*": VARIADIC}
-    places = [name for name, kind in kinds.items() if kind in (ORDINARY, ORDINARY.POSITIONAL_ONLY)]
-    takes_meta = kinds.get("meta") in (ORDINARY, ORDINARY.KEYWORD_ONLY) and len(kinds) > 1
-    is_open = ORDINARY.VAR_KEYWORD in kinds.values()
-    call: ParseFunction
-    if takes_meta or (len(places) == 1 and is_open and VARIADIC not in kinds.values()):
-        call, form = lambda response, meta: function(response, meta=meta), ([""], ["meta"])
-    elif len(places) == 1 and VARIADIC not in kinds.values():
-        call, form = lambda response, meta: function(response), ([""], [])
-    else:
-        call, form = lambda response, meta: function(response, meta), (["", ""], [])
-    if reason := _mismatch(signature, *form):
-        raise UserError(f"{_name_of(function)} is called as f(response, meta) but {reason}")
-    return call
+    forms: list[tuple[ParseFunction, list[str], list[str]]] = [
+        (lambda response, meta: function(response, meta), ["", ""], []),
+        (lambda response, meta: function(response, meta=meta), [""], ["meta"]),
+        (lambda response, meta: function(response), [""], []),
+    ]
+    if signature and "meta" in signature.parameters:
+        del forms[0]
+    reasons = [_mismatch(signature, *form) for _, *form in forms]
+    if all(reasons):
+        raise UserError(f"{_name_of(function)} is called as f(response, meta) but {reasons[0]}")
+    return forms[reasons.index("")][0]
 
 
 def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
