@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 
 REPO_ID = "OpenGVLab/MMBench-GUI"
 IMAGE_FOLDER, NOTE_NAME, LOCK_NAME = "offline_images", "unpacked.json", "lock"
+_say = partial(print, flush=True)
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 
 
@@ -274,10 +276,6 @@ def _size(path: Path) -> int:
 def _md5(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)
 
 
 def _warn(line: str) -> None:

@@ -31,9 +31,7 @@ class Hub:
     def fetch(self, name: str, folder: Path) -> Path:
         """Brings a file into a folder, going on with what an earlier run left there.
 
-        Raises:
-            UserError: the hub is not reached, refuses, or the transfer broke off for good.
-            OSError: the disk is full or the folder cannot be written.
+        UserError: the hub is not reached or refuses; OSError: the folder cannot be written.
         """
         with self._plain_errors(name) as hub:
             found = hub.get_hf_file_metadata(self._url(name), endpoint=_endpoint())

@@ -120,12 +120,6 @@ def opened(path: Path) -> Iterator[Picture]:
         raise OSError(f"not a readable image: {error}") from error
 
 
-def decode_fully(path: Path) -> None:
-    """Decodes every pixel, to find damaged files before a run; raises an `OSError` on one."""
-    with opened(path) as picture:
-        picture.load()
-
-
 def _ends_whole(path: Path, file_format: str) -> bool:
     """Whether the file ends as its format does: cheap, and a download that broke off does not."""
     end = ENDS.get(file_format, b"")

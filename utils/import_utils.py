@@ -24,9 +24,7 @@ LIBRARY = Path(traceback.__file__).parent
 def resolve(dotted: str, *, role: str) -> Callable[..., Any]:
     """What `package.module.function` or `package.module.Class.static_method` names.
 
-    Raises:
-        UserError: the path is malformed, or leads nowhere, or to something that cannot be called;
-            begins with the `role`, what it is for.
+    UserError, beginning with its `role`, where it leads nowhere or to what cannot be called.
     """
     if problem := path_problem(dotted):
         raise UserError(f"{role}: {problem}")

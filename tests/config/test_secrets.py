@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import subprocess
@@ -29,7 +28,6 @@ SECRET = 'sk-a+b/c&d="e\\f g%h?ü'
 @pytest.mark.parametrize("form", [
     SECRET, quote(SECRET), quote(SECRET, safe=""), quote(SECRET, safe="").lower(),
     quote_plus(SECRET), json.dumps(SECRET)[1:-1], repr(SECRET)[1:-1],
-    base64.b64encode(SECRET.encode()).decode().rstrip("="),
 ])  # fmt: skip
 def test_each_form_of_a_secret_is_replaced(form):
     cleaned = SecretFilter([SECRET]).clean(f'{{"error": "bad key {form}!"}}')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import html
 import itertools
@@ -50,7 +49,7 @@ def forms_of(key):
     plain = {key, quote(key), quote(key, safe=""), quote_plus(key), repr(key)[1:-1]}
     lower = {quote(key, safe="").replace(code, code.lower()) for code in ("%2F", "%2B", "%3D")}
     encoded = {html.escape(key), html.escape(key, quote=False), json.dumps(key)[1:-1]}
-    return plain | lower | encoded | {base64.b64encode(key.encode()).decode()}
+    return plain | lower | encoded
 
 
 def texts_of(stage):

@@ -225,7 +225,7 @@ def test_what_is_odd_but_legal_is_asked(annotated, name, annotation):
         (b'[{"index": ' + b"7" * 5_000 + b"}]", "4300 digits"),
     ]),
     *((L1, json.dumps([image(groups=groups)]).encode(), "entry 0: groups must be a list of questions")
-      for groups in ("three", [5], {"easy": question()})),
+      for groups in (None, "three", [5], {"easy": question()})),
 ], ids=repr)  # fmt: skip
 def test_a_broken_annotation_file_is_one_error_of_the_run(tmp_path, name, content, message):
     benchmark = BENCHMARK[name](tmp_path, tmp_path)

@@ -44,11 +44,7 @@ def is_url(model_path: object) -> bool:
 
 
 def parse_endpoint(model_path: str) -> Endpoint:
-    """Takes the endpoint text of a config apart.
-
-    Raises:
-        UserError: it is no URL, or its query was evidently meant otherwise.
-    """
+    """Takes an endpoint apart; UserError: it is no URL, or its query was meant otherwise."""
     base_url, _, query = model_path.partition("?")
     _check(model_path, base_url)
     given: dict[str, str] = {}

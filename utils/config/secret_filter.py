@@ -9,7 +9,6 @@ in any reply: it is hidden in the config alone.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import sys
@@ -181,10 +180,8 @@ def is_secret_place(place: str) -> bool:
 
 
 def _forms_of(secret: str) -> set[str]:
-    """The secret as it may come back: raw, in URLs, in JSON, in repr(), in base64."""
-    data = secret.encode("utf-8", "surrogatepass")
+    """The secret as it may come back: raw, in URLs, in JSON, in repr()."""
     quoted = {quote(secret, safe=safe, errors="surrogatepass") for safe in ("", "/")}
     quoted |= {quote_plus(secret, errors="surrogatepass")}
     quoted |= {re.sub(r"%..", lambda code: code[0].lower(), form) for form in quoted}
-    encoded = {json.dumps(secret)[1:-1], base64.b64encode(data).decode().rstrip("=")}
-    return {secret, repr(secret)[1:-1], *quoted, *encoded}
+    return {secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], *quoted}

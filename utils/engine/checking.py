@@ -27,7 +27,7 @@ from utils.coordinates import shown_wh
 from utils.engine.asking import presentable
 from utils.engine.jobs import Questions
 from utils.errors import UserError
-from utils.images import decode_fully
+from utils.images import opened
 from utils.runs.log import StoredAnswer
 from utils.runs.records import answer_fields, new_record
 from utils.scoring.scorer import Scorer
@@ -41,7 +41,8 @@ def unreadable_images(samples: Sequence[Sample]) -> list[str]:
 
     def problem(image: Path) -> str | None:
         try:
-            decode_fully(image)
+            with opened(image) as picture:
+                picture.load()
         except OSError as error:
             return f"{image}: cannot be decoded: {error}"
         return None

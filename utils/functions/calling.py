@@ -30,9 +30,7 @@ def call_user_function(
 ) -> Any:
     """Calls `function` with the arguments as they are; callers copy what must not change.
 
-    Raises:
-        UserFunctionError: the function raised anything but KeyboardInterrupt, SystemExit included.
-            It names the stage: "prompt", "preprocess", "postprocess" or "parse".
+    UserFunctionError where it raised anything but KeyboardInterrupt, SystemExit included.
     """
     try:
         return function(*args, **kwargs)
