@@ -59,7 +59,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/engine/ranks": 555,
     "utils/functions": 520,
     "utils/report": 435,
-    "utils/runs": 1570,
+    "utils/runs": 1545,
     "utils/scoring": 870,
 }
 MODULES_OF_A_ROOM = 8

@@ -190,43 +190,6 @@ def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
     assert ran.stderr.count("Traceback") == 1, ran.stderr  # torchrun's own
 
 
-# Rank 1's device fails after two generations; rank 0, that may not ask on before, then goes on.
-LOST_DEVICE = """
-import os
-from pathlib import Path
-import torch
-
-def fail(*arguments):
-    raise RuntimeError("CUDA error: an illegal memory access was encountered\\nCUDA kernel")
-
-def postprocess(outputs, model, processor, **kwargs):
-    os.environ["GENERATED"] = os.environ.get("GENERATED", "") + "x"
-    if os.environ["RANK"] == "1" and os.environ["GENERATED"] == "xxx":
-        Path(os.environ["GATE"]).touch()
-        torch.cuda.is_available = torch.cuda.is_initialized = lambda: True
-        torch.cuda.empty_cache = torch.cuda.synchronize = fail  # whatever is asked of it
-        fail()
-    return processor.decode(outputs[0][kwargs["input_length"]:], skip_special_tokens=True)
-"""
-
-
-def test_what_a_rank_with_a_lost_device_has_not_answered_is_asked_by_the_others(bench):
-    (bench.home / "code" / "lost_device.py").write_text(LOST_DEVICE)
-    model = {**bench.model(), "postprocess_function": "lost_device.postprocess"}
-    bench.write_config({"m": model})
-    bench.env = {"MOST_OF_RANK_0": "3"}
-    ran = bench.run(ranks=2)
-    assert ran.code == 1, ran.output
-    said = r'^rank 1 .*model "m": the device \(cpu\) failed'
-    assert re.search(said, ran.stderr, re.M), ran.output
-    assert "rank 1 has failed; rank 0 has queried what it left" in ran.stderr
-    assert {answer["status"] for answer in bench.answers()} == {"ok"}
-    assert (len(bench.answered()), bench.answered().total()) == (SAMPLES, SAMPLES)
-    assert set(bench.scores()) == {L1, L2}
-    assert "SKIP_ERR" not in ran.output and "Interrupted" not in ran.output
-    assert ran.stderr.count("Traceback") == 1, ran.stderr  # torchrun's own
-
-
 def test_of_several_ranks_one_asks_a_server(bench):
     with MockServer(right_answers) as server:
         bench.write_config({"m": api_model(server.url)})

@@ -1,7 +1,6 @@
 """The parts of a group of ranks: shares, logs, notes, heartbeats; no torch, no processes."""
 
 import itertools
-import threading
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -19,8 +18,10 @@ from utils.runs.log import AnswerIndex, LoggedRun, RunLog, read_records
 TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29500"}
 
 
-def environ_with(changes):
-    return {name: value for name, value in {**TORCHRUN, **changes}.items() if value is not None}
+def rank_with(changes):
+    return rank_of(
+        {name: text for name, text in {**TORCHRUN, **changes}.items() if text is not None}
+    )
 
 
 @pytest.mark.parametrize(("changes", "expected"), [
@@ -30,7 +31,7 @@ def environ_with(changes):
     ({"RANK": None, "WORLD_SIZE": None}, None),
 ])  # fmt: skip
 def test_torchruns_variables_say_which_rank_this_is(changes, expected):
-    assert rank_of(environ_with(changes)) == expected
+    assert rank_with(changes) == expected
 
 
 @pytest.mark.parametrize(("changes", "message"), [
@@ -41,28 +42,21 @@ def test_torchruns_variables_say_which_rank_this_is(changes, expected):
 ])  # fmt: skip
 def test_variables_that_do_not_fit_together_are_an_error(changes, message):
     with pytest.raises(UserError, match=message):
-        rank_of(environ_with(changes))
+        rank_with(changes)
 
 
-class Notes:
-    """A store in this process, as torch's is called."""
+class Notes(dict):
+    """A store in this process, as torch's is called; one thread counts at a time."""
 
-    def __init__(self):
-        self.notes, self._lock = {}, threading.Lock()
-
-    def set(self, key, value):
-        self.notes[key] = str(value).encode()
+    set = dict.__setitem__
+    get = dict.__getitem__
 
     def check(self, keys):
-        return all(key in self.notes for key in keys)
-
-    def get(self, key):
-        return self.notes[key]
+        return self.keys() >= set(keys)
 
     def add(self, key, by):
-        with self._lock:
-            self.notes[key] = self.notes.get(key, 0) + by
-            return self.notes[key]
+        self[key] = self.setdefault(key, 0) + by
+        return self[key]
 
 
 @pytest.fixture
@@ -140,16 +134,12 @@ def test_two_ranks_claim_every_sample_once(group):
 
 
 def test_a_rank_does_not_claim_far_ahead_of_what_it_has_asked(group):
-    under_way, ahead = [0], []
+    under_way = [0]
     share = Share(group(0), "m", "L", range(25), 1)
-    for sample in share.take(lambda: under_way[0]):
-        if sample is None:
-            ahead.append(under_way[0])
-            under_way[0] -= 1  # one is answered
-        else:
-            under_way[0] += 1
+    for sample in share.take(lambda: under_way[-1]):
+        under_way.append(under_way[-1] + (-1 if sample is None else 1))  # one is answered, or taken
     assert share.rest(set(share.claimed)) == []  # it got everything in the end
-    assert max(ahead) <= 13  # half of them
+    assert max(under_way) <= 13  # half of them
 
 
 def test_a_run_that_ends_early_on_rank_0_ends_the_claims_of_all(group):

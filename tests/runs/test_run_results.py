@@ -108,8 +108,8 @@ def test_a_run_from_another_thread_returns_each_models_results(config):
     thread = threading.Thread(target=lambda: found.extend(evaluate.run(config, api_nproc=2)))
     thread.start()
     thread.join()
-    assert [(run.model, run.datasets, run.partial) for run in found] == [
-        ("m", (L1, L2), ()), ("n", (L1, L2), ())]  # fmt: skip
+    both = [(run.model, run.datasets, run.partial) for run in found]
+    assert both == [("m", (L1, L2), ()), ("n", (L1, L2), ())]
     assert found[0].samples["hit"].mean() == 1.0
     assert found[0].manifest["datasets"][L2]["samples"] == 6
     assert (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook) == streams
@@ -121,17 +121,19 @@ def test_a_run_from_another_thread_returns_each_models_results(config):
 
 
 def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(config, tmp_path):
-    [whole] = evaluate.run(config, model="m", data=L2, report=False)
-    [limited] = evaluate.run(
-        config, model=["m"], data=L2, limit=2, work_dir=tmp_path / "outputs", report=False
-    )
+    given = {"data": L2, "report": False, "work_dir": tmp_path / "outputs"}
+    [whole] = evaluate.run(config, model="m", **given)
+    [limited] = evaluate.run(config, model=["m"], limit=2, **given)
     assert (whole.partial, len(whole.samples)) == ((), 6)
     assert (limited.datasets, limited.partial, len(limited.samples)) == ((L2,), (L2,), 2)
-    command = whole.manifest["asking"]["command"]
-    assert command.startswith("python evaluate.py --config=")
-    assert command.endswith("--model=m --data=GUIElementGrounding --no-report")
+    command = whole.manifest["asking"]["command"].split()
+    assert (" ".join(command[:2]), command[2].partition("=")[0]) == (
+        "python evaluate.py",
+        "--config",
+    )
+    assert {"--model=m", "--data=GUIElementGrounding", "--no-report"} <= set(command)
     log = (whole.folder / f"m_{L2}.jsonl").read_text().splitlines()
-    assert json.loads(log[0])["arguments"][-1] == "--no-report"
+    assert "--no-report" in json.loads(log[0])["arguments"]
     assert load_run(tmp_path / "outputs" / "m").folder == limited.folder  # the newest one
     assert len(load_run(whole.folder).samples) == 6
 
@@ -155,6 +157,5 @@ def test_a_run_that_is_stopped_raises_without_the_key(config):
         runs.write_config(config, model={"m": runs.api_model(server.url, key=KEY)})
         with pytest.raises(UserError) as caught:
             evaluate.run(config, report=False)
-    assert "401" in str(caught.value)
-    assert KEY not in str(caught.value)
+    assert (KEY in str(caught.value), "401" in str(caught.value)) == (False, True)
     assert "What was answered is kept" in str(caught.value)

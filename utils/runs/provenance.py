@@ -23,7 +23,6 @@ from typing import Any
 
 from utils import PROJECT
 from utils.contracts import DataSet
-from utils.errors import UserError
 from utils.functions.fingerprints import code_digest, code_text, digest
 from utils.functions.prompting import prompt_builder, shown
 from utils.images import content_digest
@@ -67,7 +66,7 @@ def wanted_of(
         prompt_function: the user's for this data set.
     """
     samples, file = data.chosen(limit), data.benchmark.annotation_file
-    content = _read(file)
+    content = file.read_bytes()
     hashes = {"md5": hashlib.md5(content, usedforsecurity=False).hexdigest(),
               "sha256": hashlib.sha256(content).hexdigest()}  # fmt: skip
     pictures = pictures_digest({str(each.line["image_path"]): each.image for each in samples})
@@ -125,7 +124,7 @@ def made_with(
         config: the resolved config of `file`, without secrets.
         inputs: as in `Wanted`.
     """
-    text = _read(file)
+    text = file.read_bytes()
     named = re.findall(r"\$\{(\w+)\}", text.decode("utf-8", "replace"))
     return {
         **inputs,
@@ -137,13 +136,6 @@ def made_with(
         "hardware": hardware(),
         "environment": environment(os.environ, named),
     }
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:  # taken away since the run began
-        raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
 
 
 def versions() -> dict[str, str]:

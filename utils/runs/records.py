@@ -42,27 +42,6 @@ from utils.contracts import (
     UserFunctionError,
 )
 
-_OF_A_SAMPLE = {"seq": int, "key": str, "trial": int, "fingerprint": str, "parts": dict,
-                "line": dict, "sizes": dict, "asked_at": str, "status": str}  # fmt: skip
-_FIELDS: dict[object, dict[str, type]] = {
-    "run": {"seq": int, "started_at": str, "samples": list, "asking": dict},
-    "answer": _OF_A_SAMPLE,
-    "episode": _OF_A_SAMPLE | {"turns": int},
-    "end": {"seq": int},
-    "rank": {"seq": int},
-}
-
-
-def is_sound(record: Any) -> bool:
-    """Whether a value read from a log is a record of a known kind, with what all readers need."""
-    kind = record.get("kind") if isinstance(record, dict) else None
-    fields = _FIELDS.get(kind) if isinstance(kind, str) else None
-    if fields is None or any(type(record.get(name)) is not is_ for name, is_ in fields.items()):
-        return False
-    if kind == "answer" and record["status"] == Status.OK:
-        return isinstance(record.get("raw"), str)
-    return "key" not in fields or record["status"] in list(Status)
-
 
 def run_record(*, seq: int, made_with: Mapping[str, Any], **fields: Any) -> Record:
     """The record that opens a run in its log; its fields are those at the top of this module.
