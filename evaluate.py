@@ -177,11 +177,13 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
     Raises:
         UserError: anything that stands in the way, one line each.
     """
+    levels = {benchmark.level: name for name, benchmark in BENCHMARK.items()}
+    options = replace(options, data=tuple(levels.get(name.upper(), name) for name in options.data))
     reading = _reading(options)
     secrets = SecretFilter(secrets_in(reading.texts, os.environ))
     protect_output(secrets.clean)
-    for warning in [*reading.warnings, *odd_settings()]:
-        print(f"warning: {warning}")
+    warnings = [*reading.warnings, *odd_settings()]
+    print("".join(f"warning: {warning}\n" for warning in warnings), end="")
     entries = {n: e for n, e in reading.models.items() if not options.model or n in options.model}
     if rank is not None and not rank.leads:
         entries = {n: e for n, e in entries.items() if e is None or e.imp_type in SHARED_TYPES}
@@ -223,6 +225,7 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
         if options.mode != "eval":
             try:
                 for note in fill(data[name], benchmark):
+                    warnings.append(note)
                     print(f"warning: {name}: {note}")
             except UserError as error:
                 problems += error.problems
@@ -231,7 +234,7 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
     if problems or reading.config is None:
         raise UserError(list(dict.fromkeys(problems)))
     dump = secrets.clean_object(mask_config(reading.config.model_dump(mode="json")))
-    return Plan(options, reading.config, dump, models, data, secrets)
+    return Plan(options, reading.config, dump, models, data, secrets, len(warnings))
 
 
 # -- two ways to one model ------------------------------------------------------------------------

@@ -100,7 +100,7 @@ class Generation:
     usage: Mapping[str, Any] = field(default_factory=dict)  # token counts as the server names them
     sizes: Sizes = field(default_factory=Sizes)  # with what the model saw, where that is known
     reasoning: str | None = None  # thinking that came apart from the reply; stored, never parsed
-    postprocess_error: str | None = None  # traceback of the user's postprocess function
+    postprocess_error: UserFunctionError | None = None
     latency_s: float | None = None  # of the model alone (the batch), where asking took longer
     runs_with: Mapping[str, str] = field(default_factory=dict)  # device, dtype, attention, if local
 
@@ -110,11 +110,11 @@ class UserFunctionError(Exception):
     """One of the user's four functions raised; that sample has failed, the run goes on."""
 
     stage: str  # "prompt", "preprocess", "postprocess" or "parse"; "generate" of a custom class
-    summary: str  # `KeyError: 'instruction'`
+    summary: str  # `raised KeyError: 'instruction' (my_model.py, line 12)`, `returned None; ...`
     trace: str  # the traceback, from the user's function inwards
 
     def __str__(self) -> str:
-        return f"{self.stage} function raised {self.summary}"
+        return f"{self.stage} function {self.summary}"
 
 
 @dataclass(eq=False)

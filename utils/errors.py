@@ -32,9 +32,15 @@ class StopRun(UserError):
     """The run cannot go on (a wrong key, a full disk, a user function that always fails)."""
 
 
-def problem_report(problems: Sequence[str], *, ran: bool = False) -> str:
+def counted(number: int, what: str) -> str:
+    """`1 problem`, `2 problems`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def problem_report(problems: Sequence[str], *, ran: bool = False, warnings: int = 0) -> str:
     """All problems, one a line, and what follows from them."""
-    count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}."
+    count = counted(len(problems), "problem")
+    count += f", {counted(warnings, 'warning')}." if warnings else "."
     return "\n".join([*problems, count if ran else f"{count} Nothing was run."])
 
 

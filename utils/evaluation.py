@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import partial
 
 from utils import PROJECT
-from utils.contracts import ModelWrapper
+from utils.contracts import ModelWrapper, Sample
 from utils.engine import checking
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
 from utils.engine.ranks.group import SHARED_TYPES, Group, LateRank, NoGroup, Rank, joined
-from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, problem_report
+from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, counted, problem_report
 from utils.images import data_root, image_root
 from utils.inference_tools import Engine
 from utils.plan import Done, Plan, experiment_of, open_job, questions_of
@@ -201,27 +201,34 @@ def check(plan: Plan) -> int:
     for data in plan.data.values():
         print(f"{data.benchmark.name}: {len(data.samples)} samples, mode {data.mode}")
     samples = [sample for data in plan.data.values() for sample in data.samples]
-    problems, pinged = checking.unreadable_images(samples), False
+    problems = checking.unreadable_images(samples)
+    pinged, warnings = False, plan.warnings
     for name, model in plan.models.items():
         print(f'\nmodel "{name}"')
         print("".join(f"{note}\n" for note in model.notes_before()), end="")
         _, folder, _ = experiment_of(plan, name)
+        of_samples: dict[str, dict[str, list[Sample]]] = {}
+        found: list[str] = []
         for dataset in plan.data:
             asked = questions_of(plan, name, dataset, folder)
-            report, found = checking.check_questions(model, asked, plan.options)
-            if plan.options.ping and not found:
+            report, of_samples[dataset] = checking.check_questions(model, asked, plan.options)
+            if plan.options.ping and not of_samples[dataset]:
                 scorer = plan.scorer(name, dataset, skip_errors=True)
                 pinged = True
-                told, found = checking.ping(model, asked, scorer, plan.secrets.clean)
+                told, failed = checking.ping(model, asked, scorer, plan.secrets.clean)
                 report += told
+                found += failed
             print("\n".join(report))
-            problems += [f'model "{name}": {problem}' for problem in found]
+            warnings += sum(line.startswith("warning: ") for line in report)
+        found += checking.together(of_samples)
+        problems += [f'model "{name}": {problem}' for problem in found]
         model.close()
     console.show_left_out(plan.bad_samples, None)
     if problems:
-        print(problem_report(problems, ran=pinged), file=sys.stderr)
+        print(problem_report(problems, ran=pinged, warnings=warnings), file=sys.stderr)
         return NOTHING_RUN
-    print("\nNo problems." + ("" if pinged else " No request was sent."))
+    odd, sent = counted(warnings, "warning"), "" if pinged else " No request was sent."
+    print(f"\nNo problems{f', {odd}' if warnings else ''}.{sent}")
     return DONE
 
 

@@ -329,9 +329,8 @@ class Engine:
         record["latency_s"] = round(latency_s, 4)
         if generation.postprocess_error is None:
             return _Outcome(task, record, generation, reason=reason)
-        summary = generation.postprocess_error.strip().splitlines()[-1]
-        failure = UserFunctionError("postprocess", summary, generation.postprocess_error)
-        record |= {"status": Status.FAILED, "error": records.user_error_fields(failure)}
+        failed = records.user_error_fields(generation.postprocess_error)
+        record |= {"status": Status.FAILED, "error": failed}
         return _Outcome(task, record, reason=reason)
 
 

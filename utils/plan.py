@@ -40,6 +40,7 @@ class Plan:
     models: dict[str, ModelWrapper]
     data: Mapping[str, DataSet]
     secrets: SecretFilter
+    warnings: int = 0  # printed while this was made
     # what stops a model or data set is not printed: the caller gets it as an error
     is_quiet: bool = False
 

@@ -52,7 +52,7 @@ class CustomModelWrapper(WrapperDefaults):
         except UserError as error:
             return list(error.problems)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - it may raise anything
-            return [f"cannot be built: {as_user_error('model', error).summary}"]
+            return [f"cannot be built: it {as_user_error('model', error).summary}"]
         return []
 
     def in_flight(self, wanted: int | None) -> int | None:
@@ -83,7 +83,7 @@ class CustomModelWrapper(WrapperDefaults):
             raise
         except BaseException as error:
             seen = as_user_error("generate", error)
-            raise CallError("model", seen.summary, trace=seen.trace) from error
+            raise CallError("model", str(seen), trace=seen.trace) from error
         if not isinstance(text, str):
             problem = f"generate returned {type(text).__name__}; expected str"
             raise CallError("model", problem, trace=problem)

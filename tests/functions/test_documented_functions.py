@@ -73,5 +73,5 @@ def test_the_key_error_of_the_prompt_function_on_l1_is_a_failure_of_each_sample(
     )  # one question fewer than what stops a data set
     assert run.code == 1
     assert "9 (100.0 %) failed" in run.stdout
-    assert "9 x prompt function: KeyError: 'instruction'" in run.stdout
+    assert "9 x prompt function raised KeyError: 'instruction' (" in run.stdout
     assert "Traceback" not in run.output

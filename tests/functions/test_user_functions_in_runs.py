@@ -18,7 +18,7 @@ UNPARSED = "unparsed: wrong in the score"
 FAILED = "failed: wrong in the score, queried again by the same command"
 SPOILT = "failed in the postprocess function: wrong in the score; fix it, it takes no new requests"
 STAGES = ["prompt", "preprocess", "generate", "postprocess", "parse"]
-LABELS = {stage: f"{stage} function" for stage in STAGES} | {"generate": "model"}
+LABELS = {stage: f"{stage} function" for stage in STAGES} | {"generate": "model: generate function"}
 NOTE = """
 import json
 def note(value):
@@ -190,7 +190,7 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
     assert (result.code, len(stage.server.requests)) == (1, asked)
     assert told in result.output
     assert ("queried again" in result.output) is (FAILED in told)
-    assert f"\n2 x {LABELS[where]}: {error}\n" in result.output
+    assert f"\n2 x {LABELS[where]} raised {error} (" in result.output
     assert l2_counts(stage.scores(L2)) == {
         "Total num": 6, "Correct num": 4, "Wrong num": 0, "Error format num": 2}  # fmt: skip
     # The traceback is printed at --verbose only, and once for each kind.
@@ -256,7 +256,7 @@ def test_ten_failures_in_a_row_stop_that_data_set_and_the_other_one_is_scored(
 def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, asked, warnings, staged):
     stage = staged(ALWAYS, pictures=SIXTY_L2_SAMPLES)
     result = run_with(stage, where, env={"SKIP_ERR": "1"})
-    for text in (f"60 x {LABELS[where]}: ValueError: never works", *warnings):
+    for text in (f"60 x {LABELS[where]} raised ValueError: never works (", *warnings):
         assert text in result.stdout
     assert "Traceback" not in result.stderr and "in a row" not in result.stderr
     counts = l2_counts(stage.scores(L2))
@@ -300,7 +300,7 @@ def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_pr
 
 
 LIST = "expected a list of chat messages"
-PAYLOAD = "preprocess function: returned a payload whose"
+PAYLOAD = "preprocess function returned a payload whose"
 MESSAGES = "'messages': [{'role': 'user', 'content': 'hi'}]"
 RETURNED = {
     "prompt": [
@@ -322,8 +322,8 @@ RETURNED = {
             ("'extra_query': 'a=b'", "extra_query must be an object"),
             ("'extra_query': {5: 1}", "extra_query"))],
     ],
-    "postprocess": [("None", "6 x postprocess function: returned NoneType; expected str"),
-                    ("(0.2, 0.15)", "6 x postprocess function: returned tuple; expected str")],
+    "postprocess": [("None", "6 x postprocess function returned NoneType; expected the reply as text"),
+                    ("(0.2, 0.15)", "6 x postprocess function returned tuple; expected the reply as text")],
     "generate": [("None", "6 x model: generate returned NoneType; expected str"),
                  ("('B', 0.9)", "6 x model: generate returned tuple; expected str"),
                  ("refuse()", "6 x http: HTTP 418: teapot")],  # an error of the call is what it says
@@ -374,10 +374,11 @@ def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_size
     model = {**API, "kwargs": {"img_size": 320, **pixels}}
     model["custom_prompt"] = dict.fromkeys(names, "mymodel.prompt")
     data = {name: {"mode": "all", "parse_function": "mymodel.parse"} for name in names}
-    stage.evaluate({"m": model}, "--limit", "1", data=data)
-    (first, l1), (second, l2) = (seen for seen in seen_by(stage) if isinstance(seen, list))
-    l1_meta, l2_meta = (seen for seen in seen_by(stage) if isinstance(seen, dict))
-    assert (first, second) == names
+    stage.evaluate({"m": model}, data=data)
+    lines = [seen for seen in seen_by(stage) if isinstance(seen, list)]
+    metas = [seen for seen in seen_by(stage) if isinstance(seen, dict)]
+    l1, l2 = (next(line for dataset, line in lines if dataset == name) for name in names)
+    l1_meta, l2_meta = metas[0], next(meta for meta in metas if "bbox" in meta)
     assert l1 == {
         "index": 0, "image_path": "os_windows/pic0.png", "image_size": [640, 360],
         "platform": "os_windows", "app_name": "App", "question": "Question 0 easy?",
@@ -413,9 +414,9 @@ def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(
     """)
     data = {L1: {"mode": "all", "parse_function": "mymodel.letter"}, **ONLY_L2}
     result = run_with(stage, "parse", data=data)
-    assert "9 x parse function: returned 2; expected a letter" in result.output
+    assert "9 x parse function returned 2; expected a letter" in result.output
     for shown in ("'somewhere'", "(1, 2, 3)", "{}", "a point with NaN", "7"):
-        assert f"1 x parse function: returned {shown}" in result.output
+        assert f"1 x parse function returned {shown}" in result.output
     assert summary(9, 9, (9, UNPARSED)) in result.output
     assert summary(6, 6, (6, UNPARSED)) in result.output
     assert "Traceback" not in result.output

@@ -113,7 +113,7 @@ def test_an_error_after_which_the_device_answers_is_the_samples_own(text, device
         ask(raising("preprocess", error))
     with pytest.raises(CallError, match=text):
         ask(raising("generate", error), devices=("cuda:0", "cuda:1", "cpu"))
-    assert text in ask(raising("postprocess", error)).postprocess_error
+    assert text in str(ask(raising("postprocess", error)).postprocess_error)
     assert device.asked == ["cuda:1", "cuda:0", "cuda:1", "cuda:1"]  # all that hold a part
 
 

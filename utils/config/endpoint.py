@@ -83,6 +83,20 @@ def resolve_api_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
     return endpoint.api_key
 
 
+def place_of_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
+    """Where the key in use was found, or how to give one."""
+    key = resolve_api_key(endpoint, environ)
+    if key == PLACEHOLDER_KEY:
+        return (
+            "no API key was given; write it into model_path as ?api_key=${NAME}&model=... and set "
+            "NAME in the environment or in .env"
+        )
+    named = [f"${name}" for name, value in environ.items() if value.strip() == key]
+    where = f", the value of {' and '.join(named)} (environment or .env)" if named else ""
+    is_own = endpoint.api_key != PLACEHOLDER_KEY
+    return f"the key is {'api_key in model_path' if is_own else 'not in model_path'}{where}"
+
+
 def _check(model_path: str, base_url: str) -> None:
     """Raises a UserError for what is no URL that can be asked."""
     host, is_odd = "", True

@@ -5,10 +5,12 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import os
+import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from utils.config.options import Options
@@ -33,6 +35,7 @@ from utils.runs.records import answer_fields, new_record
 from utils.scoring.scorer import Scorer
 
 LONGEST_SHOWN_TEXT = 2000
+_VARYING = re.compile(r"""'[^']*'|"[^"]*"|\d+""")  # of one message about several samples
 
 
 def unreadable_images(samples: Sequence[Sample]) -> list[str]:
@@ -56,12 +59,16 @@ def unreadable_images(samples: Sequence[Sample]) -> list[str]:
 
 def check_questions(
     model: ModelWrapper, asked: Questions, options: Options
-) -> tuple[list[str], list[str]]:
-    """Builds the first request of every sample without sending any; what to print, and problems."""
+) -> tuple[list[str], dict[str, list[Sample]]]:
+    """Builds the first request of every sample without sending any.
+
+    Returns what to print, and the samples of each problem.
+    """
     first: Prompt | None = None
+    without_image: list[Sample] = []
     reasons: Counter[str] = Counter()
     kept: Counter[Status] = Counter()
-    errors: Counter[str] = Counter()
+    errors: dict[str, list[Sample]] = {}
     bytes_out = 0
     for sample in asked.samples:
         whole = None if asked.fingerprint is None else asked.fingerprint(sample)
@@ -69,6 +76,8 @@ def check_questions(
             if whole is None or first is None:  # of whole episodes one is begun
                 prompt, prepared = _first_request(model, asked, sample)
                 first = first or prompt
+                if not any(message["type"] == "image" for message in prompt.messages):
+                    without_image.append(sample)
             looked_up = (prepared.fingerprint, prepared.parts) if whole is None else (
                 whole, {"settings": whole})  # fmt: skip
             found = asked.answers.look_up(sample.key, asked.trial, *looked_up, options)
@@ -78,7 +87,7 @@ def check_questions(
                 bytes_out += model.wire_size(prepared) if whole is None else 0
                 reasons[found] += 1
         except (UserFunctionError, UserError, WorldError) as error:
-            errors[str(error)] += 1
+            errors.setdefault(str(error), []).append(sample)
     if asked.worlds is not None:
         asked.worlds.close()
     report = []
@@ -93,7 +102,31 @@ def check_questions(
         there += f", {kept[Status.REFUSED]} refused before (--retry-refused)"
     what = "requests to send" if asked.fingerprint is None else "episodes to play"
     report.append(f"{asked.dataset}: {reasons.total()} {what} ({to_ask}), {there}")
-    return report, [f"{asked.dataset}: {count} samples: {why}" for why, count in errors.items()]
+    if without_image:
+        what = "the prompt has no image, so the model answers without having seen any"
+        report.append(f"warning: {asked.dataset}: {_some(without_image)}: {what}")
+    return report, errors
+
+
+def together(errors: Mapping[str, Mapping[str, Sequence[Sample]]]) -> list[str]:
+    """Problems of samples as few lines: what differs in a number or a quoted text is one mistake.
+
+    Args:
+        errors: the samples of each message, by data set.
+    """
+    found: dict[str, tuple[str, dict[str, list[Sample]]]] = {}
+    for dataset, of_dataset in errors.items():
+        for message, samples in of_dataset.items():
+            _, groups = found.setdefault(_VARYING.sub("…", message), (message, {}))
+            groups.setdefault(dataset, []).extend(samples)
+    return [f"{', '.join(groups)}: {_some([*chain(*groups.values())])}: {message}"
+            for message, groups in found.values()]  # fmt: skip
+
+
+def _some(samples: Sequence[Sample]) -> str:
+    line = samples[0].line
+    one = f"index {line.get('index')} on {line.get('image_path')}"
+    return f"{len(samples)} samples, the first {one}" if len(samples) > 1 else one
 
 
 def ping(
@@ -134,7 +167,7 @@ def ping(
     report += [shown, f"  read as: {read_as}, wanted: {wanted}, verdict: {verdict}"]
     if scorer.counts["spent"]:
         report.append("  the model used all its tokens before it answered; raise max_tokens")
-    return report + [f"  {kind}" for kind in scorer.errors], []
+    return report, [f"{where}: {kind}" for kind in scorer.errors]
 
 
 def shown_prompt(messages: Sequence[Message]) -> list[str]:

@@ -6,7 +6,8 @@ eight thousand:
 - the first 20 requests are all refused: the run stops, and these samples count as failed;
 - 403, 404 or a redirect 10 times in a row, or nobody was ever there: the run stops;
 - one of the user's functions, or the model's own, fails 10 times in a row: its data set stops;
-- the first 20 answers are unreadable, empty or cut off, or the first 20 fail alike: a warning.
+- the first 20 answers are unreadable, empty or cut off, or the first 20 fail alike, or there is
+  no image in the first prompt: a warning.
 """
 
 from __future__ import annotations
@@ -109,6 +110,8 @@ class Watcher:
             )
 
     def _look_at_first(self, job: Job, scorer: Scorer, record: Record) -> None:
+        if job.dataset not in self._first and not _has_image(record):
+            self._warn(job, "the prompt has no image, so the model answers without having seen any")
         answers, failures = self._first.setdefault(job.dataset, ([], []))
         if record["status"] == Status.OK:
             answers.append(record)
@@ -149,6 +152,12 @@ class Watcher:
 
     def _warn(self, job: Job, text: str) -> None:
         print(f"warning: {self._model}, {job.dataset}: {text}", flush=True)
+
+
+def _has_image(record: Record) -> bool:
+    """Whether an image was shown; a record that says nothing of its prompt is given the benefit."""
+    prompt = record.get("prompt")
+    return not prompt or any(message["type"] == "image" for message in prompt)
 
 
 def _failed_function(error: Mapping[str, Any]) -> str | None:

@@ -11,7 +11,8 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from utils.contracts import UserFunctionError
 
@@ -46,18 +47,27 @@ def call_postprocess(
     """Calls a postprocess function for a reply that came as text; UserFunctionError as above."""
     kwargs = {**private_copy(dict(config_kwargs)), "dataset_name": dataset}
     reply = call_user_function("postprocess", function, text, None, None, **kwargs)
-    if isinstance(reply, str):
-        return reply
-    problem = f"returned {type(reply).__name__}; expected str"
-    raise UserFunctionError("postprocess", problem, problem)
+    check_reply(reply)
+    return cast(str, reply)
+
+
+def check_reply(reply: object) -> None:
+    """UserFunctionError where a postprocess function has returned no text."""
+    if not isinstance(reply, str):
+        problem = f"returned {type(reply).__name__}; expected the reply as text"
+        raise UserFunctionError("postprocess", problem, problem)
 
 
 def as_user_error(stage: str, error: BaseException) -> UserFunctionError:
     """Describes an exception out of a user's function, with a hint where CUDA is missing."""
-    # The first frame is this module's own; users look for theirs.
-    frames = error.__traceback__.tb_next if error.__traceback__ else None
+    frames = error.__traceback__
+    while frames and frames.tb_next and frames.tb_frame.f_code.co_filename == __file__:
+        frames = frames.tb_next  # users look for their own
     trace = "".join(traceback.format_exception(type(error), error, frames))
-    summary = f"{type(error).__name__}: {error}".rstrip(": ")
+    summary = f"raised {type(error).__name__}: {error}".rstrip(": ")
+    places = traceback.extract_tb(frames)
+    if own := [place for place in places if place.filename == places[0].filename]:
+        summary += f" ({Path(own[-1].filename).name}, line {own[-1].lineno})"
     if any(hint in summary.lower() for hint in NO_CUDA):
         summary += CUDA_ADVICE
     return UserFunctionError(stage, summary, trace)

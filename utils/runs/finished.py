@@ -25,6 +25,7 @@ from utils.contracts import Facts
 from utils.errors import UserError
 from utils.images import at_home
 from utils.runs.log import runs_of
+from utils.runs.records import error_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,7 +263,7 @@ def _results(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") ->
 
 def _row(dataset: str, facts: Facts) -> dict[str, Any]:
     error = facts.get("error")
-    why = f"{error['class']}: {error['message']}" if error else None
+    why = error_text(error) if error else None
     flat = {**(facts.get("usage") or {}), **facts, "dataset": dataset, "error": why}
     return {name: flat.get(name) for name in SAMPLE_COLUMNS}
 

@@ -128,6 +128,12 @@ def call_error_fields(error: CallError) -> dict[str, Any]:
     return {"class": error.kind, "message": str(error), "status_code": error.status_code, **trace}
 
 
+def error_text(error: Mapping[str, Any]) -> str:
+    """The `error` of a record in one line."""
+    between = " " if error["class"].endswith(" function") else ": "
+    return f"{error['class']}{between}{error['message']}"
+
+
 def now() -> str:
     """The time as records have it."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")

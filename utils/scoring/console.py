@@ -171,6 +171,8 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     most = sorted(scored.scorer.errors.items(), key=lambda item: -item[1][0])
     for kind, (count, trace) in most[:MOST_ERRORS]:
         lines += [f"{count} x {kind}", *([trace.rstrip()] if options.verbose and trace else ())]
+    if not options.verbose and any(trace for _, (_, trace) in most):
+        lines.append("(--verbose shows where in the code each came from)")
     if len(most) > MOST_ERRORS:
         lines.append(f"and {len(most) - MOST_ERRORS} other kinds of errors; the log has them all")
     return lines

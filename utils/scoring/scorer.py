@@ -24,6 +24,7 @@ from utils.contracts import (
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.calling import FAILURES_IN_A_ROW
+from utils.runs.records import error_text
 
 SIZES = ("file", "sent", "seen")  # of an image, in a record
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
@@ -85,7 +86,7 @@ class Scorer:
             why = {"class": f"{error.stage} function", "message": error.summary,
                    "trace": error.trace}  # fmt: skip
         if why:
-            kind = f"{why['class']}: {why['message']}"
+            kind = error_text(why)
             count, first_trace = self.errors.get(kind, (0, why.get("trace", "")))
             self.errors[kind] = (count + 1, first_trace)
         if error is None:

@@ -69,8 +69,11 @@ def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
     )
 
 
-def as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallError:
+def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallError:
     """The client's exception as plain facts.
+
+    Args:
+        key_place: where the key came from, which a 401 refuses.
 
     Raises:
         UserError: the request could not even be made.
@@ -87,11 +90,8 @@ def as_call_error(error: Exception, latency_s: float, has_key: bool) -> CallErro
                 f"HTTP {status}: the server redirects to {headers['location']}, which is not "
                 "followed; if that is the right address, write it into model_path"
             )
-        elif status == 401 and not has_key:
-            text += (
-                " - no API key was given; write it into model_path as ?api_key=${NAME}&model=... "
-                "and set NAME in the environment or in .env"
-            )
+        elif status == 401:
+            text += f" - {key_place}"
         code = error.code if isinstance(error.code, str) else None
         return CallError("http", text, status, code, _retry_after_s(headers), latency_s)
     kind, text = "bad_body", f"{type(error).__name__}: {error}"

@@ -27,7 +27,7 @@ from models.wrappers.api.wire import (
     taken_apart,
 )
 from models.wrappers.defaults import WrapperDefaults
-from utils.config.endpoint import OPENAI_HOST, PLACEHOLDER_KEY, parse_endpoint, resolve_api_key
+from utils.config.endpoint import OPENAI_HOST, parse_endpoint, place_of_key, resolve_api_key
 from utils.config.secret_filter import is_secret_name
 from utils.config.text import key_path
 from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
@@ -205,8 +205,8 @@ class APIModelWrapper(WrapperDefaults):
                     "/chat/completions", content=body, cast_to=httpx2.Response, options=options
                 )
         except Exception as error:
-            has_key = resolve_api_key(self._endpoint, os.environ) != PLACEHOLDER_KEY
-            raise as_call_error(error, time.monotonic() - began_s, has_key) from error
+            key_place = place_of_key(self._endpoint, os.environ)
+            raise as_call_error(error, time.monotonic() - began_s, key_place) from error
         sent = next((sent_wh(url) for url in request.urls), None)
         sizes = Sizes(file_wh=prepared.sizes.file_wh, sent_wh=sent)
         return read_reply(response.content, sizes, time.monotonic() - began_s)

@@ -29,7 +29,7 @@ from models.wrappers.local.loading import Checkpoint
 from models.wrappers.local.settings import not_for_batches, with_floats
 from utils.contracts import CallError, Generation, Prepared, UserFunctionError
 from utils.errors import StopRun
-from utils.functions.calling import call_user_function, private_copy
+from utils.functions.calling import call_user_function, check_reply, private_copy
 
 # Libraries that get no memory for their own workspace have names of their own for it. What may as
 # well mean something else (CUDNN_STATUS_INTERNAL_ERROR) is not among them.
@@ -174,7 +174,7 @@ class LoadedModel:
         usage: dict[str, Any] = {"prompt_tokens": encoded.input_length}
         held, ids, length = self.checkpoint, sequences_of(outputs), encoded.input_length
         text: str | None = None
-        finish_reason = problem = text
+        finish_reason, problem = text, None
         if isinstance(ids, str):  # a generate method of the model's own, chat() say
             text = ids
         elif getattr(ids, "ndim", 0) == 2:
@@ -184,27 +184,20 @@ class LoadedModel:
             )
             text = default_postprocess_function(ids, None, held.processor, input_length=length)
         elif self._postprocess is None:
-            problem = (
+            unusable = (
                 f"{self._function_name} returned {type(outputs).__name__}; the default "
                 "postprocess function takes token ids of shape (1, n) or a text"
             )
-            raise CallError("model", problem, trace=problem)
+            raise CallError("model", unusable, trace=unusable)
         reply = text
         if (function := self._postprocess) is not None:
-
-            def postprocessed(*args: Any, **kwargs: Any) -> str:
-                reply = function(*args, **kwargs)
-                if isinstance(reply, str):
-                    return reply
-                raise TypeError(f"it returned {type(reply).__name__}; expected the reply as text")
-
             try:
                 reply = self._call(
-                    "postprocess", postprocessed, outputs, encoded.prepared, input_length=length
+                    "postprocess", function, outputs, encoded.prepared, input_length=length
                 )
+                check_reply(reply)
             except UserFunctionError as error:
-                summary = "" if error.summary in error.trace else error.summary
-                reply, problem = None, error.trace + summary
+                reply, problem = None, error
         return Generation(
             text=(reply or "") if text is None else text,
             reply=reply,

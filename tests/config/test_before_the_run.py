@@ -1,0 +1,95 @@
+"""What is said before the first request is sent: exit code, message, number of requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.bench import L1, L2, Bench
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import api_model, make_data
+
+WRONG_KEY = "a-key-that-nobody-knows"
+FUNCTIONS = """
+def hello(line, dataset): return [{"role": "user", "type": "text", "value": "hello"}]
+def text(line, dataset): return f"Click {line['index']}"
+def missing(line, dataset): return line["no_such_column"]
+def nothing(messages, model, processor, **kwargs): return None
+def number(outputs, model, processor, **kwargs): return 5
+def word(response, meta): return "left"
+"""
+
+
+@pytest.fixture(scope="module")
+def server():
+    def reply(request):
+        refused = WRONG_KEY in request.headers["authorization"]
+        return (
+            Reply(status=401, body=b'{"error": {"message": "no"}}')
+            if refused
+            else Reply("0.2, 0.1")
+        )
+
+    with MockServer(reply) as running:
+        yield running
+
+
+@pytest.fixture
+def bench(server, tmp_path):
+    make_data(tmp_path / "data")
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "mine.py").write_text(FUNCTIONS)
+    return Bench(tmp_path, server, {"m": api_model(server.url)})
+
+
+CHECK, PING = ("--check",), ("--check", "--ping", "--data", "L2")
+
+
+@pytest.mark.parametrize(("entry", "data", "arguments", "code", "says", "requests"), [
+    pytest.param({}, {}, CHECK, 0, "No problems. No request was sent.", 0, id="nothing"),
+    pytest.param({"custom_prompt": {L2: "mine.hello"}}, {}, CHECK, 0,
+                 "No problems, 1 warning. No request was sent.", 0, id="warnings are counted"),
+    pytest.param({"custom_prompt": {L2: "mine.hello"}}, {}, CHECK, 0,
+                 f"warning: {L2}: 6 samples, the first index 0 on os_windows/pic0.png: the prompt has no image",
+                 0, id="a prompt without an image"),
+    pytest.param({"custom_prompt": {L2: "mine.hello"}}, {}, ("--data", "L2"), 0,
+                 f"warning: m, {L2}: the prompt has no image", 6, id="the same in a run"),
+    pytest.param({"model_path": "URL/chat/completions?api_key=k&model=mock"}, {}, PING, 0,
+                 "/chat/completions at the end of the URL is left out", 1, id="a path too long"),
+    pytest.param({"model_path": "URL?api_key=k"}, {}, (), 2, "names no model; add model=...", 0, id="no model"),
+    pytest.param({"model_path": "URL?api_key=k", "generate_cfg": {"max_tokns": 5}}, {}, (), 2,
+                 'did you mean "max_tokens"?', 0, id="a parameter's typo beside a missing model"),
+    pytest.param({"custom_prompt": {L2: "mine.text"}}, {}, CHECK, 2,
+                 f"{L2}: 6 samples, the first index 0 on os_windows/pic0.png: prompt function returned 'Click 0'",
+                 0, id="what a prompt function returns"),
+    pytest.param({"custom_prompt": {L2: "mine.missing"}}, {}, CHECK, 2,
+                 "prompt function raised KeyError: 'no_such_column' (mine.py, line 4)", 0, id="what it raises"),
+    pytest.param({"preprocess_function": "mine.nothing"}, {}, CHECK, 2,
+                 f"{L1}, {L2}: 15 samples, the first index 0 on os_windows/pic0.png: preprocess function "
+                 "returned None; expected a list of chat messages", 0, id="what a preprocess function returns"),
+    pytest.param({"postprocess_function": "mine.number"}, {}, PING, 2,
+                 "postprocess function returned int; expected the reply as text", 1, id="what a postprocess does"),
+    pytest.param({}, {"parse_function": "mine.word"}, PING, 2,
+                 "parse function returned 'left'; expected (x, y) or None", 1, id="what a parse function does"),
+    pytest.param({}, {}, ("--check", "--data", "L1"), 0, f"{L1}: 9 samples", 0, id="a level's short name"),
+    pytest.param({"model_path": f"URL?api_key={WRONG_KEY}&model=mock"}, {}, PING, 2,
+                 "HTTP 401: {\"error\": {\"message\": \"no\"}} - the key is api_key in model_path", 1, id="its own key"),
+    pytest.param({"model_path": "URL?api_key=${MY_KEY}&model=mock"}, {}, PING, 2,
+                 "the key is api_key in model_path, the value of $MY_KEY (environment or .env)", 1, id="a variable's"),
+])  # fmt: skip
+def test_what_is_said_before_a_run(bench, server, entry, data, arguments, code, says, requests):
+    bench.model["m"] |= {key: value.replace("URL", server.url) if key == "model_path" else value
+                         for key, value in entry.items()}  # fmt: skip
+    bench.data[L2] |= data
+    ran = bench.run(*arguments, "--no-report", env={"MY_KEY": WRONG_KEY})
+    assert (ran.code, len(ran.requests)) == (code, requests), ran.output
+    assert says in ran.output
+    assert WRONG_KEY not in ran.output
+    assert code != 2 or "1 problem" in ran.output or "2 problems" in ran.output
+
+
+def test_one_mistake_is_one_problem(bench):
+    bench.model["m"]["custom_prompt"] = {L1: "mine.text", L2: "mine.text"}
+    ran = bench.run("--check")
+    assert (ran.code, ran.output.count("prompt function returned")) == (2, 1), ran.output
+    assert f"{L1}, {L2}: 15 samples" in ran.output
+    assert "1 problem. Nothing was run." in ran.output
