@@ -28,10 +28,8 @@ NEXT_ANSWER = {"sent_s": 4.0, "now_s": 5.0}
     (None, "", FIRST_LIMIT),
     (None, "full full full", FIRST_LIMIT + 3),  # one more for each answer
     (None, "idle idle", FIRST_LIMIT),  # nothing was tried
-    (None, "429 late late", FIRST_LIMIT - 3),
-    (None, "429 429", FIRST_LIMIT - 1 - 2),  # sent in spite of the first: that cut was too small
+    (None, "429 429 429", FIRST_LIMIT - 3),  # each was one too many
     (None, "429 full full", FIRST_LIMIT - 1),  # slowly, just below what was refused
-    (None, "429 429 429" + 10 * " full", 10),  # one more for a round of answers, far below it
     (None, "429 " * 40, 1),
     *[(number, events, number) for number in (1, 64, 1000) for events in ("full", "429", "")],
 ])  # fmt: skip
@@ -40,11 +38,10 @@ def test_answers_raise_the_limit_429_lowers_it_and_a_number_of_the_user_stands(
 ):
     limit = Limit.of(wanted)
     for now_s, event in enumerate(events.split(), start=1):
-        times = {"sent_s": 0.0 if event == "late" else now_s - 0.5, "now_s": float(now_s)}
-        if event in ("429", "late"):  # late: it was under way at the first refusal
-            limit = after_too_many(limit, **times)
+        if event == "429":
+            limit = after_too_many(limit)
         else:
-            limit = after_answer(limit, **times, was_full=event == "full")
+            limit = after_answer(limit, sent_s=now_s - 0.5, now_s=now_s, was_full=event == "full")
     assert limit.whole == whole
 
 
@@ -55,7 +52,7 @@ def test_the_limit_never_leaves_its_bounds_whatever_happens():
         times = {"sent_s": now_s - chance.lognormvariate(0, 1), "now_s": now_s}
         event = chance.random()
         if event < (0.2 if number // 5000 % 2 else 0.0):
-            limit = after_too_many(limit, **times)
+            limit = after_too_many(limit)
         elif event > 0.9999:
             limit = after_pause(limit)
         else:
@@ -122,7 +119,7 @@ def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, sample
     What is being served shares the server's speed, so it ends on a clock of its own (`work_s`).
     """
     limit, chance, order = Limit.of(number), random.Random(seed), itertools.count()
-    events, serving = [], []  # (time, order, what, sent_s); (work_s, order, sent_s)
+    events, serving = [], []  # (time, order, what); (work_s, order, sent_s)
     left, waiting = samples, 0  # samples without a worker; workers at the gate
     idle, in_flight = limit.most, 0
     now_s, work_s, answered, requests, refused = 0.0, 0.0, 0, 0, 0
@@ -133,7 +130,7 @@ def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, sample
         while waiting and in_flight < limit.whole:
             waiting, in_flight, requests = waiting - 1, in_flight + 1, requests + 1
             if len(serving) >= server.admits(answered):
-                heapq.heappush(events, (now_s + ROUND_TRIP_S, next(order), "refused", now_s))
+                heapq.heappush(events, (now_s + ROUND_TRIP_S, next(order), "refused"))
             else:
                 ends = work_s + server.latency_s(chance)
                 heapq.heappush(serving, (ends, next(order), now_s))
@@ -148,13 +145,12 @@ def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, sample
             limit = after_answer(limit, sent_s=sent_s, now_s=now_s, was_full=was_full)
             answered, idle, in_flight = answered + 1, idle + 1, in_flight - 1
             continue
-        _, _, what, sent_s = heapq.heappop(events)
-        if what == "again":
+        if heapq.heappop(events)[2] == "again":
             waiting += 1
             continue
-        limit = after_too_many(limit, sent_s=sent_s, now_s=now_s)
+        limit = after_too_many(limit)
         refused, in_flight = refused + 1, in_flight - 1
-        heapq.heappush(events, (now_s + retry_after_s, next(order), "again", now_s))
+        heapq.heappush(events, (now_s + retry_after_s, next(order), "again"))
     return Simulated(now_s, refused, refused / requests, limit.whole)
 
 
@@ -174,11 +170,9 @@ SERVERS = {"3": admits(3), "20": admits(20), "90": admits(90),
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("server", ["20", "90", "60-then-15"])
-def test_auto_is_nearly_as_fast_as_the_best_number_and_is_seldom_refused(server, seed):
+def test_auto_is_nearly_as_fast_as_the_best_number(server, seed):
     best_s = best_s_of(SERVERS[server], (15, 20, 60, 90, 120), seed=seed)
-    auto = simulate(SERVERS[server], seed=seed)
-    assert best_s / auto.wall_s >= 0.85
-    assert auto.refused_share < 0.02
+    assert best_s / simulate(SERVERS[server], seed=seed).wall_s >= 0.85
 
 
 @pytest.mark.parametrize("retry_after_s", [0.0, 0.5, 5.0])
@@ -298,7 +292,7 @@ def test_an_answer_of_a_full_house_lets_one_more_in_and_the_place_of_one_too_man
         crowd.gate.answered(**NEXT_ANSWER)
         assert crowd.gate.limit == FIRST_LIMIT + number
         crowd.enter(1)
-    crowd.gate.too_many(**NEXT_ANSWER)
+    crowd.gate.too_many()
     crowd.leave()
     crowd.enter(0)
     assert crowd.gate.limit == FIRST_LIMIT + 1

@@ -75,7 +75,7 @@ class Asker:
                 except CallError as error:
                     failure = presentable(error, self._clean)
                     if failure.status_code == 429:
-                        self._gate.too_many(sent_s=sent_s, now_s=time.monotonic())
+                        self._gate.too_many()
                 else:
                     now_s = time.monotonic()
                     with self._lock:
