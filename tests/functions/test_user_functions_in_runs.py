@@ -415,7 +415,7 @@ def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(
     data = {L1: {"mode": "all", "parse_function": "mymodel.letter"}, **ONLY_L2}
     result = run_with(stage, "parse", data=data)
     assert "9 x parse function returned 2; expected a letter" in result.output
-    for shown in ("'somewhere'", "(1, 2, 3)", "{}", "a point with NaN", "7"):
+    for shown in ("'somewhere'", "(1, 2, 3)", "{}", "(nan, ", "7"):
         assert f"1 x parse function returned {shown}" in result.output
     assert summary(9, 9, (9, UNPARSED)) in result.output
     assert summary(6, 6, (6, UNPARSED)) in result.output
