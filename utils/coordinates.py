@@ -77,7 +77,7 @@ def read_size(value: Any) -> WH:
     """
     try:
         width, height = ast.literal_eval(value.strip()) if isinstance(value, str) else value
-        return int(width), int(height)
+        return int(width + 0), int(height + 0)  # parity: texts of digits are no numbers
     except (SyntaxError, TypeError, ValueError):
         raise ValueError(f"{value!r} is no size; expected [width, height] or its text") from None
 

@@ -35,9 +35,8 @@ def section_of(samples):
 
 
 def row(section, group, name):
-    [found] = [
-        row for row in section["rows"] if row["group"] == group and row["name"].startswith(name)
-    ]
+    rows = (row for row in section["rows"] if row["group"] == group)
+    [found] = [row for row in rows if row["name"].startswith(name)]
     return found
 
 
@@ -98,7 +97,7 @@ def test_a_point_that_means_no_place_spoils_no_figure(far):
     assert half["value"] < 1e5
 
 
-@pytest.mark.parametrize("digits", [160, 200, 306, 309, 320, 5000])
+@pytest.mark.parametrize("digits", [160, 309, 5000])
 def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(tmp_path, digits):
     def answers(request):
         loops = "target 1." in request.text or "target 2." in request.text
@@ -112,9 +111,8 @@ def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(tmp_path, di
 
     folder = run_folder(stage.work_dir, "m")
     section = json.loads((folder / f"m_{L2}_analysis.json").read_text())["anatomy"]
-    assert row(section, DIRECTION, "median dy")["samples"] == (
-        24 if digits < 320 else 20
-    )  # or no number
+    with_a_number = 24 if digits < 320 else 20
+    assert row(section, DIRECTION, "median dy")["samples"] == with_a_number
     for ran in runs:
         assert "Traceback" not in ran.output and "Report: " in ran.output, ran.output
     assert (folder / "manifest.json").is_file()

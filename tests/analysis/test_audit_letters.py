@@ -48,17 +48,13 @@ def counts(section):
     ("Final answer:\n\nC", "C", 2, False), ("B", "B", 3, False), ("Based on the picture", "B", 3, True),
     ("Can't say", "C", 3, True), ("A button is shown", "A", 3, True),
     ("A is the right one", "A", 3, False), ("The icon 'B' is bold", "B", 4, False),
-    ("(C)", "C", 5, False),
+    ("(C)", "C", 5, False), ("Nothing fits", None, 6, False),
 ])  # fmt: skip
 def test_the_pattern_that_decided_is_known(reply, letter, pattern, is_of_word):
     found = read(reply, letter, list("ABCDE"))
-    assert found.decided_by == PATTERN_NAMES[pattern]
+    assert found.decided_by == (*PATTERN_NAMES, "no letter found")[pattern]
     assert (OF_WORD in found.doubts) is is_of_word
     assert parser_answers_into_option(reply) == letter
-
-
-def test_a_reply_without_a_letter_is_decided_by_no_pattern():
-    assert read("None of these", None, ["A"]).decided_by == "no letter found"
 
 
 @pytest.mark.parametrize(("reply", "expected"), [
@@ -194,9 +190,8 @@ def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_
 
 
 def test_a_liked_letter_shows_against_the_letters_that_are_right():
-    section = section_of(
-        letter_bias, [facts("A", answer="ABCD"[n % 4], image=n) for n in range(40)]
-    )
+    samples = [facts("A", answer="ABCD"[n % 4], image=n) for n in range(40)]
+    section = section_of(letter_bias, samples)
     rows = {row["name"]: row for row in section["rows"]}
     assert [rows[x]["chosen"] for x in "ABCD"] == [40, 0, 0, 0]
     assert [rows[x]["right"] for x in "ABCD"] == [10, 10, 10, 10]
@@ -213,13 +208,8 @@ def test_a_model_without_a_habit_is_not_blamed():
 
 
 def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
-    samples = [
-        facts("?"),
-        facts("x", chosen="yes"),
-        facts("E", letters="ABE"),
-        facts("B", verdict=None),
-    ]
-    section = section_of(letter_bias, samples)
+    odd = [facts("?"), facts("x", chosen="yes"), facts("B", verdict=None)]
+    section = section_of(letter_bias, [*odd, facts("E", letters="ABE")])
     chosen = {row["name"]: row["chosen"] for row in section["rows"]}
     assert chosen == {"A": 0, "B": 0, "C": 0, "D": 0, "E": 1}
     assert "Of 2 replies with a letter; 1 have none" in section["notes"][0]

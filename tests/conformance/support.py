@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,15 +61,6 @@ class Replay:
     same: Callable[[Any, Any], bool] = lambda got, expected: equal(got, expected)
 
 
-@dataclass
-class Tally:
-    """How many cases of one file were run, by kind, and what went wrong."""
-
-    run: Counter[str] = field(default_factory=Counter)
-    wrong: Counter[str] = field(default_factory=Counter)
-    mismatches: list[str] = field(default_factory=list)
-
-
 def read_cases(name: str) -> list[Case]:
     """All cases of a file; those of `upstream_crashes` have `proposed` as their expectation."""
     frame = json.loads((FOLDER / name).read_text(encoding="ascii"), object_hook=_number)
@@ -79,29 +70,24 @@ def read_cases(name: str) -> list[Case]:
                     for n, item in enumerate(crashes)]  # fmt: skip
 
 
-def replay(name: str, how: Replay, world: World) -> Tally:
-    """Runs every case of a file."""
-    tally = Tally()
+def replay(name: str, how: Replay, world: World) -> tuple[Counter[str], list[str]]:
+    """Runs every case of a file: how many there are of each kind, and those that came out wrong."""
+    counts: Counter[str] = Counter()
+    mismatches = []
     for case in read_cases(name):
         departure = how.departs(case)
         expected = case.expected if departure is None else departure.expected
         kind = CRASH if case.is_crash else ORDINARY if departure is None else DEPARTURE
-        tally.run[kind] += 1
-        got = _outcome(how, case, world)
+        counts[kind] += 1
+        try:
+            got = how.run(case, world)
+        except Exception as error:  # noqa: BLE001 - a case may expect any failure
+            got = error
         if not _agrees(how, got, expected):
-            tally.wrong[kind] += 1
-            tally.mismatches.append(
-                f"{kind} {case.number}\n   input    {shown(case.input)}"
-                f"\n   expected {shown(expected)}\n   got      {shown(got)}"
-            )
-    return tally
-
-
-def _outcome(how: Replay, case: Case, world: World) -> Any:
-    try:
-        return how.run(case, world)
-    except Exception as error:  # noqa: BLE001 - a case may expect any failure
-        return error
+            told = {"input": case.input, "expected": expected, "got": got}
+            values = (f"\n   {what:8} {value!r:.600}" for what, value in told.items())
+            mismatches.append(f"{kind} {case.number}{''.join(values)}")
+    return counts, mismatches
 
 
 def _agrees(how: Replay, got: Any, expected: Any) -> bool:
@@ -127,29 +113,14 @@ def equal(got: Any, expected: Any) -> bool:
     return type(got) is type(expected) and got == expected
 
 
-def shown(value: Any, limit: int = 600) -> str:
-    """A value on one line, not longer than a reader bears."""
-    text = repr(value)
-    return text if len(text) <= limit else f"{text[: limit // 2]} ... {text[-limit // 2 :]}"
-
-
-def summary_lines(replayed: Iterable[list[Any]]) -> Iterator[str]:
+def summary(replayed: Iterable[tuple[Mapping[str, int], int]]) -> str:
     """What the end of a pytest run says about the files that were replayed."""
-    total_run: Counter[str] = Counter()
-    total_wrong: Counter[str] = Counter()
-    for name, run, wrong in sorted(replayed):
-        total_run += Counter(run)
-        total_wrong += Counter(wrong)
-        yield f"  {name:28} {_counts(Counter(run), Counter(wrong))}"
-    yield f"conformance: {_counts(total_run, total_wrong)}"
-
-
-def _counts(run: Counter[str], wrong: Counter[str]) -> str:
-    right = run - wrong
+    counts: Counter[str] = Counter()
+    for run, wrong in replayed:
+        counts += Counter(run) + Counter(wrong=wrong)
     return (
-        f"{right[ORDINARY]:,} cases reproduced, {right[DEPARTURE]:,} departures tested, "
-        f"{right[CRASH]:,} upstream crashes tested"
-        + (f", {wrong.total():,} OF {run.total():,} DIFFER" if wrong else "")
+        f"conformance: {counts[ORDINARY]:,} cases like the reference, {counts[DEPARTURE]:,} departures, "
+        f"{counts[CRASH]:,} crashes of the reference; {counts['wrong']:,} came out wrong"
     )
 
 
