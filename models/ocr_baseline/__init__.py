@@ -86,11 +86,10 @@ class OCRBaseline:
 
 def answer_grounding(text: str, lines: Sequence[TextLine]) -> str:
     """Reply to an L2 prompt: a point in fractions of the image, or `NO_TARGET`."""
-    point_frac = find_target(text.rpartition("matches the following task:")[2], lines)
-    if point_frac is None:
+    found = find_target(text.rpartition("matches the following task:")[2], lines)
+    if found is None:
         return NO_TARGET
-    x_frac, y_frac = (min(max(value, 0.0), 1.0) for value in point_frac)
-    return f"({x_frac:.4f}, {y_frac:.4f})"
+    return "({:.4f}, {:.4f})".format(*(min(max(at, 0.0), 1.0) for at in found))
 
 
 def answer_question(text: str, lines: Sequence[TextLine]) -> str:
