@@ -48,43 +48,35 @@ def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapp
     """
     where = f'model."{name}"'
 
-    def function(key: str) -> object:
+    def function(key: str) -> Any:
         dotted = getattr(entry, key)
         return resolve(dotted, role=f"{where}.{key}") if dotted else None
 
-    common: dict[str, object] = {
+    functions = {key: function(key) for key in ("preprocess_function", "postprocess_function")}
+    if entry.imp_type == "transformers":
+        from models.wrappers.local.wrapper import LocalModelWrapper
+
+        return LocalModelWrapper(name, entry, **functions)
+    common: dict[str, Any] = {
         "generate_cfg": entry.generate_cfg,
         "kwargs": entry.kwargs,
         "model_identity": entry.model_identity,
-        "postprocess_function": function("postprocess_function"),
     }
     if entry.imp_type == "custom":
         from models.wrappers.custom import CustomModelWrapper
 
         model_class = resolve(entry.model_path, role=f"{where}.model_path")
-        return CustomModelWrapper(name, model_class=model_class, **common)  # type: ignore[arg-type]
-    common["model_path"] = entry.model_path
-    common["preprocess_function"] = function("preprocess_function")
-    if entry.imp_type == "transformers":
-        from models.wrappers.local.wrapper import LocalModelWrapper
-
-        return LocalModelWrapper(
-            name,
-            generate_function=entry.generate_function or "generate",
-            device_map=entry.device_map,
-            dtype=entry.dtype,
-            attn_implementation=entry.attn_implementation,
-            batch_size=entry.batch_size or 1,
-            trust_remote_code=entry.trust_remote_code,
-            **common,  # type: ignore[arg-type]
+        done = functions["postprocess_function"]
+        return CustomModelWrapper(
+            name, model_class=model_class, postprocess_function=done, **common
         )
-    common["connections"] = connections
+    common |= {"model_path": entry.model_path, "connections": connections, **functions}
     if entry.imp_type == "vllm":
         from models.wrappers.vllm.wrapper import VllmModelWrapper
 
         serve_args = serve_words(entry.serve_args)
         serve_args += ["--trust-remote-code"] if entry.trust_remote_code else []
-        return VllmModelWrapper(name, serve_args=serve_args, **common)  # type: ignore[arg-type]
+        return VllmModelWrapper(name, serve_args=serve_args, **common)
     from models.wrappers.api.wrapper import APIModelWrapper
 
-    return APIModelWrapper(name, **common)  # type: ignore[arg-type]
+    return APIModelWrapper(name, **common)

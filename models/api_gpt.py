@@ -61,8 +61,4 @@ def parse_grounding_response(response: str, meta: Mapping[str, Any] | None = Non
     return parser_response_into_coordinates(response, meta)
 
 
-def parse_understanding_response(
-    response: str, meta: Mapping[str, Any] | None = None
-) -> str | None:
-    """Reply → the letter chosen; the default parser will do."""
-    return parser_answers_into_option(response, meta)
+parse_understanding_response = parser_answers_into_option  # the default parser will do

@@ -68,8 +68,4 @@ def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | 
     return px_to_frac((int(digits[0]), int(digits[1])), model_grid_wh(meta))
 
 
-def parse_understanding_response(
-    response: str, meta: Mapping[str, Any] | None = None
-) -> str | None:
-    """Reply → the letter chosen; the default parser will do."""
-    return parser_answers_into_option(response, meta)
+parse_understanding_response = parser_answers_into_option  # the default parser will do

@@ -79,9 +79,7 @@ def parse_gui_bbox_aguvis(response: str, meta: Mapping[str, Any] | None = None) 
     return parser_response_into_coordinates(response, meta)
 
 
-def parse_gui_qa_aguvis(response: str, meta: Mapping[str, Any] | None = None) -> str | None:
-    """Reply → the letter chosen; the default parser will do."""
-    return parser_answers_into_option(response, meta)
+parse_gui_qa_aguvis = parser_answers_into_option  # the default parser will do
 
 
 # Nothing above keeps state, so several threads may run these at once.

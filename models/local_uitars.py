@@ -47,22 +47,17 @@ def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
     """
     if dataset != "GUIElementGrounding":
         return None
-    text = _grounding_prompt().replace("{instruction}", line["instruction"])
-    return [
-        {"role": "user", "type": "image", "value": image_path_of(line)},
-        {"role": "user", "type": "text", "value": text},
-    ]
-
-
-def _grounding_prompt() -> str:
-    """The text that the model's authors publish with it; a point is only as good as its prompt."""
     try:
-        from ui_tars.prompt import GROUNDING_DOUBAO
+        from ui_tars.prompt import GROUNDING_DOUBAO  # the text it was trained with
     except ImportError as error:
         raise UserError(
             "the UI-TARS prompt comes from its authors' package: pip install ui-tars"
         ) from error
-    return str(GROUNDING_DOUBAO)
+    text = GROUNDING_DOUBAO.replace("{instruction}", line["instruction"])
+    return [
+        {"role": "user", "type": "image", "value": image_path_of(line)},
+        {"role": "user", "type": "text", "value": text},
+    ]
 
 
 def preprocess_uitars(
@@ -110,11 +105,7 @@ def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | 
     return px_to_frac((int(digits[0]), int(digits[1])), model_grid_wh(meta))
 
 
-def parse_understanding_response(
-    response: str, meta: Mapping[str, Any] | None = None
-) -> str | None:
-    """Reply → the letter chosen. It says the letter in plain words: the default parser will do."""
-    return parser_answers_into_option(response, meta)
+parse_understanding_response = parser_answers_into_option  # the default parser will do
 
 
 # Nothing above keeps state, so several threads may run these at once.

@@ -11,6 +11,7 @@ from PIL import Image
 from models.wrappers.local.wrapper import LocalModelWrapper
 from tests.support import tiny_checkpoint
 from tests.support.stage import L2
+from utils.config.schema import Local
 
 NEEDED = ("torch", "transformers", "qwen_vl_utils")
 collect_ignore_glob = [] if all(map(importlib.util.find_spec, NEEDED)) else ["test_*.py"]
@@ -79,9 +80,17 @@ def messages_of(path, text="Where is it?", system=None):
     return [*first, *({"role": "user", "type": t, "value": value} for t, value in parts.items())]
 
 
-def of(folder, **settings):
+def of(folder, preprocess_function=None, postprocess_function=None, **settings):
     """A model of this checkpoint."""
-    return LocalModelWrapper("m", model_path=str(folder), **settings)
+    functions = {
+        "preprocess_function": preprocess_function,
+        "postprocess_function": postprocess_function,
+    }
+    return LocalModelWrapper("m", entry_of(folder, **settings), **functions)
+
+
+def entry_of(folder, **settings):
+    return Local(model_path=str(folder), imp_type="transformers", **settings)
 
 
 def encoded_all(wrapper, questions):

@@ -55,22 +55,19 @@ def prompt_of(wrapper, messages):
     return wrapper.model().checkpoint.tokenizer.decode(encoded.inputs["input_ids"][0])
 
 
-@pytest.mark.parametrize("place", ["chat_template", "additional_chat_templates/default"])
-@pytest.mark.parametrize(("template", "why"), [
-    (FOR_EVERY_PART, None), (INDEXED, None),
-    (WITHOUT_SYSTEM, 'text of the system message; set kwargs.system_prompt to "model_default"'),
-    (REFUSING, "No system role"),
-    (ONLY_TEXTS, "of the user message; write a preprocess_functio"),
+@pytest.mark.parametrize(("template", "why", "place"), [
+    (FOR_EVERY_PART, None, "chat_template"), (INDEXED, None, "additional_chat_templates/default"),
+    (WITHOUT_SYSTEM, 'text of the system message; set kwargs.system_prompt to "model_default"',
+     "chat_template"),
+    (REFUSING, "No system role", "chat_template"),
+    (ONLY_TEXTS, "of the user message; write a preprocess_functio", "chat_template"),
 ])  # fmt: skip
 def test_a_system_prompt_is_shown_or_refused(template, why, place, llava, copy_of, questions):
     folder = copy_of(llava)
     (folder / "chat_template.jinja").unlink()
     (file := folder / f"{place}.jinja").parent.mkdir(exist_ok=True)
     file.write_text(template)
-    wrapper = of(folder)
-    assert wrapper.problems() == []
-
-    asked = questions[0]
+    wrapper, asked = of(folder), questions[0]
     if template != ONLY_TEXTS:
         assert "Where" in prompt_of(wrapper, asked)
         asked = [SYSTEM, *asked]
@@ -130,22 +127,26 @@ def test_a_checkpoint_with_missing_weights_is_not_queried_unless_they_are_tied(l
     of(folder).warm_up()
 
 
-def test_a_model_that_takes_no_images_is_refused(llava, tmp_path):
+def test_a_checkpoint_without_images_or_chat_template_needs_a_function_of_the_users(
+    llava, copy_of, tmp_path
+):
     import transformers
 
+    (bare := copy_of(llava)).joinpath("chat_template.jinja").unlink()
     tokenizer = transformers.AutoTokenizer.from_pretrained(llava)
-    transformers.LlamaForCausalLM(
-        transformers.LlamaConfig(
-            vocab_size=len(tokenizer), hidden_size=64, intermediate_size=64, num_hidden_layers=1,
-            num_attention_heads=2, num_key_value_heads=1,
-        )
-    ).save_pretrained(tmp_path)  # fmt: skip
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=64, num_hidden_layers=1,
+        num_attention_heads=2, num_key_value_heads=1,
+    )  # fmt: skip
+    transformers.LlamaForCausalLM(config).save_pretrained(blind := tmp_path / "blind")
     tokenizer.chat_template = "{{ messages }}"
-    tokenizer.save_pretrained(tmp_path)
-    edited(tmp_path / "tokenizer_config.json", processor_class=None)
+    tokenizer.save_pretrained(blind)
+    edited(blind / "tokenizer_config.json", processor_class=None)
 
-    assert "takes no images: its processor" in stopped_by(tmp_path)
-    of(tmp_path, preprocess_function=len).warm_up()
+    assert "has no chat template" in stopped_by(bare)
+    assert "takes no images: its processor" in stopped_by(blind)
+    for folder in (bare, blind):
+        of(folder, preprocess_function=len).warm_up()
 
 
 OWN_MODEL = """

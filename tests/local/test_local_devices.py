@@ -11,7 +11,7 @@ import torch
 from models.wrappers.local.batches import OutOfMemory
 from models.wrappers.local.generating import LoadedModel, free_memory
 from models.wrappers.local.loading import Checkpoint, load
-from tests.local.conftest import of
+from tests.local.conftest import entry_of, of
 from tests.support.stage import L2
 from utils.contracts import CallError, Prepared, UserFunctionError
 from utils.errors import StopRun, UserError
@@ -35,9 +35,7 @@ def ask(do, devices=("cuda:1",)):
         return outputs
 
     held = Checkpoint(SimpleNamespace(chat=chat), None, devices=devices)
-    model = LoadedModel(
-        "m", held, generate_function="chat", preprocess=preprocess, postprocess=postprocess
-    )
+    model = LoadedModel("m", entry_of("", generate_function="chat"), held, preprocess, postprocess)
     return model.answer([model.encode(Prepared(L2, "fingerprint", {}, []))])[0]
 
 
@@ -82,28 +80,19 @@ def test_user_functions_and_the_generate_method_find_the_device_of_their_model(d
 ASSERTED = "CUDA error: device-side assert triggered"
 
 
-@pytest.mark.parametrize("text", [
-    ASSERTED, "CUDA error: unknown error", "sizes do not match",
-    "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
+@pytest.mark.parametrize("error", [
+    RuntimeError(ASSERTED), RuntimeError("sizes do not match"), ValueError("the image is bad"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"),
 ])  # fmt: skip
 @pytest.mark.parametrize("stage", STAGES)
-def test_any_error_after_which_the_device_is_silent_stops_the_model(stage, text, device):
+def test_any_error_after_which_the_device_is_silent_stops_the_model(stage, error, device):
     device.error = RuntimeError(f"{ASSERTED}\nCUDA kernel errors might")
     with pytest.raises(StopRun) as raised:
-        ask(raising(stage, RuntimeError(text)))
+        ask(raising(stage, error))
     [line] = raised.value.problems
     assert line.startswith('model "m": the device (cuda:1) failed')
     assert "assert triggered. Everything answered so far is kept; the same command" in line
     assert "kernel errors" not in line
-
-
-def test_a_lost_device_is_seen_behind_what_a_function_made_of_it(device):
-    def do(stage):
-        device.error = torch.AcceleratorError("CUDA error: the launch timed out")
-        raise ValueError("the image is bad") from device.error
-
-    with pytest.raises(StopRun, match="the launch timed out"):
-        ask(do)
 
 
 @pytest.mark.parametrize("text", ["CUDA error: invalid device ordinal", "browser launch timed out"])
@@ -145,19 +134,12 @@ def test_memory_that_runs_out_is_known_by_all_its_names_and_nothing_else_is(erro
         ask(raising("generate", error), devices=("cpu",))
 
 
-@pytest.mark.parametrize("broken", ["is_available", "empty_cache"])
-def test_freeing_memory_of_a_device_that_has_failed_does_not_raise(broken, monkeypatch):
+def test_freeing_memory_of_a_device_that_has_failed_does_not_raise(monkeypatch):
     called = []
-
-    def fail():
-        called.append(broken)
-        raise RuntimeError(ASSERTED)
-
-    for name in ("is_available", "is_initialized"):
-        monkeypatch.setattr(torch.cuda, name, lambda: True)
-    monkeypatch.setattr(torch.cuda, broken, fail)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: called.append(1) or 1 / 0)
     free_memory()
-    assert called == [broken]
+    assert called
 
 
 @pytest.mark.parametrize(("rank", "settings", "line"), [
@@ -181,30 +163,27 @@ def gpus(monkeypatch):
 
     def make(count):
         chosen = []
-        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-        monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
-        monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+        for name, made in (("is_available", lambda: True), ("device_count", lambda: count),
+                           ("set_device", chosen.append)):  # fmt: skip
+            monkeypatch.setattr(torch.cuda, name, made)
         return chosen
 
     return make
 
 
-@pytest.mark.parametrize(("devices", "ranks_here", "local_rank", "device_map", "chosen"), [
-    (8, "8", "5", None, "cuda:5"), (8, "8", "5", "cuda", "cuda:5"),
-    (1, "8", "5", "cuda", "cuda:0"),  # each rank was shown one of its own
-    (4, "8", "5", None, "cuda:1"), (4, "1", None, None, "cuda:0"), (4, "1", None, "cpu", None),
+@pytest.mark.parametrize(("devices", "local_rank", "device_map", "chosen"), [
+    (8, "5", None, "cuda:5"), (8, "5", "cuda", "cuda:5"), (4, "5", None, "cuda:1"),
+    (1, "5", "cuda", "cuda:0"),  # each rank was shown one of its own
+    (4, "", None, "cuda:0"), (4, "", "cpu", None),
 ])  # fmt: skip
 def test_each_rank_takes_a_device_of_its_own(
-    devices, ranks_here, local_rank, device_map, chosen, gpus, monkeypatch, capsys, tmp_path
+    devices, local_rank, device_map, chosen, gpus, monkeypatch, tmp_path
 ):
     taken = gpus(devices)
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks_here)
-    monkeypatch.setenv("LOCAL_RANK", local_rank or "")
+    monkeypatch.setenv("LOCAL_RANK", local_rank)
     with pytest.raises(UserError, match="cannot be loaded"):  # there is nothing in the folder
-        load(str(tmp_path), device_map=device_map)
+        load(entry_of(tmp_path, device_map=device_map))
     assert taken == ([chosen] if chosen else [])
-    shared = f"{ranks_here} ranks share {devices} CUDA devices" in capsys.readouterr().err
-    assert shared is (1 < devices < int(ranks_here))
 
 
 @pytest.mark.parametrize(("stored", "of_text", "dtype", "is_half"), [
@@ -219,7 +198,7 @@ def test_flash_attention_goes_by_the_text_part(
     changes = {"dtype": stored, "text_config": {**text, "dtype": of_text}}
     folder = copy_of(folders["qwen3_vl"], config=changes)
     with pytest.raises(UserError, match="cannot be loaded") as raised:
-        load(str(folder), attn_implementation="flash_attention_2", dtype=dtype)
+        load(entry_of(folder, attn_implementation="flash_attention_2", dtype=dtype))
     # Where it could be used, the library says that it is not installed here.
     assert ("needs a CUDA device and half precision" in str(raised.value)) is not is_half
 

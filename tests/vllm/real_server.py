@@ -55,14 +55,8 @@ class Place:
                                       "extra_body": {"min_tokens": 1}}},
         }, data={"GUIContentUnderstanding": {"mode": "easy"}, "GUIElementGrounding": {"mode": "all"}})  # fmt: skip
         (home / "tmp").mkdir()
-        self.arguments = [
-            "--config",
-            self.config,
-            "--work-dir",
-            home / "out",
-            "--limit",
-            str(LIMIT),
-        ]
+        limit = ["--limit", str(LIMIT)]
+        self.arguments = ["--config", self.config, "--work-dir", home / "out", *limit]
         self.where = {"cwd": home, "env": {
             "LMUData": str(DATA), "TMPDIR": str(home / "tmp"), "HF_HUB_OFFLINE": "1",
             "VLLM_CPU_KVCACHE_SPACE": "1",

@@ -21,23 +21,20 @@ class Place:
     """A folder with a data root, a checkpoint, a config that tests change, and the stand-in."""
 
     def __init__(self, home):
-        self.home = home
+        self.home, self.checkpoint = home, home / "checkpoint"
         runs.make_data(home / "data")
-        self.checkpoint = home / "checkpoint"
-        self.checkpoint.mkdir()
+        for folder in (self.checkpoint, home / "tmp"):
+            folder.mkdir()
         (self.checkpoint / "config.json").write_text("{}")
         (self.checkpoint / "model.safetensors").write_bytes(b"weights")
         (home / "template.jinja").write_text("{{ messages }}")
-        (home / "tmp").mkdir()
-        self.python = fake_vllm.install(home)
-        self.names = ["m"]
+        self.python, self.names = fake_vllm.install(home), ["m"]
         self.model = {"model_path": "checkpoint", "imp_type": "vllm",
                       "generate_cfg": {"max_tokens": 16, "temperature": 0}}  # fmt: skip
 
     def run(self, *more, behaviour="", env=None, begin=runs.evaluate):
-        config = runs.write_config(
-            self.home / "c.json", model=dict.fromkeys(self.names, self.model)
-        )
+        entries = dict.fromkeys(self.names, self.model)
+        config = runs.write_config(self.home / "c.json", model=entries)
         environ = {
             "LMUData": str(self.home / "data"), "VLLM_PYTHON": str(self.python),
             "TMPDIR": str(self.home / "tmp"), "FAKE_VLLM": behaviour,
@@ -59,10 +56,9 @@ class Place:
         logs = (self.home / "out" / "m").glob("T*/*.jsonl")
         return [r for log in logs for r in read_log_lines(log) if r["kind"] == "answer"]
 
-    def left_over(self):
-        """Processes of all servers that have not ended; a zombie has."""
-        handles = [handle for note in self.started for handle in handles_of(note["pids"])]
-        return [handle for handle in handles if not all_end([handle])]
+    def all_gone(self):
+        """Whether the processes of all servers have ended."""
+        return all_end([handle for note in self.started for handle in handles_of(note["pids"])])
 
 
 def handles_of(pids):
@@ -98,7 +94,7 @@ def test_a_checkpoint_is_evaluated_through_a_server_that_is_gone_afterwards(plac
         "--mm-processor-kwargs.min_pixels=3136", "--mm-processor-kwargs.max_pixels=200704",
         f"--model={place.checkpoint}", "--served-model-name=m", "--host=127.0.0.1",
     ]  # fmt: skip
-    assert (place.left_over(), place.logs) == ([], [])
+    assert (place.all_gone(), place.logs) == (True, [])
 
     # No secret reaches the server, and its key reaches nobody.
     key = server["environ"]["VLLM_API_KEY"]
@@ -121,23 +117,17 @@ def post(response, model, processor, **kwargs):
 """
 
 
-def test_functions_of_the_user_have_the_form_for_api_models(place):
+def test_any_name_of_a_model_is_served_and_functions_have_the_form_for_api_models(place):
     (place.home / "mine.py").write_text(USER_FUNCTIONS)
     place.model |= {"preprocess_function": "mine.pre", "postprocess_function": "mine.post"}
-    ran = place.run(env={"PYTHONPATH": str(place.home)})
+    place.names = ["m", "org/model 7B & co?x=1", "-dash", "ümläut"]
+    ran = place.run("--limit", "1", env={"PYTHONPATH": str(place.home)})
     assert ran.code == 0, ran.output
-    file = runs.run_folder(place.home / "out", "m") / f"m_{L1}_scores.json"
+    file = runs.run_folder(place.home / "out", "m") / f"m_{L1}_scores_partial.json"
     assert json.loads(file.read_text())["easy"]["level_score"] == 1
+    names = [f"--served-model-name={name}" for name in place.names]
+    assert [server["argv"][3] for server in place.started] == names
     assert "PYTHONPATH" not in place.started[0]["environ"]
-
-
-def test_any_name_of_a_model_is_served(place):
-    place.names = ["org/model 7B & co?x=1", "-dash", "ümläut"]
-    ran = place.run("--limit", "1")
-    assert ran.code == 0, ran.output
-    assert [server["argv"][3] for server in place.started] == [
-        f"--served-model-name={name}" for name in place.names
-    ]
 
 
 @pytest.mark.parametrize(("changed", "asked"), [
@@ -167,42 +157,40 @@ def test_only_a_change_that_can_alter_answers_starts_another_server_and_asks_aga
 
 
 def test_a_check_starts_no_server_a_ping_starts_and_stops_one_and_scoring_needs_none(place):
+    brought = {"repetition_penalty": 1.05, "temperature": 0.7, "eos_token_id": 3}
+    (place.checkpoint / "generation_config.json").write_text(json.dumps(brought))
     checked = place.run("--check")
     assert (checked.code, place.started) == (0, []), checked.output
     assert "9 requests to send" in checked.output
+    note = "takes from the checkpoint's settings: repetition_penalty 1.05 ("
+    assert note in checked.output
+    place.model["serve_args"] = {"generation-config": "vllm"}
+    assert note not in place.run("--check").output
     pinged = place.run("--check", "--ping")
     assert (pinged.code, len(place.started)) == (0, 1), pinged.output
     assert "B, says m" in pinged.output
-    assert place.left_over() == []
+    assert place.all_gone()
     assert place.run().code == 0
     (place.checkpoint / "config.json").unlink()
     scored = place.run("--mode", "eval", behaviour="absent")
     assert (scored.code, len(place.started)) == (0, 2), scored.output
 
 
-def test_what_the_checkpoint_brings_along_is_reported(place):
-    brought = {"repetition_penalty": 1.05, "temperature": 0.7, "eos_token_id": 3}
-    (place.checkpoint / "generation_config.json").write_text(json.dumps(brought))
-    note = "takes from the checkpoint's generation_config.json: repetition_penalty 1.05 ("
-    assert note in place.run("--check").output
-    place.model["serve_args"] = {"generation-config": "vllm"}
-    assert note not in place.run("--check").output
-
-
-@pytest.mark.parametrize(("changes", "said"), [
-    ({"serve_args": {"port": 80, "dtype": "float32"}, "dtype": "float32",
-      "generate_cfg": {"max_new_tokens": 5}},
-     ['serve_args: "--port"', 'model."m".dtype', 'API models call it "max_tokens"']),
-    ({"model_path": "weightless"},
-     ["weightless: no weight files in it", "vLLM is not installed there"]),
-], ids=["entry", "weights-and-python"])  # fmt: skip
-def test_all_problems_are_reported_together_before_anything_is_started(place, changes, said):
-    (place.home / "weightless").mkdir()
-    (place.home / "weightless" / "config.json").write_text("{}")
-    place.model |= changes
+def test_all_problems_are_reported_together_before_anything_is_started(place):
+    (place.checkpoint / "model.safetensors").unlink()
+    typos = {"serve_args": {"port": 80, "dtype": "float32"}, "dtype": "float32",
+             "generate_cfg": {"max_new_tokens": 5}}  # fmt: skip
     ran = place.run(behaviour="absent")
-    assert (ran.code, place.started) == (2, [])
-    assert [part for part in said if part not in ran.stderr] == []
+    place.model |= typos
+    for finished, said in (
+        (ran, ["checkpoint: no weight files in it", "vLLM is not installed there"]),
+        (
+            place.run(),
+            ['serve_args: "--port"', 'model."m".dtype', 'API models call it "max_tokens"'],
+        ),
+    ):
+        assert (finished.code, place.started) == (2, [])
+        assert [part for part in said if part not in finished.stderr] == []
 
 
 def test_a_server_that_fails_at_once_shows_the_end_of_its_log_and_where_the_rest_is(place):
@@ -227,7 +215,7 @@ def test_a_server_that_never_answers_is_given_up_and_ended(place):
     assert ran.code == 1, ran.output
     assert "was not ready after 2 s (kwargs.serve_timeout_s)" in ran.stderr
     assert "INFO loading" in ran.stderr
-    assert place.left_over() == []
+    assert place.all_gone()
 
 
 def test_a_failure_that_only_workers_meet_is_reported_once(place):
@@ -250,7 +238,7 @@ def test_a_lost_server_stops_the_run_and_the_same_command_goes_on(place, behavio
     assert ("CUDA error: an illegal memory access" in ran.stderr) is behaviour.startswith("die")
     assert [record["status"] for record in place.answers()] == ["ok"] * 4
     assert len(place.logs) == 1
-    assert place.left_over() == []
+    assert place.all_gone()
     again = place.run()
     assert again.code == 0, again.output
     assert len(place.answers()) == SAMPLES

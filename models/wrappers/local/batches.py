@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from models.wrappers.local.settings import ranks_here
 from utils.contracts import GENERATING, Abandoned, CallError, Generation
-from utils.errors import StopRun
 
 if TYPE_CHECKING:
     from models.wrappers.local.inputs import Encoded
@@ -115,7 +114,6 @@ class Batcher:
 
         Raises:
             CallError: the model cannot answer this one.
-            StopRun: batches are not possible with such inputs.
             Abandoned: the run stopped before its turn.
         """
         before, future = self._abandonments, Future[Generation]()
@@ -221,55 +219,41 @@ class Batcher:
             return group
 
     def _answer(self, group: Group, *, is_retry: bool = False) -> None:
-        padded, no_room = len(group) * max(self._tokens(item) for item, _ in group), ""
+        padded = len(group) * max(self._tokens(item) for item, _ in group)
+        began_s, failure = time.monotonic(), None
         try:
-            began_s = time.monotonic()
             answered = list(zip(group, self._run([item for item, _ in group]), strict=True))
-            self._generating_s += time.monotonic() - began_s
-        except OutOfMemory as error:
-            no_room = str(error)
-        except CannotCollate as error:
-            if self._is_auto and len(group) > 1:
-                self._most = 1
-                self._put_back(group, f"{error}; going on with one at a time")
-            else:
-                _fail(group, StopRun(f"{error}; set batch_size to 1"))
-            return
-        except CallError as error:
-            # Nobody reads where it came from, and its frames hold the tensors of what failed.
-            error.__traceback__ = error.__cause__ = error.__context__ = None
-            if len(group) == 1:
-                _fail(group, error)
-                return
         except BaseException as error:  # noqa: BLE001 - the threads that wait must hear of it
-            _fail(group, error)
-            return
-        else:
+            failure = error
+            if isinstance(error, OutOfMemory | CannotCollate | CallError):
+                # Nobody reads where it came from, and its frames hold the tensors of what failed.
+                error.__traceback__ = error.__cause__ = error.__context__ = None
+        if failure is None:
+            self._generating_s += time.monotonic() - began_s
             self._batches, self._samples = self._batches + 1, self._samples + len(group)
             self._budget = max(self._budget, min(2 * padded, self._limit))
             for (_, future), result in answered:
                 future.set_result(result)
-            return
-        # Outside of the handlers: their tracebacks held the tensors of what failed.
-        if not no_room:  # one of them is to blame; the others have an answer
-            for each in group:
+        elif isinstance(failure, OutOfMemory) and len(group) == 1 and not is_retry:
+            self._answer(group, is_retry=True)
+        elif isinstance(failure, CallError) and len(group) > 1:
+            for each in group:  # one of them is to blame; the others have an answer
                 self._answer([each])
-        elif len(group) > 1:
+        elif isinstance(failure, CannotCollate) and len(group) > 1:
+            self._most = 1
+            self._put_back(group, f"{failure}; going on with one at a time")
+        elif isinstance(failure, OutOfMemory) and len(group) > 1:
             self._budget = self._limit = padded // 2
             what = f"out of memory with {len(group)} samples at once ({padded:,} tokens)"
             self._put_back(group, f"{what}; going on with at most {self._limit:,} tokens at once")
-        elif is_retry:
-            _fail(group, CallError("model", no_room, trace=no_room))
         else:
-            self._answer(group, is_retry=True)
+            said = str(failure)
+            no_room = isinstance(failure, OutOfMemory)
+            for _, future in group:
+                future.set_exception(CallError("model", said, trace=said) if no_room else failure)
 
     def _put_back(self, group: Group, warning: str) -> None:
         with contextlib.suppress(OSError):  # a closed pipe must not end the one thread
             print(f"warning: {warning}", file=sys.stderr)
         with self._changed:
             self._waiting = [*group, *self._waiting]
-
-
-def _fail(group: Group, error: BaseException) -> None:
-    for _, future in group:
-        future.set_exception(error)

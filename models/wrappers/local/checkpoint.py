@@ -19,15 +19,8 @@ WEIGHT_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf")
 # What decides about prompts and ids: configs, tokenizer, processor, chat template, shipped code.
 SETTING_SUFFIXES = (".json", ".jinja", ".txt", ".model", ".tiktoken", ".py")
 SAMPLED_BLOCKS, BLOCK_BYTES = 16, 64 * 1024
-LARGEST_HEADER = 100_000_000  # bytes, of a safetensors file
 LOCAL_PACKAGES = ("torch", "torchvision", "transformers", "qwen_vl_utils", "accelerate")
-PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json")
-TOKENIZER_FILES = (
-    "tokenizer.json", "*.model", "*.tiktoken", "vocab.json", "vocab.txt", "tekken.json",
-    "tokenization_*.py",
-)  # fmt: skip
 MORE_TEMPLATES = "additional_chat_templates/*.jinja"
-TEMPLATE_FILES = ("chat_template.jinja", "chat_template.json", MORE_TEMPLATES)
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
@@ -38,9 +31,8 @@ def is_hub_id(model_path: str) -> bool:
 
 def missing_packages() -> list[str]:
     """A line that says which packages a local model lacks, if any."""
-    missing = [name for name in LOCAL_PACKAGES if importlib.util.find_spec(name) is None]
-    line = f"not installed: {', '.join(missing)}; pip install -r requirements/local.txt"
-    return [line] if missing else []
+    missing = ", ".join(name for name in LOCAL_PACKAGES if importlib.util.find_spec(name) is None)
+    return [f"not installed: {missing}; pip install -r requirements/local.txt"] if missing else []
 
 
 def checkpoint_problems(model_path: str) -> list[str]:
@@ -50,83 +42,22 @@ def checkpoint_problems(model_path: str) -> list[str]:
     folder = at_home(model_path)
     if not folder.is_dir():
         return [f"{model_path}: no such folder; expected a checkpoint with config.json and weights"]
-    problems = []
-    try:
-        json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        problems.append(f"{model_path}: no config.json in it that can be read: {error}")
     weights = sorted(f for f in folder.iterdir() if f.suffix in WEIGHT_SUFFIXES and f.is_file())
-    if not weights:
-        problems.append(f"{model_path}: no weight files in it (*.safetensors or *.bin)")
-    problems += [f"{file}: {what}" for file in weights if (what := _damage(file))]
-    index = _json_object(folder / "model.safetensors.index.json")
+    pointers = [file.name for file in weights if _begins(file, b"version ")]
+    index = _json_object(folder / "model.safetensors.index.json") or {}
     missing = sorted(set(index.get("weight_map", {}).values()) - {file.name for file in weights})
-    if weights and missing:
-        problems.append(f"{model_path}: weight files that its index names are missing: {missing}")
-    return problems
+    found = {
+        "no config.json in it that can be read": _json_object(folder / "config.json") is None,
+        "no weight files in it (*.safetensors or *.bin)": not weights,
+        f"git-lfs pointers instead of weights; run `git lfs pull` there: {pointers}": pointers,
+        f"weight files that its index names are missing: {missing}": weights and missing,
+    }
+    return [f"{model_path}: {problem}" for problem, is_so in found.items() if is_so]
 
 
-def _damage(file: Path) -> str:
-    """What stands in the place of weights: a pointer to them, or only their beginning."""
-    size = file.stat().st_size
+def _begins(file: Path, start: bytes) -> bool:
     with file.open("rb") as stream:
-        start = stream.read(8)
-        if start == b"version ":
-            return "a git-lfs pointer, not the weights; run `git lfs pull` there"
-        length = int.from_bytes(start, "little")  # of the header that says where each tensor ends
-        if file.suffix != ".safetensors" or len(start) < 8 or length > LARGEST_HEADER:
-            return ""
-        header = stream.read(length)
-    needed = 8 + length
-    if needed <= size:
-        try:
-            tensors = json.loads(header)
-            tensors.pop("__metadata__", None)
-            needed += max((each["data_offsets"][1] for each in tensors.values()), default=0)
-        except (ValueError, TypeError, KeyError, AttributeError, IndexError):
-            return ""  # transformers says it better when it loads
-    return f"cut off after {size:,} of {needed:,} bytes; download it again" if size < needed else ""
-
-
-def preparation_problems(model_path: str, *, by_default: bool) -> list[str]:
-    """What a checkpoint folder lacks for making inputs, one line each.
-
-    The default preprocess function needs a processor for images and a chat template, which a
-    function of the user's may do without. (No config.json: `checkpoint_problems` says it.)
-    """
-    folder = at_home(model_path)
-    if is_hub_id(model_path) or not (folder / "config.json").is_file():
-        return []
-
-    def lacks(*patterns: str) -> bool:
-        return not any(any(folder.glob(pattern)) for pattern in patterns)
-
-    lacking = []
-    if lacks(*TOKENIZER_FILES):
-        lacking.append("no tokenizer in it (tokenizer.json); is the checkpoint complete?")
-    if by_default and lacks(*PROCESSOR_FILES):
-        lacking.append(f"no {' or '.join(PROCESSOR_FILES)} in it, so its model takes no images")
-    written = [_json_object(folder / name) for name in ("tokenizer_config.json", *PROCESSOR_FILES)]
-    if by_default and lacks(*TEMPLATE_FILES) and not any("chat_template" in w for w in written):
-        lacking.append(
-            "no chat template in it (chat_template.jinja, or in tokenizer_config.json), so a "
-            "preprocess_function of your own must write the prompt"
-        )
-    return [f"{model_path}: {what}" for what in lacking]
-
-
-def code_problems(model_path: str, *, is_trusted: bool) -> list[str]:
-    """Whether a checkpoint needs code of its own that the config does not allow, in one line."""
-    folder = settings_folder(model_path)
-    config = _json_object(folder / "config.json") if folder is not None else {}
-    if is_trusted or not config.get("auto_map"):
-        return []
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
-
-    if config.get("model_type") in CONFIG_MAPPING_NAMES:  # then the library's own classes are taken
-        return []
-    what = f"its model_type {config.get('model_type')!r} is code that comes with the checkpoint"
-    return [f'{model_path}: {what}; if you trust it, set "trust_remote_code": true']
+        return stream.read(len(start)) == start
 
 
 def settings_folder(model_path: str) -> Path | None:
@@ -141,19 +72,19 @@ def settings_folder(model_path: str) -> Path | None:
     return Path(found).parent if isinstance(found, str) else None
 
 
-def _json_object(file: Path) -> dict[str, Any]:
-    """Empty where there is none to be read."""
+def _json_object(file: Path) -> dict[str, Any] | None:
+    """None where there is none to be read."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+        return None
+    return content if isinstance(content, dict) else None
 
 
 def read_generation_config(model_path: str) -> dict[str, Any]:
     """The checkpoint's own generation settings; empty where there are none to be read."""
     folder = settings_folder(model_path)
-    return _json_object(folder / "generation_config.json") if folder is not None else {}
+    return (_json_object(folder / "generation_config.json") or {}) if folder else {}
 
 
 def checkpoint_identity(model_path: str) -> Any:
@@ -206,6 +137,5 @@ def hub_commit(model_id: str) -> str:
         reason = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
     if folder := settings_folder(model_id):
         return folder.name  # of its snapshot
-    raise UserError(
-        f"{model_id}: no such folder, and not to be had from the Hugging Face hub: {reason}"
-    )
+    problem = "no such folder, and not to be had from the Hugging Face hub"
+    raise UserError(f"{model_id}: {problem}: {reason}")

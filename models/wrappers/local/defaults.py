@@ -8,7 +8,6 @@ prompt text their chat template does not write (see `models/local_aguvis.py`).
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -81,26 +80,24 @@ def _prompt_text(turns: list[dict[str, Any]], processor: Any) -> str:
     """What the checkpoint's chat template makes of the turns, with all that they say in it."""
     from jinja2 import TemplateError
 
-    def rendered(conversation: list[dict[str, Any]]) -> str:
-        options = {"tokenize": False, "add_generation_prompt": True}
-        return str(processor.apply_chat_template([conversation], **options)[0])
-
-    try:
-        text = rendered(turns)
-        if not _left_out(turns, text):
-            return text
-    except (TemplateError, TypeError):  # of a template that adds lists of parts
-        if all(turn["role"] != "system" for turn in turns):
-            raise
     # Templates that go through the parts of every turn find none in a plain text.
-    text = rendered([{**turn, "content": _text_parts(turn["content"])} for turn in turns])
-    if lost := _left_out(turns, text):
-        hint = 'set kwargs.system_prompt to "model_default" or ' if lost == "system" else ""
-        raise ValueError(
-            f"the checkpoint's chat template leaves out the text of the {lost} message; {hint}write"
-            " a preprocess_function"
-        )
-    return text
+    in_parts = [{**turn, "content": _text_parts(turn["content"])} for turn in turns]
+    lost = None
+    for conversation in (turns, in_parts):
+        options = {"tokenize": False, "add_generation_prompt": True}
+        try:
+            text = str(processor.apply_chat_template([conversation], **options)[0])
+        except (TemplateError, TypeError):  # of a template that adds lists of parts
+            if conversation is in_parts:
+                raise
+            continue
+        if (lost := _left_out(turns, text)) is None:
+            return text
+    hint = 'set kwargs.system_prompt to "model_default" or ' if lost == "system" else ""
+    raise ValueError(
+        f"the checkpoint's chat template leaves out the text of the {lost} message; {hint}write"
+        " a preprocess_function"
+    )
 
 
 def _text_parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -108,28 +105,22 @@ def _text_parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _left_out(turns: list[dict[str, Any]], text: str) -> str | None:
-    """The role of a turn whose words are not in the prompt.
+    """The role of a turn whose words are not in the prompt; blanks aside, which templates trim.
 
-    Blanks aside, which templates trim, and earlier replies, which they rid of their thinking; a
-    template may write texts as JSON.
+    Earlier replies may be left out: templates rid them of their thinking.
     """
     there = "".join(text.split())
     for turn in turns:
-        for part in _text_parts(turn["content"]):
-            said = part.get("text", "")
-            forms = (said, json.dumps(said)[1:-1], json.dumps(said, ensure_ascii=False)[1:-1])
-            is_there = any("".join(form.split()) in there for form in forms)
-            if not is_there and turn["role"] != "assistant":
-                return str(turn["role"])
+        said = ["".join(part.get("text", "").split()) for part in _text_parts(turn["content"])]
+        if turn["role"] != "assistant" and any(words not in there for words in said):
+            return str(turn["role"])
     return None
 
 
 def model_inputs(
     text: str | list[str], turns: list[dict[str, Any]], model: Any, processor: Any, **kwargs: Any
 ) -> Mapping[str, Any]:
-    """Prompt text and the pictures of its turns → tensors.
-
-    They stay on the CPU until their batch is due, so that what waits takes no memory of the device.
+    """Prompt text and the pictures of its turns → tensors, which stay on the CPU.
 
     Args:
         text: the prompt as the model reads it, with a placeholder for each picture.
@@ -142,7 +133,7 @@ def model_inputs(
     """
     parts = [part for turn in turns if turn["role"] != "system" for part in turn["content"]]
     pictures = [part for part in parts if part["type"] == "image"]
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"padding": True, "return_tensors": "pt"}
     if pictures and resizes_by_area(processor.image_processor):
         images = _resized(pictures, processor.image_processor, kwargs)
         # They lie on the model's grid now. The processor would resize them again, to limits of
@@ -154,7 +145,6 @@ def model_inputs(
     begin = getattr(getattr(processor, "tokenizer", processor), "bos_token", None)
     if begin and texts[0].startswith(begin):  # the tokenizer would put another one in front of it
         options["add_special_tokens"] = False
-    options |= {"padding": True, "return_tensors": "pt"}
     inputs = processor(text=texts, images=images or None, **options)
     # Pictures come in float32, and not every vision tower casts them to its own precision.
     return inputs.to(model.dtype) if images else inputs  # type: ignore[no-any-return]

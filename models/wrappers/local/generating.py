@@ -10,9 +10,9 @@ import gc
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, cast
 
 from models.wrappers.local.batches import CannotCollate, OutOfMemory
 from models.wrappers.local.defaults import default_postprocess_function, sequences_of
@@ -26,10 +26,13 @@ from models.wrappers.local.inputs import (
     starts_with,
 )
 from models.wrappers.local.loading import Checkpoint
-from models.wrappers.local.settings import not_for_batches, with_floats
+from models.wrappers.local.settings import img_size_of, not_for_batches, with_floats
 from utils.contracts import CallError, Generation, Prepared, UserFunctionError
 from utils.errors import StopRun
 from utils.functions.calling import call_user_function, check_reply, private_copy
+
+if TYPE_CHECKING:
+    from utils.config.schema import Local
 
 # Libraries that get no memory for their own workspace have names of their own for it. What may as
 # well mean something else (CUDNN_STATUS_INTERNAL_ERROR) is not among them.
@@ -47,46 +50,34 @@ class LoadedModel:
     Args:
         preprocess: the user's function (serialised where it must be), or the default one.
         postprocess: the user's function, or None for the default.
-        img_size: side of the square that pictures are shrunk to fit; 0 leaves them as they are.
     """
 
     def __init__(
         self,
         name: str,
+        entry: Local,
         checkpoint: Checkpoint,
-        *,
         preprocess: Callable[..., Any],
-        postprocess: Callable[..., Any] | None = None,
-        generate_function: str = "generate",
-        generate_cfg: Mapping[str, Any] | None = None,
-        kwargs: Mapping[str, Any] | None = None,
-        img_size: int = 0,
+        postprocess: Callable[..., Any] | None,
     ) -> None:
-        self._name, self.checkpoint = name, checkpoint
-        self._pad_id = int(getattr(checkpoint.tokenizer, "pad_token_id", None) or 0)
-        self._pictures = ShrunkPictures(img_size) if img_size > 0 else None
+        self._name, self._entry, self.checkpoint = name, entry, checkpoint
         self._preprocess, self._postprocess = preprocess, postprocess
-        self._function_name, self._generate_cfg = generate_function, dict(generate_cfg or {})
-        self._kwargs = dict(kwargs or {})
-        self._used = {**checkpoint.generation, **self._generate_cfg}
-        ends = self._generate_cfg.get("eos_token_id")
-        ends = checkpoint.generation.get("eos_token_id") if ends is None else ends
-        ends = getattr(checkpoint.tokenizer, "eos_token_id", None) if ends is None else ends
-        self._ends = frozenset([ends] if isinstance(ends, int) else ends or ())
+        self._used, img_size = {**checkpoint.generation, **entry.generate_cfg}, img_size_of(entry)
+        self.pictures = ShrunkPictures(img_size) if img_size else None
+        self._pad_id = int(getattr(checkpoint.tokenizer, "pad_token_id", None) or 0)
+        own_end = getattr(checkpoint.tokenizer, "eos_token_id", None)
+        named = (held.get("eos_token_id") for held in (entry.generate_cfg, checkpoint.generation))
+        ends = next((end for end in (*named, own_end) if end is not None), ())
+        self._ends = frozenset([ends] if isinstance(ends, int) else ends)
         limit = self._used.get("max_new_tokens")
         self.reply_tokens = limit if isinstance(limit, int) else 0
         self.must_be_alone = bool(not_for_batches(self._used))
-
-    def close(self) -> None:
-        """Deletes the copies of pictures."""
-        if self._pictures is not None:
-            self._pictures.close()
 
     def _call(
         self, stage: str, function: Callable[..., Any], given: Any, prepared: Prepared, **more: Any
     ) -> Any:
         model, processor = self.checkpoint.model, self.checkpoint.processor
-        kwargs = {**private_copy(self._kwargs), "dataset_name": prepared.dataset, **more}
+        kwargs = {**private_copy(self._entry.kwargs), "dataset_name": prepared.dataset, **more}
         try:
             return call_user_function(stage, function, given, model, processor, **kwargs)
         except UserFunctionError:
@@ -103,8 +94,8 @@ class LoadedModel:
         """
         messages = private_copy(prepared.payload)
         try:
-            if self._pictures is not None:
-                self._pictures.apply(messages)
+            if self.pictures is not None:
+                self.pictures.apply(messages)
         except OSError as error:  # it was readable when the request was made
             raise CallError("model", f"image: {error}") from error
 
@@ -136,27 +127,26 @@ class LoadedModel:
         raise OutOfMemory(problem)
 
     def _answer(self, batch: Sequence[Encoded]) -> list[Generation]:
-        began_s = time.monotonic()
-        is_alone, inputs = len(batch) == 1, batch[0].inputs
-        if not is_alone:
+        began_s, inputs = time.monotonic(), batch[0].inputs
+        if len(batch) > 1:
             inputs = collate([encoded.inputs for encoded in batch], self._pad_id)
         outputs = self._generate(inputs)
         latency_s = time.monotonic() - began_s
-        rows = [outputs] if is_alone else self._rows(batch, inputs["input_ids"], outputs)
+        rows = [outputs] if len(batch) == 1 else self._rows(batch, inputs["input_ids"], outputs)
         return [self._reply(*each, latency_s) for each in zip(batch, rows, strict=True)]
 
     def _generate(self, inputs: Mapping[str, Any]) -> Any:
         import torch
 
-        model, device = self.checkpoint.model, self.checkpoint.devices[0]
-        arguments = with_floats(self._generate_cfg)
-        if self._function_name == "generate" and self._used.get("stop_strings"):
+        function, arguments = self._entry.generate_function, with_floats(self._entry.generate_cfg)
+        if function == "generate" and self._used.get("stop_strings"):
             arguments["tokenizer"] = self.checkpoint.tokenizer  # to find them in ids
         try:
             # Strings, None and lists pass untouched.
+            device = self.checkpoint.devices[0]
             there = {k: v.to(device) if hasattr(v, "to") else v for k, v in inputs.items()}
             with torch.inference_mode():
-                return getattr(model, self._function_name)(**there, **arguments)
+                return getattr(self.checkpoint.model, function)(**there, **arguments)
         except Exception as error:
             trace = "".join(traceback.format_exception(error))
             raise CallError("model", model_failure(error), trace=trace) from error
@@ -165,39 +155,35 @@ class LoadedModel:
         ids = sequences_of(outputs)
         if ids is not outputs and self._postprocess is not None:
             # A user's function would miss what else the outputs hold.
-            what = f"{self._function_name} returns more than token ids ({type(outputs).__name__})"
-            raise CannotCollate(f"{what}, which the postprocess function wants sample by sample")
+            kind = type(outputs).__name__
+            raise CannotCollate(f"the postprocess function wants each {kind} of {self._name} whole")
         lengths = [encoded.input_length for encoded in batch]
         return list(rows_of(ids, prompt, lengths, self._ends, self._pad_id))
 
     def _reply(self, encoded: Encoded, outputs: Any, latency_s: float) -> Generation:
-        usage: dict[str, Any] = {"prompt_tokens": encoded.input_length}
         held, ids, length = self.checkpoint, sequences_of(outputs), encoded.input_length
-        text: str | None = None
-        finish_reason, problem = text, None
-        if isinstance(ids, str):  # a generate method of the model's own, chat() say
-            text = ids
-        elif getattr(ids, "ndim", 0) == 2:
+        usage: dict[str, Any] = {"prompt_tokens": length}
+        text = ids if isinstance(ids, str) else None  # of a method of the model's own, chat() say
+        finish_reason: str | None = None
+        problem: UserFunctionError | None = None
+        if getattr(ids, "ndim", 0) == 2:
             length = length if starts_with(ids, encoded.inputs.get("input_ids")) else 0
             usage["completion_tokens"], finish_reason = completion_end(
                 ids[0][length:].tolist(), self._ends, self._used.get("max_new_tokens")
             )
             text = default_postprocess_function(ids, None, held.processor, input_length=length)
-        elif self._postprocess is None:
-            unusable = (
-                f"{self._function_name} returned {type(outputs).__name__}; the default "
-                "postprocess function takes token ids of shape (1, n) or a text"
-            )
-            raise CallError("model", unusable, trace=unusable)
         reply = text
         if (function := self._postprocess) is not None:
+            given = (function, outputs, encoded.prepared)
             try:
-                reply = self._call(
-                    "postprocess", function, outputs, encoded.prepared, input_length=length
-                )
+                reply = self._call("postprocess", *given, input_length=length)
                 check_reply(reply)
             except UserFunctionError as error:
                 reply, problem = None, error
+        elif text is None:
+            made = f"{self._entry.generate_function} returned {type(outputs).__name__}"
+            wanted = "the default postprocess function takes token ids of shape (1, n) or a text"
+            raise CallError("model", f"{made}; {wanted}", trace=made)
         return Generation(
             text=(reply or "") if text is None else text,
             reply=reply,
@@ -210,8 +196,7 @@ class LoadedModel:
         )
 
 
-@contextmanager
-def on_device_of(checkpoint: Checkpoint) -> Iterator[None]:
+def on_device_of(checkpoint: Checkpoint) -> AbstractContextManager[Any]:
     """Around what works with a model, users' functions above all: they say `.to("cuda")`.
 
     The current device belongs to a thread. In every new one it is the first of the machine, and
@@ -220,8 +205,7 @@ def on_device_of(checkpoint: Checkpoint) -> Iterator[None]:
     import torch
 
     device = checkpoint.devices[0]
-    with torch.cuda.device(device) if device.startswith("cuda") else contextlib.nullcontext():
-        yield
+    return torch.cuda.device(device) if device.startswith("cuda") else contextlib.nullcontext()
 
 
 def stop_if_lost(name: str, checkpoint: Checkpoint) -> None:
@@ -268,5 +252,5 @@ def free_memory() -> None:
     gc.collect()
     torch = sys.modules.get("torch")
     with contextlib.suppress(Exception):  # it is called to clean up, after errors above all
-        if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
+        if torch is not None and torch.cuda.is_initialized():
             torch.cuda.empty_cache()

@@ -22,12 +22,12 @@ class ShrunkPictures:
     """Replaces the pictures of messages by copies that fit a square; usable from many threads.
 
     The copies are files, because preprocess functions take paths; PNG, so that nothing else about
-    the pixels changes. They are made once per picture and go with `close`.
+    the pixels changes. They are made once per picture and go with `folder`.
     """
 
     def __init__(self, img_size: int) -> None:
-        self._img_size = img_size
-        self._folder = tempfile.TemporaryDirectory(prefix="mmbench_gui_")
+        self._img_size, self._lock = img_size, threading.Lock()
+        self.folder = tempfile.TemporaryDirectory(prefix="mmbench_gui_")
 
     def apply(self, messages: list[Message]) -> None:
         """Changes the image values of `messages` in place; `OSError` where one cannot be read."""
@@ -35,18 +35,12 @@ class ShrunkPictures:
             file = local_file(message["value"]) if message["type"] == "image" else None
             if file is None or max(read_header(file).wh) <= self._img_size:
                 continue
-            target = Path(self._folder.name) / f"{content_digest(file)}.png"
-            if not target.exists():
-                with opened(file) as picture:
-                    smaller = shrink(picture, self._img_size)
-                part = target.with_suffix(f".{threading.get_ident()}.part")
-                part.write_bytes(encode(smaller, "PNG"))
-                part.replace(target)  # whole, for a second thread
+            target = Path(self.folder.name) / f"{content_digest(file)}.png"
+            with self._lock:
+                if not target.exists():
+                    with opened(file) as picture:
+                        target.write_bytes(encode(shrink(picture, self._img_size), "PNG"))
             message["value"] = str(target)
-
-    def close(self) -> None:
-        """Deletes the copies."""
-        self._folder.cleanup()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +69,9 @@ def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Enc
     inputs, sizes = dict(returned), prepared.sizes
     ids, grid = inputs.get("input_ids"), inputs.get("image_grid_thw")
     if ids is not None:
-        expected = "expected input_ids of shape (1, n) with n > 0"
-        if not isinstance(ids, torch.Tensor):
-            kind = type(ids).__name__
-            raise TypeError(f'input_ids is a {kind}, no tensor; {expected} (return_tensors="pt")')
-        if ids.ndim != 2 or len(ids) != 1 or not ids.shape[1]:
-            raise TypeError(f"{expected}, not {tuple(ids.shape)}")
+        shape = tuple(ids.shape) if isinstance(ids, torch.Tensor) else type(ids).__name__
+        if isinstance(shape, str) or len(shape) != 2 or shape[0] != 1 or not shape[1]:
+            raise TypeError(f"input_ids must be a tensor of shape (1, n) with n > 0, not {shape}")
     length = 0 if ids is None else int(ids.shape[1])
     if grid is not None and len(grid) and checkpoint.patch_size:
         sizes = replace(sizes, seen_wh=seen_wh(grid, checkpoint.patch_size))

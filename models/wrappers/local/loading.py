@@ -6,13 +6,17 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from models.wrappers.local.checkpoint import is_hub_id
 from models.wrappers.local.defaults import pixel_limits, resizes_by_area
-from models.wrappers.local.settings import cuda_present, device_kinds, ranks_here
+from models.wrappers.local.settings import cuda_present, device_kinds
+from utils.coordinates import PIXEL_LIMITS
 from utils.errors import UserError
 from utils.images import at_home
+
+if TYPE_CHECKING:
+    from utils.config.schema import Local
 
 # Of a checkpoint's own code, in the order in which they can answer questions about images.
 _AUTO_CLASSES = ("AutoModelForImageTextToText", "AutoModelForCausalLM", "AutoModel")
@@ -38,22 +42,14 @@ class Checkpoint:
         return getattr(self.processor, "tokenizer", self.processor)
 
 
-def load(
-    model_path: str,
-    *,
-    dtype: str | None = None,
-    attn_implementation: str | None = None,
-    device_map: Any = None,
-    limits: Mapping[str, int] | None = None,
-    trust_remote_code: bool = False,
-) -> Checkpoint:
-    """Loads a checkpoint as its config names it, on what this machine has.
+def load(entry: Local) -> Checkpoint:
+    """Loads the checkpoint of a config's model entry, on what this machine has.
 
     Without settings: the first CUDA device if there is one (under torchrun the one with the number
     of the local rank), else the CPU; the checkpoint's dtype on CUDA, float32 on the CPU, where half
     precision is slow; flash attention only on CUDA, in half precision, where it is installed.
-    The processor gets `limits` (`min_pixels` and `max_pixels` as far as they are configured), so
-    that preprocess functions that know nothing of them obey them too.
+    The processor gets the limits of `kwargs`, so that preprocess functions that know nothing of
+    them obey them too.
 
     Raises:
         UserError: the checkpoint cannot be loaded, with the library's reason; or weights are
@@ -62,30 +58,35 @@ def load(
     import torch
     import transformers
 
+    model_path, attention = entry.model_path, entry.attn_implementation or None
+    device_map = None if entry.device_map == "" else entry.device_map
     on_cuda = _is_for_cuda(torch, device_map)
     if on_cuda and device_map in (None, "cuda"):
-        device_map = _device_of_this_rank(torch)
+        # One for each process that torchrun starts here, or of those that each has been shown.
+        rank = int(os.environ.get("LOCAL_RANK") or 0)
+        device_map = f"cuda:{rank % torch.cuda.device_count()}"
+        torch.cuda.set_device(device_map)
     source = model_path if is_hub_id(model_path) else str(at_home(model_path))
-    options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
-    precision = dtype or ("auto" if on_cuda else "float32")
+    options: dict[str, Any] = {"trust_remote_code": entry.trust_remote_code}
+    precision = entry.dtype or ("auto" if on_cuda else "float32")
     try:
         config = transformers.AutoConfig.from_pretrained(source, **options)
         processor = transformers.AutoProcessor.from_pretrained(source, **options)
-        model_class = _model_class(transformers, config, trust_remote_code)
+        model_class = _model_class(transformers, config, entry.trust_remote_code)
         can_flash = on_cuda and _has_half_precision(config, precision)
-        if "flash" in (attn_implementation or "") and not can_flash:
-            raise ValueError(f"{attn_implementation} needs a CUDA device and half precision")
-        if attn_implementation is None and can_flash and _flash_is_there(torch, model_class):
-            attn_implementation = "flash_attention_2"
-        options |= {"dtype": precision, "attn_implementation": attn_implementation}
+        if "flash" in (attention or "") and not can_flash:
+            raise ValueError(f"{attention} needs a CUDA device and half precision")
+        if attention is None and can_flash and _flash_is_there(torch, model_class):
+            attention = "flash_attention_2"
+        options |= {"dtype": precision, "attn_implementation": attention}
         model, report = model_class.from_pretrained(
             source, device_map=device_map, output_loading_info=True, **options
         )
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise UserError(f"{model_path}: the checkpoint cannot be loaded: {reason}") from error
-    attention = str(getattr(model.config, "_attn_implementation", None) or attn_implementation)
     _refuse_made_up_weights(model_path, model, sorted(report["missing_keys"]))
+    attention = str(getattr(model.config, "_attn_implementation", None) or attention)
     vision = getattr(config, "vision_config", None)
     if on_cuda and attention == "sdpa" and getattr(vision, "window_size", None):
         print("note: with flash-attn installed, the images of this model are read much faster")
@@ -95,25 +96,28 @@ def load(
         # Asked to pad, it would refuse a single text too; what pads is masked out.
         tokenizer.pad_token = getattr(tokenizer, "eos_token", None)
     image_processor = getattr(processor, "image_processor", None)
-    if image_processor is not None and limits and resizes_by_area(image_processor):
-        least, most = pixel_limits(image_processor, limits)
-        image_processor.size = {"shortest_edge": least, "longest_edge": most}
+    limits = {name: entry.kwargs[name] for name in PIXEL_LIMITS if entry.kwargs.get(name)}
+    if limits and image_processor is not None and resizes_by_area(image_processor):
+        edges = ("shortest_edge", "longest_edge")
+        image_processor.size = dict(zip(edges, pixel_limits(image_processor, limits), strict=True))
+    elif limits:
+        why = "the image processor does not resize by area"
+        print(f"warning: {', '.join(limits)} has no effect: {why}", file=sys.stderr)
     patch_size = getattr(image_processor, "patch_size", None)
     held = getattr(model, "generation_config", None)
-    own = {k: v for k, v in (held.to_dict() if held else {}).items() if v is not None}
     parts = (getattr(model, "hf_device_map", None) or {}).values()
     devices = {f"cuda:{part}" if isinstance(part, int) else str(part) for part in parts}
     devices = devices if len(devices) > 1 else {str(model.device)}
     in_order = sorted(devices, key=lambda name: (not name.startswith("cuda"), name))
     named = (f"{d} ({torch.cuda.get_device_name(d)})" if "cuda" in d else d for d in in_order)
-    precision = str(model.dtype).removeprefix("torch.")
+    dtype = str(model.dtype).removeprefix("torch.")
     return Checkpoint(
         model.eval(),
         processor,
         patch_size if isinstance(patch_size, int) else None,
-        own,
+        {k: v for k, v in (held.to_dict() if held else {}).items() if v is not None},
         tuple(in_order),
-        {"device": ", ".join(named), "dtype": precision, "attention": attention},
+        {"device": ", ".join(named), "dtype": dtype, "attention": attention},
     )
 
 
@@ -131,19 +135,6 @@ def _is_for_cuda(torch: Any, device_map: Any) -> bool:
             'torch, or this torch was built without CUDA; fix that, or set device_map to "cpu"'
         )
     return is_wanted and is_there
-
-
-def _device_of_this_rank(torch: Any) -> str:
-    """The CUDA device of this process, under torchrun one of its own; now the current one too."""
-    ranks, devices = ranks_here(), torch.cuda.device_count()
-    if 1 < devices < ranks:  # with one, each rank may have been shown its own
-        print(
-            f"warning: {ranks} ranks share {devices} CUDA devices, so some hold more than one copy",
-            file=sys.stderr,
-        )
-    device = f"cuda:{int(os.environ.get('LOCAL_RANK') or 0) % devices}"
-    torch.cuda.set_device(device)
-    return device
 
 
 def _model_class(transformers: Any, config: Any, trust_remote_code: bool) -> Any:
@@ -178,9 +169,10 @@ def _refuse_made_up_weights(model_path: str, model: Any, missing: list[str]) -> 
     Weights that are tied to others, and those that an architecture can do without, are not among
     the missing. Quantised layers list biases that no checkpoint has; they are zero, as they should.
     """
+    if not missing:
+        return
     named = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
     problem = f"{model_path}: {len(missing)} weights of the checkpoint are missing ({named})"
-    if missing and getattr(model, "hf_quantizer", None) is None:
+    if getattr(model, "hf_quantizer", None) is None:
         raise UserError(f"{problem}; is it complete?")
-    if missing:
-        print(f"warning: {problem}; quantised layers may do without them", file=sys.stderr)
+    print(f"warning: {problem}; quantised layers may do without them", file=sys.stderr)

@@ -8,14 +8,18 @@ import importlib.util
 import os
 from collections.abc import Iterator, Mapping
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from utils.config.text import Finding
 from utils.errors import nearest
 
+if TYPE_CHECKING:
+    from utils.config.schema import Local
+
 SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 LIBRARY_LIMIT = 20  # new tokens where neither config nor checkpoint sets a limit (transformers 5)
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p")
+_LIMITS = {"max_length": "tokens, prompt and image included", "max_new_tokens": "new tokens"}
 _PENALTIES = ("repetition_penalty", "no_repeat_ngram_size", "encoder_repetition_penalty")
 _FLOATS = ("temperature", "repetition_penalty", "encoder_repetition_penalty", "length_penalty")
 
@@ -30,12 +34,9 @@ GENERATION_SETTINGS = frozenset({
 """What people set; the library knows more, and refuses what nobody knows."""
 
 _OF_APIS = {
-    **dict.fromkeys(("max_tokens", "max_completion_tokens"),
-                    'local models call it "max_new_tokens"'),
-    **dict.fromkeys(("extra_body", "extra_headers", "extra_query"),
-                    "only for API models; leave it out"),
-    "seed": "generate has no seed; leave it out",
-}  # fmt: skip
+    **dict.fromkeys(("max_tokens", "max_completion_tokens"), 'here it is "max_new_tokens"'),
+    **dict.fromkeys(("extra_body", "extra_headers", "extra_query", "seed"), "only for API models"),
+}
 
 
 def cuda_present() -> bool:
@@ -83,22 +84,15 @@ def expected_placement(device_map: Any, dtype: str | None, attention: str | None
     }
 
 
-def placement_problems(device_map: Any, dtype: str | None, attention: str | None) -> list[str]:
-    """Problems of where and how the model runs, one line each."""
-    found, ranks, advice = [], ranks_here(), "leave device_map out to run on what is there"
+def placement_problems(device_map: Any) -> list[str]:
+    """Why a model cannot run where it is to, one line each."""
+    found, ranks = [], ranks_here()
     if "cuda" in device_kinds(device_map) and not cuda_present():
-        why = "asks for CUDA, and this machine has no usable CUDA device"
-        found.append(f"device_map {device_map!r} {why}; {advice}")
-    if ranks > 1 and device_map not in (None, "cuda", "cpu"):
-        why = f"would put all {ranks} copies that torchrun starts onto the same devices"
-        found.append(f"device_map {device_map!r} {why}; {advice}")
-    placed = expected_placement(device_map, dtype, attention)
-    if "flash" in placed["attention"] and (placed["device"] != "cuda" or dtype == "float32"):
-        found.append(
-            f"attn_implementation {attention!r} needs a CUDA device and half precision, and the "
-            f"model would run on {placed['device']} in {placed['dtype']}; leave it out"
-        )
-    return found
+        found.append("asks for CUDA, and this machine has no usable CUDA device")
+    if ranks > 1 and device_map not in (None, "", "cuda", "cpu"):
+        found.append(f"would put all {ranks} copies that torchrun starts onto the same devices")
+    advice = "leave device_map out to run on what is there"
+    return [f"device_map {device_map!r} {why}; {advice}" for why in found]
 
 
 # The common ones, so that `--check` finds them without torch; the library checks the rest.
@@ -130,11 +124,7 @@ def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def generation_problems(generate_cfg: Mapping[str, Any], brought: Mapping[str, Any]) -> list[str]:
-    """Arguments that do not go together, one line each.
-
-    `brought` is the checkpoint's generation_config.json. Sampling often comes from there, so
-    temperature 0 alone can be the contradiction.
-    """
+    """Arguments that do not go together; `brought` is the checkpoint's generation_config.json."""
     used, source = {**brought, **generate_cfg}, _source("do_sample", generate_cfg)
     if used.get("do_sample") is not True or used.get("temperature") != 0:
         return []
@@ -156,32 +146,22 @@ def generation_notes(
     chosen = [name for name in (_SAMPLING if samples else ()) if used.get(name) is not None]
     penalties = [name for name in _PENALTIES if used.get(name) not in (None, 0, 1)]
     shown += [f"{name} {used[name]}{_source(name, generate_cfg)}" for name in chosen + penalties]
-    new, whole = used.get("max_new_tokens"), used.get("max_length")
     limit = f"at most {LIBRARY_LIMIT} new tokens (the library's own limit)"
-    if new is not None:
-        limit = f"at most {new} new tokens{_source('max_new_tokens', generate_cfg)}"
-    elif whole is not None:
-        source = _source("max_length", generate_cfg)
-        limit = f"at most {whole} tokens, prompt and image included{source}"
+    for name, what in _LIMITS.items():
+        if used.get(name) is not None:
+            limit = f"at most {used[name]} {what}{_source(name, generate_cfg)}"
     notes = [f"generation: {', '.join([*shown, limit])}"]
     if samples and "do_sample" not in generate_cfg:
-        notes.append(
-            "warning: the checkpoint's generation_config turns sampling on, so two runs differ; "
-            '"do_sample": false in generate_cfg makes it greedy'
-        )
-    notes += [
-        f"warning: the checkpoint's generation_config sets {name} {brought[name]}, which changes "
-        "greedy answers too, and servers may not apply it; say in generate_cfg what is meant"
-        for name in penalties
-        if name not in generate_cfg
-    ]
-    if new is None:
+        why = "turns sampling on, so two runs differ"
+        notes.append(f"warning: the checkpoint's generation_config {why}; do_sample false stops it")
+    for name in [name for name in penalties if name not in generate_cfg]:
+        why = f"sets {name} {brought[name]}, which servers may not apply"
+        notes.append(f"warning: the checkpoint's generation_config {why}; set it in generate_cfg")
+    if used.get("max_new_tokens") is None:
         notes.append(f"warning: max_new_tokens is not set, so replies are cut: {limit}")
     if batch_size != 1 and (names := not_for_batches(used)):
-        notes.append(
-            f"warning: {' and '.join(names)} would count a batch's padding or time, so samples are "
-            "generated one at a time"
-        )
+        why = f"{' and '.join(names)} would count a batch's padding or time"
+        notes.append(f"warning: {why}, so samples are generated one at a time")
     return notes
 
 
@@ -198,6 +178,11 @@ def not_for_batches(used: Mapping[str, Any]) -> list[str]:
         "encoder_repetition_penalty": used.get("encoder_repetition_penalty") not in (None, 1),
     }
     return [name for name, is_so in in_force.items() if is_so]
+
+
+def img_size_of(entry: Local) -> int:
+    """Side of the square that images are shrunk to fit; 0 leaves them as they are."""
+    return max(0, entry.kwargs.get("img_size") or 0)
 
 
 def with_floats(generate_cfg: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,17 +10,13 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local import checkpoint
 from models.wrappers.local.batches import Batcher, largest, most_ahead
-from models.wrappers.local.defaults import (
-    DEFAULTS_VERSION,
-    default_preprocess_function,
-    resizes_by_area,
-)
+from models.wrappers.local.defaults import DEFAULTS_VERSION, default_preprocess_function
 from models.wrappers.local.generating import LoadedModel, free_memory
 from models.wrappers.local.loading import Checkpoint, load
 from models.wrappers.local.settings import (
@@ -28,6 +24,7 @@ from models.wrappers.local.settings import (
     expected_placement,
     generation_notes,
     generation_problems,
+    img_size_of,
     placement_problems,
     with_floats,
 )
@@ -37,43 +34,30 @@ from utils.errors import StopRun, UserError
 from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import code_digest, code_text, digest
 
+if TYPE_CHECKING:
+    from utils.config.schema import Local
+
 
 class LocalModelWrapper(WrapperDefaults):
     """Asks a transformers model in this process, one request at a time or in batches.
 
-    Arguments are the keys of a model entry (see docs/config.md). `batch_size` is no part of the
-    fingerprint, because it is not meant to change an answer; device, dtype and attention are.
+    `entry` is a model entry of a config. Its `batch_size` is no part of the fingerprint, because it
+    is not meant to change an answer; device, dtype and attention are.
     """
 
     def __init__(
         self,
         name: str,
+        entry: Local,
         *,
-        model_path: str,
-        generate_cfg: Mapping[str, Any] | None = None,
-        generate_function: str = "generate",
         preprocess_function: Callable[..., Any] | None = None,
         postprocess_function: Callable[..., Any] | None = None,
-        kwargs: Mapping[str, Any] | None = None,
-        device_map: Any = None,
-        dtype: str | None = None,
-        attn_implementation: str | None = None,
-        batch_size: int | str = 1,
-        model_identity: str | None = None,
-        trust_remote_code: bool = False,
     ) -> None:
-        self.name, self.model_path = name, model_path
-        self.generate_cfg, self.kwargs = dict(generate_cfg or {}), dict(kwargs or {})
-        self.generate_function = generate_function or "generate"
-        self.device_map = None if device_map == "" else device_map
-        self.dtype, self.attn_implementation = dtype or None, attn_implementation or None
-        self.batch_size, self.model_identity = batch_size, model_identity or None
-        self.trust_remote_code = trust_remote_code
-        self._user_preprocess, self._user_postprocess = preprocess_function, postprocess_function
+        self.name, self.entry = name, entry
+        self._functions = (preprocess_function, postprocess_function)
         # Two locks: the postprocessing of one answer must not wait until the next picture is read.
-        self._preprocess = one_at_a_time(
-            preprocess_function or default_preprocess_function, threading.Lock()
-        )
+        given = preprocess_function or default_preprocess_function
+        self._preprocess = one_at_a_time(given, threading.Lock())
         self._postprocess_ids = postprocess_function and one_at_a_time(
             postprocess_function, threading.Lock()
         )
@@ -82,28 +66,25 @@ class LocalModelWrapper(WrapperDefaults):
         self._load_problems: list[str] = []
         self._batcher: Batcher | None = None
         self._settings_lock, self._settings = threading.Lock(), ""
-        self._img_size = max(0, self.kwargs.get("img_size") or 0)
 
     def problems(self) -> list[str]:
         """What stands in the way of running, one line each; loads nothing."""
-        path = self.model_path
-        found = checkpoint.missing_packages()
-        found += checkpoint.checkpoint_problems(path)
-        found += checkpoint.preparation_problems(path, by_default=self._user_preprocess is None)
-        found += placement_problems(self.device_map, self.dtype, self.attn_implementation)
-        if self.generate_function == "generate":  # another method knows its arguments itself
+        path, entry = self.entry.model_path, self.entry
+        found = checkpoint.missing_packages() + checkpoint.checkpoint_problems(path)
+        found += placement_problems(entry.device_map)
+        if entry.generate_function == "generate":  # another method knows its arguments itself
             brought = checkpoint.read_generation_config(path)
-            found += generation_problems(self.generate_cfg, brought)
-        return found or checkpoint.code_problems(path, is_trusted=self.trust_remote_code)
+            found += generation_problems(entry.generate_cfg, brought)
+        return found
 
     def notes_before(self) -> list[str]:
         """What the generate method will use, the checkpoint's own settings included."""
-        notes = []
-        if self.generate_function == "generate":
-            brought = checkpoint.read_generation_config(self.model_path)
-            notes += generation_notes(self.generate_cfg, brought, self.batch_size)
-            if checkpoint.settings_folder(self.model_path) is None:
-                notes.append(f"{self.model_path} is not in the cache: its settings may change that")
+        notes, path, entry = [], self.entry.model_path, self.entry
+        if entry.generate_function == "generate":
+            brought = checkpoint.read_generation_config(path)
+            notes += generation_notes(entry.generate_cfg, brought, entry.batch_size)
+            if checkpoint.settings_folder(path) is None:
+                notes.append(f"{path} is not in the cache: its settings may change that")
         return notes
 
     def warm_up(self) -> None:
@@ -118,35 +99,36 @@ class LocalModelWrapper(WrapperDefaults):
         Raises:
             UserError: an image or the checkpoint cannot be read.
         """
-        return request_of(messages, dataset, self.settings_digest(dataset), img_size=self._img_size)
+        settings = self.settings_digest(dataset)
+        return request_of(messages, dataset, settings, img_size=img_size_of(self.entry))
 
     def settings_digest(self, dataset: str = "") -> str:
         """Hash of checkpoint, settings and functions."""
+        entry = self.entry
         with self._settings_lock:
             if not self._settings:  # once, before a function has run: it may count in a global
                 self._settings = digest([
-                    self.model_identity or checkpoint.checkpoint_identity(self.model_path),
+                    entry.model_identity or checkpoint.checkpoint_identity(entry.model_path),
                     self._deciding_kwargs(),
-                    with_floats(self.generate_cfg),  # 0 is 0.0
-                    self.generate_function,
-                    self.trust_remote_code,
+                    with_floats(entry.generate_cfg),  # 0 is 0.0
+                    entry.generate_function,
+                    entry.trust_remote_code,
                     # Rounding changes answers.
-                    expected_placement(self.device_map, self.dtype, self.attn_implementation),
-                    code_digest(self._user_preprocess),
-                    code_digest(self._user_postprocess),
+                    expected_placement(entry.device_map, entry.dtype, entry.attn_implementation),
+                    *map(code_digest, self._functions),
                     DEFAULTS_VERSION,
                 ])  # fmt: skip
         return digest([self._settings, dataset])
 
     def _deciding_kwargs(self) -> dict[str, Any]:
         """The part of `kwargs` that can change an answer."""
-        functions = [f for f in (self._user_preprocess, self._user_postprocess) if f is not None]
-        kept = {k: v for k, v in self.kwargs.items() if k != "timeout_s"}
+        functions = [function for function in self._functions if function is not None]
+        kept = {k: v for k, v in self.entry.kwargs.items() if k != "timeout_s"}
         if not functions:  # all that the default functions read
-            kept = {key: self.kwargs.get(key) for key in PIXEL_LIMITS}
+            kept = {key: self.entry.kwargs.get(key) for key in PIXEL_LIMITS}
         elif not any("system_prompt" in code_text(function) for function in functions):
             kept.pop("system_prompt", None)  # the program puts it into the messages
-        return {**kept, "img_size": self._img_size}
+        return {**kept, "img_size": img_size_of(self.entry)}
 
     def generate(self, prepared: Prepared) -> Generation:
         """Asks once; called from several threads, requests go to the model in batches.
@@ -154,7 +136,7 @@ class LocalModelWrapper(WrapperDefaults):
         Raises:
             CallError: the generate method raised (kind "model").
             UserFunctionError: the preprocess function raised.
-            StopRun: no checkpoint, inputs that cannot be put into batches, or a lost device.
+            StopRun: no checkpoint, or a lost device.
             Abandoned: the run stopped before its turn.
         """
         model = self.model()
@@ -164,7 +146,7 @@ class LocalModelWrapper(WrapperDefaults):
 
     def in_flight(self, wanted: int | None) -> int:
         """Requests of one batch, and those that are prepared meanwhile."""
-        most = largest(self.batch_size, on_cpu=not cuda_present())
+        most = largest(self.entry.batch_size, on_cpu=not cuda_present())
         return most + most_ahead(most)
 
     def abandon(self) -> None:
@@ -185,20 +167,15 @@ class LocalModelWrapper(WrapperDefaults):
         with self._lock:
             if self._model is None and not self._load_problems:
                 try:
+                    held, size = self._loaded_checkpoint(), self.entry.batch_size
                     self._model = model = LoadedModel(
-                        self.name,
-                        self._loaded_checkpoint(),
-                        preprocess=self._preprocess,
-                        postprocess=self._postprocess_ids,
-                        generate_function=self.generate_function,
-                        generate_cfg=self.generate_cfg,
-                        kwargs=self.kwargs,
-                        img_size=self._img_size,
+                        self.name, self.entry, held, self._preprocess, self._postprocess_ids
                     )
-                    size = 1 if model.must_be_alone else self.batch_size
-                    on_cpu = not model.checkpoint.devices[0].startswith("cuda")
                     self._batcher = Batcher(
-                        model.answer, size, on_cpu=on_cpu, reply_tokens=model.reply_tokens
+                        model.answer,
+                        1 if model.must_be_alone else size,
+                        on_cpu=not held.devices[0].startswith("cuda"),
+                        reply_tokens=model.reply_tokens,
                     )
                 except UserError as error:
                     # Not the error itself: its frames hold half a model, on the GPU perhaps.
@@ -208,32 +185,23 @@ class LocalModelWrapper(WrapperDefaults):
             return self._model
 
     def _loaded_checkpoint(self) -> Checkpoint:
-        limits = {key: self.kwargs[key] for key in PIXEL_LIMITS if self.kwargs.get(key)}
-        loaded = load(
-            self.model_path,
-            dtype=self.dtype,
-            attn_implementation=self.attn_implementation,
-            device_map=self.device_map,
-            limits=limits,
-            trust_remote_code=self.trust_remote_code,
-        )
-        who = f"model {self.name!r}"
-        if not callable(getattr(loaded.model, self.generate_function, None)):
-            raise UserError(
-                f"{who}: generate_function {self.generate_function!r} is no method of "
-                f'{type(loaded.model).__name__}; most models have "generate"'
+        loaded, wanted = load(self.entry), self.entry.generate_function
+        problem, made = "", type(loaded.processor).__name__
+        if not callable(getattr(loaded.model, wanted, None)):
+            problem = f"generate_function {wanted!r} is no method of {type(loaded.model).__name__}"
+        elif self._functions[0] is not None:
+            pass  # it makes the inputs
+        elif getattr(loaded.processor, "image_processor", None) is None:
+            problem = f"the checkpoint takes no images: its processor is a {made}"
+        elif getattr(loaded.processor, "chat_template", None) is None:
+            problem = (
+                "the checkpoint has no chat template, so a preprocess_function must do its work"
             )
-        if self._user_preprocess is None:
-            image_processor = getattr(loaded.processor, "image_processor", None)
-            if image_processor is None:
-                made = type(loaded.processor).__name__
-                raise UserError(f"{who}: the checkpoint takes no images: its processor is a {made}")
-            if limits and not resizes_by_area(image_processor):
-                why = "its image processor does not resize by area"
-                print(f"warning: {who}: {', '.join(limits)} has no effect: {why}", file=sys.stderr)
+        if problem:
+            raise UserError(f"model {self.name!r}: {problem}")
         rank = os.environ.get("RANK")
-        by = f" by rank {rank}" if rank else ""
         out = sys.stdout if rank in (None, "0") else sys.stderr  # on stdout rank 0 speaks alone
+        by = f" by rank {rank}" if rank else ""
         print(f"loaded{by}: {', '.join(loaded.runs_with.values())}", file=out)
         return loaded
 
@@ -241,7 +209,7 @@ class LocalModelWrapper(WrapperDefaults):
         """Lets go of the model and the shrunk images."""
         if self._batcher is not None:
             self._batcher.close()
-        if self._model is not None:
-            self._model.close()
+        if self._model is not None and self._model.pictures is not None:
+            self._model.pictures.folder.cleanup()
         self._batcher = self._model = None
         free_memory()

@@ -35,7 +35,6 @@ INSTALL = (
     "requirements/vllm.txt, and set VLLM_PYTHON=.venv-vllm/bin/python"
 )
 _HUB_TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
-_URL_WITH_PASSWORD = re.compile(r"://[^/@\s]+:[^/@\s]+@")
 # torchrun tells its ranks about each other; a server that read it would wait for the others.
 _OF_THIS_RUN = re.compile(
     r"VLLM_PYTHON|((LOCAL|GROUP|ROLE)_)?(RANK|WORLD_SIZE)|ROLE_NAME|MASTER_.*|TORCHELASTIC_.*"
@@ -70,48 +69,40 @@ def _own_place(environ: Mapping[str, str]) -> dict[str, str]:
     return {**kept, "PYTHONSAFEPATH": "1"}
 
 
-def server_environment(environ: Mapping[str, str], *, key: str, needs_hub: bool) -> dict[str, str]:
-    """What the server gets of this run's environment: no secret that it has no use for.
+def server_environment(environ: Mapping[str, str], *, key: str) -> dict[str, str]:
+    """What the server gets of this run's environment: no secret but a token of the hub.
 
-    Its key is not on the command line, where `ps` would show it. A checkpoint on the Hugging Face
-    hub may need a token and a proxy.
+    Its key is not on the command line, where `ps` would show it.
     """
-
-    def is_kept(name: str, value: str) -> bool:
-        is_secret = is_secret_name(name) or _URL_WITH_PASSWORD.search(value)
-        is_for_hub = needs_hub and (name in _HUB_TOKENS or "proxy" in name.lower())
-        return (not is_secret or is_for_hub) and not _OF_THIS_RUN.fullmatch(name)
-
-    kept = {name: value for name, value in _own_place(environ).items() if is_kept(name, value)}
+    kept = {
+        name: value
+        for name, value in _own_place(environ).items()
+        if name in _HUB_TOKENS or not (is_secret_name(name) or _OF_THIS_RUN.fullmatch(name))
+    }
     return {"VLLM_NO_USAGE_STATS": "1", **kept, "VLLM_API_KEY": key}
 
 
 class VllmServer:
     """One server from its start to its end; its output goes to a file for its owner alone."""
 
-    def __init__(
-        self, model: str, served_name: str, serve_args: Sequence[str], *, needs_hub: bool
-    ) -> None:
+    def __init__(self, model: str, served_name: str, serve_args: Sequence[str]) -> None:
         self._served_name, self.key = served_name, secrets.token_hex(24)
         with tempfile.NamedTemporaryFile(prefix="vllm_", suffix=".log", delete=False) as log:
             self.log = Path(log.name)
         with socket.socket() as probe:
             probe.bind((HOST, 0))
             self.port = probe.getsockname()[1]
-        self._environ = server_environment(os.environ, key=self.key, needs_hub=needs_hub)
+        self._environ = server_environment(os.environ, key=self.key)
         # Ours come last and win: vLLM's parser takes "--hos" for "--host".
         command = [
             find_interpreter(os.environ), "-m", API, *serve_args, f"--model={model}",
             f"--served-model-name={served_name}", f"--host={HOST}", f"--port={self.port}",
         ]  # fmt: skip
-        try:
-            self._keeper = subprocess.Popen(
-                [sys.executable, "-I", "-S", keeper.__file__, str(self.log), *command],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                env=self._environ, start_new_session=True, bufsize=0,
-            )  # fmt: skip
-        except OSError as error:
-            raise StopRun(f"the vLLM server cannot be started: {error}") from error
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-I", "-S", keeper.__file__, str(self.log), *command],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=self._environ, start_new_session=True, bufsize=0,
+        )  # fmt: skip
         assert self._keeper.stdin is not None and self._keeper.stdout is not None
         self._hold, self._news = self._keeper.stdin, self._keeper.stdout
         self._pid = int(self._news.readline() or 0)  # no line: it could not be started
@@ -176,12 +167,13 @@ class VllmServer:
         return "\n  ".join([f"{what}. The end of its log, {self.log}:", *end])
 
     def _last_lines(self, count: int) -> list[str]:
-        text = self._masked(self.log.read_bytes()).decode("utf-8", "replace")
-        text = re.sub(r"\x1b\[[0-9;]*m", "", text)  # colours
+        text = re.sub(r"\x1b\[[0-9;]*m", "", self._masked().decode("utf-8", "replace"))  # colours
         lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
         return [line[:LONGEST_TAIL_LINE] for line in lines if line.strip()][-count:] or ["(empty)"]
 
-    def _masked(self, text: bytes) -> bytes:
+    def _masked(self) -> bytes:
+        """The log, no secret in it."""
+        text = self.log.read_bytes()
         for name in ("VLLM_API_KEY", *_HUB_TOKENS):
             if secret := self._environ.get(name):
                 text = text.replace(secret.encode(), b"[secret]")
@@ -200,6 +192,6 @@ class VllmServer:
                 os.killpg(self._pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
             if keep_log:
-                self.log.write_bytes(self._masked(self.log.read_bytes()))
+                self.log.write_bytes(self._masked())
             else:
                 self.log.unlink()

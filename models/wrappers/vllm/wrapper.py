@@ -71,14 +71,11 @@ class VllmModelWrapper(APIModelWrapper):
         """What the checkpoint brings along that changes answers though no config names it."""
         given = {**self._generation, **(self._generation.get("extra_body") or {})}
         brought = checkpoint.read_generation_config(self.model_path)
-        used = [f"{name} {brought[name]}" for name in SAMPLING
-                if name in brought and name not in given]  # fmt: skip
+        used = [f"{name} {brought[name]}" for name in SAMPLING if name in brought.keys() - given]
         if not used or SAMPLING_OPTIONS & dict(options(self._serve_args)[1]).keys():
             return []
-        return [
-            f"vLLM takes from the checkpoint's generation_config.json: {', '.join(used)} "
-            '(generate_cfg goes first; "generation-config": "vllm" in serve_args ignores it)'
-        ]
+        cure = 'generate_cfg goes first; "generation-config": "vllm" in serve_args ignores it'
+        return [f"vLLM takes from the checkpoint's settings: {', '.join(used)} ({cure})"]
 
     def warm_up(self) -> None:
         """Starts the server and waits until it answers; StopRun has the end of its log."""
@@ -124,9 +121,9 @@ class VllmModelWrapper(APIModelWrapper):
             raise self._start_error
 
     def _started(self) -> VllmServer:
-        needs_hub = checkpoint.is_hub_id(self.model_path)
-        model = self.model_path if needs_hub else str(at_home(self.model_path).absolute())
-        server = VllmServer(model, self.name, self._serve_args, needs_hub=needs_hub)
+        path = self.model_path
+        model = path if checkpoint.is_hub_id(path) else str(at_home(path).absolute())
+        server = VllmServer(model, self.name, self._serve_args)
         try:
             self._show(f"starting a vLLM server; its log is {server.log}")
             server.wait_until_ready(self._start_timeout_s, self._stopping, self._show)
