@@ -38,8 +38,9 @@ class ConsoleProgress:
     def __init__(self, total: int, label: str) -> None:
         self._total, self._label = total, label
         self._counts: Counter[str] = Counter()
-        self._done = 0
-        self._next_line_s = time.monotonic() + SECONDS_BETWEEN_LINES
+        self._done = self._queried = 0
+        self._began_s = time.monotonic()
+        self._next_line_s = self._began_s + SECONDS_BETWEEN_LINES
         self._bar: Any = None
         if sys.stderr.isatty():
             from tqdm import tqdm
@@ -49,6 +50,7 @@ class ConsoleProgress:
     def advance(self, status: str, *, reused: bool) -> None:
         """One sample is finished."""
         self._done += 1
+        self._queried += not reused
         names = ("reused", "answered") if status == "ok" else (f"{status} before", str(status))
         self._counts[names[not reused]] += 1
         if self._bar is not None:
@@ -57,13 +59,32 @@ class ConsoleProgress:
         elif self._done == self._total or time.monotonic() >= self._next_line_s:
             self._next_line_s = time.monotonic() + SECONDS_BETWEEN_LINES
             parts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
-            done = f"{self._label}: {self._done}/{self._total} ({parts})"
+            took_s = time.monotonic() - self._began_s
+            speed = pace(self._queried, took_s, self._total - self._done)
+            done = f"{self._label}: {self._done}/{self._total} ({parts}){speed}"
             print(done, file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Leaves the finished bar on the screen."""
         if self._bar is not None:
             self._bar.close()
+
+
+def pace(done: int, took_s: float, left: int) -> str:
+    """How fast it goes and how long it will take; nothing of a run that was over at once."""
+    if not done or took_s < 1:
+        return ""
+    rate = done / took_s
+    shown_rate = f"{rate:.1f} a second" if rate >= 1 else f"{1 / rate:.1f} s each"
+    return f", {shown_rate}" + (f", about {duration(left / rate)} left" if left else "")
+
+
+def duration(seconds: float) -> str:
+    """A time for people: `40 s`, `12 min`, `3 h 05 min`."""
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return f"{max(1, round(seconds))} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def show_left_out(bad: Sequence[str], most: int | None) -> None:
