@@ -72,10 +72,8 @@ def of(data=BOTH, **model):
 
 
 def of_class(name, **data):
-    return {
-        "model": {"m": {"imp_type": "custom", "model_path": f"mymodel.{name}"}},
-        "data": data or BOTH,
-    }
+    entry = {"imp_type": "custom", "model_path": f"mymodel.{name}"}
+    return {"model": {"m": entry}, "data": data or BOTH}
 
 
 @pytest.mark.parametrize(("config", "fragments"), [

@@ -13,7 +13,6 @@ from utils.config.read import read_config
 from utils.config.schema import Kwargs
 from utils.config.text import key_path, read_plain, substitute
 from utils.contracts import KWARGS_READ
-from utils.errors import nearest
 
 L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 DATASETS = {L1: ["all", "easy", "medium", "hard"], L2: ["all", "basic", "advanced"]}
@@ -113,11 +112,11 @@ def test_the_kind_of_model_is_known_and_a_url_is_always_an_api_model(tmp_path, e
     assert [what in warning for warning in reading.warnings] == [True] * odd
 
 
-def test_code_of_a_checkpoint_is_trusted_only_where_a_config_says_so(tmp_path):
-    for entry in (LOCAL, VLLM):
-        for given in ({"trust_remote_code": True}, {"trust_remote_code": False}, {}):
-            made = read(tmp_path, model(entry, **given)).config.model["m"]
-            assert made.trust_remote_code is given.get("trust_remote_code", False)
+@pytest.mark.parametrize("given", [{"trust_remote_code": True}, {"trust_remote_code": False}, {}])
+@pytest.mark.parametrize("entry", [LOCAL, VLLM])
+def test_code_of_a_checkpoint_is_trusted_only_where_a_config_says_so(tmp_path, entry, given):
+    made = read(tmp_path, model(entry, **given)).config.model["m"]
+    assert made.trust_remote_code is given.get("trust_remote_code", False)
 
 
 @pytest.mark.parametrize(("name", "expected"), [
@@ -416,11 +415,3 @@ def test_no_repr_shows_a_key(tmp_path):
     entry = model(API, model_path=path, generate_cfg=headers, kwargs={"note": "uses ${MY_KEY}"})
     reading = read(tmp_path, entry, {"MY_KEY": "sk-0123456789"})
     assert "0123" not in repr(reading) + repr(reading.config)
-
-
-@pytest.mark.parametrize(("word", "known", "meant"), [
-    ("modle", ["model", "data"], "model"), ("x", ["n", "model"], None),
-    ("colour", ["model", "data"], None), ("x", [], None),
-])  # fmt: skip
-def test_only_near_words_are_proposed(word, known, meant):
-    assert nearest(word, known) == meant

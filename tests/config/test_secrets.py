@@ -150,18 +150,16 @@ def test_the_output_behaves_like_the_stream():
     assert inner.buffer.getvalue() == f"a {MASK}\n{MASK}\\xe9c\n".encode()
 
 
-def test_no_command_to_a_terminal_passes_whoever_wrote_it():
+@pytest.mark.parametrize(("prefix", "written", "shown"), [
+    ("", ['model "\x1b]0;title\x07\x9b2J" \u202eodd\r\ttail\n'],  # commands to the terminal
+     'model "\\x1b]0;title\\x07\\x9b2J" \\u202eodd\r\ttail\n'),
+    ("rank 1: ", ["one", " line\ntwo\n", "\r10 %\r20 %", "\n"],  # lines are written whole
+     "rank 1: one line\nrank 1: two\nrank 1: 20 %\n"),
+])  # fmt: skip
+def test_no_command_to_a_terminal_passes_and_lines_with_a_prefix_are_whole(prefix, written, shown):
     inner = io.StringIO()
-    OutputStream(inner).write('model "\x1b]0;title\x07\x9b2J" \u202eodd\r\ttail\n')
-    assert inner.getvalue() == 'model "\\x1b]0;title\\x07\\x9b2J" \\u202eodd\r\ttail\n'
-
-
-def test_lines_with_a_prefix_are_written_whole():
-    inner = io.StringIO()
-    stream = OutputStream(inner, prefix="rank 1: ")
-    for text in ("one", " line\ntwo\n", "\r10 %\r20 %", "\n"):
-        stream.write(text)
-    assert inner.getvalue() == "rank 1: one line\nrank 1: two\nrank 1: 20 %\n"
+    OutputStream(inner, prefix=prefix).writelines(written)
+    assert inner.getvalue() == shown
 
 
 def test_a_stream_that_cannot_be_written_ends_nothing():

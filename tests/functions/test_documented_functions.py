@@ -65,12 +65,8 @@ def test_they_work_on_l2_with_a_local_checkpoint(tmp_path, checkpoint):
     assert seen == {(640, 360): (644, 364), (295, 639): (308, 644), (400, 300): (392, 308)}
 
 
-def test_the_key_error_of_the_prompt_function_on_l1_is_a_failure_of_each_sample(
-    tmp_path, checkpoint
-):
-    run = run_of_the_guide(
-        tmp_path, checkpoint, L1
-    )  # one question fewer than what stops a data set
+def test_the_key_error_of_the_prompt_on_l1_is_a_failure_of_each_sample(tmp_path, checkpoint):
+    run = run_of_the_guide(tmp_path, checkpoint, L1)  # one question fewer than what stops it
     assert run.code == 1
     assert "9 (100.0 %) failed" in run.stdout
     assert "9 x prompt function raised KeyError: 'instruction' (" in run.stdout

@@ -173,16 +173,13 @@ def test_each_image_is_read_once_and_again_only_when_the_file_changed(tmp_path):
     assert model.passes == ["screen.png", "screen.png"]
 
 
-def test_only_the_users_words_count_and_sampling_settings_have_no_effect(tmp_path):
+def test_only_the_users_words_count_and_what_cannot_be_answered_is_an_error(tmp_path):
     (tmp_path / "screen.png").write_bytes(b"x")
     asked = message(tmp_path / "screen.png", L2_LEAD + "Sing")
     assert Counting().generate(asked, dataset_name=GROUNDING, temperature=0.7) == NO_TARGET
-
-
-def test_another_data_set_and_a_message_without_image_or_users_text_are_errors(tmp_path):
     with pytest.raises(ValueError, match=r"GUIElementGrounding.*GUITaskAutomation"):
-        Counting().generate(message(tmp_path, "x"), dataset_name="GUITaskAutomation")
-    for part in message(tmp_path, "x"):
+        Counting().generate(asked, dataset_name="GUITaskAutomation")
+    for part in asked:
         with pytest.raises(ValueError, match="needs one image and a user's text"):
             Counting().generate([part], dataset_name=GROUNDING)
 
