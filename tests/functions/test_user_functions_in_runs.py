@@ -434,17 +434,14 @@ def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
     def answer(request):
         return Reply("(0.2, inf)") if "basic target" in request.text else right_answers(request)
 
-    stage = staged(
-        "def parse(reply): return tuple(map(float, reply.strip('()').split(',')))", answer
-    )
+    source = "def parse(reply): return tuple(map(float, reply.strip('()').split(',')))"
+    stage = staged(source, answer)
     result = run_with(stage, "parse")
     assert result.code == 0, result.output
     folder = run_folder(stage.work_dir, "m")
-    for path in [*folder.glob("*.json"), *folder.glob("*.jsonl")]:
-        assert "Infinity" not in path.read_text("utf-8"), path
+    assert not [path for path in folder.glob("*.json*") if "Infinity" in path.read_text("utf-8")]
     lines = (folder / f"m_{L2}_samples.jsonl").read_text("utf-8").splitlines()[1:]
-    samples = [json.loads(line) for line in lines]
-    told = [(s["split"], s["verdict"], s["point_frac"]) for s in samples]
+    told = [(s["split"], s["verdict"], s["point_frac"]) for s in map(json.loads, lines)]
     assert told == [("basic", "miss", None), ("advanced", "hit", [0.2, 0.15])] * 3
     assert (folder / "report" / "index.html").exists()
 
@@ -483,14 +480,11 @@ class Open(Bare):
 
 def test_a_changed_constant_of_a_custom_class_queries_it_again(staged):
     stage, asked = staged(), []
-    for constant in (1, 1, 2):
-        stage.module(NOTE + f"""
-K = {constant}
-class Model:
-    def generate(self, message, *, dataset_name):
-        note(K)
-        return "(0.2, 0.15)"
-""")  # fmt: skip
+    for constant in ("0.2", "0.2", "0.21"):
+        source = CALM.replace("class", f"K = '({constant}, 0.15)'\nclass").replace(
+            "return", "note(K); return K or"
+        )
+        stage.module(NOTE + source)
         assert stage.evaluate({"m": custom()}, data=ONLY_L2).code == 0
         asked.append(len(seen_by(stage)))
     assert asked == [6, 6, 12]
@@ -534,19 +528,17 @@ def test_one_combination_that_fails_leaves_the_others_scored(staged):
         "broken": {**API, "custom_prompt": {L2: "mymodel.prompt"}},
         "refused": {**API, "model_path": "{url}?api_key=wrong-key-1234&model=mock"},
         "shaky": {**API, "model_path": "{url}?api_key=test-key-123456&model=shaky"},
-        "whole": API,
         "own": custom(),
     }
     result = stage.evaluate(models, "--retry", "0")
+    assert result.code == 1
     assert f"{L2}: the prompt function failed 10 times in a row" in result.stderr
     assert 'model "refused": HTTP 401' in result.stderr
     assert summary(10, 12, (2, FAILED)) in result.output
     assert "HTTP 500" in result.output and "out of memory" in result.output
     scored = {path.name for path in stage.work_dir.rglob(f"*{L2}_score.json")}
-    assert scored == {f"{model}_{L2}_score.json" for model in ("shaky", "whole", "own")}
-    for model in ("broken", "shaky", "whole", "own"):
-        assert stage.scores(L1, model)["total_sample_num"] == 18
-        assert stage.scores(L1, model)["easy"]["level_score"] == 1.0
-    for model in ("whole", "own"):
-        assert stage.scores(L2, model)["Average accuracy"] == 100.0
-    assert result.code == 1
+    assert scored == {f"{model}_{L2}_score.json" for model in ("shaky", "own")}
+    for model in ("broken", "shaky", "own"):
+        scores = stage.scores(L1, model)
+        assert (scores["total_sample_num"], scores["easy"]["level_score"]) == (18, 1.0)
+    assert stage.scores(L2, "own")["Average accuracy"] == 100.0
