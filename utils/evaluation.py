@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 
 from utils import PROJECT
+from utils.analysis.official import official_figures
+from utils.comparing.command import compare_after_run
 from utils.contracts import ModelWrapper, Sample
 from utils.engine import checking
 from utils.engine.jobs import Job
@@ -19,6 +21,7 @@ from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, cou
 from utils.images import data_root, image_root
 from utils.inference_tools import Engine
 from utils.plan import Done, Plan, experiment_of, open_job, questions_of
+from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import RunFolder, logs_by_age
@@ -40,6 +43,7 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
         group = held.enter_context(joined(rank)) if rank is not None and shared else None
         if rank is not None and not rank.leads:
             return (follow(plan, group) if group is not None else DONE), []
+        held.callback(index_after_run, plan.options.work_dir)  # of a run that is stopped, too
         console.show_left_out(plan.bad_samples, console.MOST_LEFT_OUT)
         done: list[Done] = []
         failed = []
@@ -57,6 +61,10 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
         if failed and len(plan.models) > 1 and not plan.is_quiet:
             what = f"{len(failed)} of {len(plan.models)} models failed: {', '.join(failed)}"
             print(what, file=sys.stderr)
+        folders = [each.folder.path for each in done if each.folder and each.is_scored]
+        if len(folders := list(dict.fromkeys(folders))) > 1:
+            options = plan.options
+            compare_after_run(folders, options.work_dir, has_page=options.report)
         lost = group is not None and bool(group.failed | group.given_up)
         code = SOME_FAILED if plan.bad_samples or lost else DONE
         return max([code, *(each.code for each in done)]), done
@@ -96,6 +104,8 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
         here = [each for each in done if each.folder == folder]
         _write_manifest(plan, folder, here)
         scored, options = [each.dataset for each in here if each.is_scored], plan.options
+        if len(plan.models) == 1:
+            print(f"All runs: {(options.work_dir / INDEX).absolute().as_uri()}")
         if options.report and scored:
             report_after_run(folder, scored, work_dir=options.work_dir,
                              embed_originals=options.embed_originals)  # fmt: skip
@@ -171,6 +181,7 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
                 return Done(dataset, folder, DONE if is_whole else SOME_FAILED, entry=found)
             entry = None if options.mode == "eval" else found
             scored = score_data_set(task, view)
+            found.facts["figures"] = official_figures(scored.analysis)
     except StopRun as stop:  # this data set's functions; the others are scored all the same
         done = plan.stop(dataset, folder, [f"{dataset}: {each}" for each in stop.problems])
         if task.has_earlier_files:

@@ -306,7 +306,7 @@ def test_trying_some_samples_out_takes_no_full_report_away_and_none_holds_the_ke
     full = report_of(stage)
     known, text = summary(full), all_text(full)
     assert first.code == 0, first.output
-    assert f"Report: {full}/index.html" in first.stdout.splitlines()
+    assert first.stdout.splitlines()[-1] == f"Report: {(full / 'index.html').as_uri()}"
     assert [(d["level"], d["samples"], d["counts"]["hits"]) for d in known["datasets"]] == [
         ("L1", 9, 9), ("L2", 6, 6)]  # fmt: skip
     assert len(list((stage.work_dir / ".view_images").iterdir())) == 3
@@ -314,13 +314,15 @@ def test_trying_some_samples_out_takes_no_full_report_away_and_none_holds_the_ke
 
     tried = stage.evaluate({"m": API}, "--limit", "2", "--data", L2)
     easy = stage.evaluate({"m": API}, data={L1: {"mode": "easy"}})
-    reports = re.findall(r"^Report: (.*)/index.html$", tried.stdout + easy.stdout, re.MULTILINE)
+    reports = re.findall(
+        r"^Report: file://(.*)/index.html$", tried.stdout + easy.stdout, re.MULTILINE
+    )
     assert reports == [f"{full.parent}_2/report", str(full)]
     assert [d["samples"] for d in summary(Path(reports[0]))["datasets"]] == [2]
     known = summary(full)
     assert [(d["samples"], d["partial"]) for d in known["datasets"]] == [(9, False), (6, False)]
-    assert f"It shows the full results of {L1}, which this run left alone" in easy.stdout
-    assert f"It shows an earlier scoring of {L2}, not scored now" in easy.stdout
+    assert f"The report shows the full results of {L1}, which this run left alone" in easy.stdout
+    assert f"The report shows an earlier scoring of {L2}, not scored now" in easy.stdout
 
 
 @pytest.mark.parametrize("arguments", [("--no-report",), ("--mode", "infer")])

@@ -43,7 +43,9 @@ def need_browser() -> ModuleType:
 class Tab:
     """A page with everything that it complained of or asked the network for."""
 
-    def __init__(self, browser, page_path, *, address="", **context):
+    READY = "document.documentElement.dataset.ready"
+
+    def __init__(self, browser, page_path, *, address="", is_ready=READY, **context):
         settings = {"viewport": DESKTOP, "reduced_motion": "reduce", **context}
         self.context = browser.new_context(**settings)
         self.page, self.troubles = self.context.new_page(), []
@@ -53,7 +55,7 @@ class Tab:
         self.page.on("request", lambda r: self.note(not r.url.startswith(("file:", "data:")), r.url))  # fmt: skip
         self.page.on("requestfailed", lambda r: self.note(True, f"failed: {r.url}"))
         self.page.goto(page_path.as_uri() + address)
-        self.page.wait_for_function("() => document.documentElement.dataset.ready")
+        self.page.wait_for_function(f"() => {is_ready}")
 
     def note(self, is_trouble, what):
         self.troubles += [str(what)] if is_trouble else []

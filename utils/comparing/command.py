@@ -1,4 +1,4 @@
-"""The command line of `compare.py`."""
+"""The command line of `compare.py`, and the comparison that a run of several models ends with."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.comparing.why import explain
-from utils.comparing.words import as_text
+from utils.comparing.words import as_text, closing_text
 from utils.config.options import Parser, not_negative
 from utils.config.secret_filter import protect_output
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, printable
 from utils.images import at_home
-from utils.runs.folder import work_dir_problems
+from utils.report.all_runs import COMPARISONS, INDEX
+from utils.runs.folder import safe_name, work_dir_problems
 
 FORMATS = ("text", "csv", "html")
 TABLES = {"comparison.csv": figures_csv, "flips.csv": flips_csv}
@@ -79,6 +80,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"The comparison above stands; {missing}; name another folder", file=sys.stderr)
         return SOME_FAILED
     return DONE
+
+
+def compare_after_run(folders: Sequence[Path], work_dir: Path, *, has_page: bool) -> None:
+    """The scores of all models that a run has asked, and their differences from the first one.
+
+    All results are there already, so what goes wrong here is one line of warning.
+    """
+    try:
+        runs = read_runs(folders)
+        found = compare(runs)
+        print(f"\n{closing_text(found)}")
+        if has_page:
+            name = safe_name("_vs_".join(run.model for run in runs))
+            page = write_page(found, work_dir / COMPARISONS / name)
+            print(f"All runs: {(work_dir / INDEX).absolute().as_uri()}")
+            print(f"Comparison: {page.absolute().as_uri()}")
+    except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
+        why = f"{type(error).__name__}: {error}" if not isinstance(error, UserError) else error
+        print(f"warning: the models were not compared: {printable(str(why))}")
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -55,13 +55,13 @@ def report_after_run(
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         print(f"warning: {run.path}: no report ({why}); scores and all other files are complete")
         return
-    print(f"Report: {page}")
     run.link_newest([page.parent])
     if earlier := [name for name in shown if name not in scored]:
-        print(f"It shows an earlier scoring of {', '.join(earlier)}, not scored now")
+        print(f"The report shows an earlier scoring of {', '.join(earlier)}, not scored now")
     written = scored_files(run.path, newest=True)
     if kept := [name for name in shown if name in scored and shown[name] != written[name]]:
-        print(f"It shows the full results of {', '.join(kept)}, which this run left alone")
+        print(f"The report shows the full results of {', '.join(kept)}, which this run left alone")
+    print(f"Report: {page.absolute().as_uri()}")
 
 
 def build_report(

@@ -10,6 +10,7 @@ scoring                 of the newest scoring: at, command, git, environment; co
                         the one of the asking
 datasets                by name: level, mode, limit, partial, started_at, samples, missing,
                         left_out, statuses, tokens, answered (first and last time),
+                        figures (the official ones, where it was scored: cells of the analysis),
                         runs_with (answers of local models by device, dtype, attention),
                         annotations {file, bytes, md5, sha256},
                         pictures {count, digest}: see `utils.runs.provenance.pictures_digest`

@@ -14,7 +14,7 @@ Report.figures = (() => {
       ...(match?.sets ?? []).map(set),
       many || !match ? summary.summary.map((board) => panel(board.title, "Accuracy in %, below it the 95 % interval where there is one.", table(board))) : null,
       match ? differs(match) : null,
-      summary.boards.length ? el("details", { class: "panel" }, el("summary", {}, el("h2", {}, "Scores by platform")),
+      summary.boards.length ? el("details", { class: "sheet" }, el("summary", {}, el("h2", {}, "Scores by platform")),
         summary.boards.map((board) => el("section", { class: "board" }, el("h3", {}, board.title), table(board)))) : null,
       notes([...summary.notes, ...(match ? [summary.how] : [])]),
     ].flat().filter(Boolean));
@@ -31,14 +31,14 @@ Report.figures = (() => {
     }));
   }
 
-  const panel = (title, note, ...children) => el("section", { class: "panel" },
+  const panel = (title, note, ...children) => el("section", { class: "sheet" },
     el("h2", {}, title), note ? el("p", { class: "quiet" }, note) : null, children);
 
   function set(found) {
     const [main, ...others] = [...found.headline].reverse();
     const reach = reachOf(found.headline);
     const [common, ...notes] = found.notes;
-    return el("section", { class: "panel set" },
+    return el("section", { class: "sheet set" },
       el("h2", {}, el("span", { class: "level" }, found.level), ` ${found.dataset} `,
         el("span", { class: "quiet" }, [common + (main ? ` on ${plural(main.images, "image")}` : ""), ...notes].join("; "))),
       main ? el("div", { class: "first-row" },
@@ -52,9 +52,9 @@ Report.figures = (() => {
   /** One official figure: "+7.2 [2.3, 11.9]", drawn, with both accuracies and what it says. */
   function figure(each, reach, found, isMain) {
     const [points, bounds] = split(each.text);
-    return el("div", { class: isMain ? "figure first" : "figure" },
-      el("p", { class: "name" }, el("a", { href: linkOf(found, each, {}) }, each.name)),
-      el("p", { class: "value", title: `${pairs.match.b} − ${pairs.match.a} = ${each.text}, ${plural(each.samples, "sample")} on ${plural(each.images, "image")}` },
+    return el("div", { class: isMain ? "official first" : "official" },
+      el("p", { class: "o-name" }, el("a", { href: linkOf(found, each, {}) }, each.name)),
+      el("p", { class: "o-value", title: `${pairs.match.b} − ${pairs.match.a} = ${each.text}, ${plural(each.samples, "sample")} on ${plural(each.images, "image")}` },
         points, bounds ? el("small", {}, ` ${bounds}`) : null),
       track(each, reach),
       el("p", { class: "from-to" }, mark("A"), ` ${each.a} → `, mark("B"), ` ${each.b}`),
@@ -76,7 +76,7 @@ Report.figures = (() => {
     const at = (value) => 50 + 50 * Math.max(-1, Math.min(1, value / reach));
     const line = (x, name, from, to) => svg("line", { class: name, x1: x, x2: x, y1: from, y2: to, "vector-effect": "non-scaling-stroke" });
     const tone = !each.is_clear ? "" : each.points > 0 ? "of-b" : "of-a";
-    return svg("svg", { class: `track ${tone}`, viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" },
+    return svg("svg", { class: `line-of ${tone}`, viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" },
       svg("rect", { class: "ground", x: 0, y: 6, width: 100, height: 2 }),
       line(50, "zero", 0, 14),
       each.low === null ? null : svg("rect", { class: "fill", x: at(each.low), y: 4, width: Math.max(.4, at(each.high) - at(each.low)), height: 6 }),

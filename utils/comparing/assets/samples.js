@@ -115,12 +115,12 @@ Report.samples = (() => {
     const row = samples.rows[place];
     const meta = ["platform", "split", "kind"].map((name) => pairs.value(name, row)).filter((value) => value !== null).map(pairs.label);
     return styled(el("div", {
-      class: "row", role: "option", id: `row-${place}`, "aria-posinset": place + 1, "aria-setsize": samples.rows.length,
+      class: "pair", role: "option", id: `row-${place}`, "aria-posinset": place + 1, "aria-setsize": samples.rows.length,
       onclick: () => to(place, true),
     }, el("span", { class: "marks" }, ["A", "B"].map((letter, side) => {
       const verdict = pairs.columns.verdicts[row][side];
-      return el("span", { class: `verdict is-${verdict}`, title: `${letter}: ${verdict}` }, figures.mark(letter), SIGNS[verdict] ?? "·");
-    })), el("span", { class: "text" }, pairs.columns.text[row] ?? "(no text)"),
+      return el("span", { class: `of-side is-${verdict}`, title: `${letter}: ${verdict}` }, figures.mark(letter), SIGNS[verdict] ?? "·");
+    })), el("span", { class: "what" }, pairs.columns.text[row] ?? "(no text)"),
     el("span", { class: "quiet meta" }, `${meta.join(" · ")} · ${pairs.columns.index[row] ?? "–"}`)), { top: `${place * ROW_PX}px` });
   }
 

@@ -1,0 +1,186 @@
+"""`<work-dir>/index.html`: all runs, the newest first, from small files alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from html.parser import HTMLParser
+
+import pytest
+
+from tests.support.browser import Tab, need_browser
+from tests.support.mock_server import MockServer
+from tests.support.stage import API, L1, L2, Stage, right_answers
+from utils.report.all_runs import listed_runs, write_index
+
+BAD = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\x1b[31m"
+HOUR_S = 3600
+
+
+def cell(value):
+    return {"value": value, "low": value - 5, "high": value + 5, "samples": 40}
+
+
+def data_set(**changes):
+    figures = {"basic": cell(70.125), "advanced": cell(50.0), "average": cell(60.0625)}
+    return {"level": "L2", "samples": 40, "missing": 0, "partial": False, "statuses": {"ok": 40},
+            "figures": figures, **changes}  # fmt: skip
+
+
+def run_at(work_dir, name, *, hours=0, model="m", log_later_s=-60, **changes):
+    """A run that ended so many hours after a day long ago, as its files would be then."""
+    folder, ended = work_dir / model / name, time.time() - 1000 * HOUR_S + hours * HOUR_S
+    folder.mkdir(parents=True)
+    asked = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(ended))
+    manifest = {
+        "model": model,
+        "asking": {"ended_at": asked},
+        "datasets": {L2: data_set(**changes)},
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / f"{model}_{L2}.jsonl").write_text("")
+    os.utime(folder / "manifest.json", (ended, ended))
+    os.utime(folder / f"{model}_{L2}.jsonl", (ended + log_later_s,) * 2)
+    return folder
+
+
+class Page(HTMLParser):
+    """The texts of each row's cells, the links and the tags."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.links, self.tags = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+        elif tag == "a":
+            self.links.append(dict(attrs)["href"])
+
+    def handle_data(self, data):
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+
+def page_of(work_dir):
+    return Page(write_index(work_dir).read_text("utf-8"))
+
+
+def test_runs_stand_with_the_newest_first_whatever_their_model_and_folder(tmp_path):
+    for hours, model in ((1, "a"), (3, "b"), (2, "a")):
+        run_at(tmp_path, f"T20260101_G{9 - hours}", hours=hours, model=model)
+    rows = page_of(tmp_path).rows[2:]
+    assert [row[0] for row in rows] == ["bT20260101_G6", "aT20260101_G7", "aT20260101_G8"]
+
+
+@pytest.mark.parametrize(("changes", "state"), [
+    ({}, "whole"), ({"partial": True}, "partial"), ({"missing": 3, "partial": True}, "stopped"),
+    ({"log_later_s": 60}, "stopped"), ({"log_later_s": 1000 * HOUR_S - 9}, "running"),
+])  # fmt: skip
+def test_a_run_is_whole_partial_stopped_or_running(tmp_path, changes, state):
+    run_at(tmp_path, "T20260101_Gaa", **changes)
+    [run] = listed_runs(tmp_path)
+    assert run.state == state
+
+
+def test_a_run_that_was_killed_before_it_had_a_manifest_is_stopped(tmp_path):
+    (run_at(tmp_path, "T20260101_Gaa") / "manifest.json").unlink()
+    assert [(run.model, run.state) for run in listed_runs(tmp_path)] == [("m", "stopped")]
+
+
+@pytest.mark.parametrize(("changes", "told"), [
+    ({}, ["60.06", "70.13", "50.00"]), ({"partial": True}, ["60.06‡", "70.13‡", "50.00‡"]),
+    ({"figures": None}, ["not scored"]),
+    ({"statuses": {"ok": 1, "failed": 3, "refused": 1}}, ["4 of 5 requests failed"]),
+])  # fmt: skip
+def test_scores_are_rounded_as_everywhere_and_absent_where_most_requests_failed(
+    tmp_path, changes, told
+):
+    run_at(tmp_path, "T20260101_Gaa", **changes)
+    assert page_of(tmp_path).rows[2][2:-3] == told
+
+
+def test_odd_folders_and_broken_manifests_hide_no_run(tmp_path):
+    run_at(tmp_path, "T20260101_Gaa")
+    for text in ("{", "[]", '{"datasets": [1]}', '{"datasets": {"x": 3}, "asking": 1}'):
+        folder = tmp_path / "odd" / f"T20260101_G{abs(hash(text))}"
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").write_text(text)
+    (tmp_path / "comparisons" / "empty").mkdir(parents=True)
+    (tmp_path / "a file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "m")
+    assert len(listed_runs(tmp_path)) == 5
+    assert page_of(tmp_path).rows[2:]
+
+
+def test_markup_is_text_in_every_field(tmp_path):
+    run = run_at(tmp_path, "T20260101_Gaa")
+    manifest = json.loads((run / "manifest.json").read_text())
+    entry = data_set(level=BAD, figures={BAD: cell(1.0), "basic": cell(2.0)})
+    manifest.update(model=BAD, datasets={BAD: entry})
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    page = page_of(tmp_path)
+    assert page.tags.count("script") == 1 and "img" not in page.tags
+    assert page.rows[2][0].startswith("<script>alert(1)</script>\"'><img")
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', (tmp_path / "index.html").read_text("utf-8"))  # fmt: skip
+    assert "default-src 'none'; style-src 'sha256-" in policy and "unsafe" not in policy
+
+
+def test_two_thousand_runs_are_listed_in_under_a_second(tmp_path):
+    for number in range(2000):
+        run_at(tmp_path, f"T20260101_G{number}", hours=number % 900, model=f"m{number % 40}")
+    seconds = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        write_index(tmp_path)
+        seconds.append(time.perf_counter() - begin)
+    assert min(seconds) < 1
+    with need_browser().open_browser() as browser:
+        tab = Tab(browser, tmp_path / "index.html", is_ready="document.readyState === 'complete'")
+        shown_s = tab.run("performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart") / 1000  # fmt: skip
+        tab.page.fill("#find", "m7 whole")
+        assert tab.run("document.querySelectorAll('#runs tbody tr:not([hidden])').length") == 50
+        tab.page.click("#runs button:text('basic')")
+        tab.context.close()
+    assert tab.troubles == []
+    assert shown_s < 5  # a quarter of a second where nothing else runs
+
+
+def test_runs_that_end_at_once_leave_a_whole_page_with_all_of_them(tmp_path):
+    def end(number):
+        run_at(tmp_path, f"T20260101_G{number}", hours=number)
+        write_index(tmp_path)
+
+    threads = [threading.Thread(target=end, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    text = (tmp_path / "index.html").read_text("utf-8")
+    assert len(Page(text).rows) == 14 and text.rstrip().endswith("</html>")
+    assert [path.name for path in tmp_path.glob(".index.*.tmp")] == []
+
+
+def test_each_run_writes_it_with_links_to_its_report_and_to_the_comparison(tmp_path):
+    with MockServer(right_answers) as server:
+        stage = Stage.make(tmp_path, server)
+        alone = stage.evaluate({"m": API})
+        both = stage.evaluate({"a": API, "b": API}, "--limit", "4")
+    index = stage.work_dir / "index.html"
+    assert alone.stdout.splitlines()[-2] == f"All runs: {index.as_uri()}"
+    comparison = stage.work_dir / "comparisons" / "a_vs_b" / "comparison.html"
+    assert both.stdout.splitlines()[-2:] == [
+        f"All runs: {index.as_uri()}", f"Comparison: {comparison.as_uri()}"]  # fmt: skip
+    page = Page(index.read_text("utf-8"))
+    assert [row[1] for row in page.rows[2:]] == ["partial", "partial", "whole"]
+    assert [row[2] for row in page.rows[2:]] == ["100.00‡", "100.00‡", "100.00"]
+    assert len(page.links) == 8
+    assert [link for link in page.links if not (stage.work_dir / link).exists()] == []
+    assert {L1, L2} <= {word for row in page.rows[:1] for head in row for word in head.split()}

@@ -1,0 +1,273 @@
+"""`<work-dir>/index.html`: all runs under a work-dir, the newest first.
+
+It is made from what is small: each run's manifest, the names and times of its other files, and the
+lists of runs that comparisons leave. No log is opened, so thousands of runs take under a second.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import json
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+from urllib.parse import quote
+
+from utils.analysis.official import AVERAGE, OFFICIAL, OVERALL, shown_accuracy, shown_range
+from utils.runs.finished import MANIFEST_NAME, read_json
+
+INDEX = "index.html"
+COMPARISONS = "comparisons"  # folder of those that runs of several models have made
+RUNS_OF_COMPARISON = "comparison_files/runs.json"  # in the folder of each
+STILL_RUNNING_S = 600.0  # a log that was written to so lately belongs to a run that goes on
+LOCK_WAIT_S = 10.0
+HERE = Path(__file__).parent
+LEAD = ' class="lead"'  # the first column of a data set
+FIGURES = (OVERALL, AVERAGE, *(each for each in OFFICIAL if each not in (OVERALL, AVERAGE)))
+_RUN_FOLDER = re.compile(r"T\d{8}_G\w+", re.ASCII)
+_LOG = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
+
+
+@dataclass
+class ListedRun:
+    """What the list says of one run."""
+
+    model: str
+    folder: str  # below the work-dir
+    at: float  # when it ended or was last heard of, seconds since 1970
+    state: str  # "whole", "partial", "stopped", "running"
+    why: str  # the state in words
+    datasets: Mapping[str, Mapping[str, Any]]  # as the manifest has them
+    has_report: bool
+    comparisons: list[str] = field(default_factory=list)  # folders below the work-dir
+
+
+def index_after_run(work_dir: Path) -> None:
+    """Writes the page; all results are there already, so what goes wrong is one line of warning."""
+    try:
+        if work_dir.is_dir():
+            write_index(work_dir)
+    except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
+        why = f"{type(error).__name__}: {error}".splitlines()[0]
+        print(f"warning: {work_dir}: no list of all runs ({why})")
+
+
+def write_index(work_dir: Path) -> Path:
+    """Writes the page and returns it; several runs may do so at once.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    target = work_dir / INDEX
+    with _one_at_a_time(work_dir):  # the last one to look must be the last one to write
+        page = render_index(listed_runs(work_dir))
+        handle, temporary = tempfile.mkstemp(dir=work_dir, prefix=".index.", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(page)
+            Path(temporary).chmod(0o666 & ~_umask())
+            Path(temporary).replace(target)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+    return target
+
+
+@contextmanager
+def _one_at_a_time(work_dir: Path) -> Iterator[None]:
+    """Waits for another run to finish; without locks the page may lack a run until the next."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(work_dir / f".{INDEX}.lock", timeout=LOCK_WAIT_S)
+    with suppress(Timeout, OSError, NotImplementedError):
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def listed_runs(work_dir: Path) -> list[ListedRun]:
+    """All runs below a work-dir, the newest first."""
+    models = [each for each in _entries(work_dir) if each.is_dir(follow_symlinks=False)]
+    found: dict[str, ListedRun] = {}
+    for model in models:
+        for folder in _entries(model.path):
+            is_run = _RUN_FOLDER.fullmatch(folder.name) and folder.is_dir(follow_symlinks=False)
+            name = f"{model.name}/{folder.name}"
+            if is_run and (run := _listed(Path(folder.path), model.name, name)):
+                found[name] = run
+    for comparison in _entries(work_dir / COMPARISONS):
+        for name in _compared(Path(comparison.path), work_dir):
+            if name in found:
+                found[name].comparisons.append(f"{COMPARISONS}/{comparison.name}")
+    return sorted(found.values(), key=lambda run: (-run.at, run.folder))
+
+
+def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:
+        return []
+
+
+def _listed(folder: Path, model: str, name: str) -> ListedRun | None:
+    """One run; None where a folder holds neither a log nor a manifest."""
+    files = {entry.name: entry for entry in _entries(folder)}
+    times = {}
+    for file, entry in files.items():
+        if file == MANIFEST_NAME or _LOG.fullmatch(file):
+            with suppress(OSError):
+                times[file] = entry.stat().st_mtime
+    if not times:
+        return None
+    written = times.pop(MANIFEST_NAME, 0.0)
+    manifest = read_json(folder / MANIFEST_NAME, must_be_whole=False) if written else {}
+    logged = max(times.values(), default=0.0)
+    known = manifest.get("datasets")
+    datasets = known if isinstance(known, dict) and all(map(_is_dict, known.values())) else {}
+    state, why = _state(datasets, logged, written)
+    at, asked = _ended(manifest) or logged or written, str(manifest.get("model") or model)
+    return ListedRun(asked, name, at, state, why, datasets, "report" in files)
+
+
+def _is_dict(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _ended(manifest: Mapping[str, Any]) -> float | None:
+    asking = manifest.get("asking")
+    try:
+        return datetime.datetime.fromisoformat(asking["ended_at"]).timestamp()  # type: ignore[index]
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _state(
+    datasets: Mapping[str, Mapping[str, Any]], logged: float, written: float
+) -> tuple[str, str]:
+    """Whole, partial, stopped or running, and why; `written` is the time of the manifest."""
+    if logged > written + 1.0:
+        if time.time() - logged < STILL_RUNNING_S:
+            return "running", "it was writing to its log when this page was made"
+        return "stopped", "not finished: the same command goes on from there"
+    if missing := sum(each.get("missing") or 0 for each in datasets.values()):
+        return "stopped", f"{missing} samples not queried yet: the same command goes on from there"
+    parts = [name for name, each in datasets.items() if each.get("partial")]
+    return ("partial", f"a part of {', '.join(parts)}") if parts else ("whole", "")
+
+
+def _compared(comparison: Path, work_dir: Path) -> list[str]:
+    """The runs of a comparison, by their folders below the work-dir."""
+    try:
+        folders = json.loads((comparison / RUNS_OF_COMPARISON).read_bytes())
+        home = os.path.realpath(work_dir)
+        return [Path(os.path.relpath(os.path.realpath(comparison / each), home)).as_posix()
+                for each in folders]  # fmt: skip
+    except (OSError, ValueError, TypeError):
+        return []
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def render_index(runs: Sequence[ListedRun]) -> str:
+    """The page; whatever a user, a model or a data set has named is escaped."""
+    levels = {
+        name: f"{each.get('level') or ''}" for run in runs for name, each in run.datasets.items()
+    }
+    columns: dict[str, list[str]] = {}
+    for dataset in sorted(levels, key=lambda name: (levels[name], name)):
+        found = {figure for run in runs for figure in _figures(run, dataset)}
+        columns[dataset] = [each for each in FIGURES if each in found] or ["score"]
+    heads, subheads = "", ""
+    for dataset, figures in columns.items():
+        name = f'{_text(levels[dataset])} <span class="quiet">{_text(dataset)}</span>'
+        heads += f'<th scope="colgroup" colspan="{len(figures)}">{name}</th>'
+        for place, figure in enumerate(figures):
+            button = f'<button type="button">{_text(figure)}</button>'
+            subheads += f'<th scope="col"{"" if place else LEAD}>{button}</th>'
+    own = {kind: (HERE / f"all_runs.{kind}").read_text("utf-8") for kind in ("html", "css", "js")}
+    style = (HERE / "assets" / "page.css").read_text("utf-8") + own["css"]
+    return Template(own["html"]).substitute(
+        style=style, script=own["js"],
+        style_hash=_checksum(style), script_hash=_checksum(own["js"]),
+        heads=heads, subheads=subheads, count=f"{len(runs):,} run{'' if len(runs) == 1 else 's'}",
+        made=_when(time.time()), rows="\n".join(_row(run, columns) for run in runs),
+    )  # fmt: skip
+
+
+def _figures(run: ListedRun, dataset: str) -> Mapping[str, Mapping[str, Any]]:
+    return run.datasets.get(dataset, {}).get("figures") or {}
+
+
+def _row(run: ListedRun, columns: Mapping[str, Sequence[str]]) -> str:
+    name, folder = _text(run.model), _text(run.folder.partition("/")[2])
+    if run.has_report:
+        name = f'<a href="{_link(f"{run.folder}/report/index.html")}">{name}</a>'
+    samples = sum(each.get("samples") or 0 for each in run.datasets.values())
+    compared = (f'<a href="{_link(f"{each}/comparison.html")}">compared</a>'
+                for each in run.comparisons)  # fmt: skip
+    return "".join([
+        f'<tr><th scope="row">{name}',
+        f'<a class="folder" href="{_link(run.folder)}/">{folder}</a></th>',
+        f'<td><span class="state is-{run.state}" title="{_text(run.why)}">{run.state}</span></td>',
+        *(_cells(run, *each) for each in columns.items()),
+        f'<td class="lead">{samples or "–"}</td><td data-value="{run.at:.0f}">{_when(run.at)}</td>',
+        f"<td>{' '.join(compared)}</td></tr>",
+    ])  # fmt: skip
+
+
+def _cells(run: ListedRun, dataset: str, figures: Sequence[str]) -> str:
+    """The figures of one data set, or how many requests failed where those were most."""
+    entry, found = run.datasets.get(dataset, {}), _figures(run, dataset)
+    statuses = entry.get("statuses") or {}
+    total, failed = sum(statuses.values()), sum(statuses.values()) - statuses.get("ok", 0)
+    instead = "" if not entry else "not scored" if not found else None
+    if 2 * failed > total:
+        instead = f"{failed} of {total} requests failed"
+    if instead is not None:
+        return f'<td class="lead none" colspan="{len(figures)}">{instead}</td>'
+    mark, cells = "<i>‡</i>" if entry.get("partial") else "", ""
+    for figure in figures:
+        cell = found.get(figure, {})
+        told = f"{cell.get('samples')} samples, 95 % interval {shown_range(cell) or 'unknown'}"
+        value = f"{shown_accuracy(cell['value'])}{mark}" if cell else "–"
+        cells += f'<td{"" if cells else LEAD} title="{_text(told) if cell else ""}">{value}</td>'
+    return cells
+
+
+def _when(at: float) -> str:
+    return f"{datetime.datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"
+
+
+def _text(text: str) -> str:
+    """A text in which a browser finds no markup, also within an attribute."""
+    return escape("".join(char if char.isprintable() else "�" for char in text))
+
+
+def _link(path: str) -> str:
+    return escape(quote(path))
+
+
+def _checksum(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
