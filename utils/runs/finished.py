@@ -186,9 +186,8 @@ class RunResults:
     def samples(self) -> pd.DataFrame:
         """One row a scored sample, over all data sets, in file order.
 
-        Columns: `dataset`, then the fields of the samples file (`scoring/samples.py`), None where a
-        level has no such field. Different from there: `prompt_tokens` and `completion_tokens` stand
-        for `usage`, `error` is a text, `asked_at` a time in UTC.
+        Columns: those of the samples file (`scoring/samples.py`), None where a level has no such
+        field; but `prompt_tokens` and `completion_tokens` stand for `usage`, `error` is a text.
         """
         import pandas as pd
 
@@ -203,10 +202,9 @@ class RunResults:
     def table(self, dataset: str) -> pd.DataFrame:
         """The printed table of a data set, one row a figure.
 
-        Index: `row` (a difficulty, a grounding type, ...) and `column` (a platform or "Overall"),
-        in the order of the table, so that `.table(d)["value"].unstack()` looks as it was printed.
-        Columns: `value`, `low`, `high` in percent (95 % interval by image, NaN where there are too
-        few), `samples`, `pictures`. Cells in which nothing was counted are left out.
+        Index: `row` (a difficulty, a grounding type, ...) and `column` (a platform or "Overall");
+        `.table(d)["value"].unstack()` looks as it was printed. Columns: `value`, `low`, `high` in
+        percent (95 % interval by image), `samples`, `pictures`. Empty cells are left out.
 
         Raises:
             UserError: the run was not scored on this data set, or its analysis is gone.

@@ -151,13 +151,12 @@ def versions() -> dict[str, str]:
 def git_state(project: Path) -> dict[str, Any]:
     """`{"commit": 40 digits or "unknown", "dirty": whether tracked files differ from it}`."""
     command = ["git", "-C", str(project), "describe", "--always", "--dirty", "--abbrev=40"]
-    try:
-        result = subprocess.run(
-            [*command, "--exclude=*"], capture_output=True, text=True, timeout=20, check=False
+    said = ""
+    with suppress(OSError, subprocess.SubprocessError):
+        said = subprocess.check_output(
+            [*command, "--exclude=*"], stderr=subprocess.DEVNULL, text=True, timeout=20
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return {"commit": "unknown", "dirty": None}
-    commit, dirty, _ = result.stdout.strip().partition("-dirty")
+    commit, dirty, _ = said.strip().partition("-dirty")
     return {"commit": commit or "unknown", "dirty": bool(dirty) if commit else None}
 
 
