@@ -40,9 +40,6 @@ def instruction(**changed):
 
 
 THREE = image(question("easy"), question("medium"), question("hard"))
-MIXED = [instruction(grounding_type=x) for x in ("basic", "advanced", "basic")]
-TWO = [image(question("easy"), question("hard"), index=n) for n in (40, 50)]
-OWNS = [image(question(app_name="question's"), app_name="image's")]
 
 
 @pytest.fixture
@@ -66,28 +63,16 @@ def annotated(tmp_path):
 # -- loading: modes, rows, keys -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "annotations", "mode", "column", "expected"), [
-    (L1, [THREE], "all", "difficulty", ["easy", "medium", "hard"]),
-    *((L1, [THREE], mode, "difficulty", [mode]) for mode in ("easy", "medium", "hard")),
-    (L2, MIXED, "all", "grounding_type", ["basic", "advanced", "basic"]),
-    (L2, MIXED, "basic", "grounding_type", ["basic", "basic"]),
-    (L2, MIXED, "advanced", "grounding_type", ["advanced"]),
-    # mode "all" numbers questions through, a single difficulty keeps the image's index
-    (L1, TWO, "all", "index", [0, 1, 2, 3]), (L1, TWO, "hard", "index", [40, 50]),
-    # and it decides whether the image or the question wins a column
-    (L1, OWNS, "all", "app_name", ["image's"]), (L1, OWNS, "easy", "app_name", ["question's"]),
-    (L2, [instruction(image_path=PICTURE)], "all", "image_path", [f"os_web/{PICTURE}"]),
-    (L2, [instruction(image_path=f"os_web/{PICTURE}")], "all", "image_path", [f"os_web/{PICTURE}"]),
-    # every row has all columns, of the rows of its own mode
-    (L2, [instruction(note="seen"), instruction(instruction="Other.")], "all", "note", ["seen", None]),
-    (L1, [image(question("easy"), question("hard", hint="look up"))], "easy", "hint", ["absent"]),
-    # the types of the data set are kept
-    (L1, [image(question())], "easy", "image_size", [[200, 100]]),
-    (L1, [image(question())], "easy", "options", [{"A": "no", "B": "yes", "C": "so"}]),
+@pytest.mark.parametrize(("name", "annotation", "mode", "column", "expected"), [
+    (L2, instruction(image_path=PICTURE), "all", "image_path", f"os_web/{PICTURE}"),
+    (L2, instruction(image_path=f"os_web/{PICTURE}"), "all", "image_path", f"os_web/{PICTURE}"),
+    # all columns of the rows of its own mode, not of others
+    (L1, image(question("easy"), question("hard", hint="look up")), "easy", "hint", "absent"),
 ])  # fmt: skip
-def test_the_samples_of_a_mode(annotated, name, annotations, mode, column, expected):
-    samples, _ = annotated(name, *annotations).load(mode)
-    assert [sample.line.get(column, "absent") for sample in samples] == expected
+def test_the_columns_of_a_sample(annotated, name, annotation, mode, column, expected):
+    """`tests/conformance` has the rows of all modes."""
+    [sample], _ = annotated(name, annotation).load(mode)
+    assert sample.line.get(column, "absent") == expected
 
 
 @pytest.mark.parametrize(("name", "annotations", "modes"), [
@@ -267,24 +252,6 @@ def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_
     assert [(m["role"], m["type"]) for m in messages] == [
         ("system", "text"), ("user", "image"), ("user", "text"),
     ]  # fmt: skip
-
-
-UNORDERED = {"B": "yes", "A": "no", "C": None}
-
-
-@pytest.mark.parametrize(("name", "annotation", "template", "expected"), [
-    # with hint and the options that have a text
-    (L1, image(question(text="Is it?", options=UNORDERED, hint="Look up.")), "{instruction}",
-     "Hint: Look up.\nQuestion: Is it?\nOptions:\nA. no\nB. yes\n"
-     "Please select the correct answer from the options above. \n"),
-    # a template from the environment replaces only the instruction
-    (L2, instruction(instruction="Press {x}"), "{a} {instruction} {{}}", "{a} Press {x} {{}}"),
-])  # fmt: skip
-def test_the_default_prompts_text(annotated, monkeypatch, name, annotation, template, expected):
-    monkeypatch.setenv("L2_USER_PROMPT", template)
-    benchmark = annotated(name, annotation)
-    [sample], _ = benchmark.load("all")
-    assert benchmark.build_prompt(sample.line)[-1]["value"] == expected
 
 
 @pytest.mark.parametrize(

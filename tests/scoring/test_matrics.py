@@ -1,4 +1,4 @@
-"""The pure scorer: boxes and points as fractions, clicks, and both score objects."""
+"""The pure scorer: boxes and points as fractions, clicks; `tests/conformance` has the scores."""
 
 from __future__ import annotations
 
@@ -83,73 +83,12 @@ def test_a_click_hits_a_box_with_its_bounds(box, point, verdict):
     assert score_click(box, point) is verdict
 
 
-def test_a_level_weighs_its_platforms_by_their_samples():
-    rows = [options(platform="os_web", hit=True)] * 3 + [options(platform="os_ios", hit=False)]
-    assert score_content_understanding(rows, weighted=False) == {
-        "easy": {
-            "os_ios": {"score": 0.0, "sample_num": 1}, "os_web": {"score": 1.0, "sample_num": 3},
-            "level_sample_num": 4, "level_score": 0.75,
-        },
-        "total_sample_num": 4,
-    }  # fmt: skip
-
-
-def test_a_weighted_question_counts_as_much_as_a_blind_guess_would_miss():
-    rows = [options(hit=True, options_num=2), options(hit=False, options_num=4)]
-    block = score_content_understanding(rows, weighted=True)["easy"]["os_web"]
-    assert block == pytest.approx(
-        {"score": 0.5 / 1.25, "score_weighted": 0.25, "score_base": 0.625, "sample_num": 2}
-    )
-
-
-def test_a_platform_that_a_difficulty_lacks_is_null_and_stays_out_of_its_level():
-    rows = [options("easy", "os_web", hit=True), options("hard", "os_ios", hit=False)]
-    assert score_content_understanding(rows, weighted=False)["easy"] == {
-        "os_ios": {"score": None, "sample_num": 0}, "os_web": {"score": 1.0, "sample_num": 1},
-        "level_sample_num": 1, "level_score": 1.0,
-    }  # fmt: skip
-
-
-def test_a_platform_whose_questions_all_have_one_option_has_no_weighted_score():
-    single = options(platform="os_mac", options_num=1)
-    of_two = score_content_understanding([single, options(options_num=2)], weighted=True)["easy"]
-    alone = score_content_understanding([single], weighted=True)["easy"]
-    assert (of_two["os_mac"]["score"], of_two["level_score"]) == (None, 1.0)
-    assert alone["level_score"] is None
-
-
 def test_difficulties_and_platforms_come_in_their_usual_order_and_unknown_names_behind():
     rows = [options("hard", "os_web"), options("easy", "os_windows"), options("medium", "os_mac")]
     scores = score_content_understanding(rows, weighted=False)
     assert list(scores) == ["easy", "medium", "hard", "total_sample_num"]
     assert list(scores["easy"])[:3] == ["os_windows", "os_mac", "os_web"]
     assert in_order({"b", "known", "a"}, ("known", "absent")) == ["known", "a", "b"]
-
-
-@pytest.mark.parametrize(("kinds", "block"), [
-    ({"icon": [1, 0, -1], "text": [1]},
-     {"Total num": 4, "Icon num": 3, "Text num": 1, "Total accuracy": 50.0, "Icon accuracy": 100 / 3,
-      "Text accuracy": 100.0, "Correct num": 2, "Wrong num": 1, "Error format num": 1}),
-    # a kind that a platform lacks is null
-    ({"text": [1, 0]}, {"Icon num": 0, "Icon accuracy": None, "Text accuracy": 50.0}),
-    # another than icon and text counts in the total
-    ({"icon": [1], "widget": [1, 1, -1]},
-     {"Total num": 4, "Correct num": 1, "Wrong num": 0, "Error format num": 0, "Total accuracy": 25.0}),
-])  # fmt: skip
-def test_a_platform_is_broken_down_by_kind_and_outcome(kinds, block):
-    found = score_element_grounding({"basic": {"os_web": kinds}})["basic"]["os_web"]
-    assert {name: found[name] for name in block} == pytest.approx(block)
-    assert len(found) == 9
-
-
-@pytest.mark.parametrize(("outcomes", "averages"), [
-    ({"basic": {"os_web": {"icon": [1, 1, 1]}, "os_mac": {"icon": [0]}},
-      "advanced": {"os_web": {"icon": [0, 1]}}}, [75.0, 50.0, 62.5]),  # by samples, then by type
-    ({"advanced": {"os_web": {"icon": [1, 0]}}}, [None, 50.0, 50.0]), ({}, [None, None, None]),
-])  # fmt: skip
-def test_the_average_is_of_the_grounding_types_there_are(outcomes, averages):
-    scores = score_element_grounding(outcomes)
-    assert [scores[f"{which} accuracy"] for which in ("Basic", "Advanced", "Average")] == averages
 
 
 @pytest.mark.parametrize("scores", [
@@ -164,7 +103,3 @@ def test_the_average_is_of_the_grounding_types_there_are(outcomes, averages):
 ])  # fmt: skip
 def test_scores_can_always_be_written_as_strict_json(scores):
     json.dumps(scores, allow_nan=False)
-
-
-def test_no_questions_give_a_total_of_zero():
-    assert score_content_understanding([], weighted=True) == {"total_sample_num": 0}

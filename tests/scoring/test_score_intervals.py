@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import string
 from pathlib import Path
@@ -10,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import BENCHMARK
-from tests.support.bench import L1, L2, Bench, dataset_of
+from tests.support.bench import L1, L2
 from tests.support.clicks import columns_of
-from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, make_data
 from utils.analysis.intervals import interval
 from utils.contracts import Sizes
 from utils.scoring.console import render_averages, render_table
@@ -240,33 +237,3 @@ def test_averages_are_named_in_one_line():
         "easy": cell(1.0),
     }
     assert render_averages(section) == "averages: micro 50.00 (36.4–63.6), macro by platform 48.13"
-
-
-def test_a_run_prints_intervals_and_averages_and_writes_those_of_the_score(tmp_path):
-    """Of twenty-four pictures, some answers wrong, some requests refused."""
-    make_data(tmp_path / "data", [(("os_web", "os_ios")[n % 2], (40, 30)) for n in range(24)])
-
-    def answer(request):
-        if "target 3." in request.text:
-            return Reply(status=400)
-        if dataset_of(request) == L1:
-            return Reply("B" if "easy" in request.text else "C")
-        return Reply("(0.2, 0.15)" if "basic" in request.text else "nowhere")
-
-    with MockServer(answer) as server:
-        bench = Bench(tmp_path, server, {"m": api_model(server.url)}, env=dict(WEIGHTED))
-        finished = bench.run()
-
-    for name, samples in ((L1, 72), (L2, 48)):
-        scores = figures_of_scores(name, json.loads(bench.scores(name)))
-        analysis = json.loads((bench.folder() / f"m_{name}_analysis.json").read_text())
-        assert figures_of_table(analysis["table"]) == pytest.approx(scores)
-        of_all = analysis["averages"]["overall" if name == L1 else "micro"]
-        assert of_all["samples"] == samples
-    lines = finished.output.split("\n")
-    [basic] = [number for number, line in enumerate(lines) if line.startswith("basic")]
-    columns = lines[basic + 1].split()
-    assert columns[:2] == ["95", "%"] and len(columns) == 5
-    heads = [line.split()[1] for line in lines if line.startswith("averages: ")]
-    assert heads == ["overall", "micro"]
-    assert "macro by platform" in finished.output
