@@ -324,8 +324,8 @@ def odd_folders(home):
     ("good l1", "no sample in common, so there is nothing to compare"),
     ("good", "compare.py: one run alone; name another one, or --published"),
     ("good l1 --flips -1", "-1"),
-    ("good --published --output file.txt", "--output file.txt: file.txt is a file"),
-    ("good --published --output file.txt/x", "file.txt is a file; "),
+    ("good --published --output file.txt", "--output file.txt: file.txt cannot be written (Not a directory)"),
+    ("good --published --output file.txt/x", "file.txt cannot be written (Not a directory); "),
 ])  # fmt: skip
 def test_what_cannot_be_compared_is_one_line(tmp_path, monkeypatch, capsys, arguments, said):
     odd_folders(tmp_path)
