@@ -86,8 +86,8 @@ def of_class(name, **data):
      [f"data.{L1}.parse_function: faulty cannot be imported: ", "ValueError: no weights", "faulty.py:2"]),
     (of_class("Mute"), ['config.json: model."m".model_path: mymodel.Mute has no method generate']),
     *[(of_class(name), ['config.json: model."m": ', what]) for name, what in (
-        ("Weightless", "cannot be built: FileNotFoundError: weights.bin"),
-        ("Unlicensed", "cannot be built: SystemExit: no licence"),
+        ("Weightless", "cannot be built: it raised FileNotFoundError: weights.bin (mymodel.py, line"),
+        ("Unlicensed", "cannot be built: it raised SystemExit: no licence (mymodel.py, line"),
         ("Wordy", "must be a whole number from 1 up"), ("Nobody", "must be a whole number from 1 up"))],
 ])  # fmt: skip
 def test_a_wrong_config_is_refused_with_key_path_and_cure(config, fragments, stage):

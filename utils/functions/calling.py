@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, cast
 
+from utils import PROJECT
 from utils.contracts import UserFunctionError
 
 FAILURES_IN_A_ROW = 10  # after so many it is the function, not the sample
@@ -23,6 +24,7 @@ CUDA_ADVICE = (
 NO_CUDA = (
     "not compiled with cuda", "no nvidia driver", "no cuda gpus", "found no nvidia", "cuda driver",
 )  # fmt: skip
+OURS = (str(PROJECT / "utils"), str(PROJECT / "models" / "wrappers"))
 private_copy = copy.deepcopy  # for what goes to a function that may scribble on it
 
 
@@ -61,7 +63,7 @@ def check_reply(reply: object) -> None:
 def as_user_error(stage: str, error: BaseException) -> UserFunctionError:
     """Describes an exception out of a user's function, with a hint where CUDA is missing."""
     frames = error.__traceback__
-    while frames and frames.tb_next and frames.tb_frame.f_code.co_filename == __file__:
+    while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith(OURS):
         frames = frames.tb_next  # users look for their own
     trace = "".join(traceback.format_exception(type(error), error, frames))
     summary = f"raised {type(error).__name__}: {error}".rstrip(": ")
