@@ -51,7 +51,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/api": 810,
     "models/wrappers/local": 1630,
     "models/wrappers/vllm": 575,
-    "utils": 2600,
+    "utils": 2540,
     "utils/analysis": 1250,
     "utils/comparing": 1383,
     "utils/config": 1090,
