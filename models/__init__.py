@@ -40,11 +40,7 @@ def argument_findings(imp_type: str, entry: Mapping[str, Any]) -> Iterator[Findi
 def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapper:
     """The wrapper of one model entry; loads no weights and opens no connection.
 
-    Args:
-        connections: requests in flight at most, for models behind a server.
-
-    Raises:
-        UserError: a dotted path leads nowhere, or the endpoint is no URL.
+    `connections`: requests in flight at most. UserError: a dotted path or the endpoint is wrong.
     """
     where = f'model."{name}"'
 

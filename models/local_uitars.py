@@ -77,12 +77,9 @@ def preprocess_uitars(
 
 
 def postprocess_uitars(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:
-    """3. Output ids → reply.
+    """3. What `model.generate` returned, prompt included → reply.
 
     Args:
-        outputs: what `model.generate` returned, prompt included.
-        model: the loaded transformers model.
-        processor: the checkpoint's processor.
         **kwargs: as above, and `input_length`: the number of prompt tokens.
     """
     reply = default_postprocess_function(outputs, model, processor, **kwargs)

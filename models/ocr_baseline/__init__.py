@@ -49,11 +49,7 @@ class OCRBaseline:
     def generate(
         self, message: Sequence[Mapping[str, str]], *, dataset_name: str, **generate_cfg: object
     ) -> str:
-        """A point in fractions of the image, or a letter; nothing is sampled here.
-
-        Raises:
-            ValueError: another data set, or a message without an image or without a user's text.
-        """
+        """A point in fractions of the image, or a letter; nothing is sampled here."""
         texts = [m["value"] for m in message if m["type"] == "text" and m["role"] != "system"]
         images = [Path(m["value"]).resolve() for m in message if m["type"] == "image"]
         answers = {"GUIElementGrounding": answer_grounding,

@@ -107,9 +107,8 @@ def test_penalties_do_not_look_at_padding(settings, lively, questions):
 @pytest.mark.parametrize("settings", [{"max_length": 330}, {"max_new_tokens": 2, "no_repeat_ngram_size": 1}])  # fmt: skip
 def test_settings_that_count_the_prompt_make_batches_of_one(settings, llava, questions):
     wrapper = of(llava, generate_cfg=settings, batch_size=4)
-    requests = [wrapper.request(messages, L2) for messages in questions[:6]]
     with ThreadPoolExecutor(6) as pool:
-        list(pool.map(wrapper.generate, requests))
+        list(pool.map(lambda asked: wrapper.generate(wrapper.request(asked, L2)), questions[:6]))
     assert "in 6 batches of 1.0" in wrapper.notes_after()[0]
 
 
@@ -184,13 +183,8 @@ def item(number, input_length=1, nbytes=1):
 class Model:
     """Answers with ten times the number; holds its first batch until it may go on.
 
-    Args:
-        room: for so many padded tokens.
-        broken: numbers that it cannot answer.
-        failures: raised one call after the other, before it answers.
-
-    Attributes:
-        kept: by call, whether tensors of an earlier one were still held.
+    It has room for so many padded tokens, cannot answer broken numbers, and raises failures first.
+    `kept`: by call, whether tensors of an earlier one were still held.
     """
 
     def __init__(self, room=99, broken=(), failures=()):

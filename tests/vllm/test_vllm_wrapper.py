@@ -212,10 +212,9 @@ def test_a_server_that_fails_at_once_shows_the_end_of_its_log_and_where_the_rest
 def test_a_server_that_never_answers_is_given_up_and_ended(place):
     place.model["kwargs"] = {"serve_timeout_s": 2}
     ran = place.run(behaviour="hang family")
-    assert ran.code == 1, ran.output
+    assert (ran.code, place.all_gone()) == (1, True), ran.output
     assert "was not ready after 2 s (kwargs.serve_timeout_s)" in ran.stderr
     assert "INFO loading" in ran.stderr
-    assert place.all_gone()
 
 
 def test_a_failure_that_only_workers_meet_is_reported_once(place):

@@ -28,7 +28,6 @@ READY_BYTES = 4 * 1024**3  # of prepared inputs; pictures of 12 million pixels t
 SECONDS_TO_END = 2.0  # for the batch that is under way when all is over
 GRACE_S = 0.02  # for requests that are just on their way, before a batch starts that is not full
 
-
 Group = list[tuple["Encoded", Future[Generation]]]
 
 
@@ -63,8 +62,7 @@ def most_ahead(size: int) -> int:
 def chosen(tokens: Sequence[int], most: int, budget: int) -> list[int]:
     """Places of the first request, which has waited longest, and of those that go with it.
 
-    As many as fit into the budget of padded tokens (one alone may have more); among these the ones
-    that differ least, as padding is wasted.
+    As many as the budget of padded tokens has room for, and among these those that differ least.
     """
     by_length = sorted(range(len(tokens)), key=tokens.__getitem__)
     first = by_length.index(0)
@@ -94,12 +92,12 @@ class Batcher:
         on_cpu: bool,
         reply_tokens: int = 0,
     ) -> None:
-        self._run, self._is_auto, self._reply_tokens = run, size == "auto", reply_tokens
+        self._run, self._reply_tokens = run, reply_tokens
         self._most = largest(size, on_cpu=on_cpu)
         # Padded tokens in a batch, and where they may grow to. Not requests: one long prompt that
         # finds no room must not make all later batches small.
         self._limit = sys.maxsize
-        self._budget = 0 if self._is_auto else self._limit
+        self._budget = 0 if size == "auto" else self._limit
         self._last_tokens = 1
         self._changed = threading.Condition()
         self._encoders = threading.Semaphore(encoder_count())
@@ -112,9 +110,7 @@ class Batcher:
     def answer(self, make: Callable[[], Encoded]) -> Generation:
         """Makes inputs, as soon as they are wanted, and waits until their batch has been generated.
 
-        Raises:
-            CallError: the model cannot answer this one.
-            Abandoned: the run stopped before its turn.
+        Abandoned: the run stopped before its turn.
         """
         before, future = self._abandonments, Future[Generation]()
 

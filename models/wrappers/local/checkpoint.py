@@ -92,9 +92,6 @@ def checkpoint_identity(model_path: str) -> Any:
 
     Files that decide about prompts and ids count whole; of each weight file the size and 16 blocks
     of 64 KiB, spread evenly from its first byte to its last. Where the folder lies does not count.
-
-    Raises:
-        UserError: a file cannot be read, or nothing is known about a hub repository.
     """
     if is_hub_id(model_path):
         return {"hub": model_path, "commit": hub_commit(model_path)}
@@ -122,11 +119,7 @@ def _sampled_digest(file: Path) -> str:
 
 
 def hub_commit(model_id: str) -> str:
-    """The commit that `model_id` stands for now: asked of the hub, else the one in the local cache.
-
-    Raises:
-        UserError: the hub does not answer and nothing is cached, or it has no such repository.
-    """
+    """The commit that `model_id` stands for now: asked of the hub, else that of the local cache."""
     reason = "HF_HUB_OFFLINE is set"
     try:
         from huggingface_hub import HfApi, constants

@@ -45,12 +45,7 @@ _ADVICE = "lower kwargs.max_pixels or generate_cfg.max_new_tokens, or use a smal
 
 
 class LoadedModel:
-    """A loaded checkpoint with the config's functions around it.
-
-    Args:
-        preprocess: the user's function (serialised where it must be), or the default one.
-        postprocess: the user's function, or None for the default.
-    """
+    """A loaded checkpoint with the config's functions around it; no postprocess: the default."""
 
     def __init__(
         self,
@@ -85,13 +80,7 @@ class LoadedModel:
             raise
 
     def encode(self, prepared: Prepared) -> Encoded:
-        """Runs the preprocess function; may be called from a thread beside `answer`.
-
-        Raises:
-            UserFunctionError: it raised, or returned no inputs.
-            CallError: an image that is to be shrunk can no longer be read.
-            StopRun: the device can be used no more.
-        """
+        """Runs the preprocess function; may be called from a thread beside `answer`."""
         messages = private_copy(prepared.payload)
         try:
             if self.pictures is not None:
@@ -106,14 +95,7 @@ class LoadedModel:
             return cast("Encoded", self._call("preprocess", encoded, messages, prepared))
 
     def answer(self, batch: Sequence[Encoded]) -> list[Generation]:
-        """Generates for all of `batch` at once.
-
-        Raises:
-            CallError: the generate method raised (kind "model").
-            OutOfMemory: the device had no room for so many.
-            CannotCollate: the inputs cannot be put together.
-            StopRun: the device can be used no more.
-        """
+        """Generates for all of `batch` at once; OutOfMemory, CannotCollate, or what is final."""
         try:
             with on_device_of(self.checkpoint):
                 return self._answer(batch)
@@ -213,9 +195,6 @@ def stop_if_lost(name: str, checkpoint: Checkpoint) -> None:
 
     Most errors leave a device as it was, and some that do not say nothing of it: so it is asked.
     After an illegal access or a failed assertion every call raises.
-
-    Raises:
-        StopRun: the device is lost.
     """
     torch, devices = sys.modules.get("torch"), checkpoint.devices
     if torch is None or not torch.cuda.is_initialized():
@@ -245,10 +224,7 @@ def model_failure(error: BaseException) -> str:
 
 
 def free_memory() -> None:
-    """Gives back what nobody uses any more; never raises, on a device that has failed either.
-
-    To be called outside of the handler of the exception: its traceback holds the tensors.
-    """
+    """Gives back what nobody uses any more; never raises, on a device that has failed either."""
     gc.collect()
     torch = sys.modules.get("torch")
     with contextlib.suppress(Exception):  # it is called to clean up, after errors above all

@@ -55,12 +55,7 @@ class Encoded:
 
 
 def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Encoded:
-    """Checks what a preprocess function returned.
-
-    Raises:
-        TypeError: it is nothing that a generate method takes. (Objects of the user's may raise
-            anything else, wherever one looks.)
-    """
+    """Checks what a preprocess function returned; TypeError where no generate method takes it."""
     import torch
 
     if not isinstance(returned, Mapping):
@@ -89,10 +84,8 @@ def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any
 
     Token ids, and every tensor of shape (1, tokens) beside them, are padded on the left; other
     tensors (pictures as flat rows of patches, their grids) are joined along their first dimension,
-    in order; everything else must be equal in all requests. What pads is masked out.
-
-    Raises:
-        CannotCollate: an input that fits none of these forms; the message names it.
+    in order; everything else must be equal in all requests. What pads is masked out. CannotCollate
+    names an input that fits none of these forms.
     """
     import torch
 
@@ -150,9 +143,6 @@ def rows_of(
         lengths: of the prompts without padding.
         ends: tokens that end a reply; what follows the first one is filling.
         pad_id: what generate methods fill up with.
-
-    Raises:
-        CannotCollate: `ids` is no such tensor.
     """
     if getattr(ids, "ndim", 0) != 2 or len(ids) != len(lengths):
         kind = type(ids).__name__

@@ -49,11 +49,7 @@ def load(entry: Local) -> Checkpoint:
     of the local rank), else the CPU; the checkpoint's dtype on CUDA, float32 on the CPU, where half
     precision is slow; flash attention only on CUDA, in half precision, where it is installed.
     The processor gets the limits of `kwargs`, so that preprocess functions that know nothing of
-    them obey them too.
-
-    Raises:
-        UserError: the checkpoint cannot be loaded, with the library's reason; or weights are
-            missing in it, which the library would make up.
+    them obey them too. UserError: it cannot be loaded, or lacks weights, which would be made up.
     """
     import torch
     import transformers
@@ -122,11 +118,7 @@ def load(entry: Local) -> Checkpoint:
 
 
 def _is_for_cuda(torch: Any, device_map: Any) -> bool:
-    """Whether the model goes to a CUDA device.
-
-    Raises:
-        UserError: there is one that torch cannot use; a slow CPU is not what is meant then.
-    """
+    """Whether the model goes to a CUDA device; UserError: to one that torch cannot use."""
     is_wanted = bool(device_kinds(device_map) & {"cuda", ""})
     is_there = bool(torch.cuda.is_available())
     if is_wanted and not is_there and cuda_present():

@@ -94,11 +94,7 @@ class LocalModelWrapper(WrapperDefaults):
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:
-        """Messages → request with its fingerprint; reads image headers and hashes, no pixels.
-
-        Raises:
-            UserError: an image or the checkpoint cannot be read.
-        """
+        """Messages → request with its fingerprint; reads image headers and hashes, no pixels."""
         settings = self.settings_digest(dataset)
         return request_of(messages, dataset, settings, img_size=img_size_of(self.entry))
 
@@ -131,14 +127,7 @@ class LocalModelWrapper(WrapperDefaults):
         return {**kept, "img_size": img_size_of(self.entry)}
 
     def generate(self, prepared: Prepared) -> Generation:
-        """Asks once; called from several threads, requests go to the model in batches.
-
-        Raises:
-            CallError: the generate method raised (kind "model").
-            UserFunctionError: the preprocess function raised.
-            StopRun: no checkpoint, or a lost device.
-            Abandoned: the run stopped before its turn.
-        """
+        """Asks once; called from several threads, requests go to the model in batches."""
         model = self.model()
         if (batcher := self._batcher) is None:
             raise Abandoned  # it was closed meanwhile
@@ -159,11 +148,7 @@ class LocalModelWrapper(WrapperDefaults):
         return self._batcher.notes() if self._batcher is not None else []
 
     def model(self) -> LoadedModel:
-        """The checkpoint in memory, with the config's functions; the first call loads it.
-
-        Raises:
-            StopRun: it cannot be loaded, or does not go with the config.
-        """
+        """The checkpoint in memory; StopRun: it cannot be loaded, or does not fit the config."""
         with self._lock:
             if self._model is None and not self._load_problems:
                 try:

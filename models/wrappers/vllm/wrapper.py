@@ -37,9 +37,8 @@ SAMPLING_OPTIONS = {"generation-config", "override-generation-config"}
 class VllmModelWrapper(APIModelWrapper):
     """Asks a checkpoint through a vLLM server of its own, which serves it under the model's name.
 
-    `model_path` is a checkpoint folder or a hub id, for whose files `model_identity` stands in
-    fingerprints; `settings` are further arguments of `APIModelWrapper`. `min_pixels` and
-    `max_pixels` of `kwargs` reach the server, unless `serve_args` has `--mm-processor-kwargs`.
+    `settings` are further arguments of `APIModelWrapper`. `min_pixels` and `max_pixels` of `kwargs`
+    reach the server, unless `serve_args` has `--mm-processor-kwargs`.
     """
 
     def __init__(
