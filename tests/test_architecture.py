@@ -45,6 +45,7 @@ SEEN_BY_DOWNLOAD = {"utils", "utils.errors", "utils.protocol", "utils.images",
 BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
     ".": 280,
     "benchmarks": 1250,
+    "benchmarks/worlds": 1800,
     "models": 460,
     "models/ocr_baseline": 280,
     "models/wrappers": 190,

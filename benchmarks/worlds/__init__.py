@@ -1,0 +1,1 @@
+"""Where the episodes of L3 and L4 act."""

@@ -1,0 +1,204 @@
+"""What passes between an episode and its world: actions one way, observations the other.
+
+An action has one form whatever the model called it; `dialects` reads the models' own forms.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from utils.contracts import WH, Point
+from utils.errors import did_you_mean
+
+POINTING = ("click", "double", "triple", "right", "long", "move", "drag", "scroll")
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("click", "double", "triple", "right", "long", "move"), ("point",)),
+    "drag": ("point", "to_point"), "scroll": (), "type": ("text",), "key": ("keys",), "wait": (),
+    "back": (), "home": (), "open_app": ("app",), "answer": ("text",), "done": (), "fail": (),
+}  # fmt: skip
+"""Every kind of action, with the fields that it cannot do without."""
+ENDS = ("answer", "done", "fail")
+"""With these an episode is over."""
+DIRECTIONS = ("up", "down", "left", "right")
+MOST_ACTIONS, LONGEST_TEXT, LONGEST_WAIT_S, MOST_NOTCHES, MOST_KEYS = 8, 5000, 5.0, 100, 4
+NOTCHES = 5.0  # of the wheel, where a model does not say how far
+
+MODIFIERS = ("ctrl", "alt", "shift", "meta")
+KEYS = (
+    *MODIFIERS, "enter", "tab", "escape", "backspace", "delete", "insert", "space", "up", "down",
+    "left", "right", "home", "end", "pageup", "pagedown",
+    *(f"f{number}" for number in range(1, 13)),
+)  # fmt: skip
+"""Names of keys; a key with a character is named by it."""
+_OTHER_NAMES = {
+    "control": "ctrl", "control_l": "ctrl", "cmd": "meta", "command": "meta", "super": "meta",
+    "super_l": "meta", "win": "meta", "windows": "meta", "option": "alt", "alt_l": "alt",
+    "shift_l": "shift", "return": "enter", "kp_enter": "enter", "esc": "escape", "del": "delete",
+    "back_space": "backspace", "arrowup": "up", "arrowdown": "down", "arrowleft": "left",
+    "arrowright": "right", "page_up": "pageup", "pgup": "pageup", "prior": "pageup",
+    "page_down": "pagedown", "pgdn": "pagedown", "next": "pagedown", "spacebar": "space",
+    "plus": "+", "minus": "-",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that an agent does; which fields count depends on the kind (`NEEDS`)."""
+
+    kind: str
+    point: Point | None = None  # fractions of the screenshot, 0..1
+    to_point: Point | None = None  # where a drag ends
+    text: str = ""  # to type (a line feed is Enter), the answer, or why it fails
+    keys: tuple[str, ...] = ()  # held together: ("ctrl", "a")
+    direction: str = "down"  # in which a scroll moves what is seen
+    amount: float = NOTCHES  # notches of the wheel
+    seconds: float = 1.0  # to wait
+    app: str = ""  # name of an application
+
+    def __str__(self) -> str:
+        """As the default prompt writes it: `click(0.412, 0.090)`."""
+        at = [f"{value:.3f}" for point in (self.point, self.to_point) for value in point or ()]
+        values: list[str] = at if self.kind in POINTING else []
+        if self.kind == "scroll":
+            values = [*at, f'"{self.direction}"', f"{self.amount:g}"]
+        elif self.kind in ("type", "answer") or (self.kind == "fail" and self.text):
+            values = [_quoted(self.text)]
+        elif self.kind == "key":
+            values = [_quoted("+".join(self.keys))]
+        elif self.kind == "wait":
+            values = [f"{self.seconds:g}"]
+        elif self.kind == "open_app":
+            values = [_quoted(self.app)]
+        return f"{CALLS[self.kind]}({', '.join(values)})"
+
+
+CALLS = {kind: kind for kind in NEEDS} | {
+    "double": "double_click", "triple": "triple_click", "right": "right_click",
+    "long": "long_press", "key": "press",
+}  # fmt: skip
+"""What each kind is called in the default prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What there is to see once the screen is quiet."""
+
+    image: Path  # a PNG whose name is a hash of its content
+    note: str = ""  # what the model is told of its last action: "There is no application ..."
+    app: str = ""  # which application is in front, or a URL; for people
+    state_ok: bool = True  # False: the screen did not become quiet in time
+    has_ended: bool = False  # the world takes no further action
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an episode has come to, by the state of the world."""
+
+    success: bool
+    lines: Sequence[tuple[bool, str]] = field(default=())  # what was expected, and what else is
+
+
+def read_actions(parsed: Any, screen_wh: WH) -> tuple[Action, ...] | None:
+    """What a parse function found as actions in one form; None: it found none.
+
+    Args:
+        parsed: an `Action`, a mapping with its fields, or a list of them; None or an empty list if
+            there is none. A coordinate above 1 declares pixels of the screenshot.
+
+    Raises:
+        ValueError: nonsense, in words that a model is told.
+    """
+    if parsed is None:
+        return None
+    found = [parsed] if isinstance(parsed, (Action, Mapping)) else parsed
+    if isinstance(found, (str, bytes)) or not isinstance(found, Sequence):
+        raise ValueError(f"{parsed!r:.200} is no action")
+    if len(found) > MOST_ACTIONS:
+        raise ValueError(f"{len(found)} actions in one reply; at most {MOST_ACTIONS} are allowed")
+    return tuple(_read(each, screen_wh) for each in found) or None
+
+
+def _read(given: Any, screen_wh: WH) -> Action:
+    names = Action.__dataclass_fields__
+    if isinstance(given, Action):
+        given = {name: getattr(given, name) for name in names}
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{given!r:.200} is no action")
+    fields = {name: value for name, value in given.items() if value is not None}
+    kind = str(fields.get("kind"))
+    if kind not in NEEDS:
+        hint = did_you_mean(kind, NEEDS) or f"; known are {', '.join(NEEDS)}"
+        raise ValueError(f"unknown action {kind!r:.60}{hint}")
+    if unknown := sorted(set(fields) - set(names)):
+        raise ValueError(f"{kind}: unknown field {unknown[0]!r:.60}; known are {', '.join(names)}")
+    if missing := [name for name in NEEDS[kind] if name not in fields]:
+        raise ValueError(f"{kind} without {missing[0]}")
+    direction = str(fields.get("direction", "down")).lower()
+    if direction not in DIRECTIONS:
+        raise ValueError(f"scroll {direction!r:.60}; known are {', '.join(DIRECTIONS)}")
+    at = {name: _point(fields[name], screen_wh, kind)
+          for name in ("point", "to_point") if name in fields}  # fmt: skip
+    if kind == "scroll":
+        at = {"point": (0.5, 0.5), **at}
+    return Action(
+        kind,
+        **at,
+        text=str(fields.get("text", ""))[:LONGEST_TEXT],
+        keys=read_keys(fields["keys"]) if kind == "key" else (),
+        direction=direction,
+        amount=_number(fields.get("amount", NOTCHES), kind, MOST_NOTCHES),
+        seconds=_number(fields.get("seconds", 1.0), kind, LONGEST_WAIT_S),
+        app=str(fields.get("app", ""))[:LONGEST_TEXT],
+    )
+
+
+def _number(value: Any, kind: str, most: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if math.isnan(number):
+        raise ValueError(f"{kind}: {value!r:.60} is no number")
+    return min(max(number, 0.0), most)
+
+
+def _point(value: Any, screen_wh: WH, kind: str) -> Point:
+    """Fractions that lie on the screen."""
+    try:
+        x, y = map(float, () if isinstance(value, (str, bytes)) else value)
+    except (TypeError, ValueError, OverflowError):
+        x = y = math.nan
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise ValueError(f"{kind}: {value!r:.60} is no point")
+    if max(x, y) > 1:
+        x, y = x / screen_wh[0], y / screen_wh[1]
+    return min(max(x, 0.0), 0.9999), min(max(y, 0.0), 0.9999)
+
+
+def read_keys(keys: Any) -> tuple[str, ...]:
+    """Names of keys held together, of a list or of a text like `ctrl+a` or `ctrl a`.
+
+    Raises:
+        ValueError: there is no such key, none at all, or too many.
+    """
+    parts = re.split(r"(?<=.)[+\s]+(?=.)", keys.strip()) if isinstance(keys, str) else keys
+    if not isinstance(parts, Sequence):
+        raise ValueError(f"{keys!r:.60} are no keys")
+    found = []
+    for part in parts:
+        name = str(part).strip().lower().replace(" ", "") or ("space" if part else "")
+        found.append(_OTHER_NAMES.get(name, name))
+        if found[-1] not in KEYS and len(found[-1]) != 1:
+            raise ValueError(f"there is no key {part!r:.60}{did_you_mean(name, KEYS)}")
+    if not 0 < len(found) <= MOST_KEYS:
+        raise ValueError(f"{len(found)} keys at once; 1 to {MOST_KEYS} are allowed")
+    return tuple(found)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
