@@ -46,7 +46,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     ".": 280,
     "benchmarks": 1250,
     "benchmarks/worlds": 1800,
-    "benchmarks/worlds/office": 1000,
+    "benchmarks/worlds/office": 800,
     "benchmarks/worlds/office/apps": 800,
     "models": 460,
     "models/ocr_baseline": 280,

@@ -157,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
                     said = self.server.office.episodes[token].answer(app, verb, arguments)
                     self._send(200, json.dumps(said).encode(), ".json")
                 except Refused as refusal:
-                    self._refuse(409, str(refusal))
+                    self._refuse(409, str(refusal), refusal.field)
                 except (TypeError, KeyError, ValueError, IndexError, sqlite3.Error):
                     self._refuse(400, "Something went wrong. Please try again.")
             case _:
@@ -176,8 +176,8 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 return []
 
-    def _refuse(self, code: int, text: str) -> None:
-        self._send(code, json.dumps({"error": text}).encode(), ".json")
+    def _refuse(self, code: int, text: str, field: str = "") -> None:
+        self._send(code, json.dumps({"error": text, "field": field}).encode(), ".json")
 
     def _send(self, code: int, body: bytes, suffix: str) -> None:
         self.send_response(code)

@@ -22,7 +22,11 @@ NO_EFFECT_COLUMNS = frozenset({("mail", "is_read")})
 
 
 class Refused(Exception):
-    """An application says no; its text is shown to who uses it."""
+    """An application says no; its text is shown to who uses it, at the field that is wrong."""
+
+    def __init__(self, text: str, field: str = "") -> None:
+        self.field = field
+        super().__init__(text)
 
 
 class Store:

@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from benchmarks.worlds.office.apps import (
+    calendar,
+    chat,
+    contacts,
+    files,
+    mail,
+    sheets,
+    shop,
+    todo,
+)
 from benchmarks.worlds.office.store import Verb
 
 APPS: dict[str, Mapping[str, Verb]] = {
-    name: {} for name in ("mail", "calendar", "contacts", "chat", "files", "sheets", "shop", "todo")
+    "mail": mail.VERBS,
+    "calendar": calendar.VERBS,
+    "contacts": contacts.VERBS,
+    "chat": chat.VERBS,
+    "files": files.VERBS,
+    "sheets": sheets.VERBS,
+    "shop": shop.VERBS,
+    "todo": todo.VERBS,
 }
 """Verbs by application; `/api/mail/send` calls `APPS["mail"]["send"]`."""

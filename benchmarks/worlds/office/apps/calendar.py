@@ -1,0 +1,52 @@
+"""Calendar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.worlds.office.rules import addresses, date, named, need, pattern, time
+from benchmarks.worlds.office.store import Row, Store
+
+
+def between(store: Store, first: str, last: str) -> list[Row]:
+    """The events of some days."""
+    return store.rows(
+        "SELECT * FROM events WHERE date BETWEEN ? AND ? ORDER BY date, start, id", first, last
+    )
+
+
+def find(store: Store, q: str) -> list[Row]:
+    """Events by title, place or guest."""
+    return store.rows(
+        """SELECT * FROM events WHERE title || char(10) || place || char(10) || guests
+        LIKE ? ESCAPE '!' ORDER BY date, start, id LIMIT 60""",
+        pattern(q),
+    )
+
+
+def save(store: Store, event: Row, id: int | None = None) -> Row:
+    """A new event, or a change of one."""
+    row = {
+        "title": named(event["title"], "Enter a title.", "title"),
+        "date": date(event["date"], "date"),
+        "start": time(event["start"], "start"),
+        "end": time(event["end"], "end"),
+        "place": event["place"].strip(),
+        "guests": addresses(event["guests"], "guests"),
+        "note": event["note"].strip(),
+    }
+    need(row["start"] < row["end"], "The event must end after it starts.", "end")
+    if id is None:
+        return {"id": store.insert("events", row)}
+    store.one("SELECT id FROM events WHERE id = ?", id)
+    changed = ", ".join(f'"{column}" = ?' for column in row)
+    store.run(f"UPDATE events SET {changed} WHERE id = ?", *row.values(), id)
+    return {"id": id}
+
+
+def delete(store: Store, id: int) -> None:
+    """Removes an event."""
+    store.run("DELETE FROM events WHERE id = ?", id)
+
+
+VERBS: dict[str, Any] = {"between": between, "find": find, "save": save, "delete": delete}
