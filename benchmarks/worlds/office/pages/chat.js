@@ -17,3 +17,4 @@
  * chat.edit, chat.delete   id    own messages only
  * chat.edit-text                 field of the window in which a message is edited
  */
+office.apps.chat = () => ({});

@@ -12,3 +12,4 @@
  *
  * Keys: arrows, Tab, Enter, Delete, F2; letters and digits begin to write into the cell.
  */
+office.apps.sheets = () => ({});

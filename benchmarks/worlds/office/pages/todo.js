@@ -15,3 +15,4 @@
  * todo.delete       id           asks again: dialog.ok
  * todo.title, todo.list-field, todo.due, todo.priority, todo.note      fields of the form
  */
+office.apps.todo = () => ({});
