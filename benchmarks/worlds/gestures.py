@@ -1,0 +1,94 @@
+"""Actions, carried out in a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from benchmarks.worlds.actions import Action
+from utils.contracts import WH, Point
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Keyboard, Page
+
+HELD_MS = 600.0  # a long press
+NOTCH_PX = 100.0  # what a notch of the wheel scrolls
+DRAG_MOVES = 10
+LONG_PART = 40  # characters; more than that are put in at once, not key by key
+NAMES = {
+    "ctrl": "Control", "alt": "Alt", "shift": "Shift", "meta": "Meta", "up": "ArrowUp",
+    "down": "ArrowDown", "left": "ArrowLeft", "right": "ArrowRight", "pageup": "PageUp",
+    "pagedown": "PageDown",
+    **{name: name.capitalize() for name in ("enter", "tab", "escape", "backspace", "delete",
+                                            "insert", "space", "home", "end")},
+    **{f"f{number}": f"F{number}" for number in range(1, 13)},
+}  # fmt: skip
+TOWARDS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+
+
+def perform(page: Page, action: Action, viewport_wh: WH) -> None:
+    """Does with mouse and keyboard what an action says; for all kinds that need no more than that.
+
+    Args:
+        viewport_wh: of the page in its own pixels, whatever the size of a screenshot.
+    """
+    mouse, at = page.mouse, _place(action.point, viewport_wh)
+    match action.kind:
+        case "click" | "double" | "triple":
+            mouse.click(*at, click_count={"click": 1, "double": 2, "triple": 3}[action.kind])
+        case "right":
+            mouse.click(*at, button="right")
+        case "long":
+            mouse.click(*at, delay=HELD_MS)
+        case "move":
+            mouse.move(*at)
+        case "drag":
+            mouse.move(*at)
+            mouse.down()
+            mouse.move(*_place(action.to_point, viewport_wh), steps=DRAG_MOVES)
+            mouse.up()
+        case "scroll":
+            mouse.move(*at)
+            x, y = TOWARDS[action.direction]
+            mouse.wheel(x * action.amount * NOTCH_PX, y * action.amount * NOTCH_PX)
+        case "type":
+            _type(page.keyboard, action.text)
+        case "key":
+            _press(page.keyboard, action.keys)
+        case "wait":
+            page.wait_for_timeout(1000 * action.seconds)
+        case kind:
+            raise ValueError(f"no gesture does {kind}")
+
+
+def _place(point: Point | None, viewport_wh: WH) -> Point:
+    x, y = point or (0.5, 0.5)
+    return x * viewport_wh[0], y * viewport_wh[1]
+
+
+def _type(keyboard: Keyboard, text: str) -> None:
+    for number, part in enumerate(text.replace("\r\n", "\n").split("\n")):
+        if number:
+            keyboard.press("Enter")
+        (keyboard.insert_text if len(part) > LONG_PART else keyboard.type)(part)
+
+
+def _press(keyboard: Keyboard, keys: tuple[str, ...]) -> None:
+    """Holds keys down together. Beside others, the command key of macOS is Control here."""
+    names = [NAMES.get(key, key) for key in keys]
+    if len(names) > 1:
+        names = ["Control" if name == "Meta" else name for name in names]
+    if "Shift" in names:  # by the place of the key, since "a" would be typed as it stands
+        names = [f"Key{name.upper()}" if len(name) == 1 and name.isalpha() and name.isascii()
+                 else f"Digit{name}" if len(name) == 1 and name.isdigit() else name
+                 for name in names]  # fmt: skip
+    held = []
+    try:
+        for name in names:
+            if len(name) == 1 and not name.isascii():
+                keyboard.insert_text(name)  # no key of this keyboard
+            else:
+                keyboard.down(name)
+                held.append(name)
+    finally:
+        for name in reversed(held):
+            keyboard.up(name)

@@ -1,0 +1,143 @@
+"""A world in a page: what the office and MiniWoB++ share."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from benchmarks.worlds.actions import ENDS, Action, Observation, Outcome
+from benchmarks.worlds.browser import PATIENCE_S, Chromium, Tab
+from benchmarks.worlds.gestures import perform
+from utils.contracts import WorldError
+
+Task = dict[str, Any]
+
+
+class PageWorld(ABC):
+    """Shows a page, acts in it, and is asked what has come of it."""
+
+    def __init__(self, shots: Path, patience_s: float = PATIENCE_S) -> None:
+        self._shots, self._patience_s = shots, patience_s
+        self._chromium: Chromium | None = None
+        self._tab: Tab | None = None
+        self._end: Action | None = None  # what the agent ended the episode with
+
+    # -- what each world has of its own -----------------------------------------------------------
+
+    @abstractmethod
+    def open(self, task: Task, chromium: Chromium) -> Tab:
+        """Makes the page of a task, as it is at the beginning."""
+
+    @abstractmethod
+    def judge(self, tab: Tab, end: Action | None) -> Outcome:
+        """What the episode has come to; `end` is the agent's last word, if there was one."""
+
+    def forget(self) -> None:  # noqa: B027 - most have nothing to drop
+        """Drops what was made for the episode besides its page."""
+
+    def is_over(self, tab: Tab) -> bool:
+        """Whether the page takes no further action."""
+        return False
+
+    def app_of(self, tab: Tab) -> str:
+        """What is in front, for people."""
+        return ""
+
+    def open_app(self, tab: Tab, name: str) -> str:
+        """Opens an application by its name; what the model is told if that cannot be."""
+        return "There are no applications to open here."
+
+    def home(self, tab: Tab) -> str:
+        """Goes to where applications are opened from; what the model is told if there is none."""
+        return "There is no home screen here."
+
+    def back(self, tab: Tab) -> str:
+        """Goes back; what the model is told if that cannot be."""
+        return "" if tab.back() else "There is nothing to go back to."
+
+    # -- the world's side of an episode -----------------------------------------------------------
+
+    def reset(self, task: Task) -> Observation:
+        """Begins a task in a page of its own."""
+        self._leave()
+        self._chromium = self._chromium or Chromium.borrow()
+        with self._chromium.watched("opening it", self._patience_s):
+            self._tab = self.open(task, self._chromium)
+            return self._seen(self._tab)
+
+    def observe(self) -> Observation:
+        """What there is to see once the page is quiet."""
+        chromium, tab = self._here
+        with chromium.watched("looking at it", self._patience_s):
+            return self._seen(tab)
+
+    def step(self, action: Action) -> Observation:
+        """Acts, waits until the page is quiet, and says what there is to see."""
+        chromium, tab = self._here
+        with chromium.watched(str(action)[:80], self._patience_s):
+            note = self._act(tab, action)
+            return self._seen(tab, note)
+
+    def evaluate(self) -> Outcome:
+        """What the episode has come to."""
+        chromium, tab = self._here
+        with chromium.watched("judging it", self._patience_s):
+            return self.judge(tab, self._end)
+
+    def close(self) -> None:
+        """Ends the page and, if no other world of the thread uses it, the browser."""
+        chromium, self._chromium = self._chromium, None
+        try:
+            with suppress(Exception):  # the browser may have gone first
+                self._leave()
+        finally:
+            if chromium is not None:
+                chromium.close()
+
+    # -- how --------------------------------------------------------------------------------------
+
+    @property
+    def _here(self) -> tuple[Chromium, Tab]:
+        if self._chromium is None or self._tab is None:
+            raise WorldError("no task has begun", "")
+        return self._chromium, self._tab
+
+    def _leave(self) -> None:
+        tab, self._tab, self._end = self._tab, None, None
+        self.forget()
+        if tab is not None:
+            tab.close()
+
+    def _act(self, tab: Tab, action: Action) -> str:
+        match action.kind:
+            case kind if kind in ENDS:
+                self._end = action
+            case "open_app":
+                return self.open_app(tab, action.app)
+            case "home":
+                return self.home(tab)
+            case "back":
+                return self.back(tab)
+            case _:
+                perform(tab.page, action, tab.viewport_wh)
+        return ""
+
+    def _seen(self, tab: Tab, note: str = "") -> Observation:
+        is_quiet = tab.settle()
+        image = self._kept(tab.screenshot())
+        note = " ".join(filter(None, (note, tab.notes())))
+        has_ended = self._end is not None or self.is_over(tab)
+        return Observation(image, note, self.app_of(tab), is_quiet, has_ended)
+
+    def _kept(self, png: bytes) -> Path:
+        """The file of a screenshot; equal ones share it."""
+        path = self._shots / f"{hashlib.blake2b(png, digest_size=12).hexdigest()}.png"
+        if not path.exists():
+            part = path.with_suffix(f".{os.getpid()}-{id(self)}.part")
+            part.write_bytes(png)
+            part.replace(path)
+        return path

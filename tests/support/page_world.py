@@ -1,0 +1,33 @@
+"""A world that shows any page of a server, for tests of what all worlds in pages share."""
+
+from __future__ import annotations
+
+import json
+
+from benchmarks.worlds.actions import Action, Outcome
+from benchmarks.worlds.page_world import PageWorld
+
+WH = (400, 300)
+STYLE = "<!doctype html><style>body{margin:0} .at{position:absolute;left:100px;top:100px;width:200px;height:100px}</style>"
+
+
+class AnyPage(PageWorld):
+    """Any page of a server; the judgement is what its function `came` returns."""
+
+    home_url = ""
+
+    def open(self, task, chromium):
+        return chromium.open(self.home_url + task["page"], self.home_url, WH)
+
+    def judge(self, tab, end):
+        return Outcome(end is not None, [(True, json.dumps(tab.page.evaluate(end.text)))])
+
+    def ask(self, script):
+        """What a script says in the page, by the way that a judgement takes."""
+        self.step(Action("answer", text=script))
+        return json.loads(self.evaluate().lines[0][1])
+
+
+def begun(world, server, page=""):
+    world.home_url = server.url
+    return world.reset({"page": page})

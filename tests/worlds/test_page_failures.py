@@ -1,0 +1,57 @@
+"""Pages that hang and pages that crash: each costs the try of an episode, and no more."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+
+from benchmarks.worlds.actions import Action
+from tests.support.browser import need_browser
+from tests.support.page_world import STYLE, AnyPage, begun
+from tests.support.pages import Pages
+from utils.contracts import WorldError
+
+
+@pytest.fixture(autouse=True)
+def _needs_browser():
+    need_browser()
+
+
+@pytest.mark.parametrize("work", [
+    "onclick = () => { while (true); };",
+    "onclick = () => setTimeout(() => { while (true); }, 40);",
+])  # fmt: skip
+def test_a_page_that_hangs_costs_the_try_and_nothing_more(tmp_path, work):
+    world = AnyPage(tmp_path, patience_s=2.0)
+    with Pages({"/": f"{STYLE}<script>{work}</script>", "/two": "two"}) as server:
+        begun(world, server)
+        with pytest.raises(WorldError, match=r"the page hangs: .* took more than 2 s"):
+            clicked_thrice(world)
+        world.close()
+        assert renderers() == []
+        assert begun(world, server, "two").state_ok
+        world.close()
+
+
+def test_a_page_that_crashes_costs_the_try_and_nothing_more(tmp_path):
+    world = AnyPage(tmp_path)
+    with Pages({"/": STYLE}) as server:
+        begun(world, server)
+        for process in renderers():
+            process.kill()
+        with pytest.raises(Exception, match="crash"):
+            world.step(Action("click", (0.5, 0.5)))
+        world.close()
+        assert begun(world, server).state_ok
+        world.close()
+
+
+def clicked_thrice(world):
+    for _ in range(3):
+        world.step(Action("click", (0.5, 0.5)))
+
+
+def renderers():
+    """The processes that draw pages of this one's browsers."""
+    started = psutil.Process().children(recursive=True)
+    return [process for process in started if "--type=renderer" in process.cmdline()]
