@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import BENCHMARK, PLANNED
+from benchmarks import BENCHMARK
 from benchmarks.base import fill
 from benchmarks.circular import Circular
 from models import argument_findings, build_model
@@ -161,7 +161,6 @@ def _reading(options: Options) -> ConfigReading:
     return read_config(
         options.config,
         datasets=modes,
-        planned=PLANNED,
         environ=os.environ,
         unset="not-set" if options.mode == "eval" else None,  # scoring sends no key anywhere
         arguments=argument_findings,
@@ -216,6 +215,9 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
         if asked is None or any(place.startswith(f"data.{name}.") for place in broken):
             continue
         benchmark = BENCHMARK[name](home, pictures)
+        dotted = getattr(asked, "environment", None)
+        environment = dotted and resolve(dotted, role=f"data.{name}.environment")
+        benchmark.configure({**dict(asked), "environment": environment})
         circular = Circular(bool(asked.parse_function)) if asked.circular else None
         parse: ParseFunction = benchmark.default_parse
         if asked.parse_function:
@@ -223,6 +225,7 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
             parse = parse_caller(function)
         data[name] = DataSet(benchmark, asked.mode, parse, circular)
         if options.mode != "eval":
+            problems += [f"{name}: {problem}" for problem in benchmark.problems()]
             try:
                 for note in fill(data[name], benchmark):
                     warnings.append(note)

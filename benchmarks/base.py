@@ -23,6 +23,7 @@ from utils.contracts import (
     Message,
     ParseFunction,
     PromptOf,
+    Reading,
     Sample,
     Sizes,
     UserFunctionError,
@@ -62,13 +63,24 @@ class Benchmark(ABC):
     result_has_line: ClassVar[bool]  # whether it has the line's own columns in front of them
     system_prompt: ClassVar[str]
     replays: ClassVar[bool] = True  # the answer to one prompt can be reused by itself
-    worlds: ClassVar[int] = 0  # how many its episodes can use at once
+    acts: ClassVar[bool] = False  # its episodes act in worlds
 
     def __init__(self, annotation_dir: Path, image_root: Path) -> None:
         self.image_root = image_root
         self._image = cache(image_root.joinpath)  # samples on one image share its path
         self.annotation_file = annotation_dir / f"{self.level}_annotations.json"
         self.title = f"{self.level} {self.name}"
+
+    def configure(self, asked: Mapping[str, Any]) -> None:  # noqa: B027 - most need none of it
+        """Takes what the config says of the data set alone."""
+
+    def problems(self) -> list[str]:
+        """What it misses on this machine, one line each."""
+        return []
+
+    def source(self) -> tuple[str, bytes]:
+        """What its samples are read from: a name and the content."""
+        return self.annotation_file.name, self.annotation_file.read_bytes()
 
     def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
         """The samples of `mode` in file order, and bad ones; a `UserError` for a broken file."""
@@ -140,12 +152,15 @@ class Benchmark(ABC):
             {"role": "user", "type": "text", "value": self.user_text(line)},
         ]
 
-    def episode(self, sample: Sample, prompt_of: PromptOf, world: World | None = None) -> Episode:
+    def episode(
+        self, sample: Sample, prompt_of: PromptOf, world: World | None = None,
+        reading: Reading | None = None,
+    ) -> Episode:  # fmt: skip
         """The questions that one sample asks, one after the other; here a single one."""
         yield prompt_of(sample.line)
 
-    def open_world(self) -> World:
-        """A new world for episodes to act in."""
+    def open_world(self, shots: Path) -> World:
+        """A new world for episodes to act in; it saves its screenshots in the folder `shots`."""
         raise NotImplementedError(f"{self.name} acts in no world")
 
     @staticmethod
@@ -173,7 +188,7 @@ class Benchmark(ABC):
         if reply is None:
             return self.judge_parsed(line, sizes, None, None)
         error, parsed = None, None
-        meta = _meta({**line, "file_size": sizes.file_wh, **meta_extra})
+        meta = meta_of({**line, "file_size": sizes.file_wh, **meta_extra})
         try:
             parsed = self.accept(call_user_function("parse", parse, reply, meta))
         except UserFunctionError as raised:
@@ -251,7 +266,7 @@ def platform_path(row: Mapping[str, Any]) -> str | None:
     return path if path.startswith(f"{platform}/") else f"{platform}/{path}"
 
 
-def _meta(fields: Line) -> dict[str, Any]:
+def meta_of(fields: Line) -> dict[str, Any]:
     """A line for a parse function; documented ones `literal_eval(meta["image_size"])`."""
     meta: dict[str, Any] = private_copy(fields)
     for column in ("image_size", "options", "file_size", "sent_size", "seen_size"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.matrics import in_order
+from benchmarks.matrics import TaskResult, efficiency_area, expected_areas, in_order
 from utils.analysis.columns import Row, SampleColumns, share, table
 from utils.protocol import DIFFICULTIES, ELEMENT_KINDS, GROUNDING_TYPES, PLATFORMS
 
@@ -187,3 +187,61 @@ class _Figures:
             self._hits[where], self._pictures[where], weight, groups if len(weights) > 1 else None
         )
         return {**cell, "value": 100 * value}  # not rounded, as in the score file
+
+
+# -- episodes (L3, L4) ----------------------------------------------------------------------------
+
+
+def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int]) -> Sections:
+    """The sections of episodes: under each budget success rate and area, by platform and in all.
+
+    Intervals are clustered by task: variants of one share its difficulty. The area in file order
+    has none.
+    """
+    import numpy as np
+
+    from utils.analysis.intervals import numbered
+
+    results = [
+        TaskResult(bool(hit), int(steps), str(platform), str(split), tuple(apps or ()))
+        for hit, steps, platform, split, apps in zip(
+            *(columns[name] for name in ("hit", "steps", "platform", "split", "apps")), strict=True
+        )
+    ]
+    tasks = numbered([str(task) for task in columns["task"]])
+
+    def cells(name: str, budget: int, keep: Sequence[bool]) -> Row | None:
+        places = np.flatnonzero(np.array(keep, dtype=np.bool_))
+        if not len(places):
+            return None
+        cut = [results[place].within(budget) for place in places]
+        if name == "EQA":
+            area = efficiency_area(cut, budget)
+            return {**share(np.zeros(len(cut)), tasks[places]), "low": None, "high": None,
+                    "value": None if area is None else 100 * area}  # fmt: skip
+        is_rate = name == "SR"
+        values = [float(each.success) for each in cut] if is_rate else expected_areas(cut, budget)
+        return {**share(values, tasks[places]), "value": 100 * sum(values) / len(values)}
+
+    platforms = in_order({result.platform for result in results}, PLATFORMS)
+    parts = [*([r.platform == name for r in results] for name in platforms), [True] * len(results)]
+    rows = [{"name": f"{name} {budget}", "cells": [cells(name, budget, keep) for keep in parts]}
+            for budget in budgets for name in ("SR", "EQA", "EQA*")]  # fmt: skip
+    last = budgets[-1]
+    by_label = {
+        "platform": {name: [r.platform == name for r in results] for name in platforms},
+        "split": {name: [r.category == name for r in results]
+                  for name in sorted({r.category for r in results})},
+        "app": {name: [name in r.apps for r in results]
+                for name in sorted({app for r in results for app in r.apps})},
+    }  # fmt: skip
+    ended = [str(each) for each in columns["ended"]]
+    return {
+        "table": {"title": title, "columns": [*platforms, "Overall"], "rows": rows,
+                  "unit": "SR and EQA in %, by steps; EQA* in any order"},
+        "averages": {f"overall SR at {last} steps": cells("SR", last, [True] * len(results))},
+        "groups": {grouping: {name: cells("SR", last, keep) for name, keep in found.items()}
+                   for grouping, found in by_label.items()},
+        "episodes": {"ended": {name: ended.count(name) for name in sorted(set(ended))},
+                     "mean steps": sum(r.steps for r in results) / max(len(results), 1)},
+    }  # fmt: skip

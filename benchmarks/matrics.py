@@ -172,3 +172,104 @@ def _weighted_mean(pairs: Iterable[tuple[float | None, int]]) -> float | None:
     counted = [(value, weight) for value, weight in pairs if value is not None]
     total = sum(weight for _, weight in counted)
     return sum(value * weight for value, weight in counted) / total if total else None
+
+
+# -- episodes (L3, L4) ----------------------------------------------------------------------------
+
+AREA_POINTS = 100  # parts into which the used budget is divided
+
+
+class TaskResult(NamedTuple):
+    """One episode: whether it came to what the task asks for, and after how many steps."""
+
+    success: bool
+    steps: int
+    platform: str = ""
+    category: str = ""
+    apps: tuple[str, ...] = ()
+
+    def within(self, budget: int) -> TaskResult:
+        """The same episode under a smaller budget: what came later did not happen."""
+        is_in_time = self.success and self.steps <= budget
+        return self._replace(success=is_in_time, steps=min(self.steps, budget))
+
+
+def success_rate(results: Sequence[TaskResult]) -> float | None:
+    """The share of episodes that succeeded, 0..1; None of none."""
+    return _mean([result.success for result in results])
+
+
+def efficiency_area(results: Sequence[TaskResult], budget: int) -> float | None:
+    """EQA as its authors' published script reads it: the area under success over steps used, 0..1.
+
+    After k episodes, u is the share of all steps that they were allowed, R the share of all
+    episodes that succeeded so far. R at u = 0, 0.01, ..., 1, linear between the episodes from
+    (0, 0) on and constant after the last one; their mean. It depends on the order of the episodes.
+
+    Source: arXiv 2507.19478, section 3.4.
+    """
+    count = len(results)
+    if not count:
+        return None
+    # Whole numbers, so that an episode that ends exactly on a point counts there.
+    ends, solved = [0], [0]
+    for result in results:
+        ends.append(ends[-1] + result.steps * AREA_POINTS)
+        solved.append(solved[-1] + result.success)
+    total, k = 0.0, 0
+    for point in range(AREA_POINTS + 1):
+        at = point * count * budget
+        while k < count and ends[k + 1] <= at:
+            k += 1
+        total += solved[k]
+        if k < count:
+            total += (solved[k + 1] - solved[k]) * (at - ends[k]) / (ends[k + 1] - ends[k])
+    return total / count / (AREA_POINTS + 1)
+
+
+def expected_areas(results: Sequence[TaskResult], budget: int) -> list[float]:
+    """What each episode adds to the exact area under the steps of R, in the mean over all orders.
+
+    Their mean is a figure that no order moves: an episode that succeeds after t steps counts
+    1 - (T + t) / (2 N budget) with T steps in all N episodes.
+    """
+    steps, most = sum(result.steps for result in results), 2 * len(results) * budget
+    return [result.success * (1 - (steps + result.steps) / most) for result in results]
+
+
+def score_episodes(results: Sequence[TaskResult], budgets: Sequence[int]) -> Scores:
+    """The score object of L3 and L4: under each budget all episodes, then by platform and so on.
+
+    Rates and areas are in percent, None where there is no episode.
+    """
+    scores: Scores = {}
+    for budget in budgets:
+        cut = [result.within(budget) for result in results]
+        groups = {
+            "platform": {name: [r for r in cut if r.platform == name]
+                         for name in in_order({r.platform for r in cut}, PLATFORMS)},
+            "category": {name: [r for r in cut if r.category == name]
+                         for name in sorted({r.category for r in cut})},
+            "app": {name: [r for r in cut if name in r.apps]
+                    for name in sorted({app for r in cut for app in r.apps})},
+        }  # fmt: skip
+        scores[f"Max step {budget}"] = _episode_block(cut, budget) | {
+            grouping: {name: _episode_block(group, budget) for name, group in found.items()}
+            for grouping, found in groups.items()
+        }
+    scores["Total num"] = len(results)
+    return scores
+
+
+def _episode_block(results: Sequence[TaskResult], budget: int) -> Scores:
+    found = {
+        "SR": success_rate(results),
+        "EQA": efficiency_area(results, budget),
+        "EQA in any order": _mean(expected_areas(results, budget)),
+    }
+    return {
+        **{name: None if value is None else 100 * value for name, value in found.items()},
+        "Mean steps": _mean([result.steps for result in results]),
+        "Correct num": sum(result.success for result in results),
+        "Total num": len(results),
+    }

@@ -44,7 +44,7 @@ SEEN_BY_DOWNLOAD = {"utils", "utils.errors", "utils.protocol", "utils.images",
 
 BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
     ".": 280,
-    "benchmarks": 1250,
+    "benchmarks": 1700,
     "benchmarks/worlds": 1800,
     "benchmarks/worlds/office": 800,
     "benchmarks/worlds/office/apps": 800,
@@ -54,18 +54,18 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/api": 810,
     "models/wrappers/local": 1550,
     "models/wrappers/vllm": 575,
-    "utils": 2540,
+    "utils": 2620,
     "utils/analysis": 1250,
     "utils/comparing": 1383,
-    "utils/config": 1090,
+    "utils/config": 1120,
     "utils/engine": 1150,
     "utils/engine/ranks": 555,
-    "utils/functions": 520,
+    "utils/functions": 530,
     "utils/report": 707,
     "utils/runs": 1545,
     "utils/scoring": 870,
 }
-MODULES_OF_A_ROOM = 8
+MODULES_OF_A_ROOM = 10
 FLAT_MODULES = 14
 
 # A path of somebody's machine: nothing that another one has.

@@ -52,8 +52,8 @@ class Sample:
 
     key: str  # hash of data set, picture and question; the same in every mode and every run
     line: Line  # the row of the annotation file with all columns of the data set; not to be changed
-    image: Path  # the picture's file
-    file_wh: WH  # width and height of the picture in pixels
+    image: Path | None  # the picture's file; None: each of its prompts has another one
+    file_wh: WH | None  # width and height of the picture in pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +163,15 @@ class Judgement:
 Episode = Generator[Prompt, Generation, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the replies of one model are read while an episode goes on."""
+
+    postprocess: Callable[[str], str]
+    parse: ParseFunction
+    limits: Mapping[str, Any]  # the model's pixel limits, for `meta`
+
+
 class World(Protocol):
     """Where an episode acts. Serves one episode at a time; all calls come from the same thread."""
 
@@ -193,23 +202,25 @@ class Benchmark(Protocol):
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
     result_has_line: ClassVar[bool]
     replays: ClassVar[bool]  # the answer to one prompt can be reused; else only whole episodes
-    worlds: ClassVar[int]  # how many its episodes can use at once; 0: they act in none
+    acts: ClassVar[bool]  # its episodes act in worlds
     image_root: Path  # the folder that the lines' `image_path` is relative to
 
-    @property
-    def annotation_file(self) -> Path:
-        """Where the questions are."""
+    def source(self) -> tuple[str, bytes]:
+        """What its samples are read from: a name and the content."""
 
     def build_prompt(
         self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
     ) -> list[Message]:
         """The default prompt of a line."""
 
-    def episode(self, sample: Sample, prompt_of: PromptOf, world: World | None = None) -> Episode:
+    def episode(
+        self, sample: Sample, prompt_of: PromptOf, world: World | None = None,
+        reading: Reading | None = None,
+    ) -> Episode:  # fmt: skip
         """The questions that one sample asks, one after the other."""
 
-    def open_world(self) -> World:
-        """A new world; only where `worlds` is not 0."""
+    def open_world(self, shots: Path) -> World:
+        """A new world that saves screenshots in the folder `shots`; only where it `acts`."""
 
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether a row belongs to `mode`."""

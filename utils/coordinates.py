@@ -280,30 +280,33 @@ def place_in_frame(frame: Frame, image_wh: WH) -> tuple[float, float, float, flo
     return 0, 0, width * side, height * side
 
 
-def frame_parser(frame: Frame, *, y_first: bool = False) -> ParseFunction:
-    """A parse function for models that answer in `frame`.
+def in_frame(frame: Frame, point: Point, meta: Mapping[str, Any]) -> Point:
+    """A point in the numbers of a frame → fractions of the image.
 
-    Of a box it takes the centre. It returns fractions of the image; a point beyond the right or
-    lower edge comes in pixels of the image file, because the score takes every coordinate above 1
-    for pixels.
+    One beyond the right or lower edge comes in pixels of the image file, because the score takes
+    every coordinate above 1 for pixels.
     """
+    x, y = point
+    if frame is Frame.PIXELS and max(x, y) > 1:  # the score divides by the file's true size
+        return x, y
+    if frame is Frame.LETTERBOXED and max(x, y) <= 1:
+        x, y = 1000 * x, 1000 * y
+    left, top, wide, high = place_in_frame(frame, _size_for(frame, meta))
+    point_frac = (x - left) / wide, (y - top) / high
+    if max(point_frac) <= 1 or frame is Frame.PIXELS:
+        return point_frac
+    return frac_to_px(point_frac, _file_wh(meta))
+
+
+def frame_parser(frame: Frame, *, y_first: bool = False) -> ParseFunction:
+    """A parse function for models that answer in `frame`; of a box it takes the centre."""
 
     def parse(response: str, meta: Mapping[str, Any]) -> Point | None:
         numbers = numbers_of_reply(response)
         if numbers is None:
             return None
         x, y = ((a + b) / 2 for a, b in zip(numbers[:2], numbers[-2:], strict=True))
-        if y_first:
-            x, y = y, x
-        if frame is Frame.PIXELS and max(x, y) > 1:  # the score divides by the file's true size
-            return x, y
-        if frame is Frame.LETTERBOXED and max(x, y) <= 1:
-            x, y = 1000 * x, 1000 * y
-        left, top, wide, high = place_in_frame(frame, _size_for(frame, meta))
-        point_frac = (x - left) / wide, (y - top) / high
-        if max(point_frac) <= 1 or frame is Frame.PIXELS:
-            return point_frac
-        return frac_to_px(point_frac, _file_wh(meta))
+        return in_frame(frame, (y, x) if y_first else (x, y), meta)
 
     parse.__name__ = parse.__qualname__ = parse_function_name(frame, y_first=y_first).split(".")[-1]
     parse.__doc__ = f"The point of a reply in {frame}{', y before x' * y_first}."

@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ from utils.contracts import (
     Prompt,
     Record,
     Sample,
+    Sizes,
     Status,
     UserFunctionError,
     WorldError,
@@ -290,7 +291,7 @@ class Engine:
                     if turn.generation is None:
                         return ended | {name: turn.record[name] for name in ("status", "error")}
                     ended["turns"] += 1
-                    prompt = episode.send(turn.generation)
+                    prompt = episode.send(_with_sizes(turn.generation, turn.record["sizes"]))
             except StopIteration as end:
                 return ended | {"returned": end.value}
             except UserFunctionError as error:
@@ -334,11 +335,17 @@ class Engine:
         return _Outcome(task, record, reason=reason)
 
 
+def _with_sizes(said: Generation, sizes: Mapping[str, Any]) -> Generation:
+    """A generation with all that is known of the sizes of its image."""
+    known = {f"{stage}_wh": tuple(wh) for stage, wh in sizes.items() if wh}
+    return replace(said, sizes=Sizes(**known))
+
+
 def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
     """A stored record; the truth may have been mended since, what the model said stands."""
-    before = stored.read()
+    before, file_wh = stored.read(), task.sample.file_wh
     now = {"line": task.sample.line,
-           "sizes": {**before["sizes"], "file": list(task.sample.file_wh)}}  # fmt: skip
+           "sizes": {**before["sizes"], "file": file_wh and list(file_wh)}}  # fmt: skip
     # Each log is whole by itself, so that it can be copied and scored without the others.
     job = task.job
     is_new = any(before[k] != now[k] for k in now) or not job.answers.stands_in(

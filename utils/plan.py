@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from utils import PROJECT
@@ -14,7 +18,8 @@ from utils.config.environment import is_set
 from utils.config.options import Options
 from utils.config.schema import RunConfig
 from utils.config.secret_filter import SecretFilter
-from utils.contracts import DataSet, ModelWrapper, Sample
+from utils.contracts import DataSet, ModelWrapper, Reading, Sample
+from utils.coordinates import PIXEL_LIMITS
 from utils.engine.jobs import Job, Questions
 from utils.engine.worlds import Worlds
 from utils.errors import SOME_FAILED, problem_report
@@ -28,6 +33,9 @@ from utils.runs.manifest import Entry
 from utils.runs.provenance import Wanted, git_state, made_with, wanted_of
 from utils.runs.records import run_record
 from utils.scoring.scorer import Scorer
+
+SCREENSHOTS = "screenshots"  # folder of a run: what its episodes saw
+MOST_WORLDS = 8  # without --worlds
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,7 @@ class Plan:
     warnings: int = 0  # printed while this was made
     # what stops a model or data set is not printed: the caller gets it as an error
     is_quiet: bool = False
+    held: ExitStack = field(default_factory=ExitStack)  # what ends with it
 
     @property
     def bad_samples(self) -> list[str]:
@@ -82,21 +91,46 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
     """What one model is asked of one data set, and what it has answered before."""
     data = plan.data[dataset]
     benchmark, (system_prompt, custom) = data.benchmark, _prompting(plan, name, dataset)
+    episode, worlds = benchmark.episode, None
     fingerprint = None
     if not benchmark.replays:
-        settings = [plan.models[name].settings_digest(), system_prompt, code_digest(custom)]
+        codes = [code_digest(custom), code_digest(data.parse)]
+        settings = [plan.models[name].settings_digest(), system_prompt, *codes]
         fingerprint = partial(_of_episode, settings)
         # Workers make the prompts of whole episodes, several at a time.
         custom = custom and one_at_a_time(custom, threading.Lock(), copy_result=True)
+    if benchmark.acts:
+        shots = folder.path / SCREENSHOTS
+        if plan.options.check:
+            shots = Path(plan.held.enter_context(TemporaryDirectory()))
+        worlds = Worlds(
+            partial(benchmark.open_world, shots), plan.options.worlds or default_worlds()
+        )
+        episode = partial(episode, reading=_reading(plan, name, dataset))
     prompt_of = prompt_builder(benchmark, system_prompt=system_prompt, custom=custom)
     return Questions(
         dataset=dataset,
         samples=data.asked(plan.options.limit),
-        episode=partial(benchmark.episode, prompt_of=prompt_of),
+        episode=partial(episode, prompt_of=prompt_of),
         answers=AnswerIndex.of_logs(folder.logs_of_model(dataset), own=folder.log(dataset)),
-        worlds=Worlds(benchmark.open_world, benchmark.worlds) if benchmark.worlds else None,
+        worlds=worlds,
         fingerprint=fingerprint,
     )
+
+
+def _reading(plan: Plan, name: str, dataset: str) -> Reading:
+    """How replies are read while episodes go on: by workers, several at a time."""
+    kwargs = plan.config.model[name].kwargs
+    return Reading(
+        postprocess=plan.models[name].postprocess(dataset),
+        parse=one_at_a_time(plan.data[dataset].parse, threading.Lock()),
+        limits={key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs},
+    )
+
+
+def default_worlds() -> int:
+    """A world keeps half a core busy, and half a gigabyte."""
+    return min(os.cpu_count() or 1, MOST_WORLDS)
 
 
 def _of_episode(settings: Sequence[Any], sample: Sample) -> str:

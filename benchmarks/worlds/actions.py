@@ -46,6 +46,10 @@ _OTHER_NAMES = {
 }  # fmt: skip
 
 
+class NoAction(ValueError):
+    """What a reply asks for does not exist, in words that the model is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing that an agent does; which fields count depends on the kind (`NEEDS`)."""
@@ -111,15 +115,15 @@ def read_actions(parsed: Any, screen_wh: WH) -> tuple[Action, ...] | None:
             there is none. A coordinate above 1 declares pixels of the screenshot.
 
     Raises:
-        ValueError: nonsense, in words that a model is told.
+        NoAction: nonsense.
     """
     if parsed is None:
         return None
     found = [parsed] if isinstance(parsed, (Action, Mapping)) else parsed
     if isinstance(found, (str, bytes)) or not isinstance(found, Sequence):
-        raise ValueError(f"{parsed!r:.200} is no action")
+        raise NoAction(f"{parsed!r:.200} is no action")
     if len(found) > MOST_ACTIONS:
-        raise ValueError(f"{len(found)} actions in one reply; at most {MOST_ACTIONS} are allowed")
+        raise NoAction(f"{len(found)} actions in one reply; at most {MOST_ACTIONS} are allowed")
     return tuple(_read(each, screen_wh) for each in found) or None
 
 
@@ -128,19 +132,19 @@ def _read(given: Any, screen_wh: WH) -> Action:
     if isinstance(given, Action):
         given = {name: getattr(given, name) for name in names}
     if not isinstance(given, Mapping):
-        raise ValueError(f"{given!r:.200} is no action")
+        raise NoAction(f"{given!r:.200} is no action")
     fields = {name: value for name, value in given.items() if value is not None}
     kind = str(fields.get("kind"))
     if kind not in NEEDS:
         hint = did_you_mean(kind, NEEDS) or f"; known are {', '.join(NEEDS)}"
-        raise ValueError(f"unknown action {kind!r:.60}{hint}")
+        raise NoAction(f"unknown action {kind!r:.60}{hint}")
     if unknown := sorted(set(fields) - set(names)):
-        raise ValueError(f"{kind}: unknown field {unknown[0]!r:.60}; known are {', '.join(names)}")
+        raise NoAction(f"{kind}: unknown field {unknown[0]!r:.60}; known are {', '.join(names)}")
     if missing := [name for name in NEEDS[kind] if name not in fields]:
-        raise ValueError(f"{kind} without {missing[0]}")
+        raise NoAction(f"{kind} without {missing[0]}")
     direction = str(fields.get("direction", "down")).lower()
     if direction not in DIRECTIONS:
-        raise ValueError(f"scroll {direction!r:.60}; known are {', '.join(DIRECTIONS)}")
+        raise NoAction(f"scroll {direction!r:.60}; known are {', '.join(DIRECTIONS)}")
     at = {name: _point(fields[name], screen_wh, kind)
           for name in ("point", "to_point") if name in fields}  # fmt: skip
     if kind == "scroll":
@@ -163,7 +167,7 @@ def _number(value: Any, kind: str, most: float) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if math.isnan(number):
-        raise ValueError(f"{kind}: {value!r:.60} is no number")
+        raise NoAction(f"{kind}: {value!r:.60} is no number")
     return min(max(number, 0.0), most)
 
 
@@ -174,7 +178,7 @@ def _point(value: Any, screen_wh: WH, kind: str) -> Point:
     except (TypeError, ValueError, OverflowError):
         x = y = math.nan
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise ValueError(f"{kind}: {value!r:.60} is no point")
+        raise NoAction(f"{kind}: {value!r:.60} is no point")
     if max(x, y) > 1:
         x, y = x / screen_wh[0], y / screen_wh[1]
     return min(max(x, 0.0), 0.9999), min(max(y, 0.0), 0.9999)
@@ -184,19 +188,19 @@ def read_keys(keys: Any) -> tuple[str, ...]:
     """Names of keys held together, of a list or of a text like `ctrl+a` or `ctrl a`.
 
     Raises:
-        ValueError: there is no such key, none at all, or too many.
+        NoAction: there is no such key, none at all, or too many.
     """
     parts = re.split(r"(?<=.)[+\s]+(?=.)", keys.strip()) if isinstance(keys, str) else keys
     if not isinstance(parts, Sequence):
-        raise ValueError(f"{keys!r:.60} are no keys")
+        raise NoAction(f"{keys!r:.60} are no keys")
     found = []
     for part in parts:
         name = str(part).strip().lower().replace(" ", "") or ("space" if part else "")
         found.append(_OTHER_NAMES.get(name, name))
         if found[-1] not in KEYS and len(found[-1]) != 1:
-            raise ValueError(f"there is no key {part!r:.60}{did_you_mean(name, KEYS)}")
+            raise NoAction(f"there is no key {part!r:.60}{did_you_mean(name, KEYS)}")
     if not 0 < len(found) <= MOST_KEYS:
-        raise ValueError(f"{len(found)} keys at once; 1 to {MOST_KEYS} are allowed")
+        raise NoAction(f"{len(found)} keys at once; 1 to {MOST_KEYS} are allowed")
     return tuple(found)
 
 

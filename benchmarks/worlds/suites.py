@@ -1,14 +1,15 @@
 """Where the tasks of L3 and L4 come from: suites, each with its tasks and its world.
 
-A suite is a module, or the class that a config names as `environment`, with
+A suite is a module with
 
     tasks(level, seeds)  the tasks of "L3" or "L4", each in a variant for every seed
     open_world(shots)    a new world, which saves its screenshots in the folder `shots`
     problems()           what is missing on this machine, one line each with what to do (optional)
 
-and a task is a dict with texts `id`, `goal`, `platform`, `category`, a list `apps`, the `seed` that
-made it, and whatever else its world needs (`setup`, `expect`, ...). Nothing but these six is shown
-to anybody before the episode is over.
+or the class that a config names as `environment`: a world that is made with `shots`, with `tasks`,
+and `problems` if there can be any, as static methods. A task is a dict with texts `id`, `goal`,
+`platform`, `category`, a list `apps`, the `seed` that made it, and whatever else its world needs
+(`setup`, `expect`, ...). Nothing but these six is shown to anybody before the episode is over.
 """
 
 from __future__ import annotations
@@ -44,9 +45,17 @@ class Suite(Protocol):
 def suites_of(level: str, environment: Any = None) -> dict[str, Suite]:
     """The suites of a level by name, or the user's environment alone."""
     if environment is not None:
-        return {"environment": cast(Suite, environment)}
+        return {"environment": _Environment(environment)}
     return {name: cast(Suite, importlib.import_module(module))
             for name, module in SUITES[level].items()}  # fmt: skip
+
+
+class _Environment:
+    """The user's class as a suite."""
+
+    def __init__(self, cls: Any) -> None:
+        self.tasks, self.open_world = cls.tasks, cls
+        self.problems = getattr(cls, "problems", list)
 
 
 def problems_of(suite: Suite) -> list[str]:

@@ -79,7 +79,8 @@ def of_class(name, **data):
 @pytest.mark.parametrize(("config", "fragments"), [
     (None, ["config.json: there is no such file"]),
     ('{\n  "model": {\n  "data": {}\n}', ["config.json: line 4, column 2: ", "bracket missing"]),
-    (of({"GUITaskAutomation": {}}), ["config.json: data.GUITaskAutomation: L3", "yet", f"Available: {L1}"]),
+    (of({"GUITaskAutomation": {"environment": "mymodel.Mute"}}),
+     ["config.json: data.GUITaskAutomation.environment: mymodel.Mute has no tasks(level, seeds)"]),
     (of(model_path="{url}?api_key=${MY_KEY}&model=mock"),
      ['config.json: model."m".model_path: its api_key holds a sign', "line break"]),
     (of_class("Model", **{L1: {"parse_function": "faulty.f"}}),

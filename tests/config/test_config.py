@@ -14,9 +14,8 @@ from utils.config.schema import Kwargs
 from utils.config.text import key_path, read_plain, substitute
 from utils.contracts import KWARGS_READ
 
-L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
-DATASETS = {L1: ["all", "easy", "medium", "hard"], L2: ["all", "basic", "advanced"]}
-PLANNED = {"GUITaskAutomation": "L3 is not available yet, it comes later"}
+L1, L2, LIVE = "GUIContentUnderstanding", "GUIElementGrounding", "GUITaskAutomation"
+DATASETS = {L1: ["all", "easy", "medium", "hard"], L2: ["all", "basic", "advanced"], LIVE: ["all"]}
 
 LOCAL = {"model_path": "/ckpt", "imp_type": "transformers"}
 API = {"model_path": "http://127.0.0.1:8000/v1?api_key=k&model=m", "imp_type": "openai"}
@@ -27,7 +26,7 @@ DATA = {L2: {"mode": "all"}}
 
 def read_file(file, environ=None, **more):
     return read_config(
-        file, datasets=DATASETS, planned=PLANNED, environ=environ or {},
+        file, datasets=DATASETS, environ=environ or {},
         arguments=argument_findings, **more,
     )  # fmt: skip
 
@@ -341,8 +340,16 @@ MODES = f'{L2} has the modes "all", "basic", "advanced"'
 
 @pytest.mark.parametrize(("data", "expected"), [
     ({"GUIElementGroundng": {}}, f'GUIElementGroundng: unknown data set; did you mean "{L2}"?'),
-    ({"ScreenSpot": {}}, f'ScreenSpot: unknown data set; known are "{L1}", "{L2}"'),
-    ({"GUITaskAutomation": {"mode": "x"}}, "GUITaskAutomation: L3 is not available yet, it comes later"),
+    ({"ScreenSpot": {}}, f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}"'),
+    ({L2: {"max_steps": 9}}, f"{L2}.max_steps: unknown key; known are \"mode\", \"parse_function\", "
+     "\"match_mode\", \"circular\""),
+    ({LIVE: {"max_steps": 0}}, f"{LIVE}.max_steps: must be a whole number of steps of at least 1, not 0"),
+    ({LIVE: {"seeds": []}}, f"{LIVE}.seeds: must be a list of whole numbers, at least one: [0], not a list"),
+    ({LIVE: {"platforms": ["os_amiga"]}}, f"{LIVE}.platforms: must be a list of platforms out of "
+     "os_windows, os_mac, os_linux, os_ios, os_android, os_web, not a list"),
+    ({LIVE: {"tasks": "mail"}}, f"{LIVE}.tasks: must be a list of task names, in which * stands for "
+     "any text: [\"office/mail_*\"], not \"mail\""),
+    ({LIVE: {"circular": True}}, f"{LIVE}.circular: only for GUIContentUnderstanding; leave it out"),
     ({L2: {"mode": "easy"}}, f'{L2}.mode: unknown mode "easy"; {MODES}'),
     ({L2: {"mode": "advancd"}}, f'{L2}.mode: unknown mode "advancd"; did you mean "advanced"? {MODES}'),
     ({L2: {"mode": 1}}, f"{L2}.mode: must be a text, not 1"),

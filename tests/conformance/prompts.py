@@ -26,7 +26,7 @@ def _rows(case: Case, world: World) -> Any:
     config = world.folder / "config.json"
     model = {"m": {"imp_type": "openai", "model_path": "http://127.0.0.1/v1?model=m"}}
     config.write_text(json.dumps({"model": model, "data": {name: {"mode": mode}}}))
-    reading = read_config(config, datasets=MODES, planned={}, environ={})
+    reading = read_config(config, datasets=MODES, environ={})
     if reading.problems:
         assert all(f"data.{name}.mode" in problem for problem in reading.problems), reading.problems
         raise UserError(reading.problems)

@@ -46,7 +46,7 @@ def _request(case: Case, world: World) -> Any:
     set_template(asked, world)
     _draw_plain(root / asked["row"]["image_path"], asked["picture"])
     config = _config(world.folder / "config.json", asked)
-    reading = read_config(config, datasets=MODES, planned={}, environ={})
+    reading = read_config(config, datasets=MODES, environ={})
     assert not reading.problems, reading.problems
     assert reading.config is not None
     entry = reading.config.model["m"]

@@ -198,13 +198,13 @@ def test_worlds_are_closed_after_an_interrupt(log):
 class Errands(GUIElementGrounding):
     """L2's instructions as errands in a made world; those about icons cannot be done."""
 
-    name, level, replays, worlds = "Errands", "L3", False, 2
+    name, level, replays, acts = "Errands", "L3", False, True
     hand = Stagehand()
 
-    def open_world(self):
+    def open_world(self, shots):
         return self.hand.make()
 
-    def episode(self, sample, prompt_of, world=None):
+    def episode(self, sample, prompt_of, world=None, reading=None):
         seen = world.reset(sample.line)
         for _ in range(2):
             said = yield prompt_of({**sample.line, "instruction": seen})

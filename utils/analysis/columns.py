@@ -23,6 +23,7 @@ FIELDS = (
     "index", "image", "platform", "split", "kind", "status", "verdict", "hit", "prediction",
     "file_wh", "sent_wh", "grid_wh", "box_frac", "point_frac",
     "options", "answer", "chosen", "question", "rotations", "fingerprint",
+    "task", "steps", "ended", "apps",
 )  # fmt: skip
 """Of a sample's facts, what a figure or an audit looks at; see `utils/scoring/samples.py`."""
 NUMBER = "number"  # of a sample in file order

@@ -73,6 +73,7 @@ class Options:
         "all", "infer: query only; eval: score what is there", choices=("all", "infer", "eval")
     )
     api_nproc: int | None = _option(4, "requests in flight (default 4), or auto", "N", _nproc)
+    worlds: int | None = _option(None, "L3, L4: episodes side by side (by cores)", "N", _positive)
     retry: int = _option(5, "retries for transient errors (default 5)", "N", not_negative)
     outage_s: float = _option(900.0, "seconds a server may be away (default 900)", "S", _seconds)
     wait_for_server_s: float = _option(0.0, "seconds to wait for one that loads (0)", "S", _seconds)

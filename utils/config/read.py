@@ -14,7 +14,7 @@ from typing import Any
 from utils.config import schema
 from utils.config.endpoint import is_url, parse_endpoint
 from utils.config.environment import read_text
-from utils.config.schema import DataEntry, ModelEntry, RunConfig
+from utils.config.schema import DataEntry, LiveEntry, ModelEntry, RunConfig
 from utils.config.text import Finding, KeyPath, key_path, read_plain, shown
 from utils.errors import UserError, did_you_mean, listed
 from utils.functions.signatures import FunctionRef
@@ -22,6 +22,7 @@ from utils.import_utils import path_problem
 
 L1_NAME = "GUIContentUnderstanding"
 L1_KEYS = ("match_mode", "circular")
+LIVE_NAMES = ("GUITaskAutomation", "GUITaskCollaboration")
 Arguments = Callable[[str, Mapping[str, Any]], Iterable[Finding]]
 Read = tuple[Any, list[Finding]]
 
@@ -43,7 +44,6 @@ def read_config(
     path: Path,
     *,
     datasets: Mapping[str, Sequence[str]],  # the known ones and their modes
-    planned: Mapping[str, str],  # those that come later, each with a sentence that says so
     environ: Mapping[str, str],  # with `.env`; replaces `${NAME}`
     unset: str | None = None,  # stands for a variable that is not set; None: that is a problem
     arguments: Arguments = lambda *_: (),  # what is wrong with those of a model, by its imp_type
@@ -62,7 +62,7 @@ def read_config(
         return ConfigReading(problems=[f"{path}: {error}"])
     found = [f"{path}: {problem}" for problem in plain.problems]
     reading = ConfigReading(texts=plain.texts, problems=found)
-    _Reader(path, plain.unset, datasets, planned, arguments, reading).read(plain.value)
+    _Reader(path, plain.unset, datasets, arguments, reading).read(plain.value)
     return reading
 
 
@@ -73,7 +73,6 @@ class _Reader:
     path: Path
     unset: set[str]
     datasets: Mapping[str, Sequence[str]]
-    planned: Mapping[str, str]
     arguments: Arguments
     out: ConfigReading
 
@@ -101,7 +100,7 @@ class _Reader:
             before = len(self.out.problems)
             made: Any = None
             findings: list[Finding] = [((), f"must be an object {{ }}, not {shown(raw)}")]
-            if isinstance(raw, dict) or key in self.planned:
+            if isinstance(raw, dict):
                 made, findings = read(key, raw)
             for path, what in findings:
                 self._problem((name, key, *path), what)
@@ -125,7 +124,7 @@ class _Reader:
                 findings.append((("model_path",), problem))
         prompts = raw.get("custom_prompt")
         for dataset in prompts if isinstance(prompts, dict) else ():
-            if dataset not in self.datasets and dataset not in self.planned:
+            if dataset not in self.datasets:
                 findings.append((("custom_prompt", dataset), self._unknown_data_set(dataset)))
         self._references(name, raw, imp_type)
         return entry, findings
@@ -187,8 +186,6 @@ class _Reader:
     # ---- data sets ----
 
     def _data_set(self, name: str, raw: Mapping[str, Any]) -> Read:
-        if name in self.planned:
-            return None, [((), self.planned[name])]
         entry = schema.without_defaults(raw)
         findings: list[Finding] = []
         if name not in self.datasets:
@@ -196,13 +193,15 @@ class _Reader:
         for key in L1_KEYS:
             if name != L1_NAME and entry.pop(key, None) is not None:
                 findings.append(((key,), f"only for {L1_NAME}; leave it out"))
-        made, wrong = schema.section(DataEntry, entry)
+        kind = LiveEntry if name in LIVE_NAMES else DataEntry
+        made, wrong = schema.section(kind, entry)
         mode, modes = entry.get("mode"), self.datasets.get(name)
         if isinstance(mode, str) and modes is not None and mode not in modes:
             hint = did_you_mean(mode, modes) or ";"
             what = f'unknown mode "{mode}"{hint} {name} has the modes {listed(modes)}'
             findings.append((("mode",), what))
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
+        self._ref(("data", name, "environment"), entry.get("environment"), "environment")
         return made, [*findings, *wrong]
 
     def _unknown_data_set(self, name: str) -> str:

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from utils.config.text import Finding, shown
 from utils.contracts import KWARGS_READ
 from utils.errors import did_you_mean, listed, nearest
+from utils.protocol import PLATFORMS
 
 RESERVED_KWARGS = ("dataset_name", "input_length")
 
@@ -27,6 +28,11 @@ _DEVICE = 'a device like "auto", "cpu" or "cuda:0", or an object module → devi
 _BATCH = 'a whole number of at least 1, or "auto"'
 _SERVE = 'an object {"max-num-seqs": 8, ...} or a list ["--max-num-seqs", "8", ...]'
 _MATCH = '"exact_match" (replies are compared as letters; there is no judge model)'
+_STEPS = "a whole number of steps of at least 1"
+_SEEDS = "a list of whole numbers, at least one: [0]"
+_PLATFORMS = f"a list of platforms out of {', '.join(PLATFORMS)}"
+_TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"]'
+_IMAGES = "a whole number of earlier screenshots, from 0 up"
 _TYPES = {"string_type": "a text", "dict_type": "an object { }", "bool_type": "true or false"}
 _ELSEWHERE = {
     **dict.fromkeys(KWARGS_READ, '"kwargs"'),
@@ -126,12 +132,27 @@ class DataEntry(_Section):
     circular: bool = False
 
 
+class LiveEntry(DataEntry):
+    """L3 or L4: which tasks, and how they are played.
+
+    A class of the user's in place of the program's own worlds; steps that an episode may take;
+    seeds of task variants; which tasks; earlier screenshots in default prompts.
+    """
+
+    environment: str | None = None
+    max_steps: Annotated[int, Field(ge=1)] = Field(50, description=_STEPS)
+    seeds: list[Annotated[int, Field(ge=0)]] = Field([0], min_length=1, description=_SEEDS)
+    platforms: list[Literal[PLATFORMS]] = Field([], description=_PLATFORMS)  # type: ignore[valid-type]
+    tasks: list[str] = Field([], description=_TASKS)
+    history_images: Annotated[int, Field(ge=0)] = Field(0, description=_IMAGES)
+
+
 class RunConfig(_Section):
     """A config without problems: the file as it was given, models and data sets in its order."""
 
     path: Path
     model: dict[str, ModelEntry]
-    data: dict[str, DataEntry]
+    data: dict[str, LiveEntry | DataEntry]
 
 
 def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list[Finding]]:

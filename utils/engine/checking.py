@@ -50,7 +50,7 @@ def unreadable_images(samples: Sequence[Sample]) -> list[str]:
             return f"{image}: cannot be decoded: {error}"
         return None
 
-    images = {sample.image: None for sample in samples}
+    images = {sample.image: None for sample in samples if sample.image is not None}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
         found = tqdm(threads.map(problem, images), "decoding images", len(images), leave=False,
                      disable=not sys.stderr.isatty())  # fmt: skip

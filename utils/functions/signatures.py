@@ -18,13 +18,16 @@ from typing import Any, Literal
 from utils.contracts import KWARGS_READ, ParseFunction
 from utils.errors import UserError
 
-Kind = Literal["prompt", "preprocess", "postprocess", "parse", "custom-class"]
+Kind = Literal["prompt", "preprocess", "postprocess", "parse", "custom-class", "environment"]
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "prompt": ("line", "dataset"),
     "preprocess": ("message", "model", "processor"),
     "postprocess": ("outputs", "model", "processor"),
     "custom-class": ("message",),
 }
+ENVIRONMENT = {"tasks": "level, seeds", "reset": "self, task", "step": "self, action",
+               "evaluate": "self", "close": "self"}  # fmt: skip
+"""Methods of a class in which tasks of L3 and L4 are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,9 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
         if ref.kind == "custom-class":
             target = _generate_of(name, target, ref.init_keywords)
             name, keywords = f"{name}.generate", ("dataset_name", *keywords)
+        elif ref.kind == "environment":
+            missing = [each for each in ENVIRONMENT if not callable(getattr(target, each, None))]
+            return f"{name} has no {missing[0]}({ENVIRONMENT[missing[0]]})" if missing else None
         elif inspect.isclass(target):
             return f"{name} is a class; name a function, or a static method of the class"
         if ref.kind == "parse":

@@ -65,12 +65,13 @@ def wanted_of(
         system_prompt: of the model's entry.
         prompt_function: the user's for this data set.
     """
-    samples, file = data.chosen(limit), data.benchmark.annotation_file
-    content = file.read_bytes()
+    samples, (name, content) = data.chosen(limit), data.benchmark.source()
     hashes = {"md5": hashlib.md5(content, usedforsecurity=False).hexdigest(),
               "sha256": hashlib.sha256(content).hexdigest()}  # fmt: skip
-    pictures = pictures_digest({str(each.line["image_path"]): each.image for each in samples})
-    annotations = {"file": file.name, "bytes": len(content), **hashes}
+    pictures = pictures_digest(
+        {str(each.line["image_path"]): each.image for each in samples if each.image is not None}
+    )
+    annotations = {"file": name, "bytes": len(content), **hashes}
     build = prompt_builder(data.benchmark, system_prompt=system_prompt, custom=None)
     any_line = samples[0].line  # its question blanked: the wording is what is left
     blank = {**any_line, "question": "", "instruction": "", "options": {"A": ""}, "hint": None}

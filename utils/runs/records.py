@@ -58,7 +58,7 @@ def new_record(
 ) -> Record:
     """A record as far as it is known before asking; `prepared` None: not even that succeeded."""
     sizes = prepared.sizes if prepared else Sizes()
-    stages = {"file": sample.file_wh, "sent": sizes.sent_wh, "seen": sizes.seen_wh}
+    stages = {"file": sample.file_wh or sizes.file_wh, "sent": sizes.sent_wh, "seen": sizes.seen_wh}
     return {
         "kind": "answer",
         "key": key,
@@ -100,7 +100,7 @@ def episode_record(sample: Sample, fingerprint: str, **ended: Any) -> Record:
         "parts": {"settings": fingerprint},
         "asked_at": now(),
         "line": sample.line,
-        "sizes": {"file": list(sample.file_wh)},
+        "sizes": {"file": sample.file_wh and list(sample.file_wh)},
         **ended,
     }
 

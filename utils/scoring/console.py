@@ -122,7 +122,8 @@ def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: 
         if any(ranges):
             rows.append(["  95 %", *ranges])
             has_ranges = True
-    head = f"{section['title']} · {model} · accuracy in % · n = {samples}{note}"
+    unit = section.get("unit", "accuracy in %")
+    head = f"{section['title']} · {model} · {unit} · n = {samples}{note}"
     below = f"no 95 % intervals: under {FEWEST_PICTURES} images"
     if has_ranges:
         below = f"95 % intervals by image, where there are {FEWEST_PICTURES} images or more"

@@ -152,6 +152,6 @@ def reply_of(
 
 def shown_reply(record: Record, error: UserFunctionError | None) -> str:
     """What the sheets show for want of a reply: the raw one where postprocessing failed."""
-    if record.get("returned") is not None:  # by a whole episode
-        return json.dumps(record["returned"])
+    if (returned := record.get("returned")) is not None:  # by a whole episode
+        return str(returned["shown"]) if "shown" in returned else json.dumps(returned)
     return str(record["raw"]) if error is not None else FAILED_TEXT

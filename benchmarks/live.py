@@ -1,0 +1,290 @@
+"""What L3 and L4 share: tasks, prompts and episodes in live worlds, judged by the world's state."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.base import BadSample, Benchmark, meta_of
+from benchmarks.figures import episode_sections
+from benchmarks.matrics import Scores, TaskResult, score_episodes
+from benchmarks.worlds.actions import NoAction, Outcome, read_actions
+from benchmarks.worlds.dialects import parse_actions
+from benchmarks.worlds.episode import Read, history_text, play
+from benchmarks.worlds.suites import AnyWorld, Suite, Task, problems_of, suites_of, tasks_of
+from utils.analysis.columns import SampleColumns
+from utils.contracts import (
+    WH,
+    Episode,
+    Generation,
+    Judgement,
+    Line,
+    Message,
+    ParseFunction,
+    PromptOf,
+    Reading,
+    Sample,
+    Sizes,
+    UserFunctionError,
+    Verdict,
+    World,
+)
+from utils.errors import UserError, did_you_mean
+from utils.functions.calling import call_user_function
+from utils.functions.fingerprints import digest
+
+SYSTEM_PROMPT = """You operate a computer. You are given a task and a screenshot of the screen as it is now, and you say what to do next. The next screenshot shows what came of it.
+
+Reply with two lines:
+Thought: what you see and what to do next, in one or two sentences.
+Action: one of the actions below
+
+click(x, y)    double_click(x, y)    triple_click(x, y)    right_click(x, y)    long_press(x, y)
+move(x, y)
+drag(x1, y1, x2, y2)
+scroll(x, y, "down", 5)    # or "up", "left", "right"; 5 notches of the wheel
+type("text")               # into what has the focus; "\\n" presses Enter
+press("ctrl+a")            # one key, or several held together
+wait(1)                    # seconds
+back()    home()
+open_app("Mail")
+answer("text")             # the answer to a question; ends the task
+done()                     # the task is completed; ends it
+fail("why")                # the task cannot be completed; ends it
+
+x and y are fractions of the width and height of the screenshot: 0.000 is its left or upper edge, 1.000 its right or lower edge."""  # noqa: E501
+NEWEST_SUITE = 1  # raised when the way an episode goes is changed; stored ones are then played anew
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSettings:
+    """What the config says of a live data set."""
+
+    environment: Any = None  # the class that `environment` names
+    max_steps: int = 50
+    seeds: Sequence[int] = (0,)
+    platforms: Sequence[str] = ()  # none: all
+    tasks: Sequence[str] = ()  # ids, with * for any text; none: all
+    history_images: int = 0  # earlier screenshots that a default prompt shows
+
+
+class LiveBenchmark(Benchmark):
+    """An agent in a live world: did it come to what the task asks for, and to nothing else?"""
+
+    modes = ("all",)
+    mode_column, text_key = "category", "instruction"
+    result_suffix, score_suffix = "result", "score"
+    result_columns = (
+        "task_id", "seed", "instruction", "platform", "category", "apps", "success", "steps",
+        "ended", "checks", "actions", "index",
+    )  # fmt: skip
+    result_has_line = False
+    system_prompt = SYSTEM_PROMPT
+    replays, acts = False, True
+    default_parse = staticmethod(parse_actions)
+    budgets: ClassVar[tuple[int, ...]] = (15, 50)  # steps, as the authors report them
+
+    def __init__(self, annotation_dir: Path, image_root: Path) -> None:
+        super().__init__(annotation_dir, image_root)
+        self.settings = LiveSettings()
+
+    def configure(self, asked: Mapping[str, Any]) -> None:
+        """Which tasks, and how they are played."""
+        known = LiveSettings.__dataclass_fields__
+        self.settings = LiveSettings(**{name: asked[name] for name in known if name in asked})
+
+    # -- tasks ------------------------------------------------------------------------------------
+
+    @cached_property
+    def suites(self) -> dict[str, Suite]:
+        """Where the tasks come from."""
+        return suites_of(self.level, self.settings.environment)
+
+    @cached_property
+    def _tasks(self) -> dict[tuple[str, int], Task]:
+        """All tasks of the level by id and seed, in their order."""
+        tasks = [task for name, suite in self.suites.items()
+                 for task in tasks_of(name, suite, self.level, self.settings.seeds)]  # fmt: skip
+        return {(task["id"], task["seed"]): task for task in tasks}
+
+    def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
+        """The tasks that the config asks for.
+
+        Raises:
+            UserError: it names a task that does not exist, or none is left.
+        """
+        ids = list(dict.fromkeys(task_id for task_id, _ in self._tasks))
+        place = f"data.{self.name}.tasks"
+        for pattern in self.settings.tasks:
+            if not fnmatch.filter(ids, pattern):
+                hint = did_you_mean(pattern, ids) or f"; the first of {len(ids)} is {ids[0]}"
+                raise UserError(f'{place}: there is no task "{pattern}"{hint}')
+        asked = [line for line in self.rows([], mode) if self.in_mode(line, mode)]
+        if not asked:
+            raise UserError(f"data.{self.name}: no task is left of what its keys ask for")
+        return [Sample(_key_of(self.name, line), line, None, None) for line in asked], []
+
+    def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
+        """What is told of each task; the rest stays with the world."""
+        wanted = self.settings
+        for number, task in enumerate(self._tasks.values()):
+            if wanted.platforms and task["platform"] not in wanted.platforms:
+                continue
+            if wanted.tasks and not any(fnmatch.fnmatch(task["id"], each) for each in wanted.tasks):
+                continue
+            copied = {name: task[name] for name in ("platform", "category", "apps", "seed")}
+            yield {"index": number, "task_id": task["id"], "instruction": task["goal"], **copied,
+                   "app_name": ", ".join(task["apps"]), "max_steps": wanted.max_steps,
+                   "version": digest([NEWEST_SUITE, task])[:12]}  # fmt: skip
+
+    def source(self) -> tuple[str, bytes]:
+        """The tasks as they are asked, in place of an annotation file."""
+        lines = [json.dumps(line, sort_keys=True) for line in self.rows([], "all")]
+        lines.append(json.dumps({"history_images": self.settings.history_images}))
+        return f"{self.level}_tasks", "\n".join(lines).encode("ascii")
+
+    def problems(self) -> list[str]:
+        """What its worlds miss on this machine."""
+        return [problem for suite in self.suites.values() for problem in problems_of(suite)]
+
+    def user_text(self, line: Line) -> str:
+        """The task, what was done so far, and the question."""
+        said = history_text(line.get("history", ()))
+        so_far = f"Your actions so far:\n{said}\n\n" if said else ""
+        step, last = line.get("step", 1), line.get("max_steps", self.settings.max_steps)
+        now = f"This is the screen now (step {step} of at most {last}). What do you do next?"
+        return f"Task: {line['instruction']}\n\n{so_far}{now}"
+
+    def build_prompt(
+        self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
+    ) -> list[Message]:
+        """The default prompt: system text, earlier screenshots, screenshot, task and history."""
+        system, kept = custom_system_prompt or self.system_prompt, self.settings.history_images
+        shown = [step["image_path"] for step in line.get("history", ())[-kept:]] if kept else []
+        shown += [line["image_path"]] if "image_path" in line else []
+        return [
+            *([{"role": "system", "type": "text", "value": system}] if use_system else []),
+            *({"role": "user", "type": "image", "value": image} for image in shown),
+            {"role": "user", "type": "text", "value": self.user_text(line)},
+        ]
+
+    # -- episodes ---------------------------------------------------------------------------------
+
+    def open_world(self, shots: Path) -> World:
+        """A world for the tasks of all suites."""
+        shots.mkdir(parents=True, exist_ok=True)
+        return AnyWorld(self.suites, shots)
+
+    def episode(
+        self, sample: Sample, prompt_of: PromptOf, world: World | None = None,
+        reading: Reading | None = None,
+    ) -> Episode:  # fmt: skip
+        """Plays one task; returns what it came to, for `judge`."""
+        assert world is not None and reading is not None
+        line = sample.line
+        task = self._tasks[line["task_id"], line["seed"]]
+
+        def read(said: Generation, told: Line, screen_wh: WH) -> Read:
+            return _read(said, told, screen_wh, reading)
+
+        first = world.reset(task)
+        played = yield from play(line, first, world, prompt_of, read, line["max_steps"])
+        outcome: Outcome = world.evaluate()
+        steps = [{**step, "image_path": Path(step["image_path"]).name} for step in played.steps]
+        last = None if played.last is None else played.last.image.name
+        error = played.error
+        return {
+            "success": bool(outcome.success),
+            "steps": len(steps),
+            "ended": played.ended,
+            "checks": [[bool(ok), str(text)] for ok, text in outcome.lines],
+            "trajectory": steps,
+            "last_image": last,
+            "shown": _shown(played.ended, [step["said"] for step in played.steps]),
+            **({"error": [error.stage, error.summary, error.trace]} if error else {}),
+        }
+
+    # -- judging ----------------------------------------------------------------------------------
+
+    def accept(self, parsed: Any) -> Any:
+        """Actions are read while the episode goes on."""
+        return parsed
+
+    def judge(
+        self, line: Line, sizes: Sizes, reply: Any, parse: ParseFunction, meta_extra: Line
+    ) -> Judgement:
+        """What an episode came to; None: it could not be played to its end."""
+        return self.judge_parsed(line, sizes, reply, None)
+
+    def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
+        """A hit if the world is as the task asks for."""
+        came = parsed or {"success": False, "steps": line["max_steps"], "ended": "environment",
+                          "checks": [], "trajectory": []}  # fmt: skip
+        hit = bool(came["success"])
+        verdict = Verdict.HIT if hit else Verdict.UNPARSED if came["ended"] == "unread" else (
+            Verdict.MISS)  # fmt: skip
+        counted = TaskResult(
+            hit, came["steps"], line["platform"], line["category"], tuple(line["apps"])
+        )
+        columns = {
+            **{name: line[name] for name in ("task_id", "seed", "instruction", "platform",
+                                             "category", "index")},
+            "apps": ", ".join(line["apps"]), "success": int(hit), "steps": came["steps"],
+            "ended": came["ended"], "actions": came.get("shown", ""),
+            "checks": "\n".join(f"{'✓' if ok else '✗'} {text}" for ok, text in came["checks"]),
+        }  # fmt: skip
+        facts = {
+            "split": line["category"], "kind": None, "text": line["instruction"], "hit": int(hit),
+            "task": line["task_id"], "apps": line["apps"], "steps": came["steps"],
+            "ended": came["ended"],
+            "checks": came["checks"], "trajectory": came["trajectory"],
+            "last_image": came.get("last_image"),
+        }  # fmt: skip
+        error = UserFunctionError(*came["error"]) if came.get("error") else None
+        return Judgement(None if parsed is None else verdict, counted, columns, facts, error)
+
+    def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:
+        """Success rate and efficiency at each budget, in all and by platform."""
+        return score_episodes(list(counted), self._budgets())
+
+    def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
+        """The same figures with intervals."""
+        return episode_sections(columns, self.title, self._budgets())
+
+    def _budgets(self) -> list[int]:
+        """Those of the authors that the episodes reach, and their own."""
+        own = self.settings.max_steps
+        return sorted({own, *(each for each in self.budgets if each < own)})
+
+
+def _key_of(name: str, line: Line) -> str:
+    return digest([name, line["task_id"], line["seed"]])[:16]
+
+
+def _read(said: Generation, told: Line, screen_wh: WH, reading: Reading) -> Read:
+    """The actions of a reply; a function that raises leaves it unread."""
+    sizes = {"file_size": screen_wh, "sent_size": said.sizes.sent_wh,
+             "seen_size": said.sizes.seen_wh}  # fmt: skip
+    try:
+        reply = reading.postprocess(said.text) if said.reply is None else said.reply
+        known = {name: size for name, size in sizes.items() if size}
+        meta = meta_of({**told, **known, **reading.limits})
+        parsed = call_user_function("parse", reading.parse, reply, meta)
+        return Read(read_actions(parsed, screen_wh) or ())
+    except NoAction as nonsense:
+        return Read(why=str(nonsense))
+    except UserFunctionError as error:
+        said_so = isinstance(error.__cause__, NoAction)
+        return Read(why=str(error.__cause__)) if said_so else Read(error=error)
+
+
+def _shown(ended: str, said: Sequence[Sequence[str]]) -> str:
+    """An episode in one text, a line a step."""
+    lines = [f"{number}. {'; '.join(actions) or '(no action)'}"
+             for number, actions in enumerate(said, 1)]  # fmt: skip
+    return "\n".join([*lines, f"ended: {ended}"])

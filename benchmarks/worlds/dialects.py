@@ -1,0 +1,364 @@
+"""Parse functions for the ways in which models name actions, to be named in a config.
+
+    parse_actions         the default prompt's: `Action: click(0.412, 0.090)`
+    parse_uitars          UI-TARS: `Action: click(point='<point>735 512</point>')`
+    parse_computer_use    JSON: Qwen's `computer_use` calls, the computer tools of OpenAI and Claude
+
+Each reads points in the frame that is usual for it, and has a sister for every other frame of
+`utils.coordinates`: `parse_actions_per_mille`, `parse_uitars_grid_pixels`, ... Pure: nothing of a
+reply is ever executed. They return None where a reply names no action, and raise `NoAction` where
+it names one that does not exist.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from benchmarks.worlds.actions import CALLS, NOTCHES, Action, NoAction
+from utils.contracts import ParseFunction, Point
+from utils.coordinates import Frame, in_frame
+from utils.errors import did_you_mean
+from utils.thinking import after_thinking
+
+ToPoint = Callable[[Any, Any], Point]
+"""x and y as a model gives them → the point as `read_actions` takes it."""
+PIXELS_PER_NOTCH = 100  # where a model scrolls by pixels
+LONGEST_READ = 100_000  # characters, from the end: what bounds the time that a reply takes
+Found = list[Action] | None
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise NoAction(f"{value!r:.60} is no number") from None
+
+
+def _point(frame: Frame, meta: Mapping[str, Any], x: Any, y: Any) -> Point:
+    return in_frame(frame, (_number(x), _number(y)), meta)
+
+
+# -- the default prompt's -------------------------------------------------------------------------
+
+_KIND_OF = {**{kind: kind for kind in CALLS}, **{name: kind for kind, name in CALLS.items()}}
+_BEGIN = re.compile(r"^[^\w\n]*(?P<label>action\s*\d*\W*:\W*)?(?=(?P<name>\w+)\s*\()",
+                    re.IGNORECASE | re.MULTILINE)  # fmt: skip
+_NEXT = re.compile(r"[ ,;]*(?=(?P<name>\w+)\s*\()")
+_REST_OF_LINE = re.compile(r"[ \t`*.;,]*(?:(?:#|//).*)?$", re.MULTILINE)
+_BETWEEN = re.compile(r"(?:\W|action\s*\d*\W*:)*", re.IGNORECASE)  # two lines of actions
+_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "scroll": ("x", "y", "direction", "amount"), "drag": ("x1", "y1", "x2", "y2"),
+    "type": ("text",), "answer": ("text",), "fail": ("text",), "key": ("keys",),
+    "wait": ("seconds",), "open_app": ("app",), "done": (), "back": (), "home": (),
+}  # fmt: skip
+_SYNONYMS = {("fail", "reason"): "text", ("open_app", "name"): "app", ("key", "key"): "keys"}
+
+
+def _own(reply: str, to_point: ToPoint) -> Found:
+    """The calls that stand on lines of their own, or behind "Action:"; the last such lines count.
+
+    Lines that follow each other are one list of actions.
+    """
+    calls: list[str] = []
+    end = 0
+    while begin := _BEGIN.search(reply, end):
+        found, stop = _calls_from(reply, begin.end())
+        is_known = begin["name"].lower() in _KIND_OF
+        if not found or not (begin["label"] or (is_known and _REST_OF_LINE.match(reply, stop))):
+            end = max(begin.end(), end + 1)
+            continue
+        follows = calls and _BETWEEN.fullmatch(reply, end, begin.end())
+        calls, end = [*(calls if follows else ()), *found], stop
+    return [_of_call(call, to_point) for call in calls] or None
+
+
+def _calls_from(text: str, place: int) -> tuple[list[str], int]:
+    """The calls that begin here, one after the other, and where they end."""
+    found: list[str] = []
+    while match := _NEXT.match(text, place):
+        opened = text.index("(", match.end())
+        end = _end_of_call(text, opened + 1)
+        if end is None:
+            break
+        found.append(text[match.end() : end])
+        place = end
+    return found, place
+
+
+def _end_of_call(text: str, start: int) -> int | None:
+    """Where the bracket closes that was opened before `start`; those in quotes do not count."""
+    depth, quote, is_escaped = 1, "", False
+    for place in range(start, len(text)):
+        sign = text[place]
+        if quote:
+            if is_escaped or sign == "\\":
+                is_escaped = not is_escaped
+            elif sign == quote:
+                quote = ""
+        elif sign in "'\"":
+            quote = sign
+        elif sign in "()":
+            depth += 1 if sign == "(" else -1
+            if depth == 0:
+                return place + 1
+    return None
+
+
+def _of_call(text: str, to_point: ToPoint) -> Action:
+    name = text.partition("(")[0].strip().lower()
+    if name not in _KIND_OF:
+        raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _KIND_OF)}")
+    kind = _KIND_OF[name]
+    names = _ARGUMENTS.get(kind, ("x", "y"))
+    try:  # literals only: nothing of a reply is run
+        call = ast.parse(text.replace("\n", "\\n"), mode="eval").body
+        assert isinstance(call, ast.Call)
+        given = [ast.literal_eval(value) for value in call.args]
+        fields = dict(zip(names, given, strict=False))
+        fields |= {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, AssertionError):
+        raise NoAction(f"{name}: its values must be numbers and texts in quotes") from None
+    if len(given) > len(names):
+        raise NoAction(f"{name} takes {len(names)} values, not {len(given)}")
+    fields = {_SYNONYMS.get((kind, key), key): value for key, value in fields.items()}
+    if unknown := sorted(set(fields) - set(names)):
+        raise NoAction(f"{name} has no value called {unknown[0]!r:.60}")
+    for target, (x, y) in (("point", ("x", "y")), ("point", ("x1", "y1")),
+                           ("to_point", ("x2", "y2"))):  # fmt: skip
+        if x in fields and y in fields:
+            fields[target] = to_point(fields.pop(x), fields.pop(y))
+    if names[:1] in (("x",), ("x1",)) and set(fields) & set(names[:4]) - {"direction", "amount"}:
+        raise NoAction(f"{name} takes {', '.join(names)}")
+    return _action(kind, fields)
+
+
+def _action(kind: str, fields: Mapping[str, Any]) -> Action:
+    """An action as the model has it; `read_actions` looks at the values."""
+    try:
+        return Action(kind, **fields)
+    except TypeError:
+        known = ", ".join(Action.__dataclass_fields__)
+        raise NoAction(f"{kind}: its values are {known}") from None
+
+
+# -- UI-TARS --------------------------------------------------------------------------------------
+
+_TARS_KINDS = {
+    "click": "click", "left_single": "click", "left_double": "double", "right_single": "right",
+    "long_press": "long", "hover": "move", "drag": "drag", "select": "drag", "scroll": "scroll",
+    "type": "type", "hotkey": "key", "press": "key", "wait": "wait", "finished": "done",
+    "call_user": "fail", "press_home": "home", "press_back": "back", "open_app": "open_app",
+}  # fmt: skip
+_TARS_CALL = re.compile(r"\s*(\w+)\(")
+_TARS_VALUE = re.compile(r"""(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
+_TARS_POINTS = ("point", "start_point", "start_box"), ("end_point", "end_box")
+TARS_WAIT_S = 5.0  # what its prompt says of `wait()`
+
+
+def _uitars(reply: str, to_point: ToPoint) -> Found:
+    """The calls after the last "Action:", each on a line of its own."""
+    _, lead, text = reply.rpartition("Action:")
+    found: list[Action] = []
+    while lead and (match := _TARS_CALL.match(text)):
+        end = _end_of_call(text, match.end())
+        if end is None:
+            break
+        values = {name: _unquoted(value) for name, value in _TARS_VALUE.findall(text[:end])}
+        found.append(_of_uitars(match[1], values, to_point))
+        text = text[end:].lstrip(" ;")
+    return found or None
+
+
+def _of_uitars(name: str, values: Mapping[str, str], to_point: ToPoint) -> Action:
+    if name not in _TARS_KINDS:
+        raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _TARS_KINDS)}")
+    kind, content = _TARS_KINDS[name], values.get("content", "")
+    fields: dict[str, Any] = {}
+    for target, names in zip(("point", "to_point"), _TARS_POINTS, strict=True):
+        said = next((values[each] for each in names if each in values), None)
+        if said is not None:
+            fields[target] = _point_of_text(said, to_point)
+    if kind == "scroll":
+        fields["direction"] = values.get("direction", "down")
+    elif kind == "type":
+        fields["text"] = content
+    elif kind == "key":
+        fields["keys"] = values.get("key", values.get("hotkey", ""))
+    elif kind == "wait":
+        fields["seconds"] = TARS_WAIT_S
+    elif kind == "open_app":
+        fields["app"] = values.get("app_name", "")
+    elif kind == "done" and content:
+        kind, fields = "answer", {"text": content}
+    return _action(kind, fields)
+
+
+def _point_of_text(text: str, to_point: ToPoint) -> Point:
+    """`<point>735 512</point>`, `(735,512)`; of a box with four numbers its centre."""
+    numbers = [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?", text)]
+    if len(numbers) not in (2, 4):
+        raise NoAction(f"{text!r:.60} is no point")
+    x, y = ((a + b) / 2 for a, b in zip(numbers[:2], numbers[-2:], strict=True))
+    return to_point(x, y)
+
+
+_ESCAPES = {"n": "\n", "t": "\t"}
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1],
+                  flags=re.DOTALL)  # fmt: skip
+
+
+# -- JSON: Qwen, OpenAI, Claude -------------------------------------------------------------------
+
+_JSON_KINDS = {
+    "click": "click", "left_click": "click", "tap": "click", "double_click": "double",
+    "triple_click": "triple", "right_click": "right", "long_press": "long", "mouse_move": "move",
+    "move": "move", "hover": "move", "left_click_drag": "drag", "drag": "drag", "swipe": "drag",
+    "scroll": "scroll", "hscroll": "scroll", "type": "type", "key": "key", "keypress": "key",
+    "hotkey": "key", "wait": "wait", "screenshot": "wait", "answer": "answer", "open": "open_app",
+    "open_app": "open_app", "system_button": "back", "terminate": "done", "done": "done",
+    "fail": "fail",
+}  # fmt: skip
+_BUTTONS = {"right": "right", "left": "click"}  # of OpenAI's click
+_SYSTEM_BUTTONS = {"back": ("back", {}), "home": ("home", {}),
+                   "enter": ("key", {"keys": "enter"})}  # fmt: skip
+
+
+def _computer_use(reply: str, to_point: ToPoint) -> Found:
+    """The calls of a reply: JSON objects with "action", or with a "type" that is one."""
+    found = [_of_json(call, to_point) for each in _objects(reply) if (call := _call_of(each))]
+    return found or None
+
+
+def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
+    """The JSON objects of a text, outermost first, in order."""
+    decoder, place = json.JSONDecoder(), reply.find("{")
+    while place >= 0:
+        try:
+            found, end = decoder.raw_decode(reply, place)
+        except (ValueError, RecursionError):
+            end = place + 1
+        else:
+            if isinstance(found, dict):
+                yield found
+        place = reply.find("{", end)
+
+
+def _call_of(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The part of a tool call that says what to do; None: it is something else."""
+    for name in ("arguments", "input", "action"):  # Qwen; Claude; OpenAI's `computer_call`
+        inner = given.get(name)
+        if isinstance(inner, str) and name == "arguments":
+            inner = next(_objects(inner), None)
+        if isinstance(inner, Mapping):
+            return _call_of(inner) or inner
+    return given if isinstance(given.get("action", given.get("type")), str) else None
+
+
+def _of_json(call: Mapping[str, Any], to_point: ToPoint) -> Action:
+    name = str(call.get("action", call.get("type")))
+    if name not in _JSON_KINDS:
+        raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _JSON_KINDS)}")
+    kind, text = _JSON_KINDS[name], call.get("text", "")
+    fields = _places(kind, call, to_point)
+    if name == "click" and call.get("button") in _BUTTONS:
+        kind = _BUTTONS[call["button"]]
+    elif kind == "scroll":
+        fields |= _wheel(name, call)
+    elif kind in ("type", "answer"):
+        fields["text"] = text
+    elif kind == "key":
+        fields["keys"] = call.get("keys", text)
+    elif kind == "wait":
+        fields["seconds"] = (
+            0.0 if name == "screenshot" else call.get("time", call.get("duration", 1))
+        )
+    elif kind == "open_app":
+        fields["app"] = call.get("app", call.get("name", text))
+    elif name == "system_button":
+        kind, more = _SYSTEM_BUTTONS.get(str(call.get("button", "")).lower(), ("back", {}))
+        fields |= more
+    elif name == "terminate" and call.get("status") not in (None, "success"):
+        kind = "fail"
+    elif kind == "fail":
+        fields["text"] = call.get("reason", text)
+    return _action(kind, fields)
+
+
+def _places(kind: str, call: Mapping[str, Any], to_point: ToPoint) -> dict[str, Any]:
+    """Where a call points to: Qwen's and Claude's `coordinate`, OpenAI's `x` and `y` or `path`."""
+    start, end = call.get("start_coordinate"), call.get("coordinate2", call.get("end_coordinate"))
+    at = call.get("coordinate")
+    if at is None and "x" in call and "y" in call:
+        at = (call["x"], call["y"])
+    path = call.get("path")
+    if isinstance(path, Sequence) and not isinstance(path, str) and len(path) > 1:
+        at, end = path[0], path[-1]
+    elif start is not None:
+        at, end = start, at
+    found = {"point": at, "to_point": end if kind == "drag" else None}
+    return {name: _of_pair(value, to_point) for name, value in found.items() if value is not None}
+
+
+def _of_pair(value: Any, to_point: ToPoint) -> Point:
+    if isinstance(value, Mapping):
+        value = (value.get("x"), value.get("y"))
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+        raise NoAction(f"{value!r:.60} is no point")
+    return to_point(value[0], value[1])
+
+
+def _wheel(name: str, call: Mapping[str, Any]) -> dict[str, Any]:
+    """Which way and how far: Claude in notches, Qwen and OpenAI in pixels."""
+    if "scroll_direction" in call:
+        amount = call.get("scroll_amount", NOTCHES)
+        return {"direction": str(call["scroll_direction"]), "amount": _number(amount)}
+    if "pixels" in call:  # Qwen: positive is up, and to the right for hscroll
+        across = _number(call["pixels"]) if name == "hscroll" else 0.0
+        down = 0.0 if name == "hscroll" else -_number(call["pixels"])
+    else:
+        across, down = (_number(call.get(each) or 0) for each in ("scroll_x", "scroll_y"))
+    is_across = abs(across) > abs(down)
+    direction = ("left", "right") if is_across else ("up", "down")
+    far = across if is_across else down
+    return {"direction": direction[far > 0], "amount": abs(far) / PIXELS_PER_NOTCH}
+
+
+# -- the parse functions --------------------------------------------------------------------------
+
+_DIALECTS: Mapping[str, tuple[Callable[[str, ToPoint], Found], Frame, str]] = {
+    "actions": (_own, Frame.FRACTIONS, "of the default prompt"),
+    "uitars": (_uitars, Frame.GRID_PIXELS, "in UI-TARS's words"),
+    "computer_use": (_computer_use, Frame.PIXELS_SENT, "as JSON of a computer tool"),
+}
+
+
+def parser(dialect: str, frame: Frame | None = None) -> ParseFunction:
+    """A parse function: "actions", "uitars" or "computer_use", its points in `frame`."""
+    read, usual, words = _DIALECTS[dialect]
+    counted = usual if frame is None else frame
+
+    def parse(response: str, meta: Mapping[str, Any]) -> Found:
+        reply = response[-LONGEST_READ:]
+        reply = after_thinking(reply) if "think" in reply.casefold() else reply
+        return read(reply, partial(_point, counted, meta))
+
+    name = f"parse_{dialect}" + (f"_{frame}" if frame else "")
+    parse.__name__ = parse.__qualname__ = name
+    parse.__doc__ = f"The actions of a reply {words}, points in {counted}."
+    return parse
+
+
+parse_actions = parser("actions")
+parse_uitars = parser("uitars")
+parse_computer_use = parser("computer_use")
+for _dialect in _DIALECTS:
+    for _frame in Frame:
+        globals()[f"parse_{_dialect}_{_frame}"] = parser(_dialect, _frame)
