@@ -69,7 +69,7 @@ class Action:
         at = [f"{value:.3f}" for point in (self.point, self.to_point) for value in point or ()]
         values: list[str] = at if self.kind in POINTING else []
         if self.kind == "scroll":
-            values = [*at, f'"{self.direction}"', f"{self.amount:g}"]
+            values = [*at[:2], f'"{self.direction}"', f"{self.amount:g}"]
         elif self.kind in ("type", "answer") or (self.kind == "fail" and self.text):
             values = [_quoted(self.text)]
         elif self.kind == "key":

@@ -4,7 +4,8 @@
     parse_uitars          UI-TARS: `Action: click(point='<point>735 512</point>')`
     parse_computer_use    JSON: Qwen's `computer_use` calls, the computer tools of OpenAI and Claude
 
-Each reads points in the frame that is usual for it, and has a sister for every other frame of
+Each reads points in the frame that is usual for it (the first one takes fractions, or pixels of the
+screenshot where a coordinate is above 1), and has a sister for every other frame of
 `utils.coordinates`: `parse_actions_per_mille`, `parse_uitars_grid_pixels`, ... Pure: nothing of a
 reply is ever executed. They return None where a reply names no action, and raise `NoAction` where
 it names one that does not exist.
@@ -29,6 +30,7 @@ ToPoint = Callable[[Any, Any], Point]
 """x and y as a model gives them → the point as `read_actions` takes it."""
 PIXELS_PER_NOTCH = 100  # where a model scrolls by pixels
 LONGEST_READ = 100_000  # characters, from the end: what bounds the time that a reply takes
+MOST_BRACES = 200  # of which a JSON object is tried to be read
 Found = list[Action] | None
 
 
@@ -39,8 +41,9 @@ def _number(value: Any) -> float:
         raise NoAction(f"{value!r:.60} is no number") from None
 
 
-def _point(frame: Frame, meta: Mapping[str, Any], x: Any, y: Any) -> Point:
-    return in_frame(frame, (_number(x), _number(y)), meta)
+def _point(frame: Frame | None, meta: Mapping[str, Any], x: Any, y: Any) -> Point:
+    point = _number(x), _number(y)
+    return point if frame is None else in_frame(frame, point, meta)
 
 
 # -- the default prompt's -------------------------------------------------------------------------
@@ -119,6 +122,8 @@ def _of_call(text: str, to_point: ToPoint) -> Action:
         call = ast.parse(text.replace("\n", "\\n"), mode="eval").body
         assert isinstance(call, ast.Call)
         given = [ast.literal_eval(value) for value in call.args]
+        if kind == "scroll" and isinstance(next(iter(given), 0), str):
+            names = ("direction", "amount")
         fields = dict(zip(names, given, strict=False))
         fields |= {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, AssertionError):
@@ -240,7 +245,9 @@ def _computer_use(reply: str, to_point: ToPoint) -> Found:
 def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
     """The JSON objects of a text, outermost first, in order."""
     decoder, place = json.JSONDecoder(), reply.find("{")
-    while place >= 0:
+    for _ in range(MOST_BRACES):
+        if place < 0:
+            return
         try:
             found, end = decoder.raw_decode(reply, place)
         except (ValueError, RecursionError):
@@ -333,8 +340,8 @@ def _wheel(name: str, call: Mapping[str, Any]) -> dict[str, Any]:
 
 # -- the parse functions --------------------------------------------------------------------------
 
-_DIALECTS: Mapping[str, tuple[Callable[[str, ToPoint], Found], Frame, str]] = {
-    "actions": (_own, Frame.FRACTIONS, "of the default prompt"),
+_DIALECTS: Mapping[str, tuple[Callable[[str, ToPoint], Found], Frame | None, str]] = {
+    "actions": (_own, None, "of the default prompt"),
     "uitars": (_uitars, Frame.GRID_PIXELS, "in UI-TARS's words"),
     "computer_use": (_computer_use, Frame.PIXELS_SENT, "as JSON of a computer tool"),
 }
@@ -352,7 +359,7 @@ def parser(dialect: str, frame: Frame | None = None) -> ParseFunction:
 
     name = f"parse_{dialect}" + (f"_{frame}" if frame else "")
     parse.__name__ = parse.__qualname__ = name
-    parse.__doc__ = f"The actions of a reply {words}, points in {counted}."
+    parse.__doc__ = f"The actions of a reply {words}, points in {counted or 'fractions or pixels'}."
     return parse
 
 
