@@ -215,12 +215,14 @@ function opener(element, open) {
 }
 
 /** A drop-down list of our own: a native one is drawn outside of the page, on no screenshot. */
-function choice(t, options, value, changed, more = {}) {
+function choice(t, entries, value, changed, more = {}) {
+  let options = entries;
   const element = h("button", {type: "button", class: "choice", t, role: "combobox", ...more});
   const show = () => put(element, h("span", {}, options.find(([each]) => each === element.value)?.[1] ?? ""), icon("down"));
   const set = chosen => { element.value = chosen; show(); };
   Object.defineProperty(element, "value", {writable: true, value: options.some(([each]) => each === value) ? value : options[0]?.[0]});
   element.set = set;
+  element.options = given => { options = given; show(); };
   element.addEventListener("keydown", event => { if (event.key === "ArrowDown") { event.preventDefault(); element.click(); } });
   show();
   return opener(element, () => menu(element, options, element.value, chosen => { set(chosen); changed?.(chosen); }));
