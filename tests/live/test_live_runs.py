@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 
 import pytest
 
-from tests.support.bench import Bench, read_log_lines
-from tests.support.mock_server import MockServer
+from tests.support.bench import Bench, answer_records, read_log_lines, read_sheet
+from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
-from tests.support.standin import ENVIRONMENT, Boxes, agent
+from tests.support.standin import ENVIRONMENT, Boxes, agent, solve
 
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
+TASKS, STEPS = 4, 7  # of one seed; a solver needs 2, 3, 1 and 1
 
 
 @pytest.fixture(autouse=True)
-def fresh_boxes():
+def fresh_boxes(monkeypatch):
     Boxes.made.clear()
+    monkeypatch.setattr(Boxes, "fails", Boxes.fails)
 
 
 @pytest.fixture
 def bench(tmp_path):
-    """A bench for a server that answers as `answer` says; data keys go to both levels."""
-
-    def made(answer=agent, levels=(L3,), **asked):
-        server = servers.enter_context(MockServer(answer))
-        data = {level: {"environment": ENVIRONMENT, **asked} for level in levels}
-        return Bench(tmp_path, server, {"m": api_model(server.url)}, data)
-
-    import contextlib
-
+    """Makes a bench for a server that answers as `answer` says; keys go to the data of L3."""
     with contextlib.ExitStack() as servers:
+
+        def made(answer=agent, **asked):
+            server = servers.enter_context(MockServer(answer))
+            data = {L3: {"environment": ENVIRONMENT, **asked}}
+            return Bench(tmp_path, server, {"m": api_model(server.url)}, data)
+
         yield made
 
 
@@ -39,11 +41,28 @@ def scores_of(bench, level=L3):
 
 
 def episodes_of(bench, level=L3):
-    return [record for record in read_log_lines(bench.log(level)) if record["kind"] == "episode"]
+    """What each episode returned, by its task."""
+    records = read_log_lines(bench.folder() / f"m_{level}.jsonl")
+    return {record["line"]["task_id"].removeprefix("environment/"): record
+            for record in records if record["kind"] == "episode"}  # fmt: skip
+
+
+def module(bench, text):
+    """A module of the user's called `mine`."""
+    bench.code.mkdir(exist_ok=True)
+    (bench.code / "mine.py").write_text(text)
+
+
+def saying(text):
+    return lambda request: Reply(text)
+
+
+# -- an episode -----------------------------------------------------------------------------------
 
 
 def test_an_agent_that_solves_every_task_gets_them_all(bench):
-    made = bench(levels=(L3, L4), max_steps=20, seeds=[0, 1])
+    made = bench(max_steps=20, seeds=[0, 1])
+    made.data[L4] = made.data[L3]
     ran = made.run("--worlds", "2")
     assert ran.code == 0, ran.output
     for level in (L3, L4):
@@ -52,3 +71,233 @@ def test_an_agent_that_solves_every_task_gets_them_all(bench):
         assert (scores["Total num"], scores["Max step 15"]["Mean steps"]) == (8, 1.75)
     assert Boxes.made["opened"] == Boxes.made["closed"] <= 4
     assert "SR 15" in ran.output and "100.00" in ran.output
+    assert "queried 8 (8 new)" in ran.output
+
+
+def test_each_prompt_has_the_task_the_screen_and_what_was_done_so_far(bench):
+    made = bench(tasks=["environment/two"], max_steps=9)
+    requests = made.run().requests
+    assert [len(request.pictures) for request in requests] == [1, 1, 1]
+    assert len({request.pictures[0] for request in requests}) == 3  # each shows what has changed
+    system, first, last = requests[0].text, requests[0].text, requests[-1].text
+    assert "Action: one of the actions below" in system
+    assert first.endswith("Task: Click the red box, then the green box.\n\nThis is the screen now "
+                          "(step 1 of at most 9). What do you do next?")  # fmt: skip
+    assert last.endswith("Your actions so far:\n1. click(0.200, 0.200)\n2. click(0.500, 0.200)\n\n"
+                         "This is the screen now (step 3 of at most 9). What do you do next?")  # fmt: skip
+
+
+def test_earlier_screenshots_are_shown_on_demand(bench):
+    made = bench(tasks=["environment/two"], history_images=1)
+    pictures = [request.pictures for request in made.run().requests]
+    assert [len(each) for each in pictures] == [1, 2, 2]
+    assert [each[0] for each in pictures[1:]] == [each[-1] for each in pictures[:2]]
+
+
+@pytest.mark.parametrize(("reply", "task", "ended", "steps", "hit"), [
+    ("Action: done()", "one", "done", 1, False),
+    ("Action: done()", "none", "done", 1, False),
+    ('Action: fail("no")', "none", "fail", 1, True),
+    ('Action: fail("no")', "one", "fail", 1, False),
+    ('Action: answer("3")', "count", "answer", 1, True),
+    ('Action: answer("4")', "count", "answer", 1, False),
+    ("Action: wait(0)", "one", "budget", 5, False),
+    ("I do not know.", "one", "unread", 3, False),
+    ("<html>" * 200_000, "one", "unread", 3, False),
+    ("Action: " + "click(0.2, 0.2); " * 1000, "one", "unread", 3, False),
+    ("Action: click(0.2, 0.2); done()", "one", "done", 1, True),
+    ("Action: click(64, 36); done(); click(0.5, 0.2)", "one", "done", 1, True),  # over is over
+    ("Action: click(0.2, 0.2); click(0.5, 0.2); done()", "one", "done", 1, False),  # too much
+])  # fmt: skip
+def test_how_an_episode_ends(bench, reply, task, ended, steps, hit):
+    made = bench(saying(reply), tasks=[f"environment/{task}"], max_steps=5)
+    assert made.run().code == 0
+    came = episodes_of(made)[task]["returned"]
+    assert (came["ended"], came["steps"], came["success"]) == (ended, steps, hit)
+    assert scores_of(made)["Max step 5"]["SR"] == 100 * hit
+
+
+def test_a_reply_without_an_action_is_told_so(bench):
+    replies = iter(["Let me think.", "Action: tap(0.2, 0.2)", 'Action: open_app("Mail")', "Action: done()"])
+    made = bench(lambda request: Reply(next(replies)), tasks=["environment/one"])
+    history = made.run().requests[-1].text.partition("so far:\n")[2]
+    assert history.splitlines()[:3] == [
+        "1. (no action) - No action could be read in this reply",
+        "2. (no action) - No action could be read in this reply: unknown action 'tap'",
+        '3. open_app("Mail") - There is no application Mail',
+    ]
+
+
+def test_the_log_keeps_every_turn_and_the_episode_what_was_seen_and_done(bench):
+    made = bench(tasks=["environment/two"])
+    made.run()
+    log = made.folder() / f"m_{L3}.jsonl"
+    assert [record["raw"].split("Action: ")[1] for record in answer_records(log)] == [
+        "click(0.200, 0.200)", "click(0.500, 0.200)", "done()",
+    ]  # fmt: skip
+    came = episodes_of(made)["two"]["returned"]
+    assert came["trajectory"][0]["actions"] == [{"kind": "click", "point": [0.2, 0.2]}]
+    assert came["checks"] == [[True, "clicked: ['red', 'green']"]]
+    shots = {step["image_path"] for step in came["trajectory"]} | {came["last_image"]}
+    assert {path.name for path in (made.folder() / "screenshots").iterdir()} == shots
+    [row] = read_sheet(made.folder() / f"m_{L3}_result.xlsx")
+    assert (row["task_id"], row["success"], row["steps"], row["checks"]) == (
+        "environment/two", 1, 3, "✓ clicked: ['red', 'green']")  # fmt: skip
+
+
+# -- which tasks ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("asked", "tasks"), [
+    ({}, {"one", "two", "count", "none"}), ({"platforms": ["os_android"]}, {"two"}),
+    ({"tasks": ["environment/o*", "*none"]}, {"one", "none"}),
+])  # fmt: skip
+def test_the_config_says_which_tasks(bench, asked, tasks):
+    made = bench(**asked)
+    assert made.run().code == 0
+    assert set(episodes_of(made)) == tasks
+
+
+@pytest.mark.parametrize(("asked", "why"), [
+    ({"tasks": ["environment/on"]}, 'tasks: there is no task "environment/on"; did you mean "environment/one"?'),
+    ({"tasks": ["*two"], "platforms": ["os_web"]}, "no task is left of what its keys ask for"),
+])  # fmt: skip
+def test_tasks_that_do_not_exist_stop_the_run(bench, asked, why):
+    made = bench(**asked)
+    ran = made.run()
+    assert (ran.code, ran.requests) == (2, [])
+    assert f"data.{L3}" in ran.output and why in ran.output
+
+
+# -- the house's own ways -------------------------------------------------------------------------
+
+
+def test_a_check_begins_one_task_and_asks_nothing(bench):
+    ran = bench().run("--check")
+    assert (ran.code, ran.requests) == (0, []), ran.output
+    assert f"{L3}: {TASKS} samples, mode all" in ran.output
+    assert f"{L3}: {TASKS} episodes to play ({TASKS} new)" in ran.output
+    assert "Task: Click the red box." in ran.output
+    assert Boxes.made["opened"] == Boxes.made["closed"] == 1
+
+
+def test_what_a_world_misses_is_said_before_anything_runs(bench, monkeypatch):
+    problems = staticmethod(lambda: ["no browser; install one"])
+    monkeypatch.setattr(Boxes, "problems", problems, raising=False)
+    ran = bench().run("--check")
+    assert (ran.code, ran.requests) == (2, [])
+    assert f"{L3}: no browser; install one" in ran.output
+
+
+def test_finished_episodes_are_not_played_again_unless_what_decides_them_changes(bench):
+    made = bench()
+    assert len(made.run("--limit", "2").requests) < STEPS
+    first = len(made.server.requests)
+    assert first + len(made.run().requests) == STEPS
+    assert made.run().requests == []
+    assert made.run("--mode", "eval").code == 0
+    made.data[L3]["max_steps"] = 40
+    assert len(made.run().requests) == STEPS
+    made.model["m"]["kwargs"] = {"system_prompt": "Act."}
+    assert len(made.run().requests) == STEPS
+    assert len(made.run("--fresh").requests) == STEPS
+
+
+def test_a_world_that_crashes_costs_one_try_and_twice_is_a_failure_of_the_world(bench):
+    Boxes.fails = staticmethod(lambda task, attempt: task.endswith("/one") and attempt == 1)
+    made = bench()
+    assert made.run().code == 0
+    assert scores_of(made)["Max step 50"]["SR"] == 100
+    Boxes.fails = staticmethod(lambda task, attempt: task.endswith("/one"))
+    ran = made.run("--fresh")
+    assert ran.code == 1
+    assert "1 x world: step: RuntimeError: the page crashed" in ran.output
+    assert scores_of(made)["Max step 50"]["Correct num"] == TASKS - 1
+    assert episodes_of(made)["one"]["status"] == "failed"
+
+
+# -- the user's functions -------------------------------------------------------------------------
+
+FOUR = '''
+import re
+SEEN = []
+
+def prompt(line, dataset):
+    SEEN.append((line["step"], [each["actions"] for each in line["history"]], line["image_size"]))
+    told = [{"role": "assistant", "type": "text", "value": each["reply"]} for each in line["history"]]
+    text = f"Task: {line['instruction']}\\n" + "\\n".join(f"{n}. done" for n in range(1, line["step"]))
+    return [*told, {"role": "user", "type": "image", "value": line["image_path"]},
+            {"role": "user", "type": "text", "value": text}]
+
+def post(response, model, processor, **kwargs):
+    return response.replace("Action", "ACT")
+
+def parse(response, meta):
+    assert meta["image_size"] == meta["file_size"] == "[320, 180]" and meta["task_id"]
+    name, values = re.search(r"ACT: (\\w+)\\((.*)\\)", response).groups()
+    numbers = [float(each) for each in re.findall(r"[\\d.]+", values)]
+    if name == "click":
+        return {"kind": "click", "point": numbers}
+    return [{"kind": name, "text": values.strip('"')}]
+'''
+
+
+def test_the_four_functions_of_a_model_drive_an_episode(bench):
+    made = bench(parse_function="mine.parse")
+    module(made, FOUR)
+    made.model["m"] |= {"custom_prompt": {L3: "mine.prompt"}, "postprocess_function": "mine.post"}
+    ran = made.run()
+    assert ran.code == 0, ran.output
+    assert scores_of(made)["Max step 50"]["SR"] == 100
+    [last] = [request for request in ran.requests if "then" in request.text and "2. done" in request.text]
+    roles = [message["role"] for message in last.body["messages"]]
+    assert roles == ["assistant", "user"]  # what has one role is one message
+
+
+def test_a_parse_function_that_raises_leaves_replies_unread_and_is_shown(bench):
+    made = bench(parse_function="mine.parse", tasks=["environment/one"])
+    module(made, "def parse(response, meta):\n    return meta['nothing']\n")
+    ran = made.run()
+    assert ran.code == 1
+    assert "1 x parse function raised KeyError: 'nothing' (mine.py, line 2)" in ran.output
+    assert episodes_of(made)["one"]["returned"]["ended"] == "unread"
+
+
+def test_a_prompt_function_that_raises_fails_its_episode(bench):
+    made = bench(tasks=["environment/one"])
+    module(made, "def prompt(line, dataset):\n    return line['nothing']\n")
+    made.model["m"]["custom_prompt"] = {L3: "mine.prompt"}
+    ran = made.run()
+    assert (ran.code, ran.requests) == (1, [])
+    assert "1 x prompt function raised KeyError: 'nothing' (mine.py, line 2)" in ran.output
+
+
+@pytest.mark.parametrize(("dialect", "reply"), [
+    ("actions_per_mille", "Action: click(200, 200)"),
+    ("uitars_pixels", "Action: click(point='<point>64 36</point>')"),
+    ("computer_use", '{"action": "left_click", "coordinate": [64, 36]}'),
+])  # fmt: skip
+def test_a_dialect_is_named_in_the_config(bench, dialect, reply):
+    made = bench(saying(reply), tasks=["environment/one"], max_steps=1,
+                 parse_function=f"benchmarks.worlds.dialects.parse_{dialect}")  # fmt: skip
+    assert made.run().code == 0
+    assert episodes_of(made)["one"]["returned"]["success"]
+
+
+def test_pixels_of_a_smaller_image_count_in_what_was_sent(bench):
+    made = bench(saying('{"action": "left_click", "coordinate": [32, 18]}'), tasks=["environment/one"],
+                 max_steps=1, parse_function="benchmarks.worlds.dialects.parse_computer_use")  # fmt: skip
+    made.model["m"]["kwargs"] = {"img_size": 160}
+    assert made.run().code == 0
+    assert episodes_of(made)["one"]["returned"]["success"]
+
+
+def test_two_models_are_compared_episode_by_episode(bench):
+    made = bench(lambda request: Reply("Action: done()" if "weak" in str(request.body["model"])
+                                       else solve(request.text)))  # fmt: skip
+    weak = made.model["m"] | {"model_path": made.model["m"]["model_path"].replace("mock", "weak")}
+    made.model["n"] = weak
+    ran = made.run()
+    assert ran.code == 0, ran.output
+    table = ran.output.rpartition("\n\n")[2]
+    assert re.search(r"SR 50", ran.output) and table
