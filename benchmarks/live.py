@@ -240,6 +240,7 @@ class LiveBenchmark(Benchmark):
         }  # fmt: skip
         facts = {
             "split": line["category"], "kind": None, "text": line["instruction"], "hit": int(hit),
+            "image": line["task_id"],  # what variants share, as questions share an image
             "task": line["task_id"], "apps": line["apps"], "steps": came["steps"],
             "ended": came["ended"],
             "checks": came["checks"], "trajectory": came["trajectory"],

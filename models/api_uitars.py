@@ -28,6 +28,8 @@ from models.base import (
     px_to_frac,
 )
 
+EARLIER_IMAGES = 4  # with the screen now the model sees five, as many as it was trained with
+
 
 def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
     """1. The prompt: the model's own one for L2, None (the benchmark's default) for the rest.
@@ -66,6 +68,33 @@ def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | 
     if len(digits) != 2:  # a drag has four, a wait() none: no click
         return None
     return px_to_frac((int(digits[0]), int(digits[1])), model_grid_wh(meta))
+
+
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
+    """3. L3 and L4: the model's own prompt for agents, and the episode so far as a conversation.
+
+    What it says is read by a ready-made function: `benchmarks.worlds.dialects.parse_uitars`.
+
+    Args:
+        line: the task, e.g. `line["instruction"]`, `line["platform"]`; `image_path` is the screen
+            now, and `history` has of each earlier step `image_path`, `reply`, `actions`, `note`.
+        dataset: "GUITaskAutomation" (L3) or "GUITaskCollaboration" (L4).
+    """
+    try:
+        from ui_tars.prompt import COMPUTER_USE_DOUBAO, MOBILE_USE_DOUBAO
+    except ImportError as error:
+        raise UserError(
+            "the UI-TARS prompt comes from its authors' package: pip install ui-tars"
+        ) from error
+    is_phone = line["platform"] in ("os_android", "os_ios")
+    text = MOBILE_USE_DOUBAO if is_phone else COMPUTER_USE_DOUBAO
+    text = text.replace("{language}", "English").replace("{instruction}", line["instruction"])
+    messages = [{"role": "user", "type": "text", "value": text}]
+    for number, step in enumerate(line["history"]):
+        if number >= len(line["history"]) - EARLIER_IMAGES:
+            messages.append({"role": "user", "type": "image", "value": step["image_path"]})
+        messages.append({"role": "assistant", "type": "text", "value": step["reply"]})
+    return [*messages, {"role": "user", "type": "image", "value": image_path_of(line)}]
 
 
 parse_understanding_response = parser_answers_into_option  # the default parser will do

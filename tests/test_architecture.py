@@ -48,7 +48,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "benchmarks/worlds": 1800,
     "benchmarks/worlds/office": 800,
     "benchmarks/worlds/office/apps": 800,
-    "models": 460,
+    "models": 490,
     "models/ocr_baseline": 280,
     "models/wrappers": 190,
     "models/wrappers/api": 810,

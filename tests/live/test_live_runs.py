@@ -11,7 +11,7 @@ import pytest
 from tests.support.bench import Bench, answer_records, read_log_lines, read_sheet
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
-from tests.support.standin import ENVIRONMENT, Boxes, agent, solve
+from tests.support.standin import ENVIRONMENT, WH, Boxes, agent, solve
 
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
 TASKS, STEPS = 4, 7  # of one seed; a solver needs 2, 3, 1 and 1
@@ -301,3 +301,35 @@ def test_two_models_are_compared_episode_by_episode(bench):
     assert ran.code == 0, ran.output
     table = ran.output.rpartition("\n\n")[2]
     assert re.search(r"SR 50", ran.output) and table
+
+
+def test_the_uitars_example_drives_both_levels_in_its_own_words(bench):
+    from utils.coordinates import model_grid_wh
+
+    grid = model_grid_wh({"image_size": list(WH)})
+
+    def answer(request):
+        said = solve(request.text.replace("## User Instruction\n", "Task: ")
+                     + "\n1. " * sum(m["role"] == "assistant" for m in request.body["messages"]))  # fmt: skip
+        numbers = re.search(r"click\((.*), (.*)\)", said)
+        if numbers:
+            x, y = (round(float(each) * side) for each, side in zip(numbers.groups(), grid, strict=True))
+            said = f"Thought: a box.\nAction: click(point='<point>{x} {y}</point>')"
+        said = said.replace('answer("3")', "finished(content='3')").replace("done()", "finished(content='')")
+        return Reply(re.sub(r'fail\("(.*)"\)', "call_user()", said))
+
+    made = bench(answer, parse_function="benchmarks.worlds.dialects.parse_uitars")
+    made.data[L4] = made.data[L3]
+    prompt = "models.api_uitars.build_agent_prompt"
+    made.model["m"] |= {"custom_prompt": {L3: prompt, L4: prompt},
+                        "kwargs": {"system_prompt": "model_default"}}  # fmt: skip
+    ran = made.run()
+    assert ran.code == 0, ran.output
+    assert scores_of(made, L3)["Max step 50"]["SR"] == scores_of(made, L4)["Max step 50"]["SR"] == 100
+    last = next(r for r in ran.requests if "then" in r.text and len(r.pictures) == 3)
+    assert [message["role"] for message in last.body["messages"]] == [
+        "user", "assistant", "user", "assistant", "user",
+    ]  # fmt: skip
+    first = [part["type"] for part in last.body["messages"][0]["content"]]
+    assert first == ["text", "image_url"]
+    assert "press_home()" in last.text  # the prompt for phones, as the task's platform is one

@@ -9,8 +9,9 @@ from typing import Any
 from utils.protocol import DIFFICULTIES, GROUNDING_TYPES
 
 OVERALL, AVERAGE = "overall", "average"
-OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE)
-"""Names and order: L1 easy, medium, hard, overall; L2 basic, advanced, average."""
+EPISODES = ("SR 15", "EQA 15", "SR 50", "EQA 50")
+OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE, *EPISODES)
+"""Names and order: L1 easy, medium, hard, overall; L2 basic, advanced, average; L3, L4 by steps."""
 
 
 def official_figures(analysis: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
