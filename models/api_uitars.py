@@ -70,7 +70,7 @@ def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | 
     return px_to_frac((int(digits[0]), int(digits[1])), model_grid_wh(meta))
 
 
-def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both alike
     """3. L3 and L4: the model's own prompt for agents, and the episode so far as a conversation.
 
     What it says is read by a ready-made function: `benchmarks.worlds.dialects.parse_uitars`.

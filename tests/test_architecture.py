@@ -49,7 +49,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "benchmarks/worlds/office": 800,
     "benchmarks/worlds/office/apps": 800,
     "models": 490,
-    "models/ocr_baseline": 280,
+    "models/ocr_baseline": 385,
     "models/wrappers": 190,
     "models/wrappers/api": 810,
     "models/wrappers/local": 1550,

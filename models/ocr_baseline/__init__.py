@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from models.base import UserError
+from models.ocr_baseline.agent import answer_task
 from models.ocr_baseline.matching import TextLine, choose_option, find_target
 
 # Without a number, and without a letter at the start of a line or on its own: nothing to parse.
@@ -35,7 +36,7 @@ ENGINE = {
 
 
 class OCRBaseline:
-    """Answers L1 and L2 prompts from the text on the screenshot."""
+    """Answers prompts from the text on the screenshot."""
 
     def __init__(self) -> None:
         packages = ("rapidocr", "onnxruntime", "rapidfuzz", "numpy")
@@ -51,16 +52,14 @@ class OCRBaseline:
     ) -> str:
         """A point in fractions of the image, or a letter; nothing is sampled here."""
         texts = [m["value"] for m in message if m["type"] == "text" and m["role"] != "system"]
-        images = [Path(m["value"]).resolve() for m in message if m["type"] == "image"]
-        answers = {"GUIElementGrounding": answer_grounding,
-                   "GUIContentUnderstanding": answer_question}  # fmt: skip
-        if dataset_name not in answers:
-            raise ValueError(f"OCRBaseline knows {' and '.join(answers)}, not {dataset_name}")
+        images = [Path(m["value"]).resolve() for m in message if m["type"] == "image"][-1:]
+        if dataset_name not in ANSWERS:
+            raise ValueError(f"OCRBaseline knows {', '.join(ANSWERS)}, not {dataset_name}")
         if not texts or not images:
             raise ValueError("OCRBaseline needs one image and a user's text in the message")
         stat = images[0].stat()  # a file that has changed is read again
         lines = self._read(images[0], stat.st_size, stat.st_mtime_ns)
-        return answers[dataset_name]("\n".join(texts), lines)
+        return ANSWERS[dataset_name]("\n".join(texts), lines)
 
     def read_screen(self, image: Path) -> tuple[TextLine, ...]:
         """The lines of text on an image, by one pass of text recognition."""
@@ -98,3 +97,11 @@ def read_question(text: str) -> tuple[str, dict[str, str]]:
     question, head, listed = text.rpartition("Options:\n")
     options = dict(re.findall(r"^[ \t]*([A-Z])\.(?:[ \t]+|$)(.*)$", listed, re.MULTILINE))
     return (question if head else text).strip().removeprefix("Question:").strip(), options
+
+
+ANSWERS = {
+    "GUIElementGrounding": answer_grounding,
+    "GUIContentUnderstanding": answer_question,
+    "GUITaskAutomation": answer_task,
+    "GUITaskCollaboration": answer_task,
+}

@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from models import ocr_baseline
 from models.ocr_baseline import NO_OPTION, NO_TARGET, OCRBaseline, answer_grounding, answer_question
+from models.ocr_baseline.agent import answer_task
 from models.ocr_baseline.matching import TextLine, split_words
 from utils.errors import UserError
 from utils.misc import parser_answers_into_option, parser_response_into_coordinates
@@ -177,8 +178,8 @@ def test_only_the_users_words_count_and_what_cannot_be_answered_is_an_error(tmp_
     (tmp_path / "screen.png").write_bytes(b"x")
     asked = message(tmp_path / "screen.png", L2_LEAD + "Sing")
     assert Counting().generate(asked, dataset_name=GROUNDING, temperature=0.7) == NO_TARGET
-    with pytest.raises(ValueError, match=r"GUIElementGrounding.*GUITaskAutomation"):
-        Counting().generate(asked, dataset_name="GUITaskAutomation")
+    with pytest.raises(ValueError, match=r"GUIElementGrounding.*not GUISurfing"):
+        Counting().generate(asked, dataset_name="GUISurfing")
     for part in asked:
         with pytest.raises(ValueError, match="needs one image and a user's text"):
             Counting().generate([part], dataset_name=GROUNDING)
@@ -207,3 +208,25 @@ def test_text_on_a_real_image_is_found_where_it_was_drawn(tmp_path, mode):
     assert box_px[1] <= y_frac * 320 <= box_px[3]
     empty = message(tmp_path / "empty.png", "Save")
     assert model.generate(empty, dataset_name=GROUNDING) == NO_TARGET
+
+
+# As an agent
+
+FORM = [
+    line("To", 0.2, 0.1, 0.24, 0.14), line("Subject", 0.2, 0.2, 0.26, 0.24),
+    line("Send", 0.8, 0.9, 0.86, 0.94), line("Ines Vega", 0.5, 0.5, 0.6, 0.54),
+]  # fmt: skip
+LETTER = "Write a mail to Ines Vega with the subject “Keys”."
+
+
+@pytest.mark.parametrize(("so_far", "action"), [
+    ([], "click(0.550, 0.520)"),
+    (["click(0.550, 0.520)"], 'click(0.350, 0.220); type("Keys")'),
+    (["click(0.550, 0.520)", 'click(0.350, 0.220); type("Keys")'], "click(0.830, 0.920)"),
+    (["click(0.550, 0.520)", 'click(0.350, 0.220); type("Keys")', "click(0.830, 0.920)"], "done()"),
+])  # fmt: skip
+def test_a_task_is_gone_through_name_by_name(so_far, action):
+    listed = "".join(f"{number}. {each}\n" for number, each in enumerate(so_far, 1))
+    said = f"Your actions so far:\n{listed}\n" * bool(so_far)
+    reply = answer_task(f"Task: {LETTER}\n\n{said}This is the screen now.", FORM)
+    assert reply.endswith(f"\nAction: {action}")

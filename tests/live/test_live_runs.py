@@ -118,7 +118,9 @@ def test_how_an_episode_ends(bench, reply, task, ended, steps, hit):
 
 
 def test_a_reply_without_an_action_is_told_so(bench):
-    replies = iter(["Let me think.", "Action: tap(0.2, 0.2)", 'Action: open_app("Mail")', "Action: done()"])
+    replies = iter(
+        ["Let me think.", "Action: tap(0.2, 0.2)", 'Action: open_app("Mail")', "Action: done()"]
+    )
     made = bench(lambda request: Reply(next(replies)), tasks=["environment/one"])
     history = made.run().requests[-1].text.partition("so far:\n")[2]
     assert history.splitlines()[:3] == [
@@ -218,7 +220,7 @@ def test_a_world_that_crashes_costs_one_try_and_twice_is_a_failure_of_the_world(
 
 # -- the user's functions -------------------------------------------------------------------------
 
-FOUR = '''
+FOUR = """
 import re
 SEEN = []
 
@@ -239,7 +241,7 @@ def parse(response, meta):
     if name == "click":
         return {"kind": "click", "point": numbers}
     return [{"kind": name, "text": values.strip('"')}]
-'''
+"""
 
 
 def test_the_four_functions_of_a_model_drive_an_episode(bench):
@@ -249,7 +251,9 @@ def test_the_four_functions_of_a_model_drive_an_episode(bench):
     ran = made.run()
     assert ran.code == 0, ran.output
     assert scores_of(made)["Max step 50"]["SR"] == 100
-    [last] = [request for request in ran.requests if "then" in request.text and "2. done" in request.text]
+    [last] = [
+        request for request in ran.requests if "then" in request.text and "2. done" in request.text
+    ]
     roles = [message["role"] for message in last.body["messages"]]
     assert roles == ["assistant", "user"]  # what has one role is one message
 
@@ -313,9 +317,13 @@ def test_the_uitars_example_drives_both_levels_in_its_own_words(bench):
                      + "\n1. " * sum(m["role"] == "assistant" for m in request.body["messages"]))  # fmt: skip
         numbers = re.search(r"click\((.*), (.*)\)", said)
         if numbers:
-            x, y = (round(float(each) * side) for each, side in zip(numbers.groups(), grid, strict=True))
+            x, y = (
+                round(float(each) * side) for each, side in zip(numbers.groups(), grid, strict=True)
+            )
             said = f"Thought: a box.\nAction: click(point='<point>{x} {y}</point>')"
-        said = said.replace('answer("3")', "finished(content='3')").replace("done()", "finished(content='')")
+        said = said.replace('answer("3")', "finished(content='3')").replace(
+            "done()", "finished(content='')"
+        )
         return Reply(re.sub(r'fail\("(.*)"\)', "call_user()", said))
 
     made = bench(answer, parse_function="benchmarks.worlds.dialects.parse_uitars")
@@ -325,7 +333,9 @@ def test_the_uitars_example_drives_both_levels_in_its_own_words(bench):
                         "kwargs": {"system_prompt": "model_default"}}  # fmt: skip
     ran = made.run()
     assert ran.code == 0, ran.output
-    assert scores_of(made, L3)["Max step 50"]["SR"] == scores_of(made, L4)["Max step 50"]["SR"] == 100
+    assert (
+        scores_of(made, L3)["Max step 50"]["SR"] == scores_of(made, L4)["Max step 50"]["SR"] == 100
+    )
     last = next(r for r in ran.requests if "then" in r.text and len(r.pictures) == 3)
     assert [message["role"] for message in last.body["messages"]] == [
         "user", "assistant", "user", "assistant", "user",
