@@ -1,9 +1,9 @@
 """Chromium for worlds: one for each thread, a context of its own for each episode.
 
-A page reaches its own server and nothing else, by four bars of which each would do: a route that
-lets only addresses under one prefix pass, a proxy that does not exist for all the others, names
-that are not looked up, and the policy that the server sends along. It opens no window, downloads
-nothing, chooses no file, runs no service worker, and gets no answer to a dialog but "no".
+A page reaches its own server and nothing else: all other addresses lead to a proxy that does not
+exist, names are not looked up, and a route refuses what is not under one prefix, by name. It opens
+no window, downloads nothing, chooses no file, runs no service worker, and no dialog is answered
+with more than "no".
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchmarks.worlds.settle import WATCH, Requests, settle
 from utils.contracts import WH, WorldError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog, Page, Request, Route, WebSocketRoute
+    from playwright.sync_api import Browser, Dialog, Page, Request, Route, WebSocket
 
 PATIENCE_S = 30.0  # for one step; after that the page hangs, and its browser is killed
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -173,13 +173,13 @@ class Tab:
         self._crashed = False
         context = page.context
         context.route("**/*", self._route)
-        context.route_web_socket("**/*", self._refuse_socket)
         context.add_init_script(WATCH)
         context.add_init_script(STILL)
         context.on("page", self._close_popup)
         for event, answer in (
             ("dialog", self._answer_dialog),
             ("filechooser", lambda _: self._note("Files of this computer cannot be chosen.")),
+            ("websocket", self._name_socket),
             ("download", lambda _: self._note("Nothing can be downloaded.")),
             ("crash", lambda _: setattr(self, "_crashed", True)),
             ("request", lambda request: self._requests.update({request: time.monotonic()})),
@@ -234,9 +234,9 @@ class Tab:
             self._refuse(url)
             route.abort()
 
-    def _refuse_socket(self, socket: WebSocketRoute) -> None:
+    def _name_socket(self, socket: WebSocket) -> None:
+        """No route sees it; the proxy has refused it."""
         self._refuse(socket.url)
-        socket.close()
 
     def _refuse(self, url: str) -> None:
         self.refused.append(url[:LONGEST_NOTE])

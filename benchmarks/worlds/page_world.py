@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,21 +72,18 @@ class PageWorld(ABC):
 
     def observe(self) -> Observation:
         """What there is to see once the page is quiet."""
-        chromium, tab = self._here
-        with chromium.watched("looking at it", self._patience_s):
+        with self._watched("looking at it") as tab:
             return self._seen(tab)
 
     def step(self, action: Action) -> Observation:
         """Acts, waits until the page is quiet, and says what there is to see."""
-        chromium, tab = self._here
-        with chromium.watched(str(action)[:80], self._patience_s):
+        with self._watched(str(action)[:80]) as tab:
             note = self._act(tab, action)
             return self._seen(tab, note)
 
     def evaluate(self) -> Outcome:
         """What the episode has come to."""
-        chromium, tab = self._here
-        with chromium.watched("judging it", self._patience_s):
+        with self._watched("judging it") as tab:
             return self.judge(tab, self._end)
 
     def close(self) -> None:
@@ -98,13 +96,21 @@ class PageWorld(ABC):
             if chromium is not None:
                 chromium.close()
 
+    @property
+    def tab(self) -> Tab:
+        """The page of the episode, for judges and for scripts that know it."""
+        if self._tab is None:
+            raise WorldError("no task has begun", "")
+        return self._tab
+
     # -- how --------------------------------------------------------------------------------------
 
-    @property
-    def _here(self) -> tuple[Chromium, Tab]:
-        if self._chromium is None or self._tab is None:
-            raise WorldError("no task has begun", "")
-        return self._chromium, self._tab
+    @contextmanager
+    def _watched(self, what: str) -> Iterator[Tab]:
+        tab = self.tab
+        assert self._chromium is not None
+        with self._chromium.watched(what, self._patience_s):
+            yield tab
 
     def _leave(self) -> None:
         tab, self._tab, self._end = self._tab, None, None
