@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import secrets
 import sqlite3
@@ -191,11 +192,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-_read: dict[str, bytes] = {}
-
-
+@functools.cache
 def _files() -> Mapping[str, bytes]:
-    """Scripts and style sheets by name."""
-    if not _read:
-        _read.update({path.name: path.read_bytes() for path in PAGES.iterdir()})
-    return _read
+    """Script and style sheet of all applications: every request costs an episode's start time."""
+    read = {path.name: path.read_bytes() for path in PAGES.iterdir()}
+    scripts = ["core.js", "shell.js", *(f"{app}.js" for app in APPS)]
+    return {
+        "office.js": b"\n".join(read[name] for name in scripts),
+        "office.css": read["office.css"] + read["apps.css"],
+    }
