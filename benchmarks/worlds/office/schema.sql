@@ -40,7 +40,7 @@ CREATE TABLE contacts (
 CREATE TABLE events (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     title TEXT NOT NULL CHECK (title <> ''),
-    date TEXT NOT NULL CHECK (date = date(date)),
+    date TEXT NOT NULL CHECK (date IS date(date, '+0 days')),
     start TEXT NOT NULL CHECK (start GLOB '[0-2][0-9]:[0-5][0-9]'),
     "end" TEXT NOT NULL CHECK ("end" GLOB '[0-2][0-9]:[0-5][0-9]' AND "end" > start),
     place TEXT NOT NULL DEFAULT '',
@@ -131,7 +131,7 @@ CREATE TABLE todos (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     title TEXT NOT NULL CHECK (title <> ''),
     list TEXT NOT NULL DEFAULT 'Personal' CHECK (list IN ('Work', 'Personal')),
-    due TEXT NOT NULL DEFAULT '' CHECK (due = '' OR due = date(due)),
+    due TEXT NOT NULL DEFAULT '' CHECK (due = '' OR due IS date(due, '+0 days')),
     done INTEGER NOT NULL DEFAULT 0 CHECK (done IN (0, 1)),
     priority TEXT NOT NULL DEFAULT 'Normal' CHECK (priority IN ('Low', 'Normal', 'High')),
     note TEXT NOT NULL DEFAULT ''

@@ -21,6 +21,7 @@ PAGES = Path(__file__).parent / "pages"
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"  # fmt: skip  # noqa: E501
 LARGEST_REQUEST = 1_000_000  # bytes
+WRONG_REQUEST = (TypeError, KeyError, ValueError, IndexError, RecursionError, sqlite3.Error)
 
 
 class Look(NamedTuple):
@@ -147,7 +148,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
         if length > LARGEST_REQUEST:
-            self.close_connection = True
+            while length > 0 and (part := self.rfile.read(min(length, LARGEST_REQUEST))):
+                length -= len(part)  # a refusal is only heard once all has been said
             self._refuse(413, "This is too long.")
             return
         body = self.rfile.read(length)
@@ -159,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
                     self._send(200, json.dumps(said).encode(), ".json")
                 except Refused as refusal:
                     self._refuse(409, str(refusal), refusal.field)
-                except (TypeError, KeyError, ValueError, IndexError, sqlite3.Error):
+                except WRONG_REQUEST:
                     self._refuse(400, "Something went wrong. Please try again.")
             case _:
                 self._refuse(404, "Not found.")
