@@ -198,3 +198,23 @@ def test_a_generation_that_goes_on_does_not_abort_the_process(signals, stage, li
     assert "terminate called" not in errors and "Traceback" not in errors
     assert "Interrupted. Nothing that was answered is lost" in output
     assert run.returncode == 130
+
+
+CLICKS = """
+    def parse(response, meta):
+        return {"kind": "click", "point": [0.2, 0.2]} if meta["step"] == 1 else {"kind": "done"}
+"""
+
+
+def test_a_checkpoint_acts_in_live_worlds_side_by_side_in_batches(stage, folders):
+    from tests.support.standin import ENVIRONMENT
+
+    stage.module(CLICKS, "clicks")
+    live = {"environment": ENVIRONMENT, "tasks": ["environment/one"], "seeds": [0, 3, 6, 9],
+            "parse_function": "clicks.parse"}  # fmt: skip
+    models = {"m": entry(folders["qwen2_5_vl"], batch_size=2)}
+    result = stage.evaluate(models, "--worlds", "4", data={"GUITaskAutomation": live})
+    assert result.code == 0, result.output
+    folder = run_folder(stage.work_dir, "m")
+    scores = json.loads((folder / "m_GUITaskAutomation_score.json").read_text())
+    assert (scores["Max step 50"]["SR"], scores["Max step 50"]["Mean steps"]) == (100, 2)
