@@ -242,6 +242,14 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
         "averages": {f"overall SR at {last} steps": cells("SR", last, [True] * len(results))},
         "groups": {grouping: {name: cells("SR", last, keep) for name, keep in found.items()}
                    for grouping, found in by_label.items()},
-        "episodes": {"ended": {name: ended.count(name) for name in sorted(set(ended))},
-                     "mean steps": sum(r.steps for r in results) / max(len(results), 1)},
+        "episodes": {"title": "How episodes end", "rows": [_ending(name, [
+            result for result, end in zip(results, ended, strict=True) if end == name
+        ]) for name in sorted(set(ended))]},
     }  # fmt: skip
+
+
+def _ending(name: str, results: Sequence[TaskResult]) -> Row:
+    steps = sum(result.steps for result in results) / len(results)
+    return {"name": name, "episodes": len(results),
+            "succeeded": sum(result.success for result in results), "mean steps": round(steps, 1),
+            "most steps": max(result.steps for result in results)}  # fmt: skip

@@ -61,7 +61,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/engine": 1150,
     "utils/engine/ranks": 555,
     "utils/functions": 530,
-    "utils/report": 707,
+    "utils/report": 755,
     "utils/runs": 1545,
     "utils/scoring": 870,
 }

@@ -25,7 +25,8 @@ REPORT_FOLDER = "report"
 ASSETS = Path(__file__).parent / "assets"
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
 FACETS = (
-    "dataset", "platform", "split", "kind", "app", "verdict", "status", "finish", "error", "check",
+    "dataset", "platform", "split", "kind", "app", "verdict", "status", "finish", "ended", "error",
+    "check",
 )  # fmt: skip
 """What the list filters by, as `FIELDS` in `store.js`."""
 REPLY_FIELDS = ("prediction", "raw", "reasoning", "key")
@@ -160,7 +161,7 @@ def _with_text_table(items: list[Facts]) -> dict[str, Any]:
 def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
     summary: dict[str, Any] = {"format": 1, "run": run_folder.name, "datasets": [], "samples": 0}
     for scored in scored_files(run_folder).values():
-        data_set = _add_samples(scored, files, pictures)
+        data_set = _add_samples(scored, files, pictures, run_folder)
         summary["datasets"].append({**data_set, "first": summary["samples"]})
         summary["samples"] += data_set["samples"]
         summary["model"] = scored.model
@@ -169,13 +170,18 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
     files.close(summary | {"manifest": without_absolute_paths(manifest) or None})
 
 
-def _add_samples(scored: ScoredFiles, files: DataFiles, pictures: Pictures) -> dict[str, Any]:
+def _add_samples(
+    scored: ScoredFiles, files: DataFiles, pictures: Pictures, run_folder: Path
+) -> dict[str, Any]:
     """Adds the samples of one data set; what the summary says of them."""
     counts: Counter[str] = Counter()
     seen: set[int] = set()
     samples = 0
     for facts in scored.facts():
-        number = pictures.number(facts["image"]) if facts.get("image") else None
+        if facts.get("trajectory") is not None:
+            number = pictures.of_episode(facts, run_folder)
+        else:
+            number = pictures.number(facts["image"]) if facts.get("image") else None
         files.add(facts, scored.dataset, number)
         samples += 1
         status, verdict = facts.get("status"), facts.get("verdict")

@@ -13,13 +13,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from utils.contracts import WH
+from utils.contracts import WH, Facts
 from utils.images import bytes_digest, opened, read_header
 from utils.report.privacy import shown_name
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
+SCREENSHOTS = "screenshots"  # in the folder of a run
 CACHE_FOLDER = ".view_images"
 VIEW_SIDE_PX = 1600
 MOST_THREADS = 16
@@ -96,6 +97,27 @@ class Pictures:
             self._made[image] = len(self._made), self._pool.submit(self._make, image)
         return self._made[image][0]
 
+    def of_episode(self, facts: Facts, run_folder: Path) -> int | None:
+        """Puts the screenshots of an episode into the report; the number of the last one.
+
+        They lie with the run that has played it, which may be an earlier one of the same model.
+        """
+        steps = facts["trajectory"]
+        shots = {step["image_path"]: step["image_size"] for step in steps}
+        last = facts.get("last_image")
+        if last is None:
+            return None
+        shots.setdefault(last, steps[-1]["image_size"] if steps else None)
+        for name in shots:
+            source = _screenshot(run_folder, name)
+            if source is not None:
+                link_or_copy(source, self._report / "pictures" / name)
+        if last not in self._made:
+            known: Future[dict[str, Any]] = Future()
+            known.set_result({"name": last, "wh": shots[last], "view": f"pictures/{last}"})
+            self._made[last] = len(self._made), known
+        return self._made[last][0]
+
     def known(self) -> list[dict[str, Any]]:
         """By number, what the page needs to know: name, size, files; the name alone without any."""
         return [made.result() for _, made in self._made.values()]
@@ -113,6 +135,14 @@ class Pictures:
             known["original"] = f"pictures/{view.stem}_full{source.suffix.lower()}"
             _copy(source, self._report / known["original"])
         return known
+
+
+def _screenshot(run_folder: Path, name: str) -> Path | None:
+    """The file of a screenshot, in this run's folder or in one beside it."""
+    here = run_folder / SCREENSHOTS / name
+    if Path(name).name != name or here.is_file():
+        return here if Path(name).name == name else None
+    return next(run_folder.parent.glob(f"*/{SCREENSHOTS}/{name}"), None)
 
 
 def link_or_copy(source: Path, target: Path) -> None:

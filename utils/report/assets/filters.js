@@ -6,7 +6,7 @@ Report.filters = (() => {
   const $ = (id) => document.getElementById(id);
   const NAMES = {
     dataset: "Level", platform: "Platform", split: "Split", kind: "Type", app: "App", verdict: "Verdict", status: "Status",
-    finish: "Finish", error: "Error", check: "Check",
+    finish: "Finish", ended: "Ended", error: "Error", check: "Check",
   };
   const ORDERS = {
     "": "As in the file", image: "By image", distance: "Nearest misses first", "-distance": "Farthest misses first",

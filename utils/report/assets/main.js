@@ -2,13 +2,14 @@
 /* Which view an address shows, and the keys that work everywhere. */
 
 (() => {
-  const { store, overview, gallery, stage, sample, whole } = Report;
+  const { store, overview, gallery, stage, film, sample, whole } = Report;
   const $ = (id) => document.getElementById(id);
   const VIEWS = ["overview", "samples", "sample"]; // their ids begin with "view-": no address may make the page jump
   let view = null;
 
   function show(name) {
     if (view === "samples" && name !== view) gallery.leave();
+    if (view === "sample" && name !== view) film.stop();
     view = name;
     for (const each of VIEWS) $(`view-${each}`).hidden = each !== name;
     document.body.dataset.view = name;
@@ -31,7 +32,7 @@
     if (name.startsWith("sample/")) {
       const row = store.places.get(name.slice("sample/".length));
       await gallery.go(rest);
-      if (row !== undefined) return open(row);
+      if (row !== undefined) return open(row, new URLSearchParams(rest).get("step"));
     }
     show("overview");
     document.title = title();
@@ -44,7 +45,7 @@
 
   const title = () => `${store.summary.model ?? "Report"} · ${store.summary.run}`;
 
-  async function open(row) {
+  async function open(row, wanted) {
     const entered = view !== "sample";
     const place = gallery.rows.indexOf(row);
     if (place >= 0) gallery.active = place;
@@ -52,7 +53,9 @@
     $("next").disabled = place < 0 || place >= gallery.rows.length - 1;
     show("sample");
     scrollTo(0, 0);
-    await sample.show(row, place >= 0 ? `${whole(place + 1)} of ${whole(gallery.rows.length)}` : "outside the filters");
+    await sample.show(row, place >= 0 ? `${whole(place + 1)} of ${whole(gallery.rows.length)}` : "outside the filters", wanted, (now) => {
+      history.replaceState(null, "", store.sampleLink(row, now > 1 ? { ...gallery.filter, step: now } : gallery.filter)); // a link to this step
+    });
     document.title = `${$("sample-title").textContent} · ${title()}`;
     if (entered) $("sample-title").focus({ preventScroll: true });
   }
@@ -96,7 +99,7 @@
 
   function inSample(event) {
     const { key } = event;
-    if (stage.key(event)) return true;
+    if (stage.key(event) || film.key(event)) return true;
     if (key === "Escape") close();
     else if (key === "j" || key === "ArrowRight") step(1);
     else if (key === "k" || key === "ArrowLeft") step(-1);
@@ -119,6 +122,7 @@
     $("close").addEventListener("click", close);
     $("previous").addEventListener("click", () => step(-1));
     $("next").addEventListener("click", () => step(1));
+    $("play").addEventListener("click", film.play);
     $("to-help").addEventListener("click", () => $("help").showModal());
     $("to-samples").addEventListener("click", (event) => { event.preventDefault(); location.hash = gallery.address(); });
     addEventListener("keydown", onKey);

@@ -4,8 +4,8 @@
 Report.overview = (() => {
   const { el, svg, styled, label, heading, whole, percent, plural, short, isCell, store, VERDICTS } = Report;
   const SECTIONS = new Set(["table", "averages", "groups"]);
-  const GROUP_FILTERS = { platform: "platform", split: "split", kind: "kind", type: "kind" };
-  const GROUP_TITLES = { platform: "Platform", split: "Split", kind: "Type of element" };
+  const GROUP_FILTERS = { platform: "platform", split: "split", kind: "kind", type: "kind", ended: "ended" };
+  const GROUP_TITLES = { platform: "Platform", split: "Split", app: "Application", kind: "Type of element" };
 
   const interval = (cell) => (cell.low === undefined ? "" : cell.low === null
     ? "too few images for an interval" : `95 % interval ${percent(cell.low)} to ${percent(cell.high)}`);
@@ -102,7 +102,7 @@ Report.overview = (() => {
   }
 
   function scoreTable(table) {
-    const title = `${table.title}: accuracy in %, with 95 % intervals by image`;
+    const title = `${table.title}: ${table.unit ?? "accuracy in %, with 95 % intervals by image"}`;
     return el("div", { class: "block-of-scores" }, el("h3", {}, title),
       el("div", { class: "wide" }, el("table", { class: "scores", "aria-label": title },
         el("thead", {}, el("tr", {}, el("td"), table.columns.map((name) => el("th", { scope: "col" }, label(name))))),
@@ -123,7 +123,7 @@ Report.overview = (() => {
     const filter = GROUP_FILTERS[group];
     const known = filter ? store.summary.facets[filter] : [];
     return el("div", { class: "chart" }, el("table", {},
-      el("caption", {}, GROUP_TITLES[group] ?? heading(group)),
+      el("caption", {}, group === "split" && "episodes" in data.analysis ? "Category" : GROUP_TITLES[group] ?? heading(group)),
       el("tbody", {}, Object.entries(cells).filter(([, cell]) => isCell(cell)).map(([name, cell]) => el("tr", { title: `${interval(cell)}, ${basis(cell)}` },
         el("th", { scope: "row" }, known.includes(name)
           ? el("a", { href: store.listLink({ dataset: data.name, [filter]: name }) }, heading(name)) : heading(name)),

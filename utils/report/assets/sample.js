@@ -2,15 +2,17 @@
 /* One sample: its picture, what was asked, what came back, and how that became a verdict. */
 
 Report.sample = (() => {
-  const { el, label, whole, short, marked, store, items, gallery, stage, overview } = Report;
+  const { el, label, whole, short, marked, store, items, gallery, stage, film, overview } = Report;
   const $ = (id) => document.getElementById(id);
   const SHOWN = new Set(["prompt", "prediction", "raw", "reasoning", "options", "error",
-    "file_wh", "sent_wh", "seen_wh", "finish_reason", "usage", "latency_s", "attempts", "asked_at", "fingerprint", "key"]);
+    "file_wh", "sent_wh", "seen_wh", "finish_reason", "usage", "latency_s", "attempts", "asked_at", "fingerprint", "key",
+    "trajectory", "checks", "last_image", "ended", "apps"]);
   const sample = { row: null };
   let turn = 0;
 
-  /** Shows a row; `position` says where it stands among the filtered ones. */
-  sample.show = async (row, position) => {
+  /** Shows a row; `position` says where it stands among the filtered ones. Of an episode it shows a
+      `step`, and tells `onStep` of every other one that is chosen. */
+  sample.show = async (row, position, step, onStep) => {
     const mine = ++turn;
     sample.row = row;
     const picture = store.picture(row), text = store.columns.text[row], point = store.columns.point_frac[row];
@@ -18,13 +20,16 @@ Report.sample = (() => {
     $("position").textContent = position;
     const facts = await store.sample(row);
     if (mine !== turn) return;
-    stage.show({
+    facts.ended = store.value("ended", row);
+    if (film.isOne(facts)) film.show({ ...facts, hit: store.value("verdict", row) === "hit" }, step, gallery.filter?.q ?? "", onStep);
+    else film.hide();
+    if (!film.isOne(facts)) stage.show({
       wh: facts.file_wh ?? picture?.wh ?? [1600, 1000], picture, box: store.columns.box_frac[row],
       clicks: point ? [{ point, name: "click" }] : [], alt: `Screenshot for: ${text ?? ""}`,
       isAnswered: items.isAnswered(row),
     });
     $("facts").replaceChildren(...panel(row, facts, picture).filter(Boolean));
-    $("reply").replaceChildren(reply(row, facts));
+    if (!film.isOne(facts)) $("reply").replaceChildren(reply(row, facts));
     for (const id of ["facts", "reply"]) $(id).scrollTop = 0;
   };
 
@@ -36,8 +41,9 @@ Report.sample = (() => {
         el("p", { class: "instruction" }, found(store.columns.text[row] ?? "(no text)"))),
       facts.error && items.isAnswered(row) ? el("div", { class: "block error" }, el("h3", {}, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")) : null,
       facts.options ? options(row, facts.options) : null,
+      film.isOne(facts) ? el("div", { class: "block" }, el("h3", {}, film.summary(facts)), film.checks(facts.checks ?? [])) : null,
       store.columns.box_frac[row] ? geometry(row, facts.file_wh ?? picture?.wh) : null,
-      prompt(facts.prompt),
+      film.isOne(facts) ? null : prompt(facts.prompt),
       listing(row, facts, picture),
     ];
   }

@@ -3,7 +3,7 @@
 
 Report.store = (() => {
   const { load } = Report;
-  const FIELDS = ["dataset", "platform", "split", "kind", "app", "verdict", "status", "finish", "error", "check"];
+  const FIELDS = ["dataset", "platform", "split", "kind", "app", "verdict", "status", "finish", "ended", "error", "check"];
   const store = { FIELDS, summary: null, count: 0, columns: {}, places: new Map(), addresses: [] };
   let haystacks = null;
 

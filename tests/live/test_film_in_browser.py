@@ -1,0 +1,105 @@
+"""An episode in the report: the strip of screenshots, the action on each, keys and links."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.support.bench import Bench
+from tests.support.browser import PHONE, Tab, need_browser
+from tests.support.mock_server import MockServer
+from tests.support.runs import api_model
+from tests.support.standin import ENVIRONMENT, agent, middle
+
+L3 = "GUITaskAutomation"
+TWO = f"#/sample/{L3}/1"  # the red box, the green one, done
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with need_browser().open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    home = tmp_path_factory.mktemp("film")
+    with MockServer(agent) as server:
+        made = Bench(home, server, {"m": api_model(server.url)}, {L3: {"environment": ENVIRONMENT}})
+        assert made.run().code == 0
+        folder = made.folder()
+    shutil.rmtree(folder / "screenshots")  # a report is whole by itself
+    return folder / "report" / "index.html"
+
+
+@pytest.fixture
+def tab(browser, page):
+    opened = Tab(browser, page, address=TWO)
+    yield opened
+    opened.context.close()
+    assert opened.troubles == []
+
+
+def shown(tab):
+    """The step that is shown, as the page says it."""
+    return tab.page.text_content("#reply h3")
+
+
+def test_the_point_of_an_action_lies_where_it_was_done(tab):
+    canvas = tab.page.locator("#canvas").bounding_box()
+    x, y = middle("red")
+    at = tab.page.eval_on_selector(
+        "#canvas .point", "e => [e.getBoundingClientRect().x, e.getBoundingClientRect().y]"
+    )
+    assert at == pytest.approx(
+        [canvas["x"] + x * canvas["width"], canvas["y"] + y * canvas["height"]], abs=1
+    )
+    assert tab.page.eval_on_selector_all(
+        "#film img", "all => all.every((e) => e.complete && e.naturalWidth === 320)"
+    )
+
+
+def test_keys_go_through_the_steps_and_the_address_links_to_each(tab):
+    assert shown(tab).startswith("Step 1 of 3")
+    for key, step, address in ((".", "Step 2 of 3", "?step=2"), (".", "Step 3 of 3", "?step=3"),
+                               (".", "End: done", "?step=4"), (".", "End: done", "?step=4"),
+                               ("Home", "Step 1 of 3", "")):  # fmt: skip
+        tab.page.keyboard.press(key)
+        assert shown(tab).startswith(step)
+        assert tab.page.evaluate("location.hash") == TWO + address
+    assert "clicked: ['red', 'green']" in tab.page.text_content("#facts .checks .good")
+
+
+def test_an_address_opens_its_step(browser, page):
+    tab = Tab(browser, page, address=f"{TWO}?step=2", viewport=PHONE)
+    assert shown(tab).startswith("Step 2 of 3")
+    assert tab.page.get_attribute("#film [aria-current]", "title") == "Step 2"
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert tab.troubles == []
+    tab.context.close()
+
+
+def test_it_plays_to_its_end_and_stops(tab):
+    tab.page.keyboard.press("p")
+    assert tab.page.text_content("#play") == "Stop"
+    tab.page.wait_for_function("() => document.querySelector('#reply h3').textContent.startsWith('End')")
+    assert tab.page.text_content("#play") == "Play"
+
+
+def test_the_next_sample_begins_at_its_own_first_step(tab):
+    tab.page.keyboard.press("End")
+    tab.page.keyboard.press("j")
+    tab.page.wait_for_function("() => document.querySelector('#sample-title').textContent.endsWith('2')")
+    assert shown(tab).startswith("Step 1 of 1")
+    assert tab.page.evaluate("location.hash") == f"#/sample/{L3}/2"
+
+
+def test_the_overview_says_how_episodes_end_and_lists_filter_by_it(browser, page):
+    tab = Tab(browser, page, address="#/overview")
+    text = tab.page.text_content("#view-overview")
+    assert "How episodes end" in text and "SR 15" in text and "Category" in text
+    tab.page.evaluate("location.hash = '#/samples?ended=fail'")
+    tab.page.wait_for_function("() => document.querySelector('#count').textContent.startsWith('1 ')")
+    assert tab.troubles == []
+    tab.context.close()
