@@ -46,6 +46,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     ".": 280,
     "benchmarks": 1700,
     "benchmarks/worlds": 1800,
+    "benchmarks/worlds/adapters": 240,
     "benchmarks/worlds/office": 870,
     "benchmarks/worlds/office/apps": 800,
     "models": 490,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +10,7 @@ from typing import Any
 
 from benchmarks.worlds.actions import ENDS, Action, Observation, Outcome
 from benchmarks.worlds.browser import PATIENCE_S, Chromium, Tab
+from benchmarks.worlds.environment import save_screenshot
 from benchmarks.worlds.gestures import perform
 from utils.contracts import WorldError
 
@@ -134,16 +133,7 @@ class PageWorld(ABC):
 
     def _seen(self, tab: Tab, note: str = "") -> Observation:
         is_quiet = tab.settle()
-        image = self._kept(tab.screenshot())
+        image = save_screenshot(self._shots, tab.screenshot())
         note = " ".join(filter(None, (note, tab.notes())))
         has_ended = self._end is not None or self.is_over(tab)
         return Observation(image, note, self.app_of(tab), is_quiet, has_ended)
-
-    def _kept(self, png: bytes) -> Path:
-        """The file of a screenshot; equal ones share it."""
-        path = self._shots / f"{hashlib.blake2b(png, digest_size=12).hexdigest()}.png"
-        if not path.exists():
-            part = path.with_suffix(f".{os.getpid()}-{id(self)}.part")
-            part.write_bytes(png)
-            part.replace(path)
-        return path

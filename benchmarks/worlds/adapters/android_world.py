@@ -1,0 +1,90 @@
+"""AndroidWorld as an environment. Never run with its emulator."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.worlds.actions import Action, Observation, Outcome
+from benchmarks.worlds.environment import Task, in_pixels, save_pixels, scored
+
+
+class AndroidWorld:
+    """Derive from it what this is with you, and name that in the config."""
+
+    emulator: ClassVar[Task] = {"console_port": 5554, "grpc_port": 8554}
+
+    def __init__(self, shots: Path) -> None:
+        from android_world.env import env_launcher
+
+        self._shots, self._env = shots, env_launcher.load_and_setup_env(**self.emulator)
+        self._task: Any = None
+
+    @classmethod
+    def tasks(cls, level: str, seeds: Sequence[int]) -> list[Task]:
+        return [{"id": f"{name}-{seed}", "goal": _made(name, seed).goal, "platform": "os_android",
+                 "category": "phone", "apps": list(kind.app_names), "name": name, "seed": seed}
+                for seed in seeds for name, kind in _kinds().items()
+                if (len(kind.app_names) > 1) == (level == "L4")]  # fmt: skip
+
+    def reset(self, task: Task) -> Observation:
+        self._tear_down()
+        self._task = _made(task["name"], task["seed"])
+        self._task.initialize_task(self._env)
+        self._env.reset(go_home=self._task.start_on_home_screen)
+        return self._seen()
+
+    def step(self, action: Action) -> Observation:
+        from android_world.env.json_action import JSONAction
+
+        if said := _said(action, self._env.logical_screen_size):
+            self._env.execute_action(JSONAction(**said))
+        return self._seen("" if said else f"{action} cannot be done here.")
+
+    def evaluate(self) -> Outcome:
+        return scored(float(self._task.is_successful(self._env)))
+
+    def close(self) -> None:
+        self._tear_down()
+        self._env.close()
+
+    def _tear_down(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.tear_down(self._env)
+
+    def _seen(self, note: str = "") -> Observation:
+        pixels = self._env.get_state(wait_to_stabilize=True).pixels
+        return Observation(save_pixels(self._shots, pixels), note)
+
+
+def _kinds() -> Task:
+    from android_world import registry
+
+    found = registry.TaskRegistry()
+    return dict(found.get_registry(found.ANDROID_WORLD_FAMILY))
+
+
+def _made(name: str, seed: int) -> Any:
+    random.seed(f"{name} {seed}")  # which is what its parameters are drawn with
+    kind = _kinds()[name]
+    return kind(kind.generate_random_params())
+
+
+def _said(action: Action, screen_wh: tuple[int, int]) -> Task:
+    x, y, *_ = in_pixels(action, screen_wh)
+    known: dict[str, tuple[str, Task]] = {
+        "click": ("click", {"x": x, "y": y}), "double": ("double_tap", {"x": x, "y": y}),
+        "long": ("long_press", {"x": x, "y": y}), "wait": ("wait", {}),
+        "scroll": ("scroll", {"direction": action.direction}), "back": ("navigate_back", {}),
+        "type": ("input_text", {"text": action.text}), "home": ("navigate_home", {}),
+        "key": ("keyboard_enter" if action.keys == ("enter",) else "", {}),
+        "open_app": ("open_app", {"app_name": action.app}),
+        "answer": ("answer", {"text": action.text}),
+        "done": ("status", {"goal_status": "complete"}),
+        "fail": ("status", {"goal_status": "infeasible"}),
+    }  # fmt: skip
+    kind, fields = known.get(action.kind, ("", {}))
+    return {"action_type": kind, **fields} if kind else {}

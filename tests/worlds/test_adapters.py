@@ -1,0 +1,311 @@
+"""Adapters held against stand-ins that have the signatures of the newest packages.
+
+None of the three was run on the real thing: that takes a virtual machine, an emulator, web sites.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import types
+from importlib.resources import files
+
+import numpy
+import pytest
+from PIL import Image
+
+from benchmarks.worlds.actions import NEEDS, Action
+from benchmarks.worlds.adapters.android_world import AndroidWorld
+from benchmarks.worlds.adapters.osworld import OSWorld
+from benchmarks.worlds.adapters.webarena import WebArena
+from utils.images import read_header
+
+WH = (200, 100)
+PIXELS = numpy.zeros((WH[1], WH[0], 3), dtype=numpy.uint8)
+ACTIONS = {
+    kind: Action(kind, point=(0.5, 0.5), to_point=(0.75, 0.5), text="it's", keys=("ctrl", "a"), app="Clock",
+                 direction="down", amount=3.0, seconds=2.0)
+    for kind in NEEDS
+}  # fmt: skip
+
+
+def png():
+    made = io.BytesIO()
+    Image.fromarray(PIXELS).save(made, "PNG")
+    return made.getvalue()
+
+
+@pytest.fixture
+def packages(monkeypatch):
+    """Puts modules in place of packages that are not installed: {dotted name: attributes}."""
+
+    def put(modules):
+        for name, attributes in modules.items():
+            module = types.ModuleType(name)
+            module.__dict__.update(attributes)
+            module.__path__ = []
+            monkeypatch.setitem(sys.modules, name, module)
+
+    return put
+
+
+# -- OSWorld: desktop-env 1.0.2 -------------------------------------------------------------------
+
+
+class DesktopEnv:
+    """`desktop_env.desktop_env.DesktopEnv`."""
+
+    def __init__(
+        self, provider_name="vmware", region=None, path_to_vm=None, snapshot_name="init_state",
+        action_space="pyautogui", cache_dir="cache", screen_size=WH, headless=False, require_a11y_tree=True,
+        require_terminal=False, os_type="Ubuntu", enable_proxy=False, client_password="",
+    ):  # fmt: skip
+        self.screen_width, self.screen_height = screen_size
+        self.controller = types.SimpleNamespace(get_screenshot=png)
+        self.said = [(provider_name, action_space, require_a11y_tree)]
+
+    def reset(self, task_config=None, seed=None, options=None):
+        self.said.append(task_config["id"])
+        return {"screenshot": png()}
+
+    def step(self, action, pause=2):
+        self.said.append(action)
+        return {"screenshot": png()}, 0, action in ("DONE", "FAIL"), {}
+
+    def evaluate(self):
+        return 1
+
+    def close(self):
+        self.said.append("closed")
+
+
+def test_osworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
+    packages({"desktop_env": {}, "desktop_env.desktop_env": {"DesktopEnv": DesktopEnv}})
+    for domain, name in (("chrome", "a"), ("multi_apps", "b")):
+        folder = tmp_path / "examples" / domain
+        folder.mkdir(parents=True)
+        task = {"id": name, "instruction": f"Do {name}.", "related_apps": [domain]}
+        (folder / f"{name}.json").write_text(json.dumps(task))
+    (tmp_path / "test_all.json").write_text('{"chrome": ["a"], "multi_apps": ["b"]}')
+
+    class Here(OSWorld):
+        examples, ready_s = tmp_path, 0.0
+
+    tasks = [Here.tasks(level, [7]) for level in ("L3", "L4")]
+    assert [[(t["id"], t["goal"], t["seed"]) for t in of] for of in tasks] == [[("a", "Do a.", 7)], [("b", "Do b.", 7)]]  # fmt: skip
+    world = Here(tmp_path)
+    assert read_header(world.reset(tasks[0][0]).image).wh == WH
+    ended = {kind for kind, action in ACTIONS.items() if world.step(action).has_ended}
+    said = world._env.said
+    assert ended == {"answer", "done", "fail"} and world.evaluate().success
+    world.close()
+    assert said[:2] == [("docker", "pyautogui", False), "a"] and said[-1] == "closed"
+    calls = dict(zip(ACTIONS, said[2:], strict=False))
+    assert calls["click"] == "import pyautogui; pyautogui.click(100, 50)"
+    assert calls["scroll"] == "import pyautogui; pyautogui.scroll(-3, 100, 50)"
+    assert calls["drag"].endswith("moveTo(100, 50); pyautogui.dragTo(150, 50, duration=0.5)")
+    assert calls["type"].endswith("""write("it's", interval=0.02)""")
+    assert calls["key"].endswith("hotkey(*['ctrl', 'a'])")
+    assert [calls[kind] for kind in ("wait", "answer", "fail")] == ["WAIT", "DONE", "FAIL"]
+    for call in calls.values():
+        compile(call, "call", "exec")
+
+
+# -- AndroidWorld ---------------------------------------------------------------------------------
+
+
+class JSONAction:
+    """`android_world.env.json_action.JSONAction`."""
+
+    KINDS = ("click", "double_tap", "long_press", "scroll", "swipe", "input_text", "navigate_back", "navigate_home",
+             "keyboard_enter", "open_app", "status", "wait", "answer", "unknown")  # fmt: skip
+
+    def __init__(
+        self, action_type=None, index=None, x=None, y=None, text=None, direction=None, goal_status=None,
+        app_name=None, keycode=None, clear_text=None,
+    ):  # fmt: skip
+        assert action_type in self.KINDS
+        self.said = {
+            name: value for name, value in locals().items() if value is not None and name != "self"
+        }
+
+
+class Phone:
+    """What `env_launcher.load_and_setup_env` returns, as far as it is used."""
+
+    logical_screen_size = WH
+
+    def __init__(self):
+        self.said = []
+
+    def reset(self, go_home=False):
+        self.said.append({"go_home": go_home})
+
+    def get_state(self, wait_to_stabilize=False):
+        return types.SimpleNamespace(pixels=PIXELS, wait_to_stabilize=wait_to_stabilize)
+
+    def execute_action(self, action):
+        self.said.append(action.said)
+
+    def close(self):
+        self.said.append({"closed": True})
+
+
+class Timer:
+    """A task class of `android_world.task_evals`."""
+
+    app_names = ("clock",)
+    start_on_home_screen = True
+
+    def __init__(self, params):
+        self.goal = f"Set a timer to {params['minutes']} minutes."
+        self.is_set_up = False
+
+    @classmethod
+    def generate_random_params(cls):
+        import random
+
+        return {"minutes": random.randint(1, 1_000_000)}
+
+    def initialize_task(self, env):
+        self.is_set_up = True
+
+    def is_successful(self, env):
+        return 1.0
+
+    def tear_down(self, env):
+        self.is_set_up = False
+
+
+class Both(Timer):
+    app_names = ("clock", "notes")
+
+
+class TaskRegistry:
+    ANDROID_WORLD_FAMILY = "android_world"
+
+    def get_registry(self, family):
+        return {"Timer": Timer, "Both": Both}
+
+
+def launcher(console_port=5554, emulator_setup=False, freeze_datetime=True, adb_path="adb", grpc_port=8554):  # fmt: skip
+    return Phone()
+
+
+def test_androidworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
+    registry = types.SimpleNamespace(TaskRegistry=TaskRegistry)
+    start = types.SimpleNamespace(load_and_setup_env=launcher)
+    packages({
+        "android_world": {"registry": registry}, "android_world.registry": vars(registry),
+        "android_world.env": {"env_launcher": start}, "android_world.env.env_launcher": vars(start),
+        "android_world.env.json_action": {"JSONAction": JSONAction},
+    })  # fmt: skip
+    tasks = AndroidWorld.tasks("L3", [1, 2])
+    assert [task["id"] for task in tasks] == ["Timer-1", "Timer-2"]
+    assert AndroidWorld.tasks("L3", [1, 2]) == tasks and tasks[0]["goal"] != tasks[1]["goal"]
+    assert [task["id"] for task in AndroidWorld.tasks("L4", [1])] == ["Both-1"]
+    world = AndroidWorld(tmp_path)
+    assert read_header(world.reset(tasks[0]).image).wh == WH
+    notes = {kind: world.step(action).note for kind, action in ACTIONS.items()}
+    assert world.evaluate().success
+    said, _ = world._env.said, world.close()
+    assert {kind for kind, note in notes.items() if "cannot be done here" in note} == {
+        "triple",
+        "right",
+        "move",
+        "drag",
+        "key",
+    }
+    assert said[:2] == [{"go_home": True}, {"action_type": "click", "x": 100, "y": 50}]
+    assert {"action_type": "open_app", "app_name": "Clock"} in said
+    assert {"action_type": "scroll", "direction": "down"} in said
+    assert [each["goal_status"] for each in said if "goal_status" in each] == [
+        "complete",
+        "infeasible",
+    ]
+    assert said[-1] == {"closed": True}
+
+
+# -- WebArena: browsergym 0.14.3 ------------------------------------------------------------------
+
+
+class HighLevelActionSet:
+    """`browsergym.core.action.highlevel.HighLevelActionSet`."""
+
+    def __init__(self, subsets=("chat", "infeas", "bid", "nav", "tab"), custom_actions=None, multiaction=True,
+                 demo_mode=None, strict=False, retry_with_force=False):  # fmt: skip
+        assert set(subsets) <= {"chat", "infeas", "bid", "coord", "nav", "tab"}
+
+    def to_python_code(self, action):
+        return action
+
+
+class Actions:
+    """The functions of `browsergym.core.action.functions` in the subsets that are asked for."""
+
+    def send_msg_to_user(self, text: str): ...
+    def report_infeasible(self, reason: str): ...
+    def noop(self, wait_ms: float = 1000): ...
+    def scroll_at(self, x: int, y: int, dx: int, dy: int): ...
+    def mouse_move(self, x: float, y: float): ...
+    def mouse_click(self, x: float, y: float, button="left"): ...
+    def mouse_dblclick(self, x: float, y: float, button="left"): ...
+    def mouse_drag_and_drop(self, from_x: float, from_y: float, to_x: float, to_y: float): ...
+    def keyboard_press(self, key: str): ...
+    def keyboard_type(self, text: str): ...
+    def go_back(self): ...
+
+
+class Gym:
+    """What `gymnasium.make` returns."""
+
+    def __init__(self, name, action_mapping=None, pre_observation_delay=0.5, **more):
+        self.name, self.said, self._read = name, [], action_mapping
+
+    def reset(self, *, seed=None, options=None):
+        return {"goal": "Do it.", "screenshot": PIXELS, "last_action_error": ""}, {}
+
+    def step(self, action):
+        code = self._read(action)
+        self.said.append(code)
+        eval(code, {name: getattr(Actions(), name) for name in dir(Actions) if name[0] != "_"})
+        seen = {
+            "goal": "Do it.",
+            "screenshot": PIXELS,
+            "last_action_error": "" if "click" in code else "no",
+        }
+        return seen, float("send_msg" in code), "send_msg" in code, False, {}
+
+    def close(self):
+        self.said.append("closed")
+
+
+def test_webarena_is_told_what_an_action_is_in_its_own_words(packages, tmp_path, monkeypatch):
+    packages({
+        "browsergym": {}, "browsergym.core": {}, "browsergym.core.action": {}, "browsergym.webarena": {},
+        "browsergym.core.action.highlevel": {"HighLevelActionSet": HighLevelActionSet},
+        "gymnasium": {"make": Gym},
+    })  # fmt: skip
+    listed = [{"task_id": 4, "intent": "Find it.", "sites": ["shop"]},
+              {"task_id": 5, "intent": "Copy it.", "sites": ["shop", "map"]}]  # fmt: skip
+    (tmp_path / "test.raw.json").write_text(json.dumps(listed))
+    monkeypatch.setattr("benchmarks.worlds.adapters.webarena.files",
+                        lambda name: tmp_path if name == "webarena" else files(name))  # fmt: skip
+    tasks = [WebArena.tasks(level, [3]) for level in ("L3", "L4")]
+    assert [[(t["id"], t["apps"]) for t in of] for of in tasks] == [
+        [("webarena.4", ["shop"])], [("webarena.5", ["shop", "map"])]]  # fmt: skip
+    world = WebArena(tmp_path)
+    assert read_header(world.reset({**tasks[0][0], "id": "environment/webarena.4"}).image).wh == WH
+    gym = world._env
+    assert gym.name == "browsergym/webarena.4"
+    seen = {kind: world.step(action) for kind, action in ACTIONS.items()}
+    assert {kind for kind in seen if seen[kind].has_ended} == {"answer", "done"}
+    assert [seen["click"].note, seen["type"].note, world.evaluate().success] == ["", "no", True]
+    world.close()
+    assert gym.said[-1] == "closed"
+    calls = dict(zip(ACTIONS, gym.said, strict=False))
+    assert calls["scroll"] == "scroll_at(100, 50, 0, 300)"
+    assert calls["key"] == "keyboard_press('Control+a')"
+    assert calls["drag"] == "mouse_drag_and_drop(100, 50, 150, 50)"
+    assert calls["wait"] == "noop(2000)"
