@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shutil
 import sys
+from importlib import resources
 from pathlib import Path
 from types import ModuleType
 
@@ -73,6 +74,11 @@ class Tab:
             self.page.keyboard.press(key)
             self.settle()
 
+    def go(self, address):
+        """Follows a link within the page."""
+        self.run("(address) => { location.hash = address; }", address)
+        self.settle()
+
     def click(self, selector):
         self.page.click(selector)
         self.settle()
@@ -101,3 +107,11 @@ class Tab:
         return self.run(
             "(s) => { const r = document.querySelector(s).getBoundingClientRect();"
             " return [r.left, r.top, r.width, r.height]; }", selector)  # fmt: skip
+
+    def findings(self):
+        """What axe-core says against the page as it stands: rule, how bad, and where."""
+        if not self.run("Boolean(window.axe)"):
+            self.run((resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
+        found = self.run("axe.run({ preload: false }).then((all) => all.violations)")
+        return [(each["id"], each["impact"], [node["html"][:160] for node in each["nodes"]])
+                for each in found]  # fmt: skip

@@ -141,9 +141,12 @@ const Report = (() => {
     return `${begin ? "… " : ""}${flat.slice(begin, begin + size)}${begin + size < flat.length ? " …" : ""}`;
   }
 
+  /** What may be wider than the page: it scrolls by itself, by keys too. */
+  const wide = (name, ...children) => el("div", { class: "wide", role: "region", tabIndex: 0, "aria-label": name }, children);
+
   const isCell = (value) => Boolean(value) && typeof value === "object" && "value" in value && "samples" in value;
 
   return {
-    take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, shareText, distance, marked, excerpt, isCell, VERDICTS,
+    take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, shareText, distance, marked, excerpt, wide, isCell, VERDICTS,
   };
 })();

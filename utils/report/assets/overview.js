@@ -2,7 +2,7 @@
 /* Scores, tables, charts, audits, provenance: everything that analysis and manifest say. */
 
 Report.overview = (() => {
-  const { el, svg, styled, label, heading, whole, percent, plural, short, isCell, store, VERDICTS } = Report;
+  const { el, svg, styled, label, heading, whole, percent, plural, short, isCell, wide, store, VERDICTS } = Report;
   const SECTIONS = new Set(["table", "averages", "groups"]);
   const GROUP_FILTERS = { platform: "platform", split: "split", kind: "kind", type: "kind" };
   const GROUP_TITLES = { platform: "Platform", split: "Split", kind: "Type of element" };
@@ -104,7 +104,7 @@ Report.overview = (() => {
   function scoreTable(table) {
     const title = `${table.title}: accuracy in %, with 95 % intervals by image`;
     return el("div", { class: "block-of-scores" }, el("h3", {}, title),
-      el("div", { class: "wide" }, el("table", { class: "scores", "aria-label": title },
+      wide(title, el("table", { class: "scores", "aria-label": title },
         el("thead", {}, el("tr", {}, el("td"), table.columns.map((name) => el("th", { scope: "col" }, label(name))))),
         el("tbody", {}, table.rows.map((row) => el("tr", {},
           el("th", { scope: "row" }, heading(row.name)), row.cells.map(scoreCell)))))));
@@ -142,7 +142,7 @@ Report.overview = (() => {
     return el("section", { class: `audit${warnings.length ? " warns" : ""}${broad ? " broad" : ""}` },
       el("h3", {}, section.title ?? label(name)),
       warnings.map((line) => el("p", { class: "warning" }, line)),
-      el("div", { class: tables.length > 1 ? "parts" : "wide" }, tables),
+      tables.length > 1 ? el("div", { class: "parts" }, tables) : wide(section.title ?? label(name), tables),
       (section.notes ?? []).map((line) => el("p", { class: "quiet" }, line)),
       others.length ? el("details", {}, el("summary", {}, "More figures"), tree(Object.fromEntries(others))) : null);
   }
