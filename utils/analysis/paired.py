@@ -96,7 +96,7 @@ def sign_flip_p(sums: Floats) -> float:
     """Two-sided p-value of the images' summed differences, under random signs.
 
     The whole distribution is worked out, on a grid: without weights all sums are multiples of the
-    smallest; others are rounded to a thousandth of the largest.
+    smallest; others are rounded to a thousandth of the largest, or to what the grid has room for.
 
     Source: Fisher (1935), The Design of Experiments.
     """
@@ -109,12 +109,14 @@ def sign_flip_p(sums: Floats) -> float:
     steps = np.round(sums / unit)
     is_even = (np.abs(steps * unit - sums) <= EQUAL * sizes.max()).all()
     if not is_even or np.abs(steps).sum() > WIDEST_GRID:
-        steps = np.round(sums / sizes.max() * STEPS)
+        steps = np.round(sums * min(STEPS / sizes.max(), WIDEST_GRID / sizes.sum()))
     chances: Floats = np.ones(1)
     for size, count in zip(*np.unique(np.abs(steps[steps != 0]), return_counts=True), strict=True):
-        plus_signs: Floats = np.zeros(int(size) * count + 1)
-        plus_signs[:: int(size)] = binomial_half(int(count))
-        chances = np.convolve(chances, plus_signs)
+        wider: Floats = np.zeros(len(chances) + int(size) * count)
+        for plus_signs, chance in enumerate(binomial_half(int(count))):  # nearly all others are 0
+            place = int(size) * plus_signs
+            wider[place : place + len(chances)] += chance * chances
+        chances = wider
     values = 2 * np.arange(len(chances)) - (len(chances) - 1)
     return min(1.0, float(chances[np.abs(values) >= abs(steps.sum())].sum()))
 
