@@ -60,15 +60,6 @@ def test_each_turn_is_an_answer_to_what_the_world_shows_and_each_sample_one_epis
     assert (dict(job.reasons), job.reused) == ({"new": 3}, 0)
 
 
-def test_eight_episodes_side_by_side_take_less_than_three_times_one(tmp_path):
-    took_s = {}
-    for count in (1, 8):
-        began_s = time.monotonic()
-        run(tmp_path / f"{count}.jsonl", Model(), Stagehand(0.2), episodes=count)
-        took_s[count] = time.monotonic() - began_s
-    assert took_s[8] < 3 * took_s[1]
-
-
 def test_worlds_step_while_one_request_at_a_time_is_in_flight(log):
     run(log, Model(), hand := Stagehand(0.05), episodes=8, worlds=4, in_flight=1)
     assert hand.most_at_once > 1
