@@ -61,6 +61,8 @@ class SampleColumns:
 
     def where(self, keep: Sequence[bool] | Mask) -> SampleColumns:
         """The samples that are to be kept."""
+        if all(keep):
+            return self
         kept = SampleColumns()
         kept._columns = {name: list(compress(each, keep)) for name, each in self._columns.items()}
         return kept
