@@ -44,7 +44,7 @@ SEEN_BY_DOWNLOAD = {"utils", "utils.errors", "utils.protocol", "utils.images",
 
 BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
     ".": 280,
-    "benchmarks": 1250,
+    "benchmarks": 1180,
     "models": 460,
     "models/ocr_baseline": 280,
     "models/wrappers": 190,
@@ -52,7 +52,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/local": 1550,
     "models/wrappers/vllm": 575,
     "utils": 2540,
-    "utils/analysis": 1250,
+    "utils/analysis": 1240,
     "utils/comparing": 1383,
     "utils/config": 1090,
     "utils/engine": 1150,
@@ -60,7 +60,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/functions": 520,
     "utils/report": 707,
     "utils/runs": 1545,
-    "utils/scoring": 870,
+    "utils/scoring": 830,
 }
 MODULES_OF_A_ROOM = 8
 FLAT_MODULES = 14
@@ -167,7 +167,6 @@ def test_a_module_imports_from_its_own_room_and_from_those_before_it():
         assert floor_of(name) is not None, f"{name} is in no room of ORDER"
         offenders += [f"{name} -> {other}" for other in imported_modules(path)
                       if other in DOWNLOAD or (floor_of(other) or 0) > floor_of(name)]  # fmt: skip
-
     assert offenders == []
 
 
@@ -200,7 +199,6 @@ def test_no_modules_import_each_other_in_a_circle():
 
     for name in graph:
         visit(name, [])
-
     assert circles == []
 
 

@@ -108,7 +108,6 @@ def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(tmp_path, di
         parse = "models.api_uitars.parse_grounding_response"
         data = {L2: {"mode": "all", "parse_function": parse}}
         runs = [stage.evaluate({"m": API}, *mode, data=data) for mode in ((), ("--mode", "eval"))]
-
     folder = run_folder(stage.work_dir, "m")
     section = json.loads((folder / f"m_{L2}_analysis.json").read_text())["anatomy"]
     with_a_number = 24 if digits < 320 else 20

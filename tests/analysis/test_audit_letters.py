@@ -141,7 +141,6 @@ def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, acc
                                  for n, reply in enumerate(replies)])
         for parse in (parser_answers_into_option, parse_option)
     )  # fmt: skip
-
     assert counts(section)["doubtful: read out of the thinking, another letter is answered"] == 40
     [warning] = section["warnings"]
     assert "40 of 40 letters are doubtful" in warning and "40 are read out of the" in warning
@@ -185,7 +184,6 @@ def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_
             samples.append(facts(reply, answer=answer, image=question // dice.choice((1, 3))))
         warnings = section_of(parse_audit, samples)["warnings"]
         alarms += [(forms, accuracy, warnings)] if warnings else []
-
     assert alarms == []
 
 
@@ -224,7 +222,6 @@ def test_a_run_whose_thoughts_are_read_prints_the_fix_and_the_fix_needs_no_reque
         wrong, asked = stage.scores(L1)["easy"]["level_score"], len(server.requests)
         data = {L1: {"mode": "all", "parse_function": function}}
         after = stage.evaluate({"m": API}, "--mode", "eval", data=data)
-
         assert len(server.requests) == asked
     assert warning.startswith("warning: parse audit: 36 of 36 letters are doubtful")
     assert (wrong, stage.scores(L1)["easy"]["level_score"]) == (0, 1)
