@@ -39,7 +39,6 @@ from utils.engine.jobs import Job
 from utils.errors import StopRun, UserError
 from utils.runs import records
 from utils.runs.log import StoredAnswer
-from utils.scoring import console
 
 SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
 PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
@@ -229,7 +228,8 @@ class Engine:
         if reason:
             job.reasons[reason] += 1
             if self._options.verbose:
-                console.show_reason(job.dataset, record["line"], reason)
+                where = f"{record['line'].get('index')}, {record['line'].get('image_path')}"
+                print(f"querying {job.dataset} {where}: {reason}")
         job.reused += outcome.reused
         self._progress.advance(record["status"], reused=outcome.reused)
         self._watcher.see(job, record, reason, reused=outcome.reused)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from utils.analysis import intervals
 from utils.analysis.intervals import FEWEST_PICTURES, TINY, Interval, Layout, design_effect, lay_out
@@ -19,8 +18,7 @@ STEPS = 1000  # of the largest sum, where sums are no multiples of the smallest
 EQUAL = 1e-7  # sums this close, in units of the largest image's, are one
 
 
-@dataclass(frozen=True, slots=True)
-class PairedResult:
+class PairedResult(NamedTuple):
     """What the common samples say about two systems."""
 
     difference: float  # accuracy of the first less that of the second, -1..1

@@ -12,7 +12,6 @@ from typing import Any
 from utils.analysis.intervals import FEWEST_PICTURES
 from utils.analysis.official import shown_accuracy, shown_range, shown_share
 from utils.config.options import Options
-from utils.contracts import Line
 from utils.protocol import PLATFORM_LABELS
 from utils.scoring.write import Scored
 
@@ -99,11 +98,6 @@ def render_asked(dataset: str, reasons: Counter[str], reused: int) -> str:
     """How many samples were asked, and why."""
     why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     return f"{dataset}: queried {reasons.total()}{f' ({why})' if why else ''}, reused {reused}"
-
-
-def show_reason(dataset: str, line: Line, reason: str) -> None:
-    """Says why one sample is asked (`--verbose`)."""
-    print(f"querying {dataset} {line.get('index')}, {line.get('image_path')}: {reason}")
 
 
 def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: str = "") -> str:
