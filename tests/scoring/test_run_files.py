@@ -249,6 +249,7 @@ def test_one_grounding_type_has_null_for_the_other_and_an_average_over_what_is_t
     empty.data = {L1: {"mode": "hard"}, L2: {"mode": "advanced"}}
     ran = empty.run(env={"L1_USE_WEIGHTED": "1"})
     l1, l2 = (json.loads(empty.scores(name), parse_constant=refuse) for name in (L1, L2))
+    assert ("(partial)" in ran.output, derived(empty.folder())) == (False, FULL)
     assert set(l1) == {"hard", "total_sample_num"}
     assert (l2["Basic accuracy"], l2["Average accuracy"]) == (None, pytest.approx(100 / 3))
     assert set(l2) == {"Average accuracy", "Basic accuracy", "Advanced accuracy", "advanced"}

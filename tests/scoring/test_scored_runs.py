@@ -140,15 +140,6 @@ def test_one_mode_of_a_log_of_all_leaves_the_full_files_alone(bench, arguments):
     assert (bench.run(*EVAL).code, bench.scores(L2)) == (0, before)
 
 
-def test_one_mode_alone_has_the_names_that_researchers_know(bench):
-    bench.data = {L2: {"mode": "basic"}}
-    ran = bench.run("--no-report")
-    files = scored_files(bench.folder())[L2]
-    assert (ran.code, "(partial)" in ran.output) == (0, False)
-    assert list(json.loads(bench.scores(L2)))[-1] == "basic"
-    assert (files.is_partial, read_log_lines(files.samples)[0]["mode"]) == (False, "basic")
-
-
 def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(bench):
     def contents():
         return {path.name: path.read_bytes() for path in bench.folder().iterdir() if path.is_file()}
@@ -193,7 +184,7 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(bench):
     assert (alone.code, "Report:" in alone.output) == (1, False), alone.output
     assert f"{L2}: not scored; its files are those of an earlier scoring" in alone.output
     assert "Report:" in both.output
-    assert f"It shows an earlier scoring of {L2}, not scored now" in both.output
+    assert f"shows an earlier scoring of {L2}, not scored now" in both.output
     assert page.stat().st_mtime_ns > before
 
 
