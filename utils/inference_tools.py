@@ -84,18 +84,13 @@ class Interrupted(Exception):
 class Engine:
     """Runs jobs of one model, their samples in one queue, so that data sets overlap.
 
-    Args:
-        options: how many requests at once, how patient to be, what to ask again.
-        clean: removes secrets from what a server said.
+    `clean` removes secrets from what a server said.
     """
 
     def __init__(
-        self,
-        model: ModelWrapper,
-        options: Options,
-        progress: Progress,
+        self, model: ModelWrapper, options: Options, progress: Progress,
         clean: Callable[[str], str] = str,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._model, self._options, self._progress = model, options, progress
         limit = Limit.of(model.in_flight(options.api_nproc))
         self._workers, self._started = limit.most, 0  # threads: at most, so far

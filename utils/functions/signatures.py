@@ -44,8 +44,7 @@ class FunctionRef:
 def parse_caller(function: Callable[..., Any]) -> ParseFunction:
     """Decides once how a user's parse function is called; UserError where in no way it can be.
 
-    `meta` goes by keyword where a parameter has that name, else by position; a function of one
-    parameter gets the response alone.
+    `meta` goes by keyword where a parameter has that name; a lone parameter is the response.
     """
     signature = _signature(function)
     forms: list[tuple[ParseFunction, list[str], list[str]]] = [
