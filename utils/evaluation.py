@@ -43,7 +43,7 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
         group = held.enter_context(joined(rank)) if rank is not None and shared else None
         if rank is not None and not rank.leads:
             return (follow(plan, group) if group is not None else DONE), []
-        held.callback(index_after_run, plan.options.work_dir)  # of a run that is stopped, too
+        held.callback(index_after_run, plan.options.work_dir, [*plan.models])  # when stopped, too
         console.show_left_out(plan.bad_samples, console.MOST_LEFT_OUT)
         done: list[Done] = []
         failed = []

@@ -204,6 +204,27 @@ def test_nothing_that_a_model_or_a_data_set_says_becomes_markup(open_tab, addres
     assert tab.texts("main script, main img[src=x]") == []
 
 
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_tab, scheme, viewport):
+    tab, found = open_tab(color_scheme=scheme, viewport=viewport), {}
+    for address in (
+        "#/overview",
+        "#/samples",
+        "#/samples?q=nowhere",
+        f"#/sample/{L2}/0",
+        f"#/sample/{L1}/0",
+    ):
+        tab.run("(address) => { location.hash = address; }", address)
+        tab.settle()
+        if address == "#/overview":
+            tab.run("for (const each of document.querySelectorAll('details')) each.open = true")
+        found[address] = tab.findings()
+    tab.press("h")
+    found["help"] = tab.findings()
+    assert found == {view: [] for view in found}
+
+
 def test_on_a_phone_the_list_comes_first_and_nothing_sticks_out(open_tab):
     tab = open_tab("#/samples", viewport=PHONE)
     assert tab.page.is_visible("#list") and not tab.page.is_visible("#pane")

@@ -204,7 +204,8 @@ def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
     result = stage.evaluate({name: IN_PROCESS}, data={L2: {"mode": "basic"}})
     assert result.code == 0, result.output
     assert not set(result.output) & {"\x1b", "\x07"}  # no commands to the terminal
-    [model_folder] = [path for path in stage.work_dir.iterdir() if path.name != ".view_images"]
+    folders = [path for path in stage.work_dir.iterdir() if path.is_dir()]
+    [model_folder] = [path for path in folders if path.name != ".view_images"]
     assert re.fullmatch(r"[\w+@=-][\w.+@=-]*", model_folder.name, re.ASCII)
     assert set(stage.home.iterdir()) - before == {
         stage.work_dir, stage.home / "config.json", stage.home / "asked"}  # fmt: skip

@@ -109,7 +109,7 @@ Report.figures = (() => {
 
   function groups(found) {
     const reach = reachOf(found.groups), clear = found.groups.filter((each) => each.is_clear);
-    const heads = ["", "B − A [95 %]", `−${reach} … 0 … +${reach}`, "A", "B", "n", "images", "p (Holm)", "only A right", "only B right"];
+    const heads = ["group", "B − A [95 %]", `−${reach} … 0 … +${reach}`, "A", "B", "n", "images", "p (Holm)", "only A right", "only B right"];
     const count = (each, outcome, value) => el("td", {}, value ? el("a", { href: linkOf(found, each, { outcome }) }, whole(value)) : "0");
     return el("details", { class: "groups", open: clear.length > 0 },
       el("summary", {}, el("b", {}, "By platform and kind of element"), el("span", { class: "quiet" },
