@@ -58,7 +58,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/engine": 1150,
     "utils/engine/ranks": 555,
     "utils/functions": 520,
-    "utils/report": 707,
+    "utils/report": 1290,
     "utils/runs": 1545,
     "utils/scoring": 830,
 }

@@ -20,5 +20,11 @@ PUBLISHED_MD5 = {
     L2_NAME: "a2e042302ac389299873a857b7370a35",
 }
 
+SAMPLE_MD5 = {
+    L1_NAME: "7ba6d8848168c9bafc612fa4a151ad12",
+    L2_NAME: "4260530debb6c5ef9331c8d56695cfdc",
+}
+"""Of the sample data that comes with the program; a page says what its scores are worth."""
+
 ELEMENT_KINDS = ("icon", "text")
 """Kinds of elements whose hits the score of L2 counts; others count in the divisor alone."""

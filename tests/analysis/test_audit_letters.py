@@ -195,7 +195,7 @@ def test_a_liked_letter_shows_against_the_letters_that_are_right():
     assert [rows[x]["right"] for x in "ABCD"] == [10, 10, 10, 10]
     assert (rows["A"]["difference"], rows["A"]["low"] > 50) == (75, True)
     said = "A is chosen more often than it is right"
-    assert any(note.startswith(said) for note in section["notes"])
+    assert any(each.startswith(said) for each in section["findings"])
 
 
 def test_a_model_without_a_habit_is_not_blamed():

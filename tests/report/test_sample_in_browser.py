@@ -100,4 +100,4 @@ def test_without_images_targets_are_drawn_on_an_empty_frame(open_tab, report, tm
     click = [left + POINT[0] * width, top + POINT[1] * height]
     assert tab.box("#canvas .point")[:2] == pytest.approx(click, abs=1)
     tab.press("o")
-    assert "images were not found" in tab.text(".warnings")
+    assert "images were not found" in tab.text(".problems")

@@ -43,11 +43,18 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
             "difference: chosen less right, in points, with a 95 % interval by image; p: paired "
             "test over images, Holm over the letters."
         ]
-    notes += [
+    findings = [
         f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than it is "
         f"right: {shown_accuracy(row['chosen %'])} % "
         f"against {shown_accuracy(row['right %'])} %."
         for row in rows
         if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P
     ]
-    return {"title": TITLE, "rows": rows, "notes": notes, "warnings": [], "at": at}
+    return {
+        "title": TITLE,
+        "rows": rows,
+        "notes": notes,
+        "findings": findings,
+        "warnings": [],
+        "at": at,
+    }

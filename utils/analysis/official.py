@@ -51,4 +51,5 @@ def shown_range(cell: Mapping[str, Any] | None) -> str:
     """The interval of a cell of an analysis, `20.1–62.0`; or "" where it has none."""
     if cell is None or cell.get("low") is None or cell.get("high") is None:
         return ""
-    return "–".join(shown(cell[bound], 1) for bound in ("low", "high"))
+    between = " to " if cell["low"] < 0 else "–"
+    return between.join(shown(cell[bound], 1) for bound in ("low", "high"))

@@ -15,11 +15,15 @@ from typing import Any
 
 from utils.contracts import Facts
 from utils.images import image_root
+from utils.report.checks import checks_of, details, tags_by_sample
 from utils.report.data_files import Chunks, ToJson, as_script, value_of
+from utils.report.overview import NO_ANSWER, Tally, run_checks, scores_of
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
+from utils.report.run_facts import is_whole, run_facts
 from utils.runs.finished import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
+from utils.runs.view import COVERAGE
 
 REPORT_FOLDER = "report"
 ASSETS = Path(__file__).parent / "assets"
@@ -31,7 +35,6 @@ FACETS = (
 REPLY_FIELDS = ("prediction", "raw", "reasoning", "key")
 ROW_FIELDS = ("index", "text", "box_frac", "point_frac", "answer", "chosen")
 NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error", "key"}
-NO_ANSWER = "no answer"
 
 
 def report_after_run(
@@ -158,34 +161,53 @@ def _with_text_table(items: list[Facts]) -> dict[str, Any]:
 
 
 def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
-    summary: dict[str, Any] = {"format": 1, "run": run_folder.name, "datasets": [], "samples": 0}
-    for scored in scored_files(run_folder).values():
-        data_set = _add_samples(scored, files, pictures)
-        summary["datasets"].append({**data_set, "first": summary["samples"]})
-        summary["samples"] += data_set["samples"]
-        summary["model"] = scored.model
-    summary["pictures"] = pictures.known()
     manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
+    entries = manifest.get("datasets") or {}
+    levels: dict[str, str] = {}
+    summary: dict[str, Any] = {"format": 2, "run": run_folder.name, "datasets": [], "checks": []}
+    totals: Counter[str] = Counter()
+    for scored in scored_files(run_folder).values():
+        name, level = scored.dataset, scored.level
+        analysis = without_absolute_paths(read_json(scored.beside("analysis"), must_be_whole=False))
+        tally, images = _add_samples(scored, files, pictures, analysis, totals["samples"])
+        comparable = is_whole(entries.get(name) or {}, is_partial=scored.is_partial)
+        summary["datasets"].append({
+            "name": name, "level": level, "partial": scored.is_partial, "first": totals["samples"],
+            "samples": tally.counts["samples"], "pictures": images,
+            "problems": tally.problems(level) if tally.has_score else [],
+            "notices": list((analysis.get(COVERAGE) or {}).get("warnings", ())),
+            "details": [details(name, level, analysis[section])
+                        for section in ("anatomy", "circular")
+                        if (analysis.get(section) or {}).get("rows")],
+            **scores_of(tally, analysis, is_comparable=comparable),
+        })  # fmt: skip
+        summary["checks"] += checks_of(name, level, analysis)
+        totals.update(tally.counts)
+        levels[name], summary["model"] = level, scored.model
+    summary["samples"], summary["pictures"] = totals["samples"], pictures.known()
+    totals["images"] = len(summary["pictures"])
+    summary["facts"] = run_facts(without_absolute_paths(manifest), levels, totals)
+    if any(not data_set["no_score"] for data_set in summary["datasets"]):
+        summary["checks"] += run_checks(totals)
+    summary["checks"].sort(
+        key=lambda check: bool(check["title"] == "Letter bias")
+    )  # changes no score
     files.close(summary | {"manifest": without_absolute_paths(manifest) or None})
 
 
-def _add_samples(scored: ScoredFiles, files: DataFiles, pictures: Pictures) -> dict[str, Any]:
-    """Adds the samples of one data set; what the summary says of them."""
-    counts: Counter[str] = Counter()
+def _add_samples(
+    scored: ScoredFiles,
+    files: DataFiles,
+    pictures: Pictures,
+    analysis: dict[str, Any],
+    first: int,
+) -> tuple[Tally, int]:
+    """Adds the samples of one data set; their tally, and on how many images they are."""
+    tally, tags = Tally(scored.dataset), tags_by_sample(analysis)
     seen: set[int] = set()
-    samples = 0
-    for facts in scored.facts():
+    for place, facts in enumerate(scored.facts()):
         number = pictures.number(facts["image"]) if facts.get("image") else None
-        files.add(facts, scored.dataset, number)
-        samples += 1
-        status, verdict = facts.get("status"), facts.get("verdict")
-        counts[str((verdict or NO_ANSWER) if status == "ok" else status)] += 1
-        counts["hits"] += int(facts.get("hit") or 0)
+        check = [*tally.add(facts, first + place), *tags.get(place, ())]
+        files.add({**facts, "check": check}, scored.dataset, number)
         seen |= set() if number is None else {number}
-    analysis = read_json(scored.beside("analysis"), must_be_whole=False)
-    analysis.pop("head", None)
-    return {
-        "name": scored.dataset, "level": scored.level, "partial": scored.is_partial,
-        "samples": samples, "pictures": len(seen), "counts": dict(counts),
-        "analysis": without_absolute_paths(analysis),
-    }  # fmt: skip
+    return tally, len(seen)

@@ -151,9 +151,15 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
     note = "" if scored.mode == "all" else f" · {scored.mode} only"
     note += " (partial)" if scored.is_partial else ""
     analysis = scored.analysis
-    samples = scored.scorer.counts["samples"]
-    print("\n" + render_table(analysis["table"], model, samples, note=note))
-    print(render_averages(analysis["averages"]))
+    counts = scored.scorer.counts
+    total = counts["samples"]
+    without_answer = sum(counts[kind] for kind in ("failed", "refused", "spoilt"))
+    if 2 * without_answer > total:
+        failed = f"{without_answer} of {total} samples have no answer"
+        print(f"\n{analysis['table']['title']} · {model} · no score: {failed}{note}")
+    else:
+        print("\n" + render_table(analysis["table"], model, total, note=note))
+        print(render_averages(analysis["averages"]))
     print("\n".join([*_summary(scored, options), *scored.notes]))
     if circular := analysis.get("circular"):
         asked = max((row["questions"] for row in circular["rows"]), default=0)
