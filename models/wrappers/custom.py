@@ -23,15 +23,10 @@ class CustomModelWrapper(WrapperDefaults):
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        model_class: Callable[..., Any],
-        generate_cfg: Mapping[str, Any],
-        kwargs: Mapping[str, Any],
-        postprocess_function: Callable[..., str] | None = None,
-        model_identity: str | None = None,
-    ) -> None:
+        self, name: str, *, model_class: Callable[..., Any],
+        generate_cfg: Mapping[str, Any], kwargs: Mapping[str, Any],
+        postprocess_function: Callable[..., str] | None = None, model_identity: str | None = None,
+    ) -> None:  # fmt: skip
         self.name = name
         self._class, self._generate_cfg, self._kwargs = model_class, generate_cfg, kwargs
         self._postprocess = postprocess_function
