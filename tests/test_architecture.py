@@ -49,7 +49,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/ocr_baseline": 275,
     "models/wrappers": 155,
     "models/wrappers/api": 800,
-    "models/wrappers/local": 1550,
+    "models/wrappers/local": 1585,
     "models/wrappers/vllm": 570,
     "utils": 2540,
     "utils/analysis": 1240,
@@ -57,8 +57,8 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/config": 1090,
     "utils/engine": 1100,
     "utils/engine/ranks": 555,
-    "utils/functions": 520,
     "utils/report": 1290,
+    "utils/functions": 535,
     "utils/runs": 1545,
     "utils/scoring": 830,
 }
