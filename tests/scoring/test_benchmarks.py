@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from benchmarks import BENCHMARK, PLANNED
+from benchmarks import BENCHMARK
 from benchmarks.base import fill, grouped
 from benchmarks.circular import Circular
 from tests.support import runs
@@ -216,10 +216,6 @@ def test_a_broken_annotation_file_is_one_error_of_the_run(tmp_path, name, conten
         benchmark.annotation_file.write_bytes(content)
     with pytest.raises(UserError, match=message):
         benchmark.load("all")
-
-
-def test_levels_that_come_later_are_known_by_name():
-    assert set(PLANNED) == {"GUITaskAutomation", "GUITaskCollaboration"}
 
 
 def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not_rotated(annotated):
