@@ -7,9 +7,10 @@ import re
 import pytest
 
 from tests.support import report_runs
-from tests.support.report_page import IMAGES, L1, L2
+from tests.support.report_page import FAR_PX, IMAGES, L1, L2
 from tests.support.report_runs import make_pictures, write_samples
 from utils.report.build import build_report
+from utils.scoring.scorer import FAILED_TEXT
 
 
 @pytest.mark.parametrize(("name", "value", "shown"), [
@@ -104,3 +105,115 @@ def test_seven_thousand_samples_are_never_all_in_the_page_and_in_order_when_aske
     tab = open_tab(long, address="#/samples?sort=-distance&verdict=miss")
     distances = tab.run(f"Report.gallery.rows.map({far_px})")
     assert len(distances) > 1000 and distances == sorted(distances, reverse=True)
+
+
+ROUND_TRIP = [
+    "#/samples?platform=os_web&platform=os_ios&verdict=miss&verdict=unparsed&sort=-text",
+    "#/samples?q=click&view=table",
+    f"#/samples?app=Shop&dataset={L2}&sort=distance&view=table",
+    "#/samples?finish=stop&error=timeout&check=nothing",
+]
+
+
+@pytest.mark.parametrize("address", ROUND_TRIP)
+def test_the_filter_lives_in_the_address_from_a_sample_and_after_a_reload_too(open_tab, address):
+    def state():
+        chosen = "#search, #order, #selects select"
+        values = f"[...document.querySelectorAll('{chosen}')].map((e) => e.selectedOptions?.[0].text ?? e.value)"
+        return tab.count, tab.run("Report.gallery.rows"), tab.run(values)
+
+    tab = open_tab(address=address)
+    before, path = state(), set(tab.hash.split("?")[1].split("&"))
+    assert path == set(address.split("?")[1].split("&"))
+    if not before[1]:
+        return
+    tab.press("End", "Enter")
+    opened, title = tab.hash, tab.text("#sample-title")
+    assert set(opened.split("?")[1].split("&")) == path
+    tab.page.reload()
+    tab.page.wait_for_function("() => document.documentElement.dataset.ready")
+    assert (tab.hash, tab.text("#sample-title")) == (opened, title)
+    tab.press("Escape")
+    assert state() == before
+    assert set(tab.hash.split("?")[1].split("&")) == path
+    tab.page.reload()
+    tab.page.wait_for_function("() => document.documentElement.dataset.ready")
+    assert state() == before
+
+
+def test_a_level_in_an_address_means_its_data_set_and_unknown_fields_mean_nothing(open_tab):
+    tab = open_tab(address="#/samples?level=L1&colour=red")
+    assert (tab.count, tab.hash) == ("3 of 7 samples", f"#/samples?dataset={L1}")
+    assert tab.text(f"#filter-dataset option[value={L1}]") == "L1 (3)"
+
+
+@pytest.mark.parametrize(("view", "item"), [("", ".card"), ("&view=table", "#window .row")])
+def test_an_item_says_verdict_answer_and_reply(open_tab, view, item):
+    tab = open_tab(address=f"#/samples?sort=answer{view}")
+    tab.settle()
+    shown = {" ".join(text.split()) for text in tab.page.locator(item).all_inner_texts()}
+    for parts in (
+        ("miss", "C → B", "Which is right?"), ("hit", "B → B"), ("unparsed", "– → B", "hm"),
+        ("miss", f"{FAR_PX:.0f} px off", "click <script>"), ("hit", "inside", "(0.2, 0.3)"),
+        ("unparsed", "I cannot see a zeppelin"), ("failed", "timeout <script>"),
+    ):  # fmt: skip
+        assert [text for text in shown if all(part in text for part in parts)], (parts, shown)
+    assert FAILED_TEXT not in " ".join(shown)
+
+
+def test_the_table_sorts_up_down_and_as_in_the_file_by_each_of_its_heads(open_tab):
+    def head(name):
+        tab.click(f"#head .of-{name} button")
+        return tab.page.get_attribute(f"#head .of-{name}", "aria-sort"), tab.hash
+
+    tab = open_tab(address="#/samples")
+    tab.click("#as-table")
+    assert [text.rstrip("▲▼") for text in tab.texts("#head button")] == [
+        "Image", "Question", "Answer", "Verdict", "Reply"]  # fmt: skip
+    for name, first in (("image", 0), ("text", 6), ("answer", 1), ("verdict", 1), ("reply", 4)):
+        assert head(name) == ("ascending", f"#/samples?view=table&sort={name}")
+        assert tab.run("Report.gallery.rows[0]") == first, name
+        assert head(name) == ("descending", f"#/samples?view=table&sort=-{name}")
+        assert head(name) == ("none", "#/samples?view=table")
+    tab.click("#head .of-text button")
+    texts = tab.texts("#window .of-text .text")
+    assert texts == sorted(texts, key=str.casefold)
+    tab.click("#window .row:nth-child(1) .of-reply")
+    assert tab.hash == f"#/sample/{L2}/3?view=table&sort=text"
+
+
+def test_what_a_search_found_is_marked_in_cards_table_and_sample(open_tab):
+    tab = open_tab(address="#/samples?q=ZEPPELIN")
+    assert tab.texts(".card .reply mark") == ["zeppelin"]
+    tab.go("#/samples?q=zeppelin&view=table")
+    assert tab.texts("#window .reply mark") == ["zeppelin"]
+    tab.press("Enter")
+    assert tab.texts("#reply mark") == ["zeppelin"]
+
+
+def test_selects_show_their_texts_whole_and_nothing_moves_when_filters_change(open_tab):
+    def places():
+        moving = "#filters select, #filters button, #search, #gallery, #count"
+        return tab.run("(s) => [...document.querySelectorAll(s)].map((e) => { const r ="
+                       " e.getBoundingClientRect(); return [e.id, r.left, r.top]; })", moving)  # fmt: skip
+
+    tab = open_tab(address="#/samples")
+    before = places()
+    for name, value in (("verdict", "no answer"), ("platform", "os_web"), ("q", "")):
+        tab.page.select_option(f"#filter-{name}", value) if value else tab.press("/", "e")
+        tab.settle()
+        assert places() == before, name
+    cut = """() => [...document.querySelectorAll('#selects select')].filter((select) => {
+        const drawn = document.createElement('canvas').getContext('2d');
+        drawn.font = getComputedStyle(select).font;
+        const widest = Math.max(...[...select.options].map((option) => drawn.measureText(option.text).width));
+        return widest + 24 > select.clientWidth;
+    }).map((select) => select.id)"""
+    assert tab.run(cut) == []
+
+
+@pytest.mark.parametrize(("part", "whole", "expected"), [
+    (1, 16, "6.3"), (1, 2000, "0.1"), (1, 2001, "0.0"), (5, 8, "62.5"), (7, 7, "100.0"), (0, 3, "0.0"),
+])  # fmt: skip
+def test_a_share_is_rounded_half_up_in_the_list_too(open_tab, part, whole, expected):
+    assert open_tab().run(f"Report.shareText({part}, {whole})") == expected

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 
 import pytest
+from PIL import Image
 
 from tests.support.browser import DESKTOP, PHONE
 from tests.support.report_page import BAD, BOX, FAR_PX, L1, L2, POINT, SIZE_PX
@@ -101,3 +103,93 @@ def test_without_images_targets_are_drawn_on_an_empty_frame(open_tab, report, tm
     assert tab.box("#canvas .point")[:2] == pytest.approx(click, abs=1)
     tab.press("o")
     assert "images were not found" in tab.text(".problems")
+
+
+def swipe(tab, selector, right=0, down=0):
+    """Moves one finger over an element, as a browser on a phone gets it."""
+    left, top, width, height = tab.box(selector)
+    x, y = left + width / 2, max(top, 0) + min(height, 300) / 2
+    send = tab.context.new_cdp_session(tab.page).send
+    for step in range(11):
+        point = {"x": x + right * step / 10, "y": y + down * step / 10}
+        touch = {"type": "touchMove" if step else "touchStart", "touchPoints": [point]}
+        send("Input.dispatchTouchEvent", touch)
+    tab.settle()  # the finger rests before it is lifted: nothing rolls on
+    send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    tab.settle()
+
+
+@pytest.fixture
+def open_phone(open_tab):
+    def open_(address):
+        return open_tab(address=address, viewport=PHONE, has_touch=True, is_mobile=True)
+
+    return open_
+
+
+@pytest.mark.parametrize("level", [L1, L2])
+def test_on_a_phone_the_question_comes_first_then_the_image(open_phone, level):
+    tab = open_phone(f"#/sample/{level}/0")
+    names = [
+        ".bar",
+        "#facts .instruction",
+        "#stage",
+        *[".choices"] * (level == L1),
+        "#reply",
+        "#facts .pairs",
+    ]
+    tops = [tab.box(name)[1] for name in names]
+    assert tops == sorted(tops)
+    left, top, width, height = tab.box("#stage")
+    assert top + height < PHONE["height"] and left >= 0 and left + width <= PHONE["width"]
+
+
+def test_on_a_phone_a_swipe_over_the_image_scrolls_the_page(open_phone):
+    tab = open_phone(f"#/sample/{L2}/0")
+    before = tab.box("#canvas")
+    swipe(tab, "#stage", down=-200)
+    assert 120 < tab.run("scrollY") <= 200
+    swipe(tab, "#stage", right=-80)  # the whole image has nowhere to go
+    tab.run("scrollTo(0, 0)")
+    assert tab.box("#canvas") == pytest.approx(before, abs=0.5)
+
+
+def test_on_a_phone_a_swipe_moves_an_enlarged_image(open_phone):
+    tab = open_phone(f"#/sample/{L2}/0")
+    tab.click("#zoom-target")
+    tab.click("#zoom-in")
+    before = tab.box("#canvas")
+    swipe(tab, "#stage", right=-60, down=-40)
+    after = tab.box("#canvas")
+    assert (after[0] - before[0], after[1] - before[1]) == pytest.approx((-60, -40), abs=20)
+    assert tab.run("scrollY") == 0
+
+
+@pytest.mark.parametrize("view", ["", "?view=table"])
+def test_on_a_phone_a_swipe_scrolls_the_list_which_keeps_its_place_meanwhile(open_phone, view):
+    tab = open_phone(f"#/samples{view}")
+    if not view:
+        swipe(tab, "#filters + #gallery .card", down=-150)
+        swipe(tab, "#gallery", down=-150)
+        assert tab.run("scrollY") > 200
+    before = tab.run("scrollY")
+    tab.run("document.elementFromPoint(190, 500).closest('[data-place]').click()")
+    tab.settle()
+    assert tab.hash.startswith("#/sample/")
+    tab.click("#close")
+    assert tab.run("scrollY") == before
+
+
+def test_on_a_phone_a_table_that_is_wider_than_the_page_shades_the_side_where_more_is(open_phone):
+    def edge():
+        """Brightness of the right edge, at the head of the table."""
+        picture = Image.open(io.BytesIO(table.screenshot())).convert("L")
+        return picture.getpixel((picture.width - 2, 4))
+
+    tab = open_phone("#/overview")
+    table = tab.page.locator(".wide:has(.scores)")
+    assert table.evaluate("(e) => e.scrollWidth > e.clientWidth + 50")
+    before = edge()
+    table.evaluate("(e) => { e.scrollLeft = e.scrollWidth; }")
+    tab.settle()
+    assert edge() > before + 20
