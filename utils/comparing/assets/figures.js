@@ -26,8 +26,8 @@ Report.figures = (() => {
     return el("ul", { class: "runs" }, ["A", "B"].map((letter) => {
       const run = pairs.summary.runs.find(({ label }) => label === match[letter.toLowerCase()]);
       return el("li", {}, mark(letter), el("span", { class: "run-name" }, run.label),
-        el("span", { class: "quiet" }, [run.model === run.label ? null : run.model, run.folder, run.date].filter(Boolean).join(" · ")),
-        run.report ? el("a", { href: run.report }, "Report") : null);
+        run.report ? el("a", { href: run.report }, "Report") : null,
+        el("span", { class: "quiet" }, [run.model === run.label ? null : run.model, run.folder, run.date].filter(Boolean).join(" · ")));
     }));
   }
 
@@ -132,7 +132,7 @@ Report.figures = (() => {
     return el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": board.title }, el("table", { class: "plain scores-of-runs" },
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "run"), board.columns.map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, board.rows.map((row) => el("tr", { class: row.is_published ? "published" : null },
-        el("th", { scope: "row" }, row.name, row.mark ? el("span", { class: "quiet" }, ` ${row.mark}`) : null),
+        el("th", { scope: "row" }, row.name, row.mark ? el("span", { class: "quiet", title: row.mark }, ` ${row.mark[0]}`) : null),
         row.cells.map(([value, bounds]) => el("td", {}, el("b", {}, value), bounds ? el("span", { class: "quiet" }, bounds) : null)))))));
   }
 
