@@ -160,28 +160,20 @@ class BrokenBar(Shown):
         raise RuntimeError("a progress bar that breaks")
 
 
+def interrupts(text, pressed=[]):  # noqa: B006
+    if "screen 2" in text and not pressed:
+        pressed.append(signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))
+    return "click"
+
+
 @pytest.mark.parametrize(("model", "shown", "raised"), [
     (fails_at("screen 2", 401), Shown(), StopRun), (Model(), BrokenBar(), RuntimeError),
-], ids=["a-run-that-cannot-go-on", "any-exception"])  # fmt: skip
+    (Model(interrupts), Shown(), Interrupted),
+], ids=["a-run-that-cannot-go-on", "any-exception", "an-interrupt"])  # fmt: skip
 def test_worlds_are_closed_whatever_ends_a_run(log, model, shown, raised):
-    hand = Stagehand(0.01)
-    with pytest.raises(raised):
-        run(log, model, hand, worlds=4, shown=shown)
-    assert hand.made == hand.closed > 0
-
-
-def test_worlds_are_closed_after_an_interrupt(log):
-    main, pressed = threading.get_ident(), []
-
-    def answer(text):
-        if "screen 2" in text and not pressed:
-            pressed.append(True)
-            signal.pthread_kill(main, signal.SIGINT)
-        return "click"
-
     hand = Stagehand(0.05)
-    with pytest.raises(Interrupted):
-        run(log, Model(answer), hand, episodes=12, worlds=4)
+    with pytest.raises(raised):
+        run(log, model, hand, episodes=12, worlds=4, shown=shown)
     assert hand.made == hand.closed > 0
     assert len(statuses(log)) < 12
 
