@@ -47,7 +47,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "benchmarks": 1180,
     "models": 460,
     "models/ocr_baseline": 275,
-    "models/wrappers": 155,
+    "models/wrappers": 160,
     "models/wrappers/api": 800,
     "models/wrappers/local": 1585,
     "models/wrappers/vllm": 570,
