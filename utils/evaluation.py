@@ -108,7 +108,7 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
             print(f"All runs: {(options.work_dir / INDEX).absolute().as_uri()}")
         if options.report and scored:
             report_after_run(folder, scored, work_dir=options.work_dir,
-                             embed_originals=options.embed_originals)  # fmt: skip
+                             small_images=options.small_images)  # fmt: skip
     return done
 
 

@@ -287,7 +287,7 @@ COUNT = "expected a whole number from"
         ("--wait-for-server long", "argument --wait-for-server: expected a number from 0 up, got 'long'"),
         ("--ping", "--ping goes with --check"),
         ("--check --mode eval", "--check is about queries; --mode eval makes none"),
-        ("--no-report --embed-originals", "--embed-originals does not go with --no-report"),
+        ("--no-report --small-images", "--small-images does not go with --no-report"),
         ("--parity y.json --check", "--parity does not go with --check or --mode"),
         ("--fresh --reuse", "--fresh and --reuse exclude each other"))],
 ])  # fmt: skip

@@ -240,9 +240,7 @@ class Images:
         for run in runs:
             report = run.path / REPORT_FOLDER
             for name, known in pictures_of_report(report).items():
-                links: dict[str, Any] = {kind: _href(report / known[kind], output)
-                         for kind in ("view", "original") if kind in known}  # fmt: skip
-                self._ready[name] = {**known, **links}
+                self._ready[name] = {**known, "view": _href(report / known["view"], output)}
         self._root, self._folder = image_root_if_any(), fresh / "pictures"
         self._numbers: dict[str, int] = {}
         self._wanted: set[str] = set()

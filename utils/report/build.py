@@ -38,7 +38,7 @@ NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error
 
 
 def report_after_run(
-    run: RunFolder, scored: Collection[str], *, work_dir: Path, embed_originals: bool
+    run: RunFolder, scored: Collection[str], *, work_dir: Path, small_images: bool
 ) -> None:
     """Builds the report of a folder in which a run has scored some data sets; prints where it is.
 
@@ -52,7 +52,7 @@ def report_after_run(
             run.path,
             image_root=image_root(),
             cache=work_dir / CACHE_FOLDER,
-            embed_originals=embed_originals,
+            small_images=small_images,
         )
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         why = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -68,14 +68,14 @@ def report_after_run(
 
 
 def build_report(
-    run_folder: Path, *, image_root: Path | None, cache: Path, embed_originals: bool = False
+    run_folder: Path, *, image_root: Path | None, cache: Path, small_images: bool = False
 ) -> Path:
     """Writes the report of a run and returns its page; replaces one from before when it is whole.
 
     Args:
         image_root: what the samples' images are relative to; None if there are none here.
         cache: folder for view images, shared by the runs of a work-dir.
-        embed_originals: put the images themselves into the report, too.
+        small_images: show copies of at most 1600 pixels, for a report that is sent around.
 
     Raises:
         UserError: a samples file is of another version.
@@ -89,7 +89,7 @@ def build_report(
         for asset in sorted(ASSETS.iterdir()):
             shutil.copyfile(asset, fresh / asset.name)
         to_json = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
-        made = Pictures(image_root, cache, fresh, embed_originals=embed_originals)
+        made = Pictures(image_root, cache, fresh, small=small_images)
         with closing(made) as pictures:
             _write_data(DataFiles(fresh / "data", to_json), pictures, run_folder)
         shutil.rmtree(target, ignore_errors=True)
