@@ -132,7 +132,7 @@ COUNTED_LINKS = """() => {
   return [...document.querySelectorAll('#view-overview a[href^="#/samples"]')].map((link) => {
     const host = link.closest('.figure, .scores td, .chart tr');
     const text = host ? host.title || host.textContent.match(/n = [\\d,]+/)[0]
-      : link.closest('.run-facts') ? (link.textContent.match(/[\\d,]+ samples asked/) ?? [link.textContent])[0]
+      : link.closest('.run-facts') ? (link.textContent.match(/[\\d,]+ samples retried/) ?? [link.textContent])[0]
       : link.textContent;
     const kind = ['run-facts', 'problems', 'outcome', 'figure', 'scores', 'chart', 'finding', 'plain', 'strip', 'check']
       .find((name) => link.closest('.' + name));
@@ -183,9 +183,9 @@ def test_what_failed_stands_above_the_scores_with_three_examples_that_lead_to_th
     texts = [problem.inner_text() for problem in problems]
     assert [text.partition("\n")[0] for text in texts] == [
         "L1 6 of 72 requests were refused by the server (8.3 %)",
-        "L1 12 of 72 replies could not be read (16.7 %)",
+        "L1 12 of 72 replies are unparsed (16.7 %)",
         "L2 4 of 48 requests were refused by the server (8.3 %)",
-        "L2 12 of 48 replies could not be read (25.0 %)",
+        "L2 12 of 48 replies are unparsed (25.0 %)",
     ]
     assert [problem.locator(".examples a").count() for problem in problems] == [3] * len(problems)
     assert "<script>alert(1)</script> refused" in texts[0]

@@ -175,10 +175,10 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
             "name": name, "level": level, "partial": scored.is_partial, "first": totals["samples"],
             "samples": tally.counts["samples"], "pictures": images,
             "problems": tally.problems(level) if tally.has_score else [],
-            "notices": list((analysis.get(COVERAGE) or {}).get("warnings", ())),
-            "details": [details(name, level, analysis[section])
-                        for section in ("anatomy", "circular")
-                        if (analysis.get(section) or {}).get("rows")],
+            "notices": [line for section in (COVERAGE, "circular")
+                        for line in (analysis.get(section) or {}).get("warnings", ())],
+            "details": [details(name, level, analysis["anatomy"])]
+                       if (analysis.get("anatomy") or {}).get("rows") else [],
             **scores_of(tally, analysis, is_comparable=comparable),
         })  # fmt: skip
         summary["checks"] += checks_of(name, level, analysis)

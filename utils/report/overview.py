@@ -84,7 +84,7 @@ class Tally:
         total = self.counts["samples"]
         texts = {
             "failed": "requests failed", "refused": "requests were refused by the server",
-            NO_ANSWER: "replies have no text to read", "unparsed": "replies could not be read",
+            NO_ANSWER: "replies have no text to read", "unparsed": "replies are unparsed",
         }  # fmt: skip
         return [
             {
@@ -139,7 +139,7 @@ def scores_of(tally: Tally, analysis: Mapping[str, Any], *, is_comparable: bool)
     dataset = tally.dataset
     figures = [_figure(dataset, name, cell, analysis)
                for name, cell in official_figures(analysis).items() if tally.has_score]  # fmt: skip
-    circular = (analysis.get("circular") or {}).get("table")
+    circular = analysis.get("circular") or {}
     return {
         "figures": figures,
         "no_score": None if tally.has_score else _no_score(tally),
@@ -147,7 +147,8 @@ def scores_of(tally: Tally, analysis: Mapping[str, Any], *, is_comparable: bool)
         "published": _published(dataset, figures, is_comparable=is_comparable),
         "outcomes": tally.outcome_list(),
         "table": _table(dataset, analysis["table"]) if figures else None,
-        "circular": _table(None, circular) if circular else None,
+        "circular": None if not circular.get("table") else
+            {**_table(None, circular["table"]), "notes": circular["notes"]},
         "groups": [
             {"title": GROUP_TITLES.get(name, _heading(name)), "cells": [
                 _cell(cell, _group_link(dataset, name, label), name=_heading(label))

@@ -13,8 +13,9 @@ from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5
 
 QUIET_KWARGS = {"img_size": -1, "system_prompt": "benchmark_default", "wire_format": "documented"}
 """Settings that are not worth a word where they have these values."""
+WEIGHTED = ("1", "true")
 LONGEST_VALUE = 28
-REPEATED = "asked again"
+REPEATED = "retried"
 """The check of samples that took more than one request."""
 PUBLISHED, SAMPLE, OTHER = "published", "sample", "other"
 
@@ -26,21 +27,23 @@ def run_facts(
 
     Args:
         levels: of the data sets that are shown, by name.
-        totals: "samples", "images", "requests", and of the samples those asked again, `REPEATED`.
+        totals: "samples", "images", "requests", and how many samples were `REPEATED`.
     """
     config, asking = manifest.get("config") or {}, manifest.get("asking") or {}
     entries: Mapping[str, Any] = manifest.get("datasets") or {}
     entries = {name: entries[name] for name in levels if name in entries}
     entry: Mapping[str, Any] = next(iter((config.get("model") or {}).values()), {})
+    variables = (manifest.get("scoring") or {}).get("environment") or {}
+    weighted = ["L1 weighted by options"] * (variables.get("L1_USE_WEIGHTED") in WEIGHTED)
     facts = [
         _model(entry, entries),
-        ("Parameters", " · ".join(_parameters(entry, config.get("data") or {}, levels))),
+        ("Parameters", " · ".join(_parameters(entry, config.get("data") or {}, levels) + weighted)),
         ("Data", _data(entries)),
         ("Date", _date(asking.get("started_at"))),
         ("Samples", f"{totals['samples']:,} on {totals['images']:,} images"),
         ("Tokens", _tokens(entries)),
         ("Duration", _duration(asking.get("wall_s"))),
-        ("Requests", _requests(totals)),
+        ("Requests", _requests(entries, totals)),
     ]
     links: dict[str, Any] = {"Samples": {}}
     links |= {"Requests": {"check": REPEATED}} if totals[REPEATED] else {}
@@ -139,6 +142,9 @@ def _duration(wall_s: float | None) -> str:
     return f"{minutes} min {seconds:02} s" if minutes else f"{shown(wall_s, 1)} s"
 
 
-def _requests(totals: Mapping[str, int]) -> str:
-    again = f", {totals[REPEATED]:,} samples asked again" if totals[REPEATED] else ""
-    return f"{totals['requests']:,}{again}"
+def _requests(entries: Mapping[str, Any], totals: Mapping[str, int]) -> str:
+    """Of all turns and rotations, which the samples file does not have, and retries."""
+    asked = sum(sum((each.get("statuses") or {}).values()) for each in entries.values())
+    count = max(asked, totals["samples"]) + totals["requests"] - totals["samples"]
+    again = f", {totals[REPEATED]:,} samples {REPEATED}" if totals[REPEATED] else ""
+    return f"{count:,}{again}"

@@ -3,7 +3,6 @@
 
 Report.overview = (() => {
   const { el, svg, styled, whole, wide, plural, store, VERDICTS } = Report;
-  const OUTCOME_WORDS = { hit: "hit", miss: "missed", unparsed: "unread", "no answer": "no answer", refused: "refused", failed: "failed" };
   let isWithPublished = null; // whether published results are shown; null: as the data have it
 
   const link = (filter, ...children) => (filter ? el("a", { href: store.listLink(filter) }, ...children) : el("span", {}, ...children));
@@ -68,7 +67,7 @@ Report.overview = (() => {
       el("div", { class: "stack", "aria-hidden": "true" }, data.outcomes.map(({ name, count }) =>
         styled(el("span", { class: tone(name) }), { "flex-grow": count }))),
       el("ul", {}, data.outcomes.map(({ name, count, share, link: filter }) => el("li", { class: tone(name), title: `${share} %` },
-        link(filter, el("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[name][0]), `${whole(count)} ${OUTCOME_WORDS[name]}`)))));
+        link(filter, el("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[name][0]), `${whole(count)} ${VERDICTS[name][1]}`)))));
   }
 
   function noScore({ text, link: filter, examples }) {
@@ -84,7 +83,7 @@ Report.overview = (() => {
       el("p", { class: "name" }, figure.name),
       el("p", { class: "value" }, link(figure.link, figure.text), el("small", {}, " %")),
       track(figure, data.published?.figures[figure.name]),
-      el("p", { class: "quiet range" }, figure.range ? `[${figure.range}]` : "no interval: few images"),
+      el("p", { class: "quiet range" }, figure.range ? `[${figure.range}]` : "no interval: under 10 images"),
       el("p", { class: "quiet" }, link(figure.link, `n = ${whole(figure.samples)}`),
         figure.chance_text ? el("span", { title: `chance: ${data.chance}` }, ` · chance ${figure.chance_text}`) : null))));
   }
@@ -158,9 +157,12 @@ Report.overview = (() => {
     }
     return el("div", { class: "check odd" },
       el("p", { class: "line" }, head),
-      check.findings.map(({ text, link: filter }) => el("p", { class: "finding" }, text, filter ? [" ", el("a", { href: store.listLink(filter) }, "Show them")] : null)),
+      check.findings.map(({ text, link: filter }) => el("p", { class: "finding" }, withCode(text), filter ? [" ", el("a", { href: store.listLink(filter) }, "Show them")] : null)),
       isMore ? el("details", {}, el("summary", { class: "quiet" }, "Figures"), tables(check)) : null);
   }
+
+  /** A text with what one types in it, as code. */
+  const withCode = (text) => text.split(/(data\.\w+\.\w+: "[\w.]+"|--mode eval)/).map((part, place) => (place % 2 ? el("code", {}, part) : part));
 
   function tables({ tables: all, notes }) {
     return el("div", { class: "behind" },
@@ -195,12 +197,13 @@ Report.overview = (() => {
         el("td", {}, el("b", {}, cell.text), cell.range ? el("span", { class: "quiet" }, ` [${cell.range}]`) : null))))));
   }
 
-  function scoreTable({ title, columns, rows }) {
+  function scoreTable({ title, columns, rows, notes }) {
     const name = `${title}: accuracy in %, with 95 % intervals by image`;
     return el("div", { class: "block-of-scores" }, el("h3", {}, name),
       wide(name, el("table", { class: "scores" },
         el("thead", {}, el("tr", {}, el("td"), columns.map((column) => el("th", { scope: "col" }, column)))),
-        el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.name), row.cells.map(scoreCell)))))));
+        el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.name), row.cells.map(scoreCell)))))),
+    (notes ?? []).map((note) => el("p", { class: "quiet" }, note)));
   }
 
   function scoreCell(cell) {
@@ -215,7 +218,7 @@ Report.overview = (() => {
     return el("div", { class: "chart" }, el("table", {}, el("caption", {}, title),
       el("tbody", {}, cells.map((cell) => el("tr", { title: basis(cell) },
         el("th", { scope: "row" }, link(cell.link, cell.name)),
-        el("td", { class: "bar" }, track(cell)),
+        el("td", { class: "meter" }, track(cell)),
         el("td", { class: "number" }, cell.text),
         el("td", { class: "number quiet" }, cell.range ? `[${cell.range}]` : ""),
         el("td", { class: "number quiet" }, link(cell.link, `n = ${whole(cell.samples)}`)))))));
