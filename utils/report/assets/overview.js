@@ -162,7 +162,7 @@ Report.overview = (() => {
   }
 
   /** A text with what one types in it, as code. */
-  const withCode = (text) => text.split(/(data\.\w+\.\w+: "[\w.]+"|--mode eval)/).map((part, place) => (place % 2 ? el("code", {}, part) : part));
+  const withCode = (text) => text.split(/(data\.\w+\.\w+: "[\w.]+"|--mode \w+)/).map((part, place) => (place % 2 ? el("code", {}, part) : part));
 
   function tables({ tables: all, notes }) {
     return el("div", { class: "behind" },
