@@ -10,6 +10,7 @@ import pytest
 from tests.support.browser import DESKTOP, PHONE, Tab, need_browser
 from tests.support.finished import L1, L2, make_run
 from tests.support.report_runs import l1_sample, l2_sample, make_pictures, many_samples
+from utils.comparing.boards import read_published
 from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
@@ -234,6 +235,27 @@ def test_on_a_phone_the_list_comes_first_and_nothing_sticks_out(open_tab):
     tab.page.go_back()
     tab.settle()
     assert tab.page.is_visible("#list")
+
+
+def test_one_run_beside_published_figures_has_scores_and_no_samples(open_tab, work, tmp_path):
+    found = compare(read_runs([work / "out" / "a"]), published=read_published())
+    tab = open_tab(page=write_page(found, tmp_path))
+    text = tab.text("#view-overview")
+    assert "GPT-4o" in text and "60.16" in text and not tab.page.is_visible("#to-samples")
+    assert tab.findings() == []
+
+
+def test_each_pair_of_three_runs_has_its_own_address(open_tab, work, tmp_path):
+    third = make_run(tmp_path / "c", {L2: samples_of(0)[L2][:4]}, model="c")
+    runs = read_runs([*(work / "out" / side for side in "ab"), third])
+    tab = open_tab("#/samples?pair=2", page=write_page(compare(runs, all_pairs=True), tmp_path))
+    tab.page.wait_for_selector("text=c − m")
+    assert shown(tab) == 4
+    tab.page.select_option("#match", "0")
+    tab.settle()
+    assert (tab.hash, tab.page.is_visible("#view-overview")) == ("#/overview", True)
+    tab.press("s")
+    assert shown(tab) == 10
 
 
 def test_images_of_flips_are_made_where_no_report_has_them(open_tab, work, tmp_path, monkeypatch):

@@ -96,15 +96,9 @@ Report.figures = (() => {
       })));
   }
 
-  const SPLITS = new Set(["easy", "medium", "hard", "basic", "advanced"]);
-
   function linkOf(found, each, more) {
-    const fields = { dataset: found.dataset, ...more };
-    const { facets } = pairs.match;
-    for (const name of ["split", "platform", "kind"]) {
-      if (facets[name].includes(each.group) && (name !== "split" || SPLITS.has(each.group))) { fields[name] = each.group; break; }
-    }
-    return pairs.listLink(fields);
+    const field = ["split", "platform", "kind"].find((name) => pairs.match.facets[name].includes(each.group));
+    return pairs.listLink({ dataset: found.dataset, ...(field ? { [field]: each.group } : {}), ...more });
   }
 
   function groups(found) {
