@@ -12,10 +12,9 @@ Report.figures = (() => {
     host.replaceChildren(...[
       match ? sides(match) : null,
       ...(match?.sets ?? []).map(set),
-      many || !match ? summary.summary.map((board) => panel(board.title, "Accuracy in %, below it the 95 % interval where there is one.", table(board))) : null,
+      many || !match ? panel("Scores of all runs", "Accuracy in %, below it the 95 % interval where there is one.", tables(summary.summary)) : null,
       match ? differs(match) : null,
-      summary.boards.length ? el("details", { class: "sheet" }, el("summary", {}, el("h2", {}, "Scores by platform")),
-        summary.boards.map((board) => el("section", { class: "board" }, el("h3", {}, board.title), table(board)))) : null,
+      summary.boards.length ? el("details", { class: "sheet" }, el("summary", {}, el("h2", {}, "Scores by platform")), tables(summary.boards)) : null,
       notes([...summary.notes, ...(match ? [summary.how] : [])]),
     ].flat().filter(Boolean));
   };
@@ -121,6 +120,8 @@ Report.figures = (() => {
             count(each, "only-a-right", each.only_a), count(each, "only-b-right", each.only_b));
         })))));
   }
+
+  const tables = (boards) => el("div", { class: "tables" }, boards.map((board) => el("section", {}, el("h3", {}, board.title), table(board))));
 
   function table(board) {
     return el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": board.title }, el("table", { class: "plain scores-of-runs" },
