@@ -66,8 +66,9 @@ Report.figures = (() => {
   function verdict(each, isMain) {
     const letter = each.points > 0 ? "B" : "A", name = isMain ? pairs.match[letter.toLowerCase()] : letter;
     return el("p", { class: "verdict-of" },
-      each.is_clear ? el("span", { class: `tag lead of-${letter.toLowerCase()}` }, `${name} is better`) : el("span", { class: "quiet" }, "no clear difference"),
-      el("span", { class: "quiet" }, each.low === null ? "too few images for an interval" : `p ${each.p}`));
+      each.is_clear ? el("span", { class: `tag lead of-${letter.toLowerCase()}` }, `${name} is better`)
+        : isMain ? el("span", { class: "quiet" }, "no clear difference") : null,
+      el("span", { class: "quiet" }, each.low === null ? (isMain ? "too few images for an interval" : "too few images") : `p ${each.p}`));
   }
 
   /** The difference as a mark and its interval as a bar about the line of no difference. */
