@@ -57,9 +57,9 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/config": 1090,
     "utils/engine": 1100,
     "utils/engine/ranks": 555,
-    "utils/report": 1290,
+    "utils/report": 1300,
     "utils/functions": 535,
-    "utils/runs": 1545,
+    "utils/runs": 1555,
     "utils/scoring": 830,
 }
 MODULES_OF_A_ROOM = 8

@@ -93,6 +93,17 @@ def test_options_say_which_is_right_and_which_was_chosen(open_tab):
     assert shown == [f"A {BAD}", "B yes ✓ right", "C no ● chosen"]
 
 
+def test_a_question_shows_what_was_chosen_in_each_rotation_of_its_options(open_tab):
+    tab = open_tab(address=f"#/sample/{L1}/0")
+    turns = tab.page.locator(".rotations li").all_inner_texts()
+    shown = [" ".join(turn.split()) for turn in turns]
+    assert "right in 1 of 3" in tab.text(".rotations h3")
+    for turn, (verdict, right, text) in zip(
+        shown, [("miss", "B", "no"), ("miss", "A", BAD), ("hit", "C", "yes")], strict=True
+    ):
+        assert verdict in turn and f"C → {right}" in turn and text in turn, turn
+
+
 def test_without_images_targets_are_drawn_on_an_empty_frame(open_tab, report, tmp_path):
     run, places = tmp_path / "run", {"image_root": None, "cache": tmp_path / "cache"}
     shutil.copytree(report.parent.parent, run, ignore=shutil.ignore_patterns("report"))

@@ -77,18 +77,11 @@ def spoilt_report(tmp_path_factory):
     make_pictures(home / "images", [image])
     run, model = home / "out" / "m" / f"T1_{BAD_NAME}", f"model {BAD_NAME}"
     failed = {"verdict": None, "status": "failed", "point_frac": None}
-    write_samples(
-        run,
-        L1,
-        map(spoilt_sample, [l1_sample(0, image), l1_sample(1, image, verdict="unparsed")]),
-        model=model,
-    )
-    write_samples(
-        run,
-        L2,
-        map(spoilt_sample, [l2_sample(0, image), l2_sample(1, image, **failed)]),
-        model=model,
-    )
+    l1 = [l1_sample(0, image), l1_sample(1, image, verdict="unparsed")]
+    l2 = [l2_sample(0, image), l2_sample(1, image, **failed)]
+    questions = write_samples(run, L1, map(spoilt_sample, l1), model=model)
+    report_runs.write_rotations(questions, [spoilt_sample(facts) for facts in l1])
+    write_samples(run, L2, map(spoilt_sample, l2), model=model)
     analysis = {"anatomy": spoilt({"title": "T", "rows": [{"name": "n", "share": 1.5, "samples": 2, "said": "x"}],
                                    "notes": ["n"], "warnings": ["w"], "more": {"a": "b"}})}  # fmt: skip
     for section in report_runs.analysis_of_l2().items():
@@ -126,4 +119,6 @@ def test_markup_in_any_field_stays_text_in_every_view(open_tab, spoilt_report):
             == []
         )
     assert len(addresses) == 4
+    tab.go(addresses[0])
+    assert len(tab.texts(".rotations li")) == 3
     assert seen > 100

@@ -42,7 +42,8 @@ def build_page(home: Path) -> Path:
     for name, wh in WH.items():
         make_pictures(home / "images", [name], wh)
     run, model = home / "out" / "m" / "T1_Ga", f"model {BAD}"[:12]
-    write_samples(run, L1, L1_SAMPLES, model=model)
+    samples = write_samples(run, L1, L1_SAMPLES, model=model)
+    report_runs.write_rotations(samples, L1_SAMPLES)
     write_samples(run, L2, L2_SAMPLES, model=model)
     analysis = report_runs.analysis_of_l2()
     analysis["coordinate_audit"]["warnings"].append(f"warned {BAD}")

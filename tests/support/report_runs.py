@@ -63,6 +63,25 @@ def write_samples(
     return path
 
 
+def write_rotations(samples: Path, questions: Sequence[Facts]) -> None:
+    """The rotations file beside a samples file of L1: each question with its options moved on."""
+    head, *_ = samples.read_text("ascii").splitlines()
+    with samples.with_name(samples.name.replace("_samples", "_rotations")).open("w") as file:
+        file.write(head + "\n")
+        for facts in questions:
+            letters = [letter for letter, text in facts["options"].items() if text is not None]
+            for turn in range(len(letters)):
+                moved = letters[turn:] + letters[:turn]
+                options = {to: facts["options"][by] for to, by in zip(letters, moved, strict=True)}
+                answer = letters[moved.index(facts["answer"])]
+                hit = "hit" if answer == facts["chosen"] else "miss"
+                own = {"question": facts["key"], "rotation": turn, "rotations": len(letters)}
+                file.write(
+                    to_json({**facts, **own, "options": options, "answer": answer, "verdict": hit})
+                    + "\n"
+                )
+
+
 def write_analysis(folder: Path, dataset: str, sections: Mapping[str, Any], *, model: str = "m") -> None:  # fmt: skip
     """The analysis beside it."""
     path = folder / f"{model}_{dataset}_analysis.json"

@@ -33,6 +33,7 @@ FACETS = (
 )  # fmt: skip
 """What the list filters by, as `FIELDS` in `store.js`."""
 REPLY_FIELDS = ("prediction", "raw", "reasoning", "key")
+TURN_FIELDS = ("options", "answer", "chosen", "status", "verdict", "prediction")
 ROW_FIELDS = ("index", "text", "box_frac", "point_frac", "answer", "chosen")
 NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error", "key"}
 
@@ -205,7 +206,11 @@ def _add_samples(
     """Adds the samples of one data set; their tally, and on how many images they are."""
     tally, tags = Tally(scored.dataset), tags_by_sample(analysis)
     seen: set[int] = set()
+    rotations = scored.rotations()
     for place, facts in enumerate(scored.facts()):
+        turns = next(rotations, [])
+        if len(turns) > 1 and turns[0]["question"] == facts["key"]:
+            facts["turns"] = [{name: turn.get(name) for name in TURN_FIELDS} for turn in turns]
         number = pictures.number(facts["image"]) if facts.get("image") else None
         check = [*tally.add(facts, first + place), *tags.get(place, ())]
         files.add({**facts, "check": check}, scored.dataset, number)
