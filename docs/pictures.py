@@ -1,4 +1,4 @@
-"""Renews the pictures of the README and of `docs/`: runs the demo, opens its report, takes them.
+"""Renews the pictures of the README and of `docs/`: runs the demo, opens its pages, takes them.
 
 python docs/pictures.py   (`make pictures`; needs Chromium and playwright, see
 sample_data/browser_packages.txt)
@@ -6,6 +6,7 @@ sample_data/browser_packages.txt)
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -16,24 +17,41 @@ PROJECT = Path(__file__).resolve().parent.parent
 CHROMIUM = "/usr/bin/chromium"
 LARGEST_BYTES = 400_000
 L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
-# What each picture shows: an address in the page, a colour scheme, and the keys pressed there.
+REPORT, COMPARISON = "ocr-baseline/T*/report/index.html", "comparison/comparison.html"
+# What each picture shows: a page below the work-dir, an address in it, a colour scheme, and the
+# key pressed there.
 PICTURES = {
-    "report_overview": ("#/overview", "light", ()),
-    "report_overview_dark": ("#/overview", "dark", ()),
-    "report_list": (f"#/samples?dataset={L2}&verdict=miss", "light", ()),
-    "report_table": (f"#/samples?dataset={L1}&view=table", "light", ()),
-    "report_l2": (f"#/samples?dataset={L2}&platform=os_web&verdict=miss", "light", ("Enter",)),
-    "report_l1": (f"#/samples?dataset={L1}&platform=os_mac", "light", ("Enter",)),
+    "report_overview": (REPORT, "#/overview", "light", ""),
+    "report_overview_dark": (REPORT, "#/overview", "dark", ""),
+    "report_list": (REPORT, f"#/samples?dataset={L2}&verdict=miss", "light", ""),
+    "report_table": (REPORT, f"#/samples?dataset={L1}&view=table", "light", ""),
+    "report_l2": (REPORT, f"#/samples?dataset={L2}&platform=os_web&verdict=miss", "light", "Enter"),
+    "report_l1": (REPORT, f"#/samples?dataset={L1}&platform=os_mac", "light", "Enter"),
+    "comparison": (COMPARISON, "#/overview", "light", ""),
+    "comparison_l2": (COMPARISON, f"#/samples?dataset={L2}&outcome=both-wrong-apart", "light", "j"),
 }
+BLIND = """
+class Blind:
+    def generate(self, message, *, dataset_name, **settings):
+        return "(0.5, 0.5)" if dataset_name == "GUIElementGrounding" else "Answer: B"
+"""
 
 
-def demo_report(work_dir: Path) -> Path:
-    """The page of a new run of the demo."""
-    command = [sys.executable, "evaluate.py", "--config", "configs/config_demo.json"]
-    environment = {**os.environ, "LMUData": "sample_data"}
-    subprocess.run([*command, "--work-dir", work_dir], cwd=PROJECT, env=environment, check=True)
-    [page] = work_dir.glob("ocr-baseline/T*/report/index.html")
-    return page
+def demo_runs(work_dir: Path) -> None:
+    """A new run of the demo, and one of a model that sees nothing, compared with it."""
+    (work_dir / "blind.py").write_text(BLIND)
+    blind = {"model_path": "blind.Blind", "imp_type": "custom"}
+    data = {name: {"mode": "all"} for name in (L1, L2)}
+    config = work_dir / "blind.json"
+    config.write_text(json.dumps({"model": {"blind-guess": blind}, "data": data}))
+    environment = {**os.environ, "LMUData": "sample_data", "PYTHONPATH": str(work_dir)}
+    for command in (
+        ["evaluate.py", "--config", config, "--work-dir", work_dir],
+        ["evaluate.py", "--config", "configs/config_demo.json", "--work-dir", work_dir],
+        ["compare.py", work_dir / "blind-guess", work_dir / "ocr-baseline",
+         "--format", "html", "--output", work_dir / "comparison"],
+    ):  # fmt: skip
+        subprocess.run([sys.executable, *command], cwd=PROJECT, env=environment, check=True)
 
 
 def main() -> None:
@@ -41,16 +59,17 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
-        report = demo_report(Path(folder))
+        demo_runs(Path(folder))
         browser = driver.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
         )
-        for name, (address, scheme, keys) in PICTURES.items():
+        for name, (place, address, scheme, key) in PICTURES.items():
+            [file] = Path(folder).glob(place)
             size = {"width": 1280, "height": 900}
             page = browser.new_page(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
-            page.goto(report.as_uri() + address)
+            page.goto(file.as_uri() + address)
             page.wait_for_function("() => document.documentElement.dataset.ready")
-            for key in keys:
+            if key:
                 page.keyboard.press(key)
                 page.wait_for_selector("#canvas img")
             page.wait_for_function("() => [...document.images].every((image) => image.complete)")

@@ -154,8 +154,7 @@ def test_axe_finds_nothing(tmp_path, scheme):
         run_at(tmp_path, f"T20260101_G{hours}", hours=hours, **changes)
     write_index(tmp_path)
     with need_browser().open_browser() as browser:
-        tab = Tab(browser, tmp_path / "index.html", is_ready="document.readyState === 'complete'",
-                  color_scheme=scheme)  # fmt: skip
+        tab = Tab(browser, tmp_path / "index.html", color_scheme=scheme)
         assert (tab.findings(), tab.troubles) == ([], [])
 
 
@@ -169,7 +168,7 @@ def test_two_thousand_runs_are_listed_in_under_a_second(tmp_path):
         seconds.append(time.perf_counter() - begin)
     assert min(seconds) < 1
     with need_browser().open_browser() as browser:
-        tab = Tab(browser, tmp_path / "index.html", is_ready="document.readyState === 'complete'")
+        tab = Tab(browser, tmp_path / "index.html")
         shown_s = tab.run("performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart") / 1000  # fmt: skip
         tab.page.fill("#find", "m7 whole")
         assert tab.run("document.querySelectorAll('#runs tbody tr:not([hidden])').length") == 50

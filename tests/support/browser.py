@@ -46,7 +46,7 @@ class Tab:
 
     READY = "document.documentElement.dataset.ready"
 
-    def __init__(self, browser, page_path, *, address="", is_ready=READY, **context):
+    def __init__(self, browser, page_path, *, address="", **context):
         settings = {"viewport": DESKTOP, "reduced_motion": "reduce", **context}
         self.context = browser.new_context(**settings)
         self.page, self.troubles = self.context.new_page(), []
@@ -56,7 +56,7 @@ class Tab:
         self.page.on("request", lambda r: self.note(not r.url.startswith(("file:", "data:")), r.url))  # fmt: skip
         self.page.on("requestfailed", lambda r: self.note(True, f"failed: {r.url}"))
         self.page.goto(page_path.as_uri() + address)
-        self.page.wait_for_function(f"() => {is_ready}")
+        self.page.wait_for_function(f"() => {self.READY}")
 
     def note(self, is_trouble, what):
         self.troubles += [str(what)] if is_trouble else []

@@ -107,7 +107,7 @@ Report.figures = (() => {
     const count = (each, outcome, value) => el("td", {}, value ? el("a", { href: linkOf(found, each, { outcome }) }, whole(value)) : "0");
     return el("details", { class: "groups", open: clear.length > 0 },
       el("summary", {}, el("b", {}, "By platform and kind of element"), el("span", { class: "quiet" },
-        clear.length ? ` ${clear.length} of ${found.groups.length} differ clearly` : ` none of ${found.groups.length} differs clearly`)),
+        clear.length ? ` ${clear.length} of ${found.groups.length} ${clear.length === 1 ? "differs" : "differ"} clearly` : ` none of ${found.groups.length} differs clearly`)),
       el("p", { class: "quiet" }, "p is corrected for all tests of groups on this data set (Holm); the tests above stand for themselves."),
       el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": `Groups of ${found.dataset}` }, el("table", { class: "plain" },
         el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
