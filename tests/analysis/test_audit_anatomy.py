@@ -53,7 +53,7 @@ def test_misses_fall_into_classes_of_distance():
     points = [[0.55, 0.45], [0.58, 0.45], [0.75, 0.45], [0.99, 0.99], HIT, None]
     rows = section_of([sample(point) for point in points])["rows"]
     assert {row["name"]: row["value"] for row in rows if row["unit"] == "% of misses"} == {
-        "near miss: less than 1 target size": 50, "1 to 3": 25, "3 to 10": 25, "10 target sizes or more": 0,
+        "near miss: less than 1 target size": 50, "1 to 3 target sizes": 25, "3 to 10 target sizes": 25, "10 target sizes or more": 0,
     }  # fmt: skip
 
 

@@ -40,9 +40,10 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     if rows:
         notes = [
             f"Of {len(columns)} replies with a letter; {len(answered) - len(columns)} have none. "
-            "difference: chosen less right, in points, with a 95 % interval by image; p: paired "
-            "test over images, Holm over the letters."
+            "difference: chosen less right, in points, with a 95 % interval by image."
         ]
+        tested = any(row["p (Holm)"] is not None for row in rows)
+        notes += ["p: paired test over images, Holm over the letters."] * tested
     findings = [
         f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than it is "
         f"right: {shown_accuracy(row['chosen %'])} % "

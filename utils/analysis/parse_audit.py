@@ -44,8 +44,8 @@ OF_WORD, OUTSIDE, CONTRADICTED, THOUGHT = DOUBTS
 _GOES_ON = re.compile(r"[^\W_]|['’.-][^\W\d_]")  # Based, I'd, A-frame, a.m
 _ABBREVIATED = re.compile(r"[^\W\d_]\..\.")  # e.g.
 NOTE = (
-    "share: of the answered questions, in percent; value: how many of them are right. The strict "
-    "parser takes a reply that is only a letter, the last plain statement of an answer, or a "
+    "share: of the answered questions, in percent; right: how many of them are. The strict parser "
+    "takes a reply that is only a letter, the last plain statement of an answer, or a "
     "single list item, only letters of the question's options, and only what follows any thinking. "
     f"{PARSE_OPTION} takes the protocol's letter of that where nothing is stated plainly."
 )

@@ -23,7 +23,7 @@ CLEAR = {
 """Sections that are checks, and what is said where they found nothing."""
 SIGNED, COUNTED = ("lead", "difference"), ("on target", "count", "samples")
 HIDDEN = {"name", "group", "unit", "low", "high", "pictures"}
-HEADS = {"value": "%", "discordant pictures": "discordant images", "count": "samples"}
+HEADS = {"share": "share %", "discordant pictures": "discordant images", "count": "samples"}
 
 
 def tag(section: Section, name: str) -> str:
@@ -66,16 +66,21 @@ def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Jso
 def details(dataset: str, level: str, section: Section) -> Json:
     """What is behind a section: its tables and notes."""
     tables = [_table(dataset, section, caption, rows) for caption, rows in _parts(section)]
-    counts = section.get("counts") or {}
+    own, counts = len(tables), section.get("counts") or {}
     counted = [{"name": name, "count": count} for name, count in counts.items()
                if count and name in (section.get("at") or {})]  # fmt: skip
-    if counted and len(counted) + (counts.get("audited") == counts.get("answered")) > 1:
+    if any(row["name"] != "audited" for row in counted):
         tables.append(_table(dataset, section, "replies", counted))
+    left_out = len(section.get("rows") or ()) - sum(len(t["rows"]) for t in tables[:own])
+    notes = [
+        *(section.get("notes") or ()),
+        *["Rows without samples are left out."] * (left_out > 0),
+    ]
     return {
         "level": level,
         "title": _short_title(section),
         "tables": [table for table in tables if table["rows"]],
-        "notes": list(section.get("notes") or ()),
+        "notes": notes,
     }
 
 
@@ -94,11 +99,10 @@ def _findings(name: str, dataset: str, section: Section) -> Iterator[Json]:
 
 def _parts(section: Section) -> Iterator[tuple[str, Sequence[Section]]]:
     """Rows of one group and unit, which stand in one table."""
-    parts: dict[str, list[Section]] = {}
+    parts: dict[tuple[str, str | None], list[Section]] = {}
     for row in section.get("rows") or ():
-        caption = ", ".join(filter(None, (row.get("group"), row.get("unit"))))
-        parts.setdefault(caption, []).append(row)
-    yield from parts.items()
+        parts.setdefault((row.get("group") or "", row.get("unit")), []).append(row)
+    yield from ((group, rows) for (group, _), rows in parts.items())
 
 
 def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]) -> Json:
@@ -124,7 +128,7 @@ def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]
     return {
         "caption": caption,
         "basis": basis,
-        "columns": [HEADS.get(key, key) for key in columns],
+        "columns": [_head(key, rows[0]) for key in columns],
         "rows": [
             {
                 "name": str(row.get("name", "")),
@@ -138,6 +142,12 @@ def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]
             for row in kept
         ],
     }  # fmt: skip
+
+
+def _head(key: str, row: Section) -> str:
+    if key == "value":
+        return row.get("unit") or ("right %" if "share" in row else "%")
+    return HEADS.get(key, key)
 
 
 def _of_range(columns: Sequence[str]) -> str:
