@@ -125,7 +125,8 @@ def share(
         "value": value,
         **in_percent(interval(values, weights, pictures, groups)),
         "samples": len(values),
-        "pictures": len(np.unique(pictures if weights is None else pictures[weights > 0])),
+        # np.unique would import numpy.ma, which costs more than the figures of a small run.
+        "pictures": len(set((pictures if weights is None else pictures[weights > 0]).tolist())),
     }
 
 
