@@ -12,8 +12,8 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 import time
+import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -77,14 +77,12 @@ def write_index(work_dir: Path, *, ended: Collection[str] = ()) -> Path:
     target = work_dir / INDEX
     with _one_at_a_time(work_dir):  # the last one to look must be the last one to write
         page = render_index(listed_runs(work_dir, ended=ended))
-        handle, temporary = tempfile.mkstemp(dir=work_dir, prefix=".index.", suffix=".tmp")
+        temporary = work_dir / f".index.{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp"
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(page)
-            Path(temporary).chmod(0o666 & ~_umask())
-            Path(temporary).replace(target)
+            temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
+            temporary.replace(target)
         finally:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     return target
 
 
@@ -100,12 +98,6 @@ def _one_at_a_time(work_dir: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 # -- reading ---------------------------------------------------------------------------------------
