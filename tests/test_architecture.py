@@ -53,7 +53,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/vllm": 570,
     "utils": 2540,
     "utils/analysis": 1250,
-    "utils/comparing": 1383,
+    "utils/comparing": 1381,
     "utils/config": 1090,
     "utils/engine": 1100,
     "utils/engine/ranks": 555,
