@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 import pytest
 
 from tests.support import report_runs
-from tests.support.browser import DESKTOP
+from tests.support.browser import DESKTOP, PHONE
 from tests.support.mock_server import MockServer, Reply
 from tests.support.report_runs import L1, L2, l1_sample, l2_sample, make_pictures, write_samples
 from tests.support.runs import run_folder
@@ -274,3 +274,13 @@ def test_published_results_stand_beside_those_of_their_own_data_or_as_context_on
     values = [float(re.search(r"(\d+\.\d\d)$", row)[1]) for row in rows]
     assert values == sorted(values, reverse=True) and "this run59.80" in rows
     assert "arXiv:2507.19478" in tab.text(".ranks") and any("†" in row for row in rows)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_axe_finds_nothing_with_everything_opened(open_tab, mixed_run, scheme, viewport):
+    tab = open_tab(report_of(mixed_run[0]), color_scheme=scheme, viewport=viewport)
+    tab.run("for (const each of document.querySelectorAll('details')) each.open = true")
+    tab.page.check(".published-switch input >> nth=0")
+    assert tab.findings() == []
+    assert tab.run("document.documentElement.scrollWidth") <= viewport["width"]

@@ -164,14 +164,14 @@ Report.overview = (() => {
   /** A text with what one types in it, as code. */
   const withCode = (text) => text.split(/(data\.\w+\.\w+: "[\w.]+"|--mode \w+)/).map((part, place) => (place % 2 ? el("code", {}, part) : part));
 
-  function tables({ tables: all, notes }) {
+  function tables({ level, title, tables: all, notes }) {
     return el("div", { class: "behind" },
-      el("div", { class: all.length > 1 && all.every((table) => table.columns.length < 4) ? "parts" : null }, all.map(smallTable)),
+      el("div", { class: all.length > 1 && all.every((table) => table.columns.length < 4) ? "parts" : null }, all.map((table) => smallTable([level, title, table.caption, table.columns.join(", ")].join(" "), table))),
       notes.map((note) => el("p", { class: "quiet" }, note)));
   }
 
-  function smallTable({ caption, basis, columns, rows }) {
-    return wide(caption || "Figures", el("table", { class: "plain" },
+  function smallTable(name, { caption, basis, columns, rows }) {
+    return wide(name, el("table", { class: "plain" },
       caption || basis ? el("caption", {}, caption, basis ? el("span", { class: "quiet" }, " ", link(basis.link, basis.text)) : null) : null,
       el("thead", {}, el("tr", {}, el("td"), columns.map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, rows.map(({ name, cells }) => el("tr", {}, el("th", { scope: "row" }, name),
