@@ -179,6 +179,8 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     for name, text in SUMMARY.items():
         if count := counts[name]:
             lines.append(f"  {count} ({shown_share(count, total)} %) {text.format(fate=fate)}")
+        if name == "unparsed":
+            lines += [f"    such as {repr(reply)[:90]}" for reply in scored.scorer.unparsed]
     if counts["completion_tokens"]:
         tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
         lines.append(f"  tokens: {tokens} (prompt + completion)")
