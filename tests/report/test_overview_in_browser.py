@@ -221,7 +221,7 @@ def test_the_first_screen_holds_run_scores_and_checks(open_tab, tmp_path, scheme
     assert known["Data"] == "other than the published files"
     assert (known["Samples"], known["Requests"]) == ("60 on 12 images", "60")
     assert list(known) == ["Endpoint", "Parameters", "Data", "Date", "Samples", "Tokens", "Duration", "Requests"]  # fmt: skip
-    assert "L1 Content Understanding" in tab.text(".strip >> nth=0")
+    assert "L1 GUIContentUnderstanding" in tab.text(".strip >> nth=0")
     assert re.search(r"n = 12 · chance 33\.3", tab.text(".strip >> nth=0"))
     assert re.search(r"n = 24 · chance 2\.0", tab.text(".strip >> nth=1"))
     assert tab.text(".checks h2") == "5 checks, all clear"

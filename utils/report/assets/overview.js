@@ -7,7 +7,6 @@ Report.overview = (() => {
 
   const link = (filter, ...children) => (filter ? el("a", { href: store.listLink(filter) }, ...children) : el("span", {}, ...children));
   const nothing = () => document.createDocumentFragment();
-  const spaced = (name) => name.replace(/^GUI(?=[A-Z])/, "").replace(/([a-z])([A-Z])/g, "$1 $2");
 
   function draw(host) {
     const { summary } = store;
@@ -52,7 +51,7 @@ Report.overview = (() => {
   function strip(data) {
     return el("section", { class: "strip", "aria-labelledby": `head-${data.level}`, "data-level": data.level },
       el("div", { class: "about" },
-        el("h2", { id: `head-${data.level}` }, el("span", { class: "level" }, data.level), " ", spaced(data.name),
+        el("h2", { id: `head-${data.level}` }, el("span", { class: "level" }, data.level), " ", data.name,
           data.partial ? el("span", { class: "tag" }, "partial") : null),
         el("p", { class: "quiet" }, link({ dataset: data.name }, plural(data.samples, "sample")), ` on ${plural(data.pictures, "image")}`),
         outcomes(data)),
@@ -183,7 +182,7 @@ Report.overview = (() => {
 
   function inDetail(data) {
     return el("section", { class: "data-set", "aria-labelledby": `detail-${data.level}` },
-      el("h2", { id: `detail-${data.level}` }, el("span", { class: "level" }, data.level), ` ${spaced(data.name)} in detail`),
+      el("h2", { id: `detail-${data.level}` }, el("span", { class: "level" }, data.level), ` ${data.name} in detail`),
       data.table ? scoreTable(data.table) : null,
       data.circular ? scoreTable(data.circular) : null,
       el("div", { class: "charts" }, data.groups.map(chart), averages(data)),
