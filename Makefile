@@ -38,10 +38,12 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/demo.installed: requirements/core.txt requirements/demo.txt requirements/dev_env.txt | .venv/bin/python
+	@echo "installing into .venv: 0.4 GB, half a minute or so"
 	$(PIP) -r requirements/core.txt -r requirements/demo.txt
 	touch $@
 
 .venv/dev.installed: $(wildcard requirements/*.txt) | .venv/bin/python
+	@echo "installing into .venv: torch and all, 6 GB, a few minutes"
 	$(PIP) -r requirements/dev.txt
 	touch $@
 

@@ -172,6 +172,7 @@ class LocalModelWrapper(WrapperDefaults):
             return self._model
 
     def _loaded_checkpoint(self) -> Checkpoint:
+        print(f"loading {self.entry.model_path} ...", file=sys.stderr, flush=True)
         loaded, wanted = load(self.entry), self.entry.generate_function
         problem, made = "", type(loaded.processor).__name__
         if not callable(getattr(loaded.model, wanted, None)):
