@@ -19,10 +19,9 @@ from benchmarks.matrics import in_order
 from benchmarks.rotation import listed_letters, names_other_options, rotated
 from utils.analysis.columns import Row, SampleColumns, in_percent, share
 from utils.analysis.intervals import numbered
-from utils.analysis.official import shown_accuracy
 from utils.contracts import Sample, turn_key
 from utils.misc import OPTION_LETTERS
-from utils.protocol import DIFFICULTIES
+from utils.protocol import DIFFICULTIES, shown_accuracy
 
 MOST_NAMED = 20  # questions in a note
 TITLE = "L1 GUIContentUnderstanding circular"

@@ -51,15 +51,15 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/api": 800,
     "models/wrappers/local": 1585,
     "models/wrappers/vllm": 570,
-    "utils": 2540,
-    "utils/analysis": 1250,
+    "utils": 2590,
+    "utils/analysis": 1195,
     "utils/comparing": 1381,
     "utils/config": 1090,
     "utils/engine": 1100,
     "utils/engine/ranks": 555,
     "utils/report": 1320,
     "utils/functions": 535,
-    "utils/runs": 1555,
+    "utils/runs": 1575,
     "utils/scoring": 830,
 }
 MODULES_OF_A_ROOM = 8

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 
 from utils import PROJECT
-from utils.analysis.official import official_figures
 from utils.comparing.command import compare_after_run
 from utils.contracts import ModelWrapper, Sample
 from utils.engine import checking
@@ -21,6 +20,7 @@ from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, cou
 from utils.images import data_root, image_root
 from utils.inference_tools import Engine
 from utils.plan import Done, Plan, experiment_of, open_job, questions_of
+from utils.protocol import official_figures
 from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run
 from utils.runs.finished import MANIFEST_NAME, read_json

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from utils.analysis.official import official_figures, shown, shown_accuracy, shown_range
-from utils.analysis.official import shown_share as share
+from utils.protocol import official_figures, shown, shown_accuracy, shown_range
+from utils.protocol import shown_share as share
 
 
 @pytest.mark.parametrize(("value", "digits", "expected"), [

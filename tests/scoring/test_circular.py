@@ -20,7 +20,7 @@ from tests.support.bench import L1, Bench, read_log_lines
 from tests.support.clicks import columns_of
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, make_data
-from utils.analysis.official import shown_range
+from utils.protocol import shown_range
 from utils.scoring.console import render_table
 
 PLAIN, CIRCULAR = {L1: {"mode": "all"}}, {L1: {"mode": "all", "circular": True}}

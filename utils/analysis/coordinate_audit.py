@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share, table
-from utils.analysis.official import shown, shown_accuracy
 from utils.analysis.paired import holm
 from utils.coordinates import Frame, numbers_of_reply, parse_function_name, place_in_frame
-from utils.protocol import ELEMENT_KINDS
+from utils.protocol import ELEMENT_KINDS, shown, shown_accuracy
 from utils.thinking import after_thinking
 
 if TYPE_CHECKING:

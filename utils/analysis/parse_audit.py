@@ -12,8 +12,8 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share
-from utils.analysis.official import shown_accuracy, shown_range
 from utils.misc import option_match
+from utils.protocol import shown_accuracy, shown_range
 from utils.thinking import (
     ARTICLE,
     PARSE_OPTION,

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from utils.analysis.official import shown, shown_share
 from utils.comparing import words
 from utils.comparing.boards import Board
 from utils.comparing.files import write_text
@@ -27,6 +26,7 @@ from utils.comparing.why import different_settings
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.images import image_root
+from utils.protocol import shown, shown_share
 from utils.report.build import ASSETS as REPORT_ASSETS
 from utils.report.build import REPORT_FOLDER, pictures_of_report
 from utils.report.data_files import Chunks, ToJson, as_script

@@ -23,7 +23,7 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
-from utils.analysis.official import AVERAGE, OFFICIAL, OVERALL, shown_accuracy, shown_range
+from utils.protocol import AVERAGE, OFFICIAL, OVERALL, shown_accuracy, shown_range
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import safe_name
 

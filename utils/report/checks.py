@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from utils.analysis.columns import in_spans
-from utils.analysis.official import shown, shown_accuracy, shown_range
+from utils.protocol import shown, shown_accuracy, shown_range
 
 Section = Mapping[str, Any]
 Json = dict[str, Any]

@@ -9,18 +9,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from utils.analysis.official import (
+from utils.comparing.boards import read_published
+from utils.contracts import Facts
+from utils.protocol import (
     AVERAGE,
     OVERALL,
+    PLATFORM_LABELS,
     official_figures,
     shown,
     shown_accuracy,
     shown_range,
     shown_share,
 )
-from utils.comparing.boards import read_published
-from utils.contracts import Facts
-from utils.protocol import PLATFORM_LABELS
 from utils.report.run_facts import REPEATED
 
 Json = dict[str, Any]

@@ -8,8 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from utils.analysis.official import shown
-from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5
+from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5, shown
 
 QUIET_KWARGS = {"img_size": -1, "system_prompt": "benchmark_default", "wire_format": "documented"}
 """Settings that are not worth a word where they have these values."""

@@ -10,9 +10,8 @@ from itertools import zip_longest
 from typing import Any
 
 from utils.analysis.intervals import FEWEST_PICTURES
-from utils.analysis.official import shown_accuracy, shown_range, shown_share
 from utils.config.options import Options
-from utils.protocol import PLATFORM_LABELS
+from utils.protocol import PLATFORM_LABELS, shown_accuracy, shown_range, shown_share
 from utils.scoring.write import Scored
 
 SECONDS_BETWEEN_LINES = 30.0
