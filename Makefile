@@ -2,12 +2,13 @@
 # make test    everything that is tested, local models included (installs torch, about 6 GB)
 # make check   lint, format, types
 # make test-vllm   imp_type "vllm" against a real vLLM on the CPU, in .venv-vllm (3.5 GB)
+# make pictures    renews the pictures of the README from a run of the demo (needs Chromium)
 # make clean   removes what the others made
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PIP = .venv/bin/python -m pip install --disable-pip-version-check --quiet -c requirements/dev_env.txt
 
-.PHONY: demo test check test-vllm clean
+.PHONY: demo test check test-vllm pictures clean
 
 demo: .venv/demo.installed
 	LMUData=sample_data .venv/bin/python evaluate.py --config configs/config_demo.json
@@ -24,6 +25,9 @@ test-vllm: .venv/dev.installed .venv-vllm/cpu.installed
 	OMP_NUM_THREADS=1 VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python \
 		.venv/bin/python -m pytest -n 0 -s tests/vllm/real_server.py
 
+pictures: .venv/dev.installed
+	.venv/bin/python docs/pictures.py
+
 clean:
 	rm -rf .venv .venv-vllm outputs .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -34,10 +38,12 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/demo.installed: requirements/core.txt requirements/demo.txt requirements/dev_env.txt | .venv/bin/python
+	@echo "installing into .venv: 0.4 GB, half a minute or so"
 	$(PIP) -r requirements/core.txt -r requirements/demo.txt
 	touch $@
 
 .venv/dev.installed: $(wildcard requirements/*.txt) | .venv/bin/python
+	@echo "installing into .venv: torch and all, 6 GB, a few minutes"
 	$(PIP) -r requirements/dev.txt
 	touch $@
 

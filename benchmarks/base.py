@@ -30,7 +30,7 @@ from utils.contracts import (
     World,
 )
 from utils.errors import UserError, printable
-from utils.functions.calling import call_user_function, private_copy
+from utils.functions.calling import private_copy
 from utils.functions.fingerprints import digest
 from utils.images import read_header
 from utils.protocol import PLATFORMS
@@ -190,7 +190,7 @@ class Benchmark(ABC):
         error, parsed = None, None
         meta = meta_of({**line, "file_size": sizes.file_wh, **meta_extra})
         try:
-            parsed = self.accept(call_user_function("parse", parse, reply, meta))
+            parsed = self.accept(parse(reply, meta))
         except UserFunctionError as raised:
             error = raised
         except ValueError as nonsense:

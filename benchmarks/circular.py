@@ -16,13 +16,12 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from benchmarks.matrics import in_order
-from benchmarks.rotation import listed_letters, names_other_options, rotated, rotation_count
+from benchmarks.rotation import listed_letters, names_other_options, rotated
 from utils.analysis.columns import Row, SampleColumns, in_percent, share
 from utils.analysis.intervals import numbered
-from utils.analysis.official import shown_accuracy
 from utils.contracts import Sample, turn_key
 from utils.misc import OPTION_LETTERS
-from utils.protocol import DIFFICULTIES
+from utils.protocol import DIFFICULTIES, shown_accuracy
 
 MOST_NAMED = 20  # questions in a note
 TITLE = "L1 GUIContentUnderstanding circular"
@@ -72,10 +71,11 @@ class Circular:
 
     def count(self, line: Mapping[str, Any]) -> int:
         """How many rotations a line has, whichever of them it is."""
-        return rotation_count(line["options"]) if self._can_rotate(line["options"]) else 1
+        letters = listed_letters(line["options"])
+        return max(1, len(letters)) if self._can_rotate(letters) else 1
 
-    def _can_rotate(self, options: Mapping[str, str | None]) -> bool:
-        return self.reads_all_letters or set(listed_letters(options)) <= set(OPTION_LETTERS)
+    def _can_rotate(self, letters: Sequence[str]) -> bool:
+        return self.reads_all_letters or set(letters) <= set(OPTION_LETTERS)
 
     def section(self, columns: SampleColumns) -> dict[str, Any]:
         """The section "circular" of an analysis, of the rotations of all questions in file order.
@@ -94,7 +94,7 @@ class Circular:
             first, options = turns[0], [columns["options"][turn] for turn in turns]
             index = columns["index"][first]
             counts.update(columns["status"][turn] for turn in turns[1:])
-            if not self._can_rotate(options[0]):
+            if not self._can_rotate(listed_letters(options[0])):
                 beyond.append(index)
                 continue
             if len(turns) < columns["rotations"][first]:

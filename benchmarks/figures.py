@@ -79,7 +79,7 @@ def grounding_sections(columns: SampleColumns, title: str) -> Sections:
     chance = _areas(columns["box_frac"])
     return {
         "chance": {
-            "meaning": "a click anywhere on the image: the mean area of the targets",
+            "meaning": "a blind click, the mean area of the targets",
             **{split: figures.chance(chance, [figures.where(split)]) for split in splits},
             "average": figures.chance(chance, [figures.where(split) for split in splits]),
         },

@@ -100,17 +100,12 @@ def score_content_understanding(rows: Iterable[OptionResult], *, weighted: bool)
 
 
 def _option_block(group: Sequence[OptionResult], weighted: bool) -> Scores:
-    if not weighted:
-        return {"score": _mean([row.hit for row in group]), "sample_num": len(group)}
-    weights = [(row.options_num - 1) / row.options_num for row in group]
-    earned = [weight * row.hit for weight, row in zip(weights, group, strict=True)]
-    base, mean_earned = _mean(weights), _mean(earned)
-    return {
-        "score": mean_earned / base if mean_earned is not None and base else None,
-        "score_weighted": mean_earned,
-        "score_base": base,
-        "sample_num": len(group),
-    }
+    weights = [(row.options_num - 1) / row.options_num if weighted else 1.0 for row in group]
+    base = _mean(weights)
+    earned = _mean([weight * row.hit for weight, row in zip(weights, group, strict=True)])
+    score = earned / base if earned is not None and base else None
+    parts = {"score_weighted": earned, "score_base": base} if weighted else {}
+    return {"score": score, **parts, "sample_num": len(group)}
 
 
 def score_element_grounding(

@@ -33,11 +33,6 @@ def listed_letters(options: Options) -> list[str]:
     return [letter for letter in string.ascii_uppercase if options.get(letter) is not None]
 
 
-def rotation_count(options: Options) -> int:
-    """How many rotations a question has: one for each listed option."""
-    return max(1, len(listed_letters(options)))
-
-
 def rotated(line: Line, rotation: int) -> Line:
     """A copy of the line as it is asked in one rotation; the 0th one is equal to it."""
     options: Options = line["options"]

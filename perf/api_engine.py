@@ -2,6 +2,7 @@
 
 python -m perf.api_engine [--samples 400] [--per-picture 1] [--threads 64] [--rounds 5]
 python -m perf.api_engine --latency 1 --samples 640     wall against samples x latency / threads
+python -m perf.api_engine --page     whole processes: with scores and page, beside the plain loop
 
 Prints medians, ratios and the raw numbers.
 """
@@ -11,13 +12,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -84,7 +88,9 @@ def run_yardstick(kind: str, url: str, jobs: Path, threads: int) -> dict[str, fl
     return measured
 
 
-def run_ours(url: str, data: Path, threads: int | str, folder: Path) -> dict[str, float]:
+def run_ours(
+    url: str, data: Path, threads: int | str, folder: Path, mode: str = "infer"
+) -> dict[str, float]:
     """`evaluate.py` as a user runs it; its log's end record has the inference part's cost."""
     config = folder / "config.json"
     entry = {"model_path": f"{url}?api_key=none&model=mock",
@@ -92,12 +98,20 @@ def run_ours(url: str, data: Path, threads: int | str, folder: Path) -> dict[str
     config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
     work_dir = tempfile.mkdtemp(dir=folder)
     command = [sys.executable, "evaluate.py", "--config", str(config), "--work-dir", work_dir,
-               "--api-nproc", str(threads), "--mode", "infer"]  # fmt: skip
+               "--api-nproc", str(threads), "--mode", mode]  # fmt: skip
     subprocess.run(command, cwd=PROJECT, env={**os.environ, "LMUData": str(data)}, check=True,
                    capture_output=True)  # fmt: skip
     [log] = Path(work_dir).glob(f"m/T*/m_{DATASET}.jsonl")
     end = json.loads(log.read_text().splitlines()[-1])
     return {"wall_s": end["wall_s"], "cpu_s": end["cpu_s"]}
+
+
+def _whole_process(run: Callable[[], object]) -> dict[str, float]:
+    before, began_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    run()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"wall_s": time.monotonic() - began_s, "cpu_s": cpu_s}
 
 
 def main() -> None:
@@ -108,6 +122,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--latency", type=float, default=0.0)
+    parser.add_argument("--page", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -119,16 +134,18 @@ def main() -> None:
             [{"image": str(images / row["image_path"]), "text": row["instruction"]} for row in rows]
         ))  # fmt: skip
         kinds = ["ours"] if given.latency else ["ours", "plain", "text", "bare"]
+        if given.page:
+            kinds = ["ours", "plain"]
         found: dict[str, list[dict[str, float]]] = {kind: [] for kind in kinds}
         for _ in range(given.rounds):
             for kind in kinds:
                 with server(given.latency) as url:
-                    measured = (
-                        run_ours(url, data, given.threads, folder)
-                        if kind == "ours"
-                        else run_yardstick(kind, url, jobs, given.threads)
-                    )
-                found[kind].append(measured)
+                    if kind != "ours":
+                        run = partial(run_yardstick, kind, url, jobs, given.threads)
+                    else:
+                        mode = "all" if given.page else "infer"
+                        run = partial(run_ours, url, data, given.threads, folder, mode)
+                    found[kind].append(_whole_process(run) if given.page else run())
         report(found, given)
 
 
@@ -151,9 +168,10 @@ def report(found: dict[str, list[dict[str, float]]], given: argparse.Namespace) 
                 ours[key] / plain[key]
                 for ours, plain in zip(found["ours"], found["plain"], strict=True)
             )
-            floor = median["text"][key] + median["bare"][key]
-            print(f"{key}: ours / plain = {ratio:.3f} (pair by pair), "
-                  f"ours / (text + bare) = {median['ours'][key] / floor:.3f}")  # fmt: skip
+            print(f"{key}: ours / plain = {ratio:.3f} (pair by pair)")
+            if "text" in median:
+                floor = median["text"][key] + median["bare"][key]
+                print(f"{key}: ours / (text + bare) = {median['ours'][key] / floor:.3f}")
     print(json.dumps(found))
 
 

@@ -72,7 +72,7 @@ class Fuzz:
         """Damages copies of a log and scores them."""
         data = make_data(self.home / "data", PICTURES * 10)
         with MockServer(lambda request: Reply(REPLIES[len(request.text) % 4])) as server:
-            self.run("the whole log", server.url, data, "whole")
+            self.run("whole log", server.url, data, "whole")
         folder = run_folder(self.home / "whole", "m")
         log = (folder / f"m_{L2}.jsonl").read_bytes()
         scores = (folder / f"m_{L2}_score.json").read_bytes()

@@ -322,12 +322,15 @@ class ModelWrapper(Protocol):
 
     def in_flight(self, wanted: int | None) -> int | None:
         """How many `generate` calls run at once of those wanted; None: all that a server takes."""
+        return wanted
 
     def problems(self) -> list[str]:
         """What stands in the way of running (missing checkpoint, absent CUDA, ...); cheap."""
+        return []
 
     def warm_up(self) -> None:
         """Loads what the first `generate` would load; StopRun where it cannot be loaded."""
+        return
 
     def settings_digest(self) -> str:
         """Hash of all that decides about answers but the messages; UserError: no checkpoint."""
@@ -345,18 +348,22 @@ class ModelWrapper(Protocol):
 
     def wire_size(self, prepared: Prepared) -> int:
         """Bytes that asking would send; 0 for models in this process."""
+        return 0
 
     def postprocess(self, dataset: str) -> Callable[[str], str]:
         """What makes the text to parse of a raw reply, or raises `UserFunctionError`."""
 
     def abandon(self) -> None:
         """The run has stopped: `generate` calls that wait for others raise `Abandoned`."""
+        return
 
     def notes_before(self) -> list[str]:
         """What a user should know before the run, one line each."""
+        return []
 
     def notes_after(self) -> list[str]:
         """What the run has shown about the model's speed, one line each."""
+        return []
 
     def close(self) -> None:
         """Releases what is held; blocks for seconds at most (a server or a batch that must end)."""

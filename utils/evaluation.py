@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 
 from utils import PROJECT
-from utils.analysis.official import official_figures
 from utils.comparing.command import compare_after_run
 from utils.contracts import ModelWrapper, Sample
 from utils.engine import checking
@@ -21,6 +20,7 @@ from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, cou
 from utils.images import data_root, image_root
 from utils.inference_tools import Engine
 from utils.plan import Done, Plan, experiment_of, open_job, questions_of
+from utils.protocol import official_figures
 from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run
 from utils.runs.finished import MANIFEST_NAME, read_json
@@ -43,7 +43,7 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
         group = held.enter_context(joined(rank)) if rank is not None and shared else None
         if rank is not None and not rank.leads:
             return (follow(plan, group) if group is not None else DONE), []
-        held.callback(index_after_run, plan.options.work_dir)  # of a run that is stopped, too
+        held.callback(index_after_run, plan.options.work_dir, [*plan.models])  # when stopped, too
         console.show_left_out(plan.bad_samples, console.MOST_LEFT_OUT)
         done: list[Done] = []
         failed = []
@@ -108,7 +108,7 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
             print(f"All runs: {(options.work_dir / INDEX).absolute().as_uri()}")
         if options.report and scored:
             report_after_run(folder, scored, work_dir=options.work_dir,
-                             embed_originals=options.embed_originals)  # fmt: skip
+                             small_images=options.small_images)  # fmt: skip
     return done
 
 

@@ -40,7 +40,6 @@ from utils.engine.jobs import Job
 from utils.errors import StopRun, UserError
 from utils.runs import records
 from utils.runs.log import StoredAnswer
-from utils.scoring import console
 
 SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
 PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
@@ -86,18 +85,13 @@ class Interrupted(Exception):
 class Engine:
     """Runs jobs of one model, their samples in one queue, so that data sets overlap.
 
-    Args:
-        options: how many requests at once, how patient to be, what to ask again.
-        clean: removes secrets from what a server said.
+    `clean` removes secrets from what a server said.
     """
 
     def __init__(
-        self,
-        model: ModelWrapper,
-        options: Options,
-        progress: Progress,
+        self, model: ModelWrapper, options: Options, progress: Progress,
         clean: Callable[[str], str] = str,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._model, self._options, self._progress = model, options, progress
         limit = Limit.of(model.in_flight(options.api_nproc))
         self._workers, self._started = limit.most, 0  # threads: at most, so far
@@ -230,7 +224,8 @@ class Engine:
         if reason:
             job.reasons[reason] += 1
             if self._options.verbose:
-                console.show_reason(job.dataset, record["line"], reason)
+                where = f"{record['line'].get('index')}, {record['line'].get('image_path')}"
+                print(f"querying {job.dataset} {where}: {reason}")
         job.reused += outcome.reused
         self._progress.advance(record["status"], reused=outcome.reused)
         self._watcher.see(job, record, reason, reused=outcome.reused)

@@ -106,10 +106,13 @@ def choose_option(
         # What every option says tells none of them apart.
         own = {word: (0.05 if word in _FUNCTION_WORDS else 1) / listed.count(word)
                for word in words}  # fmt: skip
-        covered = sum(weight * closest_word(word, screen)[1] for word, weight in own.items())
+        # Exact sums: those of a set come in another order in every process.
+        covered = math.fsum(weight * closest_word(word, screen)[1] for word, weight in own.items())
         found = content_matches(options[letter], lines)
         near = [score * (1 - _distance(anchor, point)) for score, point in found if anchor]
-        support[letter] = 0.7 * covered / (sum(own.values()) or 1) + 0.3 * max(near, default=0)
+        support[letter] = 0.7 * covered / (math.fsum(own.values()) or 1) + 0.3 * max(
+            near, default=0
+        )
     best = max(support, key=support.__getitem__, default=None)
     return best if best is not None and support[best] >= SOME_EVIDENCE else None
 

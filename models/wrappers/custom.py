@@ -10,7 +10,7 @@ from models.wrappers.local.defaults import DEFAULTS_VERSION
 from utils.contracts import CallError, Generation, Message, Prepared
 from utils.errors import UserError
 from utils.functions.calling import as_user_error, private_copy
-from utils.functions.fingerprints import code_digest, digest
+from utils.functions.fingerprints import code_digest, digest, undescribed
 from utils.functions.signatures import custom_arguments
 
 
@@ -23,15 +23,10 @@ class CustomModelWrapper(WrapperDefaults):
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        model_class: Callable[..., Any],
-        generate_cfg: Mapping[str, Any],
-        kwargs: Mapping[str, Any],
-        postprocess_function: Callable[..., str] | None = None,
-        model_identity: str | None = None,
-    ) -> None:
+        self, name: str, *, model_class: Callable[..., Any],
+        generate_cfg: Mapping[str, Any], kwargs: Mapping[str, Any],
+        postprocess_function: Callable[..., str] | None = None, model_identity: str | None = None,
+    ) -> None:  # fmt: skip
         self.name = name
         self._class, self._generate_cfg, self._kwargs = model_class, generate_cfg, kwargs
         self._postprocess = postprocess_function
@@ -54,6 +49,10 @@ class CustomModelWrapper(WrapperDefaults):
         except (Exception, SystemExit) as error:  # noqa: BLE001 - it may raise anything
             return [f"cannot be built: it {as_user_error('model', error).summary}"]
         return []
+
+    def notes_before(self) -> list[str]:
+        """Code that nobody can compare: then no answer is known to be that of this class."""
+        return [f"stored answers are not reused: {what}" for what in undescribed(self._class)]
 
     def in_flight(self, wanted: int | None) -> int | None:
         """As many as the user asks for and the class allows."""

@@ -1,4 +1,4 @@
-"""What wrappers share: the quiet half of their protocol, requests of models in this process."""
+"""What wrappers share: postprocessing, and the requests of models in this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from utils.contracts import Message, Prepared, Sizes
+from utils.contracts import Message, ModelWrapper, Prepared, Sizes
 from utils.coordinates import thumbnail_wh
 from utils.errors import UserError
 from utils.functions.calling import call_postprocess, private_copy
@@ -49,10 +49,10 @@ def request_of(
     return Prepared(dataset, digest(parts), parts, private_copy(messages), sizes, shown(messages))
 
 
-class WrapperDefaults:
-    """The quiet half of `utils.contracts.ModelWrapper`."""
+class WrapperDefaults(ModelWrapper):
+    """A wrapper with the user's postprocess function for replies that come as text."""
 
-    _postprocess: Callable[..., str] | None = None  # for replies that come as text
+    _postprocess: Callable[..., str] | None = None
     _kwargs: Mapping[str, Any] = {}
 
     def postprocess(self, dataset: str) -> Callable[[str], str]:
@@ -60,29 +60,3 @@ class WrapperDefaults:
         if self._postprocess is None:
             return str
         return partial(call_postprocess, self._postprocess, self._kwargs, dataset)
-
-    def in_flight(self, wanted: int | None) -> int | None:
-        """As many as the user asks for."""
-        return wanted
-
-    def warm_up(self) -> None:
-        """Nothing to get ready."""
-
-    def problems(self) -> list[str]:
-        """None that can be seen without asking."""
-        return []
-
-    def abandon(self) -> None:
-        """No call waits for another."""
-
-    def wire_size(self, prepared: Prepared) -> int:
-        """Nothing leaves this process."""
-        return 0
-
-    def notes_before(self) -> list[str]:
-        """Nothing to know."""
-        return []
-
-    def notes_after(self) -> list[str]:
-        """Nothing to tell."""
-        return []

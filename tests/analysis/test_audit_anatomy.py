@@ -53,7 +53,7 @@ def test_misses_fall_into_classes_of_distance():
     points = [[0.55, 0.45], [0.58, 0.45], [0.75, 0.45], [0.99, 0.99], HIT, None]
     rows = section_of([sample(point) for point in points])["rows"]
     assert {row["name"]: row["value"] for row in rows if row["unit"] == "% of misses"} == {
-        "near miss: less than 1 target size": 50, "1 to 3": 25, "3 to 10": 25, "10 target sizes or more": 0,
+        "near miss: less than 1 target size": 50, "1 to 3 target sizes": 25, "3 to 10 target sizes": 25, "10 target sizes or more": 0,
     }  # fmt: skip
 
 
@@ -108,7 +108,6 @@ def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(tmp_path, di
         parse = "models.api_uitars.parse_grounding_response"
         data = {L2: {"mode": "all", "parse_function": parse}}
         runs = [stage.evaluate({"m": API}, *mode, data=data) for mode in ((), ("--mode", "eval"))]
-
     folder = run_folder(stage.work_dir, "m")
     section = json.loads((folder / f"m_{L2}_analysis.json").read_text())["anatomy"]
     with_a_number = 24 if digits < 320 else 20

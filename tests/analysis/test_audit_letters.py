@@ -141,7 +141,6 @@ def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, acc
                                  for n, reply in enumerate(replies)])
         for parse in (parser_answers_into_option, parse_option)
     )  # fmt: skip
-
     assert counts(section)["doubtful: read out of the thinking, another letter is answered"] == 40
     [warning] = section["warnings"]
     assert "40 of 40 letters are doubtful" in warning and "40 are read out of the" in warning
@@ -185,7 +184,6 @@ def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_
             samples.append(facts(reply, answer=answer, image=question // dice.choice((1, 3))))
         warnings = section_of(parse_audit, samples)["warnings"]
         alarms += [(forms, accuracy, warnings)] if warnings else []
-
     assert alarms == []
 
 
@@ -197,13 +195,13 @@ def test_a_liked_letter_shows_against_the_letters_that_are_right():
     assert [rows[x]["right"] for x in "ABCD"] == [10, 10, 10, 10]
     assert (rows["A"]["difference"], rows["A"]["low"] > 50) == (75, True)
     said = "A is chosen more often than it is right"
-    assert any(note.startswith(said) for note in section["notes"])
+    assert any(each.startswith(said) for each in section["findings"])
 
 
 def test_a_model_without_a_habit_is_not_blamed():
     samples = [facts("ABCD"[n % 4], answer="ABCD"[n // 2 % 4], image=n) for n in range(40)]
     section = section_of(letter_bias, samples)
-    assert len(section["notes"]) == 1
+    assert section["findings"] == []
     assert all(row["difference"] == 0 for row in section["rows"])
 
 
@@ -224,7 +222,6 @@ def test_a_run_whose_thoughts_are_read_prints_the_fix_and_the_fix_needs_no_reque
         wrong, asked = stage.scores(L1)["easy"]["level_score"], len(server.requests)
         data = {L1: {"mode": "all", "parse_function": function}}
         after = stage.evaluate({"m": API}, "--mode", "eval", data=data)
-
         assert len(server.requests) == asked
     assert warning.startswith("warning: parse audit: 36 of 36 letters are doubtful")
     assert (wrong, stage.scores(L1)["easy"]["level_score"]) == (0, 1)

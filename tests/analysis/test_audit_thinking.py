@@ -95,5 +95,4 @@ def test_no_reply_of_twenty_thousand_signs_takes_long_to_read(reader):
             READERS[reader](reply)
         taken = time.perf_counter() - started
         slow += [(reply[:30], taken)] if taken > 0.5 else []
-
     assert slow == []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from utils.analysis.official import official_figures, shown, shown_accuracy, shown_range
-from utils.analysis.official import shown_share as share
+from utils.protocol import official_figures, shown, shown_accuracy, shown_range
+from utils.protocol import shown_share as share
 
 
 @pytest.mark.parametrize(("value", "digits", "expected"), [
@@ -41,4 +41,5 @@ def test_each_level_has_its_official_figures(rows, expected):
 def test_scores_shares_and_intervals_have_digits_of_their_own():
     assert (shown_accuracy(6.125), shown_accuracy(None), share(1, 16)) == ("6.13", "-", "6.3")
     assert shown_range({"value": 6.25, "low": 2.25, "high": 12.349}) == "2.3–12.3"
+    assert shown_range({"low": -2.25, "high": -0.3}) == "-2.3 to -0.3"
     assert [shown_range(none) for none in (None, {}, {"low": None, "high": None})] == [""] * 3

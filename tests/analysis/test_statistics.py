@@ -26,9 +26,7 @@ def test_an_interval_has_a_length_stays_in_range_and_holds_the_mean(seed):
     pictures = [chance.randrange(chance.choice([30, 200])) for _ in range(chance.choice([60, 400]))]
     hits = [chance.random() < rate for _ in pictures]
     weights = [chance.choice([0, 0.5, 1, 3]) for _ in pictures]
-
     bounds = interval(hits, weights, pictures)
-
     mean = np.average(hits, weights=weights)
     assert 0 <= bounds.low <= mean + 1e-12 and mean - 1e-12 <= bounds.high <= 1
     assert length(bounds) > 0.001

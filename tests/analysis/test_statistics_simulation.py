@@ -80,10 +80,8 @@ def test_the_rows_of_a_simulation_are_what_the_program_computes():
     picture = unequal_pictures(30, random)
     hits = hits_of(beta_rates(0.1, 0.05, random, (20, 30))[:, picture], random)
     layout = lay_out(None, picture)
-
     low, high = wilson_bounds(layout.cells(hits), layout)
     below, above, *_ = difference_bounds(hits[:10] - hits[10:], layout)
-
     names = [f"pic{number}" for number in picture]
     single = [interval(list(row), None, names) for row in hits]
     rows = zip(hits[:10], hits[10:], strict=True)

@@ -378,7 +378,9 @@ def test_a_current_folder_without_room_for_files_is_reported_with_both_ways_out(
     codes = [main(["a", "b"]), main(["a", "b", "--format", "text"])]
     errors = capsys.readouterr().err
     assert codes == [2, 0]
-    assert "--output comparison: comparison is a file" in errors and "--format text" in errors
+    assert (
+        "--output comparison: comparison cannot be written" in errors and "--format text" in errors
+    )
 
 
 def test_files_that_fail_while_they_are_written_leave_the_printed_comparison_standing(two, capsys):

@@ -205,7 +205,8 @@ def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
     result = stage.evaluate({name: IN_PROCESS}, data={L2: {"mode": "basic"}})
     assert result.code == 0, result.output
     assert not set(result.output) & {"\x1b", "\x07"}  # no commands to the terminal
-    [model_folder] = [path for path in stage.work_dir.iterdir() if path.name != ".view_images"]
+    folders = [path for path in stage.work_dir.iterdir() if path.is_dir()]
+    [model_folder] = [path for path in folders if path.name != ".view_images"]
     assert re.fullmatch(r"[\w+@=-][\w.+@=-]*", model_folder.name, re.ASCII)
     assert set(stage.home.iterdir()) - before == {
         stage.work_dir, stage.home / "config.json", stage.home / "asked"}  # fmt: skip
@@ -287,7 +288,7 @@ COUNT = "expected a whole number from"
         ("--wait-for-server long", "argument --wait-for-server: expected a number from 0 up, got 'long'"),
         ("--ping", "--ping goes with --check"),
         ("--check --mode eval", "--check is about queries; --mode eval makes none"),
-        ("--no-report --embed-originals", "--embed-originals does not go with --no-report"),
+        ("--no-report --small-images", "--small-images does not go with --no-report"),
         ("--parity y.json --check", "--parity does not go with --check or --mode"),
         ("--fresh --reuse", "--fresh and --reuse exclude each other"))],
 ])  # fmt: skip

@@ -11,6 +11,7 @@ from tests.support.bench import L1, L2, Bench, dataset_of, end_of, read_log_line
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, make_data
 
+HIDDEN = (".view_images", ".index.html.lock")
 IN_FLIGHT = 64
 SAMPLES = 75
 
@@ -64,7 +65,7 @@ def contents(bench):
 
 def half_written(bench):
     """Files under a name that is not theirs for good."""
-    return [path.name for path in bench.work_dir.rglob(".*") if path.name != ".view_images"]
+    return [path.name for path in bench.work_dir.rglob(".*") if path.name not in HIDDEN]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from models import local_aguvis
-from utils.functions.fingerprints import code_digest, code_text, digest
+from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
 
 # ---- data ----------------------------------------------------------------------------------------
 
@@ -229,6 +229,14 @@ def test_the_code_as_text_mentions_what_a_helper_reads(hash_of):
     hash_of("from helper import inner\ndef start(m, **kwargs): return inner(kwargs)",
             helper="def inner(k): return k['my_setting']")  # fmt: skip
     assert "my_setting" in code_text(sys.modules["mine"].start)
+
+
+def test_what_nothing_describes_is_never_the_same_and_is_named():
+    scope = {"__name__": "typed_in"}
+    exec(OPENED, scope)
+    assert undescribed(code_digest) == []
+    assert undescribed(scope["start"]) == ["typed_in:start has no source"]
+    assert code_digest(scope["start"]) != code_digest(scope["start"])
 
 
 def test_what_this_program_does_counts_by_its_version_and_not_by_its_code():

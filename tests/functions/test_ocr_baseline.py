@@ -162,6 +162,29 @@ class Counting(OCRBaseline):
         return tuple(MAIL)
 
 
+def test_of_options_with_the_same_words_the_first_is_taken_in_every_process():
+    words = [
+        "about",
+        "seven",
+        "small",
+        "files",
+        "were",
+        "moved",
+        "to",
+        "another",
+        "folder",
+        "by",
+        "the",
+        "user",
+        "today",
+    ]
+    for turn in range(
+        1, len(words)
+    ):  # sums of floats depend on their order, which sets do not keep
+        prompt = f"What happened?\nOptions:\nA. {' '.join(words)}\nB. {' '.join(words[turn:] + words[:turn])}"
+        assert answer_question(prompt, [line("seven smal files moved by the usr")]) == "A"
+
+
 def test_each_image_is_read_once_and_again_only_when_the_file_changed(tmp_path):
     model, image = Counting(), tmp_path / "screen.png"
     image.write_bytes(b"one")

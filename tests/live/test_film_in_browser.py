@@ -83,14 +83,18 @@ def test_an_address_opens_its_step(browser, page):
 def test_it_plays_to_its_end_and_stops(tab):
     tab.page.keyboard.press("p")
     assert tab.page.text_content("#play") == "Stop"
-    tab.page.wait_for_function("() => document.querySelector('#reply h3').textContent.startsWith('End')")
+    tab.page.wait_for_function(
+        "() => document.querySelector('#reply h3').textContent.startsWith('End')"
+    )
     assert tab.page.text_content("#play") == "Play"
 
 
 def test_the_next_sample_begins_at_its_own_first_step(tab):
     tab.page.keyboard.press("End")
     tab.page.keyboard.press("j")
-    tab.page.wait_for_function("() => document.querySelector('#sample-title').textContent.endsWith('2')")
+    tab.page.wait_for_function(
+        "() => document.querySelector('#sample-title').textContent.endsWith('2')"
+    )
     assert shown(tab).startswith("Step 1 of 1")
     assert tab.page.evaluate("location.hash") == f"#/sample/{L3}/2"
 
@@ -100,6 +104,8 @@ def test_the_overview_says_how_episodes_end_and_lists_filter_by_it(browser, page
     text = tab.page.text_content("#view-overview")
     assert "How episodes end" in text and "SR 15" in text and "Category" in text
     tab.page.evaluate("location.hash = '#/samples?ended=fail'")
-    tab.page.wait_for_function("() => document.querySelector('#count').textContent.startsWith('1 ')")
+    tab.page.wait_for_function(
+        "() => document.querySelector('#count').textContent.startsWith('1 ')"
+    )
     assert tab.troubles == []
     tab.context.close()

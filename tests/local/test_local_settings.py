@@ -1,5 +1,7 @@
 """Settings of a local model and its checkpoint's files: what is refused, and what is printed."""
 
+import json
+
 import pytest
 import transformers
 
@@ -119,6 +121,15 @@ def test_places_that_cannot_be_meant_are_named(device_map, ranks_here, said, lla
 
 
 @without_cuda
+@pytest.mark.parametrize(("settings", "said"), [
+    ({}, "run on cpu in float32"), ({"dtype": "bfloat16"}, "run on cpu in bfloat16"),
+])  # fmt: skip
+def test_flash_attention_needs_a_device_and_a_precision_for_it(settings, said, llava):
+    [problem] = problems_of(llava, attn_implementation="flash_attention_2", **settings)
+    assert said in problem and problems_of(llava, attn_implementation="sdpa", **settings) == []
+
+
+@without_cuda
 @pytest.mark.parametrize(("given", "expected"), [
     ((None, None, None), ("cpu", "float32", "sdpa")),
     (("auto", "bfloat16", "eager"), ("cpu", "bfloat16", "eager")),
@@ -132,10 +143,17 @@ def test_what_a_model_will_run_with_is_known_without_loading_it(given, expected)
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 POINTER = "version https://git-lfs.github.com/spec/v1\noid x\n"
+HEADER = b'{"__metadata__": {}, "x": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}'
+TENSORS = len(HEADER).to_bytes(8, "little") + HEADER + bytes(8)
+OWN_CODE = json.dumps({"auto_map": {"AutoModel": "modeling_own.Own"}, "model_type": "own"})
 
 
 @pytest.mark.parametrize(("changes", "said"), [
-    ({}, None), ({WEIGHTS: POINTER}, "git lfs pull"),
+    ({}, None), ({WEIGHTS: POINTER}, "git lfs pull"), ({WEIGHTS: TENSORS.decode()}, None),
+    ({WEIGHTS: TENSORS[:-1].decode()}, f"cut off after {len(TENSORS) - 1} of {len(TENSORS)} bytes"),
+    ({WEIGHTS: TENSORS[:20].decode()}, "cut off after 20 of"),
+    ({"config.json": OWN_CODE}, """'own' is code that comes with the checkpoint; if you trust it, set "trust_"""),
+    ({"config.json": OWN_CODE.replace('"own"', '"qwen2_vl"')}, None),  # the library's own class is taken
     ({"config.json": None}, "no config.json in it"), ({WEIGHTS: None}, "no weight files in it"),
     ({INDEX: '{"weight_map": {"x": "model.safetensors", "y": "b.st"}}'}, "['b.st']"),
     ({INDEX: "{broken", "config.json": "{broken"}, "no config.json in it that can be read"),
@@ -146,3 +164,5 @@ def test_what_is_missing_in_a_checkpoints_folder_is_named(changes, said, tmp_pat
             (tmp_path / name).write_text(content)
     assert [said in problem for problem in problems_of(tmp_path)] == ([True] if said else [])
     assert "no such folder" in problems_of(tmp_path / "no")[0]
+    if "trust_" in (said or ""):
+        assert problems_of(tmp_path, trust_remote_code=True) == []

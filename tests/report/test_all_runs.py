@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import threading
 import time
 from html.parser import HTMLParser
@@ -90,6 +91,20 @@ def test_a_run_is_whole_partial_stopped_or_running(tmp_path, changes, state):
     assert run.state == state
 
 
+def test_a_run_that_is_interrupted_lists_itself_as_stopped(tmp_path):
+    def answer(request):
+        if "hard" in request.text:
+            os.kill(os.getpid(), signal.SIGINT)
+        return right_answers(request)
+
+    with MockServer(answer) as server:
+        stage = Stage.make(tmp_path, server)
+        ended = stage.evaluate({"m": API}, data={L1: {"mode": "all"}})
+    assert ended.code == 130, ended.output
+    rows = Page((stage.work_dir / "index.html").read_text("utf-8")).rows[2:]
+    assert [row[1] for row in rows] == ["stopped"]
+
+
 def test_a_run_that_was_killed_before_it_had_a_manifest_is_stopped(tmp_path):
     (run_at(tmp_path, "T20260101_Gaa") / "manifest.json").unlink()
     assert [(run.model, run.state) for run in listed_runs(tmp_path)] == [("m", "stopped")]
@@ -133,6 +148,16 @@ def test_markup_is_text_in_every_field(tmp_path):
     assert "default-src 'none'; style-src 'sha256-" in policy and "unsafe" not in policy
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(tmp_path, scheme):
+    for hours, changes in enumerate(({}, {"partial": True}, {"missing": 3}, {"figures": None}, {"log_later_s": 1000 * HOUR_S - 9})):  # fmt: skip
+        run_at(tmp_path, f"T20260101_G{hours}", hours=hours, **changes)
+    write_index(tmp_path)
+    with need_browser().open_browser() as browser:
+        tab = Tab(browser, tmp_path / "index.html", color_scheme=scheme)
+        assert (tab.findings(), tab.troubles) == ([], [])
+
+
 def test_two_thousand_runs_are_listed_in_under_a_second(tmp_path):
     for number in range(2000):
         run_at(tmp_path, f"T20260101_G{number}", hours=number % 900, model=f"m{number % 40}")
@@ -143,7 +168,7 @@ def test_two_thousand_runs_are_listed_in_under_a_second(tmp_path):
         seconds.append(time.perf_counter() - begin)
     assert min(seconds) < 1
     with need_browser().open_browser() as browser:
-        tab = Tab(browser, tmp_path / "index.html", is_ready="document.readyState === 'complete'")
+        tab = Tab(browser, tmp_path / "index.html")
         shown_s = tab.run("performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart") / 1000  # fmt: skip
         tab.page.fill("#find", "m7 whole")
         assert tab.run("document.querySelectorAll('#runs tbody tr:not([hidden])').length") == 50

@@ -112,6 +112,9 @@ def test_a_run_from_another_thread_returns_each_models_results(config):
     assert both == [("m", (L1, L2), ()), ("n", (L1, L2), ())]
     assert found[0].samples["hit"].mean() == 1.0
     assert found[0].manifest["datasets"][L2]["samples"] == 6
+    assert (found[0].figures["L1"]["overall"], found[0].figures["L2"]["average"]) == (100, 100)
+    assert str(found[0]).splitlines()[:2] == [
+        "m", "  L1: easy 100.00, medium 100.00, hard 100.00, overall 100.00"]  # fmt: skip
     assert (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook) == streams
 
     [inferred] = evaluate.run(config, model="m", mode="infer")  # no scores of the earlier run

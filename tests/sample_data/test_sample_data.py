@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -13,6 +14,7 @@ import pytest
 from PIL import Image
 
 from tests.support.browser import render_module
+from utils.protocol import SAMPLE_MD5
 
 SAMPLE_DIR = Path(__file__).resolve().parents[2] / "sample_data"
 DATA_DIR = SAMPLE_DIR / "MMBench-GUI"
@@ -49,6 +51,13 @@ def test_there_are_enough_questions_and_instructions() -> None:
     assert len(L1) >= 18
     assert len(QUESTIONS) >= 54
     assert len(L2) >= 72
+
+
+def test_a_report_knows_this_data_by_its_checksums() -> None:
+    sums = {name: hashlib.md5((DATA_DIR / name).read_bytes()).hexdigest() for name in SAMPLE_MD5}
+    assert (
+        sums == SAMPLE_MD5
+    )  # else update utils/protocol.py: the report says what scores are worth
 
 
 def test_indices_run_from_zero() -> None:

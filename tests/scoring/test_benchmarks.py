@@ -166,9 +166,7 @@ def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_the
         L2, instruction(index=0, bbox=None), gone[0], instruction(index=2, image_path="lost.png"),
         instruction(index=3, platform=None), gone[1], instruction(index=5, bbox=None),
     )  # fmt: skip
-
     lines = grouped(benchmark.load("all")[1])
-
     folder, name = benchmark.image_root / "os_web", "L2_annotations.json"
     assert lines == [
         f"{name}, index 0, os_web/{PICTURE}: the box is missing or no list: None",
@@ -225,7 +223,6 @@ def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not
     benchmark = annotated(L1, image(question("easy"), question("hard", options=seven)))
     default = DataSet(benchmark, "all", benchmark.default_parse, Circular())
     own = DataSet(benchmark, "all", parse_caller(lambda response: "G"), Circular(True))
-
     [note] = fill(default, benchmark)
     assert note.startswith("1 questions (index 1) have options beyond F")
     assert fill(own, benchmark) == []
@@ -243,7 +240,6 @@ def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_
     next(episode)
     with pytest.raises(StopIteration):
         episode.send(Generation(text="(0.5, 0.5)"))
-
     assert sample.file_wh == WH
     assert [(m["role"], m["type"]) for m in messages] == [
         ("system", "text"), ("user", "image"), ("user", "text"),

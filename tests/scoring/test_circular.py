@@ -20,7 +20,7 @@ from tests.support.bench import L1, Bench, read_log_lines
 from tests.support.clicks import columns_of
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, make_data
-from utils.analysis.official import shown_range
+from utils.protocol import shown_range
 from utils.scoring.console import render_table
 
 PLAIN, CIRCULAR = {L1: {"mode": "all"}}, {L1: {"mode": "all", "circular": True}}
@@ -132,7 +132,6 @@ def test_the_printed_table_has_intervals_from_ten_images_on_but_none_of_a_worked
     found = section(*ten)["rows"][-1]["circular"]
     assert (found["samples"], found["pictures"], found["value"]) == (10, 10, 90)
     assert 0 < found["low"] < 90 < found["high"] <= 100
-
     flagged = section(*ten, turns(12, "AA", texts=("x", "A and B")))
     lines, overall = render_table(flagged["table"], "m", 11).splitlines(), flagged["rows"][-1]
     figures = [overall[name] for name in ("plain", "circular", "circular_unflagged", "consistent")]
@@ -140,7 +139,6 @@ def test_the_printed_table_has_intervals_from_ten_images_on_but_none_of_a_worked
     assert below.split() == ["95", "%", *map(shown_range, figures)] and all(
         map(shown_range, figures)
     )
-
     shown = render_table(section(*ten[1:])["table"], "m", 9)
     assert "no 95 % intervals: under 10 images" in shown
     assert "  95 %" not in shown.replace("no 95 %", "")
@@ -167,7 +165,6 @@ def test_what_is_left_out_or_odd_is_said(questions, counted, where, said):
 def test_flagged_questions_are_named_and_the_accuracy_given_without_them(is_flagged):
     last = "all of the above" if is_flagged else "z"
     found = section(turns(0, "ACB"), turns(7, "AAA", texts=("x", "y", last)))
-
     overall, [_, *note] = found["rows"][-1], found["notes"]
     assert (overall["flagged"], overall["circular"]["value"]) == (int(is_flagged), 50)
     if not is_flagged:
@@ -290,9 +287,7 @@ def test_a_circular_run_is_what_asking_each_rotation_by_hand_gives(base, tmp_pat
     path = by_hand.annotations / "L1_annotations.json"
     path.write_text(json.dumps(rotate_by_hand(json.loads(path.read_text()))))
     by_hand.data = dict(PLAIN)
-
     ran = by_hand.run()
-
     plainly = lines_of(by_hand, "_samples")
     assert (ran.code, len(plainly)) == (0, ROTATIONS)
     assert in_one_order(plainly) == in_one_order(lines_of(base, "_rotations"))
@@ -312,7 +307,6 @@ def test_after_a_plain_run_only_further_rotations_are_asked_and_its_files_stay(b
     bench.data = dict(CIRCULAR)
     scored, scores = bench.run("--mode", "eval"), bench.scores(L1)
     circular, again = bench.run(), bench.run()
-
     assert (scored.code, scored.requests, scores) == (1, [], before[0][0])
     assert f"rotations that were not queried yet: {QUESTIONS};" in scored.output
     asked = [len(ran.requests) for ran in (plain, circular, again)]
@@ -327,9 +321,7 @@ def test_a_plain_run_after_a_circular_one_asks_nothing(base, bench):
     bench = base.copy_to(bench.home)
     before = contents(bench, "_scores.json", "_samples.jsonl")
     bench.data = dict(PLAIN)
-
     ran = bench.run()
-
     assert (ran.code, ran.requests) == (0, [])
     assert contents(bench, "_scores.json", "_samples.jsonl") == before
     assert "circular" not in analysis(bench)
@@ -344,9 +336,7 @@ def test_a_log_alone_gives_the_same_rotations_and_both_accuracies_side_by_side(b
     before = contents(moved, *derived)
     for name in derived:
         (moved.folder() / f"m_{L1}{name}").unlink()
-
     ran = moved.run("--mode", "eval")
-
     assert (ran.code, ran.requests) == (0, [])
     assert contents(moved, *derived) == before
     [head] = [line for line in ran.output.splitlines() if " circular · m · " in line]
@@ -411,7 +401,6 @@ def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(bench, broken, s
         inferred = bench.run("--retry", "0", "--mode", "infer")
         is_well.set()
         mended = bench.run()
-
     assert (failing.code, len(failing.requests), found["questions"]) == (1, ROTATIONS, QUESTIONS)
     assert f"{answered} of {QUESTIONS} answered" in failing.output
     warning = "warning: rotations refused, beside the questions themselves: 2;"
@@ -427,7 +416,6 @@ def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(bench, broken, s
 ])  # fmt: skip
 def test_check_and_limit_count_questions_and_tell_requests(bench, arguments, requests):
     checked, ran = bench.run("--check", *arguments), bench.run(*arguments)
-
     partial = bool(arguments)
     [record] = [r for r in read_log_lines(bench.log(L1)) if r["kind"] == "run"]
     assert (checked.code, checked.requests) == (0, [])

@@ -63,10 +63,6 @@ def test_a_video_has_no_size():
         c.seen_wh([[2, 4, 4]], 14)
 
 
-def test_a_point_outside_a_picture_stays_outside():
-    assert c.px_to_frac((2000, 540), (1920, 1080))[0] > 1
-
-
 def test_the_size_of_a_thumbnail_is_known_without_making_it():
     dice = random.Random(7)
     for _ in range(300):

@@ -109,7 +109,6 @@ def test_the_model_folder_links_to_the_newest_files_and_follows_to_a_newer_run(b
     assert not [link for link in links.values() if link.readlink().is_absolute()]
     targets = {name: (bench.folder() / name).resolve() for name in links}
     assert {name: link.resolve() for name, link in links.items()} == targets
-
     bench.model["m"]["generate_cfg"]["temperature"] = 1
     bench.run()
     newest = bench.folder()
@@ -250,6 +249,7 @@ def test_one_grounding_type_has_null_for_the_other_and_an_average_over_what_is_t
     empty.data = {L1: {"mode": "hard"}, L2: {"mode": "advanced"}}
     ran = empty.run(env={"L1_USE_WEIGHTED": "1"})
     l1, l2 = (json.loads(empty.scores(name), parse_constant=refuse) for name in (L1, L2))
+    assert ("(partial)" in ran.output, derived(empty.folder())) == (False, FULL)
     assert set(l1) == {"hard", "total_sample_num"}
     assert (l2["Basic accuracy"], l2["Average accuracy"]) == (None, pytest.approx(100 / 3))
     assert set(l2) == {"Average accuracy", "Basic accuracy", "Advanced accuracy", "advanced"}
@@ -263,7 +263,6 @@ def test_infer_writes_predictions_and_eval_the_scores_without_a_model(empty, ful
     assert (inferred.code, inferred.asked) == (0, {L1: 9, L2: 6})
     assert derived(empty.folder()) == {f"m_{L1}.xlsx", f"m_{L2}.xlsx"}
     assert "accuracy in %" not in inferred.output
-
     scored = empty.run("--mode", "eval")
     assert (scored.code, scored.requests) == (0, [])
     assert derived(empty.folder()) == FULL
@@ -276,7 +275,6 @@ def test_eval_needs_no_data_root_and_weighs_a_hit_by_the_chance_of_a_blind_guess
     bench.root.rename(bench.home / "gone")
     assert bench.run("--mode", "eval").code == 0
     assert [bench.scores(dataset) for dataset in (L1, L2)] == before
-
     assert bench.run("--mode", "eval", env={"L1_USE_WEIGHTED": "true"}).code == 0
     easy = json.loads(bench.scores(L1))["easy"]
     assert easy["os_windows"] == pytest.approx(
@@ -313,7 +311,6 @@ def test_a_failed_sample_shows_the_failure_text_in_no_log_and_is_wrong_in_the_sc
     with MockServer(answer) as server:
         bench = Bench(tmp_path, server, {"m": api_model(server.url)})
         infer, ran = bench.run("--mode", "infer", "--retry", "0"), bench.run("--ignore")
-
     assert (infer.code, ran.code) == (1, 1), infer.output
     row = bench.sheet(L1, "_exact_matching_result")[3]
     assert (row["prediction"], row["parsed_prediction"], row["hit"]) == (FAILED_TEXT, "None", 0)

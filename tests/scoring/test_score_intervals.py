@@ -112,7 +112,6 @@ def test_the_table_holds_the_figures_of_the_score(name, splits, platforms, setti
 def test_cells_of_ten_pictures_have_intervals_that_hold_them(name, splits, platforms, settings):
     benchmark, _, facts = judged_run(name, 5, splits, platforms)
     sections = sections_of(benchmark, facts, settings)
-
     cells = [cell for row in sections["table"]["rows"] for cell in row["cells"]]
     cells += [*sections["averages"].values()]
     cells += [cell for group in sections["groups"].values() for cell in group.values()]
@@ -151,7 +150,6 @@ def test_averages_of_l2_hold_those_of_the_score_file_and_null_where_there_is_not
     benchmark, outcomes, facts = judged_run(L2, 2, ("basic", "advanced"), PLATFORMS)
     scores, averages = benchmark.summarise(outcomes, {}), sections_of(benchmark, facts)["averages"]
     basic = sections_of(benchmark, judged_run(L2, 2, ("basic",), PLATFORMS)[2])["averages"]
-
     protocol = [f"{name} accuracy" for name in ("Average", "Basic", "Advanced")]
     assert list(averages) == ["micro", "macro by platform", *protocol]
     assert [averages[name]["value"] for name in protocol] == pytest.approx(
@@ -173,7 +171,6 @@ def test_what_chance_reaches_follows_from_the_options_and_from_the_area_of_the_t
     found = sections_of(benchmark, facts)["chance"]
     del found["meaning"]
     assert found == pytest.approx({"easy": 20, "hard": 50, "overall": overall})
-
     benchmark, _, facts = judged_run(L2, 2, ("basic", "advanced"), PLATFORMS)
     for each in facts:
         each["box_frac"] = [0.1, 0.1, 0.3, 0.2] if each["split"] == "basic" else [0, 0, 0.2, 0.2]
@@ -184,9 +181,7 @@ def test_an_interval_is_that_of_the_cells_own_samples():
     benchmark, _, facts = judged_run(L1, 3, ("easy", "hard"), ("os_mac", "os_web"))
     own = [s for s in facts if (s["split"], s["platform"]) == ("hard", "os_web")]
     expected = interval([s["hit"] for s in own], None, [s["image"] for s in own])
-
     cell = sections_of(benchmark, facts)["table"]["rows"][1]["cells"][1]
-
     bounds = [100 * expected.low, 100 * expected.high]
     assert [cell["low"], cell["high"]] == pytest.approx(bounds, abs=0.01)
     assert (cell["samples"], cell["pictures"]) == (len(own), len({s["image"] for s in own}))

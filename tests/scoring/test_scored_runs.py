@@ -65,7 +65,6 @@ def test_a_stopped_run_is_scored_with_the_answers_from_before_it(bench, answers,
         stopped = bench.run(*ONE_BY_ONE, *arguments)
         assert "--mode eval scores them" in stopped.output
     ran = bench.run(*EVAL)
-
     there = 9 - len(answers.broken)
     assert (ran.code, told(ran.output, "answered")) == (len(answers.broken), [there]), ran.output
     assert bench.scores(L1) == before
@@ -87,7 +86,6 @@ def test_answers_to_other_requests_are_not_mixed_in(bench, answers):
     for answers.denies_after in (0, 2):
         bench.run(*ONE_BY_ONE)
         scored.append(bench.run(*EVAL))
-
     none, some = scored
     assert (none.code, some.code, told(some.output, "answered")) == (1, 1, [2]), some.output
     assert "nothing to score: the newest run has no answer yet" in none.output
@@ -103,7 +101,6 @@ def test_a_limit_counts_covered_samples_not_answers(bench):
     kept = [lines[0], *(each for each in lines[1:] if not any(key in each for key in gone))]
     bench.log(L1).write_bytes(b"".join(kept))
     ran = bench.run(*EVAL, "--limit", "4")
-
     assert (ran.code, [row["index"] for row in bench.sheet(L1, "_partial")]) == (1, [5, 8])
     assert "2 samples of this run have not been queried yet" in ran.output
 
@@ -116,7 +113,6 @@ def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(bench):
     as_many, fewer = (bench.run(*EVAL, "--limit", n) for n in ("3", "2"))
     all_of_it, more = bench.run(*EVAL), bench.run(*EVAL, "--limit", "5")
     back = bench.run("--no-report")
-
     assert [told(each.output, "answered") for each in (as_many, fewer)] == [[3], [2]]
     assert (as_many.code, fewer.code, "all of it" in as_many.output) == (0, 0, False)
     said = f"in {trial.name}, holds a part of what is asked for, and {whole.name} all of it"
@@ -135,24 +131,13 @@ def test_one_mode_of_a_log_of_all_leaves_the_full_files_alone(bench, arguments):
     before = bench.scores(L2)
     bench.data = {L2: {"mode": "basic"}}
     ran = bench.run(*arguments)
-
     assert (ran.code, "basic only (partial)" in ran.output) == (0, True), ran.output
     assert bench.scores(L2) == before
     head = read_log_lines(bench.folder() / f"m_{L2}_samples_partial.jsonl")[0]
     assert (head["mode"], head["partial"]) == ("basic", True)
     assert not scored_files(bench.folder())[L2].is_partial
-
     bench.data = {L2: {"mode": "all"}}
     assert (bench.run(*EVAL).code, bench.scores(L2)) == (0, before)
-
-
-def test_one_mode_alone_has_the_names_that_researchers_know(bench):
-    bench.data = {L2: {"mode": "basic"}}
-    ran = bench.run("--no-report")
-    files = scored_files(bench.folder())[L2]
-    assert (ran.code, "(partial)" in ran.output) == (0, False)
-    assert list(json.loads(bench.scores(L2)))[-1] == "basic"
-    assert (files.is_partial, read_log_lines(files.samples)[0]["mode"]) == (False, "basic")
 
 
 def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(bench):
@@ -167,7 +152,6 @@ def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(bench):
     bench.run("--no-report")
     before = contents()
     none, after, some = eval_of("hard"), contents(), eval_of("all", "--no-report")
-
     assert (none.code, some.code, after == before) == (1, 1, True)
     nothing = "nothing to score: the log covers mode easy, the config wants mode hard"
     assert f'model "m", {L1}: {nothing}' in none.output
@@ -197,11 +181,10 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(bench):
     (bench.code / "mine.py").write_text("def parse(response):\n    return 'no point'\n")
     bench.data[L2]["parse_function"] = "mine.parse"
     alone, both = bench.run("--data", L2), bench.run()
-
     assert (alone.code, "Report:" in alone.output) == (1, False), alone.output
     assert f"{L2}: not scored; its files are those of an earlier scoring" in alone.output
     assert "Report:" in both.output
-    assert f"It shows an earlier scoring of {L2}, not scored now" in both.output
+    assert f"shows an earlier scoring of {L2}, not scored now" in both.output
     assert page.stat().st_mtime_ns > before
 
 
@@ -211,7 +194,6 @@ def test_copies_in_a_folder_that_sorts_behind_do_not_make_the_log_grow(bench):
     shutil.copytree(own, own.with_name("T99990101_Gffffffff"))
     for _ in range(2):
         bench.run("--no-report")
-
     logs = (bench.work_dir / "m").glob(f"T*/m_{L1}.jsonl")
     assert [[r["kind"] for r in read_log_lines(log)].count("answer") for log in logs] == [9, 9]
 
@@ -236,7 +218,6 @@ def test_a_clock_that_was_ahead_gives_no_answer_precedence(bench, answers):
     answers.broken = []
     fresh, scored = bench.run(*ONE_BY_ONE, "--fresh"), bench.run(*EVAL)
     elsewhere = bench.run("--limit", "3", "--no-report")
-
     assert [told(each.output, "answered") for each in (fresh, scored, elsewhere)] == [[9], [9], [3]]
     assert elsewhere.requests == []
 
@@ -246,7 +227,6 @@ def test_the_last_line_names_the_models_that_failed_if_there_are_any(bench):
     well = bench.run("--no-report")
     bench.model["gone"] = api_model("http://127.0.0.1:9/v1")
     ran = bench.run(*ONE_BY_ONE)
-
     assert (ran.code, "models failed" in well.output) == (1, False)
     assert "1 of 3 models failed: gone" in ran.output.splitlines()
 

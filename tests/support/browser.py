@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shutil
 import sys
+from importlib import resources
 from pathlib import Path
 from types import ModuleType
 
@@ -45,7 +46,7 @@ class Tab:
 
     READY = "document.documentElement.dataset.ready"
 
-    def __init__(self, browser, page_path, *, address="", is_ready=READY, **context):
+    def __init__(self, browser, page_path, *, address="", **context):
         settings = {"viewport": DESKTOP, "reduced_motion": "reduce", **context}
         self.context = browser.new_context(**settings)
         self.page, self.troubles = self.context.new_page(), []
@@ -55,7 +56,7 @@ class Tab:
         self.page.on("request", lambda r: self.note(not r.url.startswith(("file:", "data:")), r.url))  # fmt: skip
         self.page.on("requestfailed", lambda r: self.note(True, f"failed: {r.url}"))
         self.page.goto(page_path.as_uri() + address)
-        self.page.wait_for_function(f"() => {is_ready}")
+        self.page.wait_for_function(f"() => {self.READY}")
 
     def note(self, is_trouble, what):
         self.troubles += [str(what)] if is_trouble else []
@@ -72,6 +73,11 @@ class Tab:
         for key in keys:
             self.page.keyboard.press(key)
             self.settle()
+
+    def go(self, address):
+        """Follows a link within the page."""
+        self.run("(address) => { location.hash = address; }", address)
+        self.settle()
 
     def click(self, selector):
         self.page.click(selector)
@@ -101,3 +107,11 @@ class Tab:
         return self.run(
             "(s) => { const r = document.querySelector(s).getBoundingClientRect();"
             " return [r.left, r.top, r.width, r.height]; }", selector)  # fmt: skip
+
+    def findings(self):
+        """What axe-core says against the page as it stands: rule, how bad, and where."""
+        if not self.run("Boolean(window.axe)"):
+            self.run((resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
+        found = self.run("axe.run({ preload: false }).then((all) => all.violations)")
+        return [(each["id"], each["impact"], [node["html"][:160] for node in each["nodes"]])
+                for each in found]  # fmt: skip

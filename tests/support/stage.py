@@ -104,8 +104,9 @@ class Stage(Place):
         return sorted(found, key=lambda record: record["line"]["index"])
 
     def written(self) -> list[Path]:
-        """Every file below the work-dir."""
-        return sorted(path for path in self.work_dir.rglob("*") if path.is_file())
+        """Every file of the runs below the work-dir; the list of all runs tells the time."""
+        found = (path for path in self.work_dir.rglob("*") if path.is_file())
+        return sorted(path for path in found if path.parent != self.work_dir)
 
 
 def l2_counts(scores: Mapping[str, Any]) -> dict[str, int]:

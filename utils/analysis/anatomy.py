@@ -90,7 +90,11 @@ def _distances(
         value = round(float(np.percentile(in_sizes, quantile)), 3)
         yield _row(group, f"{quantile} % are within", "target sizes", value=value, **counts)
     for low, high in pairwise(DISTANCE_BOUNDS):
-        name = f"{low:g} to {high:g}" if low else f"near miss: less than {high:g} target size"
+        name = (
+            f"{low:g} to {high:g} target sizes"
+            if low
+            else f"near miss: less than {high:g} target size"
+        )
         name = f"{low:g} target sizes or more" if np.isinf(high) else name
         within = (low <= in_sizes) & (in_sizes < high)
         at[name] = columns.spans(within)

@@ -62,6 +62,8 @@ class SampleColumns:
 
     def where(self, keep: Sequence[bool] | Mask) -> SampleColumns:
         """The samples that are to be kept."""
+        if all(keep):
+            return self
         kept = SampleColumns()
         kept._columns = {name: list(compress(each, keep)) for name, each in self._columns.items()}
         return kept
@@ -124,7 +126,8 @@ def share(
         "value": value,
         **in_percent(interval(values, weights, pictures, groups)),
         "samples": len(values),
-        "pictures": len(np.unique(pictures if weights is None else pictures[weights > 0])),
+        # np.unique would import numpy.ma, which costs more than the figures of a small run.
+        "pictures": len(set((pictures if weights is None else pictures[weights > 0]).tolist())),
     }
 
 

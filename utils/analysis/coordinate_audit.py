@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share, table
-from utils.analysis.official import shown, shown_accuracy
 from utils.analysis.paired import holm
 from utils.coordinates import Frame, numbers_of_reply, parse_function_name, place_in_frame
-from utils.protocol import ELEMENT_KINDS
+from utils.protocol import ELEMENT_KINDS, shown, shown_accuracy
 from utils.thinking import after_thinking
 
 if TYPE_CHECKING:
@@ -41,9 +40,12 @@ LABELS = {
     Frame.LETTERBOXED: "per mille of a letterboxed square",
 }
 NOTE = (
-    "Lead: points ahead of the configured reading on the same replies. p: paired test over images, "
-    "Holm over all readings, where the lead is 5 points on 10 discordant images or more. Readings "
-    "with the same verdict on every reply stand in one row."
+    "Lead: points ahead of the configured reading on the same replies. Readings with the same "
+    "verdict on every reply stand in one row."
+)
+P_NOTE = (
+    "p: paired test over images, Holm over all readings, where the lead is 5 points on 10 "
+    "discordant images or more."
 )
 NO_GRID = (
     "Left out: the grid that the model saw is not known (it is for local models, and where the "
@@ -177,6 +179,7 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
             if thinking:
                 section["warnings"][0] += (f". {thinking} of these replies think first; this "
                                            "function reads what follows the thinking")  # fmt: skip
+        section["notes"] += [P_NOTE] * any(row["p (Holm)"] is not None for row in section["rows"])
         if not section["best"] or not section["warnings"]:
             section["warnings"] += _json_hint(columns, best)
     return section

@@ -11,7 +11,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,8 +30,7 @@ LARGEST_SHARE = 0.9  # of an image in its group; one that is a whole group has n
 TINY = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """Bounds of a 95 % interval, as fractions (accuracies 0..1, differences -1..1)."""
 
     low: float

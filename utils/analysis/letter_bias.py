@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from utils.analysis.columns import Row, SampleColumns, in_percent, percent
-from utils.analysis.official import shown_accuracy
 from utils.analysis.paired import compare_paired, holm
+from utils.protocol import shown_accuracy
 
 TITLE = "Letter bias: chosen against right"
 LARGEST_P = 0.05
@@ -40,14 +40,22 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     if rows:
         notes = [
             f"Of {len(columns)} replies with a letter; {len(answered) - len(columns)} have none. "
-            "difference: chosen less right, in points, with a 95 % interval by image; p: paired "
-            "test over images, Holm over the letters."
+            "difference: chosen less right, in points, with a 95 % interval by image."
         ]
-    notes += [
+        tested = any(row["p (Holm)"] is not None for row in rows)
+        notes += ["p: paired test over images, Holm over the letters."] * tested
+    findings = [
         f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than it is "
         f"right: {shown_accuracy(row['chosen %'])} % "
         f"against {shown_accuracy(row['right %'])} %."
         for row in rows
         if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P
     ]
-    return {"title": TITLE, "rows": rows, "notes": notes, "warnings": [], "at": at}
+    return {
+        "title": TITLE,
+        "rows": rows,
+        "notes": notes,
+        "findings": findings,
+        "warnings": [],
+        "at": at,
+    }

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from utils.analysis import intervals
 from utils.analysis.intervals import FEWEST_PICTURES, TINY, Interval, Layout, design_effect, lay_out
@@ -19,8 +18,7 @@ STEPS = 1000  # of the largest sum, where sums are no multiples of the smallest
 EQUAL = 1e-7  # sums this close, in units of the largest image's, are one
 
 
-@dataclass(frozen=True, slots=True)
-class PairedResult:
+class PairedResult(NamedTuple):
     """What the common samples say about two systems."""
 
     difference: float  # accuracy of the first less that of the second, -1..1
@@ -96,7 +94,7 @@ def sign_flip_p(sums: Floats) -> float:
     """Two-sided p-value of the images' summed differences, under random signs.
 
     The whole distribution is worked out, on a grid: without weights all sums are multiples of the
-    smallest; others are rounded to a thousandth of the largest.
+    smallest; others are rounded to a thousandth of the largest, or to what the grid has room for.
 
     Source: Fisher (1935), The Design of Experiments.
     """
@@ -109,12 +107,14 @@ def sign_flip_p(sums: Floats) -> float:
     steps = np.round(sums / unit)
     is_even = (np.abs(steps * unit - sums) <= EQUAL * sizes.max()).all()
     if not is_even or np.abs(steps).sum() > WIDEST_GRID:
-        steps = np.round(sums / sizes.max() * STEPS)
+        steps = np.round(sums * min(STEPS / sizes.max(), WIDEST_GRID / sizes.sum()))
     chances: Floats = np.ones(1)
     for size, count in zip(*np.unique(np.abs(steps[steps != 0]), return_counts=True), strict=True):
-        plus_signs: Floats = np.zeros(int(size) * count + 1)
-        plus_signs[:: int(size)] = binomial_half(int(count))
-        chances = np.convolve(chances, plus_signs)
+        wider: Floats = np.zeros(len(chances) + int(size) * count)
+        for plus_signs, chance in enumerate(binomial_half(int(count))):  # nearly all others are 0
+            place = int(size) * plus_signs
+            wider[place : place + len(chances)] += chance * chances
+        chances = wider
     values = 2 * np.arange(len(chances)) - (len(chances) - 1)
     return min(1.0, float(chances[np.abs(values) >= abs(steps.sum())].sum()))
 

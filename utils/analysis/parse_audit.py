@@ -12,8 +12,8 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share
-from utils.analysis.official import shown_accuracy, shown_range
 from utils.misc import option_match
+from utils.protocol import shown_accuracy, shown_range
 from utils.thinking import (
     ARTICLE,
     PARSE_OPTION,
@@ -44,8 +44,8 @@ OF_WORD, OUTSIDE, CONTRADICTED, THOUGHT = DOUBTS
 _GOES_ON = re.compile(r"[^\W_]|['’.-][^\W\d_]")  # Based, I'd, A-frame, a.m
 _ABBREVIATED = re.compile(r"[^\W\d_]\..\.")  # e.g.
 NOTE = (
-    "share: of the answered questions, in percent; value: how many of them are right. The strict "
-    "parser takes a reply that is only a letter, the last plain statement of an answer, or a "
+    "share: of the answered questions, in percent; right: how many of them are. The strict parser "
+    "takes a reply that is only a letter, the last plain statement of an answer, or a "
     "single list item, only letters of the question's options, and only what follows any thinking. "
     f"{PARSE_OPTION} takes the protocol's letter of that where nothing is stated plainly."
 )

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from utils.analysis.official import AVERAGE, OFFICIAL
 from utils.comparing.runs import ComparedRun, ScoredSet
-from utils.protocol import GROUNDING_TYPES, PLATFORMS, PUBLISHED_MD5
+from utils.protocol import AVERAGE, GROUNDING_TYPES, OFFICIAL, PLATFORMS, PUBLISHED_MD5
 
 OVERALL = "Overall"  # the last column of a score table
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"

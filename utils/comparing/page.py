@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from utils.analysis.official import shown, shown_share
 from utils.comparing import words
 from utils.comparing.boards import Board
 from utils.comparing.files import write_text
@@ -27,6 +26,7 @@ from utils.comparing.why import different_settings
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.images import image_root
+from utils.protocol import shown, shown_share
 from utils.report.build import ASSETS as REPORT_ASSETS
 from utils.report.build import REPORT_FOLDER, pictures_of_report
 from utils.report.data_files import Chunks, ToJson, as_script
@@ -240,9 +240,7 @@ class Images:
         for run in runs:
             report = run.path / REPORT_FOLDER
             for name, known in pictures_of_report(report).items():
-                links: dict[str, Any] = {kind: _href(report / known[kind], output)
-                         for kind in ("view", "original") if kind in known}  # fmt: skip
-                self._ready[name] = {**known, **links}
+                self._ready[name] = {**known, "view": _href(report / known["view"], output)}
         self._root, self._folder = image_root_if_any(), fresh / "pictures"
         self._numbers: dict[str, int] = {}
         self._wanted: set[str] = set()

@@ -14,13 +14,12 @@ from itertools import combinations
 from math import hypot
 from typing import NamedTuple
 
-from utils.analysis.official import AVERAGE, OFFICIAL, OVERALL
 from utils.analysis.paired import PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, Published, boards_of, notes_of, summary_of
 from utils.comparing.runs import ComparedRun, counted
 from utils.contracts import Facts
 from utils.errors import UserError
-from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES, PLATFORMS
+from utils.protocol import AVERAGE, ELEMENT_KINDS, GROUNDING_TYPES, OFFICIAL, OVERALL, PLATFORMS
 
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
 

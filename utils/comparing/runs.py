@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from utils.analysis.official import official_figures
 from utils.contracts import Facts, Status
 from utils.errors import UserError, printable
+from utils.protocol import official_figures
 from utils.runs import finished
 
 

@@ -8,14 +8,13 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from utils.analysis.official import shown, shown_accuracy, shown_range
 from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, SamplePair
 from utils.comparing.runs import counted
 from utils.contracts import Facts
 from utils.coordinates import shown_wh
 from utils.errors import printable
-from utils.protocol import PLATFORM_LABELS
+from utils.protocol import PLATFORM_LABELS, shown, shown_accuracy, shown_range
 from utils.scoring.console import grid
 
 WIDTH = 100  # of the console's text, in columns

@@ -90,7 +90,7 @@ class Options:
         "FILE", Path,
     )  # fmt: skip
     report: bool = _option(True, "no report page beside the scores")
-    embed_originals: bool = _option(False, "the report holds the images in full size too")
+    small_images: bool = _option(False, "the report holds small copies of the images")
     verbose: bool = _option(False, "tracebacks of user functions, reasons by sample")
     arguments: tuple[str, ...] = ()  # as they were typed
 
@@ -165,7 +165,7 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         (o.check and o.mode == "eval", "--check is about queries; --mode eval makes none"),
         (o.ping and not o.check, "--ping goes with --check"),
         (o.parity and (o.check or o.mode != "all"), "--parity does not go with --check or --mode"),
-        (o.embed_originals and not o.report, "--embed-originals does not go with --no-report"),
+        (o.small_images and not o.report, "--small-images does not go with --no-report"),
         (o.fresh and o.reuse, "--fresh and --reuse exclude each other"),
     ):
         if is_wrong:

@@ -33,20 +33,13 @@ class Asked:
 class Asker:
     """Asks one model, from many threads at once; knows what its server has been through.
 
-    Args:
-        gate: how many may ask at once.
-        stopping: when set, nothing is asked any more.
-        clean: removes secrets from a text.
+    When `stopping` is set, nothing is asked any more; `clean` removes secrets from a text.
     """
 
     def __init__(
-        self,
-        model: ModelWrapper,
-        options: Options,
-        gate: Gate,
-        stopping: threading.Event,
+        self, model: ModelWrapper, options: Options, gate: Gate, stopping: threading.Event,
         clean: Callable[[str], str],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._model, self._options, self._gate, self._stopping = model, options, gate, stopping
         self._clean, self._lock, self._answers = clean, threading.Lock(), 0
         self._began_s = self._away_since_s = self._limited_since_s = math.inf  # not yet
@@ -59,8 +52,7 @@ class Asker:
             StopRun: nothing can work any more.
             UserFunctionError, UserError: the request cannot be made.
         """
-        failures, attempts, rate_limited_s = 0, 0, 0.0
-        answered_meanwhile = False
+        failures, attempts, rate_limited_s, answered_meanwhile = 0, 0, 0.0, False
         while True:
             with self._gate.slot():
                 if self._stopping.is_set():
@@ -110,15 +102,11 @@ class Asker:
             self._away_since_s = min(self._away_since_s, now_s) if is_away(error) else math.inf
             if error.status_code == 429:
                 self._limited_since_s = min(self._limited_since_s, now_s)
+            away_s, limited_s = now_s - self._away_since_s, now_s - self._limited_since_s
             return History(
-                failures=failures,
-                rate_limited_s=rate_limited_s,
-                run_has_answers=self._answers > 0,
-                answered_meanwhile=answered_meanwhile,
-                away_s=max(0.0, now_s - self._away_since_s),
-                limited_s=max(0.0, now_s - self._limited_since_s),
-                run_s=now_s - self._began_s,
-            )
+                failures, rate_limited_s, self._answers > 0, answered_meanwhile,
+                max(0.0, away_s), max(0.0, limited_s), run_s=now_s - self._began_s,
+            )  # fmt: skip
 
     def _wait_for_rate_limit(self, limited_s: float, wait_s: float) -> bool:
         """Waits, and after a while says for what; True if the run stopped meanwhile."""

@@ -30,8 +30,7 @@ REFUSED_AGAIN = f"{Status.REFUSED} last time"  # as `AnswerIndex.look_up` has it
 class Watcher:
     """Watches the samples of one model, in the order of the log.
 
-    Args:
-        skip_errors: go on however often a function fails.
+    With `skip_errors` it goes on however often a function fails.
     """
 
     def __init__(self, model: str, *, skip_errors: bool) -> None:
@@ -41,11 +40,7 @@ class Watcher:
         self._first: dict[str, tuple[list[Record], list[Record]]] = {}  # answers, failures
 
     def see(self, job: Job, record: Record, reason: str | None, *, reused: bool) -> None:
-        """What became of one sample.
-
-        Args:
-            reason: why it was asked.
-            reused: it was not; there is an answer from before.
+        """What became of one sample, and why it was asked, unless it was `reused`.
 
         Raises:
             StopRun: no sample can be answered. Where only this data set cannot, it is `stopped`.

@@ -106,11 +106,8 @@ def after_answer(
 ) -> Limit:
     """The limit after the server answered.
 
-    Args:
-        was_full: whether as many were in flight as were allowed: without a full house an answer
-            says nothing about whether more would have been too many.
-        cpu_s: CPU seconds that this process has taken so far; where it is busy all the time, more
-            in flight brings nothing.
+    Without a full house (as many in flight as allowed) an answer says nothing about whether more
+    would have been too many; where this process is busy all the time, more brings nothing.
     """
     if limit.fixed:
         return limit
@@ -179,8 +176,7 @@ def _stay(limit: Limit, rounds: float = 1.0) -> Limit:
 class Gate:
     """Lets as many workers through as the controller allows, and none while the run is paused.
 
-    Args:
-        stopping: when set, whoever waits is let go.
+    When `stopping` is set, whoever waits is let go.
     """
 
     def __init__(

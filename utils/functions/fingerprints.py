@@ -21,6 +21,7 @@ import sys
 import textwrap
 import threading
 import types
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,11 @@ def code_digest(function: Callable[..., Any] | None) -> str:
 def code_text(function: Callable[..., Any]) -> str:
     """The code that `code_digest` hashes, as one text; for "does it mention this key at all?"."""
     return "\n".join(_CodeWalk(function).parts.values())
+
+
+def undescribed(function: Callable[..., Any] | None) -> list[str]:
+    """Values that nothing describes; with one of them each `code_digest` is another one."""
+    return [] if function is None else _CodeWalk(function).undescribed
 
 
 def plain(value: Any, name_of: Callable[[Any], Any], above: tuple[int, ...] = ()) -> Any:
@@ -100,6 +106,7 @@ class _CodeWalk:
 
     def __init__(self, start: Callable[..., Any]) -> None:
         self.parts: dict[str, str] = {}
+        self.undescribed: list[str] = []
         self._start = inspect.unwrap(start)
         file = _source_file(self._start) or _source_file(type(start))
         self._roots = {PROJECT} | ({file.parent} if file else set())
@@ -109,23 +116,25 @@ class _CodeWalk:
         """Adds a value that a name in `module` stands for, and all code in it."""
         if key not in self.parts:
             self.parts[key] = ""
-            self.parts[key] = json.dumps(plain(value, functools.partial(self._named, module)))
+            self.parts[key] = json.dumps(plain(value, functools.partial(self._named, key, module)))
 
-    def _named(self, module: str, value: Any) -> str:
+    def _named(self, key: str, module: str, value: Any) -> str:
         """What stands for a value that is no data; its code becomes a part of its own."""
         if isinstance(value, (types.FunctionType, type)):
             return self._visit(value)
         if isinstance(value, types.ModuleType):
             return f"module {value.__name__}"
         if type(value) not in WITHOUT_VALUE:  # an open file, say: by the text of its module
-            self._text_of(module)
+            self._text_of(module, f"{key} is a {type(value).__qualname__} that nothing describes")
         return _name_of(value)
 
-    def _text_of(self, module: str) -> ast.AST:
+    def _text_of(self, module: str, what: str) -> ast.AST:
         """Adds a whole module, for something in it that cannot be described by itself."""
-        tree = _tree_of(sys.modules.get(module)) or ast.Module([], [])
-        self.parts[f"text of {module}"] = ast.unparse(tree)
-        return tree
+        tree = _tree_of(sys.modules.get(module))
+        if tree is None:
+            self.undescribed.append(what)
+        self.parts[f"text of {module}"] = ast.unparse(tree) if tree else uuid.uuid4().hex
+        return tree or ast.Module([], [])
 
     def _visit(self, target: Any) -> str:
         """Adds a function or class and what it reaches; returns the name of its part."""
@@ -139,7 +148,7 @@ class _CodeWalk:
         if not self._is_the_users(target, module):
             return where
         # Without a source of its own: a lambda within a call, a function built at run time.
-        tree = _tree_of(target) or self._text_of(module)
+        tree = _tree_of(target) or self._text_of(module, f"{where} has no source")
         self.parts[where] = ast.unparse(tree)
         # Default values are evaluated once, from names that the tree alone does not resolve.
         defaults = [getattr(target, name, None) for name in ("__defaults__", "__kwdefaults__")]

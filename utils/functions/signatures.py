@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from utils.contracts import KWARGS_READ, ParseFunction
 from utils.errors import UserError
+from utils.functions.calling import call_user_function
 
 Kind = Literal["prompt", "preprocess", "postprocess", "parse", "custom-class", "environment"]
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
@@ -44,10 +45,9 @@ class FunctionRef:
 
 
 def parse_caller(function: Callable[..., Any]) -> ParseFunction:
-    """Decides once how a parse function is called; UserError where it can be called in no way.
+    """Decides once how a user's parse function is called; UserError where in no way it can be.
 
-    `meta` goes by keyword where a parameter has that name, else by position; a function of one
-    parameter gets the response alone.
+    `meta` goes by keyword where a parameter has that name; a lone parameter is the response.
     """
     signature = _signature(function)
     forms: list[tuple[ParseFunction, list[str], list[str]]] = [
@@ -60,7 +60,7 @@ def parse_caller(function: Callable[..., Any]) -> ParseFunction:
     reasons = [_mismatch(signature, *form) for _, *form in forms]
     if all(reasons):
         raise UserError(f"{_name_of(function)} is called as f(response, meta) but {reasons[0]}")
-    return forms[reasons.index("")][0]
+    return functools.partial(call_user_function, "parse", forms[reasons.index("")][0])
 
 
 def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,4 +36,5 @@
     rows.forEach((row, place) => { texts[place] = row.textContent.toLowerCase(); });
     body.append(...rows);
   }));
+  document.documentElement.dataset.ready = "yes";
 })();

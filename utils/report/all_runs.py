@@ -12,9 +12,9 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from html import escape
@@ -23,8 +23,9 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
-from utils.analysis.official import AVERAGE, OFFICIAL, OVERALL, shown_accuracy, shown_range
+from utils.protocol import AVERAGE, OFFICIAL, OVERALL, shown_accuracy, shown_range
 from utils.runs.finished import MANIFEST_NAME, read_json
+from utils.runs.folder import safe_name
 
 INDEX = "index.html"
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
@@ -52,33 +53,36 @@ class ListedRun:
     comparisons: list[str] = field(default_factory=list)  # folders below the work-dir
 
 
-def index_after_run(work_dir: Path) -> None:
-    """Writes the page; all results are there already, so what goes wrong is one line of warning."""
+def index_after_run(work_dir: Path, models: Iterable[str]) -> None:
+    """Writes the page when a run over these models ends, whatever has ended it.
+
+    All results are there already, so what goes wrong is one line of warning.
+    """
     try:
         if work_dir.is_dir():
-            write_index(work_dir)
+            write_index(work_dir, ended=[safe_name(model) for model in models])
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         print(f"warning: {work_dir}: no list of all runs ({why})")
 
 
-def write_index(work_dir: Path) -> Path:
+def write_index(work_dir: Path, *, ended: Collection[str] = ()) -> Path:
     """Writes the page and returns it; several runs may do so at once.
+
+    `ended`: folders of models none of whose runs is going on.
 
     Raises:
         OSError: the folder cannot be written.
     """
     target = work_dir / INDEX
     with _one_at_a_time(work_dir):  # the last one to look must be the last one to write
-        page = render_index(listed_runs(work_dir))
-        handle, temporary = tempfile.mkstemp(dir=work_dir, prefix=".index.", suffix=".tmp")
+        page = render_index(listed_runs(work_dir, ended=ended))
+        temporary = work_dir / f".index.{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp"
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(page)
-            Path(temporary).chmod(0o666 & ~_umask())
-            Path(temporary).replace(target)
+            temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
+            temporary.replace(target)
         finally:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     return target
 
 
@@ -96,25 +100,17 @@ def _one_at_a_time(work_dir: Path) -> Iterator[None]:
         lock.release()
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def listed_runs(work_dir: Path) -> list[ListedRun]:
+def listed_runs(work_dir: Path, *, ended: Collection[str] = ()) -> list[ListedRun]:
     """All runs below a work-dir, the newest first."""
-    models = [each for each in _entries(work_dir) if each.is_dir(follow_symlinks=False)]
     found: dict[str, ListedRun] = {}
-    for model in models:
-        for folder in _entries(model.path):
-            is_run = _RUN_FOLDER.fullmatch(folder.name) and folder.is_dir(follow_symlinks=False)
-            name = f"{model.name}/{folder.name}"
-            if is_run and (run := _listed(Path(folder.path), model.name, name)):
-                found[name] = run
+    for model in _entries(work_dir):
+        for folder in [] if model.is_symlink() else _entries(model.path):
+            is_run = _RUN_FOLDER.fullmatch(folder.name) and not folder.is_symlink()
+            if is_run and (run := _listed(Path(folder.path), is_over=model.name in ended)):
+                found[run.folder] = run
     for comparison in _entries(work_dir / COMPARISONS):
         for name in _compared(Path(comparison.path), work_dir):
             if name in found:
@@ -130,7 +126,7 @@ def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _listed(folder: Path, model: str, name: str) -> ListedRun | None:
+def _listed(folder: Path, *, is_over: bool) -> ListedRun | None:
     """One run; None where a folder holds neither a log nor a manifest."""
     files = {entry.name: entry for entry in _entries(folder)}
     times = {}
@@ -145,9 +141,11 @@ def _listed(folder: Path, model: str, name: str) -> ListedRun | None:
     logged = max(times.values(), default=0.0)
     known = manifest.get("datasets")
     datasets = known if isinstance(known, dict) and all(map(_is_dict, known.values())) else {}
-    state, why = _state(datasets, logged, written)
-    at, asked = _ended(manifest) or logged or written, str(manifest.get("model") or model)
-    return ListedRun(asked, name, at, state, why, datasets, "report" in files)
+    name, since_s = f"{folder.parent.name}/{folder.name}", time.time() - logged
+    is_running = not is_over and since_s < STILL_RUNNING_S
+    state, why = _state(datasets, is_open=logged > written + 1.0, is_running=is_running)
+    at, model = _ended(manifest) or logged or written, manifest.get("model") or folder.parent.name
+    return ListedRun(str(model), name, at, state, why, datasets, "report" in files)
 
 
 def _is_dict(value: object) -> bool:
@@ -163,12 +161,12 @@ def _ended(manifest: Mapping[str, Any]) -> float | None:
 
 
 def _state(
-    datasets: Mapping[str, Mapping[str, Any]], logged: float, written: float
+    datasets: Mapping[str, Mapping[str, Any]], *, is_open: bool, is_running: bool
 ) -> tuple[str, str]:
-    """Whole, partial, stopped or running, and why; `written` is the time of the manifest."""
-    if logged > written + 1.0:
-        if time.time() - logged < STILL_RUNNING_S:
-            return "running", "it was writing to its log when this page was made"
+    """Whole, partial, stopped or running, and why; `is_open`: its log is newer than its scores."""
+    if is_open and is_running:
+        return "running", "it was writing to its log when this page was made"
+    if is_open:
         return "stopped", "not finished: the same command goes on from there"
     if missing := sum(each.get("missing") or 0 for each in datasets.values()):
         return "stopped", f"{missing} samples not queried yet: the same command goes on from there"

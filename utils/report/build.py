@@ -15,11 +15,15 @@ from typing import Any
 
 from utils.contracts import Facts
 from utils.images import image_root
+from utils.report.checks import checks_of, details, tags_by_sample
 from utils.report.data_files import Chunks, ToJson, as_script, value_of
+from utils.report.overview import NO_ANSWER, Tally, run_checks, scores_of
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
+from utils.report.run_facts import is_whole, run_facts
 from utils.runs.finished import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
+from utils.runs.view import COVERAGE
 
 REPORT_FOLDER = "report"
 ASSETS = Path(__file__).parent / "assets"
@@ -30,13 +34,13 @@ FACETS = (
 )  # fmt: skip
 """What the list filters by, as `FIELDS` in `store.js`."""
 REPLY_FIELDS = ("prediction", "raw", "reasoning", "key")
+TURN_FIELDS = ("options", "answer", "chosen", "status", "verdict", "prediction")
 ROW_FIELDS = ("index", "text", "box_frac", "point_frac", "answer", "chosen")
 NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error", "key"}
-NO_ANSWER = "no answer"
 
 
 def report_after_run(
-    run: RunFolder, scored: Collection[str], *, work_dir: Path, embed_originals: bool
+    run: RunFolder, scored: Collection[str], *, work_dir: Path, small_images: bool
 ) -> None:
     """Builds the report of a folder in which a run has scored some data sets; prints where it is.
 
@@ -50,7 +54,7 @@ def report_after_run(
             run.path,
             image_root=image_root(),
             cache=work_dir / CACHE_FOLDER,
-            embed_originals=embed_originals,
+            small_images=small_images,
         )
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         why = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -66,14 +70,14 @@ def report_after_run(
 
 
 def build_report(
-    run_folder: Path, *, image_root: Path | None, cache: Path, embed_originals: bool = False
+    run_folder: Path, *, image_root: Path | None, cache: Path, small_images: bool = False
 ) -> Path:
     """Writes the report of a run and returns its page; replaces one from before when it is whole.
 
     Args:
         image_root: what the samples' images are relative to; None if there are none here.
         cache: folder for view images, shared by the runs of a work-dir.
-        embed_originals: put the images themselves into the report, too.
+        small_images: show copies of at most 1600 pixels, for a report that is sent around.
 
     Raises:
         UserError: a samples file is of another version.
@@ -87,7 +91,7 @@ def build_report(
         for asset in sorted(ASSETS.iterdir()):
             shutil.copyfile(asset, fresh / asset.name)
         to_json = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
-        made = Pictures(image_root, cache, fresh, embed_originals=embed_originals)
+        made = Pictures(image_root, cache, fresh, small=small_images)
         with closing(made) as pictures:
             _write_data(DataFiles(fresh / "data", to_json), pictures, run_folder)
         shutil.rmtree(target, ignore_errors=True)
@@ -159,39 +163,63 @@ def _with_text_table(items: list[Facts]) -> dict[str, Any]:
 
 
 def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
-    summary: dict[str, Any] = {"format": 1, "run": run_folder.name, "datasets": [], "samples": 0}
-    for scored in scored_files(run_folder).values():
-        data_set = _add_samples(scored, files, pictures, run_folder)
-        summary["datasets"].append({**data_set, "first": summary["samples"]})
-        summary["samples"] += data_set["samples"]
-        summary["model"] = scored.model
-    summary["pictures"] = pictures.known()
     manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
+    entries = manifest.get("datasets") or {}
+    levels: dict[str, str] = {}
+    summary: dict[str, Any] = {"format": 2, "run": run_folder.name, "datasets": [], "checks": []}
+    totals: Counter[str] = Counter()
+    for scored in scored_files(run_folder).values():
+        name, level = scored.dataset, scored.level
+        analysis = without_absolute_paths(read_json(scored.beside("analysis"), must_be_whole=False))
+        tally, images = _add_samples(
+            scored, files, pictures, analysis, totals["samples"], run_folder
+        )
+        comparable = is_whole(entries.get(name) or {}, is_partial=scored.is_partial)
+        summary["datasets"].append({
+            "name": name, "level": level, "partial": scored.is_partial, "first": totals["samples"],
+            "samples": tally.counts["samples"], "pictures": images,
+            "problems": tally.problems(level) if tally.has_score else [],
+            "notices": [line for section in (COVERAGE, "circular")
+                        for line in (analysis.get(section) or {}).get("warnings", ())],
+            "details": [details(name, level, analysis["anatomy"])]
+                       if (analysis.get("anatomy") or {}).get("rows") else [],
+            **scores_of(tally, analysis, is_comparable=comparable),
+        })  # fmt: skip
+        summary["checks"] += checks_of(name, level, analysis)
+        totals.update(tally.counts)
+        levels[name], summary["model"] = level, scored.model
+    summary["samples"], summary["pictures"] = totals["samples"], pictures.known()
+    totals["images"] = len(summary["pictures"])
+    summary["facts"] = run_facts(without_absolute_paths(manifest), levels, totals)
+    if any(not data_set["no_score"] for data_set in summary["datasets"]):
+        summary["checks"] += run_checks(totals)
+    summary["checks"].sort(
+        key=lambda check: bool(check["title"] == "Letter bias")
+    )  # changes no score
     files.close(summary | {"manifest": without_absolute_paths(manifest) or None})
 
 
 def _add_samples(
-    scored: ScoredFiles, files: DataFiles, pictures: Pictures, run_folder: Path
-) -> dict[str, Any]:
-    """Adds the samples of one data set; what the summary says of them."""
-    counts: Counter[str] = Counter()
+    scored: ScoredFiles,
+    files: DataFiles,
+    pictures: Pictures,
+    analysis: dict[str, Any],
+    first: int,
+    run_folder: Path,
+) -> tuple[Tally, int]:
+    """Adds the samples of one data set; their tally, and on how many images they are."""
+    tally, tags = Tally(scored.dataset), tags_by_sample(analysis)
     seen: set[int] = set()
-    samples = 0
-    for facts in scored.facts():
+    rotations = scored.rotations()
+    for place, facts in enumerate(scored.facts()):
+        turns = next(rotations, [])
+        if len(turns) > 1 and turns[0]["question"] == facts["key"]:
+            facts["turns"] = [{name: turn.get(name) for name in TURN_FIELDS} for turn in turns]
         if facts.get("trajectory") is not None:
             number = pictures.of_episode(facts, run_folder)
         else:
             number = pictures.number(facts["image"]) if facts.get("image") else None
-        files.add(facts, scored.dataset, number)
-        samples += 1
-        status, verdict = facts.get("status"), facts.get("verdict")
-        counts[str((verdict or NO_ANSWER) if status == "ok" else status)] += 1
-        counts["hits"] += int(facts.get("hit") or 0)
+        check = [*tally.add(facts, first + place), *tags.get(place, ())]
+        files.add({**facts, "check": check}, scored.dataset, number)
         seen |= set() if number is None else {number}
-    analysis = read_json(scored.beside("analysis"), must_be_whole=False)
-    analysis.pop("head", None)
-    return {
-        "name": scored.dataset, "level": scored.level, "partial": scored.is_partial,
-        "samples": samples, "pictures": len(seen), "counts": dict(counts),
-        "analysis": without_absolute_paths(analysis),
-    }  # fmt: skip
+    return tally, len(seen)

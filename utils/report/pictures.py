@@ -1,7 +1,8 @@
-"""View images: what the page shows of a screenshot, made once for each content.
+"""The images of a report: copies of the files themselves, or small ones for sending around.
 
-One cache serves all runs of a work-dir. An image of 1920x1080 costs about 60 ms, nearly all of it
-in Pillow's decoder, scaler and encoder, which release the interpreter: threads are enough.
+One cache serves all runs of a work-dir, so an image is copied once; where the file system can, a
+copy shares its blocks with the original. Making a small one of 1920x1080 costs 60 ms, nearly all
+of it in Pillow, which releases the interpreter: threads are enough.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from utils.contracts import WH, Facts
-from utils.images import bytes_digest, opened, read_header
+from utils.images import content_digest, opened, read_header
 from utils.report.privacy import shown_name
 
 if TYPE_CHECKING:
@@ -22,30 +23,50 @@ if TYPE_CHECKING:
 
 SCREENSHOTS = "screenshots"  # in the folder of a run
 CACHE_FOLDER = ".view_images"
-VIEW_SIDE_PX = 1600
+SMALL_SIDE_PX = 1600
 MOST_THREADS = 16
+SHOWN_AS_THEY_ARE = ("PNG", "JPEG", "WEBP", "GIF")  # by every browser
+ORIENTATION = 0x0112  # in EXIF
 # Speed: method 0 takes 20 ms where 4, Pillow's own choice, takes 65 for a file a quarter smaller.
-VIEW_OPTIONS = {"quality": 80, "method": 0}
+SMALL_OPTIONS = {"quality": 80, "method": 0}
 
 
-def view_image(source: Path, cache: Path) -> tuple[Path, WH]:
-    """The view image of an image, made if the cache lacks it, and the image's own size.
+def view_image(source: Path, cache: Path, *, small: bool = False) -> tuple[Path, WH]:
+    """What the page shows of an image, made if the cache lacks it, and the image's own size.
 
     Raises:
         OSError: missing, unreadable, or not an image.
     """
-    name = bytes_digest(source.read_bytes()).partition(":")[2][:24]
-    wh, view = read_header(source).wh, cache / f"{name}_{VIEW_SIDE_PX}.webp"
+    name, header = content_digest(source).partition(":")[2][:24], read_header(source)
+    small = small or header.format not in SHOWN_AS_THEY_ARE or _is_turned(source, header.format)
+    view = cache / (f"{name}_{SMALL_SIDE_PX}.webp" if small else f"{name}.{header.format.lower()}")
     if not view.exists():
-        from PIL.Image import Resampling
+        # Under a name of its own until it is whole: another run may write the same file now.
+        handle, temporary = tempfile.mkstemp(dir=cache, suffix=".part")
+        os.close(handle)
+        try:
+            (_save_small if small else _copy)(source, Path(temporary))
+            Path(temporary).replace(view)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+    return view, header.wh
 
-        most = (VIEW_SIDE_PX, VIEW_SIDE_PX)
-        with opened(source) as picture:
-            picture.draft("RGB", most)  # JPEG: decodes at a lower size
-            plain = _plain(picture)
-            plain.thumbnail(most, Resampling.HAMMING)
-            _save(plain, view)
-    return view, wh
+
+def _is_turned(source: Path, kind: str) -> bool:
+    """Whether browsers turn an image by its EXIF data, which no model does."""
+    with opened(source) as picture:
+        return kind == "JPEG" and picture.getexif().get(ORIENTATION, 1) != 1
+
+
+def _save_small(source: Path, target: Path) -> None:
+    from PIL.Image import Resampling
+
+    most = (SMALL_SIDE_PX, SMALL_SIDE_PX)
+    with opened(source) as picture:
+        picture.draft("RGB", most)  # JPEG: decodes at a lower size
+        plain = _plain(picture)
+        plain.thumbnail(most, Resampling.HAMMING)
+        plain.save(target, "WEBP", icc_profile=b"", exif=b"", **SMALL_OPTIONS)
 
 
 def _plain(picture: Picture) -> Picture:
@@ -58,32 +79,20 @@ def _plain(picture: Picture) -> Picture:
     return picture if picture.mode == "RGB" else picture.convert("RGB")
 
 
-def _save(picture: Picture, path: Path) -> None:
-    # Under a name of its own until it is whole: another run may write the same file now.
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            picture.save(file, "WEBP", icc_profile=b"", exif=b"", **VIEW_OPTIONS)
-        Path(temporary).replace(path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-
-
 class Pictures:
     """All images of a report, numbered as they come; made in threads while samples are read.
 
     Args:
         root: what paths in the samples files are relative to; None: there are no images here.
-        cache: folder of the view images.
-        report: gets the view images, and with `embed_originals` the images themselves.
+        cache: folder of what the pages show, for all runs of a work-dir.
+        report: gets links to it.
+        small: WebP of at most 1600 pixels instead of the files as they are.
     """
 
-    def __init__(
-        self, root: Path | None, cache: Path, report: Path, *, embed_originals: bool
-    ) -> None:
+    def __init__(self, root: Path | None, cache: Path, report: Path, *, small: bool) -> None:
         cache.mkdir(parents=True, exist_ok=True)
         self._root, self._cache, self._report = root, cache, report
-        self._embed_originals = embed_originals
+        self._small = small
         self._pool = ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1), "view-image")
         self._made: dict[str, tuple[int, Future[dict[str, Any]]]] = {}
 
@@ -126,14 +135,11 @@ class Pictures:
         known: dict[str, Any] = {"name": shown_name(image)}
         source = (self._root or Path("/")) / image
         try:
-            view, wh = view_image(source, self._cache)
+            view, wh = view_image(source, self._cache, small=self._small)
         except OSError:  # scored on a machine without the images: the page says so
             return known
         known |= {"wh": wh, "view": f"pictures/{view.name}"}
         link_or_copy(view, self._report / known["view"])
-        if self._embed_originals:
-            known["original"] = f"pictures/{view.stem}_full{source.suffix.lower()}"
-            _copy(source, self._report / known["original"])
         return known
 
 

@@ -18,12 +18,15 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.images import at_home
+from utils.protocol import shown_accuracy, shown_range
 from utils.runs.log import runs_of
 from utils.runs.records import error_text
 
@@ -66,6 +69,15 @@ class ScoredFiles:
         rows = _lines(self.samples)
         next(rows)
         yield from rows
+
+    def rotations(self) -> Iterator[list[Facts]]:
+        """For each sample in file order its question in every rotation; nothing without them."""
+        before, _, after = self.samples.name.rpartition("_samples")
+        path = self.samples.with_name(f"{before}_rotations{after}")
+        if path.exists():
+            rows = _lines(path)
+            next(rows)
+            yield from (list(turns) for _, turns in groupby(rows, itemgetter("question")))
 
     def beside(self, kind: str) -> Path:
         """The file of another kind ("analysis", "score") of the same samples."""
@@ -181,6 +193,27 @@ class RunResults:
     # Config, versions, checksums, commands; empty for a run that has none.
     manifest: Mapping[str, Any] = field(repr=False)
     files: Mapping[str, ScoredFiles] = field(repr=False)  # where the derived files lie
+
+    @property
+    def figures(self) -> dict[str, dict[str, float]]:
+        """The official figures in percent, by level: L1 easy, medium, hard and overall, L2 basic,
+        advanced and average; those that the run has all parts of."""
+        return {level: {name: cell["value"] for name, cell in cells.items()}
+                for level, cells in self._cells().items()}  # fmt: skip
+
+    def _cells(self) -> dict[str, dict[str, Any]]:
+        found = (self.manifest.get("datasets", {}).get(name, {}) for name in self.datasets)
+        return {entry["level"]: entry["figures"] for entry in found if entry.get("figures")}
+
+    def __str__(self) -> str:
+        """The model, its official figures in percent with their intervals, and the folder."""
+        lines = [f"{self.model}{' (partial)' if self.partial else ''}"]
+        for level, cells in self._cells().items():
+            shown = (f"{name} {shown_accuracy(cell['value'])}" + f" [{bounds}]" * bool(bounds)
+                     for name, cell in cells.items()
+                     for bounds in [shown_range(cell)])  # fmt: skip
+            lines.append(f"  {level}: {', '.join(shown)}")
+        return "\n".join([*lines, f"  {self.folder}"])
 
     @cached_property
     def samples(self) -> pd.DataFrame:

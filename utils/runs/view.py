@@ -9,6 +9,7 @@ stopped has the answers that the log held already, and never one to another requ
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
@@ -160,8 +161,9 @@ def _seen(record: Record, offset: int) -> _Seen:
     # Which of several equal devices a rank had makes no difference.
     ran_with = re.sub(r"cuda:\d+", "cuda", ", ".join((record.get("runs_with") or {}).values()))
     tokens = tuple((record.get("usage") or {}).get(kind) or 0 for kind in TOKENS)
+    fingerprint = sys.intern(record["fingerprint"])  # which the columns of all samples keep, too
     return _Seen(
-        record["kind"] == "episode", record["seq"], offset, record["key"], record["fingerprint"],
+        record["kind"] == "episode", record["seq"], offset, record["key"], fingerprint,
         Status(record["status"]), record["asked_at"], tokens, ran_with,
     )  # fmt: skip
 

@@ -10,10 +10,8 @@ from itertools import zip_longest
 from typing import Any
 
 from utils.analysis.intervals import FEWEST_PICTURES
-from utils.analysis.official import shown_accuracy, shown_range, shown_share
 from utils.config.options import Options
-from utils.contracts import Line
-from utils.protocol import PLATFORM_LABELS
+from utils.protocol import PLATFORM_LABELS, shown_accuracy, shown_range, shown_share
 from utils.scoring.write import Scored
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -101,11 +99,6 @@ def render_asked(dataset: str, reasons: Counter[str], reused: int) -> str:
     return f"{dataset}: queried {reasons.total()}{f' ({why})' if why else ''}, reused {reused}"
 
 
-def show_reason(dataset: str, line: Line, reason: str) -> None:
-    """Says why one sample is asked (`--verbose`)."""
-    print(f"querying {dataset} {line.get('index')}, {line.get('image_path')}: {reason}")
-
-
 def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: str = "") -> str:
     """A table as text, intervals under each row that has one.
 
@@ -158,9 +151,15 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
     note = "" if scored.mode == "all" else f" · {scored.mode} only"
     note += " (partial)" if scored.is_partial else ""
     analysis = scored.analysis
-    samples = scored.scorer.counts["samples"]
-    print("\n" + render_table(analysis["table"], model, samples, note=note))
-    print(render_averages(analysis["averages"]))
+    counts = scored.scorer.counts
+    total = counts["samples"]
+    without_answer = sum(counts[kind] for kind in ("failed", "refused", "spoilt"))
+    if 2 * without_answer > total:
+        failed = f"{without_answer} of {total} samples have no answer"
+        print(f"\n{analysis['table']['title']} · {model} · no score: {failed}{note}")
+    else:
+        print("\n" + render_table(analysis["table"], model, total, note=note))
+        print(render_averages(analysis["averages"]))
     print("\n".join([*_summary(scored, options), *scored.notes]))
     if circular := analysis.get("circular"):
         asked = max((row["questions"] for row in circular["rows"]), default=0)
@@ -180,6 +179,8 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     for name, text in SUMMARY.items():
         if count := counts[name]:
             lines.append(f"  {count} ({shown_share(count, total)} %) {text.format(fate=fate)}")
+        if name == "unparsed":
+            lines += [f"    such as {repr(reply)[:90]}" for reply in scored.scorer.unparsed]
     if counts["completion_tokens"]:
         tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
         lines.append(f"  tokens: {tokens} (prompt + completion)")

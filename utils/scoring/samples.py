@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Benchmark, Facts, Record
-from utils.runs.finished import SAMPLES_FORMAT
 from utils.scoring.scorer import SIZES, ScoredSample
 from utils.scoring.sheets import open_lines, open_sheet, to_json
 
@@ -61,14 +60,6 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
         if record.get(name) is not None:
             found[name] = record[name]
     return found
-
-
-def head_of(benchmark: Benchmark, model: str, mode: str, *, partial: bool) -> Facts:
-    """The first line of a samples file."""
-    return {
-        "kind": "head", "format": SAMPLES_FORMAT, "dataset": benchmark.name,
-        "level": benchmark.level, "model": model, "mode": mode, "partial": partial,
-    }  # fmt: skip
 
 
 @contextmanager

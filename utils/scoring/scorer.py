@@ -20,6 +20,7 @@ from utils.contracts import (
     Sizes,
     Status,
     UserFunctionError,
+    Verdict,
 )
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
@@ -27,6 +28,7 @@ from utils.functions.calling import FAILURES_IN_A_ROW
 from utils.runs.records import error_text
 
 SIZES = ("file", "sent", "seen")  # of an image, in a record
+MOST_EXAMPLES = 3
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
 
 
@@ -53,6 +55,7 @@ class Scorer:
     counts: Counter[str] = field(default_factory=Counter)
     # What went wrong, by kind: how often, and one traceback ("" where there is none).
     errors: dict[str, tuple[int, str]] = field(default_factory=dict)
+    unparsed: list[str] = field(default_factory=list)  # the first few replies without an answer
     _counted: list[Any] = field(default_factory=list)
     _failures_in_a_row: Counter[str] = field(default_factory=Counter)  # by function
 
@@ -74,6 +77,8 @@ class Scorer:
         self._count(record, reply, judged, error)
         self._counted.append(judged.counted)
         shown = reply if isinstance(reply, str) else shown_reply(record, error)
+        if judged.verdict == Verdict.UNPARSED and shown not in self.unparsed[:MOST_EXAMPLES]:
+            self.unparsed = [*self.unparsed, shown][:MOST_EXAMPLES]
         return ScoredSample(record["line"], shown, judged, error)
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from typing import Any
 from utils.analysis.columns import SampleColumns
 from utils.contracts import DataSet, Facts
 from utils.errors import UserError
-from utils.runs.finished import SAMPLES_SUFFIX
+from utils.runs.finished import SAMPLES_FORMAT, SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
 from utils.runs.view import COVERAGE, LogView, Selection
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, Rotations
-from utils.scoring.samples import Clean, head_of, result_files
+from utils.scoring.samples import Clean, result_files
 from utils.scoring.scorer import Scorer, reply_of, shown_reply
 from utils.scoring.sheets import finite, open_sheet, write_json
 
@@ -103,7 +103,9 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     name = partial(folder.file, task.name, partial=is_partial)
     scorer, columns = task.scorer(), SampleColumns()
     questions: list[Facts] = []  # of circular evaluation
-    head = head_of(benchmark, folder.model, data.mode, partial=is_partial)
+    head = {"kind": "head", "format": SAMPLES_FORMAT, "dataset": task.name,
+            "level": benchmark.level, "model": folder.model, "mode": data.mode,
+            "partial": is_partial}  # fmt: skip
     sheets = [name(".xlsx"), name(f"_{benchmark.result_suffix}.xlsx")]
     score_file, samples = name(f"_{benchmark.score_suffix}.json"), name(SAMPLES_SUFFIX)
     with result_files(benchmark, view.columns, sheets, samples, head, task.clean) as add:

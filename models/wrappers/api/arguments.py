@@ -33,8 +33,7 @@ NOT_YOURS = {
 }
 _UNKNOWN = "chat.completions.create does not know this parameter"
 _ELSEWHERE = {
-    **dict.fromkeys(("max_new_tokens", "max_length"), 'API models call it "max_tokens"'),
-    **dict.fromkeys(("stop_strings", "stop_sequences"), 'API models call it "stop"'),
+    "max_new_tokens": 'API models call it "max_tokens"',
     **dict.fromkeys(("api_key", "base_url"), 'it belongs in "model_path"'),
     **dict.fromkeys(KWARGS_READ, 'it belongs in "kwargs"'),
     "do_sample": 'greedy decoding is "temperature": 0',

@@ -73,18 +73,12 @@ class APIModelWrapper(WrapperDefaults):
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        model_path: str,
-        generate_cfg: Mapping[str, Any],
-        kwargs: Mapping[str, Any],
+        self, name: str, *, model_path: str,
+        generate_cfg: Mapping[str, Any], kwargs: Mapping[str, Any],
         preprocess_function: Callable[..., Any] | None = None,
         postprocess_function: Callable[..., str] | None = None,
-        model_identity: str | None = None,
-        connections: int = 4,
-        proxies: bool = True,
-    ) -> None:
+        model_identity: str | None = None, connections: int = 4, proxies: bool = True,
+    ) -> None:  # fmt: skip
         self.name = name
         self._endpoint = parse_endpoint(model_path)
         self._generate_cfg, self._kwargs = generate_cfg, kwargs

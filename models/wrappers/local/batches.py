@@ -102,7 +102,7 @@ class Batcher:
         self._changed = threading.Condition()
         self._encoders = threading.Semaphore(encoder_count())
         self._waiting: Group = []
-        self._preparing = self._abandonments = self._batches = self._samples = 0
+        self._preparing = self._abandonments = self._batches = self._samples = self._largest = 0
         self._generating_s = self._idle_s = 0.0
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -181,7 +181,8 @@ class Batcher:
             return []
         return [
             f"the model generated for {self._generating_s:.1f} s in {self._batches} batches of "
-            f"{self._samples / self._batches:.1f} and waited {self._idle_s:.1f} s for inputs"
+            f"{self._samples / self._batches:.1f} (the largest of {self._largest}) and waited "
+            f"{self._idle_s:.1f} s for inputs"
         ]
 
     def _work(self) -> None:
@@ -227,6 +228,7 @@ class Batcher:
         if failure is None:
             self._generating_s += time.monotonic() - began_s
             self._batches, self._samples = self._batches + 1, self._samples + len(group)
+            self._largest = max(self._largest, len(group))
             self._budget = max(self._budget, min(2 * padded, self._limit))
             for (_, future), result in answered:
                 future.set_result(result)

@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from utils.images import at_home
 WEIGHT_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf")
 # What decides about prompts and ids: configs, tokenizer, processor, chat template, shipped code.
 SETTING_SUFFIXES = (".json", ".jinja", ".txt", ".model", ".tiktoken", ".py")
+LARGEST_HEADER = 100_000_000  # bytes, of a safetensors file
 SAMPLED_BLOCKS, BLOCK_BYTES = 16, 64 * 1024
 LOCAL_PACKAGES = ("torch", "torchvision", "transformers", "qwen_vl_utils", "accelerate")
 MORE_TEMPLATES = "additional_chat_templates/*.jinja"
@@ -43,21 +45,47 @@ def checkpoint_problems(model_path: str) -> list[str]:
     if not folder.is_dir():
         return [f"{model_path}: no such folder; expected a checkpoint with config.json and weights"]
     weights = sorted(f for f in folder.iterdir() if f.suffix in WEIGHT_SUFFIXES and f.is_file())
-    pointers = [file.name for file in weights if _begins(file, b"version ")]
+    problems = [f"{file}: {damage}" for file in weights if (damage := _damage(file))]
     index = _json_object(folder / "model.safetensors.index.json") or {}
     missing = sorted(set(index.get("weight_map", {}).values()) - {file.name for file in weights})
     found = {
         "no config.json in it that can be read": _json_object(folder / "config.json") is None,
         "no weight files in it (*.safetensors or *.bin)": not weights,
-        f"git-lfs pointers instead of weights; run `git lfs pull` there: {pointers}": pointers,
         f"weight files that its index names are missing: {missing}": weights and missing,
     }
-    return [f"{model_path}: {problem}" for problem, is_so in found.items() if is_so]
+    return [f"{model_path}: {problem}" for problem, is_so in found.items() if is_so] + problems
 
 
-def _begins(file: Path, start: bytes) -> bool:
+def _damage(file: Path) -> str:
+    """What stands in the place of weights: a pointer to them, or only their beginning."""
+    size = file.stat().st_size
     with file.open("rb") as stream:
-        return stream.read(len(start)) == start
+        start = stream.read(8)
+        if start == b"version ":
+            return "a git-lfs pointer, not the weights; run `git lfs pull` there"
+        length = int.from_bytes(start, "little")  # of the header that says where each tensor ends
+        if file.suffix != ".safetensors" or length > LARGEST_HEADER:
+            return ""
+        header = stream.read(length)
+    needed = 8 + length
+    with suppress(ValueError, TypeError, KeyError, AttributeError):  # transformers says it better
+        tensors = json.loads(header)
+        needed += max(each["data_offsets"][1] for name, each in tensors.items() if name[0] != "_")
+    return f"cut off after {size:,} of {needed:,} bytes; download it again" if size < needed else ""
+
+
+def code_problems(model_path: str, *, is_trusted: bool) -> list[str]:
+    """Whether a checkpoint needs code of its own that the config does not allow, in one line."""
+    folder = settings_folder(model_path)
+    config = (_json_object(folder / "config.json") or {}) if folder else {}
+    if is_trusted or not config.get("auto_map"):
+        return []
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    if config.get("model_type") in CONFIG_MAPPING_NAMES:  # then the library's own classes are taken
+        return []
+    what = f"its model_type {config.get('model_type')!r} is code that comes with the checkpoint"
+    return [f'{model_path}: {what}; if you trust it, set "trust_remote_code": true']
 
 
 def settings_folder(model_path: str) -> Path | None:

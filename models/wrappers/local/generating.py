@@ -194,7 +194,6 @@ def stop_if_lost(name: str, checkpoint: Checkpoint) -> None:
     """Ends the run of a model whose device can be used no more: all other samples would fail too.
 
     Most errors leave a device as it was, and some that do not say nothing of it: so it is asked.
-    After an illegal access or a failed assertion every call raises.
     """
     torch, devices = sys.modules.get("torch"), checkpoint.devices
     if torch is None or not torch.cuda.is_initialized():

@@ -84,15 +84,22 @@ def expected_placement(device_map: Any, dtype: str | None, attention: str | None
     }
 
 
-def placement_problems(device_map: Any) -> list[str]:
-    """Why a model cannot run where it is to, one line each."""
-    found, ranks = [], ranks_here()
+def placement_problems(entry: Local) -> list[str]:
+    """Why a model cannot run where and how it is to, one line each."""
+    found, ranks, device_map = [], ranks_here(), entry.device_map
     if "cuda" in device_kinds(device_map) and not cuda_present():
         found.append("asks for CUDA, and this machine has no usable CUDA device")
     if ranks > 1 and device_map not in (None, "", "cuda", "cpu"):
         found.append(f"would put all {ranks} copies that torchrun starts onto the same devices")
     advice = "leave device_map out to run on what is there"
-    return [f"device_map {device_map!r} {why}; {advice}" for why in found]
+    problems = [f"device_map {device_map!r} {why}; {advice}" for why in found]
+    placed = expected_placement(device_map, entry.dtype, entry.attn_implementation)
+    if "flash" in placed["attention"] and (placed["device"] != "cuda" or entry.dtype == "float32"):
+        problems.append(
+            f"attn_implementation {entry.attn_implementation!r} needs a CUDA device and half "
+            f"precision, and the model would run on {placed['device']} in {placed['dtype']}"
+        )
+    return problems
 
 
 # The common ones, so that `--check` finds them without torch; the library checks the rest.

@@ -32,7 +32,7 @@ from utils.contracts import Abandoned, Generation, Message, Prepared
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun, UserError
 from utils.functions.calling import one_at_a_time
-from utils.functions.fingerprints import code_digest, code_text, digest
+from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
 
 if TYPE_CHECKING:
     from utils.config.schema import Local
@@ -71,15 +71,17 @@ class LocalModelWrapper(WrapperDefaults):
         """What stands in the way of running, one line each; loads nothing."""
         path, entry = self.entry.model_path, self.entry
         found = checkpoint.missing_packages() + checkpoint.checkpoint_problems(path)
-        found += placement_problems(entry.device_map)
+        found += placement_problems(entry)
         if entry.generate_function == "generate":  # another method knows its arguments itself
             brought = checkpoint.read_generation_config(path)
             found += generation_problems(entry.generate_cfg, brought)
-        return found
+        return found or checkpoint.code_problems(path, is_trusted=entry.trust_remote_code)
 
     def notes_before(self) -> list[str]:
         """What the generate method will use, the checkpoint's own settings included."""
-        notes, path, entry = [], self.entry.model_path, self.entry
+        path, entry = self.entry.model_path, self.entry
+        unknown = [what for function in self._functions for what in undescribed(function)]
+        notes = [f"stored answers are not reused: {what}" for what in unknown]
         if entry.generate_function == "generate":
             brought = checkpoint.read_generation_config(path)
             notes += generation_notes(entry.generate_cfg, brought, entry.batch_size)
@@ -170,6 +172,7 @@ class LocalModelWrapper(WrapperDefaults):
             return self._model
 
     def _loaded_checkpoint(self) -> Checkpoint:
+        print(f"loading {self.entry.model_path} ...", file=sys.stderr, flush=True)
         loaded, wanted = load(self.entry), self.entry.generate_function
         problem, made = "", type(loaded.processor).__name__
         if not callable(getattr(loaded.model, wanted, None)):

@@ -70,10 +70,7 @@ def _own_place(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def server_environment(environ: Mapping[str, str], *, key: str) -> dict[str, str]:
-    """What the server gets of this run's environment: no secret but a token of the hub.
-
-    Its key is not on the command line, where `ps` would show it.
-    """
+    """What the server gets of this run's environment: no secret but hub tokens, and its key."""
     kept = {
         name: value
         for name, value in _own_place(environ).items()

@@ -12,10 +12,9 @@ Report.figures = (() => {
     host.replaceChildren(...[
       match ? sides(match) : null,
       ...(match?.sets ?? []).map(set),
-      many || !match ? summary.summary.map((board) => panel(board.title, "Accuracy in %, below it the 95 % interval where there is one.", table(board))) : null,
+      many || !match ? panel("Scores of all runs", "Accuracy in %, below it the 95 % interval where there is one.", tables(summary.summary)) : null,
       match ? differs(match) : null,
-      summary.boards.length ? el("details", { class: "sheet" }, el("summary", {}, el("h2", {}, "Scores by platform")),
-        summary.boards.map((board) => el("section", { class: "board" }, el("h3", {}, board.title), table(board)))) : null,
+      summary.boards.length ? el("details", { class: "sheet" }, el("summary", {}, el("h2", {}, "Scores by platform")), tables(summary.boards)) : null,
       notes([...summary.notes, ...(match ? [summary.how] : [])]),
     ].flat().filter(Boolean));
   };
@@ -26,8 +25,8 @@ Report.figures = (() => {
     return el("ul", { class: "runs" }, ["A", "B"].map((letter) => {
       const run = pairs.summary.runs.find(({ label }) => label === match[letter.toLowerCase()]);
       return el("li", {}, mark(letter), el("span", { class: "run-name" }, run.label),
-        el("span", { class: "quiet" }, [run.model === run.label ? null : run.model, run.folder, run.date].filter(Boolean).join(" · ")),
-        run.report ? el("a", { href: run.report }, "Report") : null);
+        run.report ? el("a", { href: run.report }, "Report") : null,
+        el("span", { class: "quiet" }, [run.model === run.label ? null : run.model, run.folder, run.date].filter(Boolean).join(" · ")));
     }));
   }
 
@@ -67,8 +66,9 @@ Report.figures = (() => {
   function verdict(each, isMain) {
     const letter = each.points > 0 ? "B" : "A", name = isMain ? pairs.match[letter.toLowerCase()] : letter;
     return el("p", { class: "verdict-of" },
-      each.is_clear ? el("span", { class: `tag lead of-${letter.toLowerCase()}` }, `${name} is better`) : el("span", { class: "quiet" }, "no clear difference"),
-      el("span", { class: "quiet" }, each.low === null ? "too few images for an interval" : `p ${each.p}`));
+      each.is_clear ? el("span", { class: `tag lead of-${letter.toLowerCase()}` }, `${name} is better`)
+        : isMain ? el("span", { class: "quiet" }, "no clear difference") : null,
+      el("span", { class: "quiet" }, each.low === null ? (isMain ? "too few images for an interval" : "too few images") : `p ${each.p}`));
   }
 
   /** The difference as a mark and its interval as a bar about the line of no difference. */
@@ -96,24 +96,18 @@ Report.figures = (() => {
       })));
   }
 
-  const SPLITS = new Set(["easy", "medium", "hard", "basic", "advanced"]);
-
   function linkOf(found, each, more) {
-    const fields = { dataset: found.dataset, ...more };
-    const { facets } = pairs.match;
-    for (const name of ["split", "platform", "kind"]) {
-      if (facets[name].includes(each.group) && (name !== "split" || SPLITS.has(each.group))) { fields[name] = each.group; break; }
-    }
-    return pairs.listLink(fields);
+    const field = ["split", "platform", "kind"].find((name) => pairs.match.facets[name].includes(each.group));
+    return pairs.listLink({ dataset: found.dataset, ...(field ? { [field]: each.group } : {}), ...more });
   }
 
   function groups(found) {
     const reach = reachOf(found.groups), clear = found.groups.filter((each) => each.is_clear);
-    const heads = ["", "B − A [95 %]", `−${reach} … 0 … +${reach}`, "A", "B", "n", "images", "p (Holm)", "only A right", "only B right"];
+    const heads = ["group", "B − A [95 %]", `−${reach} … 0 … +${reach}`, "A", "B", "n", "images", "p (Holm)", "only A right", "only B right"];
     const count = (each, outcome, value) => el("td", {}, value ? el("a", { href: linkOf(found, each, { outcome }) }, whole(value)) : "0");
     return el("details", { class: "groups", open: clear.length > 0 },
       el("summary", {}, el("b", {}, "By platform and kind of element"), el("span", { class: "quiet" },
-        clear.length ? ` ${clear.length} of ${found.groups.length} differ clearly` : ` none of ${found.groups.length} differs clearly`)),
+        clear.length ? ` ${clear.length} of ${found.groups.length} ${clear.length === 1 ? "differs" : "differ"} clearly` : ` none of ${found.groups.length} differs clearly`)),
       el("p", { class: "quiet" }, "p is corrected for all tests of groups on this data set (Holm); the tests above stand for themselves."),
       el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": `Groups of ${found.dataset}` }, el("table", { class: "plain" },
         el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
@@ -128,11 +122,13 @@ Report.figures = (() => {
         })))));
   }
 
+  const tables = (boards) => el("div", { class: "tables" }, boards.map((board) => el("section", {}, el("h3", {}, board.title), table(board))));
+
   function table(board) {
     return el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": board.title }, el("table", { class: "plain scores-of-runs" },
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "run"), board.columns.map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, board.rows.map((row) => el("tr", { class: row.is_published ? "published" : null },
-        el("th", { scope: "row" }, row.name, row.mark ? el("span", { class: "quiet" }, ` ${row.mark}`) : null),
+        el("th", { scope: "row" }, row.name, row.mark ? el("span", { class: "quiet", title: row.mark }, ` ${row.mark[0]}`) : null),
         row.cells.map(([value, bounds]) => el("td", {}, el("b", {}, value), bounds ? el("span", { class: "quiet" }, bounds) : null)))))));
   }
 

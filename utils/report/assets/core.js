@@ -135,15 +135,18 @@ const Report = (() => {
   function excerpt(text, needle, most) {
     const flat = text.replace(/\s+/g, " ").trim();
     if (flat.length <= most) return flat;
-    const at = foundAt(flat, needle), half = Math.floor(most / 2) - 1;
-    if (at < 0) return `${flat.slice(0, half).replace(/ \S*$/, "")} … ${flat.slice(-half).replace(/^\S* /, "")}`;
+    const at = foundAt(flat, needle), begun = Math.floor(0.4 * most), ended = Math.floor(most) - begun - 3;
+    if (at < 0) return `${flat.slice(0, begun).replace(/ \S*$/, "")} … ${flat.slice(-ended).replace(/^\S* /, "")}`;
     const size = Math.max(Math.floor(most) - 4, needle.length), begin = Math.max(0, Math.min(at - Math.floor(size / 3), flat.length - size));
     return `${begin ? "… " : ""}${flat.slice(begin, begin + size)}${begin + size < flat.length ? " …" : ""}`;
   }
 
+  /** What may be wider than the page: it scrolls by itself, by keys too. */
+  const wide = (name, ...children) => el("div", { class: "wide", role: "region", tabIndex: 0, "aria-label": name }, children);
+
   const isCell = (value) => Boolean(value) && typeof value === "object" && "value" in value && "samples" in value;
 
   return {
-    take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, shareText, distance, marked, excerpt, isCell, VERDICTS,
+    take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, shareText, distance, marked, excerpt, wide, isCell, VERDICTS,
   };
 })();

@@ -19,7 +19,7 @@ Report.filters = (() => {
 
   filters.start = () => {
     for (const name of store.FIELDS) {
-      if (store.values(name).length > 1) selects[name] = choice(name, store.values(name));
+      if (isChoice(name)) selects[name] = choice(name, store.values(name));
     }
     const order = $("order");
     order.append(...Object.entries(ORDERS).filter(([value]) => !value.endsWith("distance") || store.columns.point_frac?.some(Boolean))
@@ -38,13 +38,17 @@ Report.filters = (() => {
     if (matchMedia("(max-width: 700px)").matches) $("more-filters").open = false;
   };
 
+  /** Whether some samples have a value of a field that others do not have. */
+  const isChoice = (name) => store.values(name).length > 1
+    || (store.values(name).length === 1 && store.columns[name].some((found) => found === null || found.length === 0));
+
   /** A select as wide as its longest text will ever be, so that counts move nothing. */
   function choice(name, values) {
     const select = el("select", { id: `filter-${name}`, onchange: () => filters.onChange({ [name]: select.value ? [select.value] : null }) },
       el("option", { value: "" }, "All"), el("option", { value: "", disabled: true, hidden: true, class: "several" }),
       values.map((value) => el("option", { value })));
-    const longest = Math.max(...values.map((value) => `${word(name, value)} (${whole(store.count)})`.length));
-    $("selects").append(el("label", {}, NAMES[name], styled(select, { width: `calc(${Math.min(longest, MOST_CHARS)}ch + 1.7rem)` })));
+    const longest = Math.max(8, ...values.map((value) => `${word(name, value)} (${whole(store.count)})`.length));
+    $("selects").append(el("label", {}, NAMES[name], styled(select, { width: `calc(${Math.min(longest, MOST_CHARS)} * .9ch + 1.7rem)` })));
     return select;
   }
 
@@ -56,6 +60,9 @@ Report.filters = (() => {
 
   /** Says what is chosen, what each other value would leave, and how many samples are left. */
   filters.show = (filter, { rows, counts }) => {
+    for (const name of store.FIELDS) { // a link may ask for what had nothing to choose
+      if (filter[name] && !selects[name]) selects[name] = choice(name, store.values(name));
+    }
     for (const [name, select] of Object.entries(selects)) {
       const wanted = filter[name] ?? [];
       const [, several, ...each] = select.options;

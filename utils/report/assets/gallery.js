@@ -8,7 +8,7 @@ Report.gallery = (() => {
   const gallery = { rows: [], active: 0, filter: null, onOpen: () => {} };
   const $ = (id) => document.getElementById(id);
   const phone = matchMedia("(max-width: 700px)"); // there the page scrolls, not the list in it
-  let shown = new Map(), turn = 0, pageTop = 0;
+  let shown = new Map(), turn = 0, left = { top: 0, active: 0 };
   let layout = { columns: 1, width: CARD_WIDTH_PX, picture: 150, height: 250, gap: GAP_PX, letters: 100 };
 
   gallery.start = () => {
@@ -164,13 +164,13 @@ Report.gallery = (() => {
   };
 
   /** Another view takes the page. */
-  gallery.leave = () => { pageTop = scrollY; };
+  gallery.leave = () => { left = { top: scrollY, active: gallery.active }; };
 
-  /** Back in sight, where it was. */
+  /** Back in sight, where it was unless another sample is the active one now. */
   gallery.show = () => {
-    if (phone.matches) scrollTo(0, pageTop);
-    measure();
-    gallery.move(gallery.active);
+    if (phone.matches) scrollTo(0, left.top);
+    if (measure() || gallery.active !== left.active) gallery.move(gallery.active);
+    else draw();
   };
 
   function onKey(event) {

@@ -14,16 +14,15 @@ Report.items = (() => {
   /** What a row's answer comes to: the letters, chosen → right, or how far off the click was. */
   items.answer = (row) => {
     const right = store.columns.answer[row];
-    if (right !== null) {
-      const chosen = items.isAnswered(row) ? store.columns.chosen[row] : null;
-      return el("span", { class: "letters", title: `chosen: ${chosen ?? "none"}, right: ${right}` },
-        el("span", { class: "sr" }, `chosen ${chosen ?? "none"}, right ${right}`),
-        el("span", { "aria-hidden": "true" }, chosen === null ? "–" : String(chosen), " → ", String(right)));
-    }
+    if (right !== null) return items.letters(items.isAnswered(row) ? store.columns.chosen[row] : null, right);
     const found = store.distance(row, store.picture(row)?.wh);
     if (!found) return null;
     return el("span", {}, found.px === 0 ? "inside" : `${found.px < 10 ? found.px.toFixed(1) : whole(Math.round(found.px))} px off`);
   };
+
+  items.letters = (chosen, right) => el("span", { class: "letters", title: `chosen: ${chosen ?? "none"}, right: ${right}` },
+    el("span", { class: "sr" }, `chosen ${chosen ?? "none"}, right ${right}`),
+    el("span", { "aria-hidden": "true" }, `${chosen ?? "–"} → ${right}`));
 
   const tags = (row) => ["platform", "app", "split", "kind"].map((name) => store.value(name, row)).filter((value) => value !== null);
 

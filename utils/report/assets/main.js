@@ -91,6 +91,7 @@
     else if (key === "o") location.hash = "#/overview";
     else if (key === "s") location.hash = gallery.address();
     else if (view === "sample") return inSample(event);
+    else if (view === "samples" && key === "v") gallery.apply({ ...gallery.filter, view: gallery.filter.view ? null : "table" });
     else if (view === "samples" && (key === "j" || key === "k")) gallery.move(gallery.active + (key === "j" ? 1 : -1));
     else if (view === "samples" && key === "Enter" && event.target === document.body) gallery.onOpen(gallery.rows[gallery.active]);
     else return false;

@@ -1,205 +1,231 @@
 "use strict";
-/* Scores, tables, charts, audits, provenance: everything that analysis and manifest say. */
+/* The first screen and what is below it. Texts, figures and links come ready from Python; nothing is rounded here. */
 
 Report.overview = (() => {
-  const { el, svg, styled, label, heading, whole, percent, plural, short, isCell, store, VERDICTS } = Report;
-  const SECTIONS = new Set(["table", "averages", "groups"]);
-  const GROUP_FILTERS = { platform: "platform", split: "split", kind: "kind", type: "kind", ended: "ended" };
-  const GROUP_TITLES = { platform: "Platform", split: "Split", app: "Application", kind: "Type of element" };
+  const { el, svg, styled, whole, wide, plural, store, VERDICTS } = Report;
+  let isWithPublished = null; // whether published results are shown; null: as the data have it
 
-  const interval = (cell) => (cell.low === undefined ? "" : cell.low === null
-    ? "too few images for an interval" : `95 % interval ${percent(cell.low)} to ${percent(cell.high)}`);
-  const basis = (cell) => [
-    cell.samples === undefined ? null : plural(cell.samples, "sample"),
-    cell.pictures === undefined ? null : plural(cell.pictures, "image"),
-  ].filter(Boolean).join(" on ");
+  const link = (filter, ...children) => (filter ? el("a", { href: store.listLink(filter) }, ...children) : el("span", {}, ...children));
+  const nothing = () => document.createDocumentFragment();
 
   function draw(host) {
     const { summary } = store;
-    host.replaceChildren(notices(summary), ...summary.datasets.map(dataSet), provenance(summary.manifest));
+    host.replaceChildren(el("div", { class: "first-screen" },
+      facts(summary), problems(summary),
+      summary.datasets.map(strip), checks(summary)),
+    ...summary.datasets.filter((data) => !data.no_score).map(inDetail), provenance(summary.manifest));
   }
 
-  function notices(summary) {
+  function facts({ facts: known }) {
+    return el("dl", { class: "run-facts" }, known.map(({ name, text, link: filter }) =>
+      el("div", {}, el("dt", {}, name), el("dd", { title: text }, link(filter, text)))));
+  }
+
+  /* -- what went wrong -- */
+
+  function problems(summary) {
     const missing = summary.pictures.filter((picture) => !picture.view).length;
-    const lines = [];
-    for (const data of summary.datasets) {
-      if (data.partial) lines.push(`${data.level} ${data.name}: a partial run; its scores cover only some of the samples`);
-      for (const section of Object.values(data.analysis)) {
-        for (const warning of section?.warnings ?? []) lines.push(`${data.level}: ${warning}`);
-      }
-    }
+    const lines = summary.datasets.flatMap((data) => [
+      ...data.partial ? [`${data.level}: a partial run; its scores cover only some of the samples`] : [],
+      ...data.notices.map((line) => `${data.level}: ${line}`)]);
     if (missing) {
       lines.push(missing === summary.pictures.length
         ? "The images were not found or not readable when this report was built: targets and clicks are drawn on empty frames"
         : `${plural(missing, "image")} of ${whole(summary.pictures.length)} not found or not readable when this report was built`);
     }
     if (!summary.samples) lines.push("No sample has been scored yet");
-    if (!lines.length) return document.createDocumentFragment();
-    return el("section", { class: "warnings", "aria-label": "Warnings" },
-      el("h2", {}, plural(lines.length, "thing to know", "things to know")),
-      el("ul", {}, lines.map((line) => el("li", {}, line))));
+    const found = summary.datasets.flatMap((data) => data.problems);
+    if (!lines.length && !found.length) return nothing();
+    return el("section", { class: "problems", "aria-label": "What went wrong" },
+      el("ul", {}, found.map((problem) => el("li", {},
+        el("p", {}, el("b", { class: "level" }, problem.level), " ", link(problem.link, problem.count), ` ${problem.text}`),
+        problem.examples.length ? el("p", { class: "examples" }, problem.examples.map(example)) : null)),
+      lines.map((line) => el("li", {}, el("p", {}, line)))));
   }
 
-  function dataSet(data) {
-    const { table, averages, groups } = data.analysis;
-    const audits = Object.entries(data.analysis).filter(([name, section]) =>
-      !SECTIONS.has(name) && section && typeof section === "object");
-    return el("section", { class: "data-set", "aria-labelledby": `head-${data.level}` },
-      el("h2", { id: `head-${data.level}` }, el("span", { class: "level" }, data.level), " ", spaced(data.name),
-        data.partial ? el("span", { class: "tag" }, "partial") : null),
-      el("div", { class: "headline" }, figures(data, averages), outcome(data)),
-      table ? scoreTable(table) : null,
-      groups ? el("div", { class: "charts" }, Object.entries(groups).map(([name, cells]) => chart(data, name, cells))) : null,
-      audits.length ? el("div", { class: "audits" }, audits.map(([name, section]) => audit(name, section))) : null);
-  }
+  const example = ({ text, row }) => el("a", { href: store.sampleLink(row, {}), title: text },
+    `${store.columns.index[row] ?? "–"} `, el("q", {}, text));
 
-  const spaced = (name) => name.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/^GUI(?=[A-Z])/, "GUI ");
+  /* -- scores -- */
 
-  /** The averaged figures, the first one large; plain accuracy where there is no analysis. */
-  function figures(data, averages) {
-    const cells = Object.entries(averages ?? {}).filter(([, cell]) => isCell(cell));
-    if (!cells.length && data.samples) {
-      const hits = data.counts.hits ?? 0;
-      cells.push(["accuracy", { value: 100 * hits / data.samples, samples: data.samples, pictures: data.pictures }]);
-    }
-    return el("div", { class: "figures" }, cells.map(([name, cell], position) =>
-      el("div", { class: position ? "figure" : "figure first" },
-        el("p", { class: "name" }, heading(name)),
-        el("p", { class: "value" }, percent(cell.value), cell.value === null ? null : el("small", {}, " %")),
-        track(cell),
-        el("p", { class: "quiet" }, interval(cell)),
-        position ? null : el("p", { class: "quiet" }, basis(cell)))));
-  }
-
-  /** A bar with whiskers on 0 to 100; the figures beside it say the same in text. */
-  function track(cell) {
-    const parts = [svg("rect", { class: "ground", x: 0, y: 3, width: 100, height: 6, rx: 0 })];
-    if (cell.value !== null) parts.push(svg("rect", { class: "fill", x: 0, y: 3, width: cell.value, height: 6 }));
-    if (cell.low !== null && cell.low !== undefined) {
-      parts.push(svg("path", {
-        class: "whisker", d: `M${cell.low} 6H${cell.high}M${cell.low} 2V10M${cell.high} 2V10`, "vector-effect": "non-scaling-stroke",
-      }));
-    }
-    return svg("svg", { class: "track", viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" }, parts);
+  function strip(data) {
+    return el("section", { class: "strip", "aria-labelledby": `head-${data.level}`, "data-level": data.level },
+      el("div", { class: "about" },
+        el("h2", { id: `head-${data.level}` }, el("span", { class: "level" }, data.level), " ", data.name,
+          data.partial ? el("span", { class: "tag" }, "partial") : null),
+        el("p", { class: "quiet" }, link({ dataset: data.name }, plural(data.samples, "sample")), ` on ${plural(data.pictures, "image")}`),
+        outcomes(data)),
+      el("div", { class: "scores-of" }, data.no_score ? noScore(data.no_score) : official(data),
+        data.no_score ? null : el("div", { class: "below" }, legend(data), published(data))));
   }
 
   /** What became of the samples, as one bar and as links to them. */
-  function outcome(data) {
-    const order = Object.keys(VERDICTS).filter((name) => data.counts[name]);
+  function outcomes(data) {
+    const tone = (name) => `is-${name.replaceAll(" ", "-")}`;
     return el("div", { class: "outcome" },
-      el("p", { class: "name" }, `${plural(data.samples, "sample")} on ${plural(data.pictures, "image")}`),
-      el("div", { class: "stack", "aria-hidden": "true" }, order.map((name) =>
-        styled(el("span", { class: `is-${name.replaceAll(" ", "-")}` }), { "flex-grow": data.counts[name] }))),
-      el("ul", {}, order.map((name) => {
-        const [sign, word] = VERDICTS[name];
-        const filter = name === "refused" || name === "failed" ? "status" : "verdict";
-        const count = data.counts[name];
-        return el("li", {},
-          el("a", { href: store.listLink({ dataset: data.name, [filter]: name }), class: `is-${name.replaceAll(" ", "-")}` },
-            el("span", { class: "sign", "aria-hidden": "true" }, sign), ` ${whole(count)} ${word}`,
-            el("span", { class: "quiet" }, ` ${percent(100 * count / data.samples)} %`)));
-      })));
+      el("div", { class: "stack", "aria-hidden": "true" }, data.outcomes.map(({ name, count }) =>
+        styled(el("span", { class: tone(name) }), { "flex-grow": count }))),
+      el("ul", {}, data.outcomes.map(({ name, count, share, link: filter }) => el("li", { class: tone(name), title: `${share} %` },
+        link(filter, el("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[name][0]), `${whole(count)} ${VERDICTS[name][1]}`)))));
   }
 
-  function scoreTable(table) {
-    const title = `${table.title}: ${table.unit ?? "accuracy in %, with 95 % intervals by image"}`;
-    return el("div", { class: "block-of-scores" }, el("h3", {}, title),
-      el("div", { class: "wide" }, el("table", { class: "scores", "aria-label": title },
-        el("thead", {}, el("tr", {}, el("td"), table.columns.map((name) => el("th", { scope: "col" }, label(name))))),
-        el("tbody", {}, table.rows.map((row) => el("tr", {},
-          el("th", { scope: "row" }, heading(row.name)), row.cells.map(scoreCell)))))));
+  function noScore({ text, link: filter, examples }) {
+    return el("div", { class: "no-score" },
+      el("p", { class: "value" }, link(filter, text)),
+      el("p", { class: "quiet" }, "No score: what the rest would score says nothing about the model."),
+      examples.length ? el("p", { class: "examples" }, examples.map(example)) : null);
+  }
+
+  function official(data) {
+    if (!data.figures.length) return el("p", { class: "quiet" }, "The analysis of this data set is missing; score it again.");
+    return el("div", { class: "official" }, data.figures.map((figure) => el("div", { class: figure.is_main ? "figure main" : "figure" },
+      el("p", { class: "name" }, figure.name),
+      el("p", { class: "value" }, link(figure.link, figure.text), el("small", {}, " %")),
+      track(figure, data.published?.figures[figure.name]),
+      el("p", { class: "quiet range" }, figure.range ? `[${figure.range}]` : "no interval: under 10 images"),
+      el("p", { class: "quiet" }, link(figure.link, `n = ${whole(figure.samples)}`),
+        figure.chance_text ? el("span", { title: `chance: ${data.chance}` }, ` · chance ${figure.chance_text}`) : null))));
+  }
+
+  const legend = ({ figures, chance }) => (figures.length
+    ? el("p", { class: "legend-of-scores quiet" }, "[ ] 95 % interval by image", chance ? ` · dotted: chance, ${chance}` : null) : nothing());
+
+  const UNBENT = { "vector-effect": "non-scaling-stroke" };
+
+  /** A bar with the interval, chance and published results on 0 to 100; the figures beside it say the same in text. */
+  function track(cell, others) {
+    const parts = [svg("rect", { class: "ground", x: 0, y: 4, width: 100, height: 6 })];
+    if (cell.value !== null) parts.push(svg("rect", { class: "fill", x: 0, y: 4, width: cell.value, height: 6 }));
+    for (const { model, value, text } of others ?? []) {
+      parts.push(svg("path", { class: "published-tick", d: `M${value} 4V14`, ...UNBENT }, svg("title", {}, `${model}, published: ${text}`)));
+    }
+    if (cell.chance !== null && cell.chance !== undefined) parts.push(svg("path", { class: "chance-tick", d: `M${cell.chance} 0V10`, ...UNBENT }));
+    if (cell.low !== null && cell.low !== undefined) {
+      parts.push(svg("path", { class: "whisker", d: `M${cell.low} 7H${cell.high}M${cell.low} 4V10M${cell.high} 4V10`, ...UNBENT }));
+    }
+    return svg("svg", { class: "track", viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" }, parts);
+  }
+
+  /** The switch for results of other models, and where it is on their list beside this run. */
+  function published(data) {
+    const found = data.published;
+    if (!found) return nothing();
+    const own = new Map(data.figures.map((figure) => [figure.name, figure]));
+    const box = el("input", { type: "checkbox", onchange: () => { isWithPublished = box.checked; show(); } });
+    const ranks = el("div", { class: "ranks" }, Object.entries(found.figures).map(([name, rows]) => {
+      const mine = own.get(name);
+      const listed = [...rows, { model: "this run", value: mine.value, text: mine.text, isMine: true }].sort((a, b) => b.value - a.value);
+      return el("table", {}, el("caption", {}, name), el("tbody", {}, listed.map(({ model, text, isMine }) =>
+        el("tr", { class: isMine ? "mine" : null }, el("th", { scope: "row" }, model, isMine ? null : " †"), el("td", {}, text)))));
+    }), el("p", { class: "quiet" }, `† published, from: ${found.source}`));
+    const host = el("div", { class: "published" }, el("label", { class: "published-switch" }, box,
+      found.is_comparable ? " Published results of other models" : " Published results as context: they are of other data, not comparable"), ranks);
+    const show = () => {
+      for (const section of document.querySelectorAll("#view-overview .strip")) {
+        const switched = section.querySelector(".published-switch input");
+        if (!switched) continue;
+        switched.checked = Boolean(isWithPublished);
+        section.querySelector(".ranks").hidden = !isWithPublished;
+        section.classList.toggle("with-published", Boolean(isWithPublished));
+      }
+    };
+    ranks.hidden = true;
+    if (found.is_comparable) host.classList.add("comparable");
+    return host;
+  }
+
+  /* -- checks -- */
+
+  function checks({ checks: all }) {
+    if (!all.length) return nothing();
+    const odd = all.filter((check) => check.findings.length), clear = all.filter((check) => !check.findings.length);
+    const verdict = odd.length ? `${clear.length} clear, ${odd.length} found something` : "all clear";
+    return el("section", { class: "checks", "aria-labelledby": "head-checks" },
+      el("h2", { id: "head-checks" }, `${plural(all.length, "check")}, ${verdict}`),
+      el("div", { class: "clear-checks" }, clear.map((check) => line(check, "✓", "is-hit"))),
+      odd.map((check) => line(check, "!", "is-failed")));
+  }
+
+  function line(check, sign, tone) {
+    const isOdd = check.findings.length > 0, isMore = check.tables.length + check.notes.length > 0;
+    const head = [el("span", { class: `sign ${tone}`, "aria-hidden": "true" }, sign),
+      check.level ? el("span", { class: "level" }, check.level) : null, el("b", {}, check.title)];
+    if (!isOdd) {
+      head.push(el("span", { class: "quiet" }, check.clear));
+      return isMore ? el("details", { class: "check" }, el("summary", { class: "line" }, head), tables(check)) : el("p", { class: "check line" }, head);
+    }
+    return el("div", { class: "check odd" },
+      el("p", { class: "line" }, head),
+      check.findings.map(({ text, link: filter }) => el("p", { class: "finding" }, withCode(text), filter ? [" ", el("a", { href: store.listLink(filter) }, "Show them")] : null)),
+      isMore ? el("details", {}, el("summary", { class: "quiet" }, "Figures"), tables(check)) : null);
+  }
+
+  /** A text with what one types in it, as code. */
+  const withCode = (text) => text.split(/(data\.\w+\.\w+: "[\w.]+"|--mode \w+)/).map((part, place) => (place % 2 ? el("code", {}, part) : part));
+
+  function tables({ level, title, tables: all, notes }) {
+    return el("div", { class: "behind" },
+      el("div", { class: all.length > 1 && all.every((table) => table.columns.length < 4) ? "parts" : null }, all.map((table) => smallTable([level, title, table.caption, table.columns.join(", ")].join(" "), table))),
+      notes.map((note) => el("p", { class: "quiet" }, note)));
+  }
+
+  function smallTable(name, { caption, basis, columns, rows }) {
+    return wide(name, el("table", { class: "plain" },
+      caption || basis ? el("caption", {}, caption, basis ? el("span", { class: "quiet" }, " ", link(basis.link, basis.text)) : null) : null,
+      el("thead", {}, el("tr", {}, el("td"), columns.map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, rows.map(({ name, cells }) => el("tr", {}, el("th", { scope: "row" }, name),
+        cells.map(({ text, range, link: filter }) => el("td", { class: /^[a-z_.]{9,}$/i.test(text) ? "words-in" : null },
+          link(filter, text), range ? el("span", { class: "quiet" }, ` [${range}]`) : null)))))));
+  }
+
+  /* -- below the first screen -- */
+
+  function inDetail(data) {
+    return el("section", { class: "data-set", "aria-labelledby": `detail-${data.level}` },
+      el("h2", { id: `detail-${data.level}` }, el("span", { class: "level" }, data.level), ` ${data.name} in detail`),
+      data.table ? scoreTable(data.table) : null,
+      data.circular ? scoreTable(data.circular) : null,
+      el("div", { class: "charts" }, data.groups.map(chart), averages(data)),
+      data.details.map((section) => el("section", { class: "audit" }, el("h3", {}, section.title), tables(section))));
+  }
+
+  function averages({ averages: cells }) {
+    if (!cells.length) return nothing();
+    return el("details", { class: "averages" }, el("summary", {}, "Other averages: micro and macro"),
+      el("table", { class: "plain" }, el("tbody", {}, cells.map((cell) => el("tr", {}, el("th", { scope: "row" }, cell.name),
+        el("td", {}, el("b", {}, cell.text), cell.range ? el("span", { class: "quiet" }, ` [${cell.range}]`) : null))))));
+  }
+
+  function scoreTable({ title, columns, rows, notes }) {
+    const name = `${title}: accuracy in %, with 95 % intervals by image`;
+    return el("div", { class: "block-of-scores" }, el("h3", {}, name),
+      wide(name, el("table", { class: "scores" },
+        el("thead", {}, el("tr", {}, el("td"), columns.map((column) => el("th", { scope: "col" }, column)))),
+        el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.name), row.cells.map(scoreCell)))))),
+    (notes ?? []).map((note) => el("p", { class: "quiet" }, note)));
   }
 
   function scoreCell(cell) {
-    if (!cell || cell.value === null) return el("td", { class: "none" }, "–");
-    const low = cell.low !== null && cell.low !== undefined;
-    return styled(el("td", { title: basis(cell) },
-      el("b", {}, percent(cell.value, 2)),
-      el("span", { class: "quiet" }, low ? `${percent(cell.low)} to ${percent(cell.high)}` : `n = ${whole(cell.samples ?? 0)}`)),
-    { "--share": `${cell.value}%` });
+    if (!cell) return el("td", { class: "none" }, "–");
+    const below = cell.range ? `[${cell.range}]` : cell.samples ? `n = ${whole(cell.samples)}` : "";
+    return styled(el("td", { title: basis(cell) }, link(cell.link, cell.text), el("span", { class: "quiet" }, below)), { "--share": `${cell.value}%` });
   }
 
-  function chart(data, group, cells) {
-    const filter = GROUP_FILTERS[group];
-    const known = filter ? store.summary.facets[filter] : [];
-    return el("div", { class: "chart" }, el("table", {},
-      el("caption", {}, group === "split" && "episodes" in data.analysis ? "Category" : GROUP_TITLES[group] ?? heading(group)),
-      el("tbody", {}, Object.entries(cells).filter(([, cell]) => isCell(cell)).map(([name, cell]) => el("tr", { title: `${interval(cell)}, ${basis(cell)}` },
-        el("th", { scope: "row" }, known.includes(name)
-          ? el("a", { href: store.listLink({ dataset: data.name, [filter]: name }) }, heading(name)) : heading(name)),
-        el("td", { class: "bar" }, track(cell)),
-        el("td", { class: "number" }, percent(cell.value),
-          el("span", { class: "sr" }, ` %, ${interval(cell)}, ${basis(cell)}`)))))));
-  }
+  const basis = (cell) => (cell.samples ? `${plural(cell.samples, "sample")} on ${plural(cell.pictures, "image")}` : null);
 
-  function audit(name, section) {
-    const rows = Array.isArray(section.rows) ? section.rows : [];
-    const warnings = section.warnings ?? [];
-    const others = Object.entries(section).filter(([key, value]) =>
-      !["title", "rows", "notes", "warnings"].includes(key) && !(Array.isArray(value) && !value.length));
-    const tables = [...partition(rows)].map(([caption, part]) => auditTable(caption, part));
-    const broad = tables.length > 1 || tables.some((table) => table.tHead.rows[0].cells.length > 6);
-    return el("section", { class: `audit${warnings.length ? " warns" : ""}${broad ? " broad" : ""}` },
-      el("h3", {}, section.title ?? label(name)),
-      warnings.map((line) => el("p", { class: "warning" }, line)),
-      el("div", { class: tables.length > 1 ? "parts" : "wide" }, tables),
-      (section.notes ?? []).map((line) => el("p", { class: "quiet" }, line)),
-      others.length ? el("details", {}, el("summary", {}, "More figures"), tree(Object.fromEntries(others))) : null);
-  }
-
-  /** Rows of an audit that name a group and a unit, by both. */
-  function partition(rows) {
-    const parts = new Map();
-    for (const row of rows) {
-      const caption = [row.group, row.unit].filter(Boolean).join(", ");
-      if (!parts.has(caption)) parts.set(caption, []);
-      parts.get(caption).push(row);
-    }
-    return parts;
-  }
-
-  /** Columns of an audit's table: interval with its value, pictures with their samples, no empty ones. */
-  function auditColumns(rows) {
-    const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-    const has = (key) => keys.includes(key);
-    const isEmpty = (key) => rows.every((row) => row[key] === null || row[key] === undefined || row[key] === "");
-    const hidden = new Set(["name", "group", "unit", "high", ...(has("value") ? ["low"] : []), ...(has("samples") ? ["pictures"] : [])]);
-    return keys.filter((key) => !hidden.has(key) && (key === "value" || !isEmpty(key))).map((key) => {
-      if (key === "value") return [rows.some((row) => row.unit) ? "value" : "%", cellText];
-      if (key === "low" && has("high")) return ["95 % interval", range];
-      if (key === "samples" && has("pictures")) return ["samples (images)", (row) => `${short(row.samples ?? 0)} (${short(row.pictures ?? 0)})`];
-      return [label(key), (row) => auditValue(row[key]), rows.some((row) => typeof row[key] === "string")];
-    });
-  }
-
-  function auditTable(caption, rows) {
-    const columns = auditColumns(rows);
-    const align = (isText) => (isText ? "words-in" : null);
-    return el("table", { class: "plain" },
-      caption ? el("caption", {}, caption) : null,
-      el("thead", {}, el("tr", {}, el("td"), columns.map(([name, , isText]) => el("th", { scope: "col", class: align(isText) }, name)))),
-      el("tbody", {}, rows.map((row) => el("tr", { class: row.samples === 0 ? "nothing" : null },
-        el("th", { scope: "row" }, label(row.name ?? "")),
-        columns.map(([, text, isText]) => el("td", { class: align(isText) }, text(row)))))));
-  }
-
-  const range = (cell) => (cell.low === null || cell.low === undefined ? null
-    : el("span", { class: "quiet" }, `${percent(cell.low)} to ${percent(cell.high)}`));
-  const cellText = (cell) => (cell.value === null || cell.value === undefined ? "–"
-    : [el("b", {}, percent(cell.value)), range(cell) && " ", range(cell)]);
-
-  function auditValue(value) {
-    if (value === null || value === undefined) return "–";
-    if (value === true || value === false) return value ? "yes" : "no";
-    if (isCell(value)) return cellText(value);
-    if (Array.isArray(value) && value.every((each) => typeof each !== "object")) return value.map(short).join(", ");
-    return typeof value === "object" ? tree(value) : short(value);
+  function chart({ title, cells }) {
+    return el("div", { class: "chart" }, el("table", {}, el("caption", {}, title),
+      el("tbody", {}, cells.map((cell) => el("tr", { title: basis(cell) },
+        el("th", { scope: "row" }, link(cell.link, cell.name)),
+        el("td", { class: "meter" }, track(cell)),
+        el("td", { class: "number" }, cell.text),
+        el("td", { class: "number quiet" }, cell.range ? `[${cell.range}]` : ""),
+        el("td", { class: "number quiet" }, link(cell.link, `n = ${whole(cell.samples)}`)))))));
   }
 
   /** Any JSON value as nested lists. */
   function tree(value, depth = 0) {
     if (value === null || typeof value !== "object") return el("code", {}, value === null ? "none" : String(value));
-    if (isCell(value)) return el("span", {}, auditValue(value));
     const entries = Object.entries(value);
     if (!entries.length) return el("code", {}, "empty");
     if (Array.isArray(value) && value.every((each) => each === null || typeof each !== "object")) {
@@ -210,7 +236,7 @@ Report.overview = (() => {
   }
 
   function provenance(manifest) {
-    if (!manifest) return document.createDocumentFragment();
+    if (!manifest) return nothing();
     return el("details", { class: "provenance", id: "provenance" },
       el("summary", {}, el("h2", {}, "Provenance"), el("span", { class: "quiet" }, " what was run, with what, on what")),
       tree(manifest));

@@ -2,9 +2,9 @@
 /* One sample: its picture, what was asked, what came back, and how that became a verdict. */
 
 Report.sample = (() => {
-  const { el, label, whole, short, marked, store, items, gallery, stage, film, overview } = Report;
+  const { el, badge, excerpt, label, whole, short, marked, store, items, gallery, stage, film, overview } = Report;
   const $ = (id) => document.getElementById(id);
-  const SHOWN = new Set(["prompt", "prediction", "raw", "reasoning", "options", "error",
+  const SHOWN = new Set(["prompt", "prediction", "raw", "reasoning", "options", "turns", "error",
     "file_wh", "sent_wh", "seen_wh", "finish_reason", "usage", "latency_s", "attempts", "asked_at", "fingerprint", "key",
     "trajectory", "checks", "last_image", "ended", "apps"]);
   const sample = { row: null };
@@ -42,6 +42,7 @@ Report.sample = (() => {
       facts.error && items.isAnswered(row) ? el("div", { class: "block error" }, el("h3", {}, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")) : null,
       facts.options ? options(row, facts.options) : null,
       film.isOne(facts) ? el("div", { class: "block" }, el("h3", {}, film.summary(facts)), film.checks(facts.checks ?? [])) : null,
+      facts.turns ? rotations(facts.turns) : null,
       store.columns.box_frac[row] ? geometry(row, facts.file_wh ?? picture?.wh) : null,
       film.isOne(facts) ? null : prompt(facts.prompt),
       listing(row, facts, picture),
@@ -65,6 +66,16 @@ Report.sample = (() => {
       })),
       items.isAnswered(row) && (chosen === null || chosen === undefined) ? el("p", { class: "quiet" }, "No option could be read from the reply.") : null,
       outside ? el("p", { class: "quiet" }, `Chosen was ${chosen}, which is none of the options.`) : null);
+  }
+
+  /** The same question with its options in every other order, as circular evaluation asks it. */
+  function rotations(turns) {
+    const hits = turns.filter((turn) => turn.verdict === "hit").length;
+    return el("div", { class: "block rotations" }, el("h3", {}, `Rotations of the options: right in ${hits} of ${turns.length}`),
+      el("ol", {}, turns.map(({ options: all, answer, chosen, status, verdict, prediction }) => el("li", {},
+        el("p", { class: "line" }, badge(status === "ok" ? verdict : status), items.letters(chosen, answer),
+          el("span", { class: "chosen-text" }, found(all[chosen] ?? "")),
+          el("span", { class: "quiet" }, status === "ok" ? found(excerpt(String(prediction ?? ""), "", 70)) : null))))));
   }
 
   function geometry(row, wh) {

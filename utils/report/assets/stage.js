@@ -66,8 +66,8 @@ Report.stage = (() => {
   /** Shows a picture with its target, if any. `wh`: pixels of the file; `box` and the clicks' `point`
       are fractions of it. A click has a `name`, and where there are several a `mark` to tell them apart. */
   stage.show = ({ wh, box, clicks, picture, alt, isAnswered }) => {
-    const source = picture?.original ?? picture?.view;
-    shown = { wh, box, clicks, isSharp: Boolean(picture?.original) || Math.max(...wh) <= 1600 };
+    const source = picture?.view;
+    shown = { wh, box, clicks, isSharp: !source?.endsWith("_1600.webp") || Math.max(...wh) <= 1600 };
     const absent = () => el("p", { class: "absent" }, "This image was not found or not readable when the page was built");
     const layers = [];
     if (source) {

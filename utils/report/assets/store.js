@@ -142,7 +142,7 @@ Report.store = (() => {
   const SORTS = {
     image: (row) => store.columns.picture[row],
     text: (row) => store.columns.text[row],
-    verdict: (row) => ["hit", "miss", "unparsed"].indexOf(store.value("verdict", row)),
+    verdict: (row) => ["hit", "miss", "unparsed", "no answer"].indexOf(store.value("verdict", row)),
     answer: (row) => store.columns.chosen?.[row] ?? store.distance(row, wh(row))?.px,
     distance: (row) => store.distance(row, wh(row))?.px || null, // a hit is no near miss
   };

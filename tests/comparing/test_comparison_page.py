@@ -1,0 +1,289 @@
+"""`comparison.html` in headless Chromium, opened from disk as a user opens it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+
+import pytest
+
+from tests.support.browser import DESKTOP, PHONE, Tab, need_browser
+from tests.support.finished import L1, L2, make_run
+from tests.support.report_runs import l1_sample, l2_sample, make_pictures, many_samples
+from utils.comparing.boards import read_published
+from utils.comparing.page import write_page
+from utils.comparing.pairing import compare
+from utils.comparing.runs import read_runs
+from utils.report.build import build_report
+
+BAD = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+NAMES = ("old", "new <script>alert(1)</script>")
+WH = {"os_web/a.png": (400, 300), "os_windows/b.png": (1920, 1080), "os_ios/tall.png": (300, 640)}
+A_POINT, B_POINT, BOX = [0.6214, 0.3593], [0.2604, 0.1602], [0.251, 0.1458, 0.2708, 0.1792]
+HIT = {"verdict": "hit", "point_frac": [0.2, 0.3]}
+MISS, FAR, UNPARSED = {}, {"point_frac": [0.9, 0.9]}, {"verdict": "unparsed", "point_frac": None}
+BOTH = [
+    (HIT, HIT),
+    (HIT, MISS),
+    (HIT, FAR),
+    (MISS, HIT),
+    (MISS, FAR),
+    (MISS, MISS),
+    (UNPARSED, HIT),
+]
+OUTCOMES = {"only-a-right": 2, "only-b-right": 3, "both-wrong-apart": 2, "both-wrong-alike": 1, "both-right": 1}  # fmt: skip
+
+
+def samples_of(side):
+    """What one of the two runs (0: A, 1: B) has made of nine instructions and a question."""
+    wide = {
+        "file_wh": [1920, 1080],
+        "box_frac": BOX,
+        "point_frac": (A_POINT, B_POINT)[side],
+        "split": "advanced",
+    }
+    first = l2_sample(0, "os_windows/b.png", **wide, verdict=("miss", "hit")[side], kind="text",
+                      text=f"Delete {BAD}", prediction=f"{'AB'[side]} said {BAD}", app=BAD)  # fmt: skip
+    others = [l2_sample(n, ("os_web/a.png", "os_ios/tall.png")[n % 2], **both[side], text=f"Open {n}")
+              for n, both in enumerate(BOTH, 1)]  # fmt: skip
+    failed = {"verdict": None, "status": "failed", "point_frac": None, "error": {"class": BAD, "message": BAD}}  # fmt: skip
+    others.append(l2_sample(8, "os_web/a.png", text="Fails in A", **(failed, FAR)[side]))
+    chosen = (("B", "hit"), ("A", "miss"))[side]
+    questions = [
+        l1_sample(0, "os_web/a.png", chosen=chosen[0], verdict=chosen[1], text=f"Why {BAD}?",
+                  options={"A": BAD, "B": "yes", "C": "no"}, prediction=f"({chosen[0]}) {BAD}"),
+    ]  # fmt: skip
+    return {L1: questions, L2: [first, *others]}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with need_browser().open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """A folder with two runs, their reports, and the page that compares them."""
+    home = tmp_path_factory.mktemp("comparison")
+    for name, wh in WH.items():
+        make_pictures(home / "images", [name], wh)
+    runs = []
+    for side in (0, 1):
+        model = {"model": {"m": {"generate_cfg": {"stop": f"{side} {BAD}"}}}}
+        run = make_run(home / "out" / "ab"[side] / "T20260101_Gaa", samples_of(side),
+                       manifest={"config": model})  # fmt: skip
+        build_report(run, image_root=home / "images", cache=home / "cache")
+        runs.append(f"{NAMES[side]}={run}")
+    write_page(compare(read_runs(runs)), home / "comparison")
+    return home
+
+
+@pytest.fixture
+def open_tab(browser, work):
+    tabs = []
+
+    def open_(address="", page=work / "comparison" / "comparison.html", **settings):
+        tabs.append(Tab(browser, page, address=address, **settings))
+        return tabs[-1]
+
+    yield open_
+    for tab in tabs:
+        tab.context.close()
+        assert tab.troubles == []
+
+
+def shown(tab):
+    """How many samples the list has."""
+    return int(tab.page.get_attribute(".pair", "aria-setsize"))
+
+
+def test_the_overview_has_the_headline_of_each_data_set_and_who_is_right(open_tab):
+    text = open_tab().text("#view-overview").replace("\n", " ")
+    for expected in (
+        "average",
+        "overall" if False else "easy",
+        "too few images",
+        "only A right",
+        "stop",
+        "0 <script>alert(1)",
+    ):
+        assert expected in text, expected
+
+
+def test_every_count_leads_to_exactly_its_samples(open_tab):
+    tab = open_tab()
+    tab.run("for (const each of document.querySelectorAll('details')) each.open = true")
+    links = tab.run("[...document.querySelectorAll('.who a, .groups td a')].map((a) => ["
+                    "a.getAttribute('href'), Number(a.querySelector('b')?.textContent ?? a.textContent)])")  # fmt: skip
+    assert len(links) > 12
+    for address, count in links:
+        tab.run("(address) => { location.hash = address; }", address)
+        tab.settle()
+        assert shown(tab) == count, address
+    groups = tab.run("[...document.querySelectorAll('.groups tbody tr')].map((row) => ["
+                     "row.querySelector('th a').getAttribute('href'), Number(row.cells[5].textContent)])")  # fmt: skip
+    for address, count in groups:
+        tab.run("(address) => { location.hash = address; }", address)
+        tab.settle()
+        assert shown(tab) == count, address
+
+
+@pytest.mark.parametrize(("outcome", "count"), OUTCOMES.items())
+def test_flips_are_filters_that_live_in_the_address(open_tab, outcome, count):
+    tab = open_tab(f"#/samples?outcome={outcome}&dataset={L2}")
+    assert shown(tab) == count
+    assert tab.text(".chip[aria-pressed=true] b") == str(count)
+    tab.press("j")
+    address = tab.hash
+    assert f"outcome={outcome}" in address
+    tab.page.reload()
+    tab.page.wait_for_function(f"() => {Tab.READY}")
+    assert (tab.hash, shown(tab)) == (address, count)
+
+
+@pytest.mark.parametrize("keys", ["", "1", "t", "+ + +"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_both_clicks_and_the_target_lie_where_the_image_has_them(open_tab, keys, viewport):
+    tab = open_tab(f"#/sample/{L2}/0", viewport=viewport)
+    tab.press(*keys.split())
+    left, top, width, height = tab.box("#canvas img")
+    assert width / height == pytest.approx(1920 / 1080, rel=1e-3)
+    for mark, point in (("A", A_POINT), ("B", B_POINT)):
+        place = [left + point[0] * width, top + point[1] * height]
+        assert tab.box(f"#canvas .point[data-mark={mark}]")[:2] == pytest.approx(place, abs=1)
+    x1, y1, x2, y2 = BOX
+    target = [left + x1 * width, top + y1 * height, (x2 - x1) * width, (y2 - y1) * height]
+    assert tab.box("#canvas .target") == pytest.approx(target, abs=1)
+
+
+def test_a_sample_has_both_replies_and_leads_into_both_reports(open_tab, work):
+    tab = open_tab(f"#/sample/{L2}/0")
+    sides = tab.page.locator(".side").all_inner_texts()
+    for text, words in zip(sides, (["old", "A said <script>", "px from the target"],
+                                   ["new <script>", "B said <script>", "inside the target"]), strict=True):  # fmt: skip
+        assert [each for each in words if each not in text] == []
+    links = [link.get_attribute("href") for link in tab.page.locator("#sample-links a").all()]
+    ends = [f"out/{side}/T20260101_Gaa/report/index.html#/sample/{L2}/0" for side in "ab"]
+    assert links == [f"../{end}" for end in ends]
+    tab.page.click("#sample-links a")
+    tab.page.wait_for_function(f"() => {Tab.READY}")
+    assert "Delete <script>" in tab.text("#view-sample")
+
+
+def test_a_question_says_who_chose_what(open_tab):
+    options = open_tab(f"#/sample/{L1}/0").page.locator(".options li").all_inner_texts()
+    assert [" ".join(option.split()) for option in options] == [
+        f"A {BAD} B chose", "B yes ✓ right A chose", "C no"]  # fmt: skip
+
+
+def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
+    tab = open_tab()
+    tab.press("s")
+    assert (tab.focus, shown(tab)) == ("rows", 10)
+    tab.press("j", "j", "k")
+    assert tab.text("#sample-title") == "L2 sample 0"
+    for key, outcome in (("a", "only-a-right"), ("b", "only-b-right"), ("w", "both-wrong-apart")):
+        tab.press(key)
+        assert tab.hash == f"#/samples?outcome={outcome}"
+    tab.press("e", "/")
+    tab.page.keyboard.type("said")
+    tab.settle()
+    assert (shown(tab), tab.hash) == (1, "#/samples?q=said")
+    tab.press("Escape", "h")
+    assert tab.page.is_visible("#help")
+    tab.press("Escape", "o")
+    assert tab.page.is_visible("#view-overview")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "#/samples", f"#/sample/{L2}/0", f"#/sample/{L2}/8", f"#/sample/{L1}/0", "#/sample/no/1"],
+)
+def test_nothing_that_a_model_or_a_data_set_says_becomes_markup(open_tab, address):
+    tab = open_tab(address)
+    assert tab.texts("main script, main img[src=x]") == []
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_tab, scheme, viewport):
+    tab, found = open_tab(color_scheme=scheme, viewport=viewport), {}
+    for address in (
+        "#/overview",
+        "#/samples",
+        "#/samples?q=nowhere",
+        f"#/sample/{L2}/0",
+        f"#/sample/{L1}/0",
+    ):
+        tab.run("(address) => { location.hash = address; }", address)
+        tab.settle()
+        if address == "#/overview":
+            tab.run("for (const each of document.querySelectorAll('details')) each.open = true")
+        found[address] = tab.findings()
+    tab.press("h")
+    found["help"] = tab.findings()
+    assert found == {view: [] for view in found}
+
+
+def test_on_a_phone_the_list_comes_first_and_nothing_sticks_out(open_tab):
+    tab = open_tab("#/samples", viewport=PHONE)
+    assert tab.page.is_visible("#list") and not tab.page.is_visible("#pane")
+    tab.click(".pair")
+    assert tab.page.is_visible("#pane") and not tab.page.is_visible("#list")
+    assert tab.run("document.documentElement.scrollWidth") == PHONE["width"]
+    tab.page.go_back()
+    tab.settle()
+    assert tab.page.is_visible("#list")
+
+
+def test_one_run_beside_published_figures_has_scores_and_no_samples(open_tab, work, tmp_path):
+    found = compare(read_runs([work / "out" / "a"]), published=read_published())
+    tab = open_tab(page=write_page(found, tmp_path))
+    text = tab.text("#view-overview")
+    assert "GPT-4o" in text and "60.16" in text and not tab.page.is_visible("#to-samples")
+    assert tab.findings() == []
+
+
+def test_each_pair_of_three_runs_has_its_own_address(open_tab, work, tmp_path):
+    third = make_run(tmp_path / "c", {L2: samples_of(0)[L2][:4]}, model="c")
+    runs = read_runs([*(work / "out" / side for side in "ab"), third])
+    tab = open_tab("#/samples?pair=2", page=write_page(compare(runs, all_pairs=True), tmp_path))
+    tab.page.wait_for_selector("text=c − m")
+    assert shown(tab) == 4
+    tab.page.select_option("#match", "0")
+    tab.settle()
+    assert (tab.hash, tab.page.is_visible("#view-overview")) == ("#/overview", True)
+    tab.press("s")
+    assert shown(tab) == 10
+
+
+def test_images_of_flips_are_made_where_no_report_has_them(open_tab, work, tmp_path, monkeypatch):
+    runs = [shutil.copytree(work / "out" / side, tmp_path / side) for side in "ab"]
+    for run in runs:
+        shutil.rmtree(run / "T20260101_Gaa" / "report")
+    found = compare(read_runs([f"a={runs[0]}", f"b={runs[1]}"]))
+    monkeypatch.setenv("IMAGE_ROOT_DIR", str(work / "images"))
+    page = write_page(found, tmp_path / "out")
+    made = list((tmp_path / "out" / "comparison_files" / "pictures").iterdir())
+    tab = open_tab(f"#/sample/{L2}/0", page=page)
+    assert len(made) == 3 and tab.box("#canvas img")[2] > 300
+    shutil.rmtree(tmp_path / "out" / "comparison_files" / "pictures")
+
+
+def test_seven_thousand_samples_are_compared_and_shown_at_once(open_tab, tmp_path):
+    images = [f"os_web/pic{n}.png" for n in range(1200)]
+    first = list(many_samples(7000, images))
+    verdicts = [each["verdict"] for each in many_samples(7000, images, seed=8)]
+    second = [{**each, "verdict": verdict, "hit": int(verdict == "hit")}
+              for each, verdict in zip(first, verdicts, strict=True)]  # fmt: skip
+    for number, samples in enumerate((first, second), 1):
+        make_run(tmp_path / str(number), {L2: samples}, model=f"m{number}")
+    begin = time.perf_counter()
+    page = write_page(compare(read_runs([tmp_path / "1", tmp_path / "2"])), tmp_path / "out")
+    assert time.perf_counter() - begin < 10
+    tab = open_tab("#/samples", page=page)
+    tab.run("document.getElementById('rows').scrollTop = 1e9")
+    tab.settle()
+    assert len(tab.texts('.pair[aria-posinset="7000"]')) == 1
+    assert tab.run("document.querySelectorAll('*').length") < 1000

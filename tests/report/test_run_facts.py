@@ -1,0 +1,92 @@
+"""What a report says of its run in a few words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.bench import L1, L2
+from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5
+from utils.report.run_facts import REPEATED, is_whole, run_facts
+
+TOTALS = {"samples": 1200, "images": 1100, "requests": 1250, REPEATED: 40}
+
+
+def entry(level=L2, sums=PUBLISHED_MD5, **more):
+    file = f"{'L1' if level == L1 else 'L2'}_annotations.json"
+    return {"mode": "all", "annotations": {"file": file, "md5": sums.get(file)}, **more}
+
+
+def facts(model, datasets=None, *, data=None, **asking):
+    config = {"model": {"m": model}, "data": data or {}}
+    entries = {L2: entry()} if datasets is None else datasets
+    manifest = {"config": config, "asking": asking, "datasets": entries}
+    found = run_facts(manifest, {name: "L1" if name == L1 else "L2" for name in entries}, TOTALS)
+    return {each["name"]: each["text"] for each in found}
+
+
+@pytest.mark.parametrize(("model", "runs_with", "name", "expected"), [
+    ({"imp_type": "openai", "model_path": "https://api.openai.com/v1?api_key=***&model=gpt-4o"},
+     {}, "Endpoint", "gpt-4o · api.openai.com/v1"),
+    ({"imp_type": "openai", "model_path": "http://jane:***@host:8000/v1/"}, {}, "Endpoint", "host:8000/v1"),
+    ({"imp_type": "transformers", "model_path": "…/UI-TARS-1.5-7B"},
+     {"cuda, bfloat16, sdpa": 7}, "Checkpoint", "UI-TARS-1.5-7B · cuda, bfloat16, sdpa"),
+    ({"imp_type": "vllm", "model_path": "org/name"}, {}, "Checkpoint", "org/name · vLLM"),
+    ({"imp_type": "custom", "model_path": "mine.Model"}, {}, "Model", "mine.Model"),
+])  # fmt: skip
+def test_it_names_the_endpoint_or_the_checkpoint_with_what_it_ran_on(
+    model, runs_with, name, expected
+):
+    assert facts(model, {L2: entry(runs_with=runs_with)})[name] == expected
+
+
+def test_it_names_the_parameters_that_matter_and_what_is_the_users_own():
+    model = {
+        "generate_cfg": {"temperature": 0, "stop": "a very long text that nobody wants to read"},
+        "kwargs": {"img_size": -1, "img_detail": "low", "system_prompt": "benchmark_default"},
+        "custom_prompt": {L2: "mine.prompt"},
+    }
+    data = {L2: {"parse_function": "mine.parse"}, L1: {"parse_function": None}}
+    found = facts(model, {L1: entry(L1), L2: entry()}, data=data)["Parameters"]
+    assert found == (
+        "temperature 0 · stop a very long text that nobod… · img_detail low · L2: own prompt, parse"
+    )
+    assert facts({"imp_type": "custom"})["Parameters"] == "the defaults"
+
+
+@pytest.mark.parametrize(("datasets", "expected"), [
+    ({L2: entry()}, "MMBench-GUI as published"),
+    ({L2: entry(limit=50)}, "MMBench-GUI as published, 50 samples of each level"),
+    ({L1: entry(L1, SAMPLE_MD5)}, "sample data of the program: drawn screens, no benchmark result"),
+    ({L2: entry(sums={})}, "other than the published files"),
+    ({L1: entry(L1, {}), L2: entry()}, "in part other than the published files"),
+])  # fmt: skip
+def test_it_says_what_data_the_scores_are_of(datasets, expected):
+    assert facts({}, datasets)["Data"] == expected
+
+
+@pytest.mark.parametrize(("wall_s", "expected"), [
+    (0.25, "0.3 s"), (59.4, "59.4 s"), (61, "1 min 01 s"), (7384, "2 h 03 min"), (59.6, "1 min 00 s"),
+])  # fmt: skip
+def test_it_says_when_how_long_and_at_what_cost(wall_s, expected):
+    tokens = {"prompt_tokens": 1_500_000, "completion_tokens": 2400}
+    statuses = {"ok": 2000, "failed": 5}  # rotations, too
+    found = facts({}, {L2: entry(tokens=tokens, statuses=statuses)}, wall_s=wall_s, started_at="2026-01-02T03:04:05+00:00")  # fmt: skip
+    assert found == {
+        "Data": "MMBench-GUI as published", "Date": "2 Jan 2026, 03:04 UTC", "Duration": expected,
+        "Samples": "1,200 on 1,100 images", "Tokens": "1,500,000 in, 2,400 out",
+        "Requests": "2,055, 40 samples retried",
+    }  # fmt: skip
+
+
+def test_what_is_not_known_is_left_out():
+    assert [each["name"] for each in run_facts({}, {}, TOTALS)] == ["Samples", "Tokens", "Requests"]
+
+
+@pytest.mark.parametrize(("of", "is_partial", "expected"), [
+    (entry(), False, True), (entry(), True, False), (entry(left_out=1), False, False),
+    (entry(sums=SAMPLE_MD5), False, False), ({}, False, False), (entry(mode="basic"), False, False),
+])  # fmt: skip
+def test_only_the_whole_published_data_set_compares_with_published_results(
+    of, is_partial, expected
+):
+    assert is_whole(of, is_partial=is_partial) == expected

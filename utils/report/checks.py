@@ -1,0 +1,167 @@
+"""The audits of an analysis as checks of one line each, and the samples behind each of their rows.
+
+A row leads to its samples by the name of a check that they carry: `Parse audit: doubtful in all`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from utils.analysis.columns import in_spans
+from utils.protocol import shown, shown_accuracy, shown_range
+
+Section = Mapping[str, Any]
+Json = dict[str, Any]
+
+CLEAR = {
+    "coordinate_audit": "no other way to read these replies is clearly better",
+    "parse_audit": "letters are read as they were meant",
+    "letter_bias": "no letter is favoured",
+}
+"""Sections that are checks, and what is said where they found nothing."""
+SIGNED, COUNTED = ("lead", "difference"), ("on target", "count", "samples")
+HIDDEN = {"name", "group", "unit", "low", "high", "pictures"}
+HEADS = {"share": "share %", "discordant pictures": "discordant images", "count": "samples"}
+
+
+def tag(section: Section, name: str) -> str:
+    """The name of a check that the samples of a row carry."""
+    return f"{_short_title(section)}: {name}"
+
+
+def _short_title(section: Section) -> str:
+    return str(section.get("title", "")).partition(":")[0]
+
+
+def tags_by_sample(analysis: Mapping[str, Any]) -> dict[int, list[str]]:
+    """For each sample, by its number in file order, the checks that name it."""
+    found: dict[int, list[str]] = defaultdict(list)
+    sections = [section for section in analysis.values() if isinstance(section, Mapping)]
+    named = [(tag(section, name), spans) for section in sections
+             for name, spans in (section.get("at") or {}).items()]  # fmt: skip
+    for group, cells in (analysis.get("groups") or {}).items():
+        named += [(f"{group}: {name}", cell["at"]) for name, cell in cells.items()
+                  if cell and "at" in cell]  # fmt: skip
+    for name, spans in named:
+        for number in in_spans(spans):
+            found[number].append(name)
+    return found
+
+
+def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Json]:
+    """The checks of a data set, those that found something opened."""
+    return [
+        {
+            **details(dataset, level, analysis[name]),
+            "findings": list(_findings(name, dataset, analysis[name])),
+            "clear": CLEAR[name],
+        }
+        for name in CLEAR
+        if isinstance(analysis.get(name), Mapping) and analysis[name].get("rows")
+    ]
+
+
+def details(dataset: str, level: str, section: Section) -> Json:
+    """What is behind a section: its tables and notes."""
+    tables = [_table(dataset, section, caption, rows) for caption, rows in _parts(section)]
+    own, counts = len(tables), section.get("counts") or {}
+    counted = [{"name": name, "count": count} for name, count in counts.items()
+               if count and name in (section.get("at") or {})]  # fmt: skip
+    if any(row["name"] != "audited" for row in counted):
+        tables.append(_table(dataset, section, "replies", counted))
+    left_out = len(section.get("rows") or ()) - sum(len(t["rows"]) for t in tables[:own])
+    notes = [
+        *(section.get("notes") or ()),
+        *["Rows without samples are left out."] * (left_out > 0),
+    ]
+    return {
+        "level": level,
+        "title": _short_title(section),
+        "tables": [table for table in tables if table["rows"]],
+        "notes": notes,
+    }
+
+
+def _findings(name: str, dataset: str, section: Section) -> Iterator[Json]:
+    rows, at = section.get("rows") or [], section.get("at") or {}
+    for line in [*(section.get("warnings") or ()), *(section.get("findings") or ())]:
+        text = line.removeprefix(f"{name.replace('_', ' ')}: ")
+        wanted = {
+            "coordinate_audit": "no point read" if "are JSON" in line else rows[1]["name"],
+            "parse_audit": "doubtful in all",
+            "letter_bias": f"{line[:1]} chosen",
+        }[name]
+        link = {"dataset": dataset, "check": tag(section, wanted)} if at.get(wanted) else None
+        yield {"text": text[:1].upper() + text[1:], "link": link}
+
+
+def _parts(section: Section) -> Iterator[tuple[str, Sequence[Section]]]:
+    """Rows of one group and unit, which stand in one table."""
+    parts: dict[tuple[str, str | None], list[Section]] = {}
+    for row in section.get("rows") or ():
+        parts.setdefault((row.get("group") or "", row.get("unit")), []).append(row)
+    yield from ((group, rows) for (group, _), rows in parts.items())
+
+
+def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]) -> Json:
+    """Heads and texts of a table: no columns and no rows of zeros, and each count with its link."""
+    at = section.get("at") or {}
+
+    def link(name: str) -> Json | None:
+        return {"dataset": dataset, "check": tag(section, name)} if at.get(name) else None
+
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    counted = next((key for key in COUNTED if key in keys), "")
+    common = {(row.get("samples"), row.get("pictures")) for row in rows}
+    basis = None
+    if counted != "samples" and len(common) == 1 and rows[0].get("samples"):
+        samples, pictures = next(iter(common))
+        texts = (f"of {samples:,} samples on {pictures:,} images", rows[0].get("group", "compared"))
+        basis = {"text": texts[0], "link": link(texts[1])}
+    hidden = HIDDEN | ({"samples"} if counted != "samples" else set())
+    columns = [key for key in keys if key not in hidden and any(row.get(key) for row in rows)]
+    kept = [row for row in rows if row.get(counted) != 0 or (row is rows[0] and "lead" in row)]
+    if "value" in columns and counted in columns:  # of how many, beside the share
+        columns = [counted, *(key for key in columns if key != counted)]
+    return {
+        "caption": caption,
+        "basis": basis,
+        "columns": [_head(key, rows[0]) for key in columns],
+        "rows": [
+            {
+                "name": str(row.get("name", "")),
+                "cells": [
+                    {"text": _text(row, key),
+                     "range": shown_range(row) if key == _of_range(columns) else "",
+                     "link": link(str(row["name"]) if key == counted else f"{row['name']} {key}")}
+                    for key in columns
+                ],
+            }
+            for row in kept
+        ],
+    }  # fmt: skip
+
+
+def _head(key: str, row: Section) -> str:
+    if key == "value":
+        return row.get("unit") or ("right %" if "share" in row else "%")
+    return HEADS.get(key, key)
+
+
+def _of_range(columns: Sequence[str]) -> str:
+    return "value" if "value" in columns else "difference"
+
+
+def _text(row: Section, key: str) -> str:
+    value = row.get(key)
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    if key.startswith("p "):
+        return f"{value:.2g}"
+    if key in SIGNED:
+        return shown(value, signed=True)
+    return f"{value:,}" if isinstance(value, int) else shown_accuracy(value)

@@ -1,0 +1,242 @@
+"""What the report's overview shows of a data set, as texts and links: Python rounds, not the page.
+
+A link is a filter of the list: fields and their values.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from utils.comparing.boards import read_published
+from utils.contracts import Facts
+from utils.protocol import (
+    AVERAGE,
+    OVERALL,
+    PLATFORM_LABELS,
+    official_figures,
+    shown,
+    shown_accuracy,
+    shown_range,
+    shown_share,
+)
+from utils.report.run_facts import REPEATED
+
+Json = dict[str, Any]
+NO_ANSWER = "no answer"
+OUTCOMES = ("hit", "miss", "unparsed", NO_ANSWER, "refused", "failed")
+FIELD_OF_GROUP = {"platform": "platform", "kind": "kind"}
+GROUP_TITLES = {"kind": "Type of element"}
+MOST_EXAMPLES = 3
+LONGEST_EXAMPLE = 200
+CUT_OFF, RESIZED = "cut off at the token limit", "image resized"
+
+
+class Tally:
+    """Counts the samples of a data set while they pass, and keeps examples of what went wrong."""
+
+    def __init__(self, dataset: str) -> None:
+        self.dataset = dataset
+        self.counts: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
+        self._examples: dict[str, tuple[list[Json], list[Json]]] = {}
+
+    def add(self, facts: Facts, row: int) -> list[str]:
+        """One more sample, `row` being its number in the page; the checks that name it."""
+        status, error = str(facts.get("status")), facts.get("error")
+        outcome = str(facts.get("verdict") or NO_ANSWER) if status == "ok" else status
+        attempts = facts.get("attempts") or 1
+        tags = [CUT_OFF] * (facts.get("finish_reason") == "length")
+        tags += [RESIZED] * bool(facts.get("sent_wh") and facts["sent_wh"] != facts.get("file_wh"))
+        tags += [REPEATED] * (attempts > 1)
+        self.outcomes[outcome] += 1
+        self.counts.update(["samples", *tags])
+        self.counts["requests"] += attempts
+        if outcome not in ("hit", "miss"):
+            said = f"{error['class']}: {error['message']}" if error else facts.get("prediction")
+            self._keep(outcome, str(said), row)
+        return tags
+
+    def _keep(self, outcome: str, text: str, row: int) -> None:
+        """Examples that differ from each other come first, then others."""
+        examples, others = self._examples.setdefault(outcome, ([], []))
+        if len(examples) == MOST_EXAMPLES:
+            return
+        text = " ".join(text.split())
+        text = text if len(text) <= LONGEST_EXAMPLE else text[:LONGEST_EXAMPLE] + "…"
+        is_new = text not in [each["text"] for each in examples]
+        if is_new or len(others) < MOST_EXAMPLES:
+            (examples if is_new else others).append({"text": text or "(empty)", "row": row})
+
+    @property
+    def has_score(self) -> bool:
+        """Not where most samples have no answer: what they would score says nothing."""
+        return 2 * self.without_answer <= self.counts["samples"]
+
+    @property
+    def without_answer(self) -> int:
+        """Failed, refused, or lost in the postprocess function."""
+        return sum(self.outcomes[name] for name in (NO_ANSWER, "refused", "failed"))
+
+    def problems(self, level: str) -> list[Json]:
+        """What failed or could not be read, with examples."""
+        total = self.counts["samples"]
+        texts = {
+            "failed": "requests failed", "refused": "requests were refused by the server",
+            NO_ANSWER: "replies have no text to read", "unparsed": "replies are unparsed",
+        }  # fmt: skip
+        return [
+            {
+                "level": level, "count": f"{count:,} of {total:,}",
+                "text": f"{what} ({shown_share(count, total)} %)",
+                "link": self.link(name), "examples": self._shown_examples(name),
+            }
+            for name, what in texts.items()
+            if (count := self.outcomes[name])
+        ]  # fmt: skip
+
+    def _shown_examples(self, outcome: str) -> list[Json]:
+        examples, others = self._examples.get(outcome, ([], []))
+        return [*examples, *others][:MOST_EXAMPLES]
+
+    def outcome_list(self) -> list[Json]:
+        """What became of the samples, with counts and shares."""
+        total = self.counts["samples"]
+        return [
+            {"name": name, "count": count, "share": shown_share(count, total),
+             "link": self.link(name)}
+            for name in OUTCOMES if (count := self.outcomes[name])
+        ]  # fmt: skip
+
+    def link(self, outcome: str) -> Json:
+        """The filter of the samples that ended so."""
+        field = "status" if outcome in ("failed", "refused") else "verdict"
+        more = {"status": "ok"} if outcome == NO_ANSWER else {}
+        return {"dataset": self.dataset, field: outcome, **more}
+
+
+def run_checks(counts: Mapping[str, int]) -> list[Json]:
+    """Checks of the run as a whole, one line each, in the form of those of a data set."""
+    total = counts["samples"]
+    found = [
+        ("Token limit", "no reply was cut off", CUT_OFF, {"finish": "length"},
+         "replies were cut off at the token limit (max_tokens)"),
+        ("Image size", "all images were sent as they are", RESIZED, {"check": RESIZED},
+         "images were sent in another size than the file's; pixel coordinates in replies are "
+         "divided by the size of the file"),
+    ]  # fmt: skip
+    return [
+        {"level": "", "title": title, "clear": clear, "tables": [], "notes": [],
+         "findings": [{"text": f"{counts[name]:,} of {total:,} {text}", "link": link}]
+         if counts[name] else []}
+        for title, clear, name, link, text in found if total
+    ]  # fmt: skip
+
+
+def scores_of(tally: Tally, analysis: Mapping[str, Any], *, is_comparable: bool) -> Json:
+    """Official figures, table, groups and averages of a data set."""
+    dataset = tally.dataset
+    figures = [_figure(dataset, name, cell, analysis)
+               for name, cell in official_figures(analysis).items() if tally.has_score]  # fmt: skip
+    circular = analysis.get("circular") or {}
+    return {
+        "figures": figures,
+        "no_score": None if tally.has_score else _no_score(tally),
+        "chance": (analysis.get("chance") or {}).get("meaning"),
+        "published": _published(dataset, figures, is_comparable=is_comparable),
+        "outcomes": tally.outcome_list(),
+        "table": _table(dataset, analysis["table"]) if figures else None,
+        "circular": None if not circular.get("table") else
+            {**_table(None, circular["table"]), "notes": circular["notes"]},
+        "groups": [
+            {"title": GROUP_TITLES.get(name, _heading(name)), "cells": [
+                _cell(cell, _group_link(dataset, name, label), name=_heading(label))
+                for label, cell in cells.items() if cell]}
+            for name, cells in (analysis.get("groups") or {}).items()
+            if figures and name != "split"  # those are the official figures
+        ],
+        "averages": [
+            _cell(cell, None, name=_heading(name))
+            for name, cell in (analysis.get("averages") or {}).items()
+            if figures and cell and ("micro" in name or "macro" in name)
+        ],
+    }  # fmt: skip
+
+
+def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) -> Json:
+    link = {"dataset": dataset} | ({} if name in (OVERALL, AVERAGE) else {"split": name})
+    chance = (analysis.get("chance") or {}).get(name)
+    found = {"chance": chance, "chance_text": None if chance is None else shown(chance, 1)}
+    return {**_cell(cell, link, name=name), **found, "is_main": name in (OVERALL, AVERAGE)}
+
+
+def _no_score(tally: Tally) -> Json:
+    """What stands in the place of the score."""
+    failed = tally.outcomes["failed"] + tally.outcomes["refused"]
+    what = "requests failed" if failed == tally.without_answer else "samples have no answer"
+    lost = [each for each in tally.problems("") if each["link"].get("verdict") != "unparsed"]
+    return {
+        "text": f"{tally.without_answer:,} of {tally.counts['samples']:,} {what}",
+        "link": {"dataset": tally.dataset, "verdict": NO_ANSWER},
+        "examples": [example for each in lost for example in each["examples"]][:MOST_EXAMPLES],
+    }
+
+
+def _published(dataset: str, figures: Sequence[Json], *, is_comparable: bool) -> Json | None:
+    """Published scores of other models beside the figures that they have."""
+    published = read_published()
+    rows = published.get(dataset, {})
+    names = [each["name"] for each in figures]
+    found = {
+        name: sorted(
+            ({"model": model, "value": cells["Overall"], "text": shown_accuracy(cells["Overall"])}
+             for model, cells in rows.get(name, {}).items() if "Overall" in cells),
+            key=lambda each: -float(each["value"]),
+        )
+        for name in names
+    }  # fmt: skip
+    found = {name: each for name, each in found.items() if each}
+    if not found:
+        return None
+    return {"figures": found, "source": published["source"], "is_comparable": is_comparable}
+
+
+def _cell(cell: Mapping[str, Any], link: Json | None, *, name: str = "") -> Json:
+    shown_texts = {"text": shown_accuracy(cell["value"]), "range": shown_range(cell)}
+    numbers = {key: cell.get(key) for key in ("value", "low", "high", "samples", "pictures")}
+    return {"name": name, **shown_texts, **numbers, "link": link if cell.get("samples") else None}
+
+
+def _table(dataset: str | None, table: Mapping[str, Any]) -> Json:
+    rows = [
+        {
+            "name": _heading(row["name"]),
+            "cells": [
+                None if cell is None or cell["value"] is None
+                else _cell(cell, _table_link(dataset, row["name"], column))
+                for column, cell in zip(table["columns"], row["cells"], strict=True)
+            ],
+        }
+        for row in table["rows"]
+    ]  # fmt: skip
+    return {"title": table["title"], "columns": [*map(_heading, table["columns"])], "rows": rows}
+
+
+def _table_link(dataset: str | None, row: str, column: str) -> Json | None:
+    if dataset is None:  # a figure of several answers to each sample
+        return None
+    link = {"dataset": dataset} | ({"platform": column} if column in PLATFORM_LABELS else {})
+    return link | ({} if row == AVERAGE else {"split": row})
+
+
+def _group_link(dataset: str, group: str, label: str) -> Json | None:
+    if label == "none":  # samples without a value, which no filter names
+        return None
+    if field := FIELD_OF_GROUP.get(group):
+        return {"dataset": dataset, field: label}
+    return {"dataset": dataset, "check": f"{group}: {label}"}
+
+
+def _heading(name: str) -> str:
+    return PLATFORM_LABELS.get(name, name[:1].upper() + name[1:])

@@ -1,0 +1,149 @@
+"""What was run, in a few words: the head of the report's first screen, from the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5, shown
+
+QUIET_KWARGS = {"img_size": -1, "system_prompt": "benchmark_default", "wire_format": "documented"}
+"""Settings that are not worth a word where they have these values."""
+WEIGHTED = ("1", "true")
+LONGEST_VALUE = 28
+REPEATED = "retried"
+"""The check of samples that took more than one request."""
+PUBLISHED, SAMPLE, OTHER = "published", "sample", "other"
+
+
+def run_facts(
+    manifest: Mapping[str, Any], levels: Mapping[str, str], totals: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    """Name, text and link of each, as they are shown; what is not known is left out.
+
+    Args:
+        levels: of the data sets that are shown, by name.
+        totals: "samples", "images", "requests", and how many samples were `REPEATED`.
+    """
+    config, asking = manifest.get("config") or {}, manifest.get("asking") or {}
+    entries: Mapping[str, Any] = manifest.get("datasets") or {}
+    entries = {name: entries[name] for name in levels if name in entries}
+    entry: Mapping[str, Any] = next(iter((config.get("model") or {}).values()), {})
+    variables = (manifest.get("scoring") or {}).get("environment") or {}
+    weighted = ["L1 weighted by options"] * (variables.get("L1_USE_WEIGHTED") in WEIGHTED)
+    facts = [
+        _model(entry, entries),
+        ("Parameters", " · ".join(_parameters(entry, config.get("data") or {}, levels) + weighted)),
+        ("Data", _data(entries)),
+        ("Date", _date(asking.get("started_at"))),
+        ("Samples", f"{totals['samples']:,} on {totals['images']:,} images"),
+        ("Tokens", _tokens(entries)),
+        ("Duration", _duration(asking.get("wall_s"))),
+        ("Requests", _requests(entries, totals)),
+    ]
+    links: dict[str, Any] = {"Samples": {}}
+    links |= {"Requests": {"check": REPEATED}} if totals[REPEATED] else {}
+    return [{"name": n, "text": text, "link": links.get(n)} for n, text in facts if text]
+
+
+def data_kind(entry: Mapping[str, Any]) -> str:
+    """Whether a data set of a manifest is the published one, the sample data or another."""
+    annotations = entry.get("annotations") or {}
+    md5, file = annotations.get("md5"), annotations.get("file", "")
+    known = {PUBLISHED: PUBLISHED_MD5, SAMPLE: SAMPLE_MD5}
+    return next((kind for kind, sums in known.items() if md5 and sums.get(file) == md5), OTHER)
+
+
+def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
+    """Whether scores are of the whole published data set, so that published ones compare."""
+    is_all = not is_partial and not entry.get("left_out") and entry.get("mode") == "all"
+    return is_all and data_kind(entry) == PUBLISHED
+
+
+def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, str]:
+    path, kind = str(entry.get("model_path") or ""), entry.get("imp_type")
+    if path.startswith(("http://", "https://")):
+        url = urlsplit(path)
+        name = parse_qs(url.query).get("model", [""])[0]
+        place = url.netloc.rpartition("@")[2] + url.path.rstrip("/")
+        return "Endpoint", " · ".join(filter(None, (name, place)))
+    if kind == "custom":
+        return "Model", path
+    ran = {how for each in entries.values() for how in each.get("runs_with") or ()}
+    name = "/".join(PurePosixPath(path.replace("\\", "/")).parts[-2:]).removeprefix("…/")
+    served = ["vLLM"] if kind == "vllm" else []
+    return "Checkpoint", " · ".join([name, *served, *sorted(ran)]) if name else ""
+
+
+def _parameters(
+    entry: Mapping[str, Any], data: Mapping[str, Any], levels: Mapping[str, str]
+) -> list[str]:
+    given = dict(entry.get("generate_cfg") or {})
+    for name, value in (entry.get("kwargs") or {}).items():
+        if value is not None and QUIET_KWARGS.get(name) != value:
+            given[name] = value
+    found = [f"{name} {_short(value)}" for name, value in given.items()]
+    prompts = entry.get("custom_prompt") or {}
+    for name, level in levels.items():
+        own = ["own prompt"] if prompts.get(name) else []
+        if parser := (data.get(name) or {}).get("parse_function"):
+            own.append(str(parser).rpartition(".")[2])
+        found += [f"{level}: {', '.join(own)}"] if own else []
+    return found or ["the defaults"] if entry else []
+
+
+def _short(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+
+
+def _data(entries: Mapping[str, Any]) -> str:
+    kinds = {data_kind(entry) for entry in entries.values()}
+    if not kinds:
+        return ""
+    if kinds == {SAMPLE}:
+        return "sample data of the program: drawn screens, no benchmark result"
+    if kinds == {PUBLISHED}:
+        limits = {entry.get("limit") for entry in entries.values() if entry.get("limit")}
+        part = f", {max(limits)} samples of each level" if limits else ""
+        return f"MMBench-GUI as published{part}"
+    return (
+        "other than the published files"
+        if kinds == {OTHER}
+        else "in part other than the published files"
+    )
+
+
+def _date(text: str | None) -> str:
+    try:
+        return f"{datetime.fromisoformat(text or ''):%-d %b %Y, %H:%M} UTC"
+    except ValueError:
+        return ""
+
+
+def _tokens(entries: Mapping[str, Any]) -> str:
+    names = ("prompt_tokens", "completion_tokens")
+    sums = [sum((each.get("tokens") or {}).get(name) or 0 for each in entries.values())
+            for name in names]  # fmt: skip
+    return f"{sums[0]:,} in, {sums[1]:,} out" if any(sums) else "none reported"
+
+
+def _duration(wall_s: float | None) -> str:
+    if wall_s is None:
+        return ""
+    minutes, seconds = divmod(round(wall_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {seconds:02} s" if minutes else f"{shown(wall_s, 1)} s"
+
+
+def _requests(entries: Mapping[str, Any], totals: Mapping[str, int]) -> str:
+    """Of all turns and rotations, which the samples file does not have, and retries."""
+    asked = sum(sum((each.get("statuses") or {}).values()) for each in entries.values())
+    count = max(asked, totals["samples"]) + totals["requests"] - totals["samples"]
+    again = f", {totals[REPEATED]:,} samples {REPEATED}" if totals[REPEATED] else ""
+    return f"{count:,}{again}"
