@@ -28,7 +28,7 @@ from utils.contracts import WH, WorldError
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page, Request, Route, WebSocket
 
-PATIENCE_S = 30.0  # for one step; after that the page hangs, and its browser is killed
+PATIENCE_S = 30.0  # for opening it, and for one step; after that its browser is killed
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -38,7 +38,8 @@ FLAGS = (
     "--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb",
     "--disable-smooth-scrolling", "--disable-partial-raster", "--disable-skia-runtime-opts",
     "--disable-checker-imaging",
-    "--disable-features=OverlayScrollbar,ScrollableAreaAnimations,FluentScrollbar",
+    "--disable-features=OverlayScrollbar,ScrollableAreaAnimations,FluentScrollbar,PaintHolding,"
+    "HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,OptimizationHints,Translate",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )  # fmt: skip

@@ -65,7 +65,7 @@ class PageWorld(ABC):
         """Begins a task in a page of its own."""
         self._leave()
         self._chromium = self._chromium or Chromium.borrow()
-        with self._chromium.watched("opening it", self._patience_s):
+        with self._chromium.watched("opening it", PATIENCE_S):
             self._tab = self.open(task, self._chromium)
             return self._seen(self._tab)
 

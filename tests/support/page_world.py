@@ -1,11 +1,21 @@
-"""A world that shows any page of a server, for tests of what all worlds in pages share."""
+"""A world that shows any page of a server, for tests of what all worlds in pages share.
+
+    python -m tests.support.page_world FOLDER
+
+acts in one until it is stopped.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import suppress
+from pathlib import Path
 
 from benchmarks.worlds.actions import Action, Outcome
 from benchmarks.worlds.page_world import PageWorld
+from tests.support.pages import Pages
+from utils.engine.worlds import Worlds
 
 WH = (400, 300)
 STYLE = "<!doctype html><style>body{margin:0} .at{position:absolute;left:100px;top:100px;width:200px;height:100px}</style>"
@@ -31,3 +41,17 @@ class AnyPage(PageWorld):
 def begun(world, server, page=""):
     world.home_url = server.url
     return world.reset({"page": page})
+
+
+if __name__ == "__main__":
+    with Pages({"/": STYLE}) as server, suppress(KeyboardInterrupt):
+        AnyPage.home_url = server.url
+        worlds = Worlds(lambda: AnyPage(Path(sys.argv[1])), 1)
+        try:
+            world = worlds.borrow()
+            world.reset({"page": ""})
+            print("begun", flush=True)
+            while True:
+                world.step(Action("click", (0.5, 0.5)))
+        finally:
+            worlds.close()

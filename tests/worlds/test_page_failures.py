@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+
 import psutil
 import pytest
 
@@ -9,20 +13,23 @@ from benchmarks.worlds.actions import Action
 from tests.support.browser import need_browser
 from tests.support.page_world import STYLE, AnyPage, begun
 from tests.support.pages import Pages
+from tests.support.runs import PROJECT
 from utils.contracts import WorldError
 
 
-@pytest.fixture(autouse=True)
-def _needs_browser():
+@pytest.fixture
+def world(tmp_path):
     need_browser()
+    world = AnyPage(tmp_path, patience_s=2.0)
+    yield world
+    world.close()
 
 
 @pytest.mark.parametrize("work", [
     "onclick = () => { while (true); };",
     "onclick = () => setTimeout(() => { while (true); }, 40);",
 ])  # fmt: skip
-def test_a_page_that_hangs_costs_the_try_and_nothing_more(tmp_path, work):
-    world = AnyPage(tmp_path, patience_s=2.0)
+def test_a_page_that_hangs_costs_the_try_and_nothing_more(world, work):
     with Pages({"/": f"{STYLE}<script>{work}</script>", "/two": "two"}) as server:
         begun(world, server)
         with pytest.raises(WorldError, match=r"the page hangs: .* took more than 2 s"):
@@ -30,11 +37,9 @@ def test_a_page_that_hangs_costs_the_try_and_nothing_more(tmp_path, work):
         world.close()
         assert renderers() == []
         assert begun(world, server, "two").state_ok
-        world.close()
 
 
-def test_a_page_that_crashes_costs_the_try_and_nothing_more(tmp_path):
-    world = AnyPage(tmp_path)
+def test_a_page_that_crashes_costs_the_try_and_nothing_more(world):
     with Pages({"/": STYLE}) as server:
         begun(world, server)
         for process in renderers():
@@ -43,7 +48,6 @@ def test_a_page_that_crashes_costs_the_try_and_nothing_more(tmp_path):
             world.step(Action("click", (0.5, 0.5)))
         world.close()
         assert begun(world, server).state_ok
-        world.close()
 
 
 def clicked_thrice(world):
@@ -55,3 +59,14 @@ def renderers():
     """The processes that draw pages of this one's browsers."""
     started = psutil.Process().children(recursive=True)
     return [process for process in started if "--type=renderer" in process.cmdline()]
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_process_that_ends_leaves_no_browser_behind(tmp_path, how):
+    need_browser()
+    command = [sys.executable, "-m", "tests.support.page_world", str(tmp_path)]
+    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        started = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(how)
+    assert len(started) > 3 and psutil.wait_procs(started, timeout=20)[1] == []
