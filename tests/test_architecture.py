@@ -49,6 +49,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "benchmarks/worlds/adapters": 240,
     "benchmarks/worlds/office": 820,
     "benchmarks/worlds/office/apps": 760,
+    "benchmarks/worlds/office/tasks": 650,
     "models": 490,
     "models/ocr_baseline": 380,
     "models/wrappers": 160,
