@@ -181,8 +181,8 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
             "problems": tally.problems(level) if tally.has_score else [],
             "notices": [line for section in (COVERAGE, "circular")
                         for line in (analysis.get(section) or {}).get("warnings", ())],
-            "details": [details(name, level, analysis["anatomy"])]
-                       if (analysis.get("anatomy") or {}).get("rows") else [],
+            "details": [details(name, level, analysis[part]) for part in ("anatomy", "episodes")
+                        if (analysis.get(part) or {}).get("rows")],
             **scores_of(tally, analysis, is_comparable=comparable),
         })  # fmt: skip
         summary["checks"] += checks_of(name, level, analysis)

@@ -13,6 +13,9 @@ from utils.comparing.boards import read_published
 from utils.contracts import Facts
 from utils.protocol import (
     AVERAGE,
+    DIFFICULTIES,
+    EPISODES,
+    GROUNDING_TYPES,
     OVERALL,
     PLATFORM_LABELS,
     official_figures,
@@ -26,8 +29,10 @@ from utils.report.run_facts import REPEATED
 Json = dict[str, Any]
 NO_ANSWER = "no answer"
 OUTCOMES = ("hit", "miss", "unparsed", NO_ANSWER, "refused", "failed")
-FIELD_OF_GROUP = {"platform": "platform", "kind": "kind"}
-GROUP_TITLES = {"kind": "Type of element"}
+FIELD_OF_GROUP = {name: name for name in ("platform", "kind", "split", "app")}
+GROUP_TITLES = {"kind": "Type of element", "split": "Category", "app": "Application"}
+MAIN = (OVERALL, AVERAGE, EPISODES[-2])
+SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 MOST_EXAMPLES = 3
 LONGEST_EXAMPLE = 200
 CUT_OFF, RESIZED = "cut off at the token limit", "image resized"
@@ -154,7 +159,7 @@ def scores_of(tally: Tally, analysis: Mapping[str, Any], *, is_comparable: bool)
                 _cell(cell, _group_link(dataset, name, label), name=_heading(label))
                 for label, cell in cells.items() if cell]}
             for name, cells in (analysis.get("groups") or {}).items()
-            if figures and name != "split"  # those are the official figures
+            if figures and (name != "split" or "episodes" in analysis)  # else: official figures
         ],
         "averages": [
             _cell(cell, None, name=_heading(name))
@@ -165,10 +170,14 @@ def scores_of(tally: Tally, analysis: Mapping[str, Any], *, is_comparable: bool)
 
 
 def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) -> Json:
-    link = {"dataset": dataset} | ({} if name in (OVERALL, AVERAGE) else {"split": name})
+    link = {"dataset": dataset} | ({"split": name} if name in SPLITS else {})
     chance = (analysis.get("chance") or {}).get(name)
     found = {"chance": chance, "chance_text": None if chance is None else shown(chance, 1)}
-    return {**_cell(cell, link, name=name), **found, "is_main": name in (OVERALL, AVERAGE)}
+    return {
+        **_cell(cell, link, name=name),
+        **found,
+        "is_main": name in MAIN,
+    }
 
 
 def _no_score(tally: Tally) -> Json:
@@ -227,7 +236,7 @@ def _table_link(dataset: str | None, row: str, column: str) -> Json | None:
     if dataset is None:  # a figure of several answers to each sample
         return None
     link = {"dataset": dataset} | ({"platform": column} if column in PLATFORM_LABELS else {})
-    return link | ({} if row == AVERAGE else {"split": row})
+    return link | ({"split": row} if row in SPLITS else {})
 
 
 def _group_link(dataset: str, group: str, label: str) -> Json | None:
