@@ -218,6 +218,21 @@ def test_back_leads_from_a_window_to_the_message_the_list_and_the_desk(desk):
     ]  # fmt: skip
 
 
+def test_what_is_dragged_is_moved(desk):
+    calendar = desk("calendar")
+    calendar.find("calendar.event", text="Budget call").drag_to(
+        calendar.find("calendar.day", "2026-03-14")
+    )
+    calendar.tab.settle()
+    files = desk("files")
+    files.find("files.row", text="Pictures").drag_to(files.find("files.row", text="Documents"))
+    files.tab.settle()
+    assert [(row["date"], row["start"]) for row in calendar.changed().values()] == [
+        ("2026-03-14", "10:00")
+    ]
+    assert [(row["name"], row["parent"]) for row in files.changed().values()] == [("Pictures", 1)]
+
+
 # -- sheets ---------------------------------------------------------------------------------------
 
 

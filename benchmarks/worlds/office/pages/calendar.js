@@ -9,7 +9,7 @@
  * calendar.search                field; Enter lists what is found in all months
  * calendar.day      YYYY-MM-DD   an empty place in a day: a new event there
  * calendar.number   YYYY-MM-DD   the number of a day: shows that day
- * calendar.event    id           an event
+ * calendar.event    id           an event; in the month it can be dragged to another day
  * calendar.more     YYYY-MM-DD   "+2 more": shows that day
  * calendar.edit, calendar.duplicate, calendar.delete     in the window of an event
  * calendar.title, calendar.date, calendar.start, calendar.end, calendar.place, calendar.guests,
@@ -40,14 +40,14 @@ office.apps.calendar = root => {
   }
 
   const colour = event => ["blue", "green", "red", "violet", "brown"][[...event.title].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 5];
-  const label = event => h("button", {type: "button", t: "calendar.event", k: event.id, class: `event ${colour(event)}`, title: `${event.start}–${event.end} ${event.title}`, onclick: click => { click.stopPropagation(); open(event); }}, h("span", {class: "cut"}, h("b", {}, event.start), ` ${event.title}`));
+  const label = event => h("button", {type: "button", t: "calendar.event", k: event.id, class: `event ${colour(event)}`, draggable: "true", ondragstart: drag => drag.dataTransfer.setData("event", event.id), title: `${event.start}–${event.end} ${event.title}`, onclick: click => { click.stopPropagation(); open(event); }}, h("span", {class: "cut"}, h("b", {}, event.start), ` ${event.title}`));
   const goTo = day => { state.day = day; state.view = "day"; view.set("day"); clear(); };
 
   function grid(days, month, events) {
     const room = Math.max(1, Math.floor(((pane.clientHeight - 27) / (days.length / 7) - 25) / 20));
     put(pane, h("div", {class: "month"}, DAYS.map(day => h("div", {class: "head"}, PHONE ? day[0] : day.slice(0, 3))), days.map(day => {
       const of = events.filter(event => event.date === day), shown = of.length > room ? room - 1 : of.length;
-      return h("div", {class: `cell ${day.slice(0, 7) === month ? "" : "off"} ${day === TODAY ? "today" : ""}`, t: "calendar.day", k: day, onclick: () => edit({date: day})},
+      return h("div", {class: `cell ${day.slice(0, 7) === month ? "" : "off"} ${day === TODAY ? "today" : ""}`, t: "calendar.day", k: day, onclick: () => edit({date: day}), ondragover: drag => drag.preventDefault(), ondrop: drag => move(events.find(event => event.id === +drag.dataTransfer.getData("event")), day)},
         h("button", {type: "button", t: "calendar.number", k: day, class: "plain number", onclick: click => { click.stopPropagation(); goTo(day); }}, +day.slice(8)), of.slice(0, shown).map(label),
         of.length > shown && h("button", {type: "button", t: "calendar.more", k: day, class: "plain more", onclick: click => { click.stopPropagation(); goTo(day); }}, `+${of.length - shown} more`));
     })));
@@ -88,6 +88,11 @@ office.apps.calendar = root => {
     const act = (name, sign, text, work, more) => button(`calendar.${name}`, sign, text, () => { shade.close(); work(); }, more);
     const shade = dialog({title: event.title, cancel: "Close", body: [line("Day", longDay(event.date)), line("Time", `${event.start}–${event.end}`), line("Place", event.place), line("Guests", event.guests.replaceAll(", ", "\n")), line("Note", event.note),
       h("div", {class: "line acts"}, act("edit", "edit", "Edit", () => edit(event)), act("duplicate", "plus", "Duplicate", () => edit({...event, id: undefined})), act("delete", "trash", "Delete", () => sure("Delete event?", `“${event.title}” on ${longDay(event.date)} will be deleted.`, "Delete", async () => { await ask("calendar", "delete", {id: event.id}); toast("Event deleted."); draw(); }), {class: "danger"}))]});
+  }
+
+  /** To another day, at the same time: where an event of the month is dropped. */
+  function move(event, date) {
+    if (event && event.date !== date) guard(async () => { await ask("calendar", "save", {event: {...event, date}, id: event.id}); toast(`Moved to ${longDay(date)}.`); draw(); });
   }
 
   function edit(event) {

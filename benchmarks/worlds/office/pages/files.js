@@ -8,7 +8,8 @@
  * files.clear                    ends the search
  * files.sort                     choice: name, kind, size
  * files.crumb       id           a folder of the path (0: Home)
- * files.row         id           a file or a folder: one click opens it
+ * files.row         id           a file or a folder: one click opens it, the right button its menu;
+ *                                can be dragged onto a folder
  * files.more        id           its menu: rename, move, copy, delete (menu.item)
  * files.name                     field of the windows New and Rename
  * files.folder      id           a folder in the windows Move and Copy (0: Home)
@@ -40,7 +41,8 @@ office.apps.files = root => {
     const folder = file.kind === "folder", sign = icon(folder ? "files" : "text");
     if (folder) sign.classList.add("folder-icon");
     const more = opener(button("files.more", "more", "", null, {k: file.id, class: "plain", title: `More for ${file.name}`}), () => menu(more, [["rename", "Rename…", "edit"], ["move", "Move to…", "forward"], ...(folder ? [] : [["copy", "Copy to…", "plus"]]), ["delete", "Delete", "trash"]], null, what => act(what, file)));
-    return h("tr", {class: "file-row", t: "files.row", k: file.id, onclick: () => (folder ? go(file.id) : open(file.id))}, h("td", {}, sign), h("td", {}, file.name), state.q && h("td", {class: "muted"}, file.folder), h("td", {class: "muted wide"}, folder ? "Folder" : "Text"), h("td", {class: "muted wide"}, folder ? count(file.items, "item") : `${file.size} bytes`), h("td", {}, more));
+    return h("tr", {class: "file-row", t: "files.row", k: file.id, role: "button", tabindex: 0, draggable: "true", onclick: () => (folder ? go(file.id) : open(file.id)), oncontextmenu: () => more.click(), ondragstart: event => event.dataTransfer.setData("file", file.id),
+      ondragover: event => { if (folder) event.preventDefault(); }, ondrop: event => { const id = +event.dataTransfer.getData("file"); if (id && id !== file.id) guard(() => again(() => ask("files", "move", {id, parent: file.id}), `Moved to ${file.name}.`)()); }}, h("td", {}, sign), h("td", {}, file.name), state.q && h("td", {class: "muted"}, file.folder), h("td", {class: "muted wide"}, folder ? "Folder" : "Text"), h("td", {class: "muted wide"}, folder ? count(file.items, "item") : `${file.size} bytes`), h("td", {}, more));
   }
   function act(what, file) {
     const id = file.id;

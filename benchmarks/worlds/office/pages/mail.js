@@ -67,7 +67,7 @@ office.apps.mail = root => {
     const drafts = state.folder === "Drafts", who = drafts ? mail.recipients || "(no recipient)" : state.folder === "Sent" ? `To: ${mail.recipients}` : mail.sender;
     const check = h("input", {type: "checkbox", t: "mail.check", k: mail.id, "aria-label": "Check", checked: state.checked.has(mail.id), onclick: event => { event.stopPropagation(); if (!state.checked.delete(mail.id)) state.checked.add(mail.id); draw(); }});
     const star = button("mail.star", "star", "", event => { event.stopPropagation(); guard(async () => { await ask("mail", "mark", {ids: [mail.id], column: "starred", on: !mail.starred}); list(); }); }, {k: mail.id, title: mail.starred ? "Remove the star" : "Star", class: mail.starred ? "plain starred" : "plain", filled: !!mail.starred});
-    return h("div", {class: `mail-row ${mail.is_read ? "" : "unread"} ${state.checked.has(mail.id) ? "checked" : ""}`, t: "mail.row", k: mail.id, role: "button", onclick: () => (drafts ? resume(mail.id) : view(mail.id))},
+    return h("div", {class: `mail-row ${mail.is_read ? "" : "unread"} ${state.checked.has(mail.id) ? "checked" : ""}`, t: "mail.row", k: mail.id, role: "button", tabindex: 0, onclick: () => (drafts ? resume(mail.id) : view(mail.id))},
       !drafts && check, !drafts && star, h("span", {class: "who cut"}, who), h("span", {class: "what cut"}, h("span", {class: "subject"}, mail.subject || "(no subject)"), h("span", {class: "muted"}, ` – ${oneLine(mail.head)}`)), mail.attached ? icon("clip") : null, h("span", {class: "when small"}, moment(mail.sent_at)));
   }
 

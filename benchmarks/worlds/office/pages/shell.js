@@ -90,6 +90,7 @@ const TITLE = Object.fromEntries(APPS);
   addEventListener("keydown", event => {
     const writing = event.target.closest?.("input, textarea, .shade, .menu");
     const app = current && windows[current].app;
+    if (event.key === "Enter" && event.target.matches?.("[role=button]")) event.target.click();
     if (!app?.keys || (writing && !(event.ctrlKey && event.key === "s")) || event.altKey || event.metaKey) return;
     if (windows[current].frame.querySelector(".shade")) return;
     if (app.keys(event)) event.preventDefault();
