@@ -1,0 +1,27 @@
+"""`python -m benchmarks.worlds.office`: a task in a browser of one's own."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from benchmarks.worlds.office.__main__ import main
+
+
+@pytest.mark.parametrize(("arguments", "typed", "told"), [
+    ([], "\n", "No task: look around."),
+    (["L3", "mail_write", "--seed", "2"], "done\n", "✗ add mail: recipients"),
+    (["L3", "mail_write", "--look", "phone"], "", "/phone/mail/"),
+    (["L4"], "", "accept_if_free: "),
+])  # fmt: skip
+def test_an_office_is_served_until_a_line_is_empty(monkeypatch, capsys, arguments, typed, told):
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    main(arguments)
+    assert told in capsys.readouterr().out
+
+
+def test_a_task_that_there_is_not_is_named(capsys):
+    with pytest.raises(SystemExit):
+        main(["L3", "mail_burn"])
+    assert "L3 has no task 'mail_burn'" in capsys.readouterr().err
