@@ -13,7 +13,7 @@ from benchmarks.worlds.office.__main__ import main
     ([], "\n", "No task: look around."),
     (["L3", "mail_write", "--seed", "2"], "done\n", "✗ add mail: recipients"),
     (["L3", "mail_write", "--look", "phone"], "", "/phone/mail/"),
-    (["L4"], "", "accept_if_free: "),
+    (["L4"], "", "calendar_accept_or_decline: "),
 ])  # fmt: skip
 def test_an_office_is_served_until_a_line_is_empty(monkeypatch, capsys, arguments, typed, told):
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))

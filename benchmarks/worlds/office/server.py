@@ -32,10 +32,10 @@ class Look(NamedTuple):
 
 
 LOOKS = {
-    "web": Look((1280, 720), "os_web"),
-    "windows": Look((1280, 720), "os_windows"),
-    "macos": Look((1920, 1080), "os_mac"),
-    "phone": Look((390, 844), "os_android"),
+    "web": Look((1280, 720), platform="os_web"),
+    "windows": Look((1280, 720), platform="os_windows"),
+    "macos": Look((1920, 1080), platform="os_mac"),
+    "phone": Look((390, 844), platform="os_android"),
 }
 
 
