@@ -225,8 +225,8 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
             parse = parse_caller(function)
         data[name] = DataSet(benchmark, asked.mode, parse, circular)
         if options.mode != "eval":
-            problems += [f"{name}: {problem}" for problem in benchmark.problems()]
             try:
+                problems += [f"{name}: {problem}" for problem in benchmark.problems()]
                 for note in fill(data[name], benchmark):
                     warnings.append(note)
                     print(f"warning: {name}: {note}")

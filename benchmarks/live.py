@@ -149,8 +149,11 @@ class LiveBenchmark(Benchmark):
         return f"{self.level}_tasks", "\n".join(lines).encode("ascii")
 
     def problems(self) -> list[str]:
-        """What its worlds miss on this machine."""
-        return [problem for suite in self.suites.values() for problem in problems_of(suite)]
+        """What the worlds of its tasks miss on this machine."""
+        used = {line["task_id"].partition("/")[0] for line in self.rows([], "all")}
+        found = [problem for name, suite in self.suites.items() if name in used
+                 for problem in problems_of(suite)]  # fmt: skip
+        return list(dict.fromkeys(found))
 
     def user_text(self, line: Line) -> str:
         """The task, what was done so far, and the question."""

@@ -23,6 +23,8 @@ _TYPED = re.compile(
     re.IGNORECASE,
 )
 _ENDS = ("submit", "ok", "save", "send", "create", "login", "search", "add", "done", "next")
+_OPENERS = {"event": "New event", "contact": "New contact", "to-do": "New task", "task": "New task",
+            "text file": "New text file", "folder": "New folder", "mail": "Compose"}  # fmt: skip
 _LABEL_GAP = 0.12  # from the middle of a label to the field beside it, of the width
 
 
@@ -40,17 +42,25 @@ def answer_task(text: str, lines: Sequence[TextLine]) -> str:
     so_far = text.rpartition("Your actions so far:\n")[2] if "so far:\n" in text else ""
     number = len(re.findall(r"^\d+\. ", so_far, re.MULTILINE))
     screen = [line for line in lines if line.text not in task or len(line.words) < 3]
-    for item in items_of(task)[number:]:
+    for item in [*_openers(task), *items_of(task)][number:]:
         if reply := _go_about(item, screen):
             return reply
     if number == 0 and (found := content_matches(task, screen)):
         return _click(max(found)[1], "what reads most like the task")
-    for end in _ENDS:
+    for end in (task.partition(" ")[0].casefold(), *_ENDS):
         if at := _at(end, screen, whole=True):
             reply = _click(at, "the button that ends it")
             if reply.rpartition("Action: ")[2] not in so_far:
                 return reply
     return "Thought: nothing is left that the task names.\nAction: done()"
+
+
+def _openers(task: str) -> list[Item]:
+    """The button with which one begins what the task wants to be made, if it wants that."""
+    if not re.match("add|create|write|send|make", task, re.IGNORECASE):
+        return []
+    words = re.split('[“"]', task.casefold())[0]
+    return [Item(button, "", False) for word, button in _OPENERS.items() if word in words][:1]
 
 
 def items_of(task: str) -> list[Item]:

@@ -242,11 +242,20 @@ FORM = [
 LETTER = "Write a mail to Ines Vega with the subject “Keys”."
 
 
+COMPOSE = [*FORM, line("Compose", 0.0, 0.0, 0.1, 0.04)]
+
+
+def test_what_is_to_be_made_is_begun_first():
+    assert answer_task(f"Task: {LETTER}\n\nThis is the screen now.", COMPOSE).endswith(
+        "click(0.050, 0.020)"
+    )
+
+
 @pytest.mark.parametrize(("so_far", "action"), [
     ([], "click(0.550, 0.520)"),
-    (["click(0.550, 0.520)"], 'click(0.350, 0.220); type("Keys")'),
-    (["click(0.550, 0.520)", 'click(0.350, 0.220); type("Keys")'], "click(0.830, 0.920)"),
-    (["click(0.550, 0.520)", 'click(0.350, 0.220); type("Keys")', "click(0.830, 0.920)"], "done()"),
+    (["click(0.050, 0.020)", "click(0.550, 0.520)"], 'click(0.350, 0.220); type("Keys")'),
+    (["click(0.1, 0.1)"] * 3, "click(0.830, 0.920)"),
+    (["click(0.1, 0.1)"] * 3 + ["click(0.830, 0.920)"], "done()"),
 ])  # fmt: skip
 def test_a_task_is_gone_through_name_by_name(so_far, action):
     listed = "".join(f"{number}. {each}\n" for number, each in enumerate(so_far, 1))
