@@ -35,7 +35,6 @@ from utils.contracts import (
     World,
 )
 from utils.errors import UserError, did_you_mean
-from utils.functions.calling import call_user_function
 from utils.functions.fingerprints import digest
 
 SYSTEM_PROMPT = """You operate a computer. You are given a task and a screenshot of the screen as it is now, and you say what to do next. The next screenshot shows what came of it.
@@ -278,8 +277,7 @@ def _read(said: Generation, told: Line, screen_wh: WH, reading: Reading) -> Read
         reply = reading.postprocess(said.text) if said.reply is None else said.reply
         known = {name: size for name, size in sizes.items() if size}
         meta = meta_of({**told, **known, **reading.limits})
-        parsed = call_user_function("parse", reading.parse, reply, meta)
-        return Read(read_actions(parsed, screen_wh) or ())
+        return Read(read_actions(reading.parse(reply, meta), screen_wh) or ())
     except NoAction as nonsense:
         return Read(why=str(nonsense))
     except UserFunctionError as error:

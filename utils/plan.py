@@ -94,7 +94,9 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
     episode, worlds = benchmark.episode, None
     fingerprint = None
     if not benchmark.replays:
-        codes = [code_digest(custom), code_digest(data.parse)]
+        dotted = plan.config.data[dataset].parse_function  # what decides how an episode goes on
+        parse = resolve(dotted, role=f"data.{dataset}.parse_function") if dotted else None
+        codes = [code_digest(custom), code_digest(parse)]
         settings = [plan.models[name].settings_digest(), system_prompt, *codes]
         fingerprint = partial(_of_episode, settings)
         # Workers make the prompts of whole episodes, several at a time.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 
 import pytest
 
@@ -50,6 +51,7 @@ def episodes_of(bench, level=L3):
 def module(bench, text):
     """A module of the user's called `mine`."""
     bench.code.mkdir(exist_ok=True)
+    shutil.rmtree(bench.code / "__pycache__", ignore_errors=True)  # of the same second
     (bench.code / "mine.py").write_text(text)
 
 
@@ -255,6 +257,10 @@ def test_the_four_functions_of_a_model_drive_an_episode(bench):
         request for request in ran.requests if "then" in request.text and "2. done" in request.text
     ]
     roles = [message["role"] for message in last.body["messages"]]
+    module(made, FOUR.replace("numbers}", "numbers }  # laid out anew"))
+    assert made.run().requests == []
+    module(made, FOUR.replace('"text": values', '"text": "3" or values'))
+    assert len(made.run().requests) == STEPS  # what reads replies decides how an episode goes
     assert roles == ["assistant", "user"]  # what has one role is one message
 
 
