@@ -46,6 +46,11 @@ class OfficeWorld(PageWorld):
         kind, answer = (end.kind, end.text) if end else ("", "")
         return self._check(self._task, self._episode.before, self._episode.dump(), kind, answer)
 
+    def dump(self) -> Dump:
+        """What the store of the episode holds now, for scripts."""
+        assert self._episode is not None, "a task has begun"
+        return self._episode.dump()
+
     def forget(self) -> None:
         """Drops the episode's store."""
         episode, self._episode = self._episode, None
