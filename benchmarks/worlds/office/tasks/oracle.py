@@ -25,7 +25,7 @@ MOST_SCROLLS = 8
 FIND = """([name, key]) => {
   const isSeen = each => each.getClientRects().length > 0;
   const shade = [...document.querySelectorAll(".shade")].filter(isSeen).pop();
-  const root = shade && !name.startsWith("menu.") ? shade : document;
+  const root = shade && !/^(shell|menu|mail[.]person)/.test(name) ? shade : document;
   const element = [...root.querySelectorAll(`[data-t="${name}"]`)]
     .find(each => isSeen(each) && (key === null || each.dataset.k === key));
   if (!element) return null;
@@ -178,7 +178,7 @@ class Oracle:
             self._click(f"{app}.new")
         else:
             row = self._row(FORMS[app], arguments[0])
-            getattr(self, f"_{app}_read")(row["id"])
+            getattr(self, f"_{app}_found")(row["id"])
             verb = "edit" if what == "change" else "delete"
             self._click(f"{app}.{verb}", row["id"] if app == "todo" else None)
         fields: Mapping[str, Any] = {} if what == "delete" else arguments[-1]
@@ -188,12 +188,14 @@ class Oracle:
             )
         self._ok()
 
-    def _calendar_read(self, named: Any) -> None:
+    def _calendar_found(self, named: Any) -> None:
         row = self._row("events", named)
-        if self._look("dialog.cancel") is not None:
-            self._click("dialog.cancel")
         self._search("calendar.search", row["title"])
         self._click("calendar.event", row["id"])
+
+    def _calendar_read(self, named: Any) -> None:
+        self._calendar_found(named)
+        self._click("dialog.cancel")
 
     def _calendar_show(self, date: str) -> None:
         self._choose("calendar.view", "list")
@@ -201,23 +203,25 @@ class Oracle:
         for _ in range(int(date[5:7]) - 3):  # months after March
             self._click("calendar.next")
 
-    def _contacts_read(self, named: Any) -> None:
+    def _contacts_found(self, named: Any) -> None:
         row = self._row("contacts", named)
         self._leave_detail("contacts")
         self._fill("contacts.search", row["name"])
         self._click("contacts.row", row["id"])
 
+    _contacts_read = _contacts_found
+
     def _todo_show(self) -> None:
         self._choose("todo.filter", "all")
 
-    def _todo_read(self, named: Any) -> None:
+    def _todo_found(self, named: Any) -> None:
         row = self._row("todos", named)
         if row["done"]:
             self._choose("todo.filter", "all")
         self._fill("todo.search", row["title"])
 
     def _todo_tick(self, named: Any) -> None:
-        self._todo_read(named)
+        self._todo_found(named)
         self._click("todo.done", self._row("todos", named)["id"])
 
     # -- mail -------------------------------------------------------------------------------------
