@@ -34,6 +34,7 @@ office.apps.calendar = root => {
     const days = state.view === "month" ? monthDays(month) : state.view === "week" ? Array.from({length: 7}, (_, number) => shift(monday, number)) : state.view === "day" ? [state.day] : monthDays(month).filter(day => day.startsWith(month));
     const events = state.q ? await ask("calendar", "find", {q: state.q}) : await ask("calendar", "between", {first: days[0], last: days[days.length - 1]});
     title.textContent = state.q ? `Results for “${state.q}”` : state.view === "day" ? longDay(state.day) : state.view === "week" ? `${shortDay(days[0])} – ${shortDay(days[6])} ${days[6].slice(0, 4)}` : `${MONTHS[+month.slice(5) - 1]} ${month.slice(0, 4)}`;
+    pane.scrollTop = 0;
     if (state.q || state.view === "list") agenda(events);
     else if (state.view === "month") grid(days, month, events);
     else hours(days, events);

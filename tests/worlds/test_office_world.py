@@ -1,0 +1,81 @@
+"""The office as a world: what an episode is told, and what is left of it."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from benchmarks.worlds.actions import Action, Outcome
+from benchmarks.worlds.office.world import OfficeWorld
+from tests.support.browser import need_browser
+
+TASK = {"apps": ["todo"], "seed": 1, "look": "web"}
+
+
+def what_is_done(task, before, after, end, answer):
+    done = [
+        key for key, row in after["todos"].items() if row["done"] > before["todos"][key]["done"]
+    ]
+    return Outcome(bool(done), [(True, f"{len(done)} {end} {answer}")])
+
+
+@pytest.fixture
+def world(tmp_path):
+    need_browser()
+    world = OfficeWorld(tmp_path, what_is_done)
+    yield world
+    world.close()
+
+
+def servers():
+    return [each for each in threading.enumerate() if each.name == "office"]
+
+
+def test_an_episode_acts_in_its_own_office_and_is_judged_by_its_store(world):
+    world.reset(TASK)
+    tick, done = Action("click", (222 / 1280, 237 / 720)), Action("done")
+    world.step(tick)
+    world.step(done)
+    first = world.evaluate()
+    world.reset(TASK)
+    world.step(Action("answer", text="7"))
+    assert [(each.success, each.lines) for each in (first, world.evaluate())] == [
+        (True, [(True, "1 done ")]),
+        (False, [(True, "0 answer 7")]),
+    ]
+
+
+@pytest.mark.parametrize(("action", "app", "note"), [
+    (Action("open_app", app="Sheets"), "Sheets", ""),
+    (Action("open_app", app="to-do"), "To-do", ""),
+    (Action("open_app", app="sheet"), "Sheets", ""),
+    (Action("open_app", app="calculator"), "To-do", "There is no application 'calculator'; there are Mail, Calendar,"),
+    (Action("home"), "", ""),
+    (Action("back"), "", ""),
+])  # fmt: skip
+def test_applications_are_opened_by_name_and_left_by_home_and_back(world, action, app, note):
+    world.reset(TASK)
+    seen = world.step(action)
+    assert (seen.app, seen.note[: len(note) or None]) == (app, note)
+
+
+def test_worlds_side_by_side_share_one_server_which_ends_with_the_last_of_them(tmp_path):
+    need_browser()
+    all_here, running = threading.Barrier(2, timeout=60), []
+
+    def play(number):
+        world = OfficeWorld(tmp_path, what_is_done)
+        try:
+            world.reset({**TASK, "seed": number})
+            all_here.wait()
+            running.append(len(servers()))
+            all_here.wait()
+            return world.evaluate().success
+        finally:
+            world.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(play, range(2))) == [False, False]
+    assert (running, servers()) == ([1, 1], [])
