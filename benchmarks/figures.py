@@ -238,7 +238,7 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
     ended = [str(each) for each in columns["ended"]]
     return {
         "table": {"title": title, "columns": [*platforms, "Overall"], "rows": rows,
-                  "unit": "SR and EQA in %, by steps; EQA* in any order"},
+                  "unit": "SR and EQA in %, at most so many steps; EQA* in any order"},
         "averages": {f"overall SR at {last} steps": cells("SR", last, [True] * len(results))},
         "groups": {grouping: {name: cells("SR", last, keep) for name, keep in found.items()}
                    for grouping, found in by_label.items()},

@@ -47,6 +47,8 @@ def shown(tab):
 
 
 def test_the_point_of_an_action_lies_where_it_was_done(tab):
+    seen = tab.page.eval_on_selector("#canvas img", "e => [e.complete, e.naturalWidth]")
+    assert seen == [True, 320]
     canvas = tab.page.locator("#canvas").bounding_box()
     x, y = middle("red")
     at = tab.page.eval_on_selector(
@@ -68,7 +70,7 @@ def test_keys_go_through_the_steps_and_the_address_links_to_each(tab):
         tab.page.keyboard.press(key)
         assert shown(tab).startswith(step)
         assert tab.page.evaluate("location.hash") == TWO + address
-    assert "clicked: ['red', 'green']" in tab.page.text_content("#facts .checks .good")
+    assert "clicked: ['red', 'green']" in tab.page.text_content("#facts .final-checks .good")
 
 
 def test_an_address_opens_its_step(browser, page):

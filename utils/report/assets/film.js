@@ -42,7 +42,7 @@ Report.film = (() => {
     const frame = frames[at];
     stage.show({
       wh: frame.image_size, box: null, clicks: points(frame), isAnswered: true,
-      picture: { original: frame.image_path ? source(frame) : null }, alt: `Screenshot, ${frame.name}`,
+      picture: { view: frame.image_path ? source(frame) : null }, alt: `Screenshot, ${frame.name}`,
     });
     $("reply").replaceChildren(said(frame));
     $("reply").scrollTop = 0;
@@ -75,7 +75,7 @@ Report.film = (() => {
   }
 
   /** What was expected of the world in the end, and what else it came to. */
-  film.checks = (checks) => el("ul", { class: "checks" }, checks.map(([ok, text]) =>
+  film.checks = (checks) => el("ul", { class: "final-checks" }, checks.map(([ok, text]) =>
     el("li", { class: ok ? "good" : "bad" }, el("span", { class: "sign" }, ok ? "✓" : "✗"), ` ${text}`)));
 
   film.summary = (facts) => `${plural(facts.trajectory.length, "step")}, ended: ${facts.ended}`;

@@ -196,8 +196,8 @@ Report.overview = (() => {
         el("td", {}, el("b", {}, cell.text), cell.range ? el("span", { class: "quiet" }, ` [${cell.range}]`) : null))))));
   }
 
-  function scoreTable({ title, columns, rows, notes }) {
-    const name = `${title}: accuracy in %, with 95 % intervals by image`;
+  function scoreTable({ title, unit, columns, rows, notes }) {
+    const name = `${title}: ${unit}`;
     return el("div", { class: "block-of-scores" }, el("h3", {}, name),
       wide(name, el("table", { class: "scores" },
         el("thead", {}, el("tr", {}, el("td"), columns.map((column) => el("th", { scope: "col" }, column)))),
