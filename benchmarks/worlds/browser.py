@@ -34,6 +34,7 @@ FLAGS = (
     "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-extensions",
     "--disable-dev-shm-usage", "--disable-print-preview", "--block-new-web-contents",
+    "--lang=en-US",
     # The same text, colours and scrolling on every machine, and in every run.
     "--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb",
     "--disable-smooth-scrolling", "--disable-partial-raster", "--disable-skia-runtime-opts",
@@ -43,6 +44,7 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )  # fmt: skip
+LANGUAGE = {"LANGUAGE": "en_US", "LC_ALL": "en_US.UTF-8"}  # of fields for dates and times
 NO_PROXY = "http://127.0.0.1:1"  # nothing listens there
 STILL = """(() => {
   const sheet = new CSSStyleSheet();
@@ -93,7 +95,7 @@ class Chromium:
             self._browser: Browser = self._playwright.chromium.launch(
                 executable_path=chromium_path(), headless=True, args=list(FLAGS),
                 ignore_default_args=["--hide-scrollbars"], handle_sigint=False,
-                handle_sigterm=False, handle_sighup=False,
+                handle_sigterm=False, handle_sighup=False, env={**os.environ, **LANGUAGE},
             )  # fmt: skip
             told = self._browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
             self._pid = next(e["id"] for e in told["processInfo"] if e["type"] == "browser")
@@ -124,7 +126,7 @@ class Chromium:
         """Kills the browser if what is done takes too long: most calls have no limit of their own.
 
         Raises:
-            WorldError: that happened.
+            WorldError: that happened, or the browser failed otherwise; without its log.
         """
         watch = threading.Timer(limit_s, self._kill, (f"{what} took more than {limit_s:g} s",))
         watch.daemon = True
@@ -134,6 +136,8 @@ class Chromium:
         except Exception as error:
             if self._hung:
                 raise WorldError(f"the page hangs: {self._hung}", "") from error
+            if type(error).__module__.startswith("playwright"):
+                raise WorldError(str(error).partition("\n")[0], "") from error
             raise
         finally:
             watch.cancel()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from benchmarks.worlds.actions import ENDS, Action, Observation, Outcome
 from benchmarks.worlds.browser import PATIENCE_S, Chromium, Tab
@@ -19,6 +20,8 @@ Task = dict[str, Any]
 
 class PageWorld(ABC):
     """Shows a page, acts in it, and is asked what has come of it."""
+
+    rests: ClassVar[bool] = False  # the pointer, before it presses: the page may react on it
 
     def __init__(self, shots: Path, patience_s: float = PATIENCE_S) -> None:
         self._shots, self._patience_s = shots, patience_s
@@ -127,7 +130,10 @@ class PageWorld(ABC):
                 return self.home(tab)
             case "back":
                 return self.back(tab)
-            case _:
+            case kind:
+                if self.rests and kind in ("click", "double", "triple", "right", "long", "drag"):
+                    perform(tab.page, replace(action, kind="move"), tab.viewport_wh)
+                    tab.settle()
                 perform(tab.page, action, tab.viewport_wh)
         return ""
 

@@ -44,7 +44,7 @@ def test_a_page_that_crashes_costs_the_try_and_nothing_more(world):
         begun(world, server)
         for process in renderers():
             process.kill()
-        with pytest.raises(Exception, match="crash"):
+        with pytest.raises(WorldError, match="crash"):
             world.step(Action("click", (0.5, 0.5)))
         world.close()
         assert begun(world, server).state_ok
