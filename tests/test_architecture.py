@@ -45,7 +45,7 @@ SEEN_BY_DOWNLOAD = {"utils", "utils.errors", "utils.protocol", "utils.images",
 BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
     ".": 280,
     "benchmarks": 1660,
-    "benchmarks/worlds": 1510,
+    "benchmarks/worlds": 1650,
     "benchmarks/worlds/adapters": 240,
     "benchmarks/worlds/office": 905,
     "benchmarks/worlds/office/apps": 760,
