@@ -47,7 +47,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "benchmarks": 1660,
     "benchmarks/worlds": 1650,
     "benchmarks/worlds/adapters": 240,
-    "benchmarks/worlds/office": 905,
+    "benchmarks/worlds/office": 910,
     "benchmarks/worlds/office/apps": 760,
     "benchmarks/worlds/office/tasks": 650,
     "models": 490,

@@ -19,19 +19,51 @@
  */
 
 office.apps.chat = root => {
-  const ME = "Robin Hale", state = {channel: PHONE ? null : "#general", q: "", most: 20, drafts: {}};
-  const rows = h("div", {class: "rows"}), side = h("nav", {class: "side"}, rows), pane = h("div", {class: "pane conversation"}), columns = h("div", {class: "columns split"}, side, pane);
-  const search = searchField("chat.search", "Search messages", q => { state.q = q; if (q) find(); else draw(); });
+  const ME = "Robin Hale",
+    state = {channel: PHONE ? null : "#general", q: "", most: 20, drafts: {}};
+  const rows = h("div", {class: "rows"}),
+    side = h("nav", {class: "side"}, rows),
+    pane = h("div", {class: "pane conversation"}),
+    columns = h("div", {class: "columns split"}, side, pane);
+  const search = searchField("chat.search", "Search messages", q => {
+    state.q = q;
+    if (q) find();
+    else draw();
+  });
   root.append(h("header", {class: "bar"}, h("h1", {}, "Chat"), h("i", {class: "grow"}), search), columns);
 
-  const clear = () => { state.q = ""; search.querySelector("input").value = ""; };
-  const choose = channel => { keep(); clear(); Object.assign(state, {channel, most: 20}); draw(true); };
-  const keep = () => { const text = pane.querySelector("[data-t='chat.text']"); if (text && state.channel) state.drafts[state.channel] = text.value; };
+  const clear = () => {
+    state.q = "";
+    search.querySelector("input").value = "";
+  };
+  const choose = channel => {
+    keep();
+    clear();
+    Object.assign(state, {channel, most: 20});
+    draw(true);
+  };
+  const keep = () => {
+    const text = pane.querySelector("[data-t='chat.text']");
+    if (text && state.channel) state.drafts[state.channel] = text.value;
+  };
 
   async function sidebar() {
     const channels = await ask("chat", "channels");
-    const entry = ({name, kind, last}) => h("button", {type: "button", t: "chat.channel", k: name, class: name === state.channel ? "on" : "", onclick: () => choose(name)}, PHONE && face(name), kind === "direct" && !PHONE && icon("contacts"), h("span", {class: "cut"}, name, PHONE && h("div", {class: "muted small cut"}, last || "No messages yet")));
-    put(rows, h("h3", {}, "Channels"), channels.filter(each => each.kind === "channel").map(entry), h("h3", {}, "Direct messages"), channels.filter(each => each.kind === "direct").map(entry));
+    const entry = ({name, kind, last}) =>
+      h(
+        "button",
+        {type: "button", t: "chat.channel", k: name, class: name === state.channel ? "on" : "", onclick: () => choose(name)},
+        PHONE && face(name),
+        kind === "direct" && !PHONE && icon("contacts"),
+        h("span", {class: "cut"}, name, PHONE && h("div", {class: "muted small cut"}, last || "No messages yet")),
+      );
+    put(
+      rows,
+      h("h3", {}, "Channels"),
+      channels.filter(each => each.kind === "channel").map(entry),
+      h("h3", {}, "Direct messages"),
+      channels.filter(each => each.kind === "direct").map(entry),
+    );
   }
 
   async function draw(toEnd) {
@@ -39,36 +71,207 @@ office.apps.chat = root => {
     columns.classList.toggle("detail", state.channel !== null);
     if (state.channel === null) return;
     const got = await ask("chat", "messages", {channel: state.channel, most: state.most});
-    const text = h("textarea", {t: "chat.text", placeholder: `Write to ${state.channel}`, "aria-label": "Message", onkeydown: event => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); post(); } }});
+    const text = h("textarea", {
+      t: "chat.text",
+      placeholder: `Write to ${state.channel}`,
+      "aria-label": "Message",
+      onkeydown: event => {
+        if (event.key === "Enter" && !event.shiftKey) {
+          event.preventDefault();
+          post();
+        }
+      },
+    });
     text.value = state.drafts[state.channel] || "";
-    const post = () => guard(async () => { await ask("chat", "post", {channel: state.channel, text: text.value}); state.drafts[state.channel] = text.value = ""; await draw(true); });
+    const post = () =>
+      guard(async () => {
+        await ask("chat", "post", {channel: state.channel, text: text.value});
+        state.drafts[state.channel] = text.value = "";
+        await draw(true);
+      });
     let day = "";
-    const talk = h("div", {class: "talk"}, got.earlier > 0 && h("div", {class: "earlier"}, button("chat.earlier", null, `Earlier messages (${got.earlier})`, () => { keep(); state.most += 20; draw(); })),
-      got.rows.length ? got.rows.map(message => { const before = day; day = message.sent_at.slice(0, 10); return [day !== before && h("div", {class: "day"}, day === TODAY ? "Today" : longDay(day)), bubble(message)]; }) : empty("chat", "No messages yet. Write the first one."));
+    const talk = h(
+      "div",
+      {class: "talk"},
+      got.earlier > 0 &&
+        h(
+          "div",
+          {class: "earlier"},
+          button("chat.earlier", null, `Earlier messages (${got.earlier})`, () => {
+            keep();
+            state.most += 20;
+            draw();
+          }),
+        ),
+      got.rows.length
+        ? got.rows.map(message => {
+            const before = day;
+            day = message.sent_at.slice(0, 10);
+            return [day !== before && h("div", {class: "day"}, day === TODAY ? "Today" : longDay(day)), bubble(message)];
+          })
+        : empty("chat", "No messages yet. Write the first one."),
+    );
     const scroll = pane.querySelector(".talk")?.scrollTop ?? null;
-    put(pane, h("div", {class: "bar"}, PHONE && button("chat.back", "back", "", back, {class: "plain", title: "Conversations"}), h("b", {class: "grow cut"}, state.channel), got.pinned.length > 0 && button("chat.pins", "pin", `${got.pinned.length} pinned`, () => pins(got.pinned))), talk, h("div", {class: "bar composer"}, text, button("chat.send", "send", PHONE ? "" : "Send", post, {class: "main", title: "Send"})));
+    put(
+      pane,
+      h(
+        "div",
+        {class: "bar"},
+        PHONE && button("chat.back", "back", "", back, {class: "plain", title: "Conversations"}),
+        h("b", {class: "grow cut"}, state.channel),
+        got.pinned.length > 0 && button("chat.pins", "pin", `${got.pinned.length} pinned`, () => pins(got.pinned)),
+      ),
+      talk,
+      h("div", {class: "bar composer"}, text, button("chat.send", "send", PHONE ? "" : "Send", post, {class: "main", title: "Send"})),
+    );
     talk.scrollTop = toEnd || scroll === null ? talk.scrollHeight : scroll;
     if (toEnd) text.focus();
   }
 
   function bubble(message) {
-    const redo = work => () => guard(async () => { keep(); await work(); await draw(); });
-    if (message.deleted) return h("div", {class: "bubble muted", t: "chat.message", k: message.id}, face(message.author), h("i", {}, "This message was deleted."));
-    return h("div", {class: message.pinned ? "bubble pinned" : "bubble", t: "chat.message", k: message.id}, face(message.author), h("div", {class: "grow"}, h("b", {}, message.author), h("span", {class: "muted small"}, `  ${message.sent_at.slice(11)}${message.edited ? " (edited)" : ""}${message.pinned ? ", pinned" : ""}`), h("div", {class: "pre"}, message.text)),
-      h("div", {class: "tools"}, button("chat.pin", "pin", "", redo(() => ask("chat", "pin", {id: message.id, on: !message.pinned})), {k: message.id, title: message.pinned ? "Unpin" : "Pin", class: message.pinned ? "plain set" : "plain", filled: !!message.pinned}),
-        message.author === ME && [button("chat.edit", "edit", "", () => { keep(); edit(message); }, {k: message.id, class: "plain", title: "Edit"}), button("chat.delete", "trash", "", () => { keep(); sure("Delete message?", `“${oneLine(message.text)}” will be deleted for everyone.`, "Delete", async () => { await ask("chat", "delete", {id: message.id}); draw(); }); }, {k: message.id, class: "plain", title: "Delete"})]));
+    const redo = work => () =>
+      guard(async () => {
+        keep();
+        await work();
+        await draw();
+      });
+    if (message.deleted)
+      return h(
+        "div",
+        {class: "bubble muted", t: "chat.message", k: message.id},
+        face(message.author),
+        h("i", {}, "This message was deleted."),
+      );
+    return h(
+      "div",
+      {class: message.pinned ? "bubble pinned" : "bubble", t: "chat.message", k: message.id},
+      face(message.author),
+      h(
+        "div",
+        {class: "grow"},
+        h("b", {}, message.author),
+        h(
+          "span",
+          {class: "muted small"},
+          `  ${message.sent_at.slice(11)}${message.edited ? " (edited)" : ""}${message.pinned ? ", pinned" : ""}`,
+        ),
+        h("div", {class: "pre"}, message.text),
+      ),
+      h(
+        "div",
+        {class: "tools"},
+        button(
+          "chat.pin",
+          "pin",
+          "",
+          redo(() => ask("chat", "pin", {id: message.id, on: !message.pinned})),
+          {k: message.id, title: message.pinned ? "Unpin" : "Pin", class: message.pinned ? "plain set" : "plain", filled: !!message.pinned},
+        ),
+        message.author === ME && [
+          button(
+            "chat.edit",
+            "edit",
+            "",
+            () => {
+              keep();
+              edit(message);
+            },
+            {k: message.id, class: "plain", title: "Edit"},
+          ),
+          button(
+            "chat.delete",
+            "trash",
+            "",
+            () => {
+              keep();
+              sure("Delete message?", `“${oneLine(message.text)}” will be deleted for everyone.`, "Delete", async () => {
+                await ask("chat", "delete", {id: message.id});
+                draw();
+              });
+            },
+            {k: message.id, class: "plain", title: "Delete"},
+          ),
+        ],
+      ),
+    );
   }
-  const edit = message => { form("Edit message", [{name: "text", t: "chat.edit-text", label: "Message", kind: "area", value: message.text}], async ({text}) => { await ask("chat", "edit", {id: message.id, text}); draw(); }); };
-  const pins = pinned => dialog({title: `Pinned in ${state.channel}`, cancel: "Close", body: pinned.map(message => h("p", {class: "pre"}, h("b", {}, message.author), h("span", {class: "muted small"}, `  ${message.sent_at}`), `\n${message.text}\n\n`))});
+  const edit = message => {
+    form("Edit message", [{name: "text", t: "chat.edit-text", label: "Message", kind: "area", value: message.text}], async ({text}) => {
+      await ask("chat", "edit", {id: message.id, text});
+      draw();
+    });
+  };
+  const pins = pinned =>
+    dialog({
+      title: `Pinned in ${state.channel}`,
+      cancel: "Close",
+      body: pinned.map(message =>
+        h(
+          "p",
+          {class: "pre"},
+          h("b", {}, message.author),
+          h("span", {class: "muted small"}, `  ${message.sent_at}`),
+          `\n${message.text}\n\n`,
+        ),
+      ),
+    });
 
   async function find() {
     keep();
     const found = await ask("chat", "find", {q: state.q});
     columns.classList.add("detail");
-    put(pane, h("div", {class: "bar"}, h("b", {class: "grow cut"}, `${count(found.length, "result")} for “${state.q}”`), button("chat.clear", "close", "", () => { clear(); draw(); }, {class: "plain", title: "End the search"})), h("div", {class: "talk"}, found.length ? found.map(message => h("button", {type: "button", t: "chat.found", k: message.id, class: "found", onclick: () => { clear(); Object.assign(state, {channel: message.channel, most: 1000}); draw().then(() => pane.querySelector(`[data-t="chat.message"][data-k="${message.id}"]`)?.scrollIntoView({block: "center"})); }}, h("b", {}, message.channel), h("span", {class: "muted small"}, `  ${message.author}, ${message.sent_at}`), h("div", {}, message.text))) : empty("search", "No message fits your search.")));
+    put(
+      pane,
+      h(
+        "div",
+        {class: "bar"},
+        h("b", {class: "grow cut"}, `${count(found.length, "result")} for “${state.q}”`),
+        button(
+          "chat.clear",
+          "close",
+          "",
+          () => {
+            clear();
+            draw();
+          },
+          {class: "plain", title: "End the search"},
+        ),
+      ),
+      h(
+        "div",
+        {class: "talk"},
+        found.length
+          ? found.map(message =>
+              h(
+                "button",
+                {
+                  type: "button",
+                  t: "chat.found",
+                  k: message.id,
+                  class: "found",
+                  onclick: () => {
+                    clear();
+                    Object.assign(state, {channel: message.channel, most: 1000});
+                    draw().then(() =>
+                      pane.querySelector(`[data-t="chat.message"][data-k="${message.id}"]`)?.scrollIntoView({block: "center"}),
+                    );
+                  },
+                },
+                h("b", {}, message.channel),
+                h("span", {class: "muted small"}, `  ${message.author}, ${message.sent_at}`),
+                h("div", {}, message.text),
+              ),
+            )
+          : empty("search", "No message fits your search."),
+      ),
+    );
   }
   function back() {
-    if (state.q) { clear(); draw(); return true; }
+    if (state.q) {
+      clear();
+      draw();
+      return true;
+    }
     if (!PHONE || state.channel === null) return false;
     keep();
     state.channel = null;
@@ -76,5 +279,16 @@ office.apps.chat = root => {
     return true;
   }
   draw(true);
-  return {show: () => { keep(); return state.q ? find() : draw(); }, back, keys: event => { if (event.key !== "/" || event.ctrlKey) return false; search.querySelector("input").focus(); return true; }};
+  return {
+    show: () => {
+      keep();
+      return state.q ? find() : draw();
+    },
+    back,
+    keys: event => {
+      if (event.key !== "/" || event.ctrlKey) return false;
+      search.querySelector("input").focus();
+      return true;
+    },
+  };
 };

@@ -20,47 +20,210 @@
 office.apps.files = root => {
   const state = {folder: 0, q: "", sort: "name", file: null};
   const pane = h("div", {class: "pane"});
-  const search = searchField("files.search", "Search all files by name", q => leave(() => { state.q = q; list(); }));
-  root.append(h("header", {class: "bar"}, h("h1", {}, "Files"), button("files.new-file", "plus", "New file", () => leave(() => create("text")), {class: "main"}), button("files.new-folder", "files", "New folder", () => leave(() => create("folder"))), h("i", {class: "grow"}), search, choice("files.sort", [["name", "By name"], ["kind", "Folders first"], ["size", "By size"]], "kind", sort => leave(() => { state.sort = sort; list(); }))), pane);
+  const search = searchField("files.search", "Search all files by name", q =>
+    leave(() => {
+      state.q = q;
+      list();
+    }),
+  );
+  root.append(
+    h(
+      "header",
+      {class: "bar"},
+      h("h1", {}, "Files"),
+      button("files.new-file", "plus", "New file", () => leave(() => create("text")), {class: "main"}),
+      button("files.new-folder", "files", "New folder", () => leave(() => create("folder"))),
+      h("i", {class: "grow"}),
+      search,
+      choice(
+        "files.sort",
+        [
+          ["name", "By name"],
+          ["kind", "Folders first"],
+          ["size", "By size"],
+        ],
+        "kind",
+        sort =>
+          leave(() => {
+            state.sort = sort;
+            list();
+          }),
+      ),
+    ),
+    pane,
+  );
   state.sort = "kind";
 
-  const clear = () => { state.q = ""; search.querySelector("input").value = ""; };
-  const go = folder => leave(() => { state.folder = folder; clear(); list(); });
-  const again = (work, done) => async values => { await work(values); if (done) toast(done); list(); };
+  const clear = () => {
+    state.q = "";
+    search.querySelector("input").value = "";
+  };
+  const go = folder =>
+    leave(() => {
+      state.folder = folder;
+      clear();
+      list();
+    });
+  const again = (work, done) => async values => {
+    await work(values);
+    if (done) toast(done);
+    list();
+  };
   const ORDER = {name: () => 0, kind: (a, b) => a.kind.localeCompare(b.kind), size: (a, b) => b.size - a.size};
 
   async function list() {
     state.file = null;
-    const got = state.q ? {rows: await ask("files", "find", {q: state.q})} : await ask("files", "list", {parent: state.folder}).catch(() => { state.folder = 0; return ask("files", "list"); });
+    const got = state.q
+      ? {rows: await ask("files", "find", {q: state.q})}
+      : await ask("files", "list", {parent: state.folder}).catch(() => {
+          state.folder = 0;
+          return ask("files", "list");
+        });
     const rows = got.rows.sort((a, b) => ORDER[state.sort](a, b) || a.name.localeCompare(b.name));
-    put(pane, h("div", {class: "bar crumbs"}, state.q ? [h("b", {class: "grow"}, `${count(rows.length, "result")} for “${state.q}”`), button("files.clear", "close", "", () => go(state.folder), {class: "plain", title: "End the search"})] : got.path.map((each, number) => [number > 0 && h("span", {class: "muted"}, "›"), button("files.crumb", null, each.name, () => go(each.id), {k: each.id, class: "plain"})])),
-      rows.length ? h("table", {}, h("tr", {}, h("th", {}), h("th", {}, "Name"), state.q && h("th", {}, "Folder"), h("th", {class: "wide"}, "Kind"), h("th", {class: "wide"}, "Size"), h("th", {})), rows.map(row)) : empty(state.q ? "search" : "files", state.q ? "No file has such a name." : "This folder is empty."));
+    put(
+      pane,
+      h(
+        "div",
+        {class: "bar crumbs"},
+        state.q
+          ? [
+              h("b", {class: "grow"}, `${count(rows.length, "result")} for “${state.q}”`),
+              button("files.clear", "close", "", () => go(state.folder), {class: "plain", title: "End the search"}),
+            ]
+          : got.path.map((each, number) => [
+              number > 0 && h("span", {class: "muted"}, "›"),
+              button("files.crumb", null, each.name, () => go(each.id), {k: each.id, class: "plain"}),
+            ]),
+      ),
+      rows.length
+        ? h(
+            "table",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", {}),
+              h("th", {}, "Name"),
+              state.q && h("th", {}, "Folder"),
+              h("th", {class: "wide"}, "Kind"),
+              h("th", {class: "wide"}, "Size"),
+              h("th", {}),
+            ),
+            rows.map(row),
+          )
+        : empty(state.q ? "search" : "files", state.q ? "No file has such a name." : "This folder is empty."),
+    );
     pane.scrollTop = 0;
   }
   function row(file) {
-    const folder = file.kind === "folder", sign = icon(folder ? "files" : "text");
+    const folder = file.kind === "folder",
+      sign = icon(folder ? "files" : "text");
     if (folder) sign.classList.add("folder-icon");
-    const more = opener(button("files.more", "more", "", null, {k: file.id, class: "plain", title: `More for ${file.name}`}), () => menu(more, [["rename", "Rename…", "edit"], ["move", "Move to…", "forward"], ...(folder ? [] : [["copy", "Copy to…", "plus"]]), ["delete", "Delete", "trash"]], null, what => act(what, file)));
-    return h("tr", {class: "file-row", t: "files.row", k: file.id, role: "button", tabindex: 0, draggable: "true", onclick: () => (folder ? go(file.id) : open(file.id)), oncontextmenu: () => more.click(), ondragstart: event => event.dataTransfer.setData("file", file.id),
-      ondragover: event => { if (folder) event.preventDefault(); }, ondrop: event => { const id = +event.dataTransfer.getData("file"); if (id && id !== file.id) guard(() => again(() => ask("files", "move", {id, parent: file.id}), `Moved to ${file.name}.`)()); }}, h("td", {}, sign), h("td", {}, file.name), state.q && h("td", {class: "muted"}, file.folder), h("td", {class: "muted wide"}, folder ? "Folder" : "Text"), h("td", {class: "muted wide"}, folder ? count(file.items, "item") : `${file.size} bytes`), h("td", {}, more));
+    const more = opener(button("files.more", "more", "", null, {k: file.id, class: "plain", title: `More for ${file.name}`}), () =>
+      menu(
+        more,
+        [
+          ["rename", "Rename…", "edit"],
+          ["move", "Move to…", "forward"],
+          ...(folder ? [] : [["copy", "Copy to…", "plus"]]),
+          ["delete", "Delete", "trash"],
+        ],
+        null,
+        what => act(what, file),
+      ),
+    );
+    return h(
+      "tr",
+      {
+        class: "file-row",
+        t: "files.row",
+        k: file.id,
+        role: "button",
+        tabindex: 0,
+        draggable: "true",
+        onclick: () => (folder ? go(file.id) : open(file.id)),
+        oncontextmenu: () => more.click(),
+        ondragstart: event => event.dataTransfer.setData("file", file.id),
+        ondragover: event => {
+          if (folder) event.preventDefault();
+        },
+        ondrop: event => {
+          const id = +event.dataTransfer.getData("file");
+          if (id && id !== file.id) guard(() => again(() => ask("files", "move", {id, parent: file.id}), `Moved to ${file.name}.`)());
+        },
+      },
+      h("td", {}, sign),
+      h("td", {}, file.name),
+      state.q && h("td", {class: "muted"}, file.folder),
+      h("td", {class: "muted wide"}, folder ? "Folder" : "Text"),
+      h("td", {class: "muted wide"}, folder ? count(file.items, "item") : `${file.size} bytes`),
+      h("td", {}, more),
+    );
   }
   function act(what, file) {
     const id = file.id;
-    if (what === "rename") form(`Rename “${file.name}”`, [{name: "name", t: "files.name", label: "Name", value: file.name}], again(({name}) => ask("files", "rename", {id, name}), "Renamed."), "Rename");
-    else if (what === "delete") sure(`Delete ${file.kind === "folder" ? "folder" : "file"}?`, `“${file.name}” will be deleted. This cannot be taken back.`, "Delete", again(() => ask("files", "delete", {id}), "Deleted."));
-    else pick(what === "move" ? `Move “${file.name}”` : `Copy “${file.name}”`, file.parent, what === "move" ? "Move" : "Copy", again(parent => ask("files", what, {id, parent}), what === "move" ? "Moved." : "Copied."));
+    if (what === "rename")
+      form(
+        `Rename “${file.name}”`,
+        [{name: "name", t: "files.name", label: "Name", value: file.name}],
+        again(({name}) => ask("files", "rename", {id, name}), "Renamed."),
+        "Rename",
+      );
+    else if (what === "delete")
+      sure(
+        `Delete ${file.kind === "folder" ? "folder" : "file"}?`,
+        `“${file.name}” will be deleted. This cannot be taken back.`,
+        "Delete",
+        again(() => ask("files", "delete", {id}), "Deleted."),
+      );
+    else
+      pick(
+        what === "move" ? `Move “${file.name}”` : `Copy “${file.name}”`,
+        file.parent,
+        what === "move" ? "Move" : "Copy",
+        again(parent => ask("files", what, {id, parent}), what === "move" ? "Moved." : "Copied."),
+      );
   }
   async function pick(title, now, label, work) {
     const folders = await ask("files", "folders");
     let chosen = now;
     const box = h("div", {class: "pick"});
-    const draw = () => put(box, folders.map(folder => button("files.folder", "files", folder.path, () => { chosen = folder.id; draw(); }, {k: folder.id, class: folder.id === chosen ? "on" : ""})));
+    const draw = () =>
+      put(
+        box,
+        folders.map(folder =>
+          button(
+            "files.folder",
+            "files",
+            folder.path,
+            () => {
+              chosen = folder.id;
+              draw();
+            },
+            {k: folder.id, class: folder.id === chosen ? "on" : ""},
+          ),
+        ),
+      );
     draw();
     dialog({title, label, body: box, ok: () => work(chosen)});
   }
   function create(kind) {
-    const what = kind === "text" ? "file" : "folder", parent = state.folder;
-    form(`New ${what}`, [{name: "name", t: "files.name", label: "Name", value: "", hint: kind === "text" ? "notes.txt" : ""}], async ({name}) => { clear(); const {id} = await ask("files", "create", {parent, name, kind}); if (kind === "text") open(id); else { toast("Folder created."); list(); } }, "Create");
+    const what = kind === "text" ? "file" : "folder",
+      parent = state.folder;
+    form(
+      `New ${what}`,
+      [{name: "name", t: "files.name", label: "Name", value: "", hint: kind === "text" ? "notes.txt" : ""}],
+      async ({name}) => {
+        clear();
+        const {id} = await ask("files", "create", {parent, name, kind});
+        if (kind === "text") open(id);
+        else {
+          toast("Folder created.");
+          list();
+        }
+      },
+      "Create",
+    );
   }
 
   async function open(id) {
@@ -68,13 +231,35 @@ office.apps.files = root => {
     if (!file) return list();
     const text = h("textarea", {class: "editor", t: "files.text", "aria-label": file.name, spellcheck: "false"});
     text.value = file.content;
-    const saved = button("files.save", "check", "Save", save, {class: "main", disabled: true}), note = h("span", {class: "muted small"}, "Saved");
+    const saved = button("files.save", "check", "Save", save, {class: "main", disabled: true}),
+      note = h("span", {class: "muted small"}, "Saved");
     const changed = () => text.value !== file.content;
-    const mark = () => { saved.disabled = !changed(); note.textContent = changed() ? "Not saved yet" : "Saved"; };
-    async function save() { await guard(async () => { await ask("files", "write", {id, content: text.value}); file.content = text.value; mark(); toast("Saved."); }); }
+    const mark = () => {
+      saved.disabled = !changed();
+      note.textContent = changed() ? "Not saved yet" : "Saved";
+    };
+    async function save() {
+      await guard(async () => {
+        await ask("files", "write", {id, content: text.value});
+        file.content = text.value;
+        mark();
+        toast("Saved.");
+      });
+    }
     text.addEventListener("input", mark);
     state.file = {name: file.name, changed, save};
-    put(pane, h("div", {class: "bar crumbs"}, button("files.back", "back", "Back", () => leave(list)), h("b", {class: "grow cut"}, file.name), note, saved), text);
+    put(
+      pane,
+      h(
+        "div",
+        {class: "bar crumbs"},
+        button("files.back", "back", "Back", () => leave(list)),
+        h("b", {class: "grow cut"}, file.name),
+        note,
+        saved,
+      ),
+      text,
+    );
     text.focus();
     text.setSelectionRange(0, 0);
     text.scrollTop = 0;
@@ -84,7 +269,23 @@ office.apps.files = root => {
   function leave(work) {
     const {file} = state;
     if (!file?.changed()) return work();
-    return dialog({title: "Save changes?", body: h("p", {}, `“${file.name}” has changes that are not saved yet.`), label: "Save", ok: async () => { await file.save(); state.file = null; work(); }, other: ["Don't save", () => { state.file = null; work(); }]});
+    return dialog({
+      title: "Save changes?",
+      body: h("p", {}, `“${file.name}” has changes that are not saved yet.`),
+      label: "Save",
+      ok: async () => {
+        await file.save();
+        state.file = null;
+        work();
+      },
+      other: [
+        "Don't save",
+        () => {
+          state.file = null;
+          work();
+        },
+      ],
+    });
   }
   function back() {
     if (state.file) leave(list);
@@ -94,8 +295,14 @@ office.apps.files = root => {
     return true;
   }
   function keys(event) {
-    if (event.key === "s" && event.ctrlKey) { state.file?.save(); return true; }
-    if (event.key === "/" && !event.ctrlKey) { search.querySelector("input").focus(); return true; }
+    if (event.key === "s" && event.ctrlKey) {
+      state.file?.save();
+      return true;
+    }
+    if (event.key === "/" && !event.ctrlKey) {
+      search.querySelector("input").focus();
+      return true;
+    }
     return event.key === "Backspace" && back();
   }
   list();

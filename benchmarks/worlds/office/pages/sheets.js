@@ -15,13 +15,33 @@
 
 /** The value of a formula; `value(cell)` gives what another cell shows. Throws what to show instead. */
 function formula(text, value) {
-  const tokens = text.slice(1).toUpperCase().match(/[A-J]\d{1,2}|[A-Z]+|\d+\.?\d*|\.\d+|[^\s]/g) || [];
+  const tokens =
+    text
+      .slice(1)
+      .toUpperCase()
+      .match(/[A-J]\d{1,2}|[A-Z]+|\d+\.?\d*|\.\d+|[^\s]/g) || [];
   let at = 0;
-  const take = wanted => { if (tokens[at] !== wanted) throw new Error("#ERROR!"); at += 1; };
-  const number = cell => { const found = value(cell); if (String(found).startsWith("#")) throw new Error(found); return found === "" || isNaN(found) ? null : +found; };
-  const ranges = {SUM: all => all.reduce((a, b) => a + b, 0), AVERAGE: all => (all.length ? ranges.SUM(all) / all.length : divide()), COUNT: all => all.length, MIN: all => (all.length ? Math.min(...all) : 0), MAX: all => (all.length ? Math.max(...all) : 0)};
-  const divide = () => { throw new Error("#DIV/0!"); };
-  function list() { // what stands between the brackets of a function
+  const take = wanted => {
+    if (tokens[at] !== wanted) throw new Error("#ERROR!");
+    at += 1;
+  };
+  const number = cell => {
+    const found = value(cell);
+    if (String(found).startsWith("#")) throw new Error(found);
+    return found === "" || isNaN(found) ? null : +found;
+  };
+  const ranges = {
+    SUM: all => all.reduce((a, b) => a + b, 0),
+    AVERAGE: all => (all.length ? ranges.SUM(all) / all.length : divide()),
+    COUNT: all => all.length,
+    MIN: all => (all.length ? Math.min(...all) : 0),
+    MAX: all => (all.length ? Math.max(...all) : 0),
+  };
+  const divide = () => {
+    throw new Error("#DIV/0!");
+  };
+  function list() {
+    // what stands between the brackets of a function
     const all = [];
     take("(");
     do {
@@ -29,7 +49,10 @@ function formula(text, value) {
       if (/^[A-J]\d/.test(tokens[at]) && tokens[at + 1] === ":") {
         const [from, , to] = tokens.slice(at, at + 3);
         if (!/^[A-J]\d/.test(to || "")) throw new Error("#ERROR!");
-        for (const cell of between(from, to)) { const one = number(cell); if (one !== null) all.push(one); }
+        for (const cell of between(from, to)) {
+          const one = number(cell);
+          if (one !== null) all.push(one);
+        }
         at += 3;
       } else all.push(sum());
     } while (tokens[at] === ",");
@@ -41,15 +64,40 @@ function formula(text, value) {
     at += 1;
     if (token === "-") return -one();
     if (token === "+") return one();
-    if (token === "(") { const inside = sum(); take(")"); return inside; }
+    if (token === "(") {
+      const inside = sum();
+      take(")");
+      return inside;
+    }
     if (/^[\d.]/.test(token || "")) return +token;
     if (/^[A-J]\d/.test(token || "")) return number(token) ?? 0;
-    if (token === "ROUND") { const [what, digits = 0] = list(); return Math.round(what * 10 ** digits) / 10 ** digits; }
+    if (token === "ROUND") {
+      const [what, digits = 0] = list();
+      return Math.round(what * 10 ** digits) / 10 ** digits;
+    }
     if (ranges[token]) return ranges[token](list());
     throw new Error(/^[A-Z]/.test(token || "") ? "#NAME?" : "#ERROR!");
   }
-  function product() { let left = one(); while (tokens[at] === "*" || tokens[at] === "/") { const by = tokens[at]; at += 1; const right = one(); left = by === "*" ? left * right : right === 0 ? divide() : left / right; } return left; }
-  function sum() { let left = product(); while (tokens[at] === "+" || tokens[at] === "-") { const by = tokens[at]; at += 1; const right = product(); left = by === "+" ? left + right : left - right; } return left; }
+  function product() {
+    let left = one();
+    while (tokens[at] === "*" || tokens[at] === "/") {
+      const by = tokens[at];
+      at += 1;
+      const right = one();
+      left = by === "*" ? left * right : right === 0 ? divide() : left / right;
+    }
+    return left;
+  }
+  function sum() {
+    let left = product();
+    while (tokens[at] === "+" || tokens[at] === "-") {
+      const by = tokens[at];
+      at += 1;
+      const right = product();
+      left = by === "+" ? left + right : left - right;
+    }
+    return left;
+  }
   const result = sum();
   if (at < tokens.length) throw new Error("#ERROR!");
   return result;
@@ -57,46 +105,139 @@ function formula(text, value) {
 
 /** All cells of a rectangle, row by row. */
 function between(one, other) {
-  const columns = [one.charCodeAt(0), other.charCodeAt(0)].sort((a, b) => a - b), rows = [+one.slice(1), +other.slice(1)].sort((a, b) => a - b), all = [];
-  for (let row = rows[0]; row <= rows[1]; row += 1) for (let column = columns[0]; column <= columns[1]; column += 1) all.push(String.fromCharCode(column) + row);
+  const columns = [one.charCodeAt(0), other.charCodeAt(0)].sort((a, b) => a - b),
+    rows = [+one.slice(1), +other.slice(1)].sort((a, b) => a - b),
+    all = [];
+  for (let row = rows[0]; row <= rows[1]; row += 1)
+    for (let column = columns[0]; column <= columns[1]; column += 1) all.push(String.fromCharCode(column) + row);
   return all;
 }
 
 office.apps.sheets = root => {
-  const COLUMNS = [..."ABCDEFGHIJ"], ROWS = 60;
+  const COLUMNS = [..."ABCDEFGHIJ"],
+    ROWS = 60;
   const state = {sheet: null, cells: {}, at: "A1", to: "A1", copied: null};
-  const jump = h("input", {t: "sheets.jump", "aria-label": "Go to cell", autocomplete: "off", onfocus: () => jump.select(), onkeydown: event => {
-    if (event.key !== "Enter") return;
-    const cell = jump.value.trim().toUpperCase();
-    if (/^[A-J]([1-9]|[1-5]\d|60)$/.test(cell)) choose(cell); else toast("Enter a cell from A1 to J60.", true);
-  }});
-  const field = h("input", {t: "sheets.formula", "aria-label": "Content of the cell", placeholder: "Value, or a formula such as =SUM(B2:B9)", autocomplete: "off", oninput: () => { const cell = cellOf(state.at); cell.textContent = field.value; }, onkeydown: event => {
-    if (event.key === "Enter") { event.preventDefault(); store(0, event.shiftKey ? -1 : 1); }
-    else if (event.key === "Tab") { event.preventDefault(); store(event.shiftKey ? -1 : 1, 0); }
-    else if (event.key === "Escape") { event.preventDefault(); choose(state.at); }
-  }});
-  const table = h("table", {class: "cells"}), pane = h("div", {class: "pane grid-pane", tabindex: -1}, table), tabs = h("span", {class: "grow"}), status = h("span", {class: "muted small"});
-  root.append(h("header", {class: "bar formula"}, jump, field, button("sheets.ok", "check", "", () => store(0, 0), {title: "Store"}), button("sheets.undo", "close", "", () => choose(state.at), {title: "Take back"}), button("sheets.clear", "trash", PHONE ? "" : "Clear", () => empties(), {title: "Empty the cell"})), pane, h("footer", {class: "bar tabs-bar"}, tabs, status));
+  const jump = h("input", {
+    t: "sheets.jump",
+    "aria-label": "Go to cell",
+    autocomplete: "off",
+    onfocus: () => jump.select(),
+    onkeydown: event => {
+      if (event.key !== "Enter") return;
+      const cell = jump.value.trim().toUpperCase();
+      if (/^[A-J]([1-9]|[1-5]\d|60)$/.test(cell)) choose(cell);
+      else toast("Enter a cell from A1 to J60.", true);
+    },
+  });
+  const field = h("input", {
+    t: "sheets.formula",
+    "aria-label": "Content of the cell",
+    placeholder: "Value, or a formula such as =SUM(B2:B9)",
+    autocomplete: "off",
+    oninput: () => {
+      const cell = cellOf(state.at);
+      cell.textContent = field.value;
+    },
+    onkeydown: event => {
+      if (event.key === "Enter") {
+        event.preventDefault();
+        store(0, event.shiftKey ? -1 : 1);
+      } else if (event.key === "Tab") {
+        event.preventDefault();
+        store(event.shiftKey ? -1 : 1, 0);
+      } else if (event.key === "Escape") {
+        event.preventDefault();
+        choose(state.at);
+      }
+    },
+  });
+  const table = h("table", {class: "cells"}),
+    pane = h("div", {class: "pane grid-pane", tabindex: -1}, table),
+    tabs = h("span", {class: "grow"}),
+    status = h("span", {class: "muted small"});
+  root.append(
+    h(
+      "header",
+      {class: "bar formula"},
+      jump,
+      field,
+      button("sheets.ok", "check", "", () => store(0, 0), {title: "Store"}),
+      button("sheets.undo", "close", "", () => choose(state.at), {title: "Take back"}),
+      button("sheets.clear", "trash", PHONE ? "" : "Clear", () => empties(), {title: "Empty the cell"}),
+    ),
+    pane,
+    h("footer", {class: "bar tabs-bar"}, tabs, status),
+  );
 
   const made = {};
   const cellOf = name => made[name];
-  put(table, h("tr", {}, h("th", {}), COLUMNS.map(column => h("th", {}, column))), Array.from({length: ROWS}, (_, number) => h("tr", {}, h("th", {}, number + 1), COLUMNS.map(column => {
-    const name = column + (number + 1);
-    made[name] = h("td", {t: "sheets.cell", k: name, onpointerdown: event => { if (event.shiftKey) extend(name); else leave(name); }, onpointerenter: event => { if (event.buttons === 1 && state.to !== name) extend(name); }, ondblclick: () => { field.focus(); field.setSelectionRange(field.value.length, field.value.length); }});
-    return made[name];
-  }))));
+  put(
+    table,
+    h(
+      "tr",
+      {},
+      h("th", {}),
+      COLUMNS.map(column => h("th", {}, column)),
+    ),
+    Array.from({length: ROWS}, (_, number) =>
+      h(
+        "tr",
+        {},
+        h("th", {}, number + 1),
+        COLUMNS.map(column => {
+          const name = column + (number + 1);
+          made[name] = h("td", {
+            t: "sheets.cell",
+            k: name,
+            onpointerdown: event => {
+              if (event.shiftKey) extend(name);
+              else leave(name);
+            },
+            onpointerenter: event => {
+              if (event.buttons === 1 && state.to !== name) extend(name);
+            },
+            ondblclick: () => {
+              field.focus();
+              field.setSelectionRange(field.value.length, field.value.length);
+            },
+          });
+          return made[name];
+        }),
+      ),
+    ),
+  );
 
   function shown(name, seen = []) {
     const text = state.cells[name] ?? "";
     if (text[0] !== "=") return text;
     if (seen.includes(name)) return "#CIRCLE!";
-    try { return String(+formula(text, other => shown(other, [...seen, name])).toFixed(6)); } catch (error) { return error.message.startsWith("#") ? error.message : "#ERROR!"; }
+    try {
+      return String(+formula(text, other => shown(other, [...seen, name])).toFixed(6));
+    } catch (error) {
+      return error.message.startsWith("#") ? error.message : "#ERROR!";
+    }
   }
   async function load() {
     const names = await ask("sheets", "names");
     state.sheet ??= names[0];
     state.cells = await ask("sheets", "cells", {sheet: state.sheet});
-    put(tabs, names.map(name => button("sheets.tab", null, name, () => { keep(); Object.assign(state, {sheet: name, at: "A1", to: "A1"}); pane.scrollTo(0, 0); load(); }, {k: name, class: name === state.sheet ? "on" : ""})));
+    put(
+      tabs,
+      names.map(name =>
+        button(
+          "sheets.tab",
+          null,
+          name,
+          () => {
+            keep();
+            Object.assign(state, {sheet: name, at: "A1", to: "A1"});
+            pane.scrollTo(0, 0);
+            load();
+          },
+          {k: name, class: name === state.sheet ? "on" : ""},
+        ),
+      ),
+    );
     for (const [name, cell] of Object.entries(made)) {
       const text = shown(name);
       cell.textContent = text;
@@ -114,47 +255,112 @@ office.apps.sheets = root => {
     table.rows[+state.at.slice(1)].cells[0].classList.add("on");
     jump.value = state.at;
     field.value = state.cells[state.at] ?? "";
-    const numbers = chosen.map(name => shown(name)).filter(text => text !== "" && !isNaN(text)).map(Number), sum = numbers.reduce((a, b) => a + b, 0);
-    status.textContent = chosen.length > 1 && numbers.length ? `Sum ${+sum.toFixed(4)}   Average ${+(sum / numbers.length).toFixed(4)}   Count ${numbers.length}` : "";
+    const numbers = chosen
+        .map(name => shown(name))
+        .filter(text => text !== "" && !isNaN(text))
+        .map(Number),
+      sum = numbers.reduce((a, b) => a + b, 0);
+    status.textContent =
+      chosen.length > 1 && numbers.length
+        ? `Sum ${+sum.toFixed(4)}   Average ${+(sum / numbers.length).toFixed(4)}   Count ${numbers.length}`
+        : "";
   }
   function choose(name) {
     made[state.at].textContent = shown(state.at);
     state.at = state.to = name;
     mark();
-    const cell = made[name], top = cell.offsetTop - 26, left = cell.offsetLeft - 44;
-    if (top < pane.scrollTop) pane.scrollTop = top; else if (cell.offsetTop + 26 > pane.scrollTop + pane.clientHeight) pane.scrollTop = cell.offsetTop + 30 - pane.clientHeight;
-    if (left < pane.scrollLeft) pane.scrollLeft = left; else if (cell.offsetLeft + cell.offsetWidth > pane.scrollLeft + pane.clientWidth) pane.scrollLeft = cell.offsetLeft + cell.offsetWidth + 4 - pane.clientWidth;
+    const cell = made[name],
+      top = cell.offsetTop - 26,
+      left = cell.offsetLeft - 44;
+    if (top < pane.scrollTop) pane.scrollTop = top;
+    else if (cell.offsetTop + 26 > pane.scrollTop + pane.clientHeight) pane.scrollTop = cell.offsetTop + 30 - pane.clientHeight;
+    if (left < pane.scrollLeft) pane.scrollLeft = left;
+    else if (cell.offsetLeft + cell.offsetWidth > pane.scrollLeft + pane.clientWidth)
+      pane.scrollLeft = cell.offsetLeft + cell.offsetWidth + 4 - pane.clientWidth;
     if (document.activeElement !== pane) pane.focus({preventScroll: true});
   }
-  const extend = name => { state.to = name; mark(); };
+  const extend = name => {
+    state.to = name;
+    mark();
+  };
   const changed = () => field.value.trim() !== (state.cells[state.at] ?? "");
   const set = (cell, value) => ask("sheets", "set", {sheet: state.sheet, cell, value});
   /** What was begun is stored where one goes elsewhere, as one is used to. */
   const keep = () => (changed() ? guard(() => set(state.at, field.value)) : null);
-  async function leave(name) { const kept = keep(); choose(name); if (kept) { await kept; await load(); } }
+  async function leave(name) {
+    const kept = keep();
+    choose(name);
+    if (kept) {
+      await kept;
+      await load();
+    }
+  }
   async function store(right, down) {
     const next = beside(right, down);
-    if (changed()) { await guard(() => set(state.at, field.value)); await load(); }
+    if (changed()) {
+      await guard(() => set(state.at, field.value));
+      await load();
+    }
     choose(next);
   }
-  const beside = (right, down, from = state.at) => COLUMNS[Math.max(0, Math.min(COLUMNS.length - 1, COLUMNS.indexOf(from[0]) + right))] + Math.max(1, Math.min(ROWS, +from.slice(1) + down));
-  async function empties() { await guard(async () => { for (const name of between(state.at, state.to)) if (state.cells[name] !== undefined) await set(name, ""); }); await load(); pane.focus({preventScroll: true}); }
-  const copy = () => { const all = between(state.at, state.to); state.copied = {rows: [...new Set(all.map(name => name.slice(1)))].map(row => all.filter(name => name.slice(1) === row).map(name => shown(name)))}; toast("Copied."); };
+  const beside = (right, down, from = state.at) =>
+    COLUMNS[Math.max(0, Math.min(COLUMNS.length - 1, COLUMNS.indexOf(from[0]) + right))] +
+    Math.max(1, Math.min(ROWS, +from.slice(1) + down));
+  async function empties() {
+    await guard(async () => {
+      for (const name of between(state.at, state.to)) if (state.cells[name] !== undefined) await set(name, "");
+    });
+    await load();
+    pane.focus({preventScroll: true});
+  }
+  const copy = () => {
+    const all = between(state.at, state.to);
+    state.copied = {
+      rows: [...new Set(all.map(name => name.slice(1)))].map(row => all.filter(name => name.slice(1) === row).map(name => shown(name))),
+    };
+    toast("Copied.");
+  };
   async function paste() {
-    const {at} = state, {rows} = state.copied;
-    await guard(async () => { for (const [down, row] of rows.entries()) for (const [right, text] of row.entries()) if (COLUMNS.indexOf(at[0]) + right < COLUMNS.length && +at.slice(1) + down <= ROWS) await set(beside(right, down, at), text); });
+    const {at} = state,
+      {rows} = state.copied;
+    await guard(async () => {
+      for (const [down, row] of rows.entries())
+        for (const [right, text] of row.entries())
+          if (COLUMNS.indexOf(at[0]) + right < COLUMNS.length && +at.slice(1) + down <= ROWS) await set(beside(right, down, at), text);
+    });
     await load();
   }
   function keys(event) {
-    const {key} = event, arrows = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Tab: [event.shiftKey ? -1 : 1, 0], Enter: [0, event.shiftKey ? -1 : 1]};
+    const {key} = event,
+      arrows = {
+        ArrowLeft: [-1, 0],
+        ArrowRight: [1, 0],
+        ArrowUp: [0, -1],
+        ArrowDown: [0, 1],
+        Tab: [event.shiftKey ? -1 : 1, 0],
+        Enter: [0, event.shiftKey ? -1 : 1],
+      };
     if (event.target.closest("button")) return false;
-    if (event.ctrlKey) { if (key === "c") copy(); else if (key === "v" && state.copied) paste(); else if (key === "Home") choose("A1"); else return false; return true; }
-    if (arrows[key]) { if (event.shiftKey && key.startsWith("Arrow")) extend(beside(...arrows[key], state.to)); else choose(beside(...arrows[key])); }
-    else if (key === "Delete" || key === "Backspace") empties();
-    else if (key === "F2") { field.focus(); field.setSelectionRange(field.value.length, field.value.length); }
-    else if (key === "Home") choose(`A${state.at.slice(1)}`);
-    else if (key.length === 1) { field.value = key; field.focus(); made[state.at].textContent = key; }
-    else return false;
+    if (event.ctrlKey) {
+      if (key === "c") copy();
+      else if (key === "v" && state.copied) paste();
+      else if (key === "Home") choose("A1");
+      else return false;
+      return true;
+    }
+    if (arrows[key]) {
+      if (event.shiftKey && key.startsWith("Arrow")) extend(beside(...arrows[key], state.to));
+      else choose(beside(...arrows[key]));
+    } else if (key === "Delete" || key === "Backspace") empties();
+    else if (key === "F2") {
+      field.focus();
+      field.setSelectionRange(field.value.length, field.value.length);
+    } else if (key === "Home") choose(`A${state.at.slice(1)}`);
+    else if (key.length === 1) {
+      field.value = key;
+      field.focus();
+      made[state.at].textContent = key;
+    } else return false;
     return true;
   }
   load();

@@ -14,46 +14,136 @@
  * The browser's own "back" does what office.back() does.
  */
 
-const APPS = [["mail", "Mail"], ["calendar", "Calendar"], ["contacts", "Contacts"], ["chat", "Chat"], ["files", "Files"], ["sheets", "Sheets"], ["shop", "Shop"], ["todo", "To-do"]];
+const APPS = [
+  ["mail", "Mail"],
+  ["calendar", "Calendar"],
+  ["contacts", "Contacts"],
+  ["chat", "Chat"],
+  ["files", "Files"],
+  ["sheets", "Sheets"],
+  ["shop", "Shop"],
+  ["todo", "To-do"],
+];
 const TITLE = Object.fromEntries(APPS);
 
 (() => {
   const windows = {}; // by application: {frame, app}
   let current = null;
-  const stage = h("main", {id: "stage"}), desk = h("div", {id: "desk"}), top = h("div", {id: "top"}), bottom = h("div", {id: "bottom"});
+  const stage = h("main", {id: "stage"}),
+    desk = h("div", {id: "desk"}),
+    top = h("div", {id: "top"}),
+    bottom = h("div", {id: "bottom"});
 
   const tile = name => h("span", {class: `tile ${name}`}, icon(name));
-  const launcher = (name, title) => h("button", {type: "button", t: "shell.app", k: name, class: name === current ? "on" : windows[name] ? "running" : "", title: TITLE[name], onclick: () => office.open(name)}, tile(name), title && h("span", {}, TITLE[name]));
-  const homeButton = (sign, label) => button("shell.home", sign, label, () => office.home(), {title: "Home", class: current ? "home" : "home on"});
-  const closeButton = name => button("shell.close", "close", "", event => { event.stopPropagation(); close(name); }, {k: name, title: `Close ${TITLE[name]}`, class: "close"});
-  const minimiseButton = name => button("shell.minimise", "minus", "", () => office.home(), {k: name, title: "Minimise", class: "minimise"});
-  const clock = () => h("span", {class: "clock"}, h("b", {}, CLOCK), LOOK === "windows" ? h("span", {}, "09/03/2026") : LOOK === "macos" ? " Mon 9 Mar" : "");
+  const launcher = (name, title) =>
+    h(
+      "button",
+      {
+        type: "button",
+        t: "shell.app",
+        k: name,
+        class: name === current ? "on" : windows[name] ? "running" : "",
+        title: TITLE[name],
+        onclick: () => office.open(name),
+      },
+      tile(name),
+      title && h("span", {}, TITLE[name]),
+    );
+  const homeButton = (sign, label) =>
+    button("shell.home", sign, label, () => office.home(), {title: "Home", class: current ? "home" : "home on"});
+  const closeButton = name =>
+    button(
+      "shell.close",
+      "close",
+      "",
+      event => {
+        event.stopPropagation();
+        close(name);
+      },
+      {k: name, title: `Close ${TITLE[name]}`, class: "close"},
+    );
+  const minimiseButton = name =>
+    button("shell.minimise", "minus", "", () => office.home(), {k: name, title: "Minimise", class: "minimise"});
+  const clock = () =>
+    h("span", {class: "clock"}, h("b", {}, CLOCK), LOOK === "windows" ? h("span", {}, "09/03/2026") : LOOK === "macos" ? " Mon 9 Mar" : "");
 
   function draw() {
-    put(desk, h("div", {class: "icons"}, APPS.map(([name]) => launcher(name, true))));
+    put(
+      desk,
+      h(
+        "div",
+        {class: "icons"},
+        APPS.map(([name]) => launcher(name, true)),
+      ),
+    );
     desk.hidden = current !== null;
     for (const [name, {frame}] of Object.entries(windows)) frame.hidden = name !== current;
     if (LOOK === "windows") {
-      put(bottom, homeButton("start"), APPS.map(([name]) => launcher(name)), clock());
+      put(
+        bottom,
+        homeButton("start"),
+        APPS.map(([name]) => launcher(name)),
+        clock(),
+      );
     } else if (LOOK === "macos") {
       put(top, h("b", {}, current ? TITLE[current] : "Desk"), h("i", {class: "grow"}), clock());
-      put(bottom, h("div", {class: "dock"}, homeButton("home"), APPS.map(([name]) => launcher(name))));
+      put(
+        bottom,
+        h(
+          "div",
+          {class: "dock"},
+          homeButton("home"),
+          APPS.map(([name]) => launcher(name)),
+        ),
+      );
     } else if (LOOK === "web") {
-      put(top,
-        h("div", {class: "tabs"}, Object.keys(windows).map(name => h("div", {class: name === current ? "tab on" : "tab"}, h("button", {type: "button", t: "shell.tab", k: name, onclick: () => office.open(name)}, tile(name), h("span", {}, TITLE[name])), closeButton(name))),
-          button("shell.home", "plus", "", () => office.home(), {title: "New tab", class: "plain"})),
-        h("div", {class: "address"}, button("shell.back", "back", "", () => office.back(), {class: "plain", title: "Back"}), h("span", {class: "pill"}, current ? `northwind.example/${current}` : "New tab"), h("span", {class: "muted"}, `${CLOCK}, Mon 9 Mar 2026`)),
-        h("div", {class: "bookmarks"}, APPS.map(([name]) => launcher(name, true))));
+      put(
+        top,
+        h(
+          "div",
+          {class: "tabs"},
+          Object.keys(windows).map(name =>
+            h(
+              "div",
+              {class: name === current ? "tab on" : "tab"},
+              h(
+                "button",
+                {type: "button", t: "shell.tab", k: name, onclick: () => office.open(name)},
+                tile(name),
+                h("span", {}, TITLE[name]),
+              ),
+              closeButton(name),
+            ),
+          ),
+          button("shell.home", "plus", "", () => office.home(), {title: "New tab", class: "plain"}),
+        ),
+        h(
+          "div",
+          {class: "address"},
+          button("shell.back", "back", "", () => office.back(), {class: "plain", title: "Back"}),
+          h("span", {class: "pill"}, current ? `northwind.example/${current}` : "New tab"),
+          h("span", {class: "muted"}, `${CLOCK}, Mon 9 Mar 2026`),
+        ),
+        h(
+          "div",
+          {class: "bookmarks"},
+          APPS.map(([name]) => launcher(name, true)),
+        ),
+      );
     } else {
       put(top, clock(), h("i", {class: "grow"}), "Mon 9 Mar");
-      put(bottom, button("shell.back", "back", "", () => office.back(), {title: "Back"}), button("shell.home", "home", "", () => office.home(), {title: "Home"}));
+      put(
+        bottom,
+        button("shell.back", "back", "", () => office.back(), {title: "Back"}),
+        button("shell.home", "home", "", () => office.home(), {title: "Home"}),
+      );
     }
   }
 
   function close(name) {
     windows[name].frame.remove();
     delete windows[name];
-    if (name === current) current = LOOK === "web" ? Object.keys(windows).pop() ?? null : null;
+    if (name === current) current = LOOK === "web" ? (Object.keys(windows).pop() ?? null) : null;
     draw();
   }
 
@@ -65,7 +155,12 @@ const TITLE = Object.fromEntries(APPS);
     current = name;
     if (isNew) {
       const root = h("section", {class: `app ${name}`, "aria-label": TITLE[name]});
-      const frame = h("div", {class: "window"}, h("div", {class: "titlebar"}, tile(name), h("span", {class: "grow"}, TITLE[name]), minimiseButton(name), closeButton(name)), root);
+      const frame = h(
+        "div",
+        {class: "window"},
+        h("div", {class: "titlebar"}, tile(name), h("span", {class: "grow"}, TITLE[name]), minimiseButton(name), closeButton(name)),
+        root,
+      );
       windows[name] = {frame, app: {}};
       stage.append(frame);
       windows[name].app = office.apps[name](root) || {};
@@ -75,10 +170,15 @@ const TITLE = Object.fromEntries(APPS);
     return windows[name].app;
   };
   /** Back to the desk; what is open stays as it is. */
-  office.home = () => { document.querySelector(".menu")?.remove(); current = null; draw(); };
+  office.home = () => {
+    document.querySelector(".menu")?.remove();
+    current = null;
+    draw();
+  };
   /** One step back: a menu, a window, a detail, the application. */
   office.back = () => {
-    const menuOpen = document.querySelector(".menu"), shades = current ? windows[current].frame.querySelectorAll(".shade") : [];
+    const menuOpen = document.querySelector(".menu"),
+      shades = current ? windows[current].frame.querySelectorAll(".shade") : [];
     if (menuOpen) menuOpen.remove();
     else if (shades.length) shades[shades.length - 1].dismiss();
     else if (current && !windows[current].app.back?.()) office.home();
@@ -95,7 +195,10 @@ const TITLE = Object.fromEntries(APPS);
     if (windows[current].frame.querySelector(".shade")) return;
     if (app.keys(event)) event.preventDefault();
   });
-  addEventListener("popstate", () => { office.back(); history.pushState({}, ""); });
+  addEventListener("popstate", () => {
+    office.back();
+    history.pushState({}, "");
+  });
   addEventListener("contextmenu", event => event.preventDefault());
   addEventListener("DOMContentLoaded", () => {
     stage.append(desk);
