@@ -107,10 +107,9 @@ class LiveBenchmark(Benchmark):
     @cached_property
     def _tasks(self) -> dict[tuple[str, int], Task]:
         """The tasks of the level's suites, of those that are asked for, by id and seed."""
-        heads = {each.partition("/")[0] for each in self.settings.tasks} or {"*"}
-        named = {name: suite for name, suite in self.suites.items()
-                 if any(fnmatch.fnmatch(name, head) for head in heads)}  # fmt: skip
-        tasks = [task for name, suite in (named or self.suites).items()
+        named = {each.partition("/")[0] for each in self.settings.tasks} or set(self.suites)
+        tasks = [task for name, suite in self.suites.items()
+                 if name in named or not named <= set(self.suites)
                  for task in tasks_of(name, suite, self.level, self.settings.seeds)]  # fmt: skip
         return {(task["id"], task["seed"]): task for task in tasks}
 
