@@ -47,7 +47,9 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
 
     A CSV file for each data set has every sample; `a` is the baseline in it.
     """
-    is_same, settings = True, setting_differences(a, b)
+    is_same = True
+    settings = [f"{name} {ours} in {a.label}, {theirs} in {b.label}"
+                for name, ours, theirs in different_settings(a, b)]  # fmt: skip
     for dataset in dict.fromkeys([*a.sets, *b.sets]):
         if dataset not in a.sets or dataset not in b.sets:
             print(f"\nparity: {dataset} is in one run only; left out")
@@ -101,12 +103,6 @@ def _messages(pair: SamplePair, a: str, b: str) -> str:
     shown = [f"{part['role']} {part['type']} {words.one_line(part['value'], _LONGEST_TEXT)!r}"
              if part else "no more" for part in both]  # fmt: skip
     return f"{a} sends {shown[0]}, {b} {shown[1]}"
-
-
-def setting_differences(a: ComparedRun, b: ComparedRun) -> list[str]:
-    """Settings that are not the same in both runs' configs, one text each."""
-    return [f"{name} {ours} in {a.label}, {theirs} in {b.label}"
-            for name, ours, theirs in different_settings(a, b)]  # fmt: skip
 
 
 def different_settings(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:

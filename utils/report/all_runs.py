@@ -13,7 +13,6 @@ import json
 import os
 import re
 import time
-import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from urllib.parse import quote
 from utils.protocol import AVERAGE, OFFICIAL, OVERALL, shown_accuracy, shown_range
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import safe_name
+from utils.scoring.sheets import whole_or_nothing
 
 INDEX = "index.html"
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
@@ -72,17 +72,13 @@ def write_index(work_dir: Path, *, ended: Collection[str] = ()) -> Path:
     `ended`: folders of models none of whose runs is going on.
 
     Raises:
-        OSError: the folder cannot be written.
+        StopRun: the folder cannot be written.
     """
     target = work_dir / INDEX
     with _one_at_a_time(work_dir):  # the last one to look must be the last one to write
         page = render_index(listed_runs(work_dir, ended=ended))
-        temporary = work_dir / f".index.{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp"
-        try:
+        with whole_or_nothing(target) as temporary:
             temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
     return target
 
 
