@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -37,8 +37,8 @@ from utils.report.data_files import (
     replaced_folder,
     write_script,
 )
-from utils.report.pictures import view_image
-from utils.report.privacy import path_hider, shown_name
+from utils.report.pictures import Pictures
+from utils.report.privacy import path_hider
 
 PAGE, FILES_FOLDER, RUNS_FILE = "comparison.html", "comparison_files", "runs.json"
 ASSETS = Path(__file__).parent / "assets"
@@ -67,30 +67,35 @@ def write_page(comparison: Comparison, output: Path) -> Path:
 
 
 def _write_data(comparison: Comparison, output: Path, fresh: Path) -> None:
-    runs = {run.label: run for run in comparison.runs}
-    root = _image_root()
+    runs, root = {run.label: run for run in comparison.runs}, _image_root()
     to_json = path_hider([*(run.path for run in comparison.runs), root, Path.cwd()])
     sides: dict[tuple[str, str], list[PairOfRuns]] = {}
     for pair in comparison.pairs:
         sides.setdefault((pair.baseline, pair.run), []).append(pair)
-    images = Images(comparison.runs, root, output, fresh)
-    matches = []
-    for number, ((a, b), pairs) in enumerate(sides.items()):
-        writer = _Samples(fresh / "data", str(number), to_json, images)
-        ids = [report_ids(runs[label]) for label in (a, b)]
-        for pair in pairs:
-            for each in pair.samples:
-                writer.add(pair.dataset, each, ids)
-        matches.append({
-            "a": a, "b": b, "sets": [*map(_set, pairs)], **writer.close(),
-            "settings": different_settings(runs[a], runs[b]),
-        })  # fmt: skip
+    ready = {}  # the later run's images go before
+    for report in (run.path / REPORT_FOLDER for run in comparison.runs):
+        for name, known in pictures_of_report(report).items():
+            ready[name] = {**known, "view": _href(report / known["view"], output)}
+    made = Pictures(root, fresh / "pictures", fresh, ready=ready, below=f"{FILES_FOLDER}/")
+    with closing(made) as images:
+        matches = []
+        for number, ((a, b), pairs) in enumerate(sides.items()):
+            writer = _Samples(fresh / "data", str(number), to_json, images)
+            ids = [report_ids(runs[label]) for label in (a, b)]
+            for pair in pairs:
+                for each in pair.samples:
+                    writer.add(pair.dataset, each, ids)
+            matches.append({
+                "a": a, "b": b, "sets": [*map(_set, pairs)], **writer.close(),
+                "settings": different_settings(runs[a], runs[b]),
+            })  # fmt: skip
+        pictures = images.known()
     summary = {
         "runs": [_run(run, output) for run in comparison.runs],
         "summary": [*map(_board, comparison.summary)],
         "boards": [_board(board) for board in comparison.boards if board.split],
         "matches": matches, "notes": list(comparison.notes), "how": words.HOW_TO_READ,
-        "pictures": images.known(),
+        "pictures": pictures,
     }  # fmt: skip
     write_script(fresh / "data", "summary", 0, to_json(summary))
 
@@ -107,17 +112,13 @@ def _image_root() -> Path | None:
 def report_ids(run: ComparedRun) -> dict[tuple[str, str], str]:
     """The name of each sample in the address of the run's report, by data set and key."""
     found: dict[tuple[str, str], str] = {}
-    taken: set[str] = set()
-    escape = partial(quote, safe="!'()*-._~")
+    seen: Counter[str] = Counter()
     for dataset, scored in run.sets.items():
         for key, facts in scored.samples.items():
-            index = facts.get("index")
-            base = f"{escape(dataset)}/{escape('none' if index is None else str(index))}"
-            name, again = base, 2
-            while name in taken:  # an index may occur twice: the later ones get a tail
-                name, again = f"{base}~{again}", again + 1
-            taken.add(name)
-            found[dataset, key] = name
+            index = "none" if facts.get("index") is None else str(facts["index"])
+            name = "/".join(quote(part, safe="!'()*-._~") for part in (dataset, index))
+            seen[name] += 1  # an index may occur twice: the later ones get a tail
+            found[dataset, key] = name if seen[name] == 1 else f"{name}~{seen[name]}"
     return found
 
 
@@ -172,7 +173,7 @@ def _board(board: Board) -> dict[str, Any]:
 class _Samples:
     """The data files with the samples of two runs."""
 
-    def __init__(self, folder: Path, number: str, to_json: ToJson, images: Images) -> None:
+    def __init__(self, folder: Path, number: str, to_json: ToJson, images: Pictures) -> None:
         self._rows = Chunks(folder, f"rows{number}", to_json, columns, ROWS_PER_FILE)
         self._details = Chunks(folder, f"details{number}", to_json, list, DETAILS_PER_FILE)
         self._facets = Facets(FACETS)
@@ -187,7 +188,7 @@ class _Samples:
         is_flip = pair.outcome in (Outcome.ONLY_A, Outcome.ONLY_B)
         self._rows.add(self._facets.row(named) | {
             "text": facts.get("text"), "index": facts.get("index"),
-            "picture": self._images.number(facts.get("image"), is_flip=is_flip),
+            "picture": self._images.number(facts.get("image"), is_wanted=is_flip),
             "box": facts.get("box_frac"), "points": [each.get("point_frac") for each in both],
             "verdicts": [_verdict(each) for each in both],
             "ids": [of.get((dataset, facts["key"])) for of in ids],
@@ -213,55 +214,3 @@ class _Samples:
 
 def _verdict(facts: Facts) -> str:
     return str(facts.get("verdict") if facts.get("status") == "ok" else facts.get("status"))
-
-
-class Images:
-    """The images of a comparison, numbered as they come.
-
-    Args:
-        runs: in whose reports images are looked for, the later one first.
-        root: what their paths are relative to; None: they are not here.
-        output: the page's folder.
-        fresh: gets images that no report has, as "pictures/…".
-    """
-
-    def __init__(
-        self, runs: Iterable[ComparedRun], root: Path | None, output: Path, fresh: Path
-    ) -> None:
-        self._ready: dict[str, dict[str, Any]] = {}
-        for run in runs:
-            report = run.path / REPORT_FOLDER
-            for name, known in pictures_of_report(report).items():
-                self._ready[name] = {**known, "view": _href(report / known["view"], output)}
-        self._root, self._folder = root, fresh / "pictures"
-        self._numbers: dict[str, int] = {}
-        self._wanted: set[str] = set()
-
-    def number(self, image: str | None, *, is_flip: bool) -> int | None:
-        """The number of an image; one of a flipped sample is worth to be made."""
-        if image is None:
-            return None
-        if is_flip and shown_name(image) not in self._ready:
-            self._wanted.add(image)
-        return self._numbers.setdefault(image, len(self._numbers))
-
-    def known(self) -> list[dict[str, Any]]:
-        """By number: name, size and files, or the name alone of one without a file."""
-        made: dict[str, Future[dict[str, Any]]] = {}
-        if self._root is not None and self._wanted:
-            self._folder.mkdir()
-            with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-                made = {image: pool.submit(self._make, self._root / image, shown_name(image))
-                        for image in self._wanted}  # fmt: skip
-        return [
-            made[image].result() if image in made else
-            self._ready.get(shown_name(image), {"name": shown_name(image)})
-            for image in self._numbers
-        ]  # fmt: skip
-
-    def _make(self, source: Path, name: str) -> dict[str, Any]:
-        try:
-            view, wh = view_image(source, self._folder)
-        except OSError:
-            return {"name": name}
-        return {"name": name, "wh": wh, "view": f"{FILES_FOLDER}/pictures/{view.name}"}

@@ -88,7 +88,6 @@ def build_report(
     """
     target = run_folder / REPORT_FOLDER
     with replaced_folder(target) as fresh:
-        (fresh / "pictures").mkdir()
         for asset in sorted(ASSETS.iterdir()):
             shutil.copyfile(asset, fresh / asset.name)
         to_json = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
@@ -192,7 +191,7 @@ def _add_samples(
         turns = next(rotations, [])
         if len(turns) > 1 and turns[0]["question"] == facts["key"]:
             facts["turns"] = [{name: turn.get(name) for name in TURN_FIELDS} for turn in turns]
-        number = pictures.number(facts["image"]) if facts.get("image") else None
+        number = pictures.number(facts.get("image"))
         check = [*tally.add(facts, first + place), *tags.get(place, ())]
         files.add({**facts, "check": check}, scored.dataset, number)
         seen |= set() if number is None else {number}
