@@ -151,7 +151,10 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
     manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
     entries = manifest.get("datasets") or {}
     levels: dict[str, str] = {}
-    summary: dict[str, Any] = {"format": 2, "run": run_folder.name, "datasets": [], "checks": []}
+    summary: dict[str, Any] = {
+        "format": 2, "run": run_folder.name, "folder": run_folder.absolute().parent.name,
+        "datasets": [], "checks": [],
+    }  # fmt: skip
     totals: Counter[str] = Counter()
     for scored in scored_files(run_folder).values():
         name, level = scored.dataset, scored.level
