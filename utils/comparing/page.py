@@ -22,7 +22,7 @@ from utils.comparing.boards import Board
 from utils.comparing.files import write_text
 from utils.comparing.pairing import Comparison, Difference, Outcome, PairOfRuns, SamplePair
 from utils.comparing.runs import ComparedRun, counted
-from utils.comparing.why import different_settings
+from utils.comparing.why import different_functions, different_settings
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.images import image_root
@@ -85,9 +85,10 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path) -> None:
             for pair in pairs:
                 for each in pair.samples:
                     writer.add(pair.dataset, each, ids)
+            both = runs[a], runs[b]
             matches.append({
                 "a": a, "b": b, "sets": [*map(_set, pairs)], **writer.close(),
-                "settings": different_settings(runs[a], runs[b]),
+                "settings": [*different_settings(*both), *different_functions(*both)],
             })  # fmt: skip
         pictures = images.known()
     summary = {

@@ -116,6 +116,29 @@ def different_settings(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, s
     ]
 
 
+def different_functions(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
+    """Functions of the user's own that are not the same in both configs: name, in `a`, in `b`."""
+    ours, theirs = _functions_of(a), _functions_of(b)
+    return [
+        (name, ours.get(name, "unset"), theirs.get(name, "unset"))
+        for name in dict.fromkeys([*ours, *theirs])
+        if ours.get(name) != theirs.get(name)
+    ]
+
+
+def _functions_of(run: ComparedRun) -> dict[str, str]:
+    """Dotted paths by what they are for, of the data sets that were scored."""
+    config = run.manifest.get("config") or {}
+    scored_with = (run.manifest.get("scoring") or {}).get("config") or config
+    entry = (config.get("model") or {}).get(run.model) or {}
+    found = {name: entry.get(name) for name in ("preprocess_function", "postprocess_function")}
+    for dataset in run.sets:
+        parse = ((scored_with.get("data") or {}).get(dataset) or {}).get("parse_function")
+        found[f"custom_prompt.{dataset}"] = (entry.get("custom_prompt") or {}).get(dataset)
+        found[f"{dataset}.parse_function"] = parse
+    return {name: str(path) for name, path in found.items() if path}
+
+
 def _settings_of(run: ComparedRun) -> dict[str, Any]:
     """What a run's model entry says about how replies are made, by name."""
     entry = ((run.manifest.get("config") or {}).get("model") or {}).get(run.model) or {}
