@@ -139,7 +139,10 @@ def _listed(folder: Path, *, is_over: bool) -> ListedRun | None:
     datasets = known if isinstance(known, dict) and all(map(_is_dict, known.values())) else {}
     name, since_s = f"{folder.parent.name}/{folder.name}", time.time() - logged
     is_running = not is_over and since_s < STILL_RUNNING_S
-    state, why = _state(datasets, is_open=logged > written + 1.0, is_running=is_running)
+    logs = {log.removeprefix(f"{folder.parent.name}_").removesuffix(".jsonl")
+            for log in times if ".rank" not in log}  # fmt: skip
+    aborted, is_open = sorted(logs - datasets.keys()), logged > written + 1.0
+    state, why = _state(datasets, aborted, is_open=is_open, is_running=is_running)
     at, model = _ended(manifest) or logged or written, manifest.get("model") or folder.parent.name
     return ListedRun(str(model), name, at, state, why, datasets, "report" in files)
 
@@ -157,8 +160,9 @@ def _ended(manifest: Mapping[str, Any]) -> float | None:
 
 
 def _state(
-    datasets: Mapping[str, Mapping[str, Any]], *, is_open: bool, is_running: bool
-) -> tuple[str, str]:
+    datasets: Mapping[str, Mapping[str, Any]], aborted: Sequence[str], *,
+    is_open: bool, is_running: bool,
+) -> tuple[str, str]:  # fmt: skip
     """Whole, partial, stopped or running, and why; `is_open`: its log is newer than its scores."""
     if is_open and is_running:
         return "running", "it was writing to its log when this page was made"
@@ -166,6 +170,8 @@ def _state(
         return "stopped", "not finished: the same command goes on from there"
     if missing := sum(each.get("missing") or 0 for each in datasets.values()):
         return "stopped", f"{missing} samples not queried yet: the same command goes on from there"
+    if aborted:
+        return "stopped", f"{', '.join(aborted)} aborted: the same command goes on from there"
     parts = [name for name, each in datasets.items() if each.get("partial")]
     return ("partial", f"a part of {', '.join(parts)}") if parts else ("whole", "")
 
