@@ -284,13 +284,13 @@ def infer(
     options = plan.options
     for job in jobs:
         job.first_look = plan.scorer(model.name, job.dataset)
-    shown = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
-    of_group = None if group is None else ranks.GroupProgress(shown, group, model.name)
-    progress = of_group or shown
     for note in model.notes_before():
         print(note)
     if options.fresh or any(job.has_new_samples for job in jobs):
         model.warm_up()
+    shown = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
+    of_group = None if group is None else ranks.GroupProgress(shown, group, model.name)
+    progress = of_group or shown
     began_s, began_cpu_s = time.monotonic(), time.process_time()
     longest_s = others_cpu_s = 0.0
     try:

@@ -242,6 +242,13 @@ def test_too_few_pictures_are_no_evidence(pictures, per_picture, warns):
     assert section["best"] == ["per mille"]
 
 
+def test_as_many_pictures_as_the_sample_data_has_are_evidence_for_a_model_that_is_half_right():
+    run = {"pictures": 18, "per_picture": (8, 8), "screens": FULL_HD}
+    for seed in range(5):
+        section = audit_of(seed, dataclasses.replace(PER_MILLE, accuracy=0.55), **run)
+        assert named(section) == ["utils.coordinates.parse_per_mille"], seed
+
+
 def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared():
     section = audit_of(6, PER_MILLE, lambda reply, meta: (0.123, 0.456), pictures=50)
     counts = section["counts"]

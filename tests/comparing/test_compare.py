@@ -40,7 +40,7 @@ def test_a_difference_is_the_run_minus_the_baseline_with_its_test_by_image(tmp_p
     [overall] = [each for each in pair.differences if each.group == "average"]
     hits = [[mark == "x" for mark in marks] for marks in (after, before)]
     expected = compare_paired(*hits, [number % 12 for number in range(16)])
-    assert (pair.title, overall.samples) == ("m1 − m0", 16)
+    assert (pair.run, pair.baseline, overall.samples) == ("m1", "m0", 16)
     assert (overall.baseline_pct, overall.run_pct) == (31.25, 56.25)
     assert overall.points[:2] == pytest.approx((25.0, 100 * expected.interval.low))
     assert (overall.paired.only_first, overall.paired.only_second) == (7, 3)
@@ -88,7 +88,7 @@ def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all
     hits = ("x" * 24, "." * 12 + "x" * 12, "x." * 12)
     found = runs_of(tmp_path, *({L2: l2_set(marks, 12)} for marks in hits))
     pairs = compared(found, all_pairs=all_pairs).pairs
-    assert [pair.title for pair in pairs] == titles
+    assert [f"{pair.run} − {pair.baseline}" for pair in pairs] == titles
     groups = [each for pair in pairs for each in pair.subgroups]
     assert [each.p_value for each in groups] == holm([each.paired.p_value for each in groups])
 
@@ -204,7 +204,7 @@ def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(tmp_path)
 
 def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
     sets = {L1: l1_set("xx.x..x"), L2: l2_set("x.x.xx")}, {L2: l2_set("xxxxxx")}
-    boards = {board.title: board for board in boards_of(runs_of(tmp_path, *sets))}
+    boards = {board.title: board for board in boards_of(runs_of(tmp_path, *sets)) if board.split}
 
     levels = [f"L1 {L1} · {split}" for split in ("easy", "medium", "hard")]
     assert list(boards) == [*levels, *(f"L2 {L2} · {s}" for s in ("basic", "advanced", "average"))]
@@ -214,7 +214,7 @@ def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
         ("m0", pytest.approx([100 / 3] * 2)), ("m1", [100, 100])]  # fmt: skip
     basic = [each for each in l2_set("x.x.x.") if each["split"] == "basic"]
     alone = boards_of(runs_of(tmp_path / "alone", {L2: basic}))
-    assert [board.split for board in alone] == ["basic"]  # no average of one split
+    assert [board.split for board in alone] == ["", "basic"]  # no average of one split
 
 
 def test_figures_and_intervals_are_those_of_the_analysis(tmp_path):
@@ -225,7 +225,7 @@ def test_figures_and_intervals_are_those_of_the_analysis(tmp_path):
     ]
     rows, columns = [{"name": "advanced", "cells": cells}], ["os_ios", "os_web", "Overall"]
     table = {"columns": columns, "rows": rows}
-    [board] = boards_of(runs_of(tmp_path, {L2: l2_set("x..x..")}, tables={L2: table}))
+    _, board = boards_of(runs_of(tmp_path, {L2: l2_set("x..x..")}, tables={L2: table}))
     assert board.rows[0].cells == {"os_ios": cells[0], "Overall": cells[2]}
     assert board.columns == ["os_ios", "Overall"]
 
@@ -262,7 +262,12 @@ def test_published_rows_compare_with_the_published_data_alone(
     tmp_path, change, partial, comparable
 ):
     name = "L2_annotations.json"
-    data = {"left_out": 0, "annotations": {"file": name, "md5": PUBLISHED_MD5[name]}, **change}
+    data = {
+        "left_out": 0,
+        "mode": "all",
+        "annotations": {"file": name, "md5": PUBLISHED_MD5[name]},
+        **change,
+    }
     manifest = {"datasets": {L2: data}}
     found = runs_of(tmp_path, {L2: l2_set("x.")}, manifest=manifest, partial=partial)
 

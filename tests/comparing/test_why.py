@@ -11,7 +11,7 @@ from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import API, BOTH, KEY, Stage, right_answers
 from utils.comparing.command import main
 from utils.comparing.runs import read_runs
-from utils.comparing.why import explain
+from utils.comparing.why import different_functions, explain
 
 SYSTEM = {"role": "system", "type": "text", "value": "You are a GUI agent."}
 QUESTION = [
@@ -71,6 +71,19 @@ def local(dtype=None, **generate_cfg):
 def served(kwargs=None, **generate_cfg):
     return {"imp_type": "openai", "kwargs": kwargs or {},
             "generate_cfg": {"max_tokens": 8, "temperature": 0, **generate_cfg}}  # fmt: skip
+
+
+def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
+    entries = {"a": {"custom_prompt": {L2: "mine.prompt", L1: "mine.other"}}, "b": {}}
+    for name, entry in entries.items():
+        config = {"model": {name: entry}, "data": {L2: {"parse_function": "mine.old"}}}
+        again = {"data": {L2: {"parse_function": f"mine.{name}"}}}  # by --mode eval
+        make_run(tmp_path / name, {L2: [facts()]}, model=name,
+                 manifest={"config": config, "scoring": {"config": again}})  # fmt: skip
+    assert different_functions(*read_runs([tmp_path / "a", tmp_path / "b"])) == [
+        (f"custom_prompt.{L2}", "mine.prompt", "unset"),
+        (f"{L2}.parse_function", "mine.a", "mine.b"),
+    ]
 
 
 @pytest.mark.parametrize(("ours", "theirs", "cause", "told"), [

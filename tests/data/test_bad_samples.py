@@ -190,7 +190,7 @@ PROMPT = {"custom_prompt": {L2: "mymodel.prompt"}}
     (no_jpeg_can_hold_it, REFERENCE, [f"{L1}, {L2}: 5 samples, the first index 3 on os_ios/pic1.png: "],
      [f"{L1}: 6 requests to send", f"{L2}: 4 requests to send"]),
     (a_prompt_function_that_raises, PROMPT,
-     [f"{L2}: 2 samples, the first index 2 on os_ios/pic1.png: prompt function raised KeyError: 'instruction'"], [f"{L2}: 4 requests to send"]),
+     [f"{L2}: 2 samples, the first index 2 on os_ios/pic1.png: prompt function raised KeyError: 'instruction'"], [f"{L2}: 4 requests to send", "0 answers there already, 2 with a problem"]),
     (no_annotations, {}, ["L1_annotations.json: no such annotation file"], []),
 ])  # fmt: skip
 def test_check_finds_what_would_fail_samples_or_stop_a_run(spoil, entry, problems, counted, stage):

@@ -91,6 +91,18 @@ def test_a_run_is_whole_partial_stopped_or_running(tmp_path, changes, state):
     assert run.state == state
 
 
+def test_a_run_one_of_whose_data_sets_was_aborted_is_not_whole(tmp_path):
+    with MockServer(right_answers) as server:
+        stage = Stage.make(tmp_path, server, [("os_web", (64, 48))] * 30)
+        stage.module("def parse(response, meta):\n    return 0.5\n")
+        data = {L1: {"mode": "all"}, L2: {"mode": "all", "parse_function": "mymodel.parse"}}
+        ended = stage.evaluate({"m": API}, data=data)
+    assert ended.code == 1, ended.output
+    [run] = listed_runs(stage.work_dir, ended=["m"])
+    assert (run.state, *run.datasets) == ("stopped", L1)
+    assert run.why == f"{L2} aborted: the same command goes on from there"
+
+
 def test_a_run_that_is_interrupted_lists_itself_as_stopped(tmp_path):
     def answer(request):
         if "hard" in request.text:

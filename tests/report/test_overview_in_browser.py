@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
@@ -284,3 +285,18 @@ def test_axe_finds_nothing_with_everything_opened(open_tab, mixed_run, scheme, v
     tab.page.check(".published-switch input >> nth=0")
     assert tab.findings() == []
     assert tab.run("document.documentElement.scrollWidth") <= viewport["width"]
+
+
+def test_a_report_in_its_place_links_the_list_of_all_runs_and_one_that_was_moved_does_not(
+    report, open_tab, tmp_path
+):
+    run = report.parents[1]
+    newest = run.parent / "report"
+    newest.unlink(missing_ok=True)
+    newest.symlink_to(report.parent)
+    shutil.copytree(report.parent, tmp_path / "report")
+    for page, shown in ((report, True), (newest / "index.html", True), (tmp_path / "report" / "index.html", False)):  # fmt: skip
+        tab = open_tab(page)
+        assert tab.page.is_visible("#to-all") is shown
+        if shown:
+            assert tab.run("document.getElementById('to-all').href") == (run.parents[1] / "index.html").as_uri()  # fmt: skip

@@ -22,7 +22,7 @@ from tests.support.stage import API, KEY, Stage, right_answers
 from utils.errors import UserError
 from utils.report import pictures as report_pictures
 from utils.report.build import build_report
-from utils.report.data_files import as_script
+from utils.report.data_files import write_script
 from utils.report.privacy import shown_name, without_absolute_paths
 from utils.scoring.sheets import to_json
 
@@ -173,7 +173,9 @@ HOSTILE = "</script><script>alert(1)</script><!-- \u2028 \u2029 ' \\' \" \\u003c
 
 
 def test_nothing_in_a_reply_can_end_a_script_or_a_string(home):
-    script = as_script("replies", 0, to_json({"text": HOSTILE, "__proto__": {"x": 1}}))
+    home.mkdir(exist_ok=True)
+    write_script(home, "replies", 0, to_json({"text": HOSTILE, "__proto__": {"x": 1}}))
+    script = (home / "replies_0.js").read_text("ascii")
     assert script.isascii() and script.count("\n") == 1
     assert "<" not in script and ">" not in script
     call = CALL.fullmatch(script)

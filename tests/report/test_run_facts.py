@@ -53,6 +53,14 @@ def test_it_names_the_parameters_that_matter_and_what_is_the_users_own():
     assert facts({"imp_type": "custom"})["Parameters"] == "the defaults"
 
 
+def test_of_a_config_with_several_models_it_names_the_one_that_the_report_is_of():
+    models = {name: {"imp_type": "custom", "model_path": f"mine.{name}"} for name in "ABC"}
+    manifest = {"model": "B", "config": {"model": models}, "datasets": {L2: entry()}}
+    assert {"name": "Model", "text": "mine.B", "link": None} in run_facts(
+        manifest, {L2: "L2"}, TOTALS
+    )
+
+
 @pytest.mark.parametrize(("datasets", "expected"), [
     ({L2: entry()}, "MMBench-GUI as published"),
     ({L2: entry(limit=50)}, "MMBench-GUI as published, 50 samples of each level"),
@@ -76,6 +84,17 @@ def test_it_says_when_how_long_and_at_what_cost(wall_s, expected):
         "Samples": "1,200 on 1,100 images", "Tokens": "1,500,000 in, 2,400 out",
         "Requests": "2,055, 40 samples retried",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "expected"), [
+    ("2026-01-02T03:04:06.5+00:00", "9.0 s"), ("2026-01-01T22:00:00+00:00", "9.0 s, the rest in earlier runs"),
+])  # fmt: skip
+def test_the_duration_is_that_of_the_newest_run_and_says_so_where_others_have_answered(
+    first, expected
+):
+    sets = {L1: entry(answered=[]), L2: entry(answered=[first, "2026-01-02T03:04:14+00:00"])}
+    found = facts({}, sets, wall_s=9, started_at="2026-01-02T03:04:05+00:00")
+    assert found["Duration"] == expected
 
 
 def test_what_is_not_known_is_left_out():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,8 @@ def write_samples(
     path = folder / f"{model}_{dataset}_samples{'_partial' if partial else ''}.jsonl"
     head = {"dataset": dataset, "level": LEVELS[dataset], "model": model, "partial": partial}
     with path.open("w", encoding="ascii") as file:
-        for line in ({"kind": "head", "format": SAMPLES_FORMAT, **head}, *samples):
-            file.write(to_json(line) + "\n")
+        first = {"kind": "head", "format": SAMPLES_FORMAT, **head}
+        file.writelines(to_json(line) + "\n" for line in chain([first], samples))
     return path
 
 

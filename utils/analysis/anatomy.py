@@ -6,14 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from utils.analysis import intervals
 from utils.analysis.columns import Row, SampleColumns, in_percent, percent, share
-from utils.analysis.intervals import (
-    FEWEST_PICTURES,
-    Interval,
-    clustered_variance,
-    lay_out,
-    t_quantile,
-)
+from utils.analysis.intervals import FEWEST_PICTURES, Interval
 
 if TYPE_CHECKING:
     from utils.analysis.columns import Mask
@@ -73,13 +68,9 @@ def _row(group: str, name: str, unit: str, **numbers: Any) -> Row:
 
 
 def _distances(
-    points: Floats,
-    boxes: Floats,
-    file_wh: Floats,
-    pictures: Ints,
-    columns: SampleColumns,
+    points: Floats, boxes: Floats, file_wh: Floats, pictures: Ints, columns: SampleColumns,
     at: dict[str, str],
-) -> Iterator[Row]:
+) -> Iterator[Row]:  # fmt: skip
     import numpy as np
 
     outside = np.maximum(np.maximum(boxes[:, :2] - points, points - boxes[:, 2:]), 0.0)
@@ -90,11 +81,8 @@ def _distances(
         value = round(float(np.percentile(in_sizes, quantile)), 3)
         yield _row(group, f"{quantile} % are within", "target sizes", value=value, **counts)
     for low, high in pairwise(DISTANCE_BOUNDS):
-        name = (
-            f"{low:g} to {high:g} target sizes"
-            if low
-            else f"near miss: less than {high:g} target size"
-        )
+        name = f"{low:g} to {high:g} target sizes"
+        name = name if low else f"near miss: less than {high:g} target size"
         name = f"{low:g} target sizes or more" if np.isinf(high) else name
         within = (low <= in_sizes) & (in_sizes < high)
         at[name] = columns.spans(within)
@@ -107,12 +95,12 @@ def _directions(away: Floats, pictures: Ints) -> Iterator[Row]:
 
     if not len(away):
         return
-    layout = lay_out(None, pictures)
+    layout = intervals.lay_out(None, pictures)
     counts = {"samples": len(away), "pictures": layout.pictures}
     group, has_bounds = "direction of points", layout.pictures >= FEWEST_PICTURES
     if has_bounds:
-        errors = np.sqrt(clustered_variance(layout.cells(away.T), layout))
-        reach = errors * t_quantile(np.array([layout.pictures - 1.0]))
+        errors = np.sqrt(intervals.clustered_variance(layout.cells(away.T), layout))
+        reach = errors * intervals.t_quantile(np.array([layout.pictures - 1.0]))
     for axis, (name, unit) in enumerate((("dx", "% of the width"), ("dy", "% of the height"))):
         mean, median = away[:, axis].mean(), percent(np.median(away[:, axis]))
         bounds = Interval(mean - reach[axis], mean + reach[axis]) if has_bounds else None

@@ -28,7 +28,7 @@ FIELDS = (
 """Of a sample's facts, what a figure or an audit looks at; see `utils/scoring/samples.py`."""
 NUMBER = "number"  # of a sample in file order
 # What it takes to warn that another way to read the same replies is better.
-LARGEST_P = 0.01
+LARGEST_P = 0.05
 LEAST_LEAD = 0.05  # of the accuracy
 FEWEST_DISCORDANT = 10  # images on which the two ways differ
 

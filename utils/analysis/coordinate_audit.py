@@ -159,39 +159,35 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
     }
     agree = {r: float(mask[same].mean()) if same.any() else 0.0 for r, mask in matches.items()}
     configured = [reading.name for reading, agreed in agree.items() if agreed >= NEARLY_ALL]
-    section: dict[str, Any] = {"title": TITLE, "rows": [], "notes": ["No reply could be audited."]}
-    section |= {"warnings": [], "counts": counts, "best": [], "configured": configured}
-    section["at"] = {
+    at = {
         "compared": columns.spans([True] * len(columns)),
         "audited": columns.spans(same),
         "other numbers used": columns.spans(other),
         "no point read": columns.spans([point is None for point in columns["point_frac"]]),
         "no numbers": answered.spans([each is None for each in numbers]),
     }
+    section: dict[str, Any] = {
+        "title": TITLE, "rows": [], "notes": ["No reply could be audited."], "warnings": [],
+        "counts": counts, "best": [], "configured": configured, "at": at,
+    }  # fmt: skip
     if has_numbers.any():
         section["notes"] = [NOTE] + [NO_GRID] * (not knows_grid)
         section["notes"] += [OTHER_NUMBERS] * (counts["other numbers used"] > 0)
-        best = _compare(
-            section, replies, columns, offered, _configured_name(configured, agree, counts)
-        )
-        if section["best"] and section["warnings"]:
-            thinking = sum(after_thinking(reply) != reply for reply in columns["prediction"])
-            if thinking:
-                section["warnings"][0] += (f". {thinking} of these replies think first; this "
-                                           "function reads what follows the thinking")  # fmt: skip
+        name = _configured_name(configured, agree, counts)
+        best = _compare(section, replies, columns, offered, name)
         section["notes"] += [P_NOTE] * any(row["p (Holm)"] is not None for row in section["rows"])
         if not section["best"] or not section["warnings"]:
             section["warnings"] += _json_hint(columns, best)
+        elif thinking := sum(after_thinking(reply) != reply for reply in columns["prediction"]):
+            section["warnings"][0] += (f". {thinking} of these replies think first; this "
+                                       "function reads what follows the thinking")  # fmt: skip
     return section
 
 
 def _compare(
-    section: dict[str, Any],
-    replies: _Replies,
-    columns: SampleColumns,
-    offered: Sequence[Reading],
+    section: dict[str, Any], replies: _Replies, columns: SampleColumns, offered: Sequence[Reading],
     configured: str,
-) -> Reading:
+) -> Reading:  # fmt: skip
     """Adds rows, the best readings, and a warning where the configured one loses to them.
 
     Returns the reading that has most points on their targets.
@@ -202,19 +198,17 @@ def _compare(
         same.setdefault(verdicts.tobytes(), (verdicts, []))[1].append(reading)
     ranked = sorted(same.values(), key=lambda each: -int(each[0].sum()))
     leads = [lead_over(verdicts, replies.hits, replies.pictures) for verdicts, _ in ranked]
-    own = {"name": f"as configured ({configured})", **share(replies.hits, replies.pictures)}
-    own |= {
-        "on target": int(replies.hits.sum()),
-        "lead": 0.0,
-        "discordant pictures": 0,
-        "p (Holm)": None,
-        "parse function": "",
-    }
+    own = {
+        "name": f"as configured ({configured})", **share(replies.hits, replies.pictures),
+        "on target": int(replies.hits.sum()), "lead": 0.0, "discordant pictures": 0,
+        "p (Holm)": None, "parse function": "",
+    }  # fmt: skip
     rows = section["rows"] = [own]
     section["at"][own["name"]] = columns.spans(replies.hits)
     corrected = holm([1.0 if p is None else p for _, _, p in leads])
-    for (hits, readings), found, holm_p in zip(ranked, leads, corrected, strict=True):
-        lead, discordant, p = found
+    for (hits, readings), (lead, discordant, p), holm_p in zip(
+        ranked, leads, corrected, strict=True
+    ):
         more = f" = {len(readings) - 3} more" if len(readings) > 3 else ""
         name = " = ".join(reading.name for reading in readings[:3]) + more
         section["at"][name] = columns.spans(hits)

@@ -46,16 +46,9 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
         notes += ["p: paired test over images, Holm over the letters."] * tested
     findings = [
         f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than it is "
-        f"right: {shown_accuracy(row['chosen %'])} % "
-        f"against {shown_accuracy(row['right %'])} %."
+        f"right: {shown_accuracy(row['chosen %'])} % against {shown_accuracy(row['right %'])} %."
         for row in rows
         if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P
     ]
-    return {
-        "title": TITLE,
-        "rows": rows,
-        "notes": notes,
-        "findings": findings,
-        "warnings": [],
-        "at": at,
-    }
+    return {"title": TITLE, "rows": rows, "notes": notes, "findings": findings, "warnings": [],
+            "at": at}  # fmt: skip

@@ -153,15 +153,12 @@ def _warning(rows: list[Row], doubts: Counter[str], better: str) -> str:
     words = f"{count} of {total} letters are doubtful ({kinds})"
     if better:
         return f"{words}. {better}"
-    official, strict, ready_made = (row["value"] for row in rows[:3])
-    words += (
-        f"; a strict parser scores {shown_accuracy(strict)} % instead of "
-        f"{shown_accuracy(official)} %. Ask for the letter alone, or set "
-    )
+    official, strict, ready_made = (shown_accuracy(row["value"]) for row in rows[:3])
+    words += (f"; a strict parser scores {strict} % instead of {official} %. Ask for the letter "
+              f"alone, or set {SETTING}")  # fmt: skip
     if official == ready_made:
-        return f"{words}{SETTING} for these replies"
-    score = shown_accuracy(ready_made)
-    return f'{words}{SETTING}: "{PARSE_OPTION}", which scores {score} %, and run {AGAIN}'
+        return f"{words} for these replies"
+    return f'{words}: "{PARSE_OPTION}", which scores {ready_made} %, and run {AGAIN}'
 
 
 def _better(rows: list[Row], discordant: int, p: float | None) -> str:

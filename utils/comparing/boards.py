@@ -7,12 +7,13 @@ difficulty, a grounding type, the average), with the table's own columns.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from utils.comparing.runs import ComparedRun, ScoredSet
-from utils.protocol import AVERAGE, GROUNDING_TYPES, OFFICIAL, PLATFORMS, PUBLISHED_MD5
+from utils.protocol import AVERAGE, GROUNDING_TYPES, OFFICIAL, PLATFORMS
+from utils.report.run_facts import is_whole
 
 OVERALL = "Overall"  # the last column of a score table
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
@@ -46,55 +47,36 @@ def read_published() -> Published:
     return json.loads(file.read_text("utf-8"))  # type: ignore[no-any-return]
 
 
-def summary_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:
-    """The official figures of every data set that some run was scored on, in order of level."""
-    boards = []
-    for dataset, level, having, mark in _data_sets(runs):
-        rows = [_row(run, dataset, run.sets[dataset].figures) for run in having]
-        known = (published or {}).get(dataset, {})
-        for model in {model: None for figures in known.values() for model in figures}:
-            of_model = {split: of[model][OVERALL] for split, of in known.items()
-                        if OVERALL in of.get(model, ())}  # fmt: skip
-            rows.append(_published_row(model, of_model, mark))
-        columns = _ordered({name for row in rows for name in row.cells}, OFFICIAL)
-        boards.append(Board(dataset, "", f"{level} {dataset}", columns, rows))
-    return boards
-
-
 def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:
-    """The rows of the score tables, each as a table of its own."""
+    """Of every data set that some run was scored on, in order of level: the official figures, then
+    the rows of the score tables, each as a table of its own."""
     boards = []
-    for dataset, level, having, mark in _data_sets(runs):
-        known = (published or {}).get(dataset, {})
-        found = [(run, _cells_by_row(run.sets[dataset])) for run in having]
-        names = {name for _, table in found for name in table} | {*known}
-        for split in _ordered(names, OFFICIAL):
-            rows = [_row(run, dataset, table.get(split, {})) for run, table in found]
-            rows += [_published_row(model, figures, mark)
-                     for model, figures in known.get(split, {}).items()]  # fmt: skip
-            columns = _ordered({name for row in rows for name in row.cells}, (*PLATFORMS, OVERALL))
-            boards.append(Board(dataset, split, f"{level} {dataset} · {split}", columns, rows))
-    return boards
-
-
-def _data_sets(
-    runs: Sequence[ComparedRun],
-) -> Iterator[tuple[str, str, list[ComparedRun], str]]:
-    """Name, level, the runs that were scored on it, and the mark of published figures beside."""
     levels = {name: scored.level for run in runs for name, scored in run.sets.items()}
     for dataset, level in sorted(levels.items(), key=lambda item: item[1]):
         having = [run for run in runs if dataset in run.sets]
         is_comparable = all(_is_whole(run, dataset) for run in having)
         mark = f"{PUBLISHED_MARK} published" + ("" if is_comparable else ", not comparable")
-        yield dataset, level, having, mark
-
-
-def _row(run: ComparedRun, dataset: str, cells: Mapping[str, Mapping[str, Any]]) -> Row:
-    return Row(run.label, cells, PARTIAL_MARK if run.sets[dataset].is_partial else "")
-
-
-def _published_row(model: str, figures: Mapping[str, float], mark: str) -> Row:
-    return Row(model, {n: {"value": each} for n, each in figures.items()}, mark, is_published=True)
+        found = [(run, {"": run.sets[dataset].figures, **_cells_by_row(run.sets[dataset])})
+                 for run in having]  # fmt: skip
+        known = (published or {}).get(dataset, {})
+        official = {model: {split: of[model][OVERALL] for split, of in known.items()
+                            if OVERALL in of.get(model, ())}
+                    for models in known.values() for model in models}  # fmt: skip
+        known = {"": official, **known}
+        names = {name for _, table in found for name in table} | {*known}
+        for split in ["", *_ordered(names - {""}, OFFICIAL)]:
+            rows = [Row(run.label, table.get(split, {}),
+                        PARTIAL_MARK if run.sets[dataset].is_partial else "")
+                    for run, table in found]  # fmt: skip
+            rows += [
+                Row(model, {n: {"value": each} for n, each in figures.items()}, mark, True)
+                for model, figures in known.get(split, {}).items()
+            ]
+            order = (*PLATFORMS, OVERALL) if split else OFFICIAL
+            columns = _ordered({name for row in rows for name in row.cells}, order)
+            title = f"{level} {dataset} · {split}" if split else f"{level} {dataset}"
+            boards.append(Board(dataset, split, title, columns, rows))
+    return boards
 
 
 def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[str]:
@@ -113,11 +95,8 @@ def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) ->
 
 
 def _is_whole(run: ComparedRun, dataset: str) -> bool:
-    """Whether a run covers the published data set, by the checksum in its manifest."""
-    annotations = run.of_data(dataset, "annotations")
-    md5 = PUBLISHED_MD5.get(annotations.get("file", ""))
-    is_part = run.sets[dataset].is_partial or run.of_data(dataset, "left_out")
-    return md5 is not None and md5 == annotations.get("md5") and not is_part
+    entry = (run.manifest.get("datasets") or {}).get(dataset) or {}
+    return is_whole(entry, is_partial=run.sets[dataset].is_partial)
 
 
 def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:

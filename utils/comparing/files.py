@@ -29,7 +29,8 @@ def figures_csv(comparison: Comparison) -> str:
     rows: list[dict[str, Any]] = [
         {**cell, "kind": "accuracy", "dataset": board.dataset, "run": row.name, "mark": row.mark,
          "split": board.split, "platform": column, "published": int(row.is_published)}
-        for board in comparison.boards for row in board.rows for column, cell in row.cells.items()
+        for board in comparison.boards if board.split
+        for row in board.rows for column, cell in row.cells.items()
     ]  # fmt: skip
     for pair in comparison.pairs:
         for each in pair.differences:

@@ -15,7 +15,7 @@ from math import hypot
 from typing import NamedTuple
 
 from utils.analysis.paired import PairedResult, compare_paired, holm
-from utils.comparing.boards import Board, Published, boards_of, notes_of, summary_of
+from utils.comparing.boards import Board, Published, boards_of, notes_of
 from utils.comparing.runs import ComparedRun, counted
 from utils.contracts import Facts
 from utils.errors import UserError
@@ -104,11 +104,6 @@ class PairOfRuns:
     level: str = ""
 
     @property
-    def title(self) -> str:
-        """Which is subtracted from which."""
-        return f"{self.run} − {self.baseline}"
-
-    @property
     def headline(self) -> list[Difference]:
         """The official figures."""
         return [each for each in self.differences if each.is_headline]
@@ -121,8 +116,8 @@ class PairOfRuns:
     @property
     def flips_by_winner(self) -> list[tuple[str, str, list[SamplePair]]]:
         """Who is right, who is wrong, on which samples; without sides that have none."""
-        sides = [(self.run, self.baseline, Outcome.ONLY_B),
-                 (self.baseline, self.run, Outcome.ONLY_A)]  # fmt: skip
+        names = self.run, self.baseline
+        sides = [(*names, Outcome.ONLY_B), (*names[::-1], Outcome.ONLY_A)]
         found = [(winner, loser, [pair for pair in self.samples if pair.outcome == outcome])
                  for winner, loser, outcome in sides]  # fmt: skip
         return [side for side in found if side[2]]
@@ -132,10 +127,14 @@ class Comparison(NamedTuple):
     """Everything that is shown; notes are whole sentences."""
 
     runs: Sequence[ComparedRun]
-    summary: Sequence[Board]  # one of each data set, its columns the official figures
-    boards: Sequence[Board]  # one of each row of the score tables, its columns the platforms
+    boards: Sequence[Board]
     pairs: Sequence[PairOfRuns]
     notes: Sequence[str]
+
+    @property
+    def summary(self) -> list[Board]:
+        """The official figures of each data set."""
+        return [board for board in self.boards if not board.split]
 
 
 def compare(
@@ -162,8 +161,7 @@ def compare(
         names = ", ".join(f"{run.label} ({', '.join(run.sets)})" for run in runs)
         raise UserError(f"{names}: no sample in common{why}, so there is nothing to compare")
     notes = [note for run in runs for note in run.notes()] + notes_of(runs, published)
-    summary, boards = summary_of(runs, published), boards_of(runs, published)
-    return Comparison(runs, summary, boards, pairs, notes)
+    return Comparison(runs, boards_of(runs, published), pairs, notes)
 
 
 def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRuns:

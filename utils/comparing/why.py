@@ -47,7 +47,9 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
 
     A CSV file for each data set has every sample; `a` is the baseline in it.
     """
-    is_same, settings = True, setting_differences(a, b)
+    is_same = True
+    settings = [f"{name} {ours} in {a.label}, {theirs} in {b.label}"
+                for name, ours, theirs in different_settings(a, b)]  # fmt: skip
     for dataset in dict.fromkeys([*a.sets, *b.sets]):
         if dataset not in a.sets or dataset not in b.sets:
             print(f"\nparity: {dataset} is in one run only; left out")
@@ -103,12 +105,6 @@ def _messages(pair: SamplePair, a: str, b: str) -> str:
     return f"{a} sends {shown[0]}, {b} {shown[1]}"
 
 
-def setting_differences(a: ComparedRun, b: ComparedRun) -> list[str]:
-    """Settings that are not the same in both runs' configs, one text each."""
-    return [f"{name} {ours} in {a.label}, {theirs} in {b.label}"
-            for name, ours, theirs in different_settings(a, b)]  # fmt: skip
-
-
 def different_settings(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
     """Settings that are not the same in both runs' configs: name, in `a`, in `b`."""
     ours, theirs = _settings_of(a), _settings_of(b)
@@ -118,6 +114,29 @@ def different_settings(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, s
         if ours.get(name) != theirs.get(name)
         and (name not in _COMPUTING or (name in ours and name in theirs))
     ]
+
+
+def different_functions(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
+    """Functions of the user's own that are not the same in both configs: name, in `a`, in `b`."""
+    ours, theirs = _functions_of(a), _functions_of(b)
+    return [
+        (name, ours.get(name, "unset"), theirs.get(name, "unset"))
+        for name in dict.fromkeys([*ours, *theirs])
+        if ours.get(name) != theirs.get(name)
+    ]
+
+
+def _functions_of(run: ComparedRun) -> dict[str, str]:
+    """Dotted paths by what they are for, of the data sets that were scored."""
+    config = run.manifest.get("config") or {}
+    scored_with = (run.manifest.get("scoring") or {}).get("config") or config
+    entry = (config.get("model") or {}).get(run.model) or {}
+    found = {name: entry.get(name) for name in ("preprocess_function", "postprocess_function")}
+    for dataset in run.sets:
+        parse = ((scored_with.get("data") or {}).get(dataset) or {}).get("parse_function")
+        found[f"custom_prompt.{dataset}"] = (entry.get("custom_prompt") or {}).get(dataset)
+        found[f"{dataset}.parse_function"] = parse
+    return {name: str(path) for name, path in found.items() if path}
 
 
 def _settings_of(run: ComparedRun) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from utils.comparing.boards import Board
@@ -94,14 +95,7 @@ OF_A_SAMPLE: Mapping[str, Callable[[Facts], str]] = {
 """What a file says of a sample in each run, by column."""
 
 
-def head_and_tail(text: str, width: int) -> str:
-    """A text in one line that keeps its end, where replies have their answer."""
-    flat = one_line(text, len(text) * 9)
-    tail = width * 3 // 5
-    return flat if len(flat) <= width else f"{flat[: width - tail - 3]} … {flat[-tail:]}"
-
-
-def one_line(text: str, width: int) -> str:
+def one_line(text: str, width: int = sys.maxsize) -> str:
     """A text in one line, control characters as escapes, cut with an ellipsis."""
     flat = printable(" ".join(text.split()))
     return flat if len(flat) <= width else flat[: width - 1] + "…"
@@ -126,7 +120,7 @@ def closing_text(comparison: Comparison) -> str:
     """What a run over several models ends with: their scores, and the headline of each pair."""
     lines = [line for board in comparison.summary for line in _board(board)]
     for pair in comparison.pairs:
-        lines += ["", *_head(pair), *grid(_headline(pair))]
+        lines += ["", *_head(pair)]
     return "\n".join(map(printable, lines)).strip() + "\n"
 
 
@@ -143,13 +137,10 @@ def _board(board: Board) -> Iterator[str]:
 def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:
     yield ""
     yield from _head(pair)
-    yield from wrapped("; ".join(pair.notes), 2)
-    if pair.differences:
-        yield from grid(_headline(pair))
     if groups := pair.subgroups:
         yield ""
         yield "Groups; p is corrected for all tests of groups on this data set (Holm)"
-        yield from grid([_HEADS, *map(_cells, groups)])
+        yield from _table(groups)
     for winner, loser, found in pair.flips_by_winner:
         yield ""
         yield from wrapped(f"{winner} right, {loser} wrong: {counted(len(found))}")
@@ -160,43 +151,39 @@ def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:
 
 
 def _head(pair: PairOfRuns) -> Iterator[str]:
-    """ "L2 average: new − old = +7.2 [2.3, 11.9]", then which of the two is A."""
+    """ "L2 average: new − old = +7.2 [2.3, 11.9]", which of the two is A, the official figures."""
     of = " · ".join([f"{pair.level} {pair.dataset}", *(each.group for each in pair.headline[-1:])])
     names = [one_line(name, _LONGEST_NAME // 2) for name in (pair.run, pair.baseline)]
     found = "".join(f" = {difference_text(each)}" for each in pair.headline[-1:])
     yield f"{of}: {' − '.join(names)}{found}"
     yield f"  A: {one_line(pair.baseline, WIDTH - 17)} (baseline)"
     yield f"  B: {one_line(pair.run, WIDTH - 5)}"
+    yield from wrapped("; ".join(pair.notes), 2)
+    if pair.headline:
+        yield from _table(pair.headline)
 
 
-_HEADS = ["", "n", "images", "A", "B", "B − A [95 %]", "p", "only A / only B right"]
-
-
-def _headline(pair: PairOfRuns) -> list[list[str]]:
-    return [_HEADS, *map(_cells, pair.headline)]
-
-
-def _cells(each: Difference) -> list[str]:
-    found = each.paired
-    return [
-        group_text(one_line(each.group, 20)), str(each.samples), str(found.pictures),
+def _table(differences: Sequence[Difference]) -> list[str]:
+    heads = ["", "n", "images", "A", "B", "B − A [95 %]", "p", "only A / only B right"]
+    return grid([heads, *([
+        group_text(one_line(each.group, 20)), str(each.samples), str(each.paired.pictures),
         shown(each.baseline_pct), shown(each.run_pct), difference_text(each), p_text(each.p_value),
-        f"{found.only_second} / {found.only_first}",
-    ]  # fmt: skip
+        f"{each.paired.only_second} / {each.paired.only_first}",
+    ] for each in differences)])  # fmt: skip
 
 
 def _flip(flip: SamplePair) -> Iterator[str]:
-    def line(text: object, indent: int) -> str:
-        return " " * indent + one_line(str(text), WIDTH - indent)
-
     facts = flip.run
     place = ", ".join(str(facts.get(name)) for name in ("platform", "split", "key"))
     room = max(20, WIDTH - 6 - len(place))
     yield f"  {one_line(str(facts.get('text')), room)}  [{place}]"
-    yield line(f"right: {truth_text(facts)}", 6)
+    yield f"      {one_line(f'right: {truth_text(facts)}', WIDTH - 6)}"
     for mark, each in (("A", flip.baseline), ("B", flip.run)):
-        read = f"  → {one_line(parsed_text(each), 40)}"
-        yield f"      {mark}: {head_and_tail(reply_text(each), WIDTH - 9 - len(read))}{read}"
+        read, reply = f"  → {one_line(parsed_text(each), 40)}", one_line(reply_text(each))
+        room = WIDTH - 9 - len(read)
+        if len(reply) > room:  # replies have their answer at their end
+            reply = f"{reply[: room * 2 // 5 - 3]} … {reply[-(room * 3 // 5) :]}"
+        yield f"      {mark}: {reply}{read}"
 
 
 def wrapped(text: str, indent: int = 0) -> list[str]:

@@ -97,9 +97,9 @@ def check_questions(
     to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
     to_ask += f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
     there = f"{kept[Status.OK]} answers there already"
-    there += f", {kept[Status.FAILED]} failed before" if kept[Status.FAILED] else ""
-    if kept[Status.REFUSED]:
-        there += f", {kept[Status.REFUSED]} refused before (--retry-refused)"
+    more = {"failed before": kept[Status.FAILED], "with a problem": sum(map(len, errors.values())),
+            "refused before (--retry-refused)": kept[Status.REFUSED]}  # fmt: skip
+    there += "".join(f", {count} {what}" for what, count in more.items() if count)
     what = "requests to send" if asked.fingerprint is None else "episodes to play"
     report.append(f"{asked.dataset}: {reasons.total()} {what} ({to_ask}), {there}")
     if without_image:

@@ -13,7 +13,6 @@ import json
 import os
 import re
 import time
-import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from urllib.parse import quote
 from utils.protocol import AVERAGE, OFFICIAL, OVERALL, shown_accuracy, shown_range
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import safe_name
+from utils.scoring.sheets import whole_or_nothing
 
 INDEX = "index.html"
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
@@ -72,17 +72,13 @@ def write_index(work_dir: Path, *, ended: Collection[str] = ()) -> Path:
     `ended`: folders of models none of whose runs is going on.
 
     Raises:
-        OSError: the folder cannot be written.
+        StopRun: the folder cannot be written.
     """
     target = work_dir / INDEX
     with _one_at_a_time(work_dir):  # the last one to look must be the last one to write
         page = render_index(listed_runs(work_dir, ended=ended))
-        temporary = work_dir / f".index.{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp"
-        try:
+        with whole_or_nothing(target) as temporary:
             temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
     return target
 
 
@@ -143,7 +139,10 @@ def _listed(folder: Path, *, is_over: bool) -> ListedRun | None:
     datasets = known if isinstance(known, dict) and all(map(_is_dict, known.values())) else {}
     name, since_s = f"{folder.parent.name}/{folder.name}", time.time() - logged
     is_running = not is_over and since_s < STILL_RUNNING_S
-    state, why = _state(datasets, is_open=logged > written + 1.0, is_running=is_running)
+    logs = {log.removeprefix(f"{folder.parent.name}_").removesuffix(".jsonl")
+            for log in times if ".rank" not in log}  # fmt: skip
+    aborted, is_open = sorted(logs - datasets.keys()), logged > written + 1.0
+    state, why = _state(datasets, aborted, is_open=is_open, is_running=is_running)
     at, model = _ended(manifest) or logged or written, manifest.get("model") or folder.parent.name
     return ListedRun(str(model), name, at, state, why, datasets, "report" in files)
 
@@ -161,8 +160,9 @@ def _ended(manifest: Mapping[str, Any]) -> float | None:
 
 
 def _state(
-    datasets: Mapping[str, Mapping[str, Any]], *, is_open: bool, is_running: bool
-) -> tuple[str, str]:
+    datasets: Mapping[str, Mapping[str, Any]], aborted: Sequence[str], *,
+    is_open: bool, is_running: bool,
+) -> tuple[str, str]:  # fmt: skip
     """Whole, partial, stopped or running, and why; `is_open`: its log is newer than its scores."""
     if is_open and is_running:
         return "running", "it was writing to its log when this page was made"
@@ -170,6 +170,8 @@ def _state(
         return "stopped", "not finished: the same command goes on from there"
     if missing := sum(each.get("missing") or 0 for each in datasets.values()):
         return "stopped", f"{missing} samples not queried yet: the same command goes on from there"
+    if aborted:
+        return "stopped", f"{', '.join(aborted)} aborted: the same command goes on from there"
     parts = [name for name, each in datasets.items() if each.get("partial")]
     return ("partial", f"a part of {', '.join(parts)}") if parts else ("whole", "")
 

@@ -16,7 +16,15 @@ from typing import Any
 from utils.contracts import Facts
 from utils.images import image_root
 from utils.report.checks import checks_of, details, tags_by_sample
-from utils.report.data_files import Chunks, ToJson, as_script, value_of
+from utils.report.data_files import (
+    Chunks,
+    Facets,
+    ToJson,
+    columns,
+    replaced_folder,
+    value_of,
+    write_script,
+)
 from utils.report.overview import NO_ANSWER, Tally, run_checks, scores_of
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
@@ -50,12 +58,8 @@ def report_after_run(
         return
     try:
         shown = scored_files(run.path)
-        page = build_report(
-            run.path,
-            image_root=image_root(),
-            cache=work_dir / CACHE_FOLDER,
-            small_images=small_images,
-        )
+        page = build_report(run.path, image_root=image_root(), cache=work_dir / CACHE_FOLDER,
+                            small_images=small_images)  # fmt: skip
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         print(f"warning: {run.path}: no report ({why}); scores and all other files are complete")
@@ -83,21 +87,14 @@ def build_report(
         UserError: a samples file is of another version.
         OSError: the folder cannot be written.
     """
-    target, fresh = run_folder / REPORT_FOLDER, run_folder / f".{REPORT_FOLDER}.tmp"
-    shutil.rmtree(fresh, ignore_errors=True)  # what a kill left behind
-    try:
-        for name in ("data", "pictures"):
-            (fresh / name).mkdir(parents=True)
+    target = run_folder / REPORT_FOLDER
+    with replaced_folder(target) as fresh:
         for asset in sorted(ASSETS.iterdir()):
             shutil.copyfile(asset, fresh / asset.name)
         to_json = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
         made = Pictures(image_root, cache, fresh, small=small_images)
         with closing(made) as pictures:
             _write_data(DataFiles(fresh / "data", to_json), pictures, run_folder)
-        shutil.rmtree(target, ignore_errors=True)
-        fresh.rename(target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
     return target / "index.html"
 
 
@@ -115,40 +112,29 @@ class DataFiles:
 
     def __init__(self, folder: Path, to_json: ToJson) -> None:
         self._folder, self._to_json = folder, to_json
-        self._facets: dict[str, dict[str, int]] = {name: {} for name in FACETS}
-        self._rows = Chunks(folder, "rows", to_json, _columns, ROWS_PER_FILE)
+        self._facets = Facets(FACETS)
+        self._rows = Chunks(folder, "rows", to_json, columns, ROWS_PER_FILE)
         self._details = Chunks(folder, "details", to_json, _with_text_table, DETAILS_PER_FILE)
-        self._replies = Chunks(folder, "replies", to_json, _columns, REPLIES_PER_FILE)
+        self._replies = Chunks(folder, "replies", to_json, columns, REPLIES_PER_FILE)
 
     def add(self, facts: Facts, dataset: str, picture: int | None) -> None:
         """One more sample."""
         named = {**facts, "dataset": dataset, "verdict": facts.get("verdict") or NO_ANSWER}
         named |= {"finish": facts.get("finish_reason"), "check": None}
         named |= {"error": (facts.get("error") or {}).get("class")}
-        row: Facts = {name: self._number(name, named.get(name)) for name in FACETS}
-        row |= {"check": [self._number("check", name) for name in facts.get("check") or ()]}
-        row |= {"picture": picture} | {name: facts.get(name) for name in ROW_FIELDS}
-        self._rows.add(row)
+        check = [self._facets.number("check", name) for name in facts.get("check") or ()]
+        own = {name: facts.get(name) for name in ROW_FIELDS}
+        self._rows.add(self._facets.row(named) | own | {"check": check, "picture": picture})
         self._replies.add({name: facts.get(name) for name in REPLY_FIELDS})
         self._details.add({n: each for n, each in facts.items() if n not in NOT_IN_DETAILS})
-
-    def _number(self, facet: str, value: Any) -> int | None:
-        """The number of a value of a column in which few values occur; None has none."""
-        values = self._facets[facet]
-        return None if value is None else values.setdefault(str(value), len(values))
 
     def close(self, summary: dict[str, Any]) -> None:
         """Writes what is left, and the summary with the places of everything."""
         for chunks in (self._rows, self._details, self._replies):
             chunks.close()
             summary[chunks.name] = chunks.firsts
-        summary["facets"] = {name: list(values) for name, values in self._facets.items()}
-        script = as_script("summary", 0, self._to_json(summary))
-        (self._folder / "summary_0.js").write_text(script, encoding="ascii")
-
-
-def _columns(items: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [item[name] for item in items] for name in items[0]}
+        summary["facets"] = self._facets.values()
+        write_script(self._folder, "summary", 0, self._to_json(summary))
 
 
 def _with_text_table(items: list[Facts]) -> dict[str, Any]:
@@ -166,7 +152,10 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
     manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
     entries = manifest.get("datasets") or {}
     levels: dict[str, str] = {}
-    summary: dict[str, Any] = {"format": 2, "run": run_folder.name, "datasets": [], "checks": []}
+    summary: dict[str, Any] = {
+        "format": 2, "run": run_folder.name, "folder": run_folder.absolute().parent.name,
+        "datasets": [], "checks": [],
+    }  # fmt: skip
     totals: Counter[str] = Counter()
     for scored in scored_files(run_folder).values():
         name, level = scored.dataset, scored.level
@@ -193,9 +182,7 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
     summary["facts"] = run_facts(without_absolute_paths(manifest), levels, totals)
     if any(not data_set["no_score"] for data_set in summary["datasets"]):
         summary["checks"] += run_checks(totals)
-    summary["checks"].sort(
-        key=lambda check: bool(check["title"] == "Letter bias")
-    )  # changes no score
+    summary["checks"].sort(key=lambda check: str(check["title"]) == "Letter bias")  # no score's
     files.close(summary | {"manifest": without_absolute_paths(manifest) or None})
 
 
@@ -218,7 +205,7 @@ def _add_samples(
         if facts.get("trajectory") is not None:
             number = pictures.of_episode(facts, run_folder)
         else:
-            number = pictures.number(facts["image"]) if facts.get("image") else None
+            number = pictures.number(facts.get("image"))
         check = [*tally.add(facts, first + place), *tags.get(place, ())]
         files.add({**facts, "check": check}, scored.dataset, number)
         seen |= set() if number is None else {number}

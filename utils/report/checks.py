@@ -38,13 +38,13 @@ def _short_title(section: Section) -> str:
 def tags_by_sample(analysis: Mapping[str, Any]) -> dict[int, list[str]]:
     """For each sample, by its number in file order, the checks that name it."""
     found: dict[int, list[str]] = defaultdict(list)
-    sections = [section for section in analysis.values() if isinstance(section, Mapping)]
-    named = [(tag(section, name), spans) for section in sections
-             for name, spans in (section.get("at") or {}).items()]  # fmt: skip
-    for group, cells in (analysis.get("groups") or {}).items():
-        named += [(f"{group}: {name}", cell["at"]) for name, cell in cells.items()
-                  if cell and "at" in cell]  # fmt: skip
-    for name, spans in named:
+    named = {tag(section, name): spans
+             for section in analysis.values() if isinstance(section, Mapping)
+             for name, spans in (section.get("at") or {}).items()}  # fmt: skip
+    named |= {f"{group}: {name}": cell["at"]
+              for group, cells in (analysis.get("groups") or {}).items()
+              for name, cell in cells.items() if cell and "at" in cell}  # fmt: skip
+    for name, spans in named.items():
         for number in in_spans(spans):
             found[number].append(name)
     return found
@@ -53,35 +53,30 @@ def tags_by_sample(analysis: Mapping[str, Any]) -> dict[int, list[str]]:
 def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Json]:
     """The checks of a data set, those that found something opened."""
     return [
-        {
-            **details(dataset, level, analysis[name]),
-            "findings": list(_findings(name, dataset, analysis[name])),
-            "clear": CLEAR[name],
-        }
-        for name in CLEAR
-        if isinstance(analysis.get(name), Mapping) and analysis[name].get("rows")
-    ]
+        {**details(dataset, level, section), "clear": clear,
+         "findings": list(_findings(name, dataset, section))}
+        for name, clear in CLEAR.items()
+        if isinstance(section := analysis.get(name), Mapping) and section.get("rows")
+    ]  # fmt: skip
 
 
 def details(dataset: str, level: str, section: Section) -> Json:
     """What is behind a section: its tables and notes."""
-    tables = [_table(dataset, section, caption, rows) for caption, rows in _parts(section)]
-    own, counts = len(tables), section.get("counts") or {}
-    counted = [{"name": name, "count": count} for name, count in counts.items()
+    parts: dict[tuple[str, str | None], list[Section]] = defaultdict(list)
+    for row in section.get("rows") or ():  # of one group and unit in one table
+        parts[row.get("group") or "", row.get("unit")].append(row)
+    tables = [_table(dataset, section, group, rows) for (group, _), rows in parts.items()]
+    is_short = sum(len(table["rows"]) for table in tables) < sum(map(len, parts.values()))
+    counted = [{"name": name, "count": count} for name, count in section.get("counts", {}).items()
                if count and name in (section.get("at") or {})]  # fmt: skip
     if any(row["name"] != "audited" for row in counted):
         tables.append(_table(dataset, section, "replies", counted))
-    left_out = len(section.get("rows") or ()) - sum(len(t["rows"]) for t in tables[:own])
-    notes = [
-        *(section.get("notes") or ()),
-        *["Rows without samples are left out."] * (left_out > 0),
-    ]
     return {
-        "level": level,
-        "title": _short_title(section),
+        "level": level, "title": _short_title(section),
         "tables": [table for table in tables if table["rows"]],
-        "notes": notes,
-    }
+        "notes": [*(section.get("notes") or ()),
+                  *["Rows without samples are left out."] * is_short],
+    }  # fmt: skip
 
 
 def _findings(name: str, dataset: str, section: Section) -> Iterator[Json]:
@@ -97,14 +92,6 @@ def _findings(name: str, dataset: str, section: Section) -> Iterator[Json]:
         yield {"text": text[:1].upper() + text[1:], "link": link}
 
 
-def _parts(section: Section) -> Iterator[tuple[str, Sequence[Section]]]:
-    """Rows of one group and unit, which stand in one table."""
-    parts: dict[tuple[str, str | None], list[Section]] = {}
-    for row in section.get("rows") or ():
-        parts.setdefault((row.get("group") or "", row.get("unit")), []).append(row)
-    yield from ((group, rows) for (group, _), rows in parts.items())
-
-
 def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]) -> Json:
     """Heads and texts of a table: no columns and no rows of zeros, and each count with its link."""
     at = section.get("at") or {}
@@ -115,43 +102,28 @@ def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]
     keys = list(dict.fromkeys(key for row in rows for key in row))
     counted = next((key for key in COUNTED if key in keys), "")
     common = {(row.get("samples"), row.get("pictures")) for row in rows}
-    basis = None
-    if counted != "samples" and len(common) == 1 and rows[0].get("samples"):
-        samples, pictures = next(iter(common))
-        texts = (f"of {samples:,} samples on {pictures:,} images", rows[0].get("group", "compared"))
-        basis = {"text": texts[0], "link": link(texts[1])}
-    hidden = HIDDEN | ({"samples"} if counted != "samples" else set())
+    first, basis, hidden = rows[0], None, HIDDEN
+    if counted != "samples":
+        hidden = HIDDEN | {"samples"}
+        if len(common) == 1 and first.get("samples"):
+            text = "of {:,} samples on {:,} images".format(*common.pop())
+            basis = {"text": text, "link": link(first.get("group", "compared"))}
     columns = [key for key in keys if key not in hidden and any(row.get(key) for row in rows)]
-    kept = [row for row in rows if row.get(counted) != 0 or (row is rows[0] and "lead" in row)]
-    if "value" in columns and counted in columns:  # of how many, beside the share
-        columns = [counted, *(key for key in columns if key != counted)]
+    of_range = "difference"
+    if "value" in columns:
+        of_range = "value"
+        columns.sort(key=lambda key: key != counted)  # of how many, beside the share
+    heads = {**HEADS, "value": first.get("unit") or ("right %" if "share" in first else "%")}
     return {
-        "caption": caption,
-        "basis": basis,
-        "columns": [_head(key, rows[0]) for key in columns],
+        "caption": caption, "basis": basis, "columns": [heads.get(key, key) for key in columns],
         "rows": [
-            {
-                "name": str(row.get("name", "")),
-                "cells": [
-                    {"text": _text(row, key),
-                     "range": shown_range(row) if key == _of_range(columns) else "",
-                     "link": link(str(row["name"]) if key == counted else f"{row['name']} {key}")}
-                    for key in columns
-                ],
-            }
-            for row in kept
+            {"name": str(row.get("name", "")), "cells": [
+                {"text": _text(row, key), "range": shown_range(row) if key == of_range else "",
+                 "link": link(str(row["name"]) if key == counted else f"{row['name']} {key}")}
+                for key in columns]}
+            for row in rows if row.get(counted) != 0 or (row is first and "lead" in row)
         ],
     }  # fmt: skip
-
-
-def _head(key: str, row: Section) -> str:
-    if key == "value":
-        return row.get("unit") or ("right %" if "share" in row else "%")
-    return HEADS.get(key, key)
-
-
-def _of_range(columns: Sequence[str]) -> str:
-    return "value" if "value" in columns else "difference"
 
 
 def _text(row: Section, key: str) -> str:

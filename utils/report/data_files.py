@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,17 +21,57 @@ ToJson = Callable[[Any], str]
 """Makes ASCII JSON of plain data, without this machine's paths."""
 
 
-def as_script(name: str, number: int, json_text: str) -> str:
+def write_script(folder: Path, name: str, number: int, json_text: str) -> None:
     """The script that hands a value to the page under a name and a number."""
     safe = json_text.replace("<", "\\u003c").replace(">", "\\u003e")
     quoted = safe.replace("\\", "\\\\").replace("'", "\\'")
-    return f"Report.take(\"{name}\",{number},JSON.parse('{quoted}'));\n"
+    script = f"Report.take(\"{name}\",{number},JSON.parse('{quoted}'));\n"
+    (folder / f"{name}_{number}.js").write_text(script, encoding="ascii")
+
+
+@contextmanager
+def replaced_folder(target: Path) -> Iterator[Path]:
+    """A fresh folder beside `target`, which it replaces when all went well."""
+    fresh = target.with_name(f".{target.name}.tmp")
+    shutil.rmtree(fresh, ignore_errors=True)  # what a kill left behind
+    try:
+        (fresh / "data").mkdir(parents=True)
+        yield fresh
+        shutil.rmtree(target, ignore_errors=True)
+        fresh.rename(target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def value_of(script: str) -> Any:
-    """The value that `as_script` has written."""
+    """The value that `write_script` has written."""
     quoted = script[script.index("'") + 1 : script.rindex("'")]
     return json.loads(re.sub(r"\\(.)", r"\1", quoted))
+
+
+class Facets:
+    """Columns in which few values occur: samples have their numbers, the page the values."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._numbers: dict[str, dict[str, int]] = {name: {} for name in names}
+
+    def number(self, name: str, value: Any) -> int | None:
+        """The number of a value; None has none."""
+        numbers = self._numbers[name]
+        return None if value is None else numbers.setdefault(str(value), len(numbers))
+
+    def row(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """The numbers of all columns of a sample."""
+        return {name: self.number(name, facts.get(name)) for name in self._numbers}
+
+    def values(self) -> dict[str, list[str]]:
+        """By column, the values in the order of their numbers."""
+        return {name: list(numbers) for name, numbers in self._numbers.items()}
+
+
+def columns(items: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Items that have the same fields, as a list for each."""
+    return {name: [item[name] for item in items] for name in items[0]}
 
 
 @dataclass
@@ -58,8 +100,7 @@ class Chunks:
         """Writes what has gathered."""
         if not self._items:
             return
-        script = as_script(self.name, len(self.firsts), self.to_json(self.pack(self._items)))
-        path = self.folder / f"{self.name}_{len(self.firsts)}.js"
-        path.write_text(script, encoding="ascii")
+        json_text = self.to_json(self.pack(self._items))
+        write_script(self.folder, self.name, len(self.firsts), json_text)
         self.firsts.append(self._count - len(self._items))
         self._items, self._chars = [], 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from utils.comparing.boards import read_published
@@ -92,18 +93,11 @@ class Tally:
             NO_ANSWER: "replies have no text to read", "unparsed": "replies are unparsed",
         }  # fmt: skip
         return [
-            {
-                "level": level, "count": f"{count:,} of {total:,}",
-                "text": f"{what} ({shown_share(count, total)} %)",
-                "link": self.link(name), "examples": self._shown_examples(name),
-            }
-            for name, what in texts.items()
-            if (count := self.outcomes[name])
+            {"level": level, "count": f"{count:,} of {total:,}", "link": self.link(name),
+             "text": f"{what} ({shown_share(count, total)} %)",
+             "examples": [*chain(*self._examples[name])][:MOST_EXAMPLES]}
+            for name, what in texts.items() if (count := self.outcomes[name])
         ]  # fmt: skip
-
-    def _shown_examples(self, outcome: str) -> list[Json]:
-        examples, others = self._examples.get(outcome, ([], []))
-        return [*examples, *others][:MOST_EXAMPLES]
 
     def outcome_list(self) -> list[Json]:
         """What became of the samples, with counts and shares."""
@@ -170,20 +164,15 @@ def scores_of(tally: Tally, analysis: Mapping[str, Any], *, is_comparable: bool)
 
 
 def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) -> Json:
-    link = {"dataset": dataset} | ({"split": name} if name in SPLITS else {})
     chance = (analysis.get("chance") or {}).get(name)
+    link = {"dataset": dataset} | ({"split": name} if name in SPLITS else {})
     found = {"chance": chance, "chance_text": None if chance is None else shown(chance, 1)}
-    return {
-        **_cell(cell, link, name=name),
-        **found,
-        "is_main": name in MAIN,
-    }
+    return {**_cell(cell, link, name=name), **found, "is_main": name in MAIN}
 
 
 def _no_score(tally: Tally) -> Json:
     """What stands in the place of the score."""
-    failed = tally.outcomes["failed"] + tally.outcomes["refused"]
-    what = "requests failed" if failed == tally.without_answer else "samples have no answer"
+    what = "samples have no answer" if tally.outcomes[NO_ANSWER] else "requests failed"
     lost = [each for each in tally.problems("") if each["link"].get("verdict") != "unparsed"]
     return {
         "text": f"{tally.without_answer:,} of {tally.counts['samples']:,} {what}",
@@ -196,16 +185,14 @@ def _published(dataset: str, figures: Sequence[Json], *, is_comparable: bool) ->
     """Published scores of other models beside the figures that they have."""
     published = read_published()
     rows = published.get(dataset, {})
-    names = [each["name"] for each in figures]
-    found = {
-        name: sorted(
-            ({"model": model, "value": cells["Overall"], "text": shown_accuracy(cells["Overall"])}
-             for model, cells in rows.get(name, {}).items() if "Overall" in cells),
-            key=lambda each: -float(each["value"]),
-        )
-        for name in names
-    }  # fmt: skip
-    found = {name: each for name, each in found.items() if each}
+    found = {}
+    for name in (each["name"] for each in figures):
+        values = {model: cells["Overall"] for model, cells in rows.get(name, {}).items()
+                  if "Overall" in cells}  # fmt: skip
+        if values:
+            ranked = sorted(values.items(), key=lambda each: -each[1])
+            found[name] = [{"model": model, "value": value, "text": shown_accuracy(value)}
+                           for model, value in ranked]  # fmt: skip
     if not found:
         return None
     return {"figures": found, "source": published["source"], "is_comparable": is_comparable}
@@ -219,14 +206,10 @@ def _cell(cell: Mapping[str, Any], link: Json | None, *, name: str = "") -> Json
 
 def _table(dataset: str | None, table: Mapping[str, Any]) -> Json:
     rows = [
-        {
-            "name": _heading(row["name"]),
-            "cells": [
-                None if cell is None or cell["value"] is None
-                else _cell(cell, _table_link(dataset, row["name"], column))
-                for column, cell in zip(table["columns"], row["cells"], strict=True)
-            ],
-        }
+        {"name": _heading(row["name"]), "cells": [
+            None if cell is None or cell["value"] is None
+            else _cell(cell, _table_link(dataset, row["name"], column))
+            for column, cell in zip(table["columns"], row["cells"], strict=True)]}
         for row in table["rows"]
     ]  # fmt: skip
     return {"title": table["title"], "columns": [*map(_heading, table["columns"])], "rows": rows,

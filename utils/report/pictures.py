@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,31 +81,40 @@ def _plain(picture: Picture) -> Picture:
 
 
 class Pictures:
-    """All images of a report, numbered as they come; made in threads while samples are read.
+    """All images of a page, numbered as they come; made in threads while samples are read.
 
     Args:
         root: what paths in the samples files are relative to; None: there are no images here.
         cache: folder of what the pages show, for all runs of a work-dir.
-        report: gets links to it.
+        files: the folder of the page's files, gets links to it.
         small: WebP of at most 1600 pixels instead of the files as they are.
+        ready: what is known of images that need not be made, by name.
+        below: `files` as the page has to write it.
     """
 
-    def __init__(self, root: Path | None, cache: Path, report: Path, *, small: bool) -> None:
-        cache.mkdir(parents=True, exist_ok=True)
-        self._root, self._cache, self._report = root, cache, report
-        self._small = small
+    def __init__(
+        self, root: Path | None, cache: Path, files: Path, *, small: bool = False,
+        ready: Mapping[str, dict[str, Any]] | None = None, below: str = "",
+    ) -> None:  # fmt: skip
+        for folder in (cache, files / "pictures"):
+            folder.mkdir(parents=True, exist_ok=True)
+        self._root, self._cache, self._files, self._below = root or Path("/"), cache, files, below
+        self._small, self._ready = small, ready or {}
         self._pool = ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1), "view-image")
-        self._made: dict[str, tuple[int, Future[dict[str, Any]]]] = {}
+        self._numbers: dict[str, int] = {}
+        self._made: dict[str, Future[dict[str, Any]]] = {}
 
     def close(self) -> None:
         """Ends the threads; what has not begun is dropped."""
         self._pool.shutdown(cancel_futures=True)
 
-    def number(self, image: str) -> int:
-        """The number of an image, by its path in the samples file; work on a new one begins."""
-        if image not in self._made:
-            self._made[image] = len(self._made), self._pool.submit(self._make, image)
-        return self._made[image][0]
+    def number(self, image: str | None, *, is_wanted: bool = True) -> int | None:
+        """The number of an image, by its path in a samples file; work on a wanted one begins."""
+        if not image:
+            return None
+        if is_wanted and image not in self._made and shown_name(image) not in self._ready:
+            self._made[image] = self._pool.submit(self._make, image)
+        return self._numbers.setdefault(image, len(self._numbers))
 
     def of_episode(self, facts: Facts, run_folder: Path) -> int | None:
         """Puts the screenshots of an episode into the report; the number of the last one.
@@ -129,18 +139,20 @@ class Pictures:
 
     def known(self) -> list[dict[str, Any]]:
         """By number, what the page needs to know: name, size, files; the name alone without any."""
-        return [made.result() for _, made in self._made.values()]
+        return [
+            self._made[image].result() if image in self._made
+            else self._ready.get(shown_name(image), {"name": shown_name(image)})
+            for image in self._numbers
+        ]  # fmt: skip
 
     def _make(self, image: str) -> dict[str, Any]:
         known: dict[str, Any] = {"name": shown_name(image)}
-        source = (self._root or Path("/")) / image
         try:
-            view, wh = view_image(source, self._cache, small=self._small)
+            view, wh = view_image(self._root / image, self._cache, small=self._small)
         except OSError:  # scored on a machine without the images: the page says so
             return known
-        known |= {"wh": wh, "view": f"pictures/{view.name}"}
-        link_or_copy(view, self._report / known["view"])
-        return known
+        link_or_copy(view, self._files / "pictures" / view.name)
+        return known | {"wh": wh, "view": f"{self._below}pictures/{view.name}"}
 
 
 def _screenshot(run_folder: Path, name: str) -> Path | None:

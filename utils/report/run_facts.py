@@ -31,7 +31,9 @@ def run_facts(
     config, asking = manifest.get("config") or {}, manifest.get("asking") or {}
     entries: Mapping[str, Any] = manifest.get("datasets") or {}
     entries = {name: entries[name] for name in levels if name in entries}
-    entry: Mapping[str, Any] = next(iter((config.get("model") or {}).values()), {})
+    models: Mapping[str, Any] = config.get("model") or {}  # all of a run over several
+    named: Mapping[str, Any] | None = models.get(str(manifest.get("model")))
+    entry = named or next(iter(models.values()), {})
     variables = (manifest.get("scoring") or {}).get("environment") or {}
     weighted = ["L1 weighted by options"] * (variables.get("L1_USE_WEIGHTED") in WEIGHTED)
     facts = [
@@ -41,7 +43,7 @@ def run_facts(
         ("Date", _date(asking.get("started_at"))),
         ("Samples", f"{totals['samples']:,} on {totals['images']:,} images"),
         ("Tokens", _tokens(entries)),
-        ("Duration", _duration(asking.get("wall_s"))),
+        ("Duration", _duration(asking, entries)),
         ("Requests", _requests(entries, totals)),
     ]
     links: dict[str, Any] = {"Samples": {}}
@@ -131,14 +133,19 @@ def _tokens(entries: Mapping[str, Any]) -> str:
     return f"{sums[0]:,} in, {sums[1]:,} out" if any(sums) else "none reported"
 
 
-def _duration(wall_s: float | None) -> str:
-    if wall_s is None:
+def _duration(asking: Mapping[str, Any], entries: Mapping[str, Any]) -> str:
+    """Of the newest run, which may have found answers of earlier ones."""
+    if (wall_s := asking.get("wall_s")) is None:
         return ""
+    times = [each["answered"][0] for each in entries.values() if each.get("answered")]
+    is_part = min(times, default="~") < (asking.get("started_at") or "")
     minutes, seconds = divmod(round(wall_s), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
-        return f"{hours} h {minutes:02} min"
-    return f"{minutes} min {seconds:02} s" if minutes else f"{shown(wall_s, 1)} s"
+        text = f"{hours} h {minutes:02} min"
+    else:
+        text = f"{minutes} min {seconds:02} s" if minutes else f"{shown(wall_s, 1)} s"
+    return text + ", the rest in earlier runs" * is_part
 
 
 def _requests(entries: Mapping[str, Any], totals: Mapping[str, int]) -> str:

@@ -108,6 +108,13 @@
     return true;
   }
 
+  /** The list of all runs; null where this report is not in its place below a work-dir: it was sent around. */
+  function allRuns({ run, folder }) {
+    const [above, own] = decodeURIComponent(location.pathname).split("/").slice(-4, -2);
+    if (above === folder && own === run) return "../../../index.html";
+    return own === folder ? "../../index.html" : null; // the model's link to its newest report
+  }
+
   async function start() {
     try {
       await store.open();
@@ -117,6 +124,8 @@
     }
     $("model").textContent = store.summary.model ?? "No samples";
     $("run").textContent = store.summary.run;
+    const all = allRuns(store.summary);
+    if (all) Object.assign($("to-all"), { href: all, hidden: false });
     overview.draw($("view-overview"));
     gallery.start();
     stage.start();
