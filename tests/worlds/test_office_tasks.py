@@ -59,7 +59,7 @@ def test_an_oracle_that_is_spoiled_in_one_place_is_refused(level, number):
                 passed.append(what)
         except (Refused, LookupError):
             pass  # the application, or what the oracle looks for, refuses
-    if task["id"].removesuffix("-0") in SURVIVORS:
+    if task["id"] in SURVIVORS:
         assert all(what.startswith("mail.send: body") for what in passed)
     else:
         assert passed == []

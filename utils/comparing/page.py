@@ -187,9 +187,10 @@ class _Samples:
         facts, both = pair.run, (pair.baseline, pair.run)
         named = {**facts, "dataset": dataset, "outcome": pair.outcome}
         is_flip = pair.outcome in (Outcome.ONLY_A, Outcome.ONLY_B)
+        image = facts.get("last_image") or facts.get("image")  # of an episode: what it came to
         self._rows.add(self._facets.row(named) | {
             "text": facts.get("text"), "index": facts.get("index"),
-            "picture": self._images.number(facts.get("image"), is_wanted=is_flip),
+            "picture": self._images.number(image, is_wanted=is_flip),
             "box": facts.get("box_frac"), "points": [each.get("point_frac") for each in both],
             "verdicts": [_verdict(each) for each in both],
             "ids": [of.get((dataset, facts["key"])) for of in ids],

@@ -130,12 +130,12 @@ class Pictures:
         for name in shots:
             source = _screenshot(run_folder, name)
             if source is not None:
-                link_or_copy(source, self._report / "pictures" / name)
+                link_or_copy(source, self._files / "pictures" / name)
         if last not in self._made:
-            known: Future[dict[str, Any]] = Future()
-            known.set_result({"name": last, "wh": shots[last], "view": f"pictures/{last}"})
-            self._made[last] = len(self._made), known
-        return self._made[last][0]
+            self._made[last] = Future()
+            view = f"{self._below}pictures/{last}"
+            self._made[last].set_result({"name": last, "wh": shots[last], "view": view})
+        return self._numbers.setdefault(last, len(self._numbers))
 
     def known(self) -> list[dict[str, Any]]:
         """By number, what the page needs to know: name, size, files; the name alone without any."""

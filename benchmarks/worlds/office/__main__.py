@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--look", choices=tuple(LOOKS), help="instead of the task's own")
     given = parser.parse_args(arguments)
     found = tasks(given.level, [given.seed]) if given.level else []
-    known = {task["id"].removesuffix(f"-{given.seed}"): task for task in found}
+    known = {task["id"]: task for task in found}
     if known and given.task is None:
         for name, task in known.items():
             print(f"{name}: {task['goal']}")

@@ -17,6 +17,5 @@ def tasks(level: str, seeds: Sequence[int]) -> list[Row]:
         for number, task in enumerate(written(level)):
             look = looks[(number + seed) % len(looks)]
             made = variant(task, seed)
-            made["id"] = f"{made['id']}-{seed}"
             dealt.append({**made, "look": look, "platform": LOOKS[look].platform})
     return dealt
