@@ -15,7 +15,6 @@ and `problems` if there can be any, as static methods. A task is a dict with tex
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -47,9 +46,8 @@ def suites_of(level: str, environment: Any = None) -> dict[str, Suite]:
     """The suites of a level by name, or the user's environment alone."""
     if environment is not None:
         return {"environment": _Environment(environment)}
-    found = {name: module for name, module in SUITES[level].items()
-             if importlib.util.find_spec(module) is not None}  # fmt: skip
-    return {name: cast(Suite, importlib.import_module(module)) for name, module in found.items()}
+    return {name: cast(Suite, importlib.import_module(module))
+            for name, module in SUITES[level].items()}  # fmt: skip
 
 
 class _Environment:

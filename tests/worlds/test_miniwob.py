@@ -26,7 +26,7 @@ def test_the_tasks_are_those_with_a_solution_and_the_others_have_a_reason():
 def test_every_seed_makes_a_task_of_its_own():
     tasks = miniwob.tasks("L3", [0, 4])
     assert len(tasks) == 2 * len(miniwob.listed()["tasks"])
-    assert len({task["id"] for task in tasks}) == len(tasks)
+    assert len({(task["id"], task["seed"]) for task in tasks}) == len(tasks)
     assert miniwob.tasks("L4", [0]) == []
     with pytest.raises(UserError, match="goals for the seeds 0 to 4, not for 5"):
         miniwob.tasks("L3", [0, 5])
