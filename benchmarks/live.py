@@ -108,10 +108,9 @@ class LiveBenchmark(Benchmark):
     def _tasks(self) -> dict[tuple[str, int], Task]:
         """The tasks of the level's suites, of those that are asked for, by id and seed."""
         named = {each.partition("/")[0] for each in self.settings.tasks} or set(self.suites)
-        tasks = [task for name, suite in self.suites.items()
-                 if name in named or not named <= set(self.suites)
-                 for task in tasks_of(name, suite, self.level, self.settings.seeds)]  # fmt: skip
-        return {(task["id"], task["seed"]): task for task in tasks}
+        return {(task["id"], task["seed"]): task for name, suite in self.suites.items()
+                if name in named or not named <= set(self.suites)
+                for task in tasks_of(name, suite, self.level, self.settings.seeds)}  # fmt: skip
 
     def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
         """The tasks that the config asks for.
