@@ -30,7 +30,7 @@ class AndroidWorld:
                 if (len(kind.app_names) > 1) == (level == "L4")]  # fmt: skip
 
     def reset(self, task: Task) -> Observation:
-        self._tear_down()
+        self._leave()
         self._task = _made(task["name"], task["seed"])
         self._task.initialize_task(self._env)
         self._env.reset(go_home=self._task.start_on_home_screen)
@@ -39,21 +39,21 @@ class AndroidWorld:
     def step(self, action: Action) -> Observation:
         from android_world.env.json_action import JSONAction
 
-        if said := _said(action, self._env.logical_screen_size):
-            self._env.execute_action(JSONAction(**said))
-        return self._seen("" if said else f"{action} cannot be done here.")
+        if not (said := _said(action, self._env.logical_screen_size)):
+            return self._seen(f"{action} cannot be done here.")
+        self._env.execute_action(JSONAction(**said))
+        return self._seen()
 
     def evaluate(self) -> Outcome:
         return scored(float(self._task.is_successful(self._env)))
 
     def close(self) -> None:
-        self._tear_down()
+        self._leave()
         self._env.close()
 
-    def _tear_down(self) -> None:
-        task, self._task = self._task, None
-        if task is not None:
-            task.tear_down(self._env)
+    def _leave(self) -> None:
+        if self._task is not None:
+            self._task.tear_down(self._env)
 
     def _seen(self, note: str = "") -> Observation:
         pixels = self._env.get_state(wait_to_stabilize=True).pixels
@@ -63,8 +63,7 @@ class AndroidWorld:
 def _kinds() -> Task:
     from android_world import registry
 
-    found = registry.TaskRegistry()
-    return dict(found.get_registry(found.ANDROID_WORLD_FAMILY))
+    return dict(registry.TaskRegistry().get_registry("android_world"))
 
 
 def _made(name: str, seed: int) -> Any:
@@ -74,14 +73,13 @@ def _made(name: str, seed: int) -> Any:
 
 
 def _said(action: Action, screen_wh: tuple[int, int]) -> Task:
-    x, y, *_ = in_pixels(action, screen_wh)
+    at = dict(zip("xy", in_pixels(action, screen_wh), strict=False))
     known: dict[str, tuple[str, Task]] = {
-        "click": ("click", {"x": x, "y": y}), "double": ("double_tap", {"x": x, "y": y}),
-        "long": ("long_press", {"x": x, "y": y}), "wait": ("wait", {}),
+        "click": ("click", at), "double": ("double_tap", at), "long": ("long_press", at),
         "scroll": ("scroll", {"direction": action.direction}), "back": ("navigate_back", {}),
         "type": ("input_text", {"text": action.text}), "home": ("navigate_home", {}),
+        "open_app": ("open_app", {"app_name": action.app}), "wait": ("wait", {}),
         "key": ("keyboard_enter" if action.keys == ("enter",) else "", {}),
-        "open_app": ("open_app", {"app_name": action.app}),
         "answer": ("answer", {"text": action.text}),
         "done": ("status", {"goal_status": "complete"}),
         "fail": ("status", {"goal_status": "infeasible"}),
