@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.worlds.office.tasks.oracle import file_path, find_row
+from benchmarks.worlds.office.tasks.rows import file_path, find_row
 
 READING = ("mail.read", "calendar.read", "calendar.show", "contacts.read", "chat.read", "files.read",
            "sheets.read", "shop.search", "shop.orders", "todo.show")  # fmt: skip

@@ -8,7 +8,7 @@ from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.store import Store
 from benchmarks.worlds.office.tasks.checks import check
-from benchmarks.worlds.office.tasks.oracle import find_row
+from benchmarks.worlds.office.tasks.rows import find_row
 from benchmarks.worlds.office.week import base_world
 
 EVENT = {

@@ -11,13 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.worlds.actions import Action
-from benchmarks.worlds.office.store import Dump, Row
+from benchmarks.worlds.office.store import Row
+from benchmarks.worlds.office.tasks.rows import find_row
 from benchmarks.worlds.office.world import OfficeWorld
 
-LABELS = {
-    "mail": "subject", "events": "title", "contacts": "name", "products": "name",
-    "todos": "title", "messages": "text", "addresses": "label",
-}  # fmt: skip
 FORMS = {"calendar": "events", "contacts": "contacts", "todo": "todos"}  # applications with forms
 CHOICES = ("list", "priority")  # fields of forms with a drop-down list
 FIELDS = {"company": "company-field", "list": "list-field"}  # whose name is not that of the column
@@ -45,33 +42,6 @@ FIND = """([name, key]) => {
           x: (box.left + box.width / 2) / innerWidth, y: (box.top + box.height / 2) / innerHeight};
 }"""
 """Where an element is, as fractions of the screen, or what must be scrolled to see it."""
-
-
-def find_row(dump: Dump, table: str, named: Any) -> Row:
-    """The row with an id, or with a name that no other has; a file by its path.
-
-    Raises:
-        LookupError: there is none, or more than one.
-    """
-    rows = dump[table]
-    if isinstance(named, int):
-        found = [rows[named]] if named in rows else []
-    elif table == "files":
-        found = [row for row in rows.values() if file_path(dump, row) == named]
-    else:
-        found = [row for row in rows.values() if row[LABELS[table]] == named]
-    if len(found) != 1:
-        raise LookupError(f"{len(found)} rows of {table} are called {named!r}")
-    return found[0]
-
-
-def file_path(dump: Dump, row: Row) -> str:
-    """Where a file lies, without the root's name."""
-    names: list[str] = []
-    while row["parent"] is not None:
-        names.insert(0, row["name"])
-        row = dump["files"][row["parent"]]
-    return "/".join(names)
 
 
 class Oracle:
