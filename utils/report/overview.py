@@ -22,7 +22,7 @@ from utils.protocol import (
     shown_range,
     shown_share,
 )
-from utils.report.run_facts import REPEATED
+from utils.report.run_facts import REPEATED, cut
 
 Json = dict[str, Any]
 NO_ANSWER = "no answer"
@@ -64,8 +64,7 @@ class Tally:
         examples, others = self._examples.setdefault(outcome, ([], []))
         if len(examples) == MOST_EXAMPLES:
             return
-        text = " ".join(text.split())
-        text = text if len(text) <= LONGEST_EXAMPLE else text[:LONGEST_EXAMPLE] + "…"
+        text = cut(text, LONGEST_EXAMPLE)
         is_new = text not in [each["text"] for each in examples]
         if is_new or len(others) < MOST_EXAMPLES:
             (examples if is_new else others).append({"text": text or "(empty)", "row": row})
