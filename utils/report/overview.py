@@ -49,7 +49,8 @@ class Tally:
         outcome = str(facts.get("verdict") or NO_ANSWER) if status == "ok" else status
         attempts = facts.get("attempts") or 1
         tags = [CUT_OFF] * (facts.get("finish_reason") == "length")
-        tags += [RESIZED] * bool(facts.get("sent_wh") and facts["sent_wh"] != facts.get("file_wh"))
+        is_resized = facts.get("sent_wh") and facts["sent_wh"] != facts.get("file_wh")
+        tags += [RESIZED] * bool(is_resized and facts.get("box_frac"))  # of points it matters
         tags += [REPEATED] * (attempts > 1)
         self.outcomes[outcome] += 1
         self.counts.update(["samples", *tags])
