@@ -8,10 +8,17 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.support.bench import read_sheet
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import PICTURES, run_folder
-from tests.support.stage import API, L1, L2, TWELVE_L2_SAMPLES, Stage, l2_counts, right_answers
+from tests.support.runs import PICTURES
+from tests.support.stage import (
+    API,
+    L1,
+    L2,
+    TWELVE_L2_SAMPLES,
+    Stage,
+    l2_counts,
+    right_answers,
+)
 
 ONLY_L2 = {L2: {"mode": "all"}}
 UNPARSED = "unparsed: wrong in the score"
@@ -199,8 +206,7 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
     if where == "postprocess":  # what it spoilt is in the log and the spreadsheet
         raw = [record["raw"] for record in stage.answers(L2)]
         assert raw == ["(0.2, 0.15)"] * 2 + ["(0.2, 0.15) special"] * 2 + ["(0.2, 0.15)"] * 2
-        rows = read_sheet(run_folder(stage.work_dir, "m") / f"m_{L2}.xlsx")
-        shown = {row["index"]: row["prediction"] for row in rows}
+        shown = {row["index"]: row["prediction"] for row in stage.sheet(L2)}
         assert [shown[index] for index in sorted(shown)] == raw
 
     stage.module(RAISING.replace("RAISE", "pass"))
@@ -438,7 +444,7 @@ def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
     stage = staged(source, answer)
     result = run_with(stage, "parse")
     assert result.code == 0, result.output
-    folder = run_folder(stage.work_dir, "m")
+    folder = stage.folder()
     assert not [path for path in folder.glob("*.json*") if "Infinity" in path.read_text("utf-8")]
     lines = (folder / f"m_{L2}_samples.jsonl").read_text("utf-8").splitlines()[1:]
     told = [(s["split"], s["verdict"], s["point_frac"]) for s in map(json.loads, lines)]

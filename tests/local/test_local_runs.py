@@ -8,10 +8,9 @@ import pytest
 import torch
 
 from tests.local.conftest import without_weights
-from tests.support import runs
 from tests.support.mock_server import MockServer
 from tests.support.ranks import wait_until
-from tests.support.runs import api_model, run_folder
+from tests.support.runs import api_model
 from tests.support.stage import L2, Stage, right_answers
 from utils.runs.folder import safe_name
 
@@ -66,7 +65,7 @@ def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
                for a in stage.answers(L2, safe_name(name))]
         for name in SIZES
     }  # fmt: skip
-    manifest = json.loads((run_folder(stage.work_dir, "four") / "manifest.json").read_text())
+    manifest = json.loads((stage.folder("four") / "manifest.json").read_text())
 
     assert ran.code == 0, ran.output
     assert len(answers["one"]) == SAMPLES / 2
@@ -175,14 +174,12 @@ NOTING = """
 
 
 @pytest.mark.parametrize("signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,)])
-def test_a_generation_that_goes_on_does_not_abort_the_process(signals, stage, lively, tmp_path):
+def test_a_generation_that_goes_on_does_not_abort_the_process(signals, stage, lively):
     stage.module(NOTING)
     functions = {"preprocess_function": "mymodel.preprocess"}
     model = entry(lively["qwen2_5_vl"], generate_cfg=ENDLESS, **functions)
-    config = stage.config({"model": {"m": model}, "data": OF_ALL})
-    env = {"LMUData": str(stage.home / "data"), "PYTHONPATH": str(stage.home / "mine")}
-    prepared = tmp_path / "prepared"
-    run = runs.start("--config", config, "--work-dir", stage.work_dir, cwd=tmp_path, env=env)
+    stage.model, stage.data = {"m": model}, OF_ALL
+    prepared, run = stage.home / "prepared", stage.start()
     try:
         # The first sample is being generated: the second one has been prepared meanwhile.
         wait_until(lambda: prepared.exists() and prepared.stat().st_size >= 2, run)

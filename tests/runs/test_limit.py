@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from tests.support.bench import L1, L2, Bench
 from tests.support.mock_server import MockServer
-from tests.support.runs import PROJECT, api_model
+from tests.support.runs import PROJECT
+from tests.support.stage import API, L1, L2, Stage
 from utils.contracts import spread
 from utils.protocol import PLATFORMS
 
@@ -43,7 +43,7 @@ def server():
 def demo(server, tmp_path):
     """The sample data, nothing run yet."""
     env = {"LMUData": str(PROJECT / "sample_data")}
-    return Bench(tmp_path, server, {"m": api_model(server.url)}, env=env)
+    return Stage(tmp_path, server, {"m": API}, env=env)
 
 
 def test_a_few_samples_are_on_as_many_images_as_they_can():
