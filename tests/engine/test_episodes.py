@@ -108,7 +108,6 @@ def test_a_kill_costs_only_the_episodes_under_way(tmp_path, log):
         time.sleep(0.01)  # until the file of another process says so
     process.send_signal(signal.SIGKILL)
     process.wait(30)
-
     finished = statuses(log)
     asked_before = len(requests.read_text().splitlines())
     assert asked_before <= TURNS * (len(finished) + worlds)
@@ -210,14 +209,12 @@ def test_a_run_plays_scores_and_reuses_episodes(tmp_path, monkeypatch):
         assert f"{Errands.name}: 6 episodes to play (6 new), 0 answers there" in check.output
         assert "the first screen" in check.output
         assert (check.code, check.requests, Errands.hand.made - made) == (0, [], 1)
-
         ran = stage.run("--api-nproc", "2")
         assert (ran.code, len(ran.requests)) == (0, 12), ran.output
         assert Errands.hand.made == Errands.hand.closed
         scores = json.loads((stage.folder() / f"m_{Errands.name}_score.json").read_text())
         assert (scores["Basic accuracy"], scores["Advanced accuracy"]) == (100, 0)
         assert f"{Errands.name}: queried 6 (6 new), reused 0" in ran.output
-
         again = stage.run()
         assert (again.code, again.requests) == (0, []), again.output
         assert f"{Errands.name}: queried 0, reused 6" in again.output

@@ -131,7 +131,6 @@ def test_an_outage_that_is_too_long_stops_the_run_with_everything_kept(tmp_path,
     said = ran.stderr
     assert (ran.code, said.count("problem")) == (1, 1)
     assert "The server has been away" in said and "(--outage)" in said
-
     with MockServer(calm, server.port) as back:
         assert stage.run("--api-nproc", "8").code == 0
         assert len(back.requests) == 5 * PICTURES - 19

@@ -208,7 +208,6 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
         assert raw == ["(0.2, 0.15)"] * 2 + ["(0.2, 0.15) special"] * 2 + ["(0.2, 0.15)"] * 2
         shown = {row["index"]: row["prediction"] for row in stage.sheet(L2)}
         assert [shown[index] for index in sorted(shown)] == raw
-
     stage.module(RAISING.replace("RAISE", "pass"))
     result = run_with(stage, where)
     assert (result.code, len(stage.server.requests)) == (0, 6 if asked else 0), result.output
@@ -401,15 +400,6 @@ def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_size
 
 
 # -- parse ----------------------------------------------------------------------------------------
-
-
-def test_ready_made_parse_functions_go_by_the_size_of_the_file_not_of_the_annotations(staged):
-    stage = staged(answer=lambda _: Reply("(128, 54)"), pictures=[("os_web", (640, 360))] * 2)
-    stage.change_annotations("L2", lambda ls: [line.update(image_size=[320, 180]) for line in ls])
-    data = {L2: {"mode": "all", "parse_function": "utils.coordinates.parse_pixels"}}
-    result = stage.evaluate({"m": API}, data=data)
-    assert result.code == 0, result.output
-    assert l2_counts(stage.scores(L2))["Correct num"] == 4
 
 
 def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(staged):

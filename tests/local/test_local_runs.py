@@ -66,7 +66,6 @@ def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
         for name in SIZES
     }  # fmt: skip
     manifest = json.loads((stage.folder("four") / "manifest.json").read_text())
-
     assert ran.code == 0, ran.output
     assert len(answers["one"]) == SAMPLES / 2
     assert all(found == answers["one"] for found in answers.values())
@@ -109,14 +108,12 @@ def test_a_lost_device_ends_its_model_only_and_the_same_command_goes_on(dies_in,
     functions = {f"{name}_function": f"mymodel.{name}" for name in ("preprocess", "postprocess")}
     local = entry(folders["qwen2_5_vl"], batch_size=2, **functions)
     models = {"lost": local, "next": api_model(stage.server.url)}
-
     with pytest.MonkeyPatch.context() as whole:
         for name in ("is_available", "is_initialized", "empty_cache", "synchronize"):
             whole.setattr(torch.cuda, name, getattr(torch.cuda, name))
         ran = stage.evaluate(models, data=OF_ALL, env={"DIES_IN": dies_in})
     kept = stage.answers(L2, "lost")
     again = stage.evaluate(models, data=OF_ALL)
-
     assert ran.code == 1 and "Traceback" not in ran.output, ran.output
     assert ran.stderr.count('model "lost": the device (cpu) failed') == 1, ran.output
     assert "CUDA error: device-side assert triggered. Everything answered" in ran.stderr
@@ -131,9 +128,7 @@ def test_models_that_fail_throughout_or_lack_weights_end(setting, stage, llava, 
     holes = copy_of(llava)
     assert without_weights(holes, lambda name: "lm_head" in name) == 1
     failing = entry(llava, generate_cfg={**TWO_TOKENS, **setting})
-
     ran = stage.evaluate({"holes": entry(holes), "m": failing}, data=OF_ALL)
-
     assert ran.code == 1
     assert "1 weights of the checkpoint are missing" in ran.output
     assert stage.answers(L2, "holes") == []

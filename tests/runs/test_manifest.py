@@ -45,7 +45,6 @@ def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folde
     file.write_text(file.read_text().replace("Click basic target 2.", "refused"))
     stage.run("--limit", "4", "--no-report", "--verbose",
               env={"L2_USER_PROMPT": template, "HOME": str(stage.home)})  # fmt: skip
-
     text = (stage.folder() / "manifest.json").read_text("utf-8")
     assert (KEY in text, str(stage.home) in text, "~/config.json" in text) == (False, False, True)
     found = manifest_of(stage)
@@ -79,7 +78,6 @@ def test_a_rescoring_leaves_the_asking_alone_and_says_what_it_had_otherwise(stag
     stage.model["m"]["generate_cfg"] = {"max_tokens": 16, "temperature": 1}
     ran = stage.run("--mode", "eval", "--no-report",
                     env={"L1_USE_WEIGHTED": "1", "MY_KEY": ""})  # fmt: skip
-
     after = manifest_of(stage)
     assert ran.code == 0
     assert [after[name] for name in ("asking", "datasets", "config")] \
@@ -114,7 +112,6 @@ def test_what_is_known_of_other_data_sets_and_of_full_files_is_kept(stage):
     full = manifest_of(stage)
     stage.data = {L2: {"mode": "basic"}}
     stage.run("--no-report")
-
     assert ("scoring" in first, first["datasets"][L1]["statuses"]) == (False, {"ok": 9})
     assert part[L1] == full["datasets"][L1] == first["datasets"][L1]
     assert (part[L2]["mode"], part[L2]["samples"]) == ("basic", 3)
@@ -130,7 +127,6 @@ def test_the_checksum_of_pictures_depends_on_names_and_contents_only(tmp_path):
     for file, content in ((a, b"1"), (b, b"2"), (c, b"1")):
         file.write_bytes(content)
     found = pictures_digest({"os_web/x.png": a, "os_ios/y.png": b})
-
     digests = [content_digest(file).removeprefix("blake3:") for file in (b, a)]
     lines = f"{digests[0]}  os_ios/y.png\n{digests[1]}  os_web/x.png\n"
     assert found == {"count": 2, "digest": f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"}

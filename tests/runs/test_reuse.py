@@ -198,7 +198,6 @@ def test_a_change_asks_again_exactly_what_it_touches_in_its_own_folder(name, sta
     [(first, files)] = folders(stage).items()
     ran = stage.run(*ARGUMENTS.get(name, []), "--no-report")
     after = folders(stage)
-
     assert (ran.code, ran.asked) == (0, asked), ran.output
     for dataset, count in asked.items():
         reasons = f"{count} ({count} {reason})" if count else "0"
@@ -226,7 +225,6 @@ def test_another_limit_has_a_folder_of_its_own_and_every_command_goes_on_in_its(
     limited = stage.run("--no-report", "--limit", "2")
     other = stage.run("--no-report", "--limit", "3", "--data", L2)
     whole = stage.run("--no-report")
-
     after = folders(stage)
     for number, ran in ((2, limited), (3, other)):
         assert f"{first}_{number} ({first} holds a run with no --limit)" in ran.output

@@ -71,7 +71,6 @@ def test_after_a_kill_the_same_command_asks_only_what_is_missing(count, tmp_path
         asked, kept = len(server.requests), answered(stage)
         victim.clear()
         ran = stage.run("--api-nproc", "2")
-
         assert code == -signal.SIGKILL
         assert 0 < asked - kept <= 3  # two workers, and one answer on its way into the log
         assert (ran.code, len(ran.requests)) == (0, SAMPLES - kept), ran.output
@@ -112,7 +111,6 @@ def test_one_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(
             break
     released.set()
     code, output = end_of(process)
-
     assert (code, "Ctrl-C again stops now" in said) == (130, True)
     assert "the same command goes on from here" in output
     assert (len(stage.server.requests), answered(stage)) == (3, 3)  # nothing new was begun
@@ -162,7 +160,6 @@ def test_an_odd_line_costs_its_sample_alone_and_is_named(odd, finished, tmp_path
     assert lines[3] != before
     log.write_bytes(b"".join(lines))
     scored, ran, again = stage.run("--mode", "eval"), stage.run(), stage.run("--fresh")
-
     note = f"{log.parent.name}/{log.name}: line 4 is damaged"
     assert (scored.code, "(partial)" in scored.output, note in scored.output) == (1, True, True)
     assert (ran.code, ran.asked, note in ran.output) == (0, {L1: 0, L2: 1}, True), ran.output

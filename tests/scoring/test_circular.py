@@ -372,7 +372,6 @@ def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(sta
         partial = [row["rotation"] for row in lines_of(stage, "_rotations", partial=True)]
         left_out = analysis(stage, partial=True)["circular"]
         resumed = replace(stage, server=slow).run("--api-nproc", "1")
-
     assert (scored.code, partial) == (1, [0, 1, 2, 0])
     assert [row["questions"] for row in left_out["rows"]] == [1, 1]
     assert "rotations that were not queried yet: 1;" in scored.output
@@ -450,9 +449,7 @@ def read(response, meta):
 ''',
         "mine",
     )
-
     ran = stage.run()
-
     rows = lines_of(stage, "_rotations")
     asked_for = {(r["question"], r["prompt"][-1]["value"].split("\n")[0]) for r in rows}
     assert (ran.code, len(ran.requests)) == (0, ROTATIONS)
