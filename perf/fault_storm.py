@@ -17,11 +17,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from perf.kill_everywhere import reply, scores
-from tests.support.bench import L1, L2, Bench
+from perf.kill_everywhere import reply
 from tests.support.faults import Storm
 from tests.support.mock_server import MockServer
 from tests.support.runs import api_model, make_data
+from tests.support.stage import L1, L2, Stage
 
 ANSWERS = frozenset({"A", "B", "(0.2, 0.15)", "(0.9, 0.9)"})
 
@@ -38,17 +38,17 @@ def main() -> int:
         make_data(home / "data", [("os_web", (40, 30))] * given.pictures)
         shutil.copytree(home / "data", other / "data")
         with MockServer(reply) as server:
-            calm = Bench(home, server, {"m": api_model(server.url)})
+            calm = Stage(home, server, {"m": api_model(server.url)})
             assert calm.run(*command).code == 0
         storm = Storm(reply, retry_after_s=0.2)
         with MockServer(storm) as server:
-            bench = Bench(other, server, {"m": api_model(server.url, kwargs={"timeout_s": 5})})
+            stage = Stage(other, server, {"m": api_model(server.url, kwargs={"timeout_s": 5})})
             began_s = time.monotonic()
-            ran = bench.run(*command)
+            ran = stage.run(*command)
             wall_s = time.monotonic() - began_s
             storm.over.set()
-        records = [*bench.answers(L1), *bench.answers(L2)]
-        equal = scores(bench) == scores(calm)
+        records = [*stage.answers(L1), *stage.answers(L2)]
+        equal = stage.both_scores() == calm.both_scores()
     ok = sum(record["status"] == "ok" for record in records)
     twice = sum(count - 1 for count in Counter(record["key"] for record in records).values())
     wrong = sum(record["raw"] not in ANSWERS for record in records)

@@ -26,9 +26,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.support.bench import L1, L2, answer_records
 from tests.support.mock_server import MockServer, Reply, Request
 from tests.support.runs import Finished, api_model, evaluate, make_data, run_folder, write_config
+from tests.support.stage import L1, L2, answer_records
 
 NOWHERE = "http://127.0.0.1:9/v1"
 PICTURES = [("os_web", (40, 30)), ("os_ios", (30, 60)), ("os_mac", (64, 48))]

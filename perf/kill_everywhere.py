@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.bench import L1, L2, Bench, dataset_of
 from tests.support.mock_server import MockServer, Reply, Request
 from tests.support.runs import api_model, make_data
+from tests.support.stage import L1, L2, Stage, dataset_of
 
 PICTURES = 18  # 90 samples
 
@@ -56,40 +56,35 @@ class Killer:
         return reply(request)
 
 
-def answered(bench: Bench) -> list[str]:
+def answered(stage: Stage) -> list[str]:
     """The samples that have an answer in a log."""
     found: list[dict[str, Any]] = []
     for dataset in (L1, L2):
-        if bench.work_dir.exists() and bench.log(dataset).exists():
-            found += bench.answers(dataset)
+        if stage.work_dir.exists() and stage.log(dataset).exists():
+            found += stage.answers(dataset)
     return [question_of(f"{line.get('question')} {line.get('instruction')}")
             for line in (record["line"] for record in found)]  # fmt: skip
-
-
-def scores(bench: Bench) -> dict[str, bytes]:
-    """The score files."""
-    return {dataset: bench.scores(dataset) for dataset in (L1, L2)}
 
 
 def kill_and_go_on(at: int, in_flight: int, home: Path, calm: dict[str, bytes]) -> dict[str, Any]:
     """One run that is killed, and the same command again."""
     killer = Killer(at)
     with MockServer(killer) as server:
-        bench = Bench(home, server, {"m": api_model(server.url)})
+        stage = Stage(home, server, {"m": api_model(server.url)})
         command = ("--api-nproc", str(in_flight))
-        killer.victim.append(bench.start(*command))
+        killer.victim.append(stage.start(*command))
         killer.victim[0].communicate()
-        came, kept = len(server.requests), answered(bench)
+        came, kept = len(server.requests), answered(stage)
         killer.at = 0
-        again = bench.run(*command)
+        again = stage.run(*command)
         asked = [question_of(request.text) for request in again.requests]
-        stored = answered(bench)
+        stored = answered(stage)
         return {
             "k": at, "killed": killer.victim[0].returncode == -signal.SIGKILL, "requests": came,
             "kept": len(kept), "lost": came - len(kept), "asked": len(asked),
             "twice": len(set(asked) & set(kept)) + len(stored) - len(set(stored)),
             "missing": 5 * PICTURES - len(stored),
-            "equal": again.code == 0 and scores(bench) == calm,
+            "equal": again.code == 0 and stage.both_scores() == calm,
         }  # fmt: skip
 
 
@@ -104,9 +99,9 @@ def main() -> int:
         home = Path(name) / "calm"
         make_data(home / "data", [("os_web", (40, 30))] * PICTURES)
         with MockServer(reply) as server:
-            bench = Bench(home, server, {"m": api_model(server.url)})
-            assert bench.run("--api-nproc", str(given.in_flight)).code == 0
-            calm = scores(bench)
+            stage = Stage(home, server, {"m": api_model(server.url)})
+            assert stage.run("--api-nproc", str(given.in_flight)).code == 0
+            calm = stage.both_scores()
         rows = []
         print("k   requests  kept  lost in flight  asked by the next run  asked or stored twice  "
               "missing  scores equal")  # fmt: skip

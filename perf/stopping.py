@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 
 from perf.kill_everywhere import reply
-from tests.support.bench import Bench
 from tests.support.mock_server import MockServer, Reply, Request
 from tests.support.runs import api_model, make_data
+from tests.support.stage import Stage
 
 WRONG_KEY = Reply(status=401, body=b'{"error": {"message": "bad key"}}')
 
@@ -64,9 +64,9 @@ def run(name: str, in_flight: int, home: Path) -> dict[str, float]:
     """One run that must stop."""
     scene = Scene(name, in_flight)
     with MockServer(scene) as server:
-        bench = Bench(home, server, {"m": api_model(server.url)})
+        stage = Stage(home, server, {"m": api_model(server.url)})
         began_s = time.monotonic()
-        process = bench.start("--api-nproc", str(in_flight))
+        process = stage.start("--api-nproc", str(in_flight))
         scene.play(process, server)
         process.communicate(timeout=60)
         ended_s = time.monotonic()

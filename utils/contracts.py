@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -267,7 +268,8 @@ class DataSet:
         mode_column = self.benchmark.mode_column
         groups = [(str(each.line.get("platform")), str(each.line.get(mode_column)))
                   for each in self.samples]  # fmt: skip
-        return dict(zip((sample.key for sample in self.samples), spread(groups), strict=True))
+        turns = spread(groups, [sample.image for sample in self.samples])
+        return dict(zip((sample.key for sample in self.samples), turns, strict=True))
 
     def chosen(self, limit: int | None) -> Sequence[Sample]:
         """The samples of `--limit` in file order; None: all."""
@@ -282,24 +284,34 @@ class DataSet:
         return samples if self.circular is None else self.circular.asked(samples)
 
 
-def spread(groups: Sequence[tuple[str, str]]) -> list[int]:
+def spread(groups: Sequence[tuple[str, str]], images: Sequence[object]) -> list[int]:
     """When each sample's turn comes, from 0, so that few of them show as much as they can.
 
     Platforms take turns, and so do the splits of each: difficulties or grounding types. Each
-    platform begins with another split.
+    platform begins with another split, and each split with another image.
 
     Args:
         groups: platform and split of each sample, in file order.
+        images: of each sample.
     """
-    places: dict[tuple[str, str], list[int]] = {}
-    for place, group in enumerate(groups):
-        places.setdefault(group, []).append(place)
-    platforms, splits = (sorted({group[part] for group in places}) for part in (0, 1))
-    queues = [places.get((platform, splits[(number + start) % len(splits)]), [])
-              for start in range(len(splits))
-              for number, platform in enumerate(platforms)]  # fmt: skip
-    in_turn = [place for round_ in itertools.zip_longest(*queues)
-               for place in round_ if place is not None]  # fmt: skip
+    seen: Counter[tuple[tuple[str, str], object]] = Counter()
+    queues: dict[
+        tuple[str, str], list[tuple[int, int]]
+    ] = {}  # how often its image was there, place
+    for place, (group, image) in enumerate(zip(groups, images, strict=True)):
+        queues.setdefault(group, []).append((seen[group, image], place))
+        seen[group, image] += 1
+    platforms, splits = (sorted({group[part] for group in queues}) for part in (0, 1))
+    for (_, split), queue in queues.items():
+        queue.sort()
+        images_there = sum(number == 0 for number, _ in queue)
+        start = splits.index(split) * images_there // len(splits)
+        queue[:] = queue[start:] + queue[:start]
+    turns = [queues.get((platform, splits[(number + start) % len(splits)]), [])
+             for start in range(len(splits))
+             for number, platform in enumerate(platforms)]  # fmt: skip
+    in_turn = [place for taken in itertools.zip_longest(*turns)
+               for _, place in filter(None, taken)]  # fmt: skip
     turn_of = {place: turn for turn, place in enumerate(in_turn)}
     return [turn_of[place] for place in range(len(groups))]
 

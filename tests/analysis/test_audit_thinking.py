@@ -90,9 +90,9 @@ READERS = {
 def test_no_reply_of_twenty_thousand_signs_takes_long_to_read(reader):
     slow = []
     for reply in ENDLESS:
-        started = time.perf_counter()
+        started = time.process_time()
         with suppress(ValueError):  # UI-TARS's parser has digits for a number, however many
             READERS[reader](reply)
-        taken = time.perf_counter() - started
+        taken = time.process_time() - started
         slow += [(reply[:30], taken)] if taken > 0.5 else []
     assert slow == []

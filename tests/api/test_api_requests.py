@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from models.api_gpt import GROUNDING_PROMPT
-from tests.support.bench import L1, L2, Bench, Ran
 from tests.support.mock_server import MockServer
 from tests.support.runs import PROJECT, make_data
+from tests.support.stage import L1, L2, Ran, Stage
 from utils.config.text import read_plain
 
 # Protocol texts as the specification prints them, not as the program holds them.
@@ -176,13 +176,13 @@ def test_a_shipped_config_sends_what_the_documents_say_in_either_order_of_data_s
     if config == "uitars":
         pytest.importorskip("ui_tars")
     with MockServer() as server:
-        bench = Bench(tmp_path, server, **shipped(config, server.url, wire_format, swapped))
-        make_pictures(bench.root, PICTURES)
-        ran = bench.run()
+        stage = Stage(tmp_path, server, **shipped(config, server.url, wire_format, swapped))
+        make_pictures(stage.root, PICTURES)
+        ran = stage.run()
     assert ran.code == 0, ran.output
     assert {request.path for request in ran.requests} == {"/v1/chat/completions"}
     form = documented if wire_format == "documented" else reference
-    expected = canonical(shipped_body(config, form, sample) for sample in samples_of(bench.root))
+    expected = canonical(shipped_body(config, form, sample) for sample in samples_of(stage.root))
     assert canonical(request.body for request in ran.requests) == expected
 
 
@@ -286,7 +286,7 @@ SETTINGS = {
 class WireRun:
     """One run of all the settings above over all images."""
 
-    bench: Bench
+    stage: Stage
     ran: Ran
 
     def of(self, setting):
@@ -297,7 +297,7 @@ class WireRun:
         """File name → (declared MIME type, decoded picture), through the text of the request."""
         found = {}
         for request in self.of(setting):
-            [sample] = [s for s in samples_of(self.bench.root) if s.text in request.text]
+            [sample] = [s for s in samples_of(self.stage.root) if s.text in request.text]
             [url] = request.pictures
             head, data = url.split(";base64,")
             picture = Image.open(io.BytesIO(base64.b64decode(data)))
@@ -319,18 +319,18 @@ def wire(tmp_path_factory):
             for name, (changes, _) in SETTINGS.items()
         }  # fmt: skip
         data = {L1: {"mode": "easy"}, L2: {"mode": "basic"}}
-        bench = Bench(tmp_path_factory.mktemp("wire"), server, models, data, env)
-        make_pictures(bench.root, [*PICTURES, DEEP])
-        bench.code.mkdir()
-        (bench.code / "wire_functions.py").write_text(USER_FUNCTIONS)
-        return WireRun(bench, bench.run())
+        stage = Stage(tmp_path_factory.mktemp("wire"), server, models, data, env)
+        make_pictures(stage.root, [*PICTURES, DEEP])
+        stage.code.mkdir()
+        stage.module(USER_FUNCTIONS, "wire_functions")
+        return WireRun(stage, stage.run())
 
 
 @pytest.mark.parametrize("setting", [name for name, (_, body) in SETTINGS.items() if body])
 def test_a_setting_sends_what_the_documents_say(wire, setting):
     # The modes of the run; an image that JPEG cannot hold is not sent in the reference format.
     samples = [
-        s for s in samples_of(wire.bench.root) if " easy?" in s.text or " basic target " in s.text
+        s for s in samples_of(wire.stage.root) if " easy?" in s.text or " basic target " in s.text
     ]
     if setting.startswith("ref"):
         samples = [s for s in samples if s.picture.name != DEEP[0]]
@@ -340,7 +340,7 @@ def test_a_setting_sends_what_the_documents_say(wire, setting):
 
 
 def test_an_image_that_jpeg_cannot_hold_fails_its_sample_in_the_reference_format_alone(wire):
-    failed = [r for r in wire.bench.answers(L2, "ref") if r["status"] == "failed"]
+    failed = [r for r in wire.stage.answers(L2, "ref") if r["status"] == "failed"]
     assert [record["line"]["image_path"] for record in failed] == [f"os_web/{DEEP[0]}"]
     assert wire.ran.code == 1
 
@@ -367,7 +367,7 @@ def test_images_are_sent_in_the_format_and_size_that_are_set(wire, setting, kind
 
 @pytest.mark.parametrize("name", ["plain.png", "alpha.png", "jpeg_in_disguise.png", "camera.JPG"])
 def test_conversion_to_png_and_shrinking_lose_nothing_else(wire, name):
-    folder = wire.bench.root / "MMBench-GUI" / "offline_images" / "os_web"
+    folder = wire.stage.root / "MMBench-GUI" / "offline_images" / "os_web"
     with Image.open(folder / name) as whole:
         mode, small = whole.mode, whole.copy()
         assert wire.pictures("png")[name][1].convert(mode).tobytes() == whole.tobytes()
@@ -376,7 +376,7 @@ def test_conversion_to_png_and_shrinking_lose_nothing_else(wire, name):
 
 
 def test_the_size_sent_is_recorded_and_a_shrunk_image_is_mentioned(wire):
-    sizes = [record["sizes"] for record in wire.bench.answers(L1, "small")]
+    sizes = [record["sizes"] for record in wire.stage.answers(L1, "small")]
     assert [(s["file"], s["sent"]) for s in sizes] == [([320, 180], [100, 56])] * (
         len(PICTURES) + 1
     )

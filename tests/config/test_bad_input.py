@@ -20,7 +20,7 @@ from tests.support.mock_server import MockServer
 from tests.support.runs import PICTURES, PROJECT
 from tests.support.stage import API, BOTH, L1, L2, Stage, right_answers
 from utils.config.options import options_of, parse_arguments
-from utils.errors import DISTRIBUTIONS, UserError
+from utils.errors import DISTRIBUTIONS
 from utils.runs.folder import safe_name
 
 NOWHERE = "/nowhere/at/all"
@@ -318,15 +318,3 @@ def test_python_takes_the_options_of_the_command_line(monkeypatch):
     options = options_of("x", {**given, "data": ["a", "b"]})
     assert options == parse_arguments(typed)
     assert (options.arguments, options_of("x", given).data) == (tuple(typed), ("a", "b"))
-
-
-@pytest.mark.parametrize(("given", "message"), [
-    ({"lmit": 3}, 'run(): unknown option --lmit; did you mean "--limit"?'),
-    ({"check": True}, "run(): check makes no results; use the command line"),
-    ({"limit": 0}, "run(): argument --limit: expected a whole number from 1 up, got '0'"),
-    ({"fresh": True, "reuse": True}, "run(): --fresh and --reuse exclude each other"),
-])  # fmt: skip
-def test_a_call_from_python_that_is_off_raises_one_line(given, message):
-    with pytest.raises(UserError) as caught:
-        options_of("x", given)
-    assert str(caught.value).startswith(message)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.bench import L1, L2, Bench
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, make_data
+from tests.support.stage import L1, L2, Stage
 
 WRONG_KEY = "a-key-that-nobody-knows"
 FUNCTIONS = """
@@ -22,23 +21,19 @@ def word(response, meta): return "left"
 @pytest.fixture(scope="module")
 def server():
     def reply(request):
-        refused = WRONG_KEY in request.headers["authorization"]
-        return (
-            Reply(status=401, body=b'{"error": {"message": "no"}}')
-            if refused
-            else Reply("0.2, 0.1")
-        )
+        if WRONG_KEY in request.headers["authorization"]:
+            return Reply(status=401, body=b'{"error": {"message": "no"}}')
+        return Reply("0.2, 0.1")
 
     with MockServer(reply) as running:
         yield running
 
 
 @pytest.fixture
-def bench(server, tmp_path):
-    make_data(tmp_path / "data")
-    (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "mine.py").write_text(FUNCTIONS)
-    return Bench(tmp_path, server, {"m": api_model(server.url)})
+def stage(server, tmp_path):
+    made = Stage.make(tmp_path, server)
+    made.module(FUNCTIONS, "mine")
+    return made
 
 
 CHECK, PING = ("--check",), ("--check", "--ping", "--data", "L2")
@@ -76,20 +71,20 @@ CHECK, PING = ("--check",), ("--check", "--ping", "--data", "L2")
     pytest.param({"model_path": "URL?api_key=${MY_KEY}&model=mock"}, {}, PING, 2,
                  "the key is api_key in model_path, the value of $MY_KEY (environment or .env)", 1, id="a variable's"),
 ])  # fmt: skip
-def test_what_is_said_before_a_run(bench, server, entry, data, arguments, code, says, requests):
-    bench.model["m"] |= {key: value.replace("URL", server.url) if key == "model_path" else value
+def test_what_is_said_before_a_run(stage, server, entry, data, arguments, code, says, requests):
+    stage.model["m"] |= {key: value.replace("URL", server.url) if key == "model_path" else value
                          for key, value in entry.items()}  # fmt: skip
-    bench.data[L2] |= data
-    ran = bench.run(*arguments, "--no-report", env={"MY_KEY": WRONG_KEY})
+    stage.data[L2] |= data
+    ran = stage.run(*arguments, "--no-report", env={"MY_KEY": WRONG_KEY})
     assert (ran.code, len(ran.requests)) == (code, requests), ran.output
     assert says in ran.output
     assert WRONG_KEY not in ran.output
     assert code != 2 or "1 problem" in ran.output or "2 problems" in ran.output
 
 
-def test_one_mistake_is_one_problem(bench):
-    bench.model["m"]["custom_prompt"] = {L1: "mine.text", L2: "mine.text"}
-    ran = bench.run("--check")
+def test_one_mistake_is_one_problem(stage):
+    stage.model["m"]["custom_prompt"] = {L1: "mine.text", L2: "mine.text"}
+    ran = stage.run("--check")
     assert (ran.code, ran.output.count("prompt function returned")) == (2, 1), ran.output
     assert f"{L1}, {L2}: 15 samples" in ran.output
     assert "1 problem. Nothing was run." in ran.output

@@ -222,11 +222,3 @@ def test_a_key_in_what_a_users_code_raises_prints_or_returns_is_masked(
                             env={"OPENAI_API_KEY": QUOTED})  # fmt: skip
     assert_hidden(QUOTED, result, stage)
     assert f"knows {MARK}" in result.output
-
-
-def test_a_key_in_a_config_with_mistakes_is_not_quoted(staged):
-    stage = staged()
-    broken = {"imp_type": "custom", "model_path": f"htps://h/v1?api_key={PLAIN}&model=x"}
-    result = stage.evaluate({"m": broken}, "--check")
-    assert_hidden(PLAIN, result, stage)
-    assert f"api_key={MARK}&model=x" in result.stderr

@@ -64,7 +64,6 @@ def test_a_bad_sample_stops_a_strict_run_and_is_left_out_of_others_and_the_rest_
     count = f"{problems} problem{'s' * (problems > 1)}"
     assert strict.stderr.rstrip().endswith(f"{count}. Nothing was run.")
     assert (strict.code, stage.server.requests, stage.work_dir.exists()) == (2, [], False)
-
     result = stage.evaluate({"m": API})
     assert "Traceback" not in result.output, result.output
     assert [fragment for fragment in fragments if fragment not in result.output] == []
@@ -79,7 +78,6 @@ def test_a_bad_sample_stops_a_strict_run_and_is_left_out_of_others_and_the_rest_
     counts = l2_counts(l2)
     assert counts["Total num"] == counts["Correct num"] == l2_left
     assert l2["Average accuracy"] == 100.0
-
     again = stage.evaluate({"m": API}, "--mode", "eval", env={"LMUData": "/no/such/folder"})
     assert "Traceback" not in again.output
     assert (stage.scores(L1), stage.scores(L2)) == scores

@@ -7,9 +7,9 @@ import socket
 
 import pytest
 
-from tests.support.bench import FAILED_TEXT, L1, Bench, read_log_lines, told
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, make_data
+from tests.support.runs import api_model
+from tests.support.stage import FAILED_TEXT, L1, Stage, read_log_lines, told
 
 
 def completion(message, finish_reason="stop", **more):
@@ -27,17 +27,18 @@ def error(status, message="no", code=None, **headers):
     return Reply(status=status, body=body, headers=headers)
 
 
-def bench_for(tmp_path, server, pictures=3, **entry):
+def stage_for(tmp_path, server, pictures=3):
     """`pictures` times 3 L1 questions against a server."""
-    make_data(tmp_path / "data", [("os_web", (40, 30))] * pictures)
-    return Bench(tmp_path, server, {"m": api_model(server.url, **entry)}, {L1: {"mode": "all"}})
+    stage = Stage.make(tmp_path, server, [("os_web", (40, 30))] * pictures)
+    stage.data = {L1: {"mode": "all"}}
+    return stage
 
 
 def run(tmp_path, answer, *arguments, pictures=3):
-    """One run of a new bench: (bench, run)."""
+    """One run of a new stage: (stage, run)."""
     with MockServer(answer) as server:
-        bench = bench_for(tmp_path, server, pictures)
-        return bench, bench.run(*arguments)
+        stage = stage_for(tmp_path, server, pictures)
+        return stage, stage.run(*arguments)
 
 
 def number_of(request):
@@ -46,14 +47,14 @@ def number_of(request):
     return 3 * int(picture) + ("easy", "medium", "hard").index(difficulty)
 
 
-def by_number(bench):
+def by_number(stage):
     """Newest record of each question by its number; mode all numbers them in file order."""
-    return {record["line"]["index"]: record for record in bench.answers(L1)}
+    return {record["line"]["index"]: record for record in stage.answers(L1)}
 
 
 def missing(texts, ran):
     """Those of the texts that the errors of a run lack."""
-    return [text for text in texts if text not in ran.finished.stderr]
+    return [text for text in texts if text not in ran.stderr]
 
 
 SOON, NO_WAIT = {"retry-after-ms": "0"}, {"retry-after": "0"}
@@ -101,8 +102,8 @@ def test_every_transient_error_is_followed_by_the_answer(tmp_path):
         return failures.get(number, Reply("B")) if is_first else Reply("B")
 
     pictures = (len(TRANSIENT) + 2) // 3
-    bench, ran = run(tmp_path, answer, "--api-nproc", "16", "--retry", "1", pictures=pictures)
-    asked, records = [number_of(request) for request in ran.requests], by_number(bench)
+    stage, ran = run(tmp_path, answer, "--api-nproc", "16", "--retry", "1", pictures=pictures)
+    asked, records = [number_of(request) for request in ran.requests], by_number(stage)
     came = {
         name: (asked.count(n), *(records[n][field] for field in ("attempts", "status", "raw")))
         for n, name in enumerate(TRANSIENT)
@@ -149,12 +150,11 @@ def lasting(tmp_path_factory):
     replies = dict(enumerate(LASTING.values()))
     with MockServer(lambda request: replies.get(number_of(request), Reply("C"))) as server:
         home, pictures = tmp_path_factory.mktemp("lasting"), (len(replies) + 2) // 3
-        bench = bench_for(home, server, pictures)
-        bench.code.mkdir()
-        (bench.code / "diary.py").write_text(DIARY)
-        bench.data = {L1: {"mode": "all", "parse_function": "diary.parse"}}
-        first = bench.run("--api-nproc", "16", "--retry", "0")
-        return bench, first, bench.run("--api-nproc", "16", "--retry", "0")
+        stage = stage_for(home, server, pictures)
+        stage.module(DIARY, "diary")
+        stage.data = {L1: {"mode": "all", "parse_function": "diary.parse"}}
+        first = stage.run("--api-nproc", "16", "--retry", "0")
+        return stage, first, stage.run("--api-nproc", "16", "--retry", "0")
 
 
 @pytest.fixture(scope="module")
@@ -181,10 +181,10 @@ def test_every_reply_is_stored_as_what_it_is_and_only_failures_are_queried_again
 
 
 def test_neither_reasoning_nor_failures_are_parsed_and_all_that_has_no_answer_is_wrong(lasting):
-    bench, ran, _ = lasting
-    parsed = (bench.code / "parsed.txt").read_text().split("\n")
+    stage, ran, _ = lasting
+    parsed = (stage.code / "parsed.txt").read_text().split("\n")
     assert set(parsed) == {"", "C", "C and then", "C!"}
-    rows = dict(zip(LASTING, bench.sheet(L1, "_exact_matching_result"), strict=False))
+    rows = dict(zip(LASTING, stage.sheet(L1, "_exact_matching_result"), strict=False))
     assert {rows[name]["prediction"] for name in FAILED} == {FAILED_TEXT}
     assert {(row["parsed_prediction"], row["hit"]) for row in rows.values()} == {("None", 0)}
     counts = {
@@ -220,13 +220,13 @@ def test_reasoning_finish_reason_usage_and_latency_are_kept(records):
 def test_when_the_first_20_are_all_refused_the_run_stops_and_nothing_stays_refused(tmp_path):
     broken = [error(400, "unknown field max_tokens")]
     with MockServer(lambda request: broken[0] if broken else Reply("B")) as server:
-        bench = bench_for(tmp_path, server, pictures=20)
-        ran = bench.run("--api-nproc", "2")
+        stage = stage_for(tmp_path, server, pictures=20)
+        ran = stage.run("--api-nproc", "2")
         assert (ran.code, 20 <= len(ran.requests) <= 22) == (1, True)
         said = ('model "m": the first 20 requests were all refused', "unknown field max_tokens")
         assert missing(said, ran) == []
         broken.clear()
-        again = bench.run("--api-nproc", "8")
+        again = stage.run("--api-nproc", "8")
     assert (again.code, len(again.requests)) == (0, 60)
 
 
@@ -237,10 +237,10 @@ def test_after_one_answer_any_number_of_refusals_goes_through_and_counts_as_wron
         first.append(request)
         return Reply("B") if len(first) == 1 else error(400)
 
-    bench, ran = run(tmp_path, answer, "--api-nproc", "1", pictures=8)
+    stage, ran = run(tmp_path, answer, "--api-nproc", "1", pictures=8)
     assert (ran.code, len(ran.requests)) == (1, 24)
     assert (told(ran.output, "answered"), told(ran.output, "refused")) == ([1], [23])
-    scores = json.loads(bench.scores(L1))
+    scores = stage.scores(L1)
     assert scores["total_sample_num"] == 24
     hits = [8 * scores[level]["level_score"] for level in ("easy", "medium", "hard")]
     assert sum(hits) == pytest.approx(1)
@@ -264,21 +264,21 @@ def test_a_run_that_cannot_work_stops_at_once_and_says_what_to_do(reply, said, t
 def test_a_401_in_the_middle_keeps_what_was_answered(tmp_path):
     left = ["B"] * 5
     with MockServer(lambda request: Reply(left.pop()) if left else error(401)) as server:
-        bench = bench_for(tmp_path, server)
-        ran = bench.run("--api-nproc", "1")
+        stage = stage_for(tmp_path, server)
+        ran = stage.run("--api-nproc", "1")
         assert (ran.code, len(ran.requests)) == (1, 6)
         assert missing(["Answers so far are kept"], ran) == []
-        assert len(bench.run("--api-nproc", "1").requests) == 1  # nothing more counts as answered
+        assert len(stage.run("--api-nproc", "1").requests) == 1  # nothing more counts as answered
         left.extend("B" * 99)
-        again = bench.run("--api-nproc", "1")
+        again = stage.run("--api-nproc", "1")
     assert (again.code, len(again.requests)) == (0, 4), again.output
 
 
 def test_a_401_without_any_key_says_how_to_give_one(tmp_path):
     with MockServer(lambda request: error(401, "who are you?")) as server:
-        bench = bench_for(tmp_path, server)
-        bench.model["m"]["model_path"] = f"{server.url}?model=mock"
-        ran = bench.run()
+        stage = stage_for(tmp_path, server)
+        stage.model["m"]["model_path"] = f"{server.url}?model=mock"
+        ran = stage.run()
     assert missing(["no API key was given", "?api_key=${NAME}&model=", ".env"], ran) == []
     assert ran.requests[0].headers["authorization"] == "Bearer api_key_placeholder"
 
@@ -302,16 +302,16 @@ def test_a_server_that_is_not_there_stops_its_model_at_once(
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     with socket.socket() as nobody, MockServer() as server:
         nobody.bind(("127.0.0.1", 0))  # and does not listen
-        bench = bench_for(tmp_path, server)
-        bench.model["m"] = api_model(f"http://{host}:{nobody.getsockname()[1]}/v1")
-        bench.model["there"] = api_model(server.url)
-        ran = bench.run("--retry", "0")
+        stage = stage_for(tmp_path, server)
+        stage.model["m"] = api_model(f"http://{host}:{nobody.getsockname()[1]}/v1")
+        stage.model["there"] = api_model(server.url)
+        ran = stage.run("--retry", "0")
     said = ('model "m"', "Is the server running, and is the base URL right?")
     assert (ran.code, missing(said, ran)) == (1, [])
-    assert not [r for r in read_log_lines(bench.log(L1)) if r["kind"] == "answer"]
+    assert not [r for r in read_log_lines(stage.log(L1)) if r["kind"] == "answer"]
     # The other model of the config is asked all the same.
     assert len(ran.requests) == 9
-    assert json.loads(bench.scores(L1, "there"))["total_sample_num"] == 9
+    assert stage.scores(L1, "there")["total_sample_num"] == 9
 
 
 @pytest.mark.parametrize("arguments", [(), ("--check", "--ping")], ids=["run", "ping"])

@@ -13,10 +13,10 @@ import pytest
 
 from benchmarks import BENCHMARK
 from benchmarks.l2_element_grounding import GUIElementGrounding
-from tests.support.bench import Bench, read_log_lines
 from tests.support.live import TURNS, Model, Shown, Stagehand, run
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import PROJECT, api_model, make_data
+from tests.support.runs import PROJECT, make_data
+from tests.support.stage import API, Stage, read_log_lines
 from utils.contracts import CallError, UserFunctionError
 from utils.errors import StopRun
 from utils.inference_tools import Interrupted
@@ -108,7 +108,6 @@ def test_a_kill_costs_only_the_episodes_under_way(tmp_path, log):
         time.sleep(0.01)  # until the file of another process says so
     process.send_signal(signal.SIGKILL)
     process.wait(30)
-
     finished = statuses(log)
     asked_before = len(requests.read_text().splitlines())
     assert asked_before <= TURNS * (len(finished) + worlds)
@@ -204,24 +203,21 @@ def test_a_run_plays_scores_and_reuses_episodes(tmp_path, monkeypatch):
     home = make_data(tmp_path / "data", [("os_web", (40, 30))] * 3) / "MMBench-GUI"
     (home / "L2_annotations.json").rename(home / "L3_annotations.json")
     with MockServer(lambda request: Reply("click")) as server:
-        data = {Errands.name: {"mode": "all"}}
-        bench = Bench(tmp_path, server, {"m": api_model(server.url)}, data)
+        stage = Stage(tmp_path, server, {"m": API}, {Errands.name: {"mode": "all"}})
         made = Errands.hand.made
-        check = bench.run("--check")
+        check = stage.run("--check")
         assert f"{Errands.name}: 6 episodes to play (6 new), 0 answers there" in check.output
         assert "the first screen" in check.output
         assert (check.code, check.requests, Errands.hand.made - made) == (0, [], 1)
-
-        ran = bench.run("--api-nproc", "2")
+        ran = stage.run("--api-nproc", "2")
         assert (ran.code, len(ran.requests)) == (0, 12), ran.output
         assert Errands.hand.made == Errands.hand.closed
-        scores = json.loads((bench.folder() / f"m_{Errands.name}_score.json").read_text())
+        scores = json.loads((stage.folder() / f"m_{Errands.name}_score.json").read_text())
         assert (scores["Basic accuracy"], scores["Advanced accuracy"]) == (100, 0)
         assert f"{Errands.name}: queried 6 (6 new), reused 0" in ran.output
-
-        again = bench.run()
+        again = stage.run()
         assert (again.code, again.requests) == (0, []), again.output
         assert f"{Errands.name}: queried 0, reused 6" in again.output
-        assert bench.run("--mode", "eval").code == 0
-        bench.model["m"]["generate_cfg"]["temperature"] = 1
-        assert len(bench.run().requests) == 12
+        assert stage.run("--mode", "eval").code == 0
+        stage.model["m"]["generate_cfg"]["temperature"] = 1
+        assert len(stage.run().requests) == 12

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.support.bench import L1, L2, Bench, dataset_of, told
 from tests.support.faults import MOST_IN_A_ROW, SHARES, Storm
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, make_data
+from tests.support.runs import api_model
+from tests.support.stage import L1, L2, Stage, dataset_of, told
 
 PICTURES = 24
 EASY = {L1: {"mode": "easy"}}
@@ -25,22 +25,17 @@ def calm(request):
     return Reply("(0.2, 0.15)" if "basic" in request.text else "no idea")
 
 
-def bench_in(home, server, pictures=PICTURES, **kwargs):
+def stage_in(home, server, pictures=PICTURES, **kwargs):
     """`pictures` times 3 questions and 2 instructions."""
-    make_data(home / "data", [("os_web", (40, 30))] * pictures)
-    return Bench(home, server, {"m": api_model(server.url, kwargs=kwargs)})
-
-
-def scores(bench):
-    return {dataset: bench.scores(dataset) for dataset in (L1, L2)}
+    return Stage.make(home, server, [("os_web", (40, 30))] * pictures, kwargs=kwargs)
 
 
 @pytest.fixture(scope="module")
 def calm_scores(tmp_path_factory):
     with MockServer(calm) as server:
-        bench = bench_in(tmp_path_factory.mktemp("calm"), server)
-        assert bench.run("--api-nproc", "8").code == 0
-        return scores(bench)
+        stage = stage_in(tmp_path_factory.mktemp("calm"), server)
+        assert stage.run("--api-nproc", "8").code == 0
+        return stage.both_scores()
 
 
 @pytest.mark.parametrize("nproc", ["32", "auto"])
@@ -49,17 +44,17 @@ def test_through_a_storm_everything_is_answered_once_with_the_same_scores(
 ):
     storm = Storm(calm, retry_after_s=0.05)
     with MockServer(storm) as server:
-        bench = bench_in(tmp_path, server, timeout_s=2)
-        ran = bench.run("--api-nproc", nproc, "--retry", "5")
+        stage = stage_in(tmp_path, server, timeout_s=2)
+        ran = stage.run("--api-nproc", nproc, "--retry", "5")
         storm.over.set()
     assert set(storm.met) == {name for name, _ in SHARES}
     assert storm.most_attempts == MOST_IN_A_ROW + 1
     assert ran.code == 0, ran.output
     assert told(ran.output, "answered") == [3 * PICTURES, 2 * PICTURES]
-    assert scores(bench) == calm_scores
+    assert stage.both_scores() == calm_scores
 
     # No answer is stored twice, and no failure as an answer.
-    records = {dataset: bench.answers(dataset) for dataset in (L1, L2)}
+    records = {dataset: stage.answers(dataset) for dataset in (L1, L2)}
     every = records[L1] + records[L2]
     assert set(Counter(record["key"] for record in every).values()) == {1}
     assert {record["raw"] for record in records[L1]} == {"A", "B"}
@@ -119,37 +114,36 @@ def test_a_server_that_goes_away_and_comes_back_costs_no_retries(
 ):
     # The second connection that is refused is that of a run that has waited and tried again.
     with leaving(last=20) as server, comes_up(2, server.port) as back:
-        bench = bench_in(tmp_path, server)
+        stage = stage_in(tmp_path, server)
         # One retry, for what was in flight; refused connections use up none.
-        ran = bench.run("--api-nproc", nproc, "--retry", "1")
+        ran = stage.run("--api-nproc", nproc, "--retry", "1")
     assert ran.code == 0, ran.output
     assert told(ran.output, "answered") == [3 * PICTURES, 2 * PICTURES]
     # 19 requests were answered before; of those at most so many were still on their way.
     assert len(back[0].requests) <= 5 * PICTURES - 19 + int(nproc) - 1
-    assert scores(bench) == calm_scores
+    assert stage.both_scores() == calm_scores
 
 
 def test_an_outage_that_is_too_long_stops_the_run_with_everything_kept(tmp_path, calm_scores):
     with leaving(last=20) as server:
-        bench = bench_in(tmp_path, server)
-        ran = bench.run("--api-nproc", "1", "--outage", "0.5")
-    said = ran.finished.stderr
+        stage = stage_in(tmp_path, server)
+        ran = stage.run("--api-nproc", "1", "--outage", "0.5")
+    said = ran.stderr
     assert (ran.code, said.count("problem")) == (1, 1)
     assert "The server has been away" in said and "(--outage)" in said
-
     with MockServer(calm, server.port) as back:
-        assert bench.run("--api-nproc", "8").code == 0
+        assert stage.run("--api-nproc", "8").code == 0
         assert len(back.requests) == 5 * PICTURES - 19
-    assert scores(bench) == calm_scores
+    assert stage.both_scores() == calm_scores
 
 
 def test_a_server_that_is_still_loading_is_waited_for_as_long_as_the_user_says(tmp_path, comes_up):
     with MockServer(calm) as nobody:
-        bench = bench_in(tmp_path, nobody, 1)
-    ran = bench.run("--wait-for-server", "0.1", "--api-nproc", "1")
-    assert (ran.code, "--wait-for-server" in ran.finished.stderr) == (1, True)
+        stage = stage_in(tmp_path, nobody, 1)
+    ran = stage.run("--wait-for-server", "0.1", "--api-nproc", "1")
+    assert (ran.code, "--wait-for-server" in ran.stderr) == (1, True)
     with comes_up(1, nobody.port) as late:
-        ran = bench.run("--wait-for-server", "60", "--retry", "0")
+        ran = stage.run("--wait-for-server", "60", "--retry", "0")
     assert (ran.code, len(late[0].requests)) == (0, 5), ran.output
 
 
@@ -164,17 +158,17 @@ def test_ten_403_or_404_in_a_row_stop_the_run_and_nine_between_answers_do_not(
     answered = [1] if in_a_row == 10 else range(1, 41, 10)
     with MockServer(lambda request: calm(request) if len(server.requests) in answered
                     else gone) as server:  # fmt: skip
-        bench = bench_in(tmp_path, server, 8)
-        ran = bench.run("--api-nproc", "1", "--retry", "0")
+        stage = stage_in(tmp_path, server, 8)
+        ran = stage.run("--api-nproc", "1", "--retry", "0")
         if in_a_row < 10:
             assert (ran.code, len(ran.requests)) == (1, 40), ran.output
             assert [sum(told(ran.output, what)) for what in ("answered", "failed")] == [4, 36]
             return
         assert (ran.code, len(ran.requests)) == (1, 11), ran.output
         said = ("10 samples in a row", str(status), "gone")
-        assert [text for text in said if text not in ran.finished.stderr] == []
+        assert [text for text in said if text not in ran.stderr] == []
         answered = range(1000)
-        again = bench.run("--api-nproc", "1")
+        again = stage.run("--api-nproc", "1")
     assert (again.code, len(again.requests)) == (0, 39), again.output
 
 
@@ -214,11 +208,11 @@ def dripping(first, drop):
 @pytest.mark.parametrize("phase", DRIPS)
 def test_a_dripping_reply_ends_at_timeout_s(phase, tmp_path):
     with MockServer(calm) as unused, dripping(*DRIPS[phase]) as (url, hung_up):
-        bench = bench_in(tmp_path, unused, 1)
-        bench.model, bench.data = {"m": api_model(url, kwargs={"timeout_s": 2})}, EASY
-        ran = bench.run("--retry", "0")
+        stage = stage_in(tmp_path, unused, 1)
+        stage.model, stage.data = {"m": api_model(url, kwargs={"timeout_s": 2})}, EASY
+        ran = stage.run("--retry", "0")
         assert hung_up.wait(10)
-    [record] = bench.answers(L1)
+    [record] = stage.answers(L1)
     assert (ran.code, record["status"], record["error"]["class"]) == (1, "failed", "timeout")
 
 
@@ -233,7 +227,7 @@ def test_the_time_of_a_request_begins_when_it_is_sent(tmp_path, monkeypatch):
 
     monkeypatch.setattr(openai.OpenAI, "__init__", make)
     with MockServer(calm) as server:
-        bench = bench_in(tmp_path, server, 1, timeout_s=2)
-        ran = bench.run("--retry", "0")
+        stage = stage_in(tmp_path, server, 1, timeout_s=2)
+        ran = stage.run("--retry", "0")
     assert (ran.code, len(ran.requests)) == (0, 5), ran.output
-    assert max(r["latency_s"] for r in bench.answers(L1)) < 2
+    assert max(r["latency_s"] for r in stage.answers(L1)) < 2

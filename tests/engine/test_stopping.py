@@ -7,85 +7,63 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.support.bench import L1, L2, Bench, dataset_of, end_of, read_log_lines
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, make_data
+from tests.support.stage import L1, L2, Stage, end_of, read_log_lines, some_right
 
 HIDDEN = (".view_images", ".index.html.lock")
 IN_FLIGHT = 64
 SAMPLES = 75
 
 
-def reply(request):
-    """Depends on the request alone; some right, some wrong."""
-    if dataset_of(request) == L1:
-        return Reply("B" if "1" in request.text else "A")
-    return Reply("(0.2, 0.15)" if "basic" in request.text else "(0.9, 0.9)")
-
-
-def bench_in(home, server, pictures=SAMPLES // 5):
-    make_data(home / "data", [("os_web", (40, 30))] * pictures)
-    return Bench(home, server, {"m": api_model(server.url)})
-
-
 @contextmanager
-def bench_with(home, answer=reply, **site):
-    """A bench whose server gives these answers; `sitecustomize` is loaded by its processes."""
+def stage_with(home, answer=some_right, **site):
+    """A stage whose server gives these answers; `sitecustomize` is loaded by its processes."""
     with MockServer(answer) as server:
-        bench = bench_in(home, server)
-        if site:
-            put_in(bench, **site)
-        yield bench, server
+        stage = Stage.make(home, server, [("os_web", (40, 30))] * (SAMPLES // 5))
+        for name, source in site.items():
+            stage.module(source, name)
+        yield stage, server
 
 
-def put_in(bench, *, sitecustomize):
-    bench.code.mkdir()
-    (bench.code / "sitecustomize.py").write_text(sitecustomize)
-
-
-def answers(bench):
+def answers(stage):
     """All answers of all logs; every line must be whole."""
     found = []
-    for log in bench.work_dir.rglob("T*/*.jsonl"):
+    for log in stage.work_dir.rglob("T*/*.jsonl"):
         content = log.read_bytes()
         assert content == b"" or content.endswith(b"\n")
         found += read_log_lines(log)
     return [record for record in found if record["kind"] == "answer"]
 
 
-def score_files(bench):
-    return {dataset: bench.scores(dataset) for dataset in (L1, L2)}
-
-
-def contents(bench):
+def contents(stage):
     """Everything in the work-dir by its name; links by where they lead."""
-    paths = [path for path in bench.work_dir.rglob("*") if path.is_file() or path.is_symlink()]
+    paths = [path for path in stage.work_dir.rglob("*") if path.is_file() or path.is_symlink()]
     return {str(path): path.read_bytes() if path.is_file() else path.readlink() for path in paths}
 
 
-def half_written(bench):
+def half_written(stage):
     """Files under a name that is not theirs for good."""
-    return [path.name for path in bench.work_dir.rglob(".*") if path.name not in HIDDEN]
+    return [path.name for path in stage.work_dir.rglob(".*") if path.name not in HIDDEN]
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """After a run that nothing happened to."""
-    with bench_with(tmp_path_factory.mktemp("undisturbed")) as (bench, _):
-        assert bench.run("--api-nproc", "8").code == 0
-        yield bench
+    with stage_with(tmp_path_factory.mktemp("undisturbed")) as (stage, _):
+        assert stage.run("--api-nproc", "8").code == 0
+        yield stage
 
 
 @pytest.fixture
 def goes_on(finished):
     """Checks that the same command asks only what is not there, and scores as if undisturbed."""
 
-    def check(bench, nproc="8"):
-        kept = answers(bench)
-        again = bench.run("--api-nproc", nproc)
+    def check(stage, nproc="8"):
+        kept = answers(stage)
+        again = stage.run("--api-nproc", nproc)
         assert (again.code, len(again.requests)) == (0, SAMPLES - len(kept)), again.output
-        assert score_files(bench) == score_files(finished)
-        assert len({r["key"] for r in answers(bench)}) == len(answers(bench)) == SAMPLES
+        assert stage.both_scores() == finished.both_scores()
+        assert len({r["key"] for r in answers(stage)}) == len(answers(stage)) == SAMPLES
 
     return check
 
@@ -104,21 +82,21 @@ def test_a_wrong_key_ends_the_run_though_others_hang_and_is_reported_once(
 
     def answer(request):
         if released.is_set():
-            return reply(request)
+            return some_right(request)
         if arrived.wait(60) % 2:  # they are all sent before the first of them is answered
             return Reply(status=401, body=b'{"error": {"message": "bad key"}}')
         released.wait(60)
         return Reply(reset=True)
 
-    with bench_with(tmp_path, answer) as (bench, _):
+    with stage_with(tmp_path, answer) as (stage, _):
         began_s = time.monotonic()
-        ran = bench.run("--api-nproc", str(IN_FLIGHT))
+        ran = stage.run("--api-nproc", str(IN_FLIGHT))
         assert time.monotonic() - began_s < 30  # the others would hang for a minute
         assert (ran.code, len(ran.requests), ran.output.count("bad key")) == (1, IN_FLIGHT, 1)
         assert "Answers so far are kept" in ran.output
-        assert answers(bench) == []
+        assert answers(stage) == []
         released.set()
-        goes_on(bench)
+        goes_on(stage)
 
 
 @pytest.mark.parametrize("by", ["two interrupts", "SIGTERM"])
@@ -128,12 +106,12 @@ def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(
     def answer(request):
         if len(server.requests) > 5:
             released.wait(120)
-        return reply(request)
+        return some_right(request)
 
-    with bench_with(tmp_path, answer) as (bench, server):
-        process = bench.start("--api-nproc", str(IN_FLIGHT))
+    with stage_with(tmp_path, answer) as (stage, server):
+        process = stage.start("--api-nproc", str(IN_FLIGHT))
         server.wait_for(IN_FLIGHT + 1)  # so something has been answered
-        came = len(answers(bench))
+        came = len(answers(stage))
         if by == "SIGTERM":
             process.terminate()
         else:
@@ -141,12 +119,12 @@ def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(
             assert any("Stopping after what is in flight" in line for line in process.stdout)
             process.send_signal(signal.SIGINT)
         code, output = end_of(process, 60 if by == "SIGTERM" else 10)
-        kept = len(answers(bench))
+        kept = len(answers(stage))
         assert code == 130, output
         assert "the same command goes on from here" in output
         assert max(came, 1) <= kept <= len(server.requests) - IN_FLIGHT + 5
         released.set()
-        goes_on(bench)
+        goes_on(stage)
 
 
 @pytest.mark.parametrize(("status", "nproc", "requests"), [(503, "1", 6), (429, "4", 9)],
@@ -155,14 +133,14 @@ def test_an_interrupt_during_a_long_wait_ends_the_run(status, nproc, requests, t
     def answer(request):
         if len(server.requests) > 5:
             return Reply(status=status, headers={"retry-after": "600"})
-        return reply(request)
+        return some_right(request)
 
-    with bench_with(tmp_path, answer) as (bench, server):
-        process = bench.start("--api-nproc", nproc)
+    with stage_with(tmp_path, answer) as (stage, server):
+        process = stage.start("--api-nproc", nproc)
         server.wait_for(requests)
         process.send_signal(signal.SIGINT)
         code, output = end_of(process, 10)
-    assert (code, len(answers(bench))) == (130, 5), output
+    assert (code, len(answers(stage))) == (130, 5), output
 
 
 # No file may grow beyond the limit. SIGXFSZ is ignored by Python.
@@ -179,27 +157,27 @@ MAKE_ROOM = "make room and start the same command again"
 @pytest.mark.parametrize("nproc", ["1", "16"])
 @pytest.mark.parametrize("limit", [100, 9_000, 20_011, 30_000])
 def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(limit, nproc, tmp_path, goes_on):
-    with bench_with(tmp_path, sitecustomize=FULL_DISK) as (bench, _):
-        ran = bench.run("--api-nproc", nproc, env={"FULL_AT": str(limit)})
+    with stage_with(tmp_path, sitecustomize=FULL_DISK) as (stage, _):
+        ran = stage.run("--api-nproc", nproc, env={"FULL_AT": str(limit)})
         assert ran.code == 1, ran.output
         assert ran.output.count("cannot write") == 1, ran.output
-        assert MAKE_ROOM in ran.finished.stderr
-        assert len(ran.requests) - len(answers(bench)) <= 2 * int(nproc)
-        goes_on(bench, nproc)
+        assert MAKE_ROOM in ran.stderr
+        assert len(ran.requests) - len(answers(stage)) <= 2 * int(nproc)
+        goes_on(stage, nproc)
 
 
 @pytest.mark.parametrize("limit", [0, 1000])
 def test_a_disk_too_full_for_the_results_leaves_those_from_before(limit, tmp_path, finished):
-    bench = finished.copy_to(tmp_path)
-    put_in(bench, sitecustomize=FULL_DISK)
-    before = contents(bench)
-    ran = bench.run("--mode", "eval", env={"FULL_AT": str(limit)})
+    stage = finished.copy_to(tmp_path)
+    stage.module(FULL_DISK, "sitecustomize")
+    before = contents(stage)
+    ran = stage.run("--mode", "eval", env={"FULL_AT": str(limit)})
     assert ran.code == 1, ran.output
     # One for each data set, since the other's might fit; a manifest of nothing new is not written.
-    assert [ran.finished.stderr.count(text) for text in ("cannot write", MAKE_ROOM)] == [2, 2]
-    assert contents(bench) == before
-    assert bench.run("--mode", "eval").code == 0
-    assert score_files(bench) == score_files(finished)
+    assert [ran.stderr.count(text) for text in ("cannot write", MAKE_ROOM)] == [2, 2]
+    assert contents(stage) == before
+    assert stage.run("--mode", "eval").code == 0
+    assert stage.both_scores() == finished.both_scores()
 
 
 KILLED = """
@@ -219,7 +197,7 @@ pathlib.Path.replace = deadly
 DERIVED = [
     f"/m_{L1}.xlsx", f"m_{L1}_exact_matching_result.xlsx", f"m_{L1}_scores.json",
     f"/m_{L2}.xlsx", f"m_{L2}_result.xlsx", f"m_{L2}_score.json",
-    f"outputs/m/m_{L1}_scores.json", f"outputs/m/m_{L2}_score.json", f"outputs/m/m_{L2}.jsonl",
+    f"out/m/m_{L1}_scores.json", f"out/m/m_{L2}_score.json", f"out/m/m_{L2}.jsonl",
 ]  # fmt: skip
 
 
@@ -227,9 +205,9 @@ DERIVED = [
 def test_a_kill_before_a_derived_file_gets_its_name_is_made_good_by_the_next_run(
     where, tmp_path, goes_on
 ):
-    with bench_with(tmp_path, sitecustomize=KILLED) as (bench, _):
-        killed = bench.run("--api-nproc", "8", env={"KILLED_AT": where})
+    with stage_with(tmp_path, sitecustomize=KILLED) as (stage, _):
+        killed = stage.run("--api-nproc", "8", env={"KILLED_AT": where})
         assert killed.code == -signal.SIGKILL, killed.output
-        assert (len(answers(bench)), len(half_written(bench))) == (SAMPLES, 1)
-        goes_on(bench)  # with nothing asked
-    assert half_written(bench) == []
+        assert (len(answers(stage)), len(half_written(stage))) == (SAMPLES, 1)
+        goes_on(stage)  # with nothing asked
+    assert half_written(stage) == []

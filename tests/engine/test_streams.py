@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.mock_server import MockServer
 from tests.support.runs import PICTURES, PROJECT, environment, run_folder, start
-from tests.support.stage import API, BOTH, L1, L2, Stage, right_answers
+from tests.support.stage import L1, L2, Stage, right_answers
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def stage(tmp_path):
 @pytest.fixture
 def arguments(stage):
     """Of a run of both data sets."""
-    config = stage.config({"model": {"m": API}, "data": BOTH})
+    config = stage.config({"model": stage.model, "data": stage.data})
     return ["--config", config, "--work-dir", stage.work_dir]
 
 

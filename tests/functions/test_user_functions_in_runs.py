@@ -8,10 +8,17 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.support.bench import read_sheet
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import PICTURES, run_folder
-from tests.support.stage import API, L1, L2, TWELVE_L2_SAMPLES, Stage, l2_counts, right_answers
+from tests.support.runs import PICTURES
+from tests.support.stage import (
+    API,
+    L1,
+    L2,
+    TWELVE_L2_SAMPLES,
+    Stage,
+    l2_counts,
+    right_answers,
+)
 
 ONLY_L2 = {L2: {"mode": "all"}}
 UNPARSED = "unparsed: wrong in the score"
@@ -199,10 +206,8 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
     if where == "postprocess":  # what it spoilt is in the log and the spreadsheet
         raw = [record["raw"] for record in stage.answers(L2)]
         assert raw == ["(0.2, 0.15)"] * 2 + ["(0.2, 0.15) special"] * 2 + ["(0.2, 0.15)"] * 2
-        rows = read_sheet(run_folder(stage.work_dir, "m") / f"m_{L2}.xlsx")
-        shown = {row["index"]: row["prediction"] for row in rows}
+        shown = {row["index"]: row["prediction"] for row in stage.sheet(L2)}
         assert [shown[index] for index in sorted(shown)] == raw
-
     stage.module(RAISING.replace("RAISE", "pass"))
     result = run_with(stage, where)
     assert (result.code, len(stage.server.requests)) == (0, 6 if asked else 0), result.output
@@ -397,15 +402,6 @@ def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_size
 # -- parse ----------------------------------------------------------------------------------------
 
 
-def test_ready_made_parse_functions_go_by_the_size_of_the_file_not_of_the_annotations(staged):
-    stage = staged(answer=lambda _: Reply("(128, 54)"), pictures=[("os_web", (640, 360))] * 2)
-    stage.change_annotations("L2", lambda ls: [line.update(image_size=[320, 180]) for line in ls])
-    data = {L2: {"mode": "all", "parse_function": "utils.coordinates.parse_pixels"}}
-    result = stage.evaluate({"m": API}, data=data)
-    assert result.code == 0, result.output
-    assert l2_counts(stage.scores(L2))["Correct num"] == 4
-
-
 def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(staged):
     stage = staged("""
         NONSENSE = ["somewhere", (1, 2, 3), {}, (float("nan"), 0.1), 7, ("left", "top")]
@@ -438,7 +434,7 @@ def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
     stage = staged(source, answer)
     result = run_with(stage, "parse")
     assert result.code == 0, result.output
-    folder = run_folder(stage.work_dir, "m")
+    folder = stage.folder()
     assert not [path for path in folder.glob("*.json*") if "Infinity" in path.read_text("utf-8")]
     lines = (folder / f"m_{L2}_samples.jsonl").read_text("utf-8").splitlines()[1:]
     told = [(s["split"], s["verdict"], s["point_frac"]) for s in map(json.loads, lines)]

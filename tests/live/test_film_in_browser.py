@@ -6,10 +6,10 @@ import shutil
 
 import pytest
 
-from tests.support.bench import Bench
 from tests.support.browser import PHONE, Tab, need_browser
 from tests.support.mock_server import MockServer
 from tests.support.runs import api_model
+from tests.support.stage import Stage
 from tests.support.standin import ENVIRONMENT, agent, middle
 
 L3 = "GUITaskAutomation"
@@ -26,7 +26,7 @@ def browser():
 def page(tmp_path_factory):
     home = tmp_path_factory.mktemp("film")
     with MockServer(agent) as server:
-        made = Bench(home, server, {"m": api_model(server.url)}, {L3: {"environment": ENVIRONMENT}})
+        made = Stage(home, server, {"m": api_model(server.url)}, {L3: {"environment": ENVIRONMENT}})
         assert made.run().code == 0
         folder = made.folder()
     shutil.rmtree(folder / "screenshots")  # a report is whole by itself

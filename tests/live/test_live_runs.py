@@ -9,9 +9,9 @@ import shutil
 
 import pytest
 
-from tests.support.bench import Bench, answer_records, read_log_lines, read_sheet
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
+from tests.support.stage import Stage, answer_records, read_log_lines
 from tests.support.standin import ENVIRONMENT, WH, Boxes, agent, solve
 
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
@@ -32,7 +32,7 @@ def bench(tmp_path):
         def made(answer=agent, **asked):
             server = servers.enter_context(MockServer(answer))
             data = {L3: {"environment": ENVIRONMENT, **asked}}
-            return Bench(tmp_path, server, {"m": api_model(server.url)}, data)
+            return Stage(tmp_path, server, {"m": api_model(server.url)}, data)
 
         yield made
 
@@ -144,7 +144,7 @@ def test_the_log_keeps_every_turn_and_the_episode_what_was_seen_and_done(bench):
     assert came["checks"] == [[True, "clicked: ['red', 'green']"]]
     shots = {step["image_path"] for step in came["trajectory"]} | {came["last_image"]}
     assert {path.name for path in (made.folder() / "screenshots").iterdir()} == shots
-    [row] = read_sheet(made.folder() / f"m_{L3}_result.xlsx")
+    [row] = made.sheet(L3, "_result")
     assert (row["task_id"], row["success"], row["steps"], row["checks"]) == (
         "environment/two", 1, 3, "✓ clicked: ['red', 'green']")  # fmt: skip
 

@@ -8,10 +8,10 @@ import re
 import pytest
 
 from benchmarks.worlds.office.suite import tasks
-from tests.support.bench import Bench, read_log_lines
 from tests.support.browser import need_browser
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
+from tests.support.stage import Stage, read_log_lines
 
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
 
@@ -34,7 +34,7 @@ def run_of(tmp_path):
     def run(level, answer, *arguments, **asked):
         with MockServer(answer) as server:
             data = {level: {"tasks": ["office/*"], "max_steps": 4, **asked}}
-            bench = Bench(tmp_path, server, {"m": api_model(server.url)}, data)
+            bench = Stage(tmp_path, server, {"m": api_model(server.url)}, data)
             ran = bench.run(*arguments)
             assert ran.code == 0, ran.output
             episodes = [record for record in read_log_lines(bench.folder() / f"m_{level}.jsonl")

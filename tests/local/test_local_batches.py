@@ -123,7 +123,6 @@ def test_ids_and_masks_are_padded_on_the_left_and_images_joined_in_order():
         [request(2, pixel_values=one, mode="chat"), request(4, pixel_values=two, mode="chat")], 9
     )
     bare = collate([{"input_ids": request(n)["input_ids"]} for n in (2, 4)], pad_id=9)
-
     assert batch["input_ids"].tolist() == [[9, 9, 1, 2], [1, 2, 3, 4]]
     assert batch["attention_mask"].tolist() == [[0, 0, 1, 1], [1, 1, 1, 1]]
     assert bare["attention_mask"].equal(batch["attention_mask"])
@@ -300,14 +299,12 @@ def test_what_failed_holds_no_tensors_while_others_are_generated():
     model = Model(failures=[OutOfMemory("no room")])
     assert Batcher(model, 1, on_cpu=True).answer(lambda: item(3)) == 30  # tried once more
     assert (model.batches, model.kept) == ([[3], [3]], [False, False])
-
     model = Model(failures=[CallError("model", "broken")])
     batcher = Batcher(model, 1, on_cpu=True)
     with pytest.raises(CallError, match="broken") as raised:
         batcher.answer(lambda: item(0))
     assert batcher.answer(lambda: item(1)) == 10
     assert raised.value.__cause__ is None and model.kept == [False, False]
-
     model = Model(failures=[CallError("model", "broken"), OutOfMemory("no room")])
     batcher, gate = Batcher(model, 3, on_cpu=True), threading.Barrier(min(3, encoder_count()))
 
@@ -382,10 +379,8 @@ def test_whoever_waits_when_the_run_stops_is_let_go_and_nobody_comes_after_the_e
         others = [pool.submit(batcher.answer, lambda: made.append(1) or item(1)) for _ in "ab"]
         wait_until(lambda: len(made) == 2)
         threading.Event().wait(0.05)
-
         batcher.abandon()
         model.may_go_on.set()
-
         assert first.result(60) == 0
         assert all(isinstance(each.exception(60), Abandoned) for each in others)
     batcher.close()

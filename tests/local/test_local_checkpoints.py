@@ -92,9 +92,7 @@ def test_a_prompt_begins_with_one_token_of_beginning(template_begins, llava, cop
     inner.save(str(folder / "tokenizer.json"))
     template = ("{{ bos_token }}" if template_begins else "") + FOR_EVERY_PART
     (folder / "chat_template.jinja").write_text(template)
-
     shown = prompt_of(of(folder), questions[0])
-
     assert shown.startswith(begin + "USER: ") and shown.count(begin) == 1
 
 
@@ -118,7 +116,6 @@ def test_a_checkpoint_with_missing_weights_is_not_queried_unless_they_are_tied(l
     line = stopped_by(folder)
     assert re.search(r"9 weights of the checkpoint are missing \(\S*layers\.1\.\S+, ", line), line
     assert line.endswith("is it complete?")
-
     shutil.rmtree(folder)
     text = json.loads((llava / "config.json").read_text())["text_config"]
     tied = {"tie_word_embeddings": True}
@@ -142,7 +139,6 @@ def test_a_checkpoint_without_images_or_chat_template_needs_a_function_of_the_us
     tokenizer.chat_template = "{{ messages }}"
     tokenizer.save_pretrained(blind)
     edited(blind / "tokenizer_config.json", processor_class=None)
-
     assert "has no chat template" in stopped_by(bare)
     assert "takes no images: its processor" in stopped_by(blind)
     for folder in (bare, blind):

@@ -8,10 +8,9 @@ import pytest
 import torch
 
 from tests.local.conftest import without_weights
-from tests.support import runs
 from tests.support.mock_server import MockServer
 from tests.support.ranks import wait_until
-from tests.support.runs import api_model, run_folder
+from tests.support.runs import api_model
 from tests.support.stage import L2, Stage, right_answers
 from utils.runs.folder import safe_name
 
@@ -66,8 +65,7 @@ def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
                for a in stage.answers(L2, safe_name(name))]
         for name in SIZES
     }  # fmt: skip
-    manifest = json.loads((run_folder(stage.work_dir, "four") / "manifest.json").read_text())
-
+    manifest = json.loads((stage.folder("four") / "manifest.json").read_text())
     assert ran.code == 0, ran.output
     assert len(answers["one"]) == SAMPLES / 2
     assert all(found == answers["one"] for found in answers.values())
@@ -110,14 +108,12 @@ def test_a_lost_device_ends_its_model_only_and_the_same_command_goes_on(dies_in,
     functions = {f"{name}_function": f"mymodel.{name}" for name in ("preprocess", "postprocess")}
     local = entry(folders["qwen2_5_vl"], batch_size=2, **functions)
     models = {"lost": local, "next": api_model(stage.server.url)}
-
     with pytest.MonkeyPatch.context() as whole:
         for name in ("is_available", "is_initialized", "empty_cache", "synchronize"):
             whole.setattr(torch.cuda, name, getattr(torch.cuda, name))
         ran = stage.evaluate(models, data=OF_ALL, env={"DIES_IN": dies_in})
     kept = stage.answers(L2, "lost")
     again = stage.evaluate(models, data=OF_ALL)
-
     assert ran.code == 1 and "Traceback" not in ran.output, ran.output
     assert ran.stderr.count('model "lost": the device (cpu) failed') == 1, ran.output
     assert "CUDA error: device-side assert triggered. Everything answered" in ran.stderr
@@ -132,9 +128,7 @@ def test_models_that_fail_throughout_or_lack_weights_end(setting, stage, llava, 
     holes = copy_of(llava)
     assert without_weights(holes, lambda name: "lm_head" in name) == 1
     failing = entry(llava, generate_cfg={**TWO_TOKENS, **setting})
-
     ran = stage.evaluate({"holes": entry(holes), "m": failing}, data=OF_ALL)
-
     assert ran.code == 1
     assert "1 weights of the checkpoint are missing" in ran.output
     assert stage.answers(L2, "holes") == []
@@ -175,14 +169,12 @@ NOTING = """
 
 
 @pytest.mark.parametrize("signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,)])
-def test_a_generation_that_goes_on_does_not_abort_the_process(signals, stage, lively, tmp_path):
+def test_a_generation_that_goes_on_does_not_abort_the_process(signals, stage, lively):
     stage.module(NOTING)
     functions = {"preprocess_function": "mymodel.preprocess"}
     model = entry(lively["qwen2_5_vl"], generate_cfg=ENDLESS, **functions)
-    config = stage.config({"model": {"m": model}, "data": OF_ALL})
-    env = {"LMUData": str(stage.home / "data"), "PYTHONPATH": str(stage.home / "mine")}
-    prepared = tmp_path / "prepared"
-    run = runs.start("--config", config, "--work-dir", stage.work_dir, cwd=tmp_path, env=env)
+    stage.model, stage.data = {"m": model}, OF_ALL
+    prepared, run = stage.home / "prepared", stage.start()
     try:
         # The first sample is being generated: the second one has been prepared meanwhile.
         wait_until(lambda: prepared.exists() and prepared.stat().st_size >= 2, run)
@@ -215,6 +207,6 @@ def test_a_checkpoint_acts_in_live_worlds_side_by_side_in_batches(stage, folders
     models = {"m": entry(folders["qwen2_5_vl"], batch_size=2)}
     result = stage.evaluate(models, "--worlds", "4", data={"GUITaskAutomation": live})
     assert result.code == 0, result.output
-    folder = run_folder(stage.work_dir, "m")
+    folder = stage.folder()
     scores = json.loads((folder / "m_GUITaskAutomation_score.json").read_text())
     assert (scores["Max step 50"]["SR"], scores["Max step 50"]["Mean steps"]) == (100, 2)

@@ -54,9 +54,7 @@ def test_the_prompt_is_what_the_chat_template_writes(family, system, make, encod
     content = [{"type": "image"}, {"type": "text", "text": "Where is it?"}]
     turns = [] if system is None else [{"role": "system", "content": system}]
     turns.append({"role": "user", "content": content})
-
     inputs = encode(wrapper, system=system).inputs
-
     processor = wrapper.model().checkpoint.processor
     expected = processor.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
     read = processor.tokenizer.decode(inputs["input_ids"][0])
@@ -105,7 +103,6 @@ def test_an_image_is_shrunk_before_anything_sees_it(make, encode, tmp_path):
 
     wrapper = make(preprocess_function=spy, kwargs={"img_size": 150})
     sizes = encode(wrapper).sizes
-
     assert paths == [(150, 100)]
     assert (sizes.file_wh, sizes.sent_wh) == ((300, 200), (150, 100))
     assert sizes.seen_wh == smart_resize(100, 150, 28, 3136, 1003520)[::-1]
@@ -195,9 +192,7 @@ def test_what_a_preprocess_function_does_to_its_arguments_reaches_no_other_sampl
     settings = {"list": [], "stage": 1, "function": 2}
     wrapper = make(preprocess_function=careless, kwargs=settings)
     prepared = wrapper.request(messages := messages_of(picture), L2)
-
     first, second = wrapper.model().encode(prepared), wrapper.model().encode(prepared)
-
     assert first.inputs["input_ids"].equal(second.inputs["input_ids"])
     assert len(messages) == len(prepared.payload) == 2
     assert wrapper.entry.kwargs == {"list": [], "stage": 1, "function": 2}
@@ -267,7 +262,6 @@ def test_a_checkpoint_overwritten_in_place_is_noticed(target, folders, copy_of, 
         (folder / name).write_text("LIMIT = 1")
     before = fingerprint(folder=folder)
     assert fingerprint(folder=folder) == before
-
     content = bytearray((folder / target).read_bytes())
     content[len(content) // 2] ^= 1
     (folder / target).write_bytes(content)
@@ -368,7 +362,6 @@ def test_a_hub_name_is_identified_by_its_commit(tmp_path, monkeypatch, make, fin
     assert "is not in the cache" in make(**hub).notes_before()[-1]
     with pytest.raises(UserError, match=r"no such folder.*hub"):
         fingerprint(**hub)
-
     prints, cached = set(), tmp_path / "models--some-org--some-model"
     (cached / "refs").mkdir(parents=True)
     for commit in ("a" * 40, "b" * 40):
@@ -391,7 +384,6 @@ def test_what_cannot_be_loaded_or_used_is_a_clear_error_and_not_kept(folders, co
         with pytest.raises(StopRun, match=r"genrate.*Qwen2_5_VL"):
             ask(wrapper)
     assert in_memory() <= before
-
     folder = copy_of(folders["qwen2_vl"])
     (folder / "model.safetensors").write_bytes(b"\0" * 5000)
     with pytest.raises(UserError, match=r"cannot be loaded"):
@@ -405,7 +397,6 @@ def test_a_checkpoint_is_loaded_once_in_float32_with_left_padding_on_the_cpu(mak
     wrapper = make("qwen3_vl", device_map="cpu")
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: wrapper.warm_up(), range(4)))
-
     assert capsys.readouterr().out == "loaded: cpu, float32, sdpa\n"
     assert wrapper.model().checkpoint.runs_with == ON_THE_CPU
     assert wrapper.model().checkpoint.tokenizer.padding_side == "left"

@@ -7,7 +7,6 @@ import signal
 import pytest
 
 from tests.support import tiny_checkpoint
-from tests.support.bench import L1, L2, told
 from tests.support.mock_server import MockServer
 from tests.support.ranks import (
     RankBench,
@@ -18,7 +17,7 @@ from tests.support.ranks import (
     without_its_weights,
 )
 from tests.support.runs import api_model
-from tests.support.stage import right_answers
+from tests.support.stage import L1, L2, right_answers, told
 
 SAMPLES = 25
 
@@ -55,7 +54,7 @@ def run_shared(bench, rank_0, rank_1, model="m", before=0, env=()):
 def is_whole(bench, alone):
     """Every sample answered once, as by one process, and nothing left lying about."""
     counts = (len(bench.answered()), bench.answered().total())
-    return counts == (SAMPLES, SAMPLES) and bench.rank_logs() == [] and bench.scores() == alone
+    return counts == (SAMPLES, SAMPLES) and bench.rank_logs() == [] and bench.both_scores() == alone
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +73,7 @@ def alone(tmp_path_factory, checkpoint):
     bench = RankBench.make(tmp_path_factory.mktemp("alone") / "bench", checkpoint)
     ran = bench.run()
     assert (ran.code, asked(ran.output)) == (0, SAMPLES), ran.output
-    return bench.scores()
+    return bench.both_scores()
 
 
 def test_problems_of_a_config_are_told_once_and_by_rank_0(bench):
@@ -156,12 +155,12 @@ def test_a_silent_rank_is_given_up_and_the_others_ask_what_it_left(bench, alone)
     assert "rank 1 was silent for more than 5 s and was given up" in ran.stderr
     assert "25 of" not in ran.output and ran.output.count(" answered\n") == 2
     assert (len(kept), asked(ran.output)) == (SAMPLES, SAMPLES - 3), ran.output
-    assert bench.scores() == alone
+    assert bench.both_scores() == alone
     assert late.code == 0  # or torchrun would end the others, too
     assert "was silent for too long, rank 0 goes on without it" in late.stderr
     again = bench.run()
     assert (again.code, asked(again.output), bench.rank_logs()) == (0, 0, []), again.output
-    assert bench.scores() == alone
+    assert bench.both_scores() == alone
 
 
 def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
@@ -196,5 +195,5 @@ def test_of_several_ranks_one_asks_a_server(bench):
         ran = bench.run(ranks=2)
         texts = [request.text for request in server.requests]
     assert (ran.code, len(texts), len(set(texts))) == (0, SAMPLES, SAMPLES), ran.output
-    assert set(bench.scores()) == {L1, L2}
+    assert set(bench.both_scores()) == {L1, L2}
     assert bench.rank_logs() == []

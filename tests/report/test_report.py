@@ -83,7 +83,8 @@ def test_a_report_holds_page_data_and_an_image_of_each_screenshot_wherever_it_is
     assert [(p["wh"], Image.open(report / p["view"]).size) for p in known["pictures"]] == [
         ([400, 300], (400, 300))] * 3  # fmt: skip
     assert not [path for path in report.rglob("*") if path.is_symlink()]
-    assert "../" not in all_text(report)
+    to_all_runs = r"(\.\./)+index\.html"  # which is hidden in a report that was moved
+    assert "../" not in re.sub(to_all_runs, "", all_text(report))
 
 
 @pytest.mark.parametrize("small", [False, True])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.bench import L1, L2
+from tests.support.stage import L1, L2
 from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5
 from utils.report.run_facts import REPEATED, is_whole, run_facts
 

@@ -21,12 +21,6 @@ def no_answer(request):
     return Reply(body=json.dumps({"object": "chat.completion", "choices": [choice]}).encode())
 
 
-def poisoned(request):
-    if "Click basic target 0" in request.text:
-        return Reply(status=503, body=b"worker died", headers={"retry-after": "0"})
-    return right_answers(request)
-
-
 @pytest.fixture
 def answer():
     return right_answers
@@ -70,15 +64,6 @@ def test_a_data_set_without_a_single_image_stops_the_run_and_spares_earlier_scor
     before, asked = stage.scores(L1), len(stage.server.requests)
     shutil.rmtree(stage.annotations / "offline_images")
     run = stage.evaluate({"m": API})
-
     assert (run.code, "IMAGE_ROOT_DIR" in run.stderr) == (2, True)
     assert f"{L1}: none of its samples can be used" in run.stderr
     assert (stage.scores(L1), len(stage.server.requests)) == (before, asked)
-
-
-@pytest.mark.parametrize("answer", [poisoned])
-def test_a_sample_that_always_gets_a_503_fails_alone(stage):
-    arguments = ("--retry", "1", "--outage", "2", "--api-nproc", "2")
-    run = stage.evaluate({"m": API}, *arguments, data={L2: {"mode": "all"}})
-    assert (run.code, "5 of 6 answered" in run.stdout) == (1, True)
-    assert "1 x http: HTTP 503" in run.stdout

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from tests.support.bench import L1, L2, Bench
 from tests.support.mock_server import MockServer
-from tests.support.runs import PROJECT, api_model
+from tests.support.runs import PROJECT
+from tests.support.stage import API, L1, L2, Stage
 from utils.contracts import spread
 from utils.protocol import PLATFORMS
 
@@ -17,7 +17,7 @@ GROUPS = [(platform, split) for platform in PLATFORMS for split in ("easy", "med
 
 
 def test_a_few_samples_show_every_platform_and_every_split():
-    turns = spread(GROUPS)
+    turns = spread(GROUPS, range(len(GROUPS)))
     first = [group for group, turn in zip(GROUPS, turns, strict=True) if turn < len(PLATFORMS)]
     assert Counter(platform for platform, _ in first) == dict.fromkeys(PLATFORMS, 1)
     assert Counter(split for _, split in first) == {"easy": 2, "medium": 2, "hard": 2}
@@ -30,7 +30,7 @@ def test_a_few_samples_show_every_platform_and_every_split():
     ([("a", "x"), ("b", "y"), ("a", "x"), ("c", "z")], [0, 1, 3, 2]),
 ])  # fmt: skip
 def test_platforms_take_turns_and_so_do_the_splits_of_each(groups, turns):
-    assert spread(groups) == turns
+    assert spread(groups, range(len(groups))) == turns
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,14 @@ def server():
 def demo(server, tmp_path):
     """The sample data, nothing run yet."""
     env = {"LMUData": str(PROJECT / "sample_data")}
-    return Bench(tmp_path, server, {"m": api_model(server.url)}, env=env)
+    return Stage(tmp_path, server, {"m": API}, env=env)
+
+
+def test_a_few_samples_are_on_as_many_images_as_they_can():
+    groups = [("web", split) for _ in range(3) for split in ("easy", "medium", "hard")]
+    images = [number // 3 for number in range(9)]  # three questions on each
+    turns = spread(groups, images)
+    assert {image for image, turn in zip(images, turns, strict=True) if turn < 3} == {0, 1, 2}
 
 
 def test_a_limit_is_spread_asked_in_file_order_and_repeats_nothing_of_a_smaller_one(demo):

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.bench import L1, L2, Bench
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, make_data
+from tests.support.stage import L1, L2, Stage, right_answers
 from utils.images import content_digest
 from utils.report.privacy import path_hider
 from utils.runs.finished import load_run
@@ -24,35 +23,33 @@ KEY = "a-very-secret-key-987654"
 def answers(request):
     if "refused" in request.text:
         return Reply(status=413, body=b"too large")
-    return Reply("B" if "Question" in request.text else "(0.2, 0.15)")
+    return right_answers(request)
 
 
 @pytest.fixture
-def bench(tmp_path):
-    make_data(tmp_path / "data")
-    (tmp_path / "code").mkdir()
+def stage(tmp_path):
     with MockServer(answers) as server:
-        model = {"m": api_model(server.url, key="${MY_KEY}")}
-        yield Bench(tmp_path, server, model, env={"MY_KEY": KEY})
+        made = Stage.make(tmp_path, server, key="${MY_KEY}")
+        made.env["MY_KEY"] = KEY
+        yield made
 
 
-def manifest_of(bench):
-    return json.loads((bench.folder() / "manifest.json").read_text("utf-8"))
+def manifest_of(stage):
+    return json.loads((stage.folder() / "manifest.json").read_text("utf-8"))
 
 
-def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folders(bench):
+def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folders(stage):
     template = "Where is it? {instruction}"
-    bench.model["m"]["generate_cfg"]["extra_headers"] = {"Authorization": f"Bearer {KEY}"}
-    file = bench.annotations / "L2_annotations.json"
+    stage.model["m"]["generate_cfg"]["extra_headers"] = {"Authorization": f"Bearer {KEY}"}
+    file = stage.annotations / "L2_annotations.json"
     file.write_text(file.read_text().replace("Click basic target 2.", "refused"))
-    bench.run("--limit", "4", "--no-report", "--verbose",
-              env={"L2_USER_PROMPT": template, "HOME": str(bench.home)})  # fmt: skip
-
-    text = (bench.folder() / "manifest.json").read_text("utf-8")
-    assert (KEY in text, str(bench.home) in text, "~/config.json" in text) == (False, False, True)
-    found = manifest_of(bench)
+    stage.run("--limit", "4", "--no-report", "--verbose",
+              env={"L2_USER_PROMPT": template, "HOME": str(stage.home)})  # fmt: skip
+    text = (stage.folder() / "manifest.json").read_text("utf-8")
+    assert (KEY in text, str(stage.home) in text, "~/config.json" in text) == (False, False, True)
+    found = manifest_of(stage)
     data, asking = found["datasets"][L2], found["asking"]
-    annotations, config = file.read_bytes(), (bench.home / "config.json").read_bytes()
+    annotations, config = file.read_bytes(), (stage.home / "config.json").read_bytes()
     assert (found["model"], found["config"]["data"][L2]["mode"]) == ("m", "all")
     assert data["annotations"] == {
         "file": file.name, "bytes": len(annotations), "md5": hashlib.md5(annotations).hexdigest(),
@@ -74,15 +71,14 @@ def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folde
     assert "--limit 4" in asking["command"]
 
 
-def test_a_rescoring_leaves_the_asking_alone_and_says_what_it_had_otherwise(bench):
-    bench.run("--api-nproc", "2", "--no-report")
-    before = manifest_of(bench)
-    (bench.root / "MMBench-GUI").rename(bench.home / "gone")
-    bench.model["m"]["generate_cfg"] = {"max_tokens": 16, "temperature": 1}
-    ran = bench.run("--mode", "eval", "--no-report",
+def test_a_rescoring_leaves_the_asking_alone_and_says_what_it_had_otherwise(stage):
+    stage.run("--api-nproc", "2", "--no-report")
+    before = manifest_of(stage)
+    (stage.root / "MMBench-GUI").rename(stage.home / "gone")
+    stage.model["m"]["generate_cfg"] = {"max_tokens": 16, "temperature": 1}
+    ran = stage.run("--mode", "eval", "--no-report",
                     env={"L1_USE_WEIGHTED": "1", "MY_KEY": ""})  # fmt: skip
-
-    after = manifest_of(bench)
+    after = manifest_of(stage)
     assert ran.code == 0
     assert [after[name] for name in ("asking", "datasets", "config")] \
         == [before[name] for name in ("asking", "datasets", "config")]  # fmt: skip
@@ -92,36 +88,35 @@ def test_a_rescoring_leaves_the_asking_alone_and_says_what_it_had_otherwise(benc
     assert scoring["config"]["model"]["m"]["generate_cfg"]["temperature"] == 1
 
 
-def test_a_manifest_that_is_lost_comes_back_from_the_log(bench):
-    bench.run("--no-report")
-    before = manifest_of(bench)
+def test_a_manifest_that_is_lost_comes_back_from_the_log(stage):
+    stage.run("--no-report")
+    before = manifest_of(stage)
     assert before.pop("scoring") is not None
     for spoilt in (None, "{", "[]"):
-        path = bench.folder() / "manifest.json"
+        path = stage.folder() / "manifest.json"
         path.unlink() if spoilt is None else path.write_text(spoilt)
-        bench.run("--mode", "eval", "--no-report")
-        after = manifest_of(bench)
+        stage.run("--mode", "eval", "--no-report")
+        after = manifest_of(stage)
         assert after.pop("scoring") is not None
         assert after == before
 
 
-def test_what_is_known_of_other_data_sets_and_of_full_files_is_kept(bench):
-    bench.run("--data", L1, "--mode", "infer")
-    first = manifest_of(bench)
-    bench.data = {L2: {"mode": "basic"}}
-    bench.run("--mode", "infer")
-    part = manifest_of(bench)["datasets"]
-    bench.data = {L2: {"mode": "all"}}
-    bench.run("--no-report")
-    full = manifest_of(bench)
-    bench.data = {L2: {"mode": "basic"}}
-    bench.run("--no-report")
-
+def test_what_is_known_of_other_data_sets_and_of_full_files_is_kept(stage):
+    stage.run("--data", L1, "--mode", "infer")
+    first = manifest_of(stage)
+    stage.data = {L2: {"mode": "basic"}}
+    stage.run("--mode", "infer")
+    part = manifest_of(stage)["datasets"]
+    stage.data = {L2: {"mode": "all"}}
+    stage.run("--no-report")
+    full = manifest_of(stage)
+    stage.data = {L2: {"mode": "basic"}}
+    stage.run("--no-report")
     assert ("scoring" in first, first["datasets"][L1]["statuses"]) == (False, {"ok": 9})
     assert part[L1] == full["datasets"][L1] == first["datasets"][L1]
     assert (part[L2]["mode"], part[L2]["samples"]) == ("basic", 3)
     assert (full["datasets"][L2]["partial"], full["datasets"][L2]["samples"]) == (False, 6)
-    assert manifest_of(bench) == full == load_run(bench.work_dir / "m").manifest
+    assert manifest_of(stage) == full == load_run(stage.work_dir / "m").manifest
 
 
 # -- the parts ------------------------------------------------------------------------------------
@@ -132,7 +127,6 @@ def test_the_checksum_of_pictures_depends_on_names_and_contents_only(tmp_path):
     for file, content in ((a, b"1"), (b, b"2"), (c, b"1")):
         file.write_bytes(content)
     found = pictures_digest({"os_web/x.png": a, "os_ios/y.png": b})
-
     digests = [content_digest(file).removeprefix("blake3:") for file in (b, a)]
     lines = f"{digests[0]}  os_ios/y.png\n{digests[1]}  os_web/x.png\n"
     assert found == {"count": 2, "digest": f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"}

@@ -4,7 +4,6 @@ One base run asks everything; each case changes one thing in a copy of it, count
 command asks again, and looks at which folder it works in.
 """
 
-import json
 import os
 import re
 import shutil
@@ -12,9 +11,9 @@ import shutil
 import pytest
 from PIL import Image
 
-from tests.support.bench import FAILED_TEXT, L1, L2, SCORES, Bench, dataset_of, told
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, make_data
+from tests.support.runs import api_model
+from tests.support.stage import FAILED_TEXT, L1, L2, SCORES, Stage, dataset_of, told
 
 ALL = {L1: 9, L2: 6}
 NOTHING = {L1: 0, L2: 0}
@@ -68,37 +67,32 @@ FUNCTIONS = {"custom_prompt": {L2: "model_file.build_prompt"},
              "postprocess_function": "model_file.postprocess"}  # fmt: skip
 
 
-def bench_with_code(home, server, model, **more):
-    make_data(home / "data")
-    (home / "code").mkdir()
-    (home / "code" / "model_file.py").write_text(MODEL_FILE)
-    (home / "code" / "wording.py").write_text(HELPER_FILE)
-    return Bench(home, server, model, **more)
+def stage_with_code(home, server, **entry):
+    made = Stage.make(home, server, **entry)
+    made.module(MODEL_FILE, "model_file")
+    made.module(HELPER_FILE, "wording")
+    return made
 
 
-def plain_bench(home, server, mode="all"):
+def plain_stage(home, server, mode="all"):
     """Asks L1 alone, with the default prompts."""
-    make_data(home / "data")
-    return Bench(home, server, {"m": api_model(server.url)}, {L1: {"mode": mode}})
-
-
-def both_scores(bench, folder=None):
-    return [((folder or bench.folder()) / f"m_{d}_{SCORES[d]}.json").read_bytes() for d in (L1, L2)]
+    made = Stage.make(home, server)
+    made.data = {L1: {"mode": mode}}
+    return made
 
 
 @pytest.fixture(scope="module")
 def base(server, tmp_path_factory):
     """After a first run."""
-    data = {L1: {"mode": "all"}, L2: {"mode": "all", "parse_function": "model_file.parse_point"}}
-    home, model = tmp_path_factory.mktemp("base"), {"m": api_model(server.url, **FUNCTIONS)}
-    bench = bench_with_code(home, server, model, data=data)
-    ran = bench.run()
+    stage = stage_with_code(tmp_path_factory.mktemp("base"), server, **FUNCTIONS)
+    stage.data[L2]["parse_function"] = "model_file.parse_point"
+    ran = stage.run()
     assert (ran.code, ran.asked) == (0, ALL), ran.output
-    return bench
+    return stage
 
 
 @pytest.fixture
-def bench(base, tmp_path):
+def stage(base, tmp_path):
     """A copy of the base run that a test may change."""
     return base.copy_to(tmp_path)
 
@@ -106,50 +100,49 @@ def bench(base, tmp_path):
 # ---- what a user changes -------------------------------------------------------------------------
 
 
-def edit(bench, name, before, after):
-    file = bench.code / name  # or a path of its own
+def edit(stage, name, before, after):
+    file = stage.code / name  # or a path of its own
     text = file.read_text()
     assert before in text
     file.write_text(text.replace(before, after))
     # Two edits within a second and of equal length would meet the old byte code.
-    shutil.rmtree(bench.code / "__pycache__", ignore_errors=True)
+    shutil.rmtree(stage.code / "__pycache__", ignore_errors=True)
 
 
 def edited(name, *replacements):
-    return lambda bench: [edit(bench, name, *replacement) for replacement in replacements]
+    return lambda stage: [edit(stage, name, *replacement) for replacement in replacements]
 
 
 def with_kwargs(**kwargs):
-    return lambda bench: bench.model["m"].update(kwargs=kwargs)
+    return lambda stage: stage.model["m"].update(kwargs=kwargs)
 
 
 def in_path(before, after):
-    return lambda bench: [entry.update(model_path=entry["model_path"].replace(before, after))
-                          for entry in bench.model.values()]  # fmt: skip
+    return lambda stage: [entry.update(model_path=entry["model_path"].replace(before, after))
+                          for entry in stage.model.values()]  # fmt: skip
 
 
-def picture(bench):
-    Image.new("RGB", (295, 639), "teal").save(bench.annotations / "offline_images/os_ios/pic1.png")
+def picture(stage):
+    Image.new("RGB", (295, 639), "teal").save(stage.picture(1))
 
 
-def pictures_rewritten_with_the_same_bytes(bench):
-    for file in bench.annotations.rglob("*.png"):
+def pictures_rewritten_with_the_same_bytes(stage):
+    for file in stage.annotations.rglob("*.png"):
         file.write_bytes(file.read_bytes())
         os.utime(file, (1, 1))
 
 
-def data_root_moved(bench):
-    bench.env["LMUData"] = str(bench.root.rename(bench.home / "moved"))
+def data_root_moved(stage):
+    stage.env["LMUData"] = str(stage.root.rename(stage.home / "moved"))
 
 
-def order_of_everything(bench):
-    bench.data = dict(reversed(bench.data.items()))
-    file = bench.annotations / "L2_annotations.json"
-    file.write_text(json.dumps(json.loads(file.read_text())[::-1]))
+def order_of_everything(stage):
+    stage.data = dict(reversed(stage.data.items()))
+    stage.change_annotations("L2", list.reverse)
 
 
-def truth(bench):
-    edit(bench, bench.annotations / "L1_annotations.json", '"answer": "B"', '"answer": "A"')
+def truth(stage):
+    edit(stage, stage.annotations / "L1_annotations.json", '"answer": "B"', '"answer": "A"')
 
 
 PROMPT = edited("wording.py", ('"Please: "', '"Kindly: "'))
@@ -158,10 +151,10 @@ PROMPT_OF_BASIC_TARGETS = edited("wording.py", (
 CHANGES = {
     # change: what is asked again, the reason printed, whether scores stay, and in what the folder's
     # run asks otherwise (then the run has a folder of its own), what was changed
-    "--reuse": (NOTHING, None, True, None, lambda bench: None),
-    "--fresh": (ALL, "--fresh", True, None, lambda bench: None),
+    "--reuse": (NOTHING, None, True, None, lambda stage: None),
+    "--fresh": (ALL, "--fresh", True, None, lambda stage: None),
     "another day and commit": (NOTHING, None, True, None,
-                               lambda bench: bench.folder().rename(bench.work_dir / "m" / "T20200101_Gdeadbeef")),
+                               lambda stage: stage.folder().rename(stage.work_dir / "m" / "T20200101_Gdeadbeef")),
     "comments and docstrings": (NOTHING, None, True, None, edited(
         "model_file.py", ("# L1 has the benchmark's", "# another comment"),
         ('"""Drops a closing remark."""', '"""Another docstring."""'))),
@@ -175,12 +168,12 @@ CHANGES = {
     "prompt": ({L1: 0, L2: 6}, "prompt changed", False, "prompt", PROMPT),
     "system prompt": ({L1: 9, L2: 0}, "prompt changed", True, "prompt", with_kwargs(system_prompt="You are brief.")),
     "variable of the prompt function": ({L1: 0, L2: 6}, "prompt changed", True, "prompt",
-                                        lambda bench: bench.env.update(TONE="Now. ")),
+                                        lambda stage: stage.env.update(TONE="Now. ")),
     # without effect where a function makes the prompt
     "template of the default prompt": (NOTHING, None, True, "prompt",
-                                       lambda bench: bench.env.update(L2_USER_PROMPT="Where is {instruction}?")),
+                                       lambda stage: stage.env.update(L2_USER_PROMPT="Where is {instruction}?")),
     "generate_cfg": (ALL, "settings changed", False, "settings",
-                     lambda bench: bench.model["m"]["generate_cfg"].update(temperature=0.25)),
+                     lambda stage: stage.model["m"]["generate_cfg"].update(temperature=0.25)),
     "another model": (ALL, "settings changed", True, "settings", in_path("=mock", "=mock-2")),
     "picture": ({L1: 3, L2: 2}, "picture changed", True, "pictures", picture),
     "order of everything": (NOTHING, None, True, "annotations", order_of_everything),
@@ -189,52 +182,50 @@ CHANGES = {
 ARGUMENTS = {"--reuse": ["--reuse", "--api-nproc", "1", "--retry", "0"], "--fresh": ["--fresh"]}
 
 
-def folders(bench):
+def folders(stage):
     """The run folders by name, each with its files and their bytes; locks aside."""
-    found = [path for path in (bench.work_dir / "m").iterdir() if not path.is_symlink()]
+    found = [path for path in (stage.work_dir / "m").iterdir() if not path.is_symlink()]
     return {path.name: {each.name: each.read_bytes() for each in path.iterdir()
                         if each.is_file() and each.suffix != ".lock"}
             for path in sorted(found)}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_change_asks_again_exactly_what_it_touches_in_its_own_folder(name, bench):
+def test_a_change_asks_again_exactly_what_it_touches_in_its_own_folder(name, stage):
     asked, reason, scores_stay, aspect, change = CHANGES[name]
-    before = both_scores(bench)
-    change(bench)
-    [(first, files)] = folders(bench).items()
-    ran = bench.run(*ARGUMENTS.get(name, []), "--no-report")
-    after = folders(bench)
-
+    before = stage.both_scores()
+    change(stage)
+    [(first, files)] = folders(stage).items()
+    ran = stage.run(*ARGUMENTS.get(name, []), "--no-report")
+    after = folders(stage)
     assert (ran.code, ran.asked) == (0, asked), ran.output
     for dataset, count in asked.items():
         reasons = f"{count} ({count} {reason})" if count else "0"
         assert f"{dataset}: queried {reasons}, reused {ALL[dataset] - count}\n" in ran.output
-    assert (both_scores(bench) == before) == scores_stay
+    assert (stage.both_scores() == before) == scores_stay
     assert list(after) == ([first] if aspect is None else [first, f"{first}_2"])
     if aspect is not None:
         assert f"{first}_2 ({first} holds a run with other {aspect})" in ran.output
         assert (after[first], set(after[f"{first}_2"])) == (files, set(files))
-        link = bench.work_dir / "m" / f"m_{L1}_scores.json"
+        link = stage.work_dir / "m" / f"m_{L1}_scores.json"
         assert link.resolve().parent.name == f"{first}_2"
-    again = bench.run("--no-report")
-    assert (again.asked, list(folders(bench))) == (NOTHING, list(after))
+    again = stage.run("--no-report")
+    assert (again.asked, list(folders(stage))) == (NOTHING, list(after))
     assert "holds a run with" not in again.output
     if name == "truth":  # A is what the server says to medium and hard questions
-        scores = json.loads(bench.scores(L1))
+        scores = stage.scores(L1)
         assert [scores[each]["level_score"] for each in ("easy", "medium", "hard")] == [0, 1, 1]
 
 
 # ---- folders -------------------------------------------------------------------------------------
 
 
-def test_another_limit_has_a_folder_of_its_own_and_every_command_goes_on_in_its(bench):
-    [(first, before)] = folders(bench).items()
-    limited = bench.run("--no-report", "--limit", "2")
-    other = bench.run("--no-report", "--limit", "3", "--data", L2)
-    whole = bench.run("--no-report")
-
-    after = folders(bench)
+def test_another_limit_has_a_folder_of_its_own_and_every_command_goes_on_in_its(stage):
+    [(first, before)] = folders(stage).items()
+    limited = stage.run("--no-report", "--limit", "2")
+    other = stage.run("--no-report", "--limit", "3", "--data", L2)
+    whole = stage.run("--no-report")
+    after = folders(stage)
     for number, ran in ((2, limited), (3, other)):
         assert f"{first}_{number} ({first} holds a run with no --limit)" in ran.output
     assert f"/{first}\n" in whole.output
@@ -247,27 +238,27 @@ def test_another_limit_has_a_folder_of_its_own_and_every_command_goes_on_in_its(
     assert [each.asked for each in (limited, other, whole)] == [NOTHING] * 3
 
 
-def test_data_sets_one_by_one_share_a_folder_and_models_no_answers(bench):
-    shutil.rmtree(bench.work_dir)
-    bench.run("--no-report", "--data", L1)
-    bench.run("--no-report", "--data", L2)
-    assert len(folders(bench)) == 1
-    bench.model["other"] = bench.model["m"]
-    assert bench.run("--no-report", "--model", "other").asked == ALL
+def test_data_sets_one_by_one_share_a_folder_and_models_no_answers(stage):
+    shutil.rmtree(stage.work_dir)
+    stage.run("--no-report", "--data", L1)
+    stage.run("--no-report", "--data", L2)
+    assert len(folders(stage)) == 1
+    stage.model["other"] = stage.model["m"]
+    assert stage.run("--no-report", "--model", "other").asked == ALL
 
 
-def test_what_no_hash_can_know_shows_in_the_requests_of_a_stopped_run(bench):
-    edit(bench, "model_file.py", 'os.environ.get("TONE", "")', 'open("tone").read()')
-    bench.model["m"]["model_identity"] = "weights-1"
-    (bench.home / "tone").write_text("Now. ")
-    bench.run("--no-report", "--data", L2)
-    (bench.home / "tone").write_text("Later. ")
+def test_what_no_hash_can_know_shows_in_the_requests_of_a_stopped_run(stage):
+    edit(stage, "model_file.py", 'os.environ.get("TONE", "")', 'open("tone").read()')
+    stage.model["m"]["model_identity"] = "weights-1"
+    (stage.home / "tone").write_text("Now. ")
+    stage.run("--no-report", "--data", L2)
+    (stage.home / "tone").write_text("Later. ")
     left = iter([reply] * 3)  # so many answers, then all is denied
     denied = Reply(status=401, body=b"{}")
     with MockServer(lambda request: next(left, lambda _: denied)(request)) as server:
-        in_path(bench.server.url, server.url)(bench)
-        bench.run("--no-report", "--api-nproc", "1", "--data", L2)
-        ran = bench.run("--no-report", "--mode", "eval", "--data", L2)
+        in_path(stage.server.url, server.url)(stage)
+        stage.run("--no-report", "--api-nproc", "1", "--data", L2)
+        ran = stage.run("--no-report", "--mode", "eval", "--data", L2)
     assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
 
 
@@ -321,10 +312,11 @@ def config_run(server, tmp_path_factory):
     """Output of the second run, by model."""
     before, after = ({name: with_changes(server, case[which]) for name, case in CONFIG_CHANGES.items()}
                      for which in (0, 1))  # fmt: skip
-    bench = bench_with_code(tmp_path_factory.mktemp("config"), server, before)
-    assert bench.run().asked == {L1: 9 * len(CONFIG_CHANGES), L2: 6 * len(CONFIG_CHANGES)}
-    bench.model = after
-    ran = bench.run()
+    stage = stage_with_code(tmp_path_factory.mktemp("config"), server)
+    stage.model = before
+    assert stage.run().asked == {L1: 9 * len(CONFIG_CHANGES), L2: 6 * len(CONFIG_CHANGES)}
+    stage.model = after
+    ran = stage.run()
     blocks = re.split(r'^model "([\w-]+)" → ', ran.output, flags=re.MULTILINE)
     sent = {d: sum(asked[d] for _, _, (asked, _) in CONFIG_CHANGES.values()) for d in ALL}
     assert (ran.code, ran.asked) == (0, sent), ran.output
@@ -359,57 +351,57 @@ def test_a_change_of_the_config_asks_again_exactly_what_it_touches(case, config_
 # ---- there and back ------------------------------------------------------------------------------
 
 
-def test_a_change_that_is_taken_back_costs_nothing_and_brings_the_old_scores_back(bench):
-    before, first = both_scores(bench), bench.folder()
-    parameters = bench.model["m"]["generate_cfg"]
+def test_a_change_that_is_taken_back_costs_nothing_and_brings_the_old_scores_back(stage):
+    before, first = stage.both_scores(), stage.folder()
+    parameters = stage.model["m"]["generate_cfg"]
     back = (edited("wording.py", ('"Kindly: "', '"Please: "')),
-            lambda bench: parameters.update(temperature=0))  # fmt: skip
+            lambda stage: parameters.update(temperature=0))  # fmt: skip
     # The reason is what sets the nearest earlier request apart: the second is asked as at first.
     for name, take_back in zip(("prompt", "generate_cfg"), back, strict=True):
         asked, reason, *_, change = CHANGES[name]
-        change(bench)
-        ran = bench.run()
+        change(stage)
+        ran = stage.run()
         assert (ran.asked, f"{L2}: queried 6 (6 {reason}), reused 0" in ran.output) == (asked, True)
-        assert both_scores(bench) != before
-        take_back(bench)
-        ran = bench.run()
+        assert stage.both_scores() != before
+        take_back(stage)
+        ran = stage.run()
         assert (ran.asked, f"/{first.name}\n" in ran.output) == (NOTHING, True), ran.output
-        assert both_scores(bench, first) == before
+        assert stage.both_scores(first) == before
 
 
 def test_mode_all_after_easy_asks_the_rest(server, tmp_path):
-    bench = plain_bench(tmp_path, server, "easy")
-    assert bench.run().asked == {L1: 3, L2: 0}
-    bench.data[L1]["mode"] = "all"
-    ran = bench.run("--verbose")
+    stage = plain_stage(tmp_path, server, "easy")
+    assert stage.run().asked == {L1: 3, L2: 0}
+    stage.data[L1]["mode"] = "all"
+    ran = stage.run("--verbose")
     assert ran.asked == {L1: 6, L2: 0}
     assert all("easy" not in request.text for request in ran.requests)
     assert f"{L1}: queried 6 (6 new), reused 3" in ran.output
     assert len(re.findall(rf"^querying {L1} \d, \S+\.png: new$", ran.output, re.MULTILINE)) == 6
-    assert json.loads(bench.scores(L1))["total_sample_num"] == 9
+    assert stage.scores(L1)["total_sample_num"] == 9
 
 
-def test_several_reasons_are_counted_apart(bench):
-    PROMPT_OF_BASIC_TARGETS(bench)
-    picture(bench)
-    ran = bench.run()
+def test_several_reasons_are_counted_apart(stage):
+    PROMPT_OF_BASIC_TARGETS(stage)
+    picture(stage)
+    ran = stage.run()
     assert f"{L1}: queried 3 (3 picture changed), reused 6" in ran.output
     expected = "queried 4 (1 picture changed, 1 prompt and picture changed, 2 prompt changed)"
     assert f"{L2}: {expected}, reused 2" in ran.output
 
 
-def test_the_newest_of_equal_answers_counts_in_whatever_folder(bench):
-    bench.model["m"]["model_identity"] = "weights-1"  # keeps the address out of the fingerprint
-    assert bench.run("--data", L2).asked[L2] == 6
-    old = bench.folder()
+def test_the_newest_of_equal_answers_counts_in_whatever_folder(stage):
+    stage.model["m"]["model_identity"] = "weights-1"  # keeps the address out of the fingerprint
+    assert stage.run("--data", L2).asked[L2] == 6
+    old = stage.folder()
     old.rename(old.with_name("T99990101_Gdeadbeef"))  # sorts behind today's; only runs count
     with MockServer(lambda request: Reply("0.5, 0.5")) as other:
-        in_path(bench.server.url, other.url)(bench)
-        bench.run("--data", L2, "--fresh")
-        again = bench.run("--data", L2)
-        elsewhere = bench.run("--data", L2, "--limit", "4")
+        in_path(stage.server.url, other.url)(stage)
+        stage.run("--data", L2, "--fresh")
+        again = stage.run("--data", L2)
+        elsewhere = stage.run("--data", L2, "--limit", "4")
         assert (again.code, elsewhere.code, len(other.requests)) == (0, 0, 6), again.output
-    assert [record["raw"] for record in bench.answers(L2)] == ["0.5, 0.5"] * 4
+    assert [record["raw"] for record in stage.answers(L2)] == ["0.5, 0.5"] * 4
 
 
 EASY_0, EASY_1 = "Question 0 easy?", "Question 1 easy?"
@@ -424,12 +416,12 @@ def with_failures(tmp_path):
         return next((bad for text, bad in broken.items() if text in request.text), Reply("B"))
 
     with MockServer(answer) as failing:
-        bench = plain_bench(tmp_path, failing)
-        ran = bench.run("--retry", "0")
+        stage = plain_stage(tmp_path, failing)
+        ran = stage.run("--retry", "0")
         assert (ran.code, len(ran.requests)) == (1, 9)
         assert (told(ran.output, "refused"), told(ran.output, "failed")) == ([1], [1]), ran.output
         broken.clear()
-        yield bench
+        yield stage
 
 
 FAILED_CASES = {
@@ -458,7 +450,7 @@ def test_what_failed_is_asked_again_and_what_was_refused_on_demand(arguments, wi
     count = 9 if arguments == "--fresh" else len(asked)
     assert (found, len(ran.requests), ran.code) == (asked, count, code), ran.output
     assert [text for text in printed if text not in ran.output] == []
-    easy = json.loads(with_failures.scores(L1))["easy"]["level_score"]
+    easy = with_failures.scores(L1)["easy"]["level_score"]
     assert easy == pytest.approx(score)
     if arguments == "--ignore":
         failed = [row for row in with_failures.sheet(L1) if row["prediction"] == FAILED_TEXT]
@@ -472,7 +464,7 @@ def test_what_is_refused_again_on_demand_stays_refused(tmp_path):
         return Reply("B") if "hard" in request.text else Reply(status=400)
 
     with MockServer(answer) as picky:
-        bench = plain_bench(tmp_path, picky)
-        bench.run()
-        assert len(bench.run("--retry-refused").requests) == 6
-        assert bench.run().requests == []
+        stage = plain_stage(tmp_path, picky)
+        stage.run()
+        assert len(stage.run("--retry-refused").requests) == 6
+        assert stage.run().requests == []

@@ -8,39 +8,22 @@ import threading
 
 import pytest
 
-from tests.support.bench import L1, L2, Bench, dataset_of, end_of
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, make_data
+from tests.support.stage import L1, L2, Stage, end_of, some_right
 
 SAMPLES = 15
 
 
-def reply(request):
-    """Depends on the request alone; some right, some wrong."""
-    if dataset_of(request) == L1:
-        return Reply("B" if "1" in request.text else "A")
-    return Reply("(0.2, 0.15)" if "basic" in request.text else "(0.9, 0.9)")
-
-
-def answered(bench):
+def answered(stage):
     """Number of answer records, as far as the logs exist."""
     return sum(
-        log.read_bytes().count(b'"kind":"answer"') for log in bench.work_dir.rglob("T*/*.jsonl")
+        log.read_bytes().count(b'"kind":"answer"') for log in stage.work_dir.rglob("T*/*.jsonl")
     )
-
-
-def score_files(bench):
-    return [bench.scores(dataset) for dataset in (L1, L2)]
-
-
-def bench_in(home, server):
-    make_data(home / "data")
-    return Bench(home, server, {"m": api_model(server.url)})
 
 
 @pytest.fixture
 def released():
-    """Whether the server of `bench` answers."""
+    """Whether the server of `stage` answers."""
     event = threading.Event()
     event.set()
     yield event
@@ -48,25 +31,25 @@ def released():
 
 
 @pytest.fixture
-def bench(tmp_path, released):
-    with MockServer(lambda request: released.wait(60) and reply(request)) as server:
-        yield bench_in(tmp_path, server)
+def stage(tmp_path, released):
+    with MockServer(lambda request: released.wait(60) and some_right(request)) as server:
+        yield Stage.make(tmp_path, server)
         released.set()
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """After a run that nothing happened to."""
-    with MockServer(reply) as server:
-        bench = bench_in(tmp_path_factory.mktemp("undisturbed"), server)
-        assert bench.run().code == 0
-        yield bench
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path_factory.mktemp("undisturbed"), server)
+        assert stage.run().code == 0
+        yield stage
 
 
 @pytest.fixture(scope="module")
 def undisturbed(finished):
     """Its score files."""
-    return score_files(finished)
+    return finished.both_scores()
 
 
 # ---- killed, interrupted, started twice ----------------------------------------------------------
@@ -79,48 +62,47 @@ def test_after_a_kill_the_same_command_asks_only_what_is_missing(count, tmp_path
     def answer(request):
         if victim and len(server.requests) >= count:
             os.kill(victim[0].pid, signal.SIGKILL)
-        return reply(request)
+        return some_right(request)
 
     with MockServer(answer) as server:
-        bench = bench_in(tmp_path, server)
-        victim.append(bench.start("--api-nproc", "2"))
+        stage = Stage.make(tmp_path, server)
+        victim.append(stage.start("--api-nproc", "2"))
         code, _ = end_of(victim[0])
-        asked, kept = len(server.requests), answered(bench)
+        asked, kept = len(server.requests), answered(stage)
         victim.clear()
-        ran = bench.run("--api-nproc", "2")
-
+        ran = stage.run("--api-nproc", "2")
         assert code == -signal.SIGKILL
         assert 0 < asked - kept <= 3  # two workers, and one answer on its way into the log
         assert (ran.code, len(ran.requests)) == (0, SAMPLES - kept), ran.output
         assert len({request.text for request in server.requests}) == SAMPLES
-        assert len(list(bench.work_dir.glob("m/T*"))) == 1  # it goes on in the folder
-        assert score_files(bench) == undisturbed
+        assert len(list(stage.work_dir.glob("m/T*"))) == 1  # it goes on in the folder
+        assert stage.both_scores() == undisturbed
 
 
 def test_a_second_process_is_refused_until_the_first_is_gone_even_by_a_kill(
-    bench, released, undisturbed
+    stage, released, undisturbed
 ):
     released.clear()
-    first = bench.start()
-    bench.server.wait_for(4)
+    first = stage.start()
+    stage.server.wait_for(4)
     for arguments in ([], ["--mode", "eval"]):
-        second = bench.run(*arguments)
+        second = stage.run(*arguments)
         assert second.code in (1, 2) and second.requests == [], second.output
         assert "another process is writing this log" in second.output
     first.kill()
     end_of(first)
     released.set()
-    third = bench.run()
+    third = stage.run()
     assert third.code == 0, third.output
-    assert score_files(bench) == undisturbed
+    assert stage.both_scores() == undisturbed
 
 
 def test_one_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(
-    bench, released, undisturbed
+    stage, released, undisturbed
 ):
     released.clear()
-    process = bench.start("--api-nproc", "3")
-    bench.server.wait_for(3)
+    process = stage.start("--api-nproc", "3")
+    stage.server.wait_for(3)
     process.send_signal(signal.SIGINT)
     said = ""
     for line in process.stdout:
@@ -129,13 +111,12 @@ def test_one_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(
             break
     released.set()
     code, output = end_of(process)
-
     assert (code, "Ctrl-C again stops now" in said) == (130, True)
     assert "the same command goes on from here" in output
-    assert (len(bench.server.requests), answered(bench)) == (3, 3)  # nothing new was begun
-    ran = bench.run()
+    assert (len(stage.server.requests), answered(stage)) == (3, 3)  # nothing new was begun
+    ran = stage.run()
     assert (ran.code, len(ran.requests)) == (0, SAMPLES - 3), ran.output
-    assert score_files(bench) == undisturbed
+    assert stage.both_scores() == undisturbed
 
 
 # ---- torn and damaged ----------------------------------------------------------------------------
@@ -149,15 +130,15 @@ def test_one_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(
     (lambda log: log + b'{"kind":"answer","key":"' + b"x" * 70_000, 0),
 ], ids=["torn", "without-line-feed", "torn-and-nul-filled", "nul-filled", "half-a-long-line"])  # fmt: skip
 def test_a_damaged_tail_is_repaired_by_the_next_run(damage, lost, finished, tmp_path, undisturbed):
-    bench = finished.copy_to(tmp_path)
-    log = bench.log(L2)
+    stage = finished.copy_to(tmp_path)
+    log = stage.log(L2)
     lines = log.read_bytes().splitlines(keepends=True)[:-1]  # a crash leaves no end of the run
     log.write_bytes(damage(b"".join(lines)))
-    ran = bench.run()
+    ran = stage.run()
     assert (ran.code, ran.asked) == (0, {L1: 0, L2: lost}), ran.output
     assert "passed over" not in ran.output
     assert all(json.loads(line) for line in log.read_bytes().splitlines())
-    assert score_files(bench) == undisturbed
+    assert stage.both_scores() == undisturbed
 
 
 ODD_LINES = {
@@ -172,25 +153,24 @@ ODD_LINES = {
 
 @pytest.mark.parametrize("odd", ODD_LINES)
 def test_an_odd_line_costs_its_sample_alone_and_is_named(odd, finished, tmp_path, undisturbed):
-    bench = finished.copy_to(tmp_path)
-    log = bench.log(L2)
+    stage = finished.copy_to(tmp_path)
+    log = stage.log(L2)
     lines = log.read_bytes().splitlines(keepends=True)
     before, lines[3] = lines[3], ODD_LINES[odd](lines[3])
     assert lines[3] != before
     log.write_bytes(b"".join(lines))
-    scored, ran, again = bench.run("--mode", "eval"), bench.run(), bench.run("--fresh")
-
+    scored, ran, again = stage.run("--mode", "eval"), stage.run(), stage.run("--fresh")
     note = f"{log.parent.name}/{log.name}: line 4 is damaged"
     assert (scored.code, "(partial)" in scored.output, note in scored.output) == (1, True, True)
     assert (ran.code, ran.asked, note in ran.output) == (0, {L1: 0, L2: 1}, True), ran.output
     assert again.code == 0
-    assert score_files(bench) == undisturbed
+    assert stage.both_scores() == undisturbed
 
 
 def test_a_run_whose_own_record_is_damaged_is_recognised_by_its_answers(finished, tmp_path):
-    bench = finished.copy_to(tmp_path)
-    bench.log(L2).write_bytes(bench.log(L2).read_bytes().replace(b'"kind":"run"', b'"kind":"ruN"'))
-    ran = bench.run("--data", L2)
+    stage = finished.copy_to(tmp_path)
+    stage.log(L2).write_bytes(stage.log(L2).read_bytes().replace(b'"kind":"run"', b'"kind":"ruN"'))
+    ran = stage.run("--data", L2)
     assert (ran.code, ran.requests, "line 1 is damaged" in ran.output) == (0, [], True)
 
 
@@ -228,8 +208,7 @@ HOSTILE = {
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
     """One L1 question and one L2 target for each reply."""
-    home = tmp_path_factory.mktemp("hostile")
-    make_data(home / "data", [("os_web", (40, 30))] * len(HOSTILE))
+    pictures = [("os_web", (40, 30))] * len(HOSTILE)
     texts = [text for text, *_ in HOSTILE.values()]
 
     def answer(request):
@@ -237,11 +216,11 @@ def hostile(tmp_path_factory):
         return Reply(texts[int(number[1] or number[2])])
 
     with MockServer(answer) as server:
-        data = {L1: {"mode": "easy"}, L2: {"mode": "basic"}}
-        bench = Bench(home, server, {"m": api_model(server.url)}, data)
-        ran = bench.run()
+        stage = Stage.make(tmp_path_factory.mktemp("hostile"), server, pictures)
+        stage.data = {L1: {"mode": "easy"}, L2: {"mode": "basic"}}
+        ran = stage.run()
         assert ran.code == 0, ran.output
-        return bench
+        return stage
 
 
 def of_reply(name, rows, line_of=lambda row: row):
@@ -283,6 +262,6 @@ def test_spreadsheets_hold_no_formula_and_no_link_pandas_reads_them_and_eval_mak
         assert len(frame) == len(HOSTILE)
         if file.stem != f"m_{L2}_result":  # points alone
             assert set(frame["prediction"]) >= {"=1+1", "NaN", "None", "N/A", "1e5", "TRUE"}
-    before = score_files(hostile)
+    before = hostile.both_scores()
     ran = hostile.run("--mode", "eval")
-    assert (ran.code, ran.requests, score_files(hostile)) == (0, [], before), ran.output
+    assert (ran.code, ran.requests, hostile.both_scores()) == (0, [], before), ran.output

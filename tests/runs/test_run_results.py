@@ -37,7 +37,6 @@ def config(tmp_path, monkeypatch):
 def test_samples_are_one_frame_over_all_data_sets(tmp_path):
     failed = l2_set("x.", error={"class": "http", "message": "HTTP 500"}, status="failed")
     run = load_run(make_run(tmp_path / "r", {L2: failed, L1: l1_set("x..")}))
-
     frame = run.samples
     assert run.datasets == (L1, L2)
     assert tuple(frame.columns) == SAMPLE_COLUMNS
@@ -58,7 +57,6 @@ def test_what_is_loaded_is_that_of_the_files_and_a_table_unstacks_as_it_was_prin
     folder = make_run(tmp_path / "r", {L1: l1_set("x..")}, tables={L1: table},
                       manifest={"format": 1}, partial=True)  # fmt: skip
     run = load_run(str(folder))
-
     assert (run.model, run.partial, run.manifest) == ("m", (L1,), {"format": 1})
     assert run.scores[L1]["total_sample_num"] == 3
     frame = run.table(L1)
@@ -116,7 +114,6 @@ def test_a_run_from_another_thread_returns_each_models_results(config):
     assert str(found[0]).splitlines()[:2] == [
         "m", "  L1: easy 100.00, medium 100.00, hard 100.00, overall 100.00"]  # fmt: skip
     assert (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook) == streams
-
     [inferred] = evaluate.run(config, model="m", mode="infer")  # no scores of the earlier run
     assert (inferred.model, inferred.datasets, dict(inferred.scores)) == ("m", (), {})
     assert set(inferred.manifest["datasets"]) == {L1, L2}
@@ -142,9 +139,10 @@ def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(con
 
 
 @pytest.mark.parametrize(("options", "said"), [
-    ({"modell": "m"}, 'unknown option --modell; did you mean "--model"?'),
-    ({"check": True}, "run(): check makes no results"),
-    ({"limit": 0}, "limit: expected a whole number from 1 up"),
+    ({"modell": "m"}, 'run(): unknown option --modell; did you mean "--model"?'),
+    ({"check": True}, "run(): check makes no results; use the command line"),
+    ({"limit": 0}, "run(): argument --limit: expected a whole number from 1 up, got '0'"),
+    ({"fresh": True, "reuse": True}, "run(): --fresh and --reuse exclude each other"),
     ({"model": "x"}, "--model x: not in the config"),
     ({"mode": "eval"}, f'model "m", {L1}: no log under'),
 ])  # fmt: skip

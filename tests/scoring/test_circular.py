@@ -10,21 +10,22 @@ import json
 import shutil
 import signal
 import threading
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from benchmarks.circular import Circular
 from benchmarks.rotation import names_other_options, rotated
-from tests.support.bench import L1, Bench, read_log_lines
 from tests.support.clicks import columns_of
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, make_data
+from tests.support.runs import api_model
+from tests.support.stage import API, L1, Stage, read_log_lines
 from utils.protocol import shown_range
 from utils.scoring.console import render_table
 
 PLAIN, CIRCULAR = {L1: {"mode": "all"}}, {L1: {"mode": "all", "circular": True}}
-QUESTIONS, ROTATIONS = 9, 32  # of the bench: 9 questions; 2, 3, 4 and 5 options
+QUESTIONS, ROTATIONS = 9, 32  # of the stage: 9 questions; 2, 3, 4 and 5 options
 OPTIONS = [
     ({"A": "no", "B": "yes", "C": "maybe"}, "B"),
     ({"A": "red", "B": "blue", "C": "green", "D": "grey", "E": "pink"}, "D"),
@@ -196,51 +197,52 @@ def server():
         yield running
 
 
-def bench_in(home, server, **model):
-    """A bench whose nine questions have two to five options, one of them without a text."""
-    make_data(home / "data")
-    (home / "code").mkdir()
-    path = home / "data" / "MMBench-GUI" / "L1_annotations.json"
-    annotations = json.loads(path.read_text())
-    groups = [group for image in annotations for group in image["groups"]]
-    for number, group in enumerate(groups):
-        group["options"], group["answer"] = OPTIONS[number % len(OPTIONS)]
-    path.write_text(json.dumps(annotations))
-    return Bench(home, server, {"m": api_model(server.url, **model)}, dict(CIRCULAR))
+def stage_in(home, server, **model):
+    """A stage whose nine questions have two to five options, one of them without a text."""
+
+    def change(annotations):
+        groups = [group for image in annotations for group in image["groups"]]
+        for number, group in enumerate(groups):
+            group["options"], group["answer"] = OPTIONS[number % len(OPTIONS)]
+
+    stage = Stage.make(home, server, **model)
+    stage.change_annotations("L1", change)
+    stage.data = dict(CIRCULAR)
+    return stage
 
 
 @pytest.fixture(scope="module")
 def base(server, tmp_path_factory):
     """After a circular run."""
-    bench = bench_in(tmp_path_factory.mktemp("circular"), server)
-    ran = bench.run()
+    stage = stage_in(tmp_path_factory.mktemp("circular"), server)
+    ran = stage.run()
     assert (ran.code, len(ran.requests)) == (0, ROTATIONS), ran.output
-    return bench
+    return stage
 
 
 @pytest.fixture
-def bench(server, tmp_path):
+def stage(server, tmp_path):
     """Before any run."""
-    return bench_in(tmp_path / "bench", server)
+    return stage_in(tmp_path / "stage", server)
 
 
-def contents(bench, *suffixes):
-    return [(bench.folder() / f"m_{L1}{suffix}").read_bytes() for suffix in suffixes]
+def contents(stage, *suffixes):
+    return [(stage.folder() / f"m_{L1}{suffix}").read_bytes() for suffix in suffixes]
 
 
-def lines_of(bench, suffix, *, partial=False):
+def lines_of(stage, suffix, *, partial=False):
     """The lines of a derived file, without its head."""
-    path = bench.folder() / f"m_{L1}{suffix}{'_partial' if partial else ''}.jsonl"
+    path = stage.folder() / f"m_{L1}{suffix}{'_partial' if partial else ''}.jsonl"
     return read_log_lines(path)[1:]
 
 
-def analysis(bench, *, partial=False):
-    [found] = contents(bench, f"_analysis{'_partial' if partial else ''}.json")
+def analysis(stage, *, partial=False):
+    [found] = contents(stage, f"_analysis{'_partial' if partial else ''}.json")
     return json.loads(found)
 
 
-def overall(bench):
-    return analysis(bench)["circular"]["rows"][-1]
+def overall(stage):
+    return analysis(stage)["circular"]["rows"][-1]
 
 
 def rotate_by_hand(annotations):
@@ -284,8 +286,9 @@ def hits_by(rows, *names):
 def test_a_circular_run_is_what_asking_each_rotation_by_hand_gives(base, tmp_path):
     by_hand = base.copy_to(tmp_path / "by hand")
     shutil.rmtree(by_hand.work_dir)
-    path = by_hand.annotations / "L1_annotations.json"
-    path.write_text(json.dumps(rotate_by_hand(json.loads(path.read_text()))))
+    by_hand.change_annotations(
+        "L1", lambda found: found.__setitem__(slice(None), rotate_by_hand(found))
+    )
     by_hand.data = dict(PLAIN)
     ran = by_hand.run()
     plainly = lines_of(by_hand, "_samples")
@@ -297,17 +300,17 @@ def test_a_circular_run_is_what_asking_each_rotation_by_hand_gives(base, tmp_pat
     )
 
 
-def test_after_a_plain_run_only_further_rotations_are_asked_and_its_files_stay(bench):
+def test_after_a_plain_run_only_further_rotations_are_asked_and_its_files_stay(stage):
     def files():
-        sheets = [bench.sheet(L1), bench.sheet(L1, "_exact_matching_result")]
-        return contents(bench, "_scores.json", "_samples.jsonl"), sheets
+        sheets = [stage.sheet(L1), stage.sheet(L1, "_exact_matching_result")]
+        return contents(stage, "_scores.json", "_samples.jsonl"), sheets
 
-    bench.data = dict(PLAIN)
-    plain, before = bench.run(), files()
-    bench.data = dict(CIRCULAR)
-    scored, scores = bench.run("--mode", "eval"), bench.scores(L1)
-    circular, again = bench.run(), bench.run()
-    assert (scored.code, scored.requests, scores) == (1, [], before[0][0])
+    stage.data = dict(PLAIN)
+    plain, before = stage.run(), files()
+    stage.data = dict(CIRCULAR)
+    scored, scores = stage.run("--mode", "eval"), stage.scores(L1)
+    circular, again = stage.run(), stage.run()
+    assert (scored.code, scored.requests, scores) == (1, [], json.loads(before[0][0]))
     assert f"rotations that were not queried yet: {QUESTIONS};" in scored.output
     asked = [len(ran.requests) for ran in (plain, circular, again)]
     assert asked == [QUESTIONS, ROTATIONS - QUESTIONS, 0]
@@ -317,15 +320,15 @@ def test_after_a_plain_run_only_further_rotations_are_asked_and_its_files_stay(b
     assert f"reused {ROTATIONS}" in again.output
 
 
-def test_a_plain_run_after_a_circular_one_asks_nothing(base, bench):
-    bench = base.copy_to(bench.home)
-    before = contents(bench, "_scores.json", "_samples.jsonl")
-    bench.data = dict(PLAIN)
-    ran = bench.run()
+def test_a_plain_run_after_a_circular_one_asks_nothing(base, stage):
+    stage = base.copy_to(stage.home)
+    before = contents(stage, "_scores.json", "_samples.jsonl")
+    stage.data = dict(PLAIN)
+    ran = stage.run()
     assert (ran.code, ran.requests) == (0, [])
-    assert contents(bench, "_scores.json", "_samples.jsonl") == before
-    assert "circular" not in analysis(bench)
-    assert not list(bench.folder().glob("*_rotations*"))  # of no run that the samples are of
+    assert contents(stage, "_scores.json", "_samples.jsonl") == before
+    assert "circular" not in analysis(stage)
+    assert not list(stage.folder().glob("*_rotations*"))  # of no run that the samples are of
     assert "circular" not in ran.output
 
 
@@ -349,7 +352,7 @@ def test_a_log_alone_gives_the_same_rotations_and_both_accuracies_side_by_side(b
     assert f"{found['flagged']} of {QUESTIONS} questions, index " in ran.output
 
 
-def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(bench):
+def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(stage):
     arrived, held = [], threading.Event()
 
     def answer(request):
@@ -359,17 +362,16 @@ def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(ben
         return Reply(letter_for(request.text))
 
     with MockServer(answer) as slow:
-        bench.model = {"m": api_model(slow.url, model_identity="the same")}
-        process = bench.start("--api-nproc", "1")
+        stage.model = {"m": api_model(slow.url, model_identity="the same")}
+        process = stage.start("--api-nproc", "1")
         slow.wait_for(5)
         process.send_signal(signal.SIGKILL)
         process.communicate()
         held.set()
-        scored = bench.run("--mode", "eval")
-        partial = [row["rotation"] for row in lines_of(bench, "_rotations", partial=True)]
-        left_out = analysis(bench, partial=True)["circular"]
-        resumed = Bench(bench.home, slow, bench.model, bench.data).run("--api-nproc", "1")
-
+        scored = stage.run("--mode", "eval")
+        partial = [row["rotation"] for row in lines_of(stage, "_rotations", partial=True)]
+        left_out = analysis(stage, partial=True)["circular"]
+        resumed = replace(stage, server=slow).run("--api-nproc", "1")
     assert (scored.code, partial) == (1, [0, 1, 2, 0])
     assert [row["questions"] for row in left_out["rows"]] == [1, 1]
     assert "rotations that were not queried yet: 1;" in scored.output
@@ -377,8 +379,8 @@ def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(ben
     assert arrived[5] == arrived[4]  # the one that was on its way
     assert [r.text for r in resumed.requests] == arrived[5:]
     assert len(set(arrived)) == ROTATIONS == len(resumed.requests) + 4
-    assert [row["question"] for row in lines_of(bench, "_rotations")] == [
-        row["key"] for row in lines_of(bench, "_samples")
+    assert [row["question"] for row in lines_of(stage, "_rotations")] == [
+        row["key"] for row in lines_of(stage, "_samples")
         for text in row["options"].values() if text is not None
     ]  # fmt: skip
 
@@ -387,7 +389,7 @@ def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(ben
     ("A. no\n", 500, QUESTIONS - 2),  # rotation 0
     ("A. yes\n", 500, QUESTIONS), ("A. yes\n", 400, QUESTIONS),  # rotation 1: the score is well
 ])  # fmt: skip
-def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(bench, broken, status, answered):
+def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(stage, broken, status, answered):
     """Unless the request was refused."""
     is_well, refused = threading.Event(), status == 400
 
@@ -396,40 +398,41 @@ def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(bench, broken, s
         return Reply(status=status, body=b"{}") if fails else Reply(by_text(request.text))
 
     with MockServer(answer) as shaky:
-        bench = Bench(bench.home, shaky, {"m": api_model(shaky.url)}, bench.data)
-        failing, found = bench.run("--retry", "0", "--api-nproc", "1"), overall(bench)
-        inferred = bench.run("--retry", "0", "--mode", "infer")
+        stage = replace(stage, server=shaky, model={"m": API})
+        failing, found = stage.run("--retry", "0", "--api-nproc", "1"), overall(stage)
+        inferred = stage.run("--retry", "0", "--mode", "infer")
         is_well.set()
-        mended = bench.run()
+        mended = stage.run()
     assert (failing.code, len(failing.requests), found["questions"]) == (1, ROTATIONS, QUESTIONS)
     assert f"{answered} of {QUESTIONS} answered" in failing.output
     warning = "warning: rotations refused, beside the questions themselves: 2;"
     assert (warning in failing.output) is refused
     assert (inferred.code, mended.code) == (1, int(refused))
     assert [broken in r.text for r in mended.requests] == ([] if refused else [True, True])
-    gained = overall(bench)["circular"]["value"] - found["circular"]["value"]
+    gained = overall(stage)["circular"]["value"] - found["circular"]["value"]
     assert gained == pytest.approx(0 if refused else 200 / 9, abs=0.02)
 
 
 @pytest.mark.parametrize(("arguments", "requests"), [
     ([], ROTATIONS), (["--limit", "4"], 12), (["--limit", "1"], 2),
 ])  # fmt: skip
-def test_check_and_limit_count_questions_and_tell_requests(bench, arguments, requests):
-    checked, ran = bench.run("--check", *arguments), bench.run(*arguments)
+def test_check_and_limit_count_questions_and_tell_requests(stage, arguments, requests):
+    checked, ran = stage.run("--check", *arguments), stage.run(*arguments)
     partial = bool(arguments)
-    [record] = [r for r in read_log_lines(bench.log(L1)) if r["kind"] == "run"]
+    [record] = [r for r in read_log_lines(stage.log(L1)) if r["kind"] == "run"]
     assert (checked.code, checked.requests) == (0, [])
     assert f"{requests} requests to send" in checked.output
     assert (ran.code, len(ran.requests)) == (0, requests)
     assert len(record["samples"]) == (int(arguments[1]) if partial else QUESTIONS)
-    assert len(lines_of(bench, "_rotations", partial=partial)) == requests
+    assert len(lines_of(stage, "_rotations", partial=partial)) == requests
     assert f"{requests}/{requests}" in ran.output
 
 
 def test_the_users_functions_see_the_options_as_they_are_asked(server, tmp_path):
-    bench = bench_in(tmp_path, server, custom_prompt={L1: "mine.ask"})
-    bench.data = {L1: {**CIRCULAR[L1], "parse_function": "mine.read"}}
-    (bench.code / "mine.py").write_text('''
+    stage = stage_in(tmp_path, server, custom_prompt={L1: "mine.ask"})
+    stage.data = {L1: {**CIRCULAR[L1], "parse_function": "mine.read"}}
+    stage.module(
+        '''
 import ast
 
 
@@ -443,15 +446,15 @@ def ask(line, dataset):
 def read(response, meta):
     """Whatever was said, the first letter that the question lists."""
     return next(x for x, t in ast.literal_eval(meta["options"]).items() if t)
-''')
-
-    ran = bench.run()
-
-    rows = lines_of(bench, "_rotations")
+''',
+        "mine",
+    )
+    ran = stage.run()
+    rows = lines_of(stage, "_rotations")
     asked_for = {(r["question"], r["prompt"][-1]["value"].split("\n")[0]) for r in rows}
     assert (ran.code, len(ran.requests)) == (0, ROTATIONS)
     assert len(asked_for) == QUESTIONS  # one right text, whatever its letter
     assert all(f"{r['answer']}. {r['options'][r['answer']]}\n" in r["prompt"][-1]["value"]
                for r in rows)  # fmt: skip
     assert sum(row["hit"] for row in rows) == QUESTIONS  # each text is first in one rotation
-    assert overall(bench)["circular"]["value"] == 0
+    assert overall(stage)["circular"]["value"] == 0

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from tests.support.bench import L2, Bench
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, make_data
+from tests.support.stage import L2, Stage
 from utils.scoring.console import ConsoleProgress, pace
 
 
@@ -31,10 +30,8 @@ def test_a_piped_run_ends_with_what_became_of_all_samples(capsys):
 
 
 def test_three_replies_without_an_answer_are_shown_each_once(tmp_path):
-    make_data(tmp_path / "data")
     with MockServer(lambda request: Reply(f"I see target {request.text[-2]}" + "!" * 99)) as server:
-        bench = Bench(tmp_path, server, {"m": api_model(server.url)}, {L2: {"mode": "all"}})
-        ran = bench.run("--no-report")
+        ran = Stage.make(tmp_path, server).run("--no-report", "--data", L2)
     assert ran.output.count("    such as 'I see target") == 3
     assert len(set(re.findall("such as .*", ran.output))) == 3
     assert max(len(line) for line in ran.output.splitlines() if "such as" in line) <= 104

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from tests.support.bench import FAILED_TEXT, L1, L2, Bench, dataset_of, read_log_lines, told
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import api_model, evaluate, make_data, run_folder
+from tests.support.runs import run_folder
+from tests.support.stage import FAILED_TEXT, L1, L2, Stage, dataset_of, read_log_lines, told
 
 L1_COLUMNS = [
     "index", "image_path", "image_size", "platform", "app_name", "question", "options", "answer",
@@ -60,17 +60,15 @@ def server():
 
 @pytest.fixture(scope="module")
 def full(server, tmp_path_factory):
-    """After a whole run: (bench, what it printed)."""
-    home = tmp_path_factory.mktemp("full")
-    make_data(home / "data")
-    bench = Bench(home, server, {"m": api_model(server.url)})
-    ran = bench.run()
+    """After a whole run: (stage, what it printed)."""
+    stage = Stage.make(tmp_path_factory.mktemp("full"), server)
+    ran = stage.run()
     assert ran.code == 0, ran.output
-    return bench, ran.output
+    return stage, ran.output
 
 
 @pytest.fixture
-def bench(full, tmp_path):
+def stage(full, tmp_path):
     """A copy of the whole run that a test may change."""
     return full[0].copy_to(tmp_path)
 
@@ -78,8 +76,7 @@ def bench(full, tmp_path):
 @pytest.fixture
 def empty(server, tmp_path):
     """Data and config, nothing run yet."""
-    make_data(tmp_path / "data")
-    return Bench(tmp_path, server, {"m": api_model(server.url)})
+    return Stage.make(tmp_path, server)
 
 
 def derived(folder):
@@ -88,32 +85,32 @@ def derived(folder):
             if path.suffix in (".xlsx", ".json") and not path.name.startswith("manifest")}  # fmt: skip
 
 
-def links_of(bench):
-    return {path.name: path for path in (bench.work_dir / "m").iterdir() if path.is_symlink()}
+def links_of(stage):
+    return {path.name: path for path in (stage.work_dir / "m").iterdir() if path.is_symlink()}
 
 
 def test_the_folder_and_its_files_have_the_names_that_researchers_know(full):
-    bench, _ = full
+    stage, _ = full
     logs = {f"m_{dataset}{kind}.jsonl" for dataset in (L1, L2) for kind in ("", "_samples")}
-    assert re.fullmatch(r"T20\d{6}_G([0-9a-f]{8}|unknown)", bench.folder().name)
-    assert derived(bench.folder()) == FULL
-    assert {path.name for path in bench.folder().glob("*.jsonl")} == logs
-    assert not [path for path in bench.work_dir.rglob("*") if "tmp" in path.suffix]
+    assert re.fullmatch(r"T20\d{6}_G([0-9a-f]{8}|unknown)", stage.folder().name)
+    assert derived(stage.folder()) == FULL
+    assert {path.name for path in stage.folder().glob("*.jsonl")} == logs
+    assert not [path for path in stage.work_dir.rglob("*") if "tmp" in path.suffix]
 
 
-def test_the_model_folder_links_to_the_newest_files_and_follows_to_a_newer_run(bench):
-    links = links_of(bench)
+def test_the_model_folder_links_to_the_newest_files_and_follows_to_a_newer_run(stage):
+    links = links_of(stage)
     samples = {f"m_{dataset}_samples.jsonl" for dataset in (L1, L2)}
     assert set(links) >= FULL | samples | {"manifest.json", "report"}
-    assert (bench.work_dir / "m" / "report" / "index.html").is_file()
+    assert (stage.work_dir / "m" / "report" / "index.html").is_file()
     assert not [link for link in links.values() if link.readlink().is_absolute()]
-    targets = {name: (bench.folder() / name).resolve() for name in links}
+    targets = {name: (stage.folder() / name).resolve() for name in links}
     assert {name: link.resolve() for name, link in links.items()} == targets
-    bench.model["m"]["generate_cfg"]["temperature"] = 1
-    bench.run()
-    newest = bench.folder()
+    stage.model["m"]["generate_cfg"]["temperature"] = 1
+    stage.run()
+    newest = stage.folder()
     assert newest.name.endswith("_2")
-    assert {link.resolve().parent for link in links_of(bench).values()} == {newest.resolve()}
+    assert {link.resolve().parent for link in links_of(stage).values()} == {newest.resolve()}
 
 
 @pytest.mark.parametrize(("dataset", "suffix", "columns"), [
@@ -179,11 +176,11 @@ def l2_blocks(kind, *counted):
 
 
 def test_the_score_files(full):
-    assert json.loads(full[0].scores(L1)) == {
+    assert full[0].scores(L1) == {
         "easy": l1_level(1, 1, 0), "medium": l1_level(0, 1, 0), "hard": l1_level(0, 1, 0),
         "total_sample_num": 9,
     }  # fmt: skip
-    assert json.loads(full[0].scores(L2)) == {
+    assert full[0].scores(L2) == {
         "Average accuracy": pytest.approx(50),
         "Basic accuracy": pytest.approx(200 / 3),
         "Advanced accuracy": pytest.approx(100 / 3),
@@ -220,12 +217,11 @@ def test_the_tables_have_the_layout_of_the_papers(full):
 
 
 def test_the_log_opens_with_what_the_run_covers(full):
-    bench, _ = full
-    header = read_log_lines(bench.log(L2))[0]
-    answers = sorted(bench.answers(L2), key=lambda record: record["line"]["index"])
+    stage, _ = full
+    header = read_log_lines(stage.log(L2))[0]
     assert (header["kind"], header["model"], header["dataset"]) == ("run", "m", L2)
-    assert header["samples"] == [record["key"] for record in answers]
-    assert "test-key-123456" not in bench.log(L2).read_text()
+    assert header["samples"] == [record["key"] for record in stage.answers(L2)]
+    assert "test-key-123456" not in stage.log(L2).read_text()
 
 
 def test_a_limited_run_writes_partial_files_of_its_samples_alone(empty):
@@ -248,7 +244,7 @@ def test_one_grounding_type_has_null_for_the_other_and_an_average_over_what_is_t
 
     empty.data = {L1: {"mode": "hard"}, L2: {"mode": "advanced"}}
     ran = empty.run(env={"L1_USE_WEIGHTED": "1"})
-    l1, l2 = (json.loads(empty.scores(name), parse_constant=refuse) for name in (L1, L2))
+    l1, l2 = (json.loads(text, parse_constant=refuse) for text in empty.both_scores().values())
     assert ("(partial)" in ran.output, derived(empty.folder())) == (False, FULL)
     assert set(l1) == {"hard", "total_sample_num"}
     assert (l2["Basic accuracy"], l2["Average accuracy"]) == (None, pytest.approx(100 / 3))
@@ -266,17 +262,17 @@ def test_infer_writes_predictions_and_eval_the_scores_without_a_model(empty, ful
     scored = empty.run("--mode", "eval")
     assert (scored.code, scored.requests) == (0, [])
     assert derived(empty.folder()) == FULL
-    assert [empty.scores(d) for d in (L1, L2)] == [full[0].scores(d) for d in (L1, L2)]
+    assert empty.both_scores() == full[0].both_scores()
     assert "accuracy in %" in scored.output
 
 
-def test_eval_needs_no_data_root_and_weighs_a_hit_by_the_chance_of_a_blind_guess(bench):
-    before = [bench.scores(dataset) for dataset in (L1, L2)]
-    bench.root.rename(bench.home / "gone")
-    assert bench.run("--mode", "eval").code == 0
-    assert [bench.scores(dataset) for dataset in (L1, L2)] == before
-    assert bench.run("--mode", "eval", env={"L1_USE_WEIGHTED": "true"}).code == 0
-    easy = json.loads(bench.scores(L1))["easy"]
+def test_eval_needs_no_data_root_and_weighs_a_hit_by_the_chance_of_a_blind_guess(stage):
+    before = stage.both_scores()
+    stage.root.rename(stage.home / "gone")
+    assert stage.run("--mode", "eval").code == 0
+    assert stage.both_scores() == before
+    assert stage.run("--mode", "eval", env={"L1_USE_WEIGHTED": "true"}).code == 0
+    easy = stage.scores(L1)["easy"]
     assert easy["os_windows"] == pytest.approx(
         {"score": 1, "score_weighted": 2 / 3, "score_base": 2 / 3, "sample_num": 1}
     )
@@ -291,9 +287,8 @@ def test_eval_without_a_log_says_what_to_run(empty):
 
 @pytest.mark.parametrize("variable", [{"EVAL_WORK_DIR": "results"}, {}])
 def test_where_results_go_without_work_dir(variable, empty, tmp_path):
-    config = tmp_path / "config.json"
-    config.write_text(json.dumps({"model": empty.model, "data": empty.data}))
-    ran = evaluate("--config", config, cwd=tmp_path, env={"LMUData": str(empty.root), **variable})
+    config = empty.config({"model": empty.model, "data": empty.data})
+    ran = empty.run("--config", config, env=variable)
     assert ran.code == 0, ran.output
     assert derived(run_folder(tmp_path / variable.get("EVAL_WORK_DIR", "outputs"), "m")) == FULL
     assert not variable or not (tmp_path / "outputs").exists()
@@ -301,7 +296,6 @@ def test_where_results_go_without_work_dir(variable, empty, tmp_path):
 
 def test_a_failed_sample_shows_the_failure_text_in_no_log_and_is_wrong_in_the_score(tmp_path):
     """One L1 question and one L2 target are not answered."""
-    make_data(tmp_path / "data")
 
     def answer(request):
         if "Question 1 easy?" in request.text or "basic target 1" in request.text:
@@ -309,15 +303,15 @@ def test_a_failed_sample_shows_the_failure_text_in_no_log_and_is_wrong_in_the_sc
         return Reply("B" if dataset_of(request) == L1 else "(0.2, 0.15)")
 
     with MockServer(answer) as server:
-        bench = Bench(tmp_path, server, {"m": api_model(server.url)})
-        infer, ran = bench.run("--mode", "infer", "--retry", "0"), bench.run("--ignore")
+        stage = Stage.make(tmp_path, server)
+        infer, ran = stage.run("--mode", "infer", "--retry", "0"), stage.run("--ignore")
     assert (infer.code, ran.code) == (1, 1), infer.output
-    row = bench.sheet(L1, "_exact_matching_result")[3]
+    row = stage.sheet(L1, "_exact_matching_result")[3]
     assert (row["prediction"], row["parsed_prediction"], row["hit"]) == (FAILED_TEXT, "None", 0)
-    assert bench.sheet(L2)[2]["prediction"] == FAILED_TEXT
-    click = bench.sheet(L2, "_result")[2]
+    assert stage.sheet(L2)[2]["prediction"] == FAILED_TEXT
+    click = stage.sheet(L2, "_result")[2]
     assert (click["match"], click["is_wrong_format"], click["pred_bbox"]) == (0, True, None)
-    ios = json.loads(bench.scores(L2))["basic"]["os_ios"]
+    ios = stage.scores(L2)["basic"]["os_ios"]
     assert (ios["Total num"], ios["Error format num"], ios["Correct num"]) == (1, 1, 0)
     assert (told(ran.output, "answered"), told(ran.output, "failed")) == ([8, 5], [1, 1])
-    assert not [name for name in (L1, L2) if FAILED_TEXT in bench.log(name).read_text()]
+    assert not [name for name in (L1, L2) if FAILED_TEXT in stage.log(name).read_text()]

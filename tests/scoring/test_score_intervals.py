@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import BENCHMARK
-from tests.support.bench import L1, L2
 from tests.support.clicks import columns_of
+from tests.support.stage import L1, L2
 from utils.analysis.intervals import interval
 from utils.contracts import Sizes
 from utils.scoring.console import render_averages, render_table

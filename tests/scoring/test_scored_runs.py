@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from tests.support.bench import L1, L2, Bench, read_log_lines, told
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, make_data
+from tests.support.stage import L1, L2, Stage, read_log_lines, told
 from utils.runs.finished import scored_files
 from utils.runs.log import RunLog, read_records
 
@@ -39,11 +39,11 @@ def answers():
 
 
 @pytest.fixture
-def bench(tmp_path, answers):
-    make_data(tmp_path / "data")
-    (tmp_path / "code").mkdir()
+def stage(tmp_path, answers):
     with MockServer(answers) as server:
-        yield Bench(tmp_path, server, {"m": api_model(server.url)}, {L1: {"mode": "all"}})
+        made = Stage.make(tmp_path, server)
+        made.data = {L1: {"mode": "all"}}
+        yield made
 
 
 ONE_BY_ONE = ("--api-nproc", "1", "--retry", "0", "--no-report")
@@ -56,63 +56,63 @@ FROM_BEFORE = "answers are those of earlier runs in this log, which asked the sa
     ([(2, ["--fresh"])], 2),  # it keeps its own and has the rest from before
     ([(1, ["--fresh"]), (0, ["--fresh"])], 0),  # a chain of them
 ])  # fmt: skip
-def test_a_stopped_run_is_scored_with_the_answers_from_before_it(bench, answers, stops, own):
+def test_a_stopped_run_is_scored_with_the_answers_from_before_it(stage, answers, stops, own):
     answers.broken = ["Question 0 easy"] if stops == [(0, [])] else []
-    bench.run(*ONE_BY_ONE)
-    before = bench.scores(L1)
+    stage.run(*ONE_BY_ONE)
+    before = stage.scores(L1)
     for denies_after, arguments in stops:
         answers.denies_after = denies_after
-        stopped = bench.run(*ONE_BY_ONE, *arguments)
+        stopped = stage.run(*ONE_BY_ONE, *arguments)
         assert "--mode eval scores them" in stopped.output
-    ran = bench.run(*EVAL)
+    ran = stage.run(*EVAL)
     there = 9 - len(answers.broken)
     assert (ran.code, told(ran.output, "answered")) == (len(answers.broken), [there]), ran.output
-    assert bench.scores(L1) == before
+    assert stage.scores(L1) == before
     assert ran.output.count(f"{9 - own} of 9 {FROM_BEFORE}") == 1
-    assert coverage(bench)["from_other_runs"] == 9 - own
+    assert coverage(stage)["from_other_runs"] == 9 - own
     assert "queried yet" not in ran.output
 
 
-def coverage(bench):
-    [analysis] = bench.folder().glob("*_analysis.json")
+def coverage(stage):
+    [analysis] = stage.folder().glob("*_analysis.json")
     return json.loads(analysis.read_text())["coverage"]
 
 
-def test_answers_to_other_requests_are_not_mixed_in(bench, answers):
-    bench.run(*ONE_BY_ONE)
-    first, before = bench.folder(), bench.scores(L1)
-    bench.model["m"]["kwargs"] = {"system_prompt": "Changed."}
+def test_answers_to_other_requests_are_not_mixed_in(stage, answers):
+    stage.run(*ONE_BY_ONE)
+    first, before = stage.folder(), stage.scores(L1)
+    stage.model["m"]["kwargs"] = {"system_prompt": "Changed."}
     scored = []
     for answers.denies_after in (0, 2):
-        bench.run(*ONE_BY_ONE)
-        scored.append(bench.run(*EVAL))
+        stage.run(*ONE_BY_ONE)
+        scored.append(stage.run(*EVAL))
     none, some = scored
     assert (none.code, some.code, told(some.output, "answered")) == (1, 1, [2]), some.output
     assert "nothing to score: the newest run has no answer yet" in none.output
     assert "accuracy in %" not in none.output and "(partial)" in some.output
-    assert (first / f"m_{L1}_scores.json").read_bytes() == before
+    assert json.loads((first / f"m_{L1}_scores.json").read_text()) == before
 
 
-def test_a_limit_counts_covered_samples_not_answers(bench):
-    bench.run("--no-report")
-    lines = bench.log(L1).read_bytes().splitlines(keepends=True)
+def test_a_limit_counts_covered_samples_not_answers(stage):
+    stage.run("--no-report")
+    lines = stage.log(L1).read_bytes().splitlines(keepends=True)
     keys = json.loads(lines[0])["samples"]
     gone = [key.encode() for key in (keys[1], keys[3])]
     kept = [lines[0], *(each for each in lines[1:] if not any(key in each for key in gone))]
-    bench.log(L1).write_bytes(b"".join(kept))
-    ran = bench.run(*EVAL, "--limit", "4")
-    assert (ran.code, [row["index"] for row in bench.sheet(L1, "_partial")]) == (1, [5, 8])
+    stage.log(L1).write_bytes(b"".join(kept))
+    ran = stage.run(*EVAL, "--limit", "4")
+    assert (ran.code, [row["index"] for row in stage.sheet(L1, "_partial")]) == (1, [5, 8])
     assert "2 samples of this run have not been queried yet" in ran.output
 
 
-def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(bench):
-    bench.run("--no-report")
-    whole, before = bench.folder(), bench.scores(L1)
-    bench.run("--limit", "3", "--fresh", "--no-report")
-    trial = bench.folder()
-    as_many, fewer = (bench.run(*EVAL, "--limit", n) for n in ("3", "2"))
-    all_of_it, more = bench.run(*EVAL), bench.run(*EVAL, "--limit", "5")
-    back = bench.run("--no-report")
+def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(stage):
+    stage.run("--no-report")
+    whole, before = stage.folder(), stage.scores(L1)
+    stage.run("--limit", "3", "--fresh", "--no-report")
+    trial = stage.folder()
+    as_many, fewer = (stage.run(*EVAL, "--limit", n) for n in ("3", "2"))
+    all_of_it, more = stage.run(*EVAL), stage.run(*EVAL, "--limit", "5")
+    back = stage.run("--no-report")
     assert [told(each.output, "answered") for each in (as_many, fewer)] == [[3], [2]]
     assert (as_many.code, fewer.code, "all of it" in as_many.output) == (0, 0, False)
     said = f"in {trial.name}, holds a part of what is asked for, and {whole.name} all of it"
@@ -120,36 +120,36 @@ def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(bench):
         assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
         assert said in ran.output
     assert "the log covers 3 samples only" in more.output
-    assert (back.code, back.requests, bench.run(*EVAL).code) == (0, [], 0)
-    assert (whole / f"m_{L1}_scores.json").read_bytes() == before
+    assert (back.code, back.requests, stage.run(*EVAL).code) == (0, [], 0)
+    assert json.loads((whole / f"m_{L1}_scores.json").read_text()) == before
 
 
 @pytest.mark.parametrize("arguments", [EVAL, ["--no-report"]], ids=["eval", "all"])
-def test_one_mode_of_a_log_of_all_leaves_the_full_files_alone(bench, arguments):
-    bench.data = {L2: {"mode": "all"}}
-    bench.run("--no-report")
-    before = bench.scores(L2)
-    bench.data = {L2: {"mode": "basic"}}
-    ran = bench.run(*arguments)
+def test_one_mode_of_a_log_of_all_leaves_the_full_files_alone(stage, arguments):
+    stage.data = {L2: {"mode": "all"}}
+    stage.run("--no-report")
+    before = stage.scores(L2)
+    stage.data = {L2: {"mode": "basic"}}
+    ran = stage.run(*arguments)
     assert (ran.code, "basic only (partial)" in ran.output) == (0, True), ran.output
-    assert bench.scores(L2) == before
-    head = read_log_lines(bench.folder() / f"m_{L2}_samples_partial.jsonl")[0]
+    assert stage.scores(L2) == before
+    head = read_log_lines(stage.folder() / f"m_{L2}_samples_partial.jsonl")[0]
     assert (head["mode"], head["partial"]) == ("basic", True)
-    assert not scored_files(bench.folder())[L2].is_partial
-    bench.data = {L2: {"mode": "all"}}
-    assert (bench.run(*EVAL).code, bench.scores(L2)) == (0, before)
+    assert not scored_files(stage.folder())[L2].is_partial
+    stage.data = {L2: {"mode": "all"}}
+    assert (stage.run(*EVAL).code, stage.scores(L2)) == (0, before)
 
 
-def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(bench):
+def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(stage):
     def contents():
-        return {path.name: path.read_bytes() for path in bench.folder().iterdir() if path.is_file()}
+        return {path.name: path.read_bytes() for path in stage.folder().iterdir() if path.is_file()}
 
     def eval_of(mode, *arguments):
-        bench.data = {L1: {"mode": mode}}
-        return bench.run("--mode", "eval", *arguments)
+        stage.data = {L1: {"mode": mode}}
+        return stage.run("--mode", "eval", *arguments)
 
-    bench.data = {L1: {"mode": "easy"}}
-    bench.run("--no-report")
+    stage.data = {L1: {"mode": "easy"}}
+    stage.run("--no-report")
     before = contents()
     none, after, some = eval_of("hard"), contents(), eval_of("all", "--no-report")
     assert (none.code, some.code, after == before) == (1, 1, True)
@@ -159,28 +159,28 @@ def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(bench):
     assert f"{L1}: the log covers mode easy alone, not all of mode all" in some.output
 
 
-def test_bad_samples_stay_in_sight_and_rescoring_them_is_code_1_too(bench):
-    [picture] = bench.annotations.rglob("pic1.png")
+def test_bad_samples_stay_in_sight_and_rescoring_them_is_code_1_too(stage):
+    [picture] = stage.annotations.rglob("pic1.png")
     picture.unlink()
     line = (
         f"{L1}: 3 samples left out, bad data: not queried and not in the score; the log names them"
     )
-    for ran in (bench.run(), bench.run("--mode", "eval")):
+    for ran in (stage.run(), stage.run("--mode", "eval")):
         assert (ran.code, ran.output.count(line)) == (1, 1)
-    assert coverage(bench)["left_out"] == 3
-    shown = (bench.folder() / "report" / "data" / "summary_0.js").read_text()
+    assert coverage(stage)["left_out"] == 3
+    shown = (stage.folder() / "report" / "data" / "summary_0.js").read_text()
     assert "3 samples left out, bad data" in shown
 
 
-def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(bench):
-    make_data(bench.root, [("os_web", (40, 30))] * 6)  # ten failures in a row need ten samples
-    bench.data = {L1: {"mode": "all"}, L2: {"mode": "all"}}
-    bench.run("--api-nproc", "1")
-    page = bench.folder() / "report" / "index.html"
+def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(stage):
+    make_data(stage.root, [("os_web", (40, 30))] * 6)  # ten failures in a row need ten samples
+    stage.data = {L1: {"mode": "all"}, L2: {"mode": "all"}}
+    stage.run("--api-nproc", "1")
+    page = stage.folder() / "report" / "index.html"
     before = page.stat().st_mtime_ns
-    (bench.code / "mine.py").write_text("def parse(response):\n    return 'no point'\n")
-    bench.data[L2]["parse_function"] = "mine.parse"
-    alone, both = bench.run("--data", L2), bench.run()
+    stage.module("def parse(response): return 'no point'", "mine")
+    stage.data[L2]["parse_function"] = "mine.parse"
+    alone, both = stage.run("--data", L2), stage.run()
     assert (alone.code, "Report:" in alone.output) == (1, False), alone.output
     assert f"{L2}: not scored; its files are those of an earlier scoring" in alone.output
     assert "Report:" in both.output
@@ -188,19 +188,19 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(bench):
     assert page.stat().st_mtime_ns > before
 
 
-def test_copies_in_a_folder_that_sorts_behind_do_not_make_the_log_grow(bench):
-    bench.run("--no-report")
-    own = bench.folder()
+def test_copies_in_a_folder_that_sorts_behind_do_not_make_the_log_grow(stage):
+    stage.run("--no-report")
+    own = stage.folder()
     shutil.copytree(own, own.with_name("T99990101_Gffffffff"))
     for _ in range(2):
-        bench.run("--no-report")
-    logs = (bench.work_dir / "m").glob(f"T*/m_{L1}.jsonl")
+        stage.run("--no-report")
+    logs = (stage.work_dir / "m").glob(f"T*/m_{L1}.jsonl")
     assert [[r["kind"] for r in read_log_lines(log)].count("answer") for log in logs] == [9, 9]
 
 
-def set_ahead(bench):
+def set_ahead(stage):
     """As if the clock had been years ahead when this log was written."""
-    log = bench.log(L1)
+    log = stage.log(L1)
     records = [record for _, record in read_records(log)]
     log.unlink()
     ahead = RunLog(log)
@@ -211,34 +211,34 @@ def set_ahead(bench):
     ahead.close()
 
 
-def test_a_clock_that_was_ahead_gives_no_answer_precedence(bench, answers):
+def test_a_clock_that_was_ahead_gives_no_answer_precedence(stage, answers):
     answers.broken = ["Question"]
-    bench.run(*ONE_BY_ONE)
-    set_ahead(bench)
+    stage.run(*ONE_BY_ONE)
+    set_ahead(stage)
     answers.broken = []
-    fresh, scored = bench.run(*ONE_BY_ONE, "--fresh"), bench.run(*EVAL)
-    elsewhere = bench.run("--limit", "3", "--no-report")
+    fresh, scored = stage.run(*ONE_BY_ONE, "--fresh"), stage.run(*EVAL)
+    elsewhere = stage.run("--limit", "3", "--no-report")
     assert [told(each.output, "answered") for each in (fresh, scored, elsewhere)] == [[9], [9], [3]]
     assert elsewhere.requests == []
 
 
-def test_the_last_line_names_the_models_that_failed_if_there_are_any(bench):
-    bench.model["n"] = bench.model["m"]
-    well = bench.run("--no-report")
-    bench.model["gone"] = api_model("http://127.0.0.1:9/v1")
-    ran = bench.run(*ONE_BY_ONE)
+def test_the_last_line_names_the_models_that_failed_if_there_are_any(stage):
+    stage.model["n"] = stage.model["m"]
+    well = stage.run("--no-report")
+    stage.model["gone"] = api_model("http://127.0.0.1:9/v1")
+    ran = stage.run(*ONE_BY_ONE)
     assert (ran.code, "models failed" in well.output) == (1, False)
     assert "1 of 3 models failed: gone" in ran.output.splitlines()
 
 
-def test_the_summary_says_what_this_command_does_with_failed_samples(bench, answers):
+def test_the_summary_says_what_this_command_does_with_failed_samples(stage, answers):
     answers.broken = ["Question 0 easy"]
-    bench.run(*ONE_BY_ONE)
+    stage.run(*ONE_BY_ONE)
     for options, fate in [
         ([], "queried again by the same command"),
         (["--ignore"], "left as they are (--ignore)"),
         (["--mode", "eval"], "queried again without --mode eval"),
     ]:
-        ran = bench.run(*ONE_BY_ONE, *options)
+        ran = stage.run(*ONE_BY_ONE, *options)
         assert ran.code == 1
         assert f"1 (11.1 %) failed: wrong in the score, {fate}" in ran.output

@@ -10,10 +10,10 @@ from typing import Any
 
 from benchmarks.figures import grounding_sections, option_sections
 from benchmarks.matrics import OptionResult, score_content_understanding, score_element_grounding
-from tests.support.bench import SCORES
 from tests.support.clicks import columns_of
 from tests.support.report_runs import L1, L2, l1_sample, l2_sample, write_samples
 from tests.support.runs import Finished, environment, run_process
+from tests.support.stage import SCORES
 from utils.runs.log import RunLog
 from utils.runs.records import run_record
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
-from tests.support.bench import L1, L2, Place, answer_records
 from tests.support.runs import PROJECT, Finished, environment, finish, make_data, write_config
+from tests.support.stage import Place, answer_records
 
 PATIENCE_S = 240.0  # a busy machine imports torch in half a minute
 
@@ -63,9 +63,9 @@ class RankBench(Place):
     def make(cls, home: Path, checkpoint: Path) -> RankBench:
         """Writes everything that a run needs."""
         make_data(home / "data", [("os_web", (112, 84 + 28 * number)) for number in range(5)])
-        (home / "code").mkdir()
-        (home / "code" / "gated.py").write_text(GATED)
-        (home / "code" / "sitecustomize.py").write_text(SURROUNDINGS)
+        (home / "mine").mkdir()
+        (home / "mine" / "gated.py").write_text(GATED)
+        (home / "mine" / "sitecustomize.py").write_text(SURROUNDINGS)
         bench = cls(home, checkpoint)
         bench.write_config({"m": bench.model()})
         return bench
@@ -100,7 +100,7 @@ class RankBench(Place):
         command = [sys.executable, *(several if ranks else []), str(PROJECT / "evaluate.py"),
                    "--config", str(self.home / "config.json"),
                    "--work-dir", str(work_dir or self.work_dir), *map(str, arguments)]  # fmt: skip
-        own = {"LMUData": str(self.root), "PYTHONPATH": str(self.home / "code"), "GATE": str(self.gate)}  # fmt: skip
+        own = {"LMUData": str(self.root), "PYTHONPATH": str(self.home / "mine"), "GATE": str(self.gate)}  # fmt: skip
         variables = environment(**own, **self.env, **(env or {}))
         return Popen(command, cwd=self.home, env=variables, text=True, stdout=PIPE, stderr=PIPE)
 
@@ -122,10 +122,10 @@ class RankBench(Place):
     def rank_logs(self) -> list[Path]:
         return sorted(self.work_dir.glob("*/T*/*.rank*"))
 
-    def scores(self) -> dict[str, bytes]:  # type: ignore[override]
+    def both_scores(self, folder: Path | None = None) -> dict[str, bytes]:
         """The score files of the only run folder."""
-        [_] = self.work_dir.glob("m/T*")
-        return {dataset: super(RankBench, self).scores(dataset) for dataset in (L1, L2)}
+        [only] = self.work_dir.glob("m/T*")
+        return super().both_scores(only)
 
 
 def wait_until(is_so: Callable[[], bool], process: Popen[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from tests.support.bench import L1, L2
+from tests.support.stage import L1, L2
 from utils.contracts import Facts
 from utils.runs.finished import SAMPLES_FORMAT
 from utils.scoring.sheets import to_json

@@ -14,7 +14,7 @@ import subprocess
 import pytest
 
 from tests.support import runs, tiny_checkpoint
-from tests.support.bench import read_log_lines
+from tests.support.stage import read_log_lines
 
 DATA = runs.PROJECT / "sample_data"
 LIMIT = 18  # of L1 easy: every picture of the sample data

@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from tests.support import fake_vllm, runs
-from tests.support.bench import read_log_lines
+from tests.support.stage import read_log_lines
 
 L1 = "GUIContentUnderstanding"
 SAMPLES = 15

@@ -29,14 +29,7 @@ from utils.images import image_root
 from utils.protocol import shown, shown_share
 from utils.report.build import ASSETS as REPORT_ASSETS
 from utils.report.build import REPORT_FOLDER, pictures_of_report
-from utils.report.data_files import (
-    Chunks,
-    Facets,
-    ToJson,
-    columns,
-    replaced_folder,
-    write_script,
-)
+from utils.report.data_files import Chunks, Facets, ToJson, columns, replaced_folder, write_script
 from utils.report.pictures import Pictures
 from utils.report.privacy import path_hider
 

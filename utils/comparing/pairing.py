@@ -101,7 +101,7 @@ class PairOfRuns:
     differences: Sequence[Difference]
     samples: Sequence[SamplePair]  # those in common, in file order
     notes: Sequence[str]
-    level: str = ""
+    level: str
 
     @property
     def headline(self) -> list[Difference]:

@@ -16,6 +16,7 @@ from utils.contracts import Facts
 from utils.coordinates import shown_wh
 from utils.errors import printable
 from utils.protocol import PLATFORM_LABELS, shown, shown_accuracy, shown_range
+from utils.report.run_facts import cut
 from utils.scoring.console import grid
 
 WIDTH = 100  # of the console's text, in columns
@@ -97,8 +98,7 @@ OF_A_SAMPLE: Mapping[str, Callable[[Facts], str]] = {
 
 def one_line(text: str, width: int = sys.maxsize) -> str:
     """A text in one line, control characters as escapes, cut with an ellipsis."""
-    flat = printable(" ".join(text.split()))
-    return flat if len(flat) <= width else flat[: width - 1] + "…"
+    return cut(printable(" ".join(text.split())), width)
 
 
 # -- for the console -------------------------------------------------------------------------------

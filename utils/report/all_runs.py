@@ -103,8 +103,8 @@ def listed_runs(work_dir: Path, *, ended: Collection[str] = ()) -> list[ListedRu
     """All runs below a work-dir, the newest first."""
     found: dict[str, ListedRun] = {}
     for model in _entries(work_dir):
-        for folder in [] if model.is_symlink() else _entries(model.path):
-            is_run = _RUN_FOLDER.fullmatch(folder.name) and not folder.is_symlink()
+        for folder in _entries(model.path):
+            is_run = _RUN_FOLDER.fullmatch(folder.name)
             if is_run and (run := _listed(Path(folder.path), is_over=model.name in ended)):
                 found[run.folder] = run
     for comparison in _entries(work_dir / COMPARISONS):
@@ -115,9 +115,10 @@ def listed_runs(work_dir: Path, *, ended: Collection[str] = ()) -> list[ListedRu
 
 
 def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
+    """What a folder holds; nothing where it is none, links left out."""
     try:
         with os.scandir(folder) as found:
-            return list(found)
+            return [each for each in found if not each.is_symlink()]
     except OSError:
         return []
 

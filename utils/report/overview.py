@@ -25,7 +25,7 @@ from utils.protocol import (
     shown_range,
     shown_share,
 )
-from utils.report.run_facts import REPEATED
+from utils.report.run_facts import REPEATED, cut
 
 Json = dict[str, Any]
 NO_ANSWER = "no answer"
@@ -54,7 +54,8 @@ class Tally:
         outcome = str(facts.get("verdict") or NO_ANSWER) if status == "ok" else status
         attempts = facts.get("attempts") or 1
         tags = [CUT_OFF] * (facts.get("finish_reason") == "length")
-        tags += [RESIZED] * bool(facts.get("sent_wh") and facts["sent_wh"] != facts.get("file_wh"))
+        is_resized = facts.get("sent_wh") and facts["sent_wh"] != facts.get("file_wh")
+        tags += [RESIZED] * bool(is_resized and facts.get("box_frac"))  # of points it matters
         tags += [REPEATED] * (attempts > 1)
         self.outcomes[outcome] += 1
         self.counts.update(["samples", *tags])
@@ -69,8 +70,7 @@ class Tally:
         examples, others = self._examples.setdefault(outcome, ([], []))
         if len(examples) == MOST_EXAMPLES:
             return
-        text = " ".join(text.split())
-        text = text if len(text) <= LONGEST_EXAMPLE else text[:LONGEST_EXAMPLE] + "…"
+        text = cut(text, LONGEST_EXAMPLE)
         is_new = text not in [each["text"] for each in examples]
         if is_new or len(others) < MOST_EXAMPLES:
             (examples if is_new else others).append({"text": text or "(empty)", "row": row})

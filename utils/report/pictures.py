@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +171,8 @@ def link_or_copy(source: Path, target: Path) -> None:
     except FileExistsError:  # two images with one content
         return
     except OSError:
-        shutil.copyfile(source, target)
+        with suppress(shutil.SameFileError):  # another thread has linked the same content
+            shutil.copyfile(source, target)
 
 
 def _copy(source: Path, target: Path) -> None:

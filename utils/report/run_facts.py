@@ -83,11 +83,10 @@ def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, s
 def _parameters(
     entry: Mapping[str, Any], data: Mapping[str, Any], levels: Mapping[str, str]
 ) -> list[str]:
-    given = dict(entry.get("generate_cfg") or {})
-    for name, value in (entry.get("kwargs") or {}).items():
-        if value is not None and QUIET_KWARGS.get(name) != value:
-            given[name] = value
-    found = [f"{name} {_short(value)}" for name, value in given.items()]
+    kwargs = {name: value for name, value in (entry.get("kwargs") or {}).items()
+              if value not in (None, QUIET_KWARGS.get(name))}  # fmt: skip
+    given = {**(entry.get("generate_cfg") or {}), **kwargs}
+    found = [f"{name} {cut(value, LONGEST_VALUE)}" for name, value in given.items()]
     prompts = entry.get("custom_prompt") or {}
     for name, level in levels.items():
         own = ["own prompt"] if prompts.get(name) else []
@@ -97,9 +96,10 @@ def _parameters(
     return found or ["the defaults"] if entry else []
 
 
-def _short(value: Any) -> str:
+def cut(value: Any, most: int) -> str:
+    """A text in one line, cut with an ellipsis."""
     text = " ".join(str(value).split())
-    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _data(entries: Mapping[str, Any]) -> str:
@@ -108,15 +108,10 @@ def _data(entries: Mapping[str, Any]) -> str:
         return ""
     if kinds == {SAMPLE}:
         return "sample data of the program: drawn screens, no benchmark result"
-    if kinds == {PUBLISHED}:
-        limits = {entry.get("limit") for entry in entries.values() if entry.get("limit")}
-        part = f", {max(limits)} samples of each level" if limits else ""
-        return f"MMBench-GUI as published{part}"
-    return (
-        "other than the published files"
-        if kinds == {OTHER}
-        else "in part other than the published files"
-    )
+    if kinds != {PUBLISHED}:
+        return "in part " * (kinds != {OTHER}) + "other than the published files"
+    limit = max(entry.get("limit") or 0 for entry in entries.values())
+    return "MMBench-GUI as published" + (f", {limit} samples of each level" if limit else "")
 
 
 def _date(text: str | None) -> str:
