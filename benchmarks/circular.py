@@ -2,13 +2,18 @@
 
 A model that picks letters by habit, or guesses, is right now and then; it is hardly ever right in
 all rotations. Rotation 0 is the question itself, under the same key, so that a plain run and a
-circular one share its answer; rotation k (see `benchmarks.rotation`) has the key `<key>~k`.
+circular one share its answer; rotation k has the key `<key>~k`: the text of
+the i-th listed letter is that of the (i+k)-th in the annotation, and the right letter moves along.
+Options without a text are neither listed nor moved.
 
 Source: Liu et al. (2023), MMBench: Is Your Multi-modal Model an All-around Player?, section 4.2.
 """
 
 from __future__ import annotations
 
+import functools
+import re
+import string
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +21,9 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from benchmarks.matrics import in_order
-from benchmarks.rotation import listed_letters, names_other_options, rotated
 from utils.analysis.columns import Row, SampleColumns, in_percent, share
 from utils.analysis.intervals import numbered
-from utils.contracts import Sample, turn_key
+from utils.contracts import Line, Sample, turn_key
 from utils.misc import OPTION_LETTERS
 from utils.protocol import DIFFICULTIES, shown_accuracy
 
@@ -38,6 +42,73 @@ MEANING = (
     "rotation, right or wrong; blind: a letter drawn anew for each rotation, worked out and so "
     "without an interval"
 )
+
+
+# -- rotating -------------------------------------------------------------------------------------
+
+Options = Mapping[str, str | None]
+"""Letter → text; None for a letter that is not listed."""
+
+_CLAIM = r"(?i:options?|choices?|answers?)"
+# "above" that goes on ("above the line") belongs to the picture, not to the list of options.
+_GOES_ON = r"\s+(?i:the|its?|them|an?|this|that|these|those)\b"
+_PLACE = rf"(?i:above|below|preceding|foregoing)\b(?!{_GOES_ON})"
+_PLACES = (
+    rf"\b(?i:all|none|any|both|either|neither|some|one|two|each)(?i:\s+of)?(?i:\s+the)?"
+    rf"(?:\s+{_CLAIM})?(?i:\s+(?:given|listed|mentioned))?\s+{_PLACE}",
+    rf"\b(?i:above|preceding|foregoing)(?i:\s+(?:two|three|four|five))?\s+{_CLAIM}\b",
+    rf"\b{_CLAIM}\s+{_PLACE}",
+)
+
+
+def listed_letters(options: Options) -> list[str]:
+    """The letters that a prompt shows, in its order."""
+    return [letter for letter in string.ascii_uppercase if options.get(letter) is not None]
+
+
+def rotated(line: Line, rotation: int) -> Line:
+    """A copy of the line as it is asked in one rotation; the 0th one is equal to it."""
+    options: Options = line["options"]
+    letters = listed_letters(options)
+    shift = rotation % max(1, len(letters))
+    sources = dict(zip(letters, letters[shift:] + letters[:shift], strict=True))
+    answers = {source: letter for letter, source in sources.items()}
+    # In the annotation's own order of letters: a prompt function may go through them as they come.
+    texts = {letter: options[sources.get(letter, letter)] for letter in options}
+    return {**line, "options": texts, "answer": answers[line["answer"]]}
+
+
+def names_other_options(options: Options) -> list[str]:
+    """The texts that speak of letters or places among the options, so that rotating breaks them.
+
+    "A and B", "Only C", "Option D", "all of the above"; but not "Drive C" or "the folder above".
+    """
+    letters = listed_letters(options)
+    texts = [str(options[letter]) for letter in letters]
+    patterns = _patterns("".join(letters)) if letters else ()
+    return [text for text in texts if any(pattern.search(text) for pattern in patterns)]
+
+
+@functools.cache
+def _patterns(letters: str) -> tuple[re.Pattern[str], ...]:
+    one = rf"(?:{_CLAIM}\s+)?\(?[{letters}]\)?"
+    joint = r"\s*(?:,\s*(?i:and|or|nor)\b|,|/|&|\+|\b(?i:and|or|nor)\b)\s*"
+    lead = r"^\W*(?:(?i:both|either|neither|only|all of|not)\s+)?"
+    tail = r"(?:\s+(?i:only|alone|above|both|together|are|is)\b.*)?\W*$"
+    return tuple(
+        re.compile(pattern)
+        for pattern in (
+            *_PLACES,
+            rf"{lead}{one}(?:{joint}{one})+{tail}",
+            rf"^\W*(?i:only|just)\s+{one}\W*$",
+            rf"^\W*{one}\s+(?i:only|alone)\W*$",
+            rf"\b(?i:except|but)(?i:\s+for)?\s+{one}\W*$",
+            rf"\b{_CLAIM}\s+\(?[{letters}]\b",
+        )
+    )
+
+
+# -- evaluating -----------------------------------------------------------------------------------
 
 
 class _Question(NamedTuple):

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.base import Benchmark, platform_path
+from benchmarks.circular import listed_letters
 from benchmarks.figures import option_sections
 from benchmarks.matrics import OptionResult, Scores, score_content_understanding
-from benchmarks.rotation import listed_letters
 from utils.analysis.columns import SampleColumns
 from utils.analysis.letter_bias import letter_bias
 from utils.analysis.parse_audit import parse_audit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.live import LiveBenchmark
+from benchmarks.worlds.live import LiveBenchmark
 
 
 class GUITaskAutomation(LiveBenchmark):

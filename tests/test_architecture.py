@@ -44,12 +44,13 @@ SEEN_BY_DOWNLOAD = {"utils", "utils.errors", "utils.protocol", "utils.images",
 
 BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
     ".": 280,
-    "benchmarks": 1660,
-    "benchmarks/worlds": 1650,
+    "benchmarks": 1370,
+    "benchmarks/worlds": 1200,
     "benchmarks/worlds/adapters": 240,
     "benchmarks/worlds/office": 910,
     "benchmarks/worlds/office/apps": 760,
     "benchmarks/worlds/office/tasks": 830,
+    "benchmarks/worlds/pages": 750,
     "models": 490,
     "models/ocr_baseline": 390,
     "models/wrappers": 160,
@@ -67,7 +68,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/runs": 1580,
     "utils/scoring": 830,
 }
-MODULES_OF_A_ROOM = 10
+MODULES_OF_A_ROOM = 8
 FLAT_MODULES = 14
 
 # A path of somebody's machine: nothing that another one has.

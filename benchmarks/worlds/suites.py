@@ -24,7 +24,10 @@ from utils.errors import UserError
 from utils.protocol import PLATFORMS
 
 SUITES = {
-    "L3": {"office": "benchmarks.worlds.office.suite", "miniwob": "benchmarks.worlds.miniwob"},
+    "L3": {
+        "office": "benchmarks.worlds.office.suite",
+        "miniwob": "benchmarks.worlds.pages.miniwob",
+    },
     "L4": {"office": "benchmarks.worlds.office.suite"},
 }
 """The suites of a level, in the order of their tasks."""

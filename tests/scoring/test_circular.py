@@ -15,8 +15,7 @@ from itertools import pairwise
 
 import pytest
 
-from benchmarks.circular import Circular
-from benchmarks.rotation import names_other_options, rotated
+from benchmarks.circular import Circular, names_other_options, rotated
 from tests.support.clicks import columns_of
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model

@@ -1,7 +1,7 @@
 """Scripted solutions of MiniWoB++ tasks: they know the page, and act as an agent would.
 
 python -m tests.support.miniwob [TASK ...] [--seeds 5]    plays them, says which do not win
-python -m tests.support.miniwob --goals                   writes `benchmarks/worlds/miniwob.json`
+python -m tests.support.miniwob --goals                   writes `benchmarks/worlds/pages/miniwob.json`
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.worlds.actions import Action
-from benchmarks.worlds.miniwob import BEGIN, GOAL, LIST, LONGEST_MS, MiniWoB, pages_folder
+from benchmarks.worlds.pages.miniwob import BEGIN, GOAL, LIST, LONGEST_MS, MiniWoB, pages_folder
 
 MOST_STEPS = 120
 SUBMIT = "document.getElementById('subbtn') || document.getElementById('submit') || [...document.querySelectorAll('#area button')].find((b) => /submit/i.test(b.textContent))"

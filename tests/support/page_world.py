@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.worlds.actions import Action, Outcome
-from benchmarks.worlds.page_world import PageWorld
+from benchmarks.worlds.pages.page_world import PageWorld
 from tests.support.pages import Pages
 from utils.engine.worlds import Worlds
 

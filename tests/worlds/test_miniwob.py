@@ -6,9 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from benchmarks.worlds import miniwob
 from benchmarks.worlds.actions import Action
-from benchmarks.worlds.browser import Chromium
+from benchmarks.worlds.pages import miniwob
+from benchmarks.worlds.pages.browser import Chromium
 from tests.support.browser import need_browser
 from tests.support.miniwob import SOLUTIONS, played
 from utils.errors import UserError

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import benchmarks.worlds.office.server
-from benchmarks.worlds.browser import Chromium
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.server import LOOKS, Office
+from benchmarks.worlds.pages.browser import Chromium
 from tests.support.browser import need_browser
 
 PAGES = Path(benchmarks.worlds.office.server.__file__).parent / "pages"

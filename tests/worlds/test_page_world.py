@@ -7,7 +7,7 @@ from html import escape
 import pytest
 
 from benchmarks.worlds.actions import KEYS, Action
-from benchmarks.worlds.browser import Chromium
+from benchmarks.worlds.pages.browser import Chromium
 from tests.support.browser import need_browser
 from tests.support.page_world import STYLE, WH, AnyPage, begun
 from tests.support.pages import Pages

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from benchmarks.worlds.actions import Action, Observation, Outcome
 from benchmarks.worlds.environment import Task, in_pixels, save_pixels, scored
-from benchmarks.worlds.gestures import NAMES, NOTCH_PX, TOWARDS
+from benchmarks.worlds.pages.gestures import NAMES, NOTCH_PX, TOWARDS
 
 
 class WebArena:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.worlds.browser import browser_problems
 from benchmarks.worlds.office import tasks as office_tasks
 from benchmarks.worlds.office.tasks.checks import check
 from benchmarks.worlds.office.world import OfficeWorld
+from benchmarks.worlds.pages.browser import browser_problems
 
 
 def tasks(level: str, seeds: Sequence[int]) -> list[dict[str, Any]]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.worlds.actions import Action, Outcome
-from benchmarks.worlds.browser import Chromium, Tab
 from benchmarks.worlds.office.server import LOOKS, EpisodeStore, Office
 from benchmarks.worlds.office.store import Dump
-from benchmarks.worlds.page_world import PageWorld
+from benchmarks.worlds.pages.browser import Chromium, Tab
+from benchmarks.worlds.pages.page_world import PageWorld
 
 Task = dict[str, Any]
 Check = Callable[[Task, Dump, Dump, str, str], Outcome]  # task, before, after, end, answer

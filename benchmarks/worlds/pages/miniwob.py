@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.worlds.actions import Action, Outcome
-from benchmarks.worlds.browser import Chromium, Tab, browser_problems
-from benchmarks.worlds.page_world import PageWorld, Task
+from benchmarks.worlds.pages.browser import Chromium, Tab, browser_problems
+from benchmarks.worlds.pages.page_world import PageWorld, Task
 from utils.contracts import World, WorldError
 from utils.errors import UserError
 

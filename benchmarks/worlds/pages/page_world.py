@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.worlds.actions import ENDS, Action, Observation, Outcome
-from benchmarks.worlds.browser import PATIENCE_S, Chromium, Tab
 from benchmarks.worlds.environment import save_screenshot
-from benchmarks.worlds.gestures import perform
+from benchmarks.worlds.pages.browser import PATIENCE_S, Chromium, Tab
+from benchmarks.worlds.pages.gestures import perform
 from utils.contracts import WorldError
 
 Task = dict[str, Any]
