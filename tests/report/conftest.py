@@ -8,7 +8,9 @@ from tests.support.browser import Tab, need_browser
 from tests.support.report_page import build_page
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(
+    scope="module"
+)  # Playwright runs once in a thread: others open a browser of their own
 def browser():
     render = need_browser()
     with render.open_browser() as opened:

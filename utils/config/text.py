@@ -17,10 +17,9 @@ from urllib.parse import quote
 KeyPath = tuple[str | int, ...]
 Finding = tuple[KeyPath, str]  # where in a section of the config, and what is wrong there
 
-_COMMENT = r"//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/"
-_TOKEN = re.compile(  # possessive: a bracket inside a comment must not end the comment early
-    rf'("(?:[^"\\\n\r]|\\.)*+")|{_COMMENT}|,(?=(?:\s|{_COMMENT})*+[\]}}])', re.DOTALL
-)
+# A line comment ends with its line, whatever brackets stand in it. Nothing possessive: 3.11.2 errs.
+_COMMENT = r"//[^\n\r]*(?=[\n\r]|\Z)|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/"
+_TOKEN = re.compile(rf'("(?:[^"\\\n\r]|\\.)*")|{_COMMENT}|,(?=(?:\s|{_COMMENT})*[\]}}])', re.DOTALL)
 _NAME = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _IN_QUERY = re.compile(r"(https?://|\$\{)\S*[?&][^?&]*=[^?&]*", re.IGNORECASE)
 

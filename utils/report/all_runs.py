@@ -22,6 +22,7 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
+from utils.errors import StopRun
 from utils.protocol import AVERAGE, OFFICIAL, OVERALL, shown_accuracy, shown_range
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import safe_name
@@ -61,6 +62,8 @@ def index_after_run(work_dir: Path, models: Iterable[str]) -> None:
     try:
         if work_dir.is_dir():
             write_index(work_dir, ended=[safe_name(model) for model in models])
+    except StopRun:  # as the run itself has said of its own files
+        print(f"warning: {work_dir}: no list of all runs, for want of room")
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         print(f"warning: {work_dir}: no list of all runs ({why})")
