@@ -123,6 +123,28 @@ class Store:
         )
         return int(done.lastrowid or 0)
 
+    def save(self, table: str, row: Row, id: int | None) -> Row:
+        """Adds a row, or changes the one that is there; its number as a page gets it."""
+        if id is None:
+            return {"id": self.insert(table, row)}
+        self.one(f"SELECT id FROM {table} WHERE id = ?", id)
+        changed = ", ".join(f'"{column}" = ?' for column in row)
+        self.run(f"UPDATE {table} SET {changed} WHERE id = ?", *row.values(), id)
+        return {"id": id}
+
+    def page(
+        self, select: str, table: str, where: str, values: Sequence[Any], order: str,
+        *, size: int, page: int,
+    ) -> Row:  # fmt: skip
+        """One page of the rows that fit, the nearest where there are not so many pages."""
+        count = int(self.one(f"SELECT count(*) n FROM {table} WHERE {where}", *values)["n"])
+        pages = -(-count // size) or 1
+        page = max(0, min(page, pages - 1))
+        rows = self.rows(
+            f"{select} WHERE {where} ORDER BY {order} LIMIT {size} OFFSET ?", *values, page * size
+        )
+        return {"rows": rows, "count": count, "page": page, "pages": pages}
+
     def call(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:
         """Runs what a page asks for, wholly or, where it is refused, not at all."""
         with self._lock, self._db:

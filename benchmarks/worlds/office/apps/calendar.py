@@ -36,12 +36,7 @@ def save(store: Store, event: Row, id: int | None = None) -> Row:
         "note": event["note"].strip(),
     }
     need(row["start"] < row["end"], "The event must end after it starts.", "end")
-    if id is None:
-        return {"id": store.insert("events", row)}
-    store.one("SELECT id FROM events WHERE id = ?", id)
-    changed = ", ".join(f'"{column}" = ?' for column in row)
-    store.run(f"UPDATE events SET {changed} WHERE id = ?", *row.values(), id)
-    return {"id": id}
+    return store.save("events", row, id)
 
 
 def delete(store: Store, id: int) -> None:

@@ -20,22 +20,11 @@ def list_(store: Store, q: str = "", company: str = "", page: int = 0) -> Row:
     if company:
         where += " AND company = ?"
         values.append(company)
-    count = int(store.one(f"SELECT count(*) n FROM contacts WHERE {where}", *values)["n"])
-    pages = -(-count // PAGE) or 1
-    page = max(0, min(page, pages - 1))
-    rows = store.rows(
-        f"SELECT * FROM contacts WHERE {where} ORDER BY name, id LIMIT {PAGE} OFFSET ?",
-        *values,
-        page * PAGE,
+    found = store.page(
+        "SELECT * FROM contacts", "contacts", where, values, "name, id", size=PAGE, page=page
     )
     companies = store.rows("SELECT DISTINCT company FROM contacts WHERE company <> '' ORDER BY 1")
-    return {
-        "rows": rows,
-        "count": count,
-        "page": page,
-        "pages": pages,
-        "companies": [row["company"] for row in companies],
-    }
+    return {**found, "companies": [row["company"] for row in companies]}
 
 
 def get(store: Store, id: int) -> Row:
@@ -49,12 +38,7 @@ def save(store: Store, contact: Row, id: int | None = None) -> Row:
     named(row["name"], "A contact needs a name.", "name")
     email = row["email"]
     need(not email or ADDRESS.fullmatch(email), f"“{email}” is not a mail address.", "email")
-    if id is None:
-        return {"id": store.insert("contacts", row)}
-    store.one("SELECT id FROM contacts WHERE id = ?", id)
-    changed = ", ".join(f"{column} = ?" for column in row)
-    store.run(f"UPDATE contacts SET {changed} WHERE id = ?", *row.values(), id)
-    return {"id": id}
+    return store.save("contacts", row, id)
 
 
 def delete(store: Store, id: int) -> None:

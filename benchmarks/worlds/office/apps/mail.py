@@ -40,15 +40,8 @@ def list_(store: Store, folder: str, q: str = "", show: str = "all", page: int =
     for word in q.split():  # all of them, in whatever order and place
         where += f" AND ({' || char(10) || '.join(SEARCHED)}) LIKE ? ESCAPE '!'"
         values.append(pattern(word))
-    count = int(store.one(f"SELECT count(*) n FROM mail WHERE {where}", *values)["n"])
-    pages = -(-count // PAGE) or 1
-    page = max(0, min(page, pages - 1))
-    rows = store.rows(
-        f"{HEAD} WHERE {where} ORDER BY sent_at DESC, id DESC LIMIT {PAGE} OFFSET ?",
-        *values,
-        page * PAGE,
-    )
-    return {**side, "rows": rows, "count": count, "page": page, "pages": pages}
+    found = store.page(HEAD, "mail", where, values, "sent_at DESC, id DESC", size=PAGE, page=page)
+    return {**side, **found}
 
 
 def get(store: Store, id: int) -> Row:

@@ -32,23 +32,12 @@ def list_(
         values.append(category)
     if in_stock:
         where += " AND stock > 0"
-    count = int(store.one(f"SELECT count(*) n FROM products WHERE {where}", *values)["n"])
-    pages = -(-count // PAGE) or 1
-    page = max(0, min(page, pages - 1))
-    rows = store.rows(
-        f"SELECT * FROM products WHERE {where} ORDER BY {SORT[sort]} LIMIT {PAGE} OFFSET ?",
-        *values,
-        page * PAGE,
+    found = store.page(
+        "SELECT * FROM products", "products", where, values, SORT[sort], size=PAGE, page=page
     )
     categories = store.rows("SELECT DISTINCT category FROM products ORDER BY 1")
-    return {
-        "rows": rows,
-        "count": count,
-        "page": page,
-        "pages": pages,
-        "categories": [row["category"] for row in categories],
-        "in_cart": in_cart(store),
-    }
+    listed = [row["category"] for row in categories]
+    return {**found, "categories": listed, "in_cart": in_cart(store)}
 
 
 def in_cart(store: Store) -> int:

@@ -22,12 +22,7 @@ def save(store: Store, todo: Row, id: int | None = None) -> Row:
         "priority": todo["priority"],
         "note": todo["note"].strip(),
     }
-    if id is None:
-        return {"id": store.insert("todos", row)}
-    store.one("SELECT id FROM todos WHERE id = ?", id)
-    changed = ", ".join(f"{column} = ?" for column in row)
-    store.run(f"UPDATE todos SET {changed} WHERE id = ?", *row.values(), id)
-    return {"id": id}
+    return store.save("todos", row, id)
 
 
 def tick(store: Store, id: int, on: bool) -> None:
