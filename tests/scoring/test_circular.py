@@ -11,7 +11,6 @@ import shutil
 import signal
 import threading
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 
@@ -134,11 +133,10 @@ def test_the_printed_table_has_intervals_from_ten_images_on_but_none_of_a_worked
     assert 0 < found["low"] < 90 < found["high"] <= 100
     flagged = section(*ten, turns(12, "AA", texts=("x", "A and B")))
     lines, overall = render_table(flagged["table"], "m", 11).splitlines(), flagged["rows"][-1]
-    figures = [overall[name] for name in ("plain", "circular", "circular_unflagged", "consistent")]
-    [below] = [under for line, under in pairwise(lines) if line.startswith("Overall ")]
-    assert below.split() == ["95", "%", *map(shown_range, figures)] and all(
-        map(shown_range, figures)
-    )
+    ranges = [shown_range(overall[name])
+              for name in ("plain", "circular", "circular_unflagged", "consistent")]  # fmt: skip
+    [below] = [under for line, under in itertools.pairwise(lines) if line.startswith("Overall ")]
+    assert below.split() == ["95", "%", *ranges] and all(ranges)
     shown = render_table(section(*ten[1:])["table"], "m", 9)
     assert "no 95 % intervals: under 10 images" in shown
     assert "  95 %" not in shown.replace("no 95 %", "")
@@ -161,18 +159,16 @@ def test_what_is_left_out_or_odd_is_said(questions, counted, where, said):
     assert any(said in each for each in found[where]) if said else found[where] == []
 
 
-@pytest.mark.parametrize("is_flagged", [True, False])
-def test_flagged_questions_are_named_and_the_accuracy_given_without_them(is_flagged):
-    last = "all of the above" if is_flagged else "z"
+@pytest.mark.parametrize(("last", "flagged", "without_them"), [
+    ("all of the above", 1, "without them: 100.00 %"), ("z", 0, None),
+])  # fmt: skip
+def test_flagged_questions_are_named_and_the_accuracy_given_without_them(last, flagged, without_them):  # fmt: skip
     found = section(turns(0, "ACB"), turns(7, "AAA", texts=("x", "y", last)))
-    overall, [_, *note] = found["rows"][-1], found["notes"]
-    assert (overall["flagged"], overall["circular"]["value"]) == (int(is_flagged), 50)
-    if not is_flagged:
-        assert (overall["circular_unflagged"], note) == (None, [])
-        return
-    assert overall["circular_unflagged"]["value"] == 100
-    assert "1 of 2 questions, index 7; " in note[0]
-    assert note[0].endswith("without them: 100.00 %")
+    overall, [_, *notes] = found["rows"][-1], found["notes"]
+    assert (overall["flagged"], overall["circular"]["value"]) == (flagged, 50)
+    assert (overall["circular_unflagged"] or {"value": None})["value"] == (100 if flagged else None)
+    assert len(notes) == flagged
+    assert all("1 of 2 questions, index 7; " in n and n.endswith(without_them) for n in notes)
 
 
 # -- real runs ------------------------------------------------------------------------------------
@@ -252,19 +248,18 @@ def rotate_by_hand(annotations):
         for rotation in range(most):
             groups = []
             for group in image["groups"]:
-                letters = sorted(x for x, text in group["options"].items() if text is not None)
+                texts = {
+                    x: text for x, text in sorted(group["options"].items()) if text is not None
+                }
+                letters = [*texts]
                 if rotation >= len(letters):
                     continue
-                options, answer = dict(group["options"]), group["answer"]
-                for _ in range(rotation):  # each text goes up by one letter, the first one to last
-                    first = options[letters[0]]
-                    for above, below in itertools.pairwise(letters):
-                        options[above] = options[below]
-                    options[letters[-1]] = first
-                    answer = letters[letters.index(answer) - 1]
+                texts = [*texts.values()]  # each goes up by so many letters, the first ones to last
+                options = group["options"] | dict(zip(letters, texts[rotation:] + texts[:rotation], strict=True))  # fmt: skip
+                answer = letters[letters.index(group["answer"]) - rotation]
                 groups.append({**group, "options": options, "answer": answer})
             found.append({**image, "groups": groups})
-    return found
+    annotations[:] = found
 
 
 def in_one_order(rows):
@@ -274,29 +269,20 @@ def in_one_order(rows):
     return sorted(asked, key=lambda row: json.dumps(row, sort_keys=True))
 
 
-def hits_by(rows, *names):
-    """The hits of each question's rotations."""
-    found = {}
-    for row in rows:
-        found.setdefault(tuple(row[name] for name in names), []).append(row["hit"])
-    return found.values()
-
-
 def test_a_circular_run_is_what_asking_each_rotation_by_hand_gives(base, tmp_path):
     by_hand = base.copy_to(tmp_path / "by hand")
     shutil.rmtree(by_hand.work_dir)
-    by_hand.change_annotations(
-        "L1", lambda found: found.__setitem__(slice(None), rotate_by_hand(found))
-    )
+    by_hand.change_annotations("L1", rotate_by_hand)
     by_hand.data = dict(PLAIN)
     ran = by_hand.run()
     plainly = lines_of(by_hand, "_samples")
     assert (ran.code, len(plainly)) == (0, ROTATIONS)
     assert in_one_order(plainly) == in_one_order(lines_of(base, "_rotations"))
-    each = hits_by(plainly, "image", "text")
-    assert overall(base)["circular"]["value"] == pytest.approx(
-        100 * sum(map(min, each)) / len(each), abs=0.01
-    )
+    hits = {}
+    for row in plainly:
+        hits.setdefault((row["image"], row["text"]), []).append(row["hit"])
+    right_throughout = 100 * sum(map(min, hits.values())) / len(hits)
+    assert overall(base)["circular"]["value"] == pytest.approx(right_throughout, abs=0.01)
 
 
 def test_after_a_plain_run_only_further_rotations_are_asked_and_its_files_stay(stage):
@@ -345,9 +331,7 @@ def test_a_log_alone_gives_the_same_rotations_and_both_accuracies_side_by_side(b
     [row] = [line for line in ran.output.splitlines() if line.startswith("Overall ")]
     found = overall(moved)
     assert f"n = {QUESTIONS}" in head
-    assert [float(cell) for cell in row.split()[1:3]] == [
-        round(found[name]["value"], 2) for name in ("plain", "circular")
-    ]
+    assert [float(cell) for cell in row.split()[1:3]] == values(found, "plain", "circular")
     assert f"{found['flagged']} of {QUESTIONS} questions, index " in ran.output
 
 
@@ -427,27 +411,25 @@ def test_check_and_limit_count_questions_and_tell_requests(stage, arguments, req
     assert f"{requests}/{requests}" in ran.output
 
 
+USERS = '''
+    import ast
+
+    def ask(line, dataset):
+        right = line["options"][line["answer"]]
+        listed = "".join(f"{x}. {t}\\n" for x, t in line["options"].items() if t)
+        return [{"role": "user", "type": "image", "value": line["image_path"]},
+                {"role": "user", "type": "text", "value": f"Question {right}?\\n{listed}"}]
+
+    def read(response, meta):
+        """Whatever was said, the first letter that the question lists."""
+        return next(x for x, t in ast.literal_eval(meta["options"]).items() if t)
+'''
+
+
 def test_the_users_functions_see_the_options_as_they_are_asked(server, tmp_path):
     stage = stage_in(tmp_path, server, custom_prompt={L1: "mine.ask"})
     stage.data = {L1: {**CIRCULAR[L1], "parse_function": "mine.read"}}
-    stage.module(
-        '''
-import ast
-
-
-def ask(line, dataset):
-    right = line["options"][line["answer"]]
-    listed = "".join(f"{x}. {t}\\n" for x, t in line["options"].items() if t)
-    return [{"role": "user", "type": "image", "value": line["image_path"]},
-            {"role": "user", "type": "text", "value": f"Question {right}?\\n{listed}"}]
-
-
-def read(response, meta):
-    """Whatever was said, the first letter that the question lists."""
-    return next(x for x, t in ast.literal_eval(meta["options"]).items() if t)
-''',
-        "mine",
-    )
+    stage.module(USERS, "mine")
     ran = stage.run()
     rows = lines_of(stage, "_rotations")
     asked_for = {(r["question"], r["prompt"][-1]["value"].split("\n")[0]) for r in rows}
