@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from importlib.util import find_spec
+
 import pytest
 
 from tests.support.mock_server import MockServer, Reply
@@ -15,6 +18,8 @@ def missing(line, dataset): return line["no_such_column"]
 def nothing(messages, model, processor, **kwargs): return None
 def number(outputs, model, processor, **kwargs): return 5
 def word(response, meta): return "left"
+class Silent:
+    def generate(self, message, *, dataset_name, **generate_cfg): return None
 """
 
 
@@ -65,6 +70,8 @@ CHECK, PING = ("--check",), ("--check", "--ping", "--data", "L2")
                  "postprocess function returned int; expected the reply as text", 1, id="what a postprocess does"),
     pytest.param({}, {"parse_function": "mine.word"}, PING, 2,
                  "parse function returned 'left'; expected (x, y) or None", 1, id="what a parse function does"),
+    pytest.param({"model_path": "mine.Silent", "imp_type": "custom", "generate_cfg": {}}, {}, PING, 2,
+                 "generate returned NoneType; expected str", 0, id="what a class generates"),
     pytest.param({}, {}, ("--check", "--data", "L1"), 0, f"{L1}: 9 samples", 0, id="a level's short name"),
     pytest.param({"model_path": f"URL?api_key={WRONG_KEY}&model=mock"}, {}, PING, 2,
                  "HTTP 401: {\"error\": {\"message\": \"no\"}} - the key is api_key in model_path", 1, id="its own key"),
@@ -88,3 +95,35 @@ def test_one_mistake_is_one_problem(stage):
     assert (ran.code, ran.output.count("prompt function returned")) == (2, 1), ran.output
     assert f"{L1}, {L2}: 15 samples" in ran.output
     assert "1 problem. Nothing was run." in ran.output
+
+
+NO_TORCH = find_spec("torch") is None
+TYPO = 'model."m".generate_cfg.max_new_token: generate has no such argument; did you mean "max_new_tokens"?'
+
+
+@pytest.mark.skipif(NO_TORCH, reason="needs what local models need")
+@pytest.mark.parametrize("arguments", [CHECK, (*CHECK, "--ping"), ("--no-report",)])
+def test_weights_that_are_cut_off_are_not_loaded(stage, arguments):
+    header = json.dumps({"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 36]}}).encode()
+    whole = len(header).to_bytes(8, "little") + header + bytes(36)
+    folder = stage.home / "checkpoint"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "qwen2_vl"}')
+    (folder / "model.safetensors").write_bytes(whole[:-20])
+    stage.model = {"m": {"imp_type": "transformers", "model_path": str(folder)}}
+    ran = stage.run(*arguments)
+    what = f"cut off after {len(whole) - 20} of {len(whole)} bytes; download it again\n1 problem. "
+    assert f"{folder}/model.safetensors: {what}Nothing was run." in ran.output
+    assert (ran.code, ran.requests, "loading" in ran.output) == (2, [], False)
+
+
+@pytest.mark.skipif(NO_TORCH, reason="needs what local models need")
+@pytest.mark.parametrize(("path", "says"), [
+    ({}, 'model."m".model_path: is missing'),
+    ({"model_path": "nowhere/at/all"}, 'model."m": nowhere/at/all: no such folder'),
+])  # fmt: skip
+def test_a_checkpoint_that_is_not_there_hides_no_typo(stage, path, says):
+    stage.model = {"m": {"imp_type": "transformers", "generate_cfg": {"max_new_token": 5}, **path}}
+    ran = stage.run("--check")
+    assert (ran.code, ran.requests) == (2, [])
+    assert all(each in ran.output for each in (TYPO, says, "2 problems. Nothing was run."))

@@ -22,6 +22,7 @@ from utils.import_utils import path_problem
 
 L1_NAME = "GUIContentUnderstanding"
 L1_KEYS = ("match_mode", "circular")
+CHECKPOINTS = ("transformers", "vllm")
 LIVE_NAMES = ("GUITaskAutomation", "GUITaskCollaboration")
 Arguments = Callable[[str, Mapping[str, Any]], Iterable[Finding]]
 Read = tuple[Any, list[Finding]]
@@ -29,7 +30,10 @@ Read = tuple[Any, list[Finding]]
 
 @dataclass
 class ConfigReading:
-    """What came of reading a config; of models and data sets None for those with problems."""
+    """What came of reading a config; of models and data sets None for those with problems.
+
+    A checkpoint whose `generate_cfg` alone is wrong is there without it.
+    """
 
     config: RunConfig | None = None  # None if there are problems
     models: dict[str, ModelEntry | None] = field(default_factory=dict)
@@ -97,14 +101,10 @@ class _Reader:
             return {}
         found: dict[str, Any] = {}
         for key, raw in entries.items():
-            before = len(self.out.problems)
-            made: Any = None
             findings: list[Finding] = [((), f"must be an object {{ }}, not {shown(raw)}")]
-            if isinstance(raw, dict):
-                made, findings = read(key, raw)
+            found[key], findings = read(key, raw) if isinstance(raw, dict) else (None, findings)
             for path, what in findings:
                 self._problem((name, key, *path), what)
-            found[key] = made if len(self.out.problems) == before else None
         return found
 
     def _problem(self, place: KeyPath, what: str) -> None:
@@ -118,16 +118,23 @@ class _Reader:
     def _model(self, name: str, raw: Mapping[str, Any]) -> Read:
         imp_type = self._imp_type(name, raw)
         entry, findings = schema.model_entry(imp_type, raw)
-        if imp_type is not None and isinstance(raw.get("model_path"), str):
-            findings += self.arguments(imp_type, raw)
-            if problem := self._path_problem(name, raw["model_path"], imp_type):
-                findings.append((("model_path",), problem))
+        path, arguments = raw.get("model_path"), list[Finding]()
+        if imp_type is not None and (path or raw.get("imp_type")):
+            arguments += self.arguments(imp_type, raw)
+        if imp_type is not None and isinstance(path, str):
+            problem = self._path_problem(name, path, imp_type)
+            findings += [(("model_path",), problem)] if problem else []
         prompts = raw.get("custom_prompt")
         for dataset in prompts if isinstance(prompts, dict) else ():
             if dataset not in self.datasets:
                 findings.append((("custom_prompt", dataset), self._unknown_data_set(dataset)))
         self._references(name, raw, imp_type)
-        return entry, findings
+        if findings or {place[0] for place, _ in arguments} - {"generate_cfg"}:
+            entry = None
+        elif arguments:  # the files of a checkpoint are looked at all the same
+            is_local = imp_type in CHECKPOINTS
+            entry = entry.model_copy(update={"generate_cfg": {}}) if is_local else None
+        return entry, findings + arguments
 
     def _imp_type(self, name: str, raw: Mapping[str, Any]) -> str | None:
         given, path = raw.get("imp_type"), raw.get("model_path")
@@ -202,7 +209,8 @@ class _Reader:
             findings.append((("mode",), what))
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
         self._ref(("data", name, "environment"), entry.get("environment"), "environment")
-        return made, [*findings, *wrong]
+        findings += wrong
+        return None if findings else made, findings
 
     def _unknown_data_set(self, name: str) -> str:
         known = list(self.datasets)
