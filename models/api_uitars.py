@@ -94,6 +94,8 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
         if number >= len(line["history"]) - EARLIER_IMAGES:
             messages.append({"role": "user", "type": "image", "value": step["image_path"]})
         messages.append({"role": "assistant", "type": "text", "value": step["reply"]})
+        if step["note"]:  # what went wrong; the model knows no words for it, but reads them
+            messages.append({"role": "user", "type": "text", "value": step["note"]})
     return [*messages, {"role": "user", "type": "image", "value": image_path_of(line)}]
 
 

@@ -261,7 +261,7 @@ def test_the_four_functions_of_a_model_drive_an_episode(bench):
     assert made.run().requests == []
     module(made, FOUR.replace('"text": values', '"text": "3" or values'))
     assert len(made.run().requests) == STEPS  # what reads replies decides how an episode goes
-    assert roles == ["assistant", "user"]  # what has one role is one message
+    assert roles == ["assistant", "assistant", "user"]  # two replies, then what the user says
 
 
 def test_a_parse_function_that_raises_leaves_replies_unread_and_is_shown(bench):

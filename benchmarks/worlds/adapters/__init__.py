@@ -1,1 +1,1 @@
-"""Published environments behind the door of `environment`; none was run on the real thing yet."""
+"""Published environments behind the door of `environment`; none was ever run on the real thing."""

@@ -1,4 +1,4 @@
-"""AndroidWorld as an environment. Never run with its emulator."""
+"""AndroidWorld as an environment. Never run on the real thing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.worlds.actions import Action, Observation, Outcome
+from benchmarks.worlds.actions import ENDS, Action, Observation, Outcome
 from benchmarks.worlds.environment import Task, in_pixels, save_pixels, scored
 
 
@@ -15,12 +15,12 @@ class AndroidWorld:
     """Derive from it what this is with you, and name that in the config."""
 
     emulator: ClassVar[Task] = {"console_port": 5554, "grpc_port": 8554}
+    _task: Any = None
 
     def __init__(self, shots: Path) -> None:
         from android_world.env import env_launcher
 
         self._shots, self._env = shots, env_launcher.load_and_setup_env(**self.emulator)
-        self._task: Any = None
 
     @classmethod
     def tasks(cls, level: str, seeds: Sequence[int]) -> list[Task]:
@@ -31,7 +31,7 @@ class AndroidWorld:
 
     def reset(self, task: Task) -> Observation:
         self._leave()
-        self._task = _made(task["name"], task["seed"])
+        self._task, self._has_ended = _made(task["name"], task["seed"]), False
         self._task.initialize_task(self._env)
         self._env.reset(go_home=self._task.start_on_home_screen)
         return self._seen()
@@ -39,13 +39,25 @@ class AndroidWorld:
     def step(self, action: Action) -> Observation:
         from android_world.env.json_action import JSONAction
 
-        if not (said := _said(action, self._env.logical_screen_size)):
+        at = dict(zip("xy", in_pixels(action, self._env.logical_screen_size), strict=False))
+        kind = "enter" if action.keys == ("enter",) else action.kind
+        said: Task = {
+            "click": ("click", at), "double": ("double_tap", at), "long": ("long_press", at),
+            "scroll": ("scroll", {"direction": action.direction}), "back": ("navigate_back", {}),
+            "type": ("input_text", {"text": action.text}), "home": ("navigate_home", {}),
+            "open_app": ("open_app", {"app_name": action.app}), "enter": ("keyboard_enter", {}),
+            "answer": ("answer", {"text": action.text}), "wait": ("wait", {}),
+            "done": ("status", {"goal_status": "complete"}),
+            "fail": ("status", {"goal_status": "infeasible"}),
+        }  # fmt: skip
+        if kind not in said:
             return self._seen(f"{action} cannot be done here.")
-        self._env.execute_action(JSONAction(**said))
+        self._has_ended = kind in ENDS
+        self._env.execute_action(JSONAction(said[kind][0], **said[kind][1]))
         return self._seen()
 
-    def evaluate(self) -> Outcome:
-        return scored(float(self._task.is_successful(self._env)))
+    def evaluate(self) -> Outcome:  # as its own runner counts: not before the agent has ended it
+        return scored(float(self._has_ended and self._task.is_successful(self._env)))
 
     def close(self) -> None:
         self._leave()
@@ -68,21 +80,4 @@ def _kinds() -> Task:
 
 def _made(name: str, seed: int) -> Any:
     random.seed(f"{name} {seed}")  # which is what its parameters are drawn with
-    kind = _kinds()[name]
-    return kind(kind.generate_random_params())
-
-
-def _said(action: Action, screen_wh: tuple[int, int]) -> Task:
-    at = dict(zip("xy", in_pixels(action, screen_wh), strict=False))
-    known: dict[str, tuple[str, Task]] = {
-        "click": ("click", at), "double": ("double_tap", at), "long": ("long_press", at),
-        "scroll": ("scroll", {"direction": action.direction}), "back": ("navigate_back", {}),
-        "type": ("input_text", {"text": action.text}), "home": ("navigate_home", {}),
-        "open_app": ("open_app", {"app_name": action.app}), "wait": ("wait", {}),
-        "key": ("keyboard_enter" if action.keys == ("enter",) else "", {}),
-        "answer": ("answer", {"text": action.text}),
-        "done": ("status", {"goal_status": "complete"}),
-        "fail": ("status", {"goal_status": "infeasible"}),
-    }  # fmt: skip
-    kind, fields = known.get(action.kind, ("", {}))
-    return {"action_type": kind, **fields} if kind else {}
+    return (kind := _kinds()[name])(kind.generate_random_params())

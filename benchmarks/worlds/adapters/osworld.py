@@ -1,4 +1,4 @@
-"""OSWorld (`desktop-env` 1.0) as an environment. Never run with its virtual machine."""
+"""OSWorld (`desktop-env` 1.0) as an environment. Never run on the real thing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WebArena (`browsergym-webarena` 0.14) as an environment. Never run with its web sites."""
+"""WebArena (`browsergym-webarena` 0.14) as an environment. Never run on the real thing."""
 
 from __future__ import annotations
 

@@ -135,8 +135,10 @@ def chat_messages(
             # parity: the default prompt's system text is a plain string with a line feed added.
             chat.append({"role": role, "content": f"{message['value']}\n"})
             continue
-        # parity: in the reference format every part is a message of its own.
-        if style.is_reference or not chat or chat[-1]["role"] != role:
+        # parity: in the reference format every part is a message of its own. What a model has said
+        # in two turns of an episode stays two messages anywhere.
+        is_apart = style.is_reference or role == "assistant"
+        if is_apart or not chat or chat[-1]["role"] != role:
             chat.append({"role": role, "content": []})
         chat[-1]["content"].append(_part(message, style))
     return chat

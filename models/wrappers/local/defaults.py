@@ -58,14 +58,19 @@ def sequences_of(outputs: Any) -> Any:
 def turns_of(message: list[Message]) -> list[dict[str, Any]]:
     """Messages → turns as chat templates take them; neighbours of one role become one turn.
 
+    Replies stay apart: they are of different turns of an episode.
+
     parity: the content of a system turn is a plain text, that of other turns a list of parts.
 
     Raises:
         ValueError: a message is neither text nor image, or a system message is no text.
     """
     turns: list[dict[str, Any]] = []
-    for role, group in itertools.groupby(message, key=lambda part: part["role"]):
-        parts = [(part["type"], part["value"]) for part in group]
+    numbered = enumerate(message)
+    for (role, _), group in itertools.groupby(
+        numbered, key=lambda at: (at[1]["role"], at[1]["role"] == "assistant" and at[0])
+    ):
+        parts = [(part["type"], part["value"]) for _, part in group]
         known = {"text"} if role == "system" else {"text", "image"}
         if odd := {kind for kind, _ in parts} - known:
             raise ValueError(f"a {role} message cannot be of type {', '.join(sorted(odd))}")
