@@ -1,12 +1,37 @@
-"""Says what the conformance tests replayed at the end of a run that included them."""
+"""Fixtures of all rooms, and what the conformance tests replayed at the end of a run with them."""
 
 from __future__ import annotations
+
+from contextlib import ExitStack
 
 import pytest
 
 from tests.conformance import support as conformance
+from tests.support.mock_server import MockServer
+from tests.support.runs import PICTURES
+from tests.support.stage import Stage, right_answers
 
 REPLAYED: list[tuple[dict[str, int], int]] = []
+
+
+@pytest.fixture
+def staged(tmp_path):
+    """Makes a stage with a user's module, a server's answers, pictures and a model's entry."""
+    with ExitStack() as servers:
+
+        def make(module="", answer=right_answers, pictures=PICTURES, **entry):
+            server = servers.enter_context(MockServer(answer))
+            stage = Stage.make(tmp_path, server, pictures, **entry)
+            stage.module(module)
+            return stage
+
+        yield make
+
+
+@pytest.fixture
+def stage(staged):
+    """Three pictures, so nine questions of L1 and six instructions of L2; all are answered right."""
+    return staged()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

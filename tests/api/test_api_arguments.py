@@ -1,7 +1,5 @@
 """Parameters of a request that are refused before the first one is sent."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

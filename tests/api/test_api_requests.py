@@ -186,8 +186,6 @@ def test_a_shipped_config_sends_what_the_documents_say_in_either_order_of_data_s
     assert canonical(request.body for request in ran.requests) == expected
 
 
-# ---- one model for each setting, all in one run --------------------------------------------------
-
 USER_FUNCTIONS = '''
 def own_prompt(line, dataset):
     """A custom prompt with a system message and text in front of the picture."""

@@ -1,7 +1,6 @@
 """The config file: what it means, and everything that can be wrong with it."""
 
-from __future__ import annotations
-
+import itertools
 import json
 import re
 
@@ -17,18 +16,15 @@ from utils.contracts import KWARGS_READ
 L1, L2, LIVE = "GUIContentUnderstanding", "GUIElementGrounding", "GUITaskAutomation"
 DATASETS = {L1: ["all", "easy", "medium", "hard"], L2: ["all", "basic", "advanced"], LIVE: ["all"]}
 
-LOCAL = {"model_path": "/ckpt", "imp_type": "transformers"}
+LOCAL, VLLM = ({"model_path": "/ckpt", "imp_type": kind} for kind in ("transformers", "vllm"))
 API = {"model_path": "http://127.0.0.1:8000/v1?api_key=k&model=m", "imp_type": "openai"}
-VLLM = {"model_path": "/ckpt", "imp_type": "vllm"}
 CUSTOM = {"model_path": "models.ocr_baseline.OCRBaseline", "imp_type": "custom"}
 DATA = {L2: {"mode": "all"}}
 
 
 def read_file(file, environ=None, **more):
-    return read_config(
-        file, datasets=DATASETS, environ=environ or {},
-        arguments=argument_findings, **more,
-    )  # fmt: skip
+    known = {"datasets": DATASETS, "arguments": argument_findings}
+    return read_config(file, environ=environ or {}, **known, **more)
 
 
 def read(tmp_path, whole, environ=None, **more):
@@ -57,14 +53,10 @@ def model_problems(tmp_path, entry, **changes):
     return [line.removeprefix('model."m".') for line in lines]
 
 
-# ---- what a good config means --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["api_gpt", "api_uitars", "local_uitars", "local_aguvis", "demo"])
 def test_the_shipped_configs_have_no_problems(name):
-    reading = read_file(
-        PROJECT / f"configs/config_{name}.json", {"OPENAI_API_KEY": "sk-test-01234"}
-    )
+    environ = {"OPENAI_API_KEY": "sk-test-01234"}
+    reading = read_file(PROJECT / f"configs/config_{name}.json", environ)
     assert (reading.problems, reading.warnings) == ([], [])
     assert set(reading.config.data) == {L1, L2}
 
@@ -85,14 +77,12 @@ def test_the_documented_config_is_read_as_documented():
     assert "dataset_name" in reading.function_refs[0].keywords
 
 
-@pytest.mark.parametrize("nothing", ["", None])
-@pytest.mark.parametrize(
-    "key", ["preprocess_function", "postprocess_function", "custom_prompt", "generate_function"]
-)
-def test_empty_and_null_mean_the_default(tmp_path, key, nothing):
-    reading = read(tmp_path, model(API, **{"custom_prompt": {L1: "", L2: None}, key: nothing}))
-    assert (reading.problems, reading.function_refs) == ([], [])
-    assert reading.config == read(tmp_path, model(API)).config
+def test_empty_and_null_mean_the_default(tmp_path):
+    keys = ("preprocess_function", "postprocess_function", "custom_prompt", "generate_function")
+    for key, nothing in itertools.product(keys, ("", None)):
+        reading = read(tmp_path, model(API, **{"custom_prompt": {L1: "", L2: None}, key: nothing}))
+        assert (reading.problems, reading.function_refs) == ([], [])
+        assert reading.config == read(tmp_path, model(API)).config
 
 
 @pytest.mark.parametrize(("entry", "expected"), [
@@ -111,11 +101,11 @@ def test_the_kind_of_model_is_known_and_a_url_is_always_an_api_model(tmp_path, e
     assert [what in warning for warning in reading.warnings] == [True] * odd
 
 
-@pytest.mark.parametrize("given", [{"trust_remote_code": True}, {"trust_remote_code": False}, {}])
-@pytest.mark.parametrize("entry", [LOCAL, VLLM])
-def test_code_of_a_checkpoint_is_trusted_only_where_a_config_says_so(tmp_path, entry, given):
-    made = read(tmp_path, model(entry, **given)).config.model["m"]
-    assert made.trust_remote_code is given.get("trust_remote_code", False)
+@pytest.mark.parametrize("entry", [LOCAL, VLLM], ids=["local", "vllm"])
+def test_code_of_a_checkpoint_is_trusted_only_where_a_config_says_so(tmp_path, entry):
+    for given in ({"trust_remote_code": True}, {"trust_remote_code": False}, {}):
+        made = read(tmp_path, model(entry, **given)).config.model["m"]
+        assert made.trust_remote_code is given.get("trust_remote_code", False)
 
 
 @pytest.mark.parametrize(("name", "expected"), [
@@ -123,8 +113,7 @@ def test_code_of_a_checkpoint_is_trusted_only_where_a_config_says_so(tmp_path, e
     ("config_gpt.py", "config files are JSON, and there is {0}/config_gpt.json: use --config {0}/config_gpt.json"),
     ("", "cannot be read: Is a directory"),
     ("latin.json", "is not UTF-8 text (line 2); save it as UTF-8"),
-    ("n" * 3000, "too long"),
-    ("a\0b", "null byte"),
+    ("n" * 3000, "too long"), ("a\0b", "null byte"),
 ])  # fmt: skip
 def test_a_file_that_cannot_be_read_is_named_with_what_to_do(tmp_path, name, expected):
     (tmp_path / "config_gpt.json").write_text("{}")
@@ -132,14 +121,8 @@ def test_a_file_that_cannot_be_read_is_named_with_what_to_do(tmp_path, name, exp
     [problem] = read_file(tmp_path / name).problems
     assert problem.startswith(f"{tmp_path / name}: ")
     assert expected.format(tmp_path) in problem
-
-
-def test_the_same_bytes_with_a_byte_order_mark_are_read(tmp_path):
-    (tmp_path / "x.json").write_text(json.dumps(model(LOCAL)), encoding="utf-8-sig")
-    assert read_file(tmp_path / "x.json").problems == []
-
-
-# ---- text ----------------------------------------------------------------------------------------
+    (tmp_path / "marked.json").write_text(json.dumps(model(LOCAL)), encoding="utf-8-sig")
+    assert read_file(tmp_path / "marked.json").problems == []  # a byte order mark does no harm
 
 
 @pytest.mark.parametrize(("text", "line", "column", "what"), [
@@ -164,8 +147,7 @@ def test_broken_json_is_reported_with_line_and_column(text, line, column, what):
 @pytest.mark.parametrize(("text", "value"), [
     ('{"a": "http://x//y /* z */ ,}", }', {"a": "http://x//y /* z */ ,}"}),
     ('{"a": "q\\"// no", /* , } */ "b": [1, 2, ], // ] \n}', {"a": 'q"// no', "b": [1, 2]}),
-    ("[[1,],/**/]", [[1]]),
-    ('{"a": 1, // x\r\n}', {"a": 1}),
+    ("[[1,],/**/]", [[1]]), ('{"a": 1, // x\r\n}', {"a": 1}),
 ])  # fmt: skip
 def test_comments_and_trailing_commas_are_accepted(text, value):
     assert read_plain(text, {}).value == value
@@ -202,12 +184,9 @@ NO_OBJECT = 'the file must hold an object { "model": ..., "data": ... }, not'
 
 
 @pytest.mark.parametrize(("whole", "expected"), [
-    ([], [f"{NO_OBJECT} a list"]),
-    ("null", [f"{NO_OBJECT} null"]),
-    ({}, ["model: is missing",
-          "data: is missing"]),
-    ({"model": {}, "data": []}, ["model: is empty",
-                                 "data: must be an object, not a list"]),
+    ([], [f"{NO_OBJECT} a list"]), ("null", [f"{NO_OBJECT} null"]),
+    ({}, ["model: is missing", "data: is missing"]),
+    ({"model": {}, "data": []}, ["model: is empty", "data: must be an object, not a list"]),
     ({"models": {}, "model": {"m": LOCAL}, "data": DATA}, ['models: unknown key; did you mean "model"?']),
     ({"model": {"m": 3}, "data": {L2: {}}}, ['model."m": must be an object { }, not 3']),
     ({"model": {"m": "x", "": LOCAL}, "data": {L2: None}},
@@ -259,23 +238,22 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
     ({**LOCAL, "kwargs": "x"}, ['kwargs: must be an object { }, not "x"']),
     *[({**LOCAL, "preprocess_function": value}, [f"preprocess_function: must be a text, not {shown}"])
       for value, shown in ((["a"], "a list"), ([], "a list"), (0, "0"), (False, "false"))],
-    ({**LOCAL, "custom_prompt": "models.m.f"}, ['custom_prompt: must be an object { }, not "models.m.f"']),
-    ({**LOCAL, "custom_prompt": []}, ["custom_prompt: must be an object { }, not a list"]),
+    *[({**LOCAL, "custom_prompt": value}, [f"custom_prompt: must be an object {{ }}, not {shown}"])
+      for value, shown in (("models.m.f", '"models.m.f"'), ([], "a list"))],
     ({**LOCAL, "custom_prompt": {L2: False}}, [f"custom_prompt.{L2}: must be a text, not false"]),
     ({**LOCAL, "custom_prompt": {L2: 3, "GUIElementGroundin": "models.m.f"}},
      [f"custom_prompt.{L2}: must be a text, not 3",
       f'custom_prompt.GUIElementGroundin: unknown data set; did you mean "{L2}"?']),
-    ({**LOCAL, "batch_size": 0}, [f"{BATCH} 0"]),
-    ({**LOCAL, "batch_size": True}, [f"{BATCH} true"]),
+    ({**LOCAL, "batch_size": 0}, [f"{BATCH} 0"]), ({**LOCAL, "batch_size": True}, [f"{BATCH} true"]),
     ({**LOCAL, "trust_remote_code": "yes"}, ['trust_remote_code: must be true or false, not "yes"']),
     ({**LOCAL, "dtype": "float61"}, ['dtype: must be one of "auto", "float32", "bfloat16", "float16", '
                                      'not "float61"; did you mean "float16"?']),
     ({**LOCAL, "device_map": 1.5}, ['device_map: must be a device like "auto", "cpu" or "cuda:0", '
                                     "or an object module → device, not 1.5"]),
     # unknown keys, and keys of another kind of model
-    ({**LOCAL, "kwarg": {}}, ['kwarg: unknown key; did you mean "kwargs"?']),
-    ({**LOCAL, "img_size": 3}, ['img_size: unknown key; it belongs in "kwargs"']),
-    ({**LOCAL, "temperature": 0}, ['temperature: unknown key; it belongs in "generate_cfg"']),
+    *[({**LOCAL, key: 0}, [f"{key}: unknown key; {hint}"]) for key, hint in (
+        ("kwarg", 'did you mean "kwargs"?'), ("img_size", 'it belongs in "kwargs"'),
+        ("temperature", 'it belongs in "generate_cfg"'))],
     ({**API, "generate_function": "generate", "batch_size": 2},
      [f"generate_function: {ONLY_LOCAL}", f"batch_size: {ONLY_LOCAL}"]),
     ({**CUSTOM, "dtype": "float32", "preprocess_function": "models.m.f"},
@@ -298,11 +276,10 @@ def test_a_model_entry_is_checked(tmp_path, entry, expected):
 
 @pytest.mark.parametrize(("meant", "keys"), [
     ("system_prompt", ["system_propmpt", "systemprompt", "System_Prompt"]),
-    ("img_size", ["IMG-SIZE", "image_size", "img_siez"]),
-    ("img_detail", ["img_details"]), ("image_format", ["img_format"]),
-    ("wire_format", ["wireformat"]), ("min_pixels", ["min_pixel"]), ("max_pixels", ["maxpixels"]),
-    ("timeout_s", ["timeout", "timeouts"]), ("dataset_name", ["dataset_nam"]),
-    ("input_length", ["input_lenght"]),
+    ("img_size", ["IMG-SIZE", "image_size", "img_siez"]), ("img_detail", ["img_details"]),
+    ("image_format", ["img_format"]), ("wire_format", ["wireformat"]), ("min_pixels", ["min_pixel"]),
+    ("max_pixels", ["maxpixels"]), ("timeout_s", ["timeout", "timeouts"]),
+    ("dataset_name", ["dataset_nam"]), ("input_length", ["input_lenght"]),
 ])  # fmt: skip
 def test_a_near_miss_of_a_key_of_ours_is_an_error(tmp_path, meant, keys):
     assert model_problems(tmp_path, LOCAL, kwargs=dict.fromkeys(keys, 1)) == [
@@ -335,47 +312,41 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
     assert set(KWARGS_READ) == set(Kwargs.model_fields)
 
 
+KEYS = 'unknown key; known are "mode", "parse_function", "match_mode", "circular"'
 MODES = f'{L2} has the modes "all", "basic", "advanced"'
 
 
 @pytest.mark.parametrize(("data", "expected"), [
     ({"GUIElementGroundng": {}}, f'GUIElementGroundng: unknown data set; did you mean "{L2}"?'),
     ({"ScreenSpot": {}}, f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}"'),
-    ({L2: {"max_steps": 9}}, f"{L2}.max_steps: unknown key; known are \"mode\", \"parse_function\", "
-     "\"match_mode\", \"circular\""),
+    ({L2: {"max_steps": 9}}, f"{L2}.max_steps: {KEYS}"), ({L1: {"batch_size": 2}}, f"{L1}.batch_size: {KEYS}"),
     ({LIVE: {"max_steps": 0}}, f"{LIVE}.max_steps: must be a whole number of steps of at least 1, not 0"),
     ({LIVE: {"seeds": []}}, f"{LIVE}.seeds: must be a list of whole numbers, at least one: [0], not a list"),
     ({LIVE: {"platforms": ["os_amiga"]}}, f"{LIVE}.platforms: must be a list of platforms out of "
      "os_windows, os_mac, os_linux, os_ios, os_android, os_web, not a list"),
     ({LIVE: {"tasks": "mail"}}, f"{LIVE}.tasks: must be a list of task names, in which * stands for "
      "any text: [\"office/mail_*\"], not \"mail\""),
-    ({LIVE: {"circular": True}}, f"{LIVE}.circular: only for GUIContentUnderstanding; leave it out"),
     ({L2: {"mode": "easy"}}, f'{L2}.mode: unknown mode "easy"; {MODES}'),
     ({L2: {"mode": "advancd"}}, f'{L2}.mode: unknown mode "advancd"; did you mean "advanced"? {MODES}'),
     ({L2: {"mode": 1}}, f"{L2}.mode: must be a text, not 1"),
-    ({L2: {"match_mode": "exact_match"}}, f"{L2}.match_mode: only for {L1}; leave it out"),
-    ({L2: {"circular": True}}, f"{L2}.circular: only for {L1}; leave it out"),
+    *[({name: {key: value}}, f"{name}.{key}: only for {L1}; leave it out") for name, key, value in (
+        (L2, "match_mode", "exact_match"), (L2, "circular", True), (LIVE, "circular", True))],
     ({L1: {"match_mode": "judge"}}, f'{L1}.match_mode: must be "exact_match" (replies are compared as '
                                     'letters; there is no judge model), not "judge"'),
     ({L1: {"parse_function": 0}}, f"{L1}.parse_function: must be a text, not 0"),
     ({L1: {"circular": "yes"}}, f'{L1}.circular: must be true or false, not "yes"'),
     ({L1: {"parse_func": "models.m.f"}}, f'{L1}.parse_func: unknown key; did you mean "parse_function"?'),
-    ({L1: {"batch_size": 2}},
-     f'{L1}.batch_size: unknown key; known are "mode", "parse_function", "match_mode", "circular"'),
 ])  # fmt: skip
 def test_a_data_entry_is_checked(tmp_path, data, expected):
     assert problems(tmp_path, {"model": {"m": LOCAL}, "data": data}) == [f"data.{expected}"]
 
 
 def test_all_problems_are_reported_at_once_and_functions_still_found(tmp_path):
-    entry = {
-        "model_path": "${UNSET}",
-        "kwargs": {"system_propmpt": ""},
-        "generate_cfg": {"max_new_tokens": 5},
-    }
+    broken = {**API, "model_path": "${UNSET}", "kwargs": {"system_propmpt": ""},
+              "generate_cfg": {"max_new_tokens": 5}}  # fmt: skip
     more = {**LOCAL, "colour": 1, "preprocess_function": "models.b.f"}
     data = {L2: {"mode": "al", "parse_function": "models.b.g"}}
-    whole = {"model": {"a": {**API, **entry}, "b": more}, "data": data, "more": 1}
+    whole = {"model": {"a": broken, "b": more}, "data": data, "more": 1}
     assert [line.split(": ")[0] for line in problems(tmp_path, whole)] == [
         'model."a".model_path', "more", 'model."a".kwargs.system_propmpt',
         'model."a".generate_cfg.max_new_tokens', 'model."b".colour', f"data.{L2}.mode",
@@ -390,22 +361,19 @@ def test_no_problem_line_speaks_pydantic(tmp_path):
             "kwargs", "device_map", "dtype", "attn_implementation", "batch_size", "serve_args",
             "trust_remote_code", "model_identity", "nonsense"]  # fmt: skip
     foreign = ("pydantic", "input should", "valid string", "another type", "errors.")
-    for base in (LOCAL, API, VLLM, CUSTOM):
-        for key in keys:
-            for value in wrong:
-                for line in problems(tmp_path, model(base, **{key: value})):
-                    assert not any(word in line.lower() for word in foreign), line
+    for base, key, value in itertools.product((LOCAL, API, VLLM, CUSTOM), keys, wrong):
+        for line in problems(tmp_path, model(base, **{key: value})):
+            assert not any(word in line.lower() for word in foreign), line
 
 
 SECRET = "sk-very-secret-0123456789"
 
 
 @pytest.mark.parametrize("entry", [
-    *[{"model_path": path} for path in (
-        f"http://h:99999/v1?api_key={SECRET}&model=m", f"http:///v1?api_key={SECRET}",
-        f"http://h/v1?api_key={SECRET}=gpt-4o", f"http://h/v1?{SECRET}&{SECRET}=3",
-        f"http://h/v1?api_key= {SECRET}", f"http://h/v1?api_key={SECRET}%0A&model=m",
-        f"http://h:x/v1?api_key={SECRET}&model=x", f"http://h/v1?apikey={SECRET}&model=x")],
+    *[{"model_path": f"http://{rest}"} for rest in (
+        f"h:99999/v1?api_key={SECRET}&model=m", f"/v1?api_key={SECRET}", f"h/v1?api_key={SECRET}=gpt-4o",
+        f"h/v1?{SECRET}&{SECRET}=3", f"h/v1?api_key= {SECRET}", f"h/v1?api_key={SECRET}%0A&model=m",
+        f"h:x/v1?api_key={SECRET}&model=x", f"h/v1?apikey={SECRET}&model=x")],
     {"imp_type": "transformers", "model_path": f"htps://h/v1?api_key={SECRET}&model=x"},
     {**API, "kwargs": {"api_key": SECRET, "system_propmt": "x"}},
     {**API, "generate_cfg": {"extra_headers": f"X-Key: {SECRET}"}},

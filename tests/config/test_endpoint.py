@@ -1,7 +1,5 @@
 """The `model_path` of an API model."""
 
-from __future__ import annotations
-
 import pytest
 
 from utils.config.endpoint import PLACEHOLDER_KEY, parse_endpoint, resolve_api_key

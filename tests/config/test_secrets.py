@@ -1,7 +1,5 @@
 """Nothing secret leaves the program, in whatever form it comes back."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess
@@ -64,9 +62,6 @@ def test_objects_are_cleaned_recursively():
     clean = SecretFilter(["sk-12345678"]).clean_object(dirty)
     assert clean == {MASK: [MASK, 1, None, [MASK, 2.5]]}
     assert "sk-12345678" in dirty
-
-
-# ---- where secrets come from ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("names", "secret"), [
@@ -135,9 +130,6 @@ def test_a_config_is_masked_by_place():
     given = config("http://h/v1?api_key=test&model=test", "tok", "s", "1234")
     masked = config(f"http://h/v1?api_key={MASK}&model=test", MASK, MASK, MASK)
     assert mask_config(given) == masked
-
-
-# ---- the output ----------------------------------------------------------------------------------
 
 
 def test_the_output_behaves_like_the_stream():

@@ -1,8 +1,5 @@
 """An API key reaches the server and nothing else: no file of the run, nothing that is printed."""
 
-from __future__ import annotations
-
-import contextlib
 import html
 import itertools
 import json
@@ -11,13 +8,10 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import PICTURES
-from tests.support.stage import API, L1, L2, Stage, l2_counts, right_answers
+from tests.support.mock_server import Reply
+from tests.support.stage import API, L1, L2, l2_counts
 
-PLAIN = "sk-test-0123456789abcdefABCDEF"
-SPECIAL = "a/b+c=%9"
-QUOTED = 'q"w\\e<r>t&y/z+1=%20$'
+PLAIN, SPECIAL, QUOTED = "sk-test-0123456789abcdefABCDEF", "a/b+c=%9", 'q"w\\e<r>t&y/z+1=%20$'
 MARK = "[secret]"
 
 
@@ -35,15 +29,6 @@ def echo(status, *, encoded=lambda key: key):
     return answer
 
 
-@pytest.fixture
-def staged(tmp_path):
-    """Makes a stage with one image for a server's behaviour."""
-    with contextlib.ExitStack() as servers:
-        yield lambda answer=right_answers: Stage.make(
-            tmp_path, servers.enter_context(MockServer(answer)), PICTURES[:1]
-        )
-
-
 def forms_of(key):
     """The key as it may stand in a text, a URL, JSON, XML or a traceback."""
     plain = {key, quote(key), quote(key, safe=""), quote_plus(key), repr(key)[1:-1]}
@@ -54,48 +39,40 @@ def forms_of(key):
 
 def texts_of(stage):
     """Every file of the run as text, members of spreadsheets one by one."""
-    for path in stage.written():
-        if path.suffix == ".xlsx":
-            with zipfile.ZipFile(path) as archive:
-                for name in archive.namelist():
-                    yield f"{path.name}/{name}", archive.read(name).decode("utf-8", "replace")
-        else:
-            yield path.name, path.read_bytes().decode("utf-8", "replace")
+    found = {path.name: path.read_bytes() for path in stage.written()}
+    for workbook in (path for path in stage.written() if path.suffix == ".xlsx"):
+        del found[workbook.name]
+        with zipfile.ZipFile(workbook) as archive:
+            found |= {f"{workbook.name}/{name}": archive.read(name) for name in archive.namelist()}
+    return {name: content.decode("utf-8", "replace") for name, content in found.items()}
 
 
 def everything(result, stage):
-    return result.output + "".join(text for _, text in texts_of(stage))
+    return result.output + "".join(texts_of(stage).values())
 
 
 def assert_hidden(key, result, stage):
-    places = {"stdout": result.stdout, "stderr": result.stderr, **dict(texts_of(stage))}
+    places = {"stdout": result.stdout, "stderr": result.stderr, **texts_of(stage)}
     places["paths"] = " ".join(map(str, stage.work_dir.rglob("*")))
-    for place, text in places.items():
-        for form in forms_of(key):
-            assert form not in text, f"{form!r} in {place}: {text[:3000]}"
+    for (place, text), form in itertools.product(places.items(), forms_of(key)):
+        assert form not in text, f"{form!r} in {place}: {text[:3000]}"
     for log in [*stage.work_dir.rglob(f"*_{L1}.jsonl"), *stage.work_dir.rglob(f"*_{L2}.jsonl")]:
         values = [json.loads(line) for line in log.read_text("ascii").splitlines()]
         assert key not in json.dumps(values, ensure_ascii=False).replace('\\"', '"')
 
 
-def assert_sent(key, stage):
-    assert {r.headers["authorization"] for r in stage.server.requests} == {f"Bearer {key}"}
+def assert_sent(key, result):
+    assert {request.headers["authorization"] for request in result.requests} == {f"Bearer {key}"}
 
 
 def model_of(key, **changes):
     return {**API, "model_path": f"{{url}}?api_key={quote(key, safe='')}&model=mock", **changes}
 
 
-FROM_ENVIRONMENT = {**API, "model_path": "{url}?api_key=${OPENAI_API_KEY}&model=mock"}
-
-
-# -- where the key comes from ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("key", [PLAIN, SPECIAL, QUOTED])
 @pytest.mark.parametrize("place", ["model_path", "OPENAI_API_KEY", "MY_SERVER", ".env"])
 def test_a_key_is_sent_as_it_is_and_shown_nowhere(place, key, staged):
-    stage = staged(echo(200))
+    stage = staged(answer=echo(200), pictures=1)
     name = "SERVER_KEY" if place == ".env" else place
     model = {**API, "model_path": f"{{url}}?api_key=${{{name}}}&model=mock"}
     if place == ".env":
@@ -103,30 +80,28 @@ def test_a_key_is_sent_as_it_is_and_shown_nowhere(place, key, staged):
     result = stage.evaluate({"m": model_of(key) if place == "model_path" else model}, "--verbose",
                             env={} if place in ("model_path", ".env") else {place: key})  # fmt: skip
     assert result.code == 0, result.output
-    assert_sent(key, stage)
+    assert_sent(key, result)
     assert_hidden(key, result, stage)
 
 
 def test_no_header_or_query_value_of_a_users_own_is_shown(staged):
-    secrets = {
-        "Ocp-Apim-Subscription-Key": "azkey-9f8e7d6c5b4a", "X-Team": "tok-abcdefgh",
-        "Helicone-Auth": "Bearer sk-helicone-1234567", "X-Api-Key": QUOTED,
-    }  # fmt: skip
+    secrets = {"Ocp-Apim-Subscription-Key": "azkey-9f8e7d6c5b4a", "X-Team": "tok-abcdefgh",
+               "Helicone-Auth": "Bearer sk-helicone-1234567", "X-Api-Key": QUOTED}  # fmt: skip
     query = {"key": "qk-13579bdf2468", "sig": "qt-2468ace13579"}
-    stage = staged(lambda request: Reply(f"B {request.headers} {request.path}"))
+    stage = staged(answer=lambda request: Reply(f"B {request.headers} {request.path}"), pictures=1)
     headers = {**secrets, "User-Agent": "my-gui-tests/1.0"}
     model = {**API, "generate_cfg": {"extra_headers": headers, "extra_query": query}}
     result = stage.evaluate({"m": model}, "--verbose")
     for key in (*secrets.values(), *query.values(), "sk-helicone-1234567"):
         assert_hidden(key, result, stage)
     for name, value in headers.items():
-        assert {request.headers[name.lower()] for request in stage.server.requests} == {value}
-    assert "my-gui-tests/1.0" in dict(texts_of(stage))["manifest.json"]
+        assert {request.headers[name.lower()] for request in result.requests} == {value}
+    assert "my-gui-tests/1.0" in texts_of(stage)["manifest.json"]
 
 
 def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_column(staged):
     said = "(128, 1234), the key is 1234"
-    stage = staged(lambda request: Reply(said))
+    stage = staged(answer=lambda request: Reply(said), pictures=1)
     text, keys = "Click the local test.", {"m": "1234", "n": "local", "o": "test"}
     stage.change_annotations("L2", lambda lines: [line.update(instruction=text) for line in lines])
     models = {name: model_of(key) for name, key in keys.items()}
@@ -138,14 +113,11 @@ def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_colu
         assert {record["line"]["instruction"] for record in records} == {text}
         assert "local test" in json.dumps([record["prompt"] for record in records])
         assert l2_counts(stage.scores(L2, model))["Error format num"] == 0
-    for name, written in texts_of(stage):
+    for name, written in texts_of(stage).items():
         assert not [key for key in keys.values() if f"api_key={key}" in written], name
         assert "api_key=[secret]" in written or name != "manifest.json"
         if name.endswith("_samples.jsonl"):
             assert (said in written, MARK in written) == (True, False)
-
-
-# -- a server that quotes it ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("status", "key", "encoded"), [
@@ -153,10 +125,10 @@ def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_colu
     (401, PLAIN, str), (401, SPECIAL, str), (400, SPECIAL, lambda key: quote(key, safe="").lower()),
 ])  # fmt: skip
 def test_a_key_that_the_server_quotes_back_is_masked(status, key, encoded, staged):
-    stage = staged(echo(status, encoded=encoded))
+    stage = staged(answer=echo(status, encoded=encoded), pictures=1)
     result = stage.evaluate({"m": model_of(key)}, "--retry", "0", "--verbose",
                             env={"OPENAI_LOG": "debug"} if key == PLAIN else {})  # fmt: skip
-    assert_sent(key, stage)
+    assert_sent(key, result)
     assert_hidden(key, result, stage)
     assert MARK in everything(result, stage)  # what the server said is kept, without the key
     assert encoded(key) not in everything(result, stage)
@@ -165,12 +137,13 @@ def test_a_key_that_the_server_quotes_back_is_masked(status, key, encoded, stage
 
 def test_no_piece_of_a_key_is_left_where_a_long_error_text_is_cut(staged):
     paddings = itertools.count(50, 6)  # wherever texts are cut, some key lies across the cut
-    stage = staged(lambda _: Reply(status=400, body=f"{'x' * next(paddings)}{PLAIN * 40}".encode()))
+    stage = staged(pictures=1, answer=lambda request: Reply(
+        status=400, body=f"{'x' * next(paddings)}{PLAIN * 40}".encode()))  # fmt: skip
     shown = everything(stage.evaluate({"m": model_of(PLAIN)}, "--verbose"), stage)
-    assert MARK in shown
-    assert PLAIN[:12] not in shown and PLAIN[-12:] not in shown
+    assert [text in shown for text in (MARK, PLAIN[:12], PLAIN[-12:])] == [True, False, False]
 
 
+FAULTY = "import os\nraise RuntimeError('one knows ' + os.environ['OPENAI_API_KEY'])"
 KNOWING = """
     import logging, os, sys, traceback
 
@@ -199,25 +172,21 @@ KNOWING = """
 
 
 @pytest.mark.parametrize(("model", "data", "arguments"), [
-    ({"custom_prompt": {L2: "mymodel.fail"}}, {}, []),
-    ({"custom_prompt": {L2: "mymodel.fail"}}, {}, ["--check"]),
-    ({"preprocess_function": "mymodel.fail"}, {}, []),
-    ({"preprocess_function": "mymodel.fail"}, {}, ["--check"]),
+    *[(entry, {}, arguments) for arguments in ([], ["--check"]) for entry in (
+        {"custom_prompt": {L2: "mymodel.fail"}}, {"preprocess_function": "mymodel.fail"})],
     ({"postprocess_function": "mymodel.fail"}, {}, []),
     ({}, {"parse_function": "mymodel.fail"}, []),
     ({}, {"parse_function": "faulty.parse"}, []),
     ({"postprocess_function": "mymodel.say"}, {"parse_function": "mymodel.parse"}, []),
     ({"imp_type": "custom", "model_path": "mymodel.Model"}, {}, []),
 ])  # fmt: skip
-def test_a_key_in_what_a_users_code_raises_prints_or_returns_is_masked(
+def test_a_key_in_what_users_code_raises_prints_or_returns_is_masked(
     model, data, arguments, staged
 ):
-    stage = staged()
-    stage.module(KNOWING)
-    stage.module(
-        "import os\nraise RuntimeError('one knows ' + os.environ['OPENAI_API_KEY'])", "faulty"
-    )
-    entry = model if "imp_type" in model else {**FROM_ENVIRONMENT, **model}
+    stage = staged(KNOWING, pictures=1)
+    stage.module(FAULTY, "faulty")
+    known = {**API, "model_path": "{url}?api_key=${OPENAI_API_KEY}&model=mock"}
+    entry = model if "imp_type" in model else {**known, **model}
     result = stage.evaluate({"m": entry}, "--verbose", *arguments, data={L2: {"mode": "all", **data}},
                             env={"OPENAI_API_KEY": QUOTED})  # fmt: skip
     assert_hidden(QUOTED, result, stage)

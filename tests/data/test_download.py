@@ -1,7 +1,5 @@
 """utils/download.py against a hub on loopback; a process of its own where one is killed."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib
@@ -16,14 +14,13 @@ import sys
 import time
 import warnings
 import zipfile
-from collections import namedtuple
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
 from tests.support.hub_server import HubServer
-from tests.support.runs import PROJECT, environment
+from tests.support.runs import PROJECT, Finished, environment, finish
 from utils import download
 
 ZIP, L1, L2 = "MMBench-GUI-OfflineImages.zip", "L1_annotations.json", "L2_annotations.json"
@@ -46,7 +43,6 @@ L2_LINES = [
 ]
 CHUNK = 10 * 2**20  # what the library writes at a time
 NOBODY = "http://127.0.0.1:9"  # where no server is
-Done = namedtuple("Done", "returncode stdout stderr")
 
 
 def zip_of(members, prefix="", method=zipfile.ZIP_DEFLATED):
@@ -63,10 +59,6 @@ def zip_of(members, prefix="", method=zipfile.ZIP_DEFLATED):
 def published(pictures=PICTURES, prefix="MMBench-GUI/offline_images/"):
     lines = {L1: json.dumps(L1_LINES).encode(), L2: json.dumps(L2_LINES).encode()}
     return {ZIP: zip_of(pictures, prefix), **lines}
-
-
-def bulky():
-    return published(PICTURES | {"os_linux/noise.png": os.urandom(24 * 2**20)})
 
 
 def md5(data):
@@ -86,7 +78,7 @@ class Place:
         self.home = self.root / "MMBench-GUI"
         self.images, self.cwd = self.home / "offline_images", tmp_path / "cwd"
         self.cwd.mkdir()
-        self.sums = tmp_path / "sums.json"
+        self.files, self.sums = files, tmp_path / "sums.json"
         self.sums.write_text(json.dumps({name: md5(data) for name, data in files.items()}))
         self.env = environment(
             HOME=str(tmp_path / "person"), HF_HOME=str(tmp_path / "hf"), HF_TOKEN="",
@@ -104,7 +96,7 @@ class Place:
             contextlib.redirect_stderr(err),
         ):
             code = download.main([*(["--sums", str(self.sums)] if sums else []), *args])
-        return Done(code, out.getvalue(), err.getvalue())
+        return Finished(code, out.getvalue(), err.getvalue())
 
     def start(self, hub, *front, env=None, **more):
         """One run as a process; `front`: arguments of the interpreter instead of the program."""
@@ -116,9 +108,9 @@ class Place:
         )  # fmt: skip
 
     @contextlib.contextmanager
-    def under_way(self, files):
+    def under_way(self):
         """A hub that holds back the end of its zip, and a process that has the rest of it."""
-        with HubServer(files, stalls_after={ZIP: 22 * 2**20}) as server:
+        with HubServer(self.files, stalls_after={ZIP: 22 * 2**20}) as server:
             process = self.start(server)
             parts, deadline = f".download/*{ZIP}.part", time.monotonic() + 60
             while sum(path.stat().st_size for path in self.home.glob(parts)) < 2 * CHUNK:
@@ -128,7 +120,7 @@ class Place:
                 yield server, process
             finally:
                 process.kill()
-                end_of(process)
+                finish(process, 60)
 
     def pictures(self):
         return files_below(self.images)
@@ -141,15 +133,15 @@ class Place:
         return self.run(NOBODY)
 
 
-def end_of(process):
-    """What a started run came to."""
-    out, err = process.communicate(timeout=60)
-    return Done(process.returncode, out, err)
-
-
 @pytest.fixture
 def place(tmp_path):
     return Place(tmp_path, published())
+
+
+@pytest.fixture
+def large(tmp_path):
+    """The zip takes several chunks."""
+    return Place(tmp_path, published(PICTURES | {"os_linux/noise.png": os.urandom(24 * 2**20)}))
 
 
 @pytest.fixture
@@ -159,8 +151,8 @@ def hub():
 
 
 def assert_one_message(done, *parts, code=2):
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
+    assert done.code == code, done.output
+    assert "Traceback" not in done.output
     assert len([line for line in done.stderr.splitlines() if line.startswith("error: ")]) == 1
     assert [part for part in parts if part not in done.stderr] == [], done.stderr
 
@@ -170,15 +162,12 @@ def ranges(server):
     return [seen.headers.get("Range") for seen in server.transfers(ZIP) if seen.at_storage]
 
 
-# -- what a good run does -------------------------------------------------------------------------
-
-
 def test_a_fresh_download_lays_out_the_data_root_and_sends_the_token_to_the_hub_only(place, hub):
     # Other sums than the published ones are never used unseen.
     assert_one_message(place.run(hub, sums=False), "a9a4fd9eb1e4ae0355fee057bd55cbec")
     hub.seen.clear()
     done = place.run(hub, env={"HF_TOKEN": SECRET})
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.stderr
     assert f"compared with the sums in {place.sums}" in done.stderr
     assert place.pictures() == PICTURES
     assert [(place.home / name).read_bytes() for name in (L1, L2)] == [hub.files[L1], hub.files[L2]]
@@ -188,7 +177,7 @@ def test_a_fresh_download_lays_out_the_data_root_and_sends_the_token_to_the_hub_
              for seen in hub.seen if seen.name in hub.files]  # fmt: skip
     sent = {(at_storage, head.get("authorization")) for at_storage, head in heads}
     assert sent == {(False, f"Bearer {SECRET}"), (True, None)}
-    assert SECRET not in done.stdout + done.stderr
+    assert SECRET not in done.output
     assert not any(SECRET.encode() in data for data in files_below(place.tmp).values())
     out = " ".join(done.stdout.split())
     assert "images 5 os_windows 2 os_mac 1 os_linux 0 os_ios 1 os_android 0 os_web 1" in out
@@ -204,7 +193,7 @@ def test_what_is_there_is_used_without_network_and_what_was_lost_is_brought_back
     before = {path: path.stat().st_mtime_ns for path in place.home.rglob("*")}
     hub.seen.clear()
     done = place.run(hub)
-    assert (done.returncode, hub.seen) == (0, [])
+    assert (done.code, hub.seen) == (0, [])
     assert "there already" in done.stdout
     assert {path: path.stat().st_mtime_ns for path in place.home.rglob("*")} == before
     # As a copy of the data root has it.
@@ -215,7 +204,7 @@ def test_what_is_there_is_used_without_network_and_what_was_lost_is_brought_back
     # A note that cannot be read costs time and nothing else.
     for content in ("", "{", "[]", '{"md5": 3, "sizes": {}}'):
         (place.home / ".download" / "unpacked.json").write_text(content)
-        assert (place.run(hub).returncode, place.pictures()) == (0, PICTURES)
+        assert (place.run(hub).code, place.pictures()) == (0, PICTURES)
     (place.images / "os_mac/c.png").unlink()
     (place.images / "os_windows/a.png").write_bytes(b"WINDOWS A")  # found on this occasion
     kept = (place.images / "os_windows/b.png").stat().st_ino
@@ -232,9 +221,6 @@ LITTER = {
     "os_android/": b"",  # a folder is no picture and not worth a word
 }
 NO_MAC = {name: data for name, data in PICTURES.items() if "os_mac" not in name}
-MISSING = ["missing          1 images", "    os_mac/c.png"]
-
-
 PREFIXES = ("MMBench-GUI/offline_images/", "", "offline_images/", "./x y/")
 
 
@@ -242,18 +228,15 @@ PREFIXES = ("MMBench-GUI/offline_images/", "", "offline_images/", "./x y/")
     *((published(prefix=prefix), 0, PICTURES, []) for prefix in PREFIXES),
     (published(NEW), 0, NEW, [md5(published(NEW)[ZIP]), md5(published()[ZIP]), "warning"]),
     (published(PICTURES | LITTER, prefix=""), 0, PICTURES, ["skipped 4 members"]),
-    (published(NO_MAC), 1, NO_MAC, MISSING),
+    (published(NO_MAC), 1, NO_MAC, ["missing          1 images", "    os_mac/c.png"]),
 ])  # fmt: skip
 def test_files_put_there_by_hand_are_unpacked_without_network(place, files, code, pictures, shown):
     done = place.run_by_hand(files)
-    assert done.returncode == code, done.stderr
+    assert done.code == code, done.stderr
     assert place.pictures() == pictures
     assert (place.home / ZIP).exists()
-    assert [part for part in shown if part not in done.stdout + done.stderr] == []
+    assert [part for part in shown if part not in done.output] == []
     assert "os_windows/a.png" not in done.stdout  # a bare file name of L1 counts as present
-
-
-# -- where it reads its settings ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("arguments", "env", "dotenv", "expected"), [
@@ -271,50 +254,42 @@ def test_the_data_root_is_that_of_the_option_the_environment_env_files_or_in_the
     assert [path.parent for path in place.tmp.rglob(L1)] == [place.tmp / expected / "MMBench-GUI"]
 
 
-# -- broken transfers -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("ignores_ranges", [False, True])
-def test_a_connection_that_closes_half_way_is_continued_in_the_same_run(tmp_path, ignores_ranges):
-    files = bulky()
-    place = Place(tmp_path, files)
-    hub = HubServer(files, closes_after={ZIP: [15 * 2**20]}, ignores_ranges=ignores_ranges)
-    with hub as server:
-        done = place.run(server)
-    assert done.returncode == 0, done.stderr
+def test_a_connection_that_closes_half_way_is_continued_in_the_same_run(large, ignores_ranges):
+    cut = {ZIP: [15 * 2**20]}
+    with HubServer(large.files, closes_after=cut, ignores_ranges=ignores_ranges) as server:
+        done = large.run(server)
+    assert done.code == 0, done.stderr
     assert ranges(server)[:2] == [None, f"bytes={CHUNK}-"]
-    assert len(place.pictures()) == 6
+    assert len(large.pictures()) == 6
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_transfer_that_was_stopped_is_continued_by_the_same_command(tmp_path, how):
-    files = bulky()
-    place = Place(tmp_path, files)
-    with place.under_way(files) as (server, process):
+def test_a_transfer_that_was_stopped_is_continued_by_the_same_command(large, how):
+    with large.under_way() as (server, process):
         # Nobody else may work in the folder meanwhile.
-        assert_one_message(place.run(server), "another download")
+        assert_one_message(large.run(server), "another download")
         process.send_signal(how)
-        stopped = end_of(process)
+        stopped = finish(process, 60)
         if how == signal.SIGINT:
-            assert stopped.returncode == 130
+            assert (stopped.code, "Traceback" in stopped.stderr) == (130, False)
             assert "run the same command again" in stopped.stderr
-            assert "Traceback" not in stopped.stderr
         server.stalls_after.clear()
         server.seen.clear()
-        done = place.run(server)
-    assert done.returncode == 0, done.stderr
+        done = large.run(server)
+    assert done.code == 0, done.stderr
     [wanted] = ranges(server)
     assert int(wanted.removeprefix("bytes=").rstrip("-")) >= 2 * CHUNK
-    assert place.pictures()["os_linux/noise.png"]
+    assert large.pictures()["os_linux/noise.png"]
 
 
-def test_the_part_of_an_older_zip_is_not_continued_with_a_newer_one(tmp_path):
-    old, new = bulky(), bulky()
-    place = Place(tmp_path, new)
-    with place.under_way(old):
+def test_the_part_of_an_older_zip_is_not_continued_with_a_newer_one(large):
+    newer = {**large.files, ZIP: zip_of(NEW | {"os_linux/noise.png": os.urandom(24 * 2**20)})}
+    with large.under_way():
         pass
-    with HubServer(new) as server:
-        assert place.run(server).returncode == 0
+    large.sums.write_text(json.dumps({name: md5(data) for name, data in newer.items()}))
+    with HubServer(newer) as server:
+        assert large.run(server).code == 0
     assert [seen.headers.get("Range") for seen in server.transfers(ZIP)] == [None, None]
 
 
@@ -324,7 +299,7 @@ def test_a_connection_that_always_closes_is_given_up_with_one_message(place, hub
     assert_one_message(place.run(hub), "failed", "same command again")
     assert len(hub.closes_after[ZIP]) == 4
     hub.closes_after.clear()
-    assert place.run(hub).returncode == 0
+    assert place.run(hub).code == 0
 
 
 @pytest.mark.parametrize("content", [b"no zip at all", b"", published()[ZIP][:-30]])
@@ -332,11 +307,8 @@ def test_a_zip_that_cannot_be_read_is_removed_and_fetched_anew_by_the_next_run(p
     hub.files[ZIP] = content
     assert_one_message(place.run(hub), "no zip that can be read", "It was removed")
     hub.files = published()
-    assert place.run(hub).returncode == 0
+    assert place.run(hub).code == 0
     assert place.pictures() == PICTURES
-
-
-# -- changed files --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("content", [b"{", b"{}", b"[1]", b"\xff"])
@@ -353,7 +325,7 @@ def test_a_changed_annotation_file_stops_before_the_pictures_unless_accepted_eac
     hub.seen.clear()
     for _ in range(2):
         done = place.run(hub, "--accept-changed")
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.stderr
         assert md5(b"[]") in done.stderr
     assert (place.home / L2).read_bytes() == b"[]"
     assert (len(hub.transfers(L2)), len(ranges(hub))) == (1, 1)
@@ -362,7 +334,7 @@ def test_a_changed_annotation_file_stops_before_the_pictures_unless_accepted_eac
     assert (place.home / L2).read_bytes() == b"[]"
     (place.home / L2).unlink()
     hub.files = published()
-    assert place.run(hub).returncode == 0
+    assert place.run(hub).code == 0
     assert (place.home / L2).read_bytes() == hub.files[L2]
 
 
@@ -373,9 +345,9 @@ def test_a_changed_zip_is_laid_over_with_a_warning_that_has_both_sums_every_time
     changed = PICTURES | {"os_mac/c.png": b"MAC C"}  # of the same size
     hub.files[ZIP] = zip_of(changed)
     for done in (place.run(hub), place.run(hub)):
-        assert done.returncode == 0
-        for part in ("warning", md5(hub.files[ZIP]), md5(published()[ZIP])):
-            assert part in done.stderr
+        assert done.code == 0
+        sums = md5(hub.files[ZIP]), md5(published()[ZIP])
+        assert [part for part in ("warning", *sums) if part not in done.stderr] == []
     assert place.pictures() == changed
     assert len(ranges(hub)) == 1
 
@@ -383,19 +355,16 @@ def test_a_changed_zip_is_laid_over_with_a_warning_that_has_both_sums_every_time
 @pytest.mark.parametrize("pictures", [1, 3])
 def test_an_unpacking_that_was_killed_is_finished_by_the_same_command(place, hub, pictures):
     script = [PROJECT / "tests/support/hub_killed.py", pictures, PROJECT / "utils/download.py"]
-    assert end_of(place.start(hub, *script)).returncode == -signal.SIGKILL
+    assert finish(place.start(hub, *script)).code == -signal.SIGKILL
     done_then = [place.images / name for name in place.pictures() if name.endswith(".png")]
     assert len([path for path in done_then if not path.name.startswith(".")]) == pictures
     inodes = [path.stat().st_ino for path in done_then]
     hub.seen.clear()
     done = place.run(hub)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.stderr
     assert not [seen for seen in hub.transfers(ZIP) if seen.at_storage]  # it is there already
     assert place.pictures() == PICTURES
     assert [path.stat().st_ino for path in done_then] == inodes
-
-
-# -- one clear message ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "status", "headers", "parts"), [
@@ -422,29 +391,22 @@ def test_a_setting_that_cannot_work_is_one_message(place, env, parts):
     assert "geheim" not in done.stderr
 
 
-def test_the_offline_mode_of_the_hub_is_one_message(place, hub):
-    done = end_of(place.start(hub, env={"HF_HUB_OFFLINE": "1"}))
+def test_offline_mode_and_a_data_root_that_cannot_be_written_are_one_message_each(place, hub):
+    done = finish(place.start(hub, env={"HF_HUB_OFFLINE": "1"}))
     assert_one_message(done, "HF_HUB_OFFLINE is set")
+    a_file = str(place.sums)
+    assert_one_message(place.run(hub, env={"LMUData": a_file}), a_file, "--data-root")
 
 
-def test_a_data_root_that_cannot_be_written_is_one_message(place, hub):
-    place.root.write_text("a file")
-    assert_one_message(place.run(hub), str(place.root), "--data-root")
-
-
-def test_a_disk_that_fills_up_is_one_message_and_the_run_goes_on_later(tmp_path):
-    files, limit = bulky(), 2 * 2**20
-    place = Place(tmp_path, files)
+def test_a_disk_that_fills_up_is_one_message_and_the_run_goes_on_later(large):
+    limit = 2 * 2**20
     small = functools.partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit, limit))
-    with HubServer(files) as server:
-        done = end_of(place.start(server, preexec_fn=small))
+    with HubServer(large.files) as server:
+        done = finish(large.start(server, preexec_fn=small))
         assert_one_message(done, "too large", "same command")
         server.seen.clear()
-        assert place.run(server).returncode == 0
+        assert large.run(server).code == 0
     assert ranges(server) == [f"bytes={limit}-"]
-
-
-# -- odd zips -------------------------------------------------------------------------------------
 
 
 LINK = zipfile.ZipInfo("os_mac/link.png")
@@ -463,7 +425,7 @@ def test_no_member_of_a_zip_leads_out_of_the_image_folder(place, member, kept):
     before = set(files_below(place.tmp))
     archive = zip_of([*PICTURES.items(), (member, b"/etc/hostname")])
     done = place.run_by_hand(published() | {ZIP: archive})
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.stderr
     assert place.pictures() == PICTURES | ({kept: b"/etc/hostname"} if kept else {})
     assert ("skipped 1 members" in done.stdout) is (kept is None)
     assert all(name.startswith(("data/", "hf/")) for name in set(files_below(place.tmp)) - before)

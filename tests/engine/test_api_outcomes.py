@@ -27,18 +27,16 @@ def error(status, message="no", code=None, **headers):
     return Reply(status=status, body=body, headers=headers)
 
 
-def stage_for(tmp_path, server, pictures=3):
-    """`pictures` times 3 L1 questions against a server."""
-    stage = Stage.make(tmp_path, server, [("os_web", (40, 30))] * pictures)
-    stage.data = {L1: {"mode": "all"}}
-    return stage
+@pytest.fixture
+def stage_for(staged):
+    """Makes a stage of `pictures` times 3 L1 questions with a server's answers."""
 
+    def make(answer, pictures=3):
+        stage = staged(answer=answer, pictures=pictures)
+        stage.data = {L1: {"mode": "all"}}
+        return stage
 
-def run(tmp_path, answer, *arguments, pictures=3):
-    """One run of a new stage: (stage, run)."""
-    with MockServer(answer) as server:
-        stage = stage_for(tmp_path, server, pictures)
-        return stage, stage.run(*arguments)
+    return make
 
 
 def number_of(request):
@@ -58,57 +56,41 @@ def missing(texts, ran):
 
 
 SOON, NO_WAIT = {"retry-after-ms": "0"}, {"retry-after": "0"}
+BODIES = {
+    "empty-body": b"", "json-text": b'"B"', "json-null": b"null", "deep-json": b"[" * 200_000,
+    "broken-json": b'{"choices": [{"message": {"content": "B', "cut-in-a-sign": '{"choices": "é'.encode()[:-1],
+    "no-choices": b'{"object": "chat.completion"}', "choices-null": b'{"choices": null}',
+    "choices-empty": b'{"choices": []}', "choice-without-message": b'{"choices": [{"text": "B"}]}',
+    "message-null": b'{"choices": [{"message": null}]}', "error-in-a-200": b'{"error": {"message": "busy"}}',
+}  # fmt: skip
+MESSAGES = {
+    "content-null": {"role": "assistant", "content": None}, "content-absent": {"role": "assistant"},
+    "content-object": {"content": {"text": "B"}}, "content-number": {"content": 5},
+    "parts-without-text": {"content": [{"type": "text", "text": 5}]},
+    "reasoning-alone": {"content": None, "reasoning_content": "A."},
+}  # fmt: skip
 TRANSIENT = {
-    "429": error(429, **NO_WAIT),
-    "429-in-ms": error(429, **SOON),
-    "408": error(408, **SOON),
-    "409": error(409, **SOON),
-    "500": error(500, "A500", **SOON),
+    "429": error(429, **NO_WAIT), "429-in-ms": error(429, **SOON), "408": error(408, **SOON),
+    "409": error(409, **SOON), "500": error(500, "A500", **SOON), "503": error(503, **NO_WAIT),
     "502-html": Reply(status=502, body=b"<html>Bad gateway</html>", headers=SOON),
-    "503": error(503, **NO_WAIT),
-    "504-empty": Reply(status=504, body=b"", headers=SOON),
-    "reset": Reply(reset=True),
+    "504-empty": Reply(status=504, body=b"", headers=SOON), "reset": Reply(reset=True),
     "html": Reply(body=b"<html>Answer: A</html>", headers={"content-type": "text/html"}),
-    "empty-body": Reply(body=b""),
-    "broken-json": Reply(body=b'{"choices": [{"message": {"content": "B'),
-    "cut-in-a-sign": Reply(body='{"choices": "é'.encode()[:-1]),
-    "deep-json": Reply(body=b"[" * 200_000),
-    "json-text": Reply(body=b'"B"'),
-    "json-null": Reply(body=b"null"),
-    "no-choices": Reply(body=b'{"object": "chat.completion"}'),
-    "choices-null": Reply(body=b'{"choices": null}'),
-    "choices-empty": Reply(body=b'{"choices": []}'),
-    "choice-without-message": Reply(body=b'{"choices": [{"text": "B"}]}'),
-    "message-null": Reply(body=b'{"choices": [{"message": null}]}'),
-    "content-null": completion({"role": "assistant", "content": None}),
-    "content-empty": Reply(text=""),
-    "content-absent": completion({"role": "assistant"}),
-    "content-object": completion({"content": {"text": "B"}}),
-    "content-number": completion({"content": 5}),
-    "parts-without-text": completion({"content": [{"type": "text", "text": 5}]}),
-    "reasoning-alone": completion({"content": None, "reasoning_content": "A."}),
-    "error-in-a-200": Reply(body=b'{"error": {"message": "overloaded"}}'),
-    "too-large": packed(b" " * (65 << 20)),
-}
+    **{name: Reply(body=body) for name, body in BODIES.items()},
+    **{name: completion(message) for name, message in MESSAGES.items()},
+    "content-empty": Reply(text=""), "too-large": packed(b" " * (65 << 20)),
+}  # fmt: skip
 
 
-def test_every_transient_error_is_followed_by_the_answer(tmp_path):
-    failures, seen = dict(enumerate(TRANSIENT.values())), set()
-
-    def answer(request):
-        number = number_of(request)
-        is_first = number not in seen
-        seen.add(number)
-        return failures.get(number, Reply("B")) if is_first else Reply("B")
-
-    pictures = (len(TRANSIENT) + 2) // 3
-    stage, ran = run(tmp_path, answer, "--api-nproc", "16", "--retry", "1", pictures=pictures)
+def test_every_transient_error_is_followed_by_the_answer(stage_for):
+    failures = dict(enumerate(TRANSIENT.values()))
+    stage = stage_for(lambda request: failures.pop(number_of(request), Reply("B")), pictures=10)
+    ran = stage.run("--api-nproc", "16", "--retry", "1")
     asked, records = [number_of(request) for request in ran.requests], by_number(stage)
     came = {
         name: (asked.count(n), *(records[n][field] for field in ("attempts", "status", "raw")))
         for n, name in enumerate(TRANSIENT)
     }
-    assert came == dict.fromkeys(TRANSIENT, (2, 2, "ok", "B"))
+    assert (len(TRANSIENT), came) == (30, dict.fromkeys(TRANSIENT, (2, 2, "ok", "B")))
     assert ran.code == 0, ran.output
 
 
@@ -121,13 +103,11 @@ def parse(response):
     return "A" if "A" in response else None
 """
 REFUSED = {
-    "400": error(400, "A picture too large"),
-    "413": error(413),
-    "422": error(422),
+    "400": error(400, "A picture too large"), "413": error(413), "422": error(422),
     "400-content-filter": error(400, "policy", code="content_filter"),
     "content-filter": completion({"content": None}, "content_filter"),
     "refusal": completion({"content": None, "refusal": "I will not"}),
-}
+}  # fmt: skip
 PARTS = [{"type": "text", "text": "C"}, {"type": "text", "text": "!"}]
 THOUGHT = {"content": None, "reasoning_content": "A? No"}
 ANSWERED = {
@@ -149,8 +129,7 @@ def lasting(tmp_path_factory):
     """Each question meets its reply every time; no retries; a parse function keeps a diary."""
     replies = dict(enumerate(LASTING.values()))
     with MockServer(lambda request: replies.get(number_of(request), Reply("C"))) as server:
-        home, pictures = tmp_path_factory.mktemp("lasting"), (len(replies) + 2) // 3
-        stage = stage_for(home, server, pictures)
+        stage = Stage.make(tmp_path_factory.mktemp("lasting"), server, (len(replies) + 2) // 3)
         stage.module(DIARY, "diary")
         stage.data = {L1: {"mode": "all", "parse_function": "diary.parse"}}
         first = stage.run("--api-nproc", "16", "--retry", "0")
@@ -187,27 +166,23 @@ def test_neither_reasoning_nor_failures_are_parsed_and_all_that_has_no_answer_is
     rows = dict(zip(LASTING, stage.sheet(L1, "_exact_matching_result"), strict=False))
     assert {rows[name]["prediction"] for name in FAILED} == {FAILED_TEXT}
     assert {(row["parsed_prediction"], row["hit"]) for row in rows.values()} == {("None", 0)}
-    counts = {
-        "failed": len(FAILED),
-        "refused": len(REFUSED),
-        "cut off at the token limit": 2,
-        "empty: the model used all its tokens before it answered": 1,
-    }
+    counts = {"failed": len(FAILED), "refused": len(REFUSED), "cut off at the token limit": 2,
+              "empty: the model used all its tokens before it answered": 1}  # fmt: skip
     assert {what: told(ran.output, what) for what in counts} == {w: [n] for w, n in counts.items()}
     assert ran.code == 1
 
 
-def test_a_failure_is_described_in_its_record(records):
+def test_records_describe_failures_and_keep_reasoning_finish_reason_usage_and_latency(records):
     errors = {name: records[name]["error"] for name in (*FAILED, *REFUSED)}
     assert (errors["500"]["status_code"], errors["500"]["class"]) == (500, "http")
     assert errors["reset"]["class"] == "connection"
     assert (errors["html"]["class"], "<html>" in errors["html"]["message"]) == ("bad_body", True)
-    assert "larger than 64 MB" in errors["too-large"]["message"]
-    assert "I will not" in errors["refusal"]["message"]
-    assert "picture too large" in errors["400"]["message"]
-
-
-def test_reasoning_finish_reason_usage_and_latency_are_kept(records):
+    for name, message in (
+        ("too-large", "larger than 64 MB"),
+        ("refusal", "I will not"),
+        ("400", "picture too large"),
+    ):
+        assert message in errors[name]["message"]
     kept = [records[name].get("reasoning") for name in ("reasoning-content", "reasoning", "parts")]
     assert kept == ["A, I think", "A, I guess", None]
     thought, cut = records["all-thought"], records["cut-off"]
@@ -217,27 +192,21 @@ def test_reasoning_finish_reason_usage_and_latency_are_kept(records):
     assert records["cut-by-the-filter"]["finish_reason"] == "content_filter"
 
 
-def test_when_the_first_20_are_all_refused_the_run_stops_and_nothing_stays_refused(tmp_path):
-    broken = [error(400, "unknown field max_tokens")]
-    with MockServer(lambda request: broken[0] if broken else Reply("B")) as server:
-        stage = stage_for(tmp_path, server, pictures=20)
-        ran = stage.run("--api-nproc", "2")
-        assert (ran.code, 20 <= len(ran.requests) <= 22) == (1, True)
-        said = ('model "m": the first 20 requests were all refused', "unknown field max_tokens")
-        assert missing(said, ran) == []
-        broken.clear()
-        again = stage.run("--api-nproc", "8")
+def test_when_the_first_20_are_all_refused_the_run_stops_and_nothing_stays_refused(stage_for):
+    stage = stage_for(lambda request: error(400, "unknown field max_tokens"), pictures=20)
+    ran = stage.run("--api-nproc", "2")
+    assert (ran.code, 20 <= len(ran.requests) <= 22) == (1, True)
+    said = ('model "m": the first 20 requests were all refused', "unknown field max_tokens")
+    assert missing(said, ran) == []
+    stage.server.answer = lambda request: Reply("B")
+    again = stage.run("--api-nproc", "8")
     assert (again.code, len(again.requests)) == (0, 60)
 
 
-def test_after_one_answer_any_number_of_refusals_goes_through_and_counts_as_wrong(tmp_path):
-    first = []
-
-    def answer(request):
-        first.append(request)
-        return Reply("B") if len(first) == 1 else error(400)
-
-    stage, ran = run(tmp_path, answer, "--api-nproc", "1", pictures=8)
+def test_after_one_answer_any_number_of_refusals_goes_through_and_counts_as_wrong(stage_for):
+    left = ["B"]
+    stage = stage_for(lambda request: Reply(left.pop()) if left else error(400), pictures=8)
+    ran = stage.run("--api-nproc", "1")
     assert (ran.code, len(ran.requests)) == (1, 24)
     assert (told(ran.output, "answered"), told(ran.output, "refused")) == ([1], [23])
     scores = stage.scores(L1)
@@ -255,30 +224,28 @@ def test_after_one_answer_any_number_of_refusals_goes_through_and_counts_as_wron
     (Reply(status=307, headers={"location": "http://127.0.0.1:9/away"}),  # not followed
      ["HTTP 307: the server redirects to http://127.0.0.1:9/away", "write it into model_path"]),
 ], ids=["401", "402", "insufficient-quota", "403-first", "404-first", "redirect-first"])  # fmt: skip
-def test_a_run_that_cannot_work_stops_at_once_and_says_what_to_do(reply, said, tmp_path):
-    _, ran = run(tmp_path, lambda request: reply, "--api-nproc", "3", pictures=8)
+def test_a_run_that_cannot_work_stops_at_once_and_says_what_to_do(reply, said, stage_for):
+    ran = stage_for(lambda request: reply, pictures=8).run("--api-nproc", "3")
     assert (ran.code, 1 <= len(ran.requests) <= 3) == (1, True)
     assert missing((*said, 'model "m"'), ran) == []
 
 
-def test_a_401_in_the_middle_keeps_what_was_answered(tmp_path):
+def test_a_401_in_the_middle_keeps_what_was_answered(stage_for):
     left = ["B"] * 5
-    with MockServer(lambda request: Reply(left.pop()) if left else error(401)) as server:
-        stage = stage_for(tmp_path, server)
-        ran = stage.run("--api-nproc", "1")
-        assert (ran.code, len(ran.requests)) == (1, 6)
-        assert missing(["Answers so far are kept"], ran) == []
-        assert len(stage.run("--api-nproc", "1").requests) == 1  # nothing more counts as answered
-        left.extend("B" * 99)
-        again = stage.run("--api-nproc", "1")
+    stage = stage_for(lambda request: Reply(left.pop()) if left else error(401))
+    ran = stage.run("--api-nproc", "1")
+    assert (ran.code, len(ran.requests)) == (1, 6)
+    assert missing(["Answers so far are kept"], ran) == []
+    assert len(stage.run("--api-nproc", "1").requests) == 1  # nothing more counts as answered
+    left.extend("B" * 99)
+    again = stage.run("--api-nproc", "1")
     assert (again.code, len(again.requests)) == (0, 4), again.output
 
 
-def test_a_401_without_any_key_says_how_to_give_one(tmp_path):
-    with MockServer(lambda request: error(401, "who are you?")) as server:
-        stage = stage_for(tmp_path, server)
-        stage.model["m"]["model_path"] = f"{server.url}?model=mock"
-        ran = stage.run()
+def test_a_401_without_any_key_says_how_to_give_one(stage_for):
+    stage = stage_for(lambda request: error(401, "who are you?"))
+    stage.model["m"]["model_path"] = f"{stage.server.url}?model=mock"
+    ran = stage.run()
     assert missing(["no API key was given", "?api_key=${NAME}&model=", ".env"], ran) == []
     assert ran.requests[0].headers["authorization"] == "Bearer api_key_placeholder"
 
@@ -290,9 +257,9 @@ def test_a_401_without_any_key_says_how_to_give_one(tmp_path):
     ("no-such-host.invalid", socket.EAI_NONAME, "nodename nor servname provided, or not known"),
 ], ids=["nobody-listens", "unknown-host", "no-name-server", "unknown-host-on-a-mac"])  # fmt: skip
 def test_a_server_that_is_not_there_stops_its_model_at_once(
-    host, code, text, tmp_path, monkeypatch
+    host, code, text, stage_for, monkeypatch
 ):
-    known = socket.getaddrinfo
+    stage, known = stage_for(lambda request: Reply("B")), socket.getaddrinfo
 
     def getaddrinfo(asked, *args, **kwargs):  # what resolvers say differs between machines
         if asked in ("no-such-host.invalid", b"no-such-host.invalid"):
@@ -300,11 +267,10 @@ def test_a_server_that_is_not_there_stops_its_model_at_once(
         return known(asked, *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    with socket.socket() as nobody, MockServer() as server:
+    with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and does not listen
-        stage = stage_for(tmp_path, server)
-        stage.model["m"] = api_model(f"http://{host}:{nobody.getsockname()[1]}/v1")
-        stage.model["there"] = api_model(server.url)
+        urls = {"m": f"http://{host}:{nobody.getsockname()[1]}/v1", "there": stage.server.url}
+        stage.model = {name: api_model(url) for name, url in urls.items()}
         ran = stage.run("--retry", "0")
     said = ('model "m"', "Is the server running, and is the base URL right?")
     assert (ran.code, missing(said, ran)) == (1, [])
@@ -315,16 +281,15 @@ def test_a_server_that_is_not_there_stops_its_model_at_once(
 
 
 @pytest.mark.parametrize("arguments", [(), ("--check", "--ping")], ids=["run", "ping"])
-def test_what_a_server_says_cannot_move_the_cursor(arguments, tmp_path):
-    _, ran = run(tmp_path, lambda request: error(401, "\x1b[2Jno \x07key\x9b31m"), *arguments)
+def test_what_a_server_says_cannot_move_the_cursor(arguments, stage_for):
+    ran = stage_for(lambda request: error(401, "\x1b[2Jno \x07key\x9b31m")).run(*arguments)
     assert "key" in ran.output
     assert [sign for sign in "\x1b\x07\x9b" if sign in ran.output] == []
 
 
-def test_429_alone_is_reported_after_ten_seconds_and_stops_the_run_after_the_outage(tmp_path):
-    left = ["B"] * 2
-    _, ran = run(tmp_path, lambda request: Reply(left.pop()) if left
-                 else error(429, **{"retry-after": "999999"}), "--outage", "11")  # fmt: skip
+def test_429_alone_is_reported_after_ten_seconds_and_stops_the_run_after_the_outage(stage_for):
+    left, busy = ["B"] * 2, error(429, **{"retry-after": "999999"})
+    ran = stage_for(lambda request: Reply(left.pop()) if left else busy).run("--outage", "11")
     assert (ran.code, missing(("nothing else", "(--outage)"), ran)) == (1, [])
     lines = [line for line in ran.output.splitlines() if "rate limited by the server since" in line]
     assert (len(lines), "next try in 1 s" in lines[0]) == (1, True), ran.output

@@ -1,7 +1,5 @@
 """What is noticed early: answers that nobody can read, and models that fail on everything."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Whole episodes (L3, L4): side by side in worlds, logged turn by turn, reused whole or not at all."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

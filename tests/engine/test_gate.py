@@ -22,21 +22,16 @@ from utils.engine.gate import (
     after_too_many,
 )
 
-NEXT_ANSWER = {"sent_s": 4.0, "now_s": 5.0}
-
 
 @pytest.mark.parametrize(("wanted", "events", "whole"), [
-    (None, "", FIRST_LIMIT),
+    (None, "", FIRST_LIMIT), (None, "idle idle", FIRST_LIMIT),  # nothing was tried
     (None, "full full full", FIRST_LIMIT + 3),  # one more for each answer
-    (None, "idle idle", FIRST_LIMIT),  # nothing was tried
     (None, "429 429 429", FIRST_LIMIT - 3),  # each was one too many
     (None, "429 full full", FIRST_LIMIT - 1),  # slowly, just below what was refused
     (None, "429 " * 40, 1),
     *[(number, events, number) for number in (1, 64, 1000) for events in ("full", "429", "")],
 ])  # fmt: skip
-def test_answers_raise_the_limit_429_lowers_it_and_a_number_of_the_user_stands(
-    wanted, events, whole
-):
+def test_answers_raise_the_limit_429_lowers_it_and_a_users_number_stands(wanted, events, whole):
     limit = Limit.of(wanted)
     for now_s, event in enumerate(events.split(), start=1):
         if event == "429":
@@ -71,28 +66,27 @@ SAMPLES, LATENCY_S, ROUND_TRIP_S, RETRY_AFTER_S = 3000, 0.1, 0.002, 0.1
 UNLIMITED = 1 << 30
 
 
+def usual_s(chance):
+    return LATENCY_S * chance.uniform(0.8, 1.2)
+
+
 @dataclass(frozen=True)
 class Server:
-    """A simulated one: how many requests it admits, how fast each gets on beside so many, and how
-    long one takes alone."""
+    """How many requests it admits, how fast each is beside so many, how long one takes alone."""
 
     admits: Callable[[int], int] = lambda answered: UNLIMITED
     speed: Callable[[int], float] = lambda served: 1.0
-    latency_s: Callable[[random.Random], float] = lambda chance: (
-        LATENCY_S * chance.uniform(0.8, 1.2)
-    )
+    latency_s: Callable[[random.Random], float] = usual_s
 
 
 def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, samples=SAMPLES):
-    """A run without real time: workers, gate and server as events, in order of their time.
-
-    What is being served shares the server's speed, so it ends on a clock of its own (`work_s`).
-    """
+    """A run without real time: workers, gate and server as events, in order of their time."""
     limit, chance, order = Limit.of(number), random.Random(seed), itertools.count()
     events, serving = [], []  # (time, order, what); (work_s, order, sent_s)
     left, waiting = samples, 0  # samples without a worker; workers at the gate
     idle, in_flight = limit.most, 0
-    now_s, work_s, answered, requests, refused = 0.0, 0.0, 0, 0, 0
+    now_s, answered, requests, refused = 0.0, 0, 0, 0
+    work_s = 0.0  # a clock of its own: what is being served shares the server's speed
 
     while answered < samples:
         taken = min(idle, left)
@@ -102,8 +96,7 @@ def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, sample
             if len(serving) >= server.admits(answered):
                 heapq.heappush(events, (now_s + ROUND_TRIP_S, next(order), "refused"))
             else:
-                ends = work_s + server.latency_s(chance)
-                heapq.heappush(serving, (ends, next(order), now_s))
+                heapq.heappush(serving, (work_s + server.latency_s(chance), next(order), now_s))
         speed = server.speed(len(serving)) if serving else 1.0
         next_event_s = events[0][0] if events else math.inf
         next_answer_s = now_s + (serving[0][0] - work_s) / speed if serving else math.inf
@@ -129,13 +122,12 @@ def best_s_of(server, numbers, **given):
     return min(simulate(server, number, **given).wall_s for number in numbers)
 
 
-def admits(first, second=None):
-    """A server that admits so many, and another number in the second half of the run."""
-    halves = (first, second or first)
+def admits(*halves):
+    """A server that admits another number in the second half of the run."""
     return Server(admits=lambda answered: halves[answered >= SAMPLES / 2])
 
 
-SERVERS = {"3": admits(3), "20": admits(20), "90": admits(90),
+SERVERS = {"3": admits(3, 3), "20": admits(20, 20), "90": admits(90, 90),
            "60-then-15": admits(60, 15), "15-then-60": admits(15, 60)}  # fmt: skip
 
 
@@ -152,12 +144,9 @@ def test_auto_is_seldom_refused_whatever_wait_the_server_asks_for(server, retry_
     assert simulate(SERVERS[server], retry_after_s=retry_after_s).refused_share < 0.03
 
 
-def test_auto_climbs_again_when_the_server_admits_more():
+def test_auto_asks_for_all_it_may_climbs_again_and_is_not_slowed_down_by_a_refusal_at_the_start():
     stayed_low_s = SAMPLES * LATENCY_S / 15
     assert simulate(SERVERS["15-then-60"]).wall_s < 0.75 * stayed_low_s
-
-
-def test_auto_asks_for_all_it_may_and_one_refusal_at_the_start_does_not_slow_it_down():
     unhindered = simulate(Server(), samples=8000)
     assert (unhindered.refused, unhindered.ended_at) == (0, MOST_IN_FLIGHT)
     assert unhindered.wall_s < 1.5 * 8000 * LATENCY_S / MOST_IN_FLIGHT
@@ -207,13 +196,13 @@ NOT_SOON_S = 0.05  # for what must not
 class Crowd:
     """Threads that go through a gate on a clock of the test; each stays until it is let out."""
 
-    def __init__(self, wanted, size):
+    def __init__(self, wanted, size, *pauses_s):
         self.now_s, self.stopping = 0.0, threading.Event()
         self.gate = Gate(Limit.of(wanted), self.stopping, clock=lambda: self.now_s)
         self._entered, self._leave = threading.Semaphore(0), threading.Semaphore(0)
         self._threads = [threading.Thread(target=self._go, daemon=True) for _ in range(size)]
-
-    def start(self):
+        for pause_s in pauses_s:
+            self.gate.pause(pause_s)
         for thread in self._threads:
             thread.start()
 
@@ -247,7 +236,6 @@ class Crowd:
 
 def test_never_more_in_flight_than_the_limit():
     crowd = Crowd(3, 8)
-    crowd.start()
     crowd.enter(3)
     for count in (1, 2, 2):
         crowd.leave(count)
@@ -257,10 +245,9 @@ def test_never_more_in_flight_than_the_limit():
 
 def test_an_answer_of_a_full_house_lets_one_more_in_and_the_place_of_one_too_many_is_gone():
     crowd = Crowd(None, FIRST_LIMIT + 5)
-    crowd.start()
     crowd.enter(FIRST_LIMIT)
     for number in (1, 2):
-        crowd.gate.answered(**NEXT_ANSWER)
+        crowd.gate.answered(sent_s=4.0, now_s=5.0)
         assert crowd.gate.limit == FIRST_LIMIT + number
         crowd.enter(1)
     crowd.gate.too_many()
@@ -271,27 +258,19 @@ def test_an_answer_of_a_full_house_lets_one_more_in_and_the_place_of_one_too_man
 
 
 def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others():
-    crowd = Crowd(3, 5)
-    crowd.gate.pause(10)
-    crowd.gate.pause(1)  # a shorter one does not end it
-    crowd.start()
-    crowd.enter(0)
-    crowd.go_on(5.0)
-    crowd.enter(0)
-    crowd.go_on(10.5)
-    crowd.enter(1)
+    crowd = Crowd(3, 5, 10, 1)  # a shorter one does not end it
+    for now_s, entered in ((0.0, 0), (5.0, 0), (10.5, 1)):
+        crowd.go_on(now_s)
+        crowd.enter(entered)
     crowd.leave()  # without an answer they go one at a time
     crowd.enter(1)
-    crowd.gate.answered(**NEXT_ANSWER)
+    crowd.gate.answered(sent_s=4.0, now_s=5.0)
     crowd.enter(2)
     crowd.end()
 
 
-@pytest.mark.parametrize("pause_s", [0, 1e6], ids=["full", "paused"])
-def test_stopping_releases_everybody(pause_s):
-    crowd = Crowd(1, 20)
-    if pause_s:
-        crowd.gate.pause(pause_s)
-    crowd.start()
-    crowd.enter(0 if pause_s else 1)
+@pytest.mark.parametrize(("pauses_s", "entered"), [([], 1), ([1e6], 0)], ids=["full", "paused"])
+def test_stopping_releases_everybody(pauses_s, entered):
+    crowd = Crowd(1, 20, *pauses_s)
+    crowd.enter(entered)
     crowd.end()

@@ -1,7 +1,5 @@
 """What follows from a failed attempt: the table of decisions, and the history it is made of."""
 
-from __future__ import annotations
-
 import math
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is printed may go to a reader that leaves, or to a terminal of few characters."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The functions of the user's guide work as they stand, on a real (tiny) Qwen2.5-VL checkpoint."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

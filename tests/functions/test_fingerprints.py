@@ -12,8 +12,6 @@ import pytest
 from models import local_aguvis
 from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
 
-# ---- data ----------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(("one", "other"), [
     ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
@@ -39,9 +37,6 @@ def test_equal_data_has_equal_hashes(one, other):
 ])  # fmt: skip
 def test_different_data_has_different_hashes(one, other):
     assert digest(one) != digest(other)
-
-
-# ---- code ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -87,8 +87,6 @@ def check(dotted, kind="parse", **more):
     return [line.removeprefix(front) for line in lines]
 
 
-# ---- paths ---------------------------------------------------------------------------------------
-
 UNKNOWN_PACKAGE = "ModuleNotFoundError: No module named 'no_such_package_anywhere' ("
 
 
@@ -146,8 +144,6 @@ def test_the_project_is_importable_from_any_folder(tmp_path):
     printed = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, env=environ)
     assert printed.split() == [b"0.5", b"UserError"]
 
-
-# ---- signatures ----------------------------------------------------------------------------------
 
 DATASET = ("dataset_name",)
 

@@ -47,9 +47,6 @@ def ask(question, *options):
     )
 
 
-# What is read out of a prompt
-
-
 @pytest.mark.parametrize(("prompt", "question", "options"), [
     (ask("Q?", "one", "two"), "Q?", {"A": "one", "B": "two"}),
     ("Hint: H\n" + ask("Q?", "one"), "Hint: H\nQuestion: Q?", {"A": "one"}),
@@ -65,9 +62,6 @@ def test_question_and_options_are_read_from_the_default_format(prompt, question,
 def test_words_keep_numbers_whole_and_come_apart_where_recognition_lost_a_space():
     words = [word.form for word in split_words("CancelApply at 12:30, 4.99")]
     assert words == ["cancel", "apply", "at", "12:30", "4.99"]
-
-
-# L2: which text is meant
 
 
 @pytest.mark.parametrize(("instruction", "reply"), [
@@ -117,9 +111,6 @@ def test_where_nothing_fits_the_reply_holds_no_point(instruction, lines):
     assert parser_response_into_coordinates(reply) is None
 
 
-# L1: which option is meant
-
-
 @pytest.mark.parametrize(("prompt", "lines", "letter"), [
     # The option is chosen whose own words are on the screen.
     (ask("What has failed?", "The daily test", "The nightly build", "Nothing"), MAIL, "B"),
@@ -137,9 +128,6 @@ def test_the_option_is_the_one_that_the_screen_supports_if_any(prompt, lines, le
     reply = answer_question(prompt, lines)
     assert reply == (letter or NO_OPTION)
     assert parser_answers_into_option(reply) == letter
-
-
-# The model: contract, memory, requirements
 
 
 def message(image_path, text):
@@ -232,8 +220,6 @@ def test_text_on_a_real_image_is_found_where_it_was_drawn(tmp_path, mode):
     empty = message(tmp_path / "empty.png", "Save")
     assert model.generate(empty, dataset_name=GROUNDING) == NO_TARGET
 
-
-# As an agent
 
 FORM = [
     line("To", 0.2, 0.1, 0.24, 0.14), line("Subject", 0.2, 0.2, 0.26, 0.24),

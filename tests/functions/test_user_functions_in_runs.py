@@ -1,26 +1,14 @@
 """The user's own functions in real runs: how they are called, and what happens when they fail."""
 
-from __future__ import annotations
-
 import json
 import threading
-from contextlib import ExitStack
 
 import pytest
 
-from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import PICTURES
-from tests.support.stage import (
-    API,
-    L1,
-    L2,
-    TWELVE_L2_SAMPLES,
-    Stage,
-    l2_counts,
-    right_answers,
-)
+from tests.support.mock_server import Reply
+from tests.support.stage import API, L1, L2, l2_counts, right_answers
 
-ONLY_L2 = {L2: {"mode": "all"}}
+ONLY_L2, EASY = {L2: {"mode": "all"}}, {L1: {"mode": "easy"}}
 UNPARSED = "unparsed: wrong in the score"
 FAILED = "failed: wrong in the score, queried again by the same command"
 SPOILT = "failed in the postprocess function: wrong in the score; fix it, it takes no new requests"
@@ -45,36 +33,9 @@ def summary(answered, total, *what_went_wrong):
     return "\n".join(["", f"{answered} of {total} answered", *lines, ""])
 
 
-@pytest.fixture
-def staged(tmp_path):
-    """Makes a stage: three pictures, so nine questions of L1 and six instructions of L2."""
-    with ExitStack() as servers:
-
-        def make(module="", answer=right_answers, pictures=PICTURES):
-            stage = Stage.make(tmp_path, servers.enter_context(MockServer(answer)), pictures)
-            stage.module(module)
-            return stage
-
-        yield make
-
-
 def seen_by(stage):
     """What a function wrote down with `note`."""
     return [json.loads(line) for line in (stage.home / "seen.jsonl").read_text().splitlines()]
-
-
-def run_with(stage, where, *arguments, data=ONLY_L2, env=None, **entry):
-    """A run with the function of `mymodel` that is called like the stage, for L2."""
-    model, function = {**API, **entry}, f"mymodel.{where}"
-    if where == "generate":
-        model = custom(**entry)
-    elif where == "prompt":
-        model["custom_prompt"] = {L2: function}
-    elif where == "parse":
-        data = {**data, L2: {**data[L2], "parse_function": function}}
-    else:
-        model[f"{where}_function"] = function
-    return stage.evaluate({"m": model}, *arguments, data=data, env=env)
 
 
 def custom(name="Model", **changes):
@@ -82,7 +43,23 @@ def custom(name="Model", **changes):
     return {"imp_type": "custom", "model_path": f"mymodel.{name}", **changes}
 
 
-# -- careless functions ---------------------------------------------------------------------------
+def entry_with(where, function, **entry):
+    """A model entry with a function of `mymodel` at this place, for L2."""
+    if where == "generate":
+        return custom(function, **entry)
+    if where == "prompt":
+        return {**API, "custom_prompt": {L2: f"mymodel.{function}"}, **entry}
+    return {**API, f"{where}_function": f"mymodel.{function}", **entry}
+
+
+def run_with(stage, where, *arguments, data=ONLY_L2, env=None, **entry):
+    """A run with the function (or `Model`) of `mymodel` that is called like the place."""
+    model = {**API, **entry}
+    if where == "parse":
+        data = {**data, L2: {**data[L2], "parse_function": "mymodel.parse"}}
+    else:
+        model = entry_with(where, "Model" if where == "generate" else where, **entry)
+    return stage.evaluate({"m": model}, *arguments, data=data, env=env)
 
 
 def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(staged):
@@ -116,10 +93,8 @@ def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(s
                       postprocess_function="mymodel.postprocess", kwargs={"words": ["one"]},
                       custom_prompt={L2: "mymodel.prompt"})  # fmt: skip
     assert result.code == 0, result.output
-    assert sorted(request.text for request in stage.server.requests) == sorted(
-        f"Click {kind} target {number}. ['one'] 2"
-        for kind in ("basic", "advanced") for number in range(3)
-    )  # fmt: skip
+    assert sorted(request.text for request in result.requests) == sorted(
+        f"Click {kind} target {n}. ['one'] 2" for kind in ("basic", "advanced") for n in range(3))  # fmt: skip
     assert l2_counts(stage.scores(L2))["Correct num"] == 6
     assert [record["line"]["bbox"] for record in stage.answers(L2)] == [[0.1, 0.1, 0.3, 0.2]] * 6
 
@@ -141,17 +116,14 @@ def test_preprocess_runs_once_for_each_sample_even_if_it_returns_the_same_list_e
 MESSAGES = []
 def preprocess(message, model, processor, **kwargs):
     note(message[-1]["value"])
-    MESSAGES.clear()
-    MESSAGES.append({"role": "user", "content": message[-1]["value"]})
+    MESSAGES[:] = [{"role": "user", "content": message[-1]["value"]}]
     return MESSAGES
 """)  # fmt: skip
     result = run_with(stage, "preprocess", "--api-nproc", "2")
-    assert (result.code, len(stage.server.requests)) == (0, 7), result.output
-    assert len(first_sample) == 2, [request.text[-22:] for request in stage.server.requests]
+    assert (result.code, len(result.requests)) == (0, 7), result.output
+    assert len(first_sample) == 2, [request.text[-22:] for request in result.requests]
     assert len(seen_by(stage)) == len(set(seen_by(stage))) == 6
 
-
-# -- functions that raise -------------------------------------------------------------------------
 
 RAISING = """
     def check(is_bad):
@@ -194,7 +166,7 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
 ):
     stage = staged(RAISING.replace("RAISE", statement), one_special)
     result = run_with(stage, where, *["--verbose"] * is_verbose)
-    assert (result.code, len(stage.server.requests)) == (1, asked)
+    assert (result.code, len(result.requests)) == (1, asked)
     assert told in result.output
     assert ("queried again" in result.output) is (FAILED in told)
     assert f"\n2 x {LABELS[where]} raised {error} (" in result.output
@@ -210,26 +182,20 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
         assert [shown[index] for index in sorted(shown)] == raw
     stage.module(RAISING.replace("RAISE", "pass"))
     result = run_with(stage, where)
-    assert (result.code, len(stage.server.requests)) == (0, 6 if asked else 0), result.output
+    assert (result.code, len(result.requests)) == (0, {4: 2, 6: 0, 0: 0}[asked]), result.output
     assert ("2 failed last time" in result.output) is (asked == 4)
     # Another prompt or preprocess function is another experiment, with a folder of its own.
     newest = json.loads((stage.work_dir / "m" / f"m_{L2}_score.json").read_text("utf-8"))
     assert l2_counts(newest)["Correct num"] == 6
 
 
-# -- ten in a row ---------------------------------------------------------------------------------
-
 # The same functions for every sample of L2: all its images are of the web there.
 ALWAYS = RAISING.replace("RAISE", "raise ValueError('never works')").replace("os_ios", "os_web")
 ALWAYS = ALWAYS.replace("target 1.", "Click").replace("special", "(")
-SIXTY_L2_SAMPLES = [("os_web", (64, 48))] * 30
-EASY = {L1: {"mode": "easy"}}
 
 
 @pytest.mark.parametrize(("data", "pictures"), [
-    ({**ONLY_L2, **EASY}, TWELVE_L2_SAMPLES),
-    ({**EASY, **ONLY_L2}, TWELVE_L2_SAMPLES),
-    ({**ONLY_L2, **EASY}, SIXTY_L2_SAMPLES),
+    ({**ONLY_L2, **EASY}, 6), ({**EASY, **ONLY_L2}, 6), ({**ONLY_L2, **EASY}, 30),
 ], ids=["first", "last", "large"])  # fmt: skip
 @pytest.mark.parametrize("where", STAGES)
 def test_ten_failures_in_a_row_stop_that_data_set_and_the_other_one_is_scored(
@@ -238,39 +204,36 @@ def test_ten_failures_in_a_row_stop_that_data_set_and_the_other_one_is_scored(
     stage = staged(ALWAYS, pictures=pictures)
     result = run_with(stage, where, "--api-nproc", "1", data=data)
     # What goes wrong after the request is found before all of a large data set are asked.
-    early = where in ("postprocess", "parse") and pictures is SIXTY_L2_SAMPLES
+    early = where in ("postprocess", "parse") and pictures == 30
     when = "stopped after the first 20 answers: " * early
-    assert f"{L2}: {when}the {where} function failed 10 times in a row" in result.stderr
-    assert "Traceback (most recent call last)" in result.stderr
-    assert f"in {where}\n" in result.stderr
-    assert "SKIP_ERR=1" in result.stderr
+    for said in (f"{L2}: {when}the {where} function failed 10 times in a row",
+                 "Traceback (most recent call last)", f"in {where}\n", "SKIP_ERR=1"):  # fmt: skip
+        assert said in result.stderr
     assert stage.scores(L1)["easy"]["level_score"] == 1.0
     # Requests that were on their way when the tenth one failed may still be made.
-    assert sum("Click" in request.text for request in stage.server.requests) <= 25
+    assert sum("Click" in request.text for request in result.requests) <= 25
     assert not list(stage.work_dir.rglob(f"*{L2}_score.json"))
     assert result.code == 1
 
 
 @pytest.mark.parametrize(("where", "asked", "warnings"), [
-    ("prompt", 0, []),
-    ("preprocess", 0, []),
-    ("generate", 0, []),
+    *[(where, 0, []) for where in ("prompt", "preprocess", "generate")],
     ("postprocess", 60, ["the postprocess function failed on 20 of the first 20 answers"]),
     ("parse", 60, ["20 of the first 20 answers are unparsed"]),
 ])  # fmt: skip
 def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, asked, warnings, staged):
-    stage = staged(ALWAYS, pictures=SIXTY_L2_SAMPLES)
+    stage = staged(ALWAYS, pictures=30)
     result = run_with(stage, where, env={"SKIP_ERR": "1"})
     for text in (f"60 x {LABELS[where]} raised ValueError: never works (", *warnings):
         assert text in result.stdout
     assert "Traceback" not in result.stderr and "in a row" not in result.stderr
     counts = l2_counts(stage.scores(L2))
     assert (counts["Total num"], counts["Error format num"]) == (60, 60)
-    assert (result.code, len(stage.server.requests)) == (1, asked)
+    assert (result.code, len(result.requests)) == (1, asked)
 
 
 def test_nine_failures_in_a_row_do_not_stop_a_run_and_each_data_set_is_counted_by_itself(staged):
-    stage = staged(pictures=TWELVE_L2_SAMPLES, module="""
+    stage = staged(pictures=6, module="""
         def prompt(line, dataset):  # fails for the last six of L1 and the first nine of L2
             if line["index"] >= 12 if dataset == "GUIContentUnderstanding" else line["index"] not in (9, 11):
                 raise ValueError("this one not")
@@ -278,12 +241,9 @@ def test_nine_failures_in_a_row_do_not_stop_a_run_and_each_data_set_is_counted_b
     model = {**API, "custom_prompt": {L1: "mymodel.prompt", L2: "mymodel.prompt"}}
     result = stage.evaluate({"m": model}, "--api-nproc", "1")
     assert "in a row" not in result.output
-    assert summary(12, 18, (6, FAILED)) in result.output
-    assert summary(2, 12, (10, FAILED)) in result.output
+    for told in (summary(12, 18, (6, FAILED)), summary(2, 12, (10, FAILED))):
+        assert told in result.output
     assert l2_counts(stage.scores(L2))["Correct num"] == 2
-
-
-# -- prompts --------------------------------------------------------------------------------------
 
 
 def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_prompt(staged):
@@ -294,8 +254,8 @@ def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_pr
     """)
     result = run_with(stage, "prompt", kwargs={"system_prompt": "Be brief."})
     assert result.code == 0, result.output
-    own = [request for request in stage.server.requests if request.text == "own words"]
-    default = [request for request in stage.server.requests if "Output only" in request.text]
+    own = [request for request in result.requests if request.text == "own words"]
+    default = [request for request in result.requests if "Output only" in request.text]
     assert (len(own), len(default)) == (2, 4)
     assert all(len(request.body["messages"]) == 1 for request in own)
     for request in default:
@@ -307,6 +267,7 @@ def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_pr
 LIST = "expected a list of chat messages"
 PAYLOAD = "preprocess function returned a payload whose"
 MESSAGES = "'messages': [{'role': 'user', 'content': 'hi'}]"
+TEXT = "expected the reply as text"
 RETURNED = {
     "prompt": [
         ("'just a text'", "returned 'just a text'; expected a list of messages"),
@@ -327,8 +288,8 @@ RETURNED = {
             ("'extra_query': 'a=b'", "extra_query must be an object"),
             ("'extra_query': {5: 1}", "extra_query"))],
     ],
-    "postprocess": [("None", "6 x postprocess function returned NoneType; expected the reply as text"),
-                    ("(0.2, 0.15)", "6 x postprocess function returned tuple; expected the reply as text")],
+    "postprocess": [("None", f"6 x postprocess function returned NoneType; {TEXT}"),
+                    ("(0.2, 0.15)", f"6 x postprocess function returned tuple; {TEXT}")],
     "generate": [("None", "6 x model: generate returned NoneType; expected str"),
                  ("('B', 0.9)", "6 x model: generate returned tuple; expected str"),
                  ("refuse()", "6 x http: HTTP 418: teapot")],  # an error of the call is what it says
@@ -339,37 +300,29 @@ FORMS = {
     "postprocess": "def f{}(response, model, processor, **kwargs): return {}\n",
     "generate": "class f{}:\n    def generate(self, message, *, dataset_name): return {}\n",
 }
-
-
-def test_a_function_that_returns_what_it_should_not_fails_its_samples(staged):
-    source = (
-        CALM
-        + """
+REFUSE = """
 from utils.contracts import CallError
 def refuse(): raise CallError("http", "HTTP 418: teapot", status_code=418)
 """
-    )
-    models, expected = {}, {}
-    for where, cases in RETURNED.items():
-        for code, problem in cases:
-            name = f"f{len(models)}"
-            source += FORMS[where].format(len(models), code)
-            entry = {**custom()} if where == "postprocess" else {**API}
-            models[name] = {**entry, f"{where}_function": f"mymodel.{name}"}
-            if where == "prompt":
-                models[name] = {**API, "custom_prompt": {L2: f"mymodel.{name}"}}
-            elif where == "generate":
-                models[name] = custom(name)
-            expected[name] = problem, SPOILT if where == "postprocess" else FAILED
-    stage = staged(source)
-    result = stage.evaluate(models, "--retry", "0", data=ONLY_L2)
+
+
+def test_a_function_that_returns_what_it_should_not_fails_its_samples(staged):
+    source, models, expected = CALM + REFUSE, {}, {}
+    cases = [(where, *case) for where, found in RETURNED.items() for case in found]
+    for number, (where, code, problem) in enumerate(cases):
+        source += FORMS[where].format(number, code)
+        name = f"f{number}"
+        models[name] = entry_with(where, name)
+        if where == "postprocess":  # of a model that asks no server
+            models[name] |= custom()
+        expected[name] = problem, SPOILT if where == "postprocess" else FAILED
+    result = staged(source).evaluate(models, "--retry", "0", data=ONLY_L2)
     sections = {part.partition('"')[0]: part for part in result.stdout.split('\nmodel "')}
     for name, (problem, told) in expected.items():
         assert problem in sections[name].partition("\n")[2], name
         assert summary(0, 6, (6, told)) in sections[name]
-    assert "Traceback" not in result.output
-    assert "internal error" not in result.output
-    assert (result.code, stage.server.requests) == (1, [])
+    assert "Traceback" not in result.output and "internal error" not in result.output
+    assert (result.code, result.requests) == (1, [])
 
 
 def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_sizes_as_texts(staged):
@@ -393,16 +346,15 @@ def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_size
     assert l2["image_size"] == [640, 360]
     assert l2["bbox"] == l2_meta["bbox"] == [0.1, 0.1, 0.3, 0.2]
     assert l1_meta["options"] == "{'A': 'no', 'B': 'yes', 'C': 'maybe'}"
+    expected = {"image_size": "[640, 360]", "sent_size": "[320, 180]", **pixels,
+                "image_path": "os_windows/pic0.png"}  # fmt: skip
     for meta in (l1_meta, l2_meta):
-        assert (meta["image_size"], meta["sent_size"]) == ("[640, 360]", "[320, 180]")
-        assert {name: meta[name] for name in pixels} == pixels
-        assert meta["image_path"] == "os_windows/pic0.png"
+        assert {name: meta[name] for name in expected} == expected
 
 
-# -- parse ----------------------------------------------------------------------------------------
-
-
-def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(staged):
+def test_a_parse_function_without_an_answer_is_a_format_error_and_reported_if_it_is_nonsense(
+    staged,
+):
     stage = staged("""
         NONSENSE = ["somewhere", (1, 2, 3), {}, (float("nan"), 0.1), 7, ("left", "top")]
         def letter(response, meta): return 2
@@ -413,15 +365,12 @@ def test_a_parse_function_that_returns_no_answer_is_a_format_error_and_reported(
     assert "9 x parse function returned 2; expected a letter" in result.output
     for shown in ("'somewhere'", "(1, 2, 3)", "{}", "(nan, ", "7"):
         assert f"1 x parse function returned {shown}" in result.output
-    assert summary(9, 9, (9, UNPARSED)) in result.output
-    assert summary(6, 6, (6, UNPARSED)) in result.output
-    assert "Traceback" not in result.output
-    assert result.code == 1
+    for told in (summary(9, 9, (9, UNPARSED)), summary(6, 6, (6, UNPARSED))):
+        assert told in result.output
+    assert (result.code, "Traceback" in result.output) == (1, False)
     assert l2_counts(stage.scores(L2))["Error format num"] == 6
-
-
-def test_a_parse_function_that_finds_nothing_is_a_format_error_but_no_failure(staged):
-    result = run_with(staged("def parse(response): return None"), "parse")
+    stage.module("def parse(response): return None")
+    result = run_with(stage, "parse")
     assert summary(6, 6, (6, UNPARSED)) in result.output
     assert (result.code, "parse function" in result.output) == (0, False)
 
@@ -430,8 +379,9 @@ def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
     def answer(request):
         return Reply("(0.2, inf)") if "basic target" in request.text else right_answers(request)
 
-    source = "def parse(reply): return tuple(map(float, reply.strip('()').split(',')))"
-    stage = staged(source, answer)
+    stage = staged(
+        "def parse(reply): return tuple(map(float, reply.strip('()').split(',')))", answer
+    )
     result = run_with(stage, "parse")
     assert result.code == 0, result.output
     folder = stage.folder()
@@ -440,9 +390,6 @@ def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
     told = [(s["split"], s["verdict"], s["point_frac"]) for s in map(json.loads, lines)]
     assert told == [("basic", "miss", None), ("advanced", "hit", [0.2, 0.15])] * 3
     assert (folder / "report" / "index.html").exists()
-
-
-# -- custom classes -------------------------------------------------------------------------------
 
 
 def test_a_custom_class_is_built_once_with_kwargs_and_asked_with_messages_and_generate_cfg(staged):
@@ -462,7 +409,7 @@ class Open(Bare):
     more = {"kwargs": {"size": 3}, "generate_cfg": {"stop": ["a"]}}
     models = {name: custom(name, **more) for name in ("Bare", "Named", "Open")}
     result = stage.evaluate(models, data=ONLY_L2)
-    assert result.code == 0, result.output
+    assert (result.code, result.requests) == (0, []), result.output
     built = [call for call in seen_by(stage) if len(call) == 2]
     assert built == [["bare", {}], ["named", {"size": 3}], ["open", {"size": 3}]]
     calls = [call for call in seen_by(stage) if len(call) == 3]
@@ -471,16 +418,13 @@ class Open(Bare):
         assert [part["type"] for part in message] == ["text", "image", "text"]
         assert (dataset, generate_cfg) == (L2, {"stop": ["a"]})
     assert l2_counts(stage.scores(L2, "Bare"))["Correct num"] == 6
-    assert stage.server.requests == []
 
 
 def test_a_changed_constant_of_a_custom_class_queries_it_again(staged):
     stage, asked = staged(), []
     for constant in ("0.2", "0.2", "0.21"):
-        source = CALM.replace("class", f"K = '({constant}, 0.15)'\nclass").replace(
-            "return", "note(K); return K or"
-        )
-        stage.module(NOTE + source)
+        source = CALM.replace("class", f"K = '({constant}, 0.15)'\nclass")
+        stage.module(NOTE + source.replace("return", "note(K); return K or"))
         assert stage.evaluate({"m": custom()}, data=ONLY_L2).code == 0
         asked.append(len(seen_by(stage)))
     assert asked == [6, 6, 12]
@@ -508,9 +452,6 @@ def test_a_custom_class_is_called_one_at_a_time_unless_it_says_otherwise(staged)
     assert result.code == 0, result.output
 
 
-# -- several models and data sets -----------------------------------------------------------------
-
-
 def test_one_combination_that_fails_leaves_the_others_scored(staged):
     def answer(request):
         if request.headers["authorization"] == "Bearer wrong-key-1234":
@@ -519,7 +460,7 @@ def test_one_combination_that_fails_leaves_the_others_scored(staged):
             return Reply(status=500, body=b'{"error": {"message": "out of memory"}}')
         return right_answers(request)
 
-    stage = staged(ALWAYS.replace("\n    ", "\n") + CALM, answer, TWELVE_L2_SAMPLES)
+    stage = staged(ALWAYS.replace("\n    ", "\n") + CALM, answer, 6)
     models = {
         "broken": {**API, "custom_prompt": {L2: "mymodel.prompt"}},
         "refused": {**API, "model_path": "{url}?api_key=wrong-key-1234&model=mock"},
@@ -530,8 +471,8 @@ def test_one_combination_that_fails_leaves_the_others_scored(staged):
     assert result.code == 1
     assert f"{L2}: the prompt function failed 10 times in a row" in result.stderr
     assert 'model "refused": HTTP 401' in result.stderr
-    assert summary(10, 12, (2, FAILED)) in result.output
-    assert "HTTP 500" in result.output and "out of memory" in result.output
+    for told in (summary(10, 12, (2, FAILED)), "HTTP 500", "out of memory"):
+        assert told in result.output
     scored = {path.name for path in stage.work_dir.rglob(f"*{L2}_score.json")}
     assert scored == {f"{model}_{L2}_score.json" for model in ("shaky", "own")}
     for model in ("broken", "shaky", "own"):

@@ -1,7 +1,5 @@
 """`--check --ping`, data sets with nothing to ask, and `--mode eval` on what there is."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

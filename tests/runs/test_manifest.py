@@ -1,7 +1,5 @@
 """`manifest.json`: what a run was made with, without secrets, and what a rescoring leaves alone."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess
@@ -119,9 +117,6 @@ def test_what_is_known_of_other_data_sets_and_of_full_files_is_kept(stage):
     assert manifest_of(stage) == full == load_run(stage.work_dir / "m").manifest
 
 
-# -- the parts ------------------------------------------------------------------------------------
-
-
 def test_the_checksum_of_pictures_depends_on_names_and_contents_only(tmp_path):
     a, b, c = (tmp_path / name for name in "abc")
     for file, content in ((a, b"1"), (b, b"2"), (c, b"1")):
@@ -154,8 +149,6 @@ def test_git_state_tells_a_changed_tree_from_a_clean_one(tmp_path):
     assert (clean["dirty"], len(clean["commit"])) == (False, 40)
     assert state() == {"commit": clean["commit"], "dirty": True}
 
-
-# -- folders in texts: one rule for the report and the manifest -------------------------------------
 
 BOTH = pytest.mark.parametrize(
     "hide", [lambda text: json.loads(path_hider([])(text)), lambda text: portable(text, {})],

@@ -15,9 +15,7 @@ from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import FAILED_TEXT, L1, L2, SCORES, Stage, dataset_of, told
 
-ALL = {L1: 9, L2: 6}
-NOTHING = {L1: 0, L2: 0}
-
+ALL, NOTHING = {L1: 9, L2: 6}, {L1: 0, L2: 0}
 MODEL_FILE = '''\
 import os
 import re
@@ -67,24 +65,17 @@ FUNCTIONS = {"custom_prompt": {L2: "model_file.build_prompt"},
              "postprocess_function": "model_file.postprocess"}  # fmt: skip
 
 
-def stage_with_code(home, server, **entry):
-    made = Stage.make(home, server, **entry)
+def stage_with_code(home, server):
+    made = Stage.make(home, server, **FUNCTIONS)
     made.module(MODEL_FILE, "model_file")
     made.module(HELPER_FILE, "wording")
-    return made
-
-
-def plain_stage(home, server, mode="all"):
-    """Asks L1 alone, with the default prompts."""
-    made = Stage.make(home, server)
-    made.data = {L1: {"mode": mode}}
     return made
 
 
 @pytest.fixture(scope="module")
 def base(server, tmp_path_factory):
     """After a first run."""
-    stage = stage_with_code(tmp_path_factory.mktemp("base"), server, **FUNCTIONS)
+    stage = stage_with_code(tmp_path_factory.mktemp("base"), server)
     stage.data[L2]["parse_function"] = "model_file.parse_point"
     ran = stage.run()
     assert (ran.code, ran.asked) == (0, ALL), ran.output
@@ -95,9 +86,6 @@ def base(server, tmp_path_factory):
 def stage(base, tmp_path):
     """A copy of the base run that a test may change."""
     return base.copy_to(tmp_path)
-
-
-# ---- what a user changes -------------------------------------------------------------------------
 
 
 def edit(stage, name, before, after):
@@ -111,10 +99,6 @@ def edit(stage, name, before, after):
 
 def edited(name, *replacements):
     return lambda stage: [edit(stage, name, *replacement) for replacement in replacements]
-
-
-def with_kwargs(**kwargs):
-    return lambda stage: stage.model["m"].update(kwargs=kwargs)
 
 
 def in_path(before, after):
@@ -132,17 +116,9 @@ def pictures_rewritten_with_the_same_bytes(stage):
         os.utime(file, (1, 1))
 
 
-def data_root_moved(stage):
-    stage.env["LMUData"] = str(stage.root.rename(stage.home / "moved"))
-
-
 def order_of_everything(stage):
     stage.data = dict(reversed(stage.data.items()))
     stage.change_annotations("L2", list.reverse)
-
-
-def truth(stage):
-    edit(stage, stage.annotations / "L1_annotations.json", '"answer": "B"', '"answer": "A"')
 
 
 PROMPT = edited("wording.py", ('"Please: "', '"Kindly: "'))
@@ -153,31 +129,33 @@ CHANGES = {
     # run asks otherwise (then the run has a folder of its own), what was changed
     "--reuse": (NOTHING, None, True, None, lambda stage: None),
     "--fresh": (ALL, "--fresh", True, None, lambda stage: None),
-    "another day and commit": (NOTHING, None, True, None,
-                               lambda stage: stage.folder().rename(stage.work_dir / "m" / "T20200101_Gdeadbeef")),
+    "another day and commit": (NOTHING, None, True, None, lambda stage: stage.folder().rename(
+        stage.work_dir / "m" / "T20200101_Gdeadbeef")),
     "comments and docstrings": (NOTHING, None, True, None, edited(
-        "model_file.py", ("# L1 has the benchmark's", "# another comment"),
-        ('"""Drops a closing remark."""', '"""Another docstring."""'))),
+        "model_file.py", ("# L1 has the benchmark's", "# another"), ("Drops a closing remark", "Another"))),
     "parse function": (NOTHING, None, False, None,
                        edited("model_file.py", ("float(found[0]), float(found[1])", "0.2, 0.15"))),
     "postprocess function": (NOTHING, None, False, None,
                              edited("model_file.py", ('.split("#")[0]', '.split("#")[1]'))),
     "pictures rewritten": (NOTHING, None, True, None, pictures_rewritten_with_the_same_bytes),
-    "data root moved": (NOTHING, None, True, None, data_root_moved),
+    "data root moved": (NOTHING, None, True, None, lambda stage: stage.env.update(
+        LMUData=str(stage.root.rename(stage.home / "moved")))),
     "helper of the prompt": ({L1: 0, L2: 3}, "prompt changed", False, "prompt", PROMPT_OF_BASIC_TARGETS),
     "prompt": ({L1: 0, L2: 6}, "prompt changed", False, "prompt", PROMPT),
-    "system prompt": ({L1: 9, L2: 0}, "prompt changed", True, "prompt", with_kwargs(system_prompt="You are brief.")),
+    "system prompt": ({L1: 9, L2: 0}, "prompt changed", True, "prompt",
+                      lambda stage: stage.model["m"].update(kwargs={"system_prompt": "You are brief."})),
     "variable of the prompt function": ({L1: 0, L2: 6}, "prompt changed", True, "prompt",
                                         lambda stage: stage.env.update(TONE="Now. ")),
     # without effect where a function makes the prompt
-    "template of the default prompt": (NOTHING, None, True, "prompt",
-                                       lambda stage: stage.env.update(L2_USER_PROMPT="Where is {instruction}?")),
+    "template of the default prompt": (NOTHING, None, True, "prompt", lambda stage: stage.env.update(
+        L2_USER_PROMPT="Where is {instruction}?")),
     "generate_cfg": (ALL, "settings changed", False, "settings",
                      lambda stage: stage.model["m"]["generate_cfg"].update(temperature=0.25)),
     "another model": (ALL, "settings changed", True, "settings", in_path("=mock", "=mock-2")),
     "picture": ({L1: 3, L2: 2}, "picture changed", True, "pictures", picture),
     "order of everything": (NOTHING, None, True, "annotations", order_of_everything),
-    "truth": (NOTHING, None, False, "annotations", truth),
+    "truth": (NOTHING, None, False, "annotations", lambda stage: edit(
+        stage, stage.annotations / "L1_annotations.json", '"answer": "B"', '"answer": "A"')),
 }  # fmt: skip
 ARGUMENTS = {"--reuse": ["--reuse", "--api-nproc", "1", "--retry", "0"], "--fresh": ["--fresh"]}
 
@@ -217,24 +195,19 @@ def test_a_change_asks_again_exactly_what_it_touches_in_its_own_folder(name, sta
         assert [scores[each]["level_score"] for each in ("easy", "medium", "hard")] == [0, 1, 1]
 
 
-# ---- folders -------------------------------------------------------------------------------------
-
-
 def test_another_limit_has_a_folder_of_its_own_and_every_command_goes_on_in_its(stage):
     [(first, before)] = folders(stage).items()
     limited = stage.run("--no-report", "--limit", "2")
     other = stage.run("--no-report", "--limit", "3", "--data", L2)
     whole = stage.run("--no-report")
-    after = folders(stage)
+    after, scores = folders(stage), {f"m_{d}_{SCORES[d]}.json" for d in (L1, L2)}
     for number, ran in ((2, limited), (3, other)):
         assert f"{first}_{number} ({first} holds a run with no --limit)" in ran.output
     assert f"/{first}\n" in whole.output
     assert list(after) == [first, f"{first}_2", f"{first}_3"]
-    scores = {f"m_{d}_{SCORES[d]}.json" for d in (L1, L2)}
     assert all(after[first][name] == before[name] for name in scores)
-    assert {
-        name.replace("_partial", "") for name in after[f"{first}_2"] if "score" in name
-    } == scores
+    partial = [name.replace("_partial", "") for name in after[f"{first}_2"] if "score" in name]
+    assert set(partial) == scores
     assert [each.asked for each in (limited, other, whole)] == [NOTHING] * 3
 
 
@@ -262,11 +235,12 @@ def test_what_no_hash_can_know_shows_in_the_requests_of_a_stopped_run(stage):
     assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
 
 
-# ---- changes of the config: one model for each, all changed at once ------------------------------
-
-
 def cfg(**parameters):
     return {"generate_cfg": parameters}
+
+
+def headers(**given):
+    return cfg(extra_headers={name.replace("_", "-"): value for name, value in given.items()})
 
 
 def kw(**kwargs):
@@ -290,10 +264,9 @@ CONFIG_CHANGES = {
     "wire-format": ({}, kw(wire_format="reference"), (ALL, ".*")),
     "query": ({}, cfg(extra_query={"api-version": "2"}), OTHER),
     "key-in-query": ({}, cfg(extra_query={"key": "k-12345678"}), SAME),
-    "routing-header": (cfg(extra_headers={"X-Route": "a"}), cfg(extra_headers={"X-Route": "b"}), OTHER),
-    "same-header": (cfg(extra_headers={"X-Route": "a"}), cfg(extra_headers={"x-route": "a"}), SAME),
-    "key-in-header": (cfg(extra_headers={"X-Api-Key": "k-12345678"}),
-                      cfg(extra_headers={"X-Api-Key": "k-87654321"}), SAME),
+    "routing-header": (headers(X_Route="a"), headers(X_Route="b"), OTHER),
+    "same-header": (headers(X_Route="a"), headers(x_route="a"), SAME),
+    "key-in-header": (headers(X_Api_Key="k-12345678"), headers(X_Api_Key="k-87654321"), SAME),
     "same-address": ({}, {"path": "/v1/"}, SAME),
     "password": ({"login": "me:old-pass-123@"}, {"login": "me:new-pass-456@"}, SAME),
     "same-payload": ({}, {"preprocess_function": "models.base.default_api_preprocess_function"}, SAME),
@@ -324,13 +297,8 @@ def config_run(server, tmp_path_factory):
 
 
 def with_changes(server, changes):
-    address = {
-        "host": "127.0.0.1",
-        "key": "test-key-123456",
-        "asked_as": "mock",
-        "login": "",
-        "path": "/v1",
-    }
+    address = {"host": "127.0.0.1", "key": "test-key-123456", "asked_as": "mock",
+               "login": "", "path": "/v1"}  # fmt: skip
     host, key, asked_as, login, path = ({**address, **changes}[name] for name in address)
     url = server.url.replace("127.0.0.1", login + host).replace("/v1", path)
     plain = api_model(server.url, **FUNCTIONS)
@@ -346,9 +314,6 @@ def test_a_change_of_the_config_asks_again_exactly_what_it_touches(case, config_
         reasons = rf"{count} \({count} {reason}\)" if count else "0"
         line = rf"^{dataset}: queried {reasons}, reused {ALL[dataset] - count}$"
         assert re.search(line, config_run[case], re.MULTILINE), config_run[case]
-
-
-# ---- there and back ------------------------------------------------------------------------------
 
 
 def test_a_change_that_is_taken_back_costs_nothing_and_brings_the_old_scores_back(stage):
@@ -369,8 +334,9 @@ def test_a_change_that_is_taken_back_costs_nothing_and_brings_the_old_scores_bac
         assert stage.both_scores(first) == before
 
 
-def test_mode_all_after_easy_asks_the_rest(server, tmp_path):
-    stage = plain_stage(tmp_path, server, "easy")
+def test_mode_all_after_easy_asks_the_rest(staged):
+    stage = staged()
+    stage.data = {L1: {"mode": "easy"}}
     assert stage.run().asked == {L1: 3, L2: 0}
     stage.data[L1]["mode"] = "all"
     ran = stage.run("--verbose")
@@ -408,20 +374,17 @@ EASY_0, EASY_1 = "Question 0 easy?", "Question 1 easy?"
 
 
 @pytest.fixture
-def with_failures(tmp_path):
+def with_failures(staged):
     """One sample failed, one was refused; from now on the server answers everything."""
     broken = {EASY_0: Reply(status=500), EASY_1: Reply(status=400)}
-
-    def answer(request):
-        return next((bad for text, bad in broken.items() if text in request.text), Reply("B"))
-
-    with MockServer(answer) as failing:
-        stage = plain_stage(tmp_path, failing)
-        ran = stage.run("--retry", "0")
-        assert (ran.code, len(ran.requests)) == (1, 9)
-        assert (told(ran.output, "refused"), told(ran.output, "failed")) == ([1], [1]), ran.output
-        broken.clear()
-        yield stage
+    stage = staged(answer=lambda request: next(
+        (bad for text, bad in broken.items() if text in request.text), Reply("B")))  # fmt: skip
+    stage.data = {L1: {"mode": "all"}}
+    ran = stage.run("--retry", "0")
+    assert (ran.code, len(ran.requests)) == (1, 9)
+    assert (told(ran.output, "refused"), told(ran.output, "failed")) == ([1], [1]), ran.output
+    broken.clear()
+    return stage
 
 
 FAILED_CASES = {
@@ -459,12 +422,8 @@ def test_what_failed_is_asked_again_and_what_was_refused_on_demand(arguments, wi
         assert with_failures.run(arguments).requests == []
 
 
-def test_what_is_refused_again_on_demand_stays_refused(tmp_path):
-    def answer(request):
-        return Reply("B") if "hard" in request.text else Reply(status=400)
-
-    with MockServer(answer) as picky:
-        stage = plain_stage(tmp_path, picky)
-        stage.run()
-        assert len(stage.run("--retry-refused").requests) == 6
-        assert stage.run().requests == []
+def test_what_is_refused_again_on_demand_stays_refused(staged):
+    stage = staged(answer=lambda request: Reply(status=200 if "hard" in request.text else 400))
+    stage.data = {L1: {"mode": "all"}}
+    asked = [len(stage.run(*arguments).requests) for arguments in ((), ("--retry-refused",), ())]
+    assert asked == [9, 6, 0]

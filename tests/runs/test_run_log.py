@@ -52,9 +52,6 @@ def undisturbed(finished):
     return finished.both_scores()
 
 
-# ---- killed, interrupted, started twice ----------------------------------------------------------
-
-
 @pytest.mark.parametrize("count", [1, 6, 11, SAMPLES])
 def test_after_a_kill_the_same_command_asks_only_what_is_missing(count, tmp_path, undisturbed):
     victim = []
@@ -119,9 +116,6 @@ def test_one_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(
     assert stage.both_scores() == undisturbed
 
 
-# ---- torn and damaged ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("damage", "lost"), [
     (lambda log: log[:-40], 1),
     (lambda log: log[:-1], 1),
@@ -173,8 +167,6 @@ def test_a_run_whose_own_record_is_damaged_is_recognised_by_its_answers(finished
     ran = stage.run("--data", L2)
     assert (ran.code, ran.requests, "line 1 is damaged" in ran.output) == (0, [], True)
 
-
-# ---- hostile replies -----------------------------------------------------------------------------
 
 HOSTILE = {
     # reply: (letter that the protocol's parser finds, text in the spreadsheet if it differs)

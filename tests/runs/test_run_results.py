@@ -1,7 +1,5 @@
 """`load_run` and `run`: results as pandas frames, in whatever thread, errors raised."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -29,9 +27,6 @@ def config(tmp_path, monkeypatch):
     with MockServer(right_answers) as server:
         model = {"m": runs.api_model(server.url), "n": runs.api_model(server.url)}
         yield runs.write_config(tmp_path / "c.json", model=model)
-
-
-# -- load_run -------------------------------------------------------------------------------------
 
 
 def test_samples_are_one_frame_over_all_data_sets(tmp_path):
@@ -95,9 +90,6 @@ def test_loading_a_run_needs_no_pandas_until_a_frame_is_asked_for(tmp_path):
     done = subprocess.run(command, cwd=runs.PROJECT, env=runs.environment(), capture_output=True,
                           text=True, timeout=120)  # fmt: skip
     assert done.stdout.split() == ["False", "True", "False"], done.stderr
-
-
-# -- run ------------------------------------------------------------------------------------------
 
 
 def test_a_run_from_another_thread_returns_each_models_results(config):

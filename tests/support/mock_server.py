@@ -72,14 +72,15 @@ class MockServer:
     """Use as a context manager; `requests` holds what arrived, in order of arrival.
 
     Args:
-        answer: called with each request; returns a `Reply`. It may block to hold a request.
+        answer: called with each request; returns a `Reply`. It may block to hold a request, and
+            a test may replace it.
         port: to listen on; 0: any.
     """
 
     def __init__(
         self, answer: Callable[[Request], Reply] = lambda _: Reply(), port: int = 0
     ) -> None:
-        self.requests: list[Request] = []
+        self.answer, self.requests = answer, list[Request]()
         self._lock = threading.Condition()
         self._connections: list[socket.socket] = []
         outer = self
@@ -103,7 +104,7 @@ class MockServer:
                 with outer._lock:
                     outer.requests.append(request)
                     outer._lock.notify_all()
-                reply = answer(request)
+                reply = outer.answer(request)
                 if reply.reset:
                     # Lingering for 0 seconds closes with a reset, not with an end of stream.
                     linger = struct.pack("ii", 1, 0)

@@ -32,6 +32,7 @@ KEY = "test-key-123456"
 API = api_model("{url}", key=KEY)
 """A model entry for the server; `{url}` is replaced when the config is written."""
 
+
 TWELVE_L2_SAMPLES = [("os_web", (40, 30))] * 6  # and eighteen of L1
 
 
@@ -126,11 +127,12 @@ class Stage(Place):
         cls,
         home: Path,
         server: MockServer,
-        pictures: Sequence[tuple[str, tuple[int, int]]] = PICTURES,
+        pictures: int | Sequence[tuple[str, tuple[int, int]]] = PICTURES,
         **entry: Any,
     ) -> Stage:
-        """A stage with a data root and the model `m`; three pictures unless told otherwise."""
-        make_data(home / "data", pictures)
+        """A stage with a data root and the model `m`; `pictures`: or how many small ones."""
+        small = [("os_web", (40, 30))]
+        make_data(home / "data", small * pictures if isinstance(pictures, int) else pictures)
         stage = cls(home, server, {"m": api_model(server.url, **entry)})
         stage.code.mkdir()
         return stage
