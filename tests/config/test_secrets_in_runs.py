@@ -1,6 +1,7 @@
 """An API key reaches the server and nothing else: no file of the run, nothing that is printed."""
 
 import html
+import io
 import itertools
 import json
 import zipfile
@@ -40,10 +41,9 @@ def forms_of(key):
 def texts_of(stage):
     """Every file of the run as text, members of spreadsheets one by one."""
     found = {path.name: path.read_bytes() for path in stage.written()}
-    for workbook in (path for path in stage.written() if path.suffix == ".xlsx"):
-        del found[workbook.name]
-        with zipfile.ZipFile(workbook) as archive:
-            found |= {f"{workbook.name}/{name}": archive.read(name) for name in archive.namelist()}
+    for workbook in [name for name in found if name.endswith(".xlsx")]:
+        with zipfile.ZipFile(io.BytesIO(found.pop(workbook))) as archive:
+            found |= {f"{workbook}/{name}": archive.read(name) for name in archive.namelist()}
     return {name: content.decode("utf-8", "replace") for name, content in found.items()}
 
 
