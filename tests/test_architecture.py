@@ -57,7 +57,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/api": 800,
     "models/wrappers/local": 1590,
     "models/wrappers/vllm": 570,
-    "utils": 2660,
+    "utils": 2670,
     "utils/analysis": 1170,
     "utils/comparing": 1300,
     "utils/config": 1110,

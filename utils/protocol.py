@@ -37,9 +37,17 @@ ELEMENT_KINDS = ("icon", "text")
 """Kinds of elements whose hits the score of L2 counts; others count in the divisor alone."""
 
 OVERALL, AVERAGE = "overall", "average"
-EPISODES = ("SR 15", "EQA 15", "SR 50", "EQA 50")
-OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE, *EPISODES)
-"""Names and order: L1 easy, medium, hard, overall; L2 basic, advanced, average; L3, L4 by steps."""
+OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE)
+"""Names and order: L1 easy, medium, hard, overall; L2 basic, advanced, average."""
+EPISODE_FIGURES = ("SR", "EQA")
+"""Those of L3 and L4, each with a number of steps: "SR 15"."""
+
+
+def official_order(name: str) -> tuple[int, int, str]:
+    """Where a figure stands among others, as a key for sorting; those of L3 and L4 by steps."""
+    kind, _, steps = name.partition(" ")
+    place = OFFICIAL.index(name) if name in OFFICIAL else len(OFFICIAL)
+    return place, int(steps) if steps.isdecimal() else 0, f"{len(kind)}{name}"  # SR, EQA, EQA*
 
 
 def official_figures(analysis: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -52,7 +60,8 @@ def official_figures(analysis: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     found = {row["name"]: row["cells"][-1] for row in table.get("rows", ()) if row["cells"][-1]}
     found |= {OVERALL: (analysis.get("averages") or {}).get(OVERALL)}
     parts = {OVERALL: DIFFICULTIES, AVERAGE: GROUNDING_TYPES}
-    there = [name for name in OFFICIAL if all(map(found.get, (name, *parts.get(name, ()))))]
+    names = [*OFFICIAL, *(name for name in found if name.partition(" ")[0] in EPISODE_FIGURES)]
+    there = [name for name in names if all(map(found.get, (name, *parts.get(name, ()))))]
     return {name: found[name] for name in there}
 
 

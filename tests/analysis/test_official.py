@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from utils.protocol import official_figures, shown, shown_accuracy, shown_range
+from utils.protocol import official_figures, official_order, shown, shown_accuracy, shown_range
 from utils.protocol import shown_share as share
 
 
@@ -26,6 +26,23 @@ def test_a_difference_has_a_sign_unless_it_is_shown_as_none(value, expected):
 def analysis(*names):
     rows = [{"name": name, "cells": [None, {"value": place}]} for place, name in enumerate(names)]
     return {"table": {"rows": rows}, "averages": {"overall": {"value": 9}}}
+
+
+def test_figures_of_episodes_are_official_at_whatever_steps_and_stand_by_steps():
+    rows = ["SR 15", "EQA 15", "EQA* 15", "SR 120", "EQA 120", "EQA* 120"]
+    assert [*official_figures(analysis(*rows))] == ["SR 15", "EQA 15", "SR 120", "EQA 120"]
+    mixed = [
+        "EQA* 15",
+        "EQA 120",
+        "overall",
+        "SR 120",
+        "EQA 15",
+        "SR 15",
+        "easy",
+        "EQA* 120",
+        "other",
+    ]
+    assert sorted(mixed, key=official_order) == ["easy", "overall", "other", *rows]
 
 
 @pytest.mark.parametrize(("rows", "expected"), [

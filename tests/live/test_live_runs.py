@@ -13,6 +13,8 @@ from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import Stage, answer_records, read_log_lines
 from tests.support.standin import ENVIRONMENT, WH, Boxes, agent, solve
+from utils.comparing.boards import boards_of, notes_of
+from utils.comparing.runs import read_runs
 
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
 TASKS, STEPS = 4, 7  # of one seed; a solver needs 2, 3, 1 and 1
@@ -311,6 +313,38 @@ def test_two_models_are_compared_episode_by_episode(bench):
     assert ran.code == 0, ran.output
     table = ran.output.rpartition("\n\n")[2]
     assert re.search(r"SR 50", ran.output) and table
+
+
+def test_published_rows_stand_below_those_of_a_run_and_are_never_comparable(bench):
+    made = bench(tasks=["environment/one"])
+    assert made.run().code == 0
+    published = {"source": "a paper", L3: {"SR 50": {"Model P": {"os_web": 12.5, "Overall": 10.0}}}}
+    found = read_runs([made.folder()])
+    official, *boards = boards_of(found, published)
+    [by_platform] = [board for board in boards if board.split == "SR 50"]
+    for board, cells in (
+        (official, {"SR 50": 10.0}),
+        (by_platform, published[L3]["SR 50"]["Model P"]),
+    ):
+        row = board.rows[-1]
+        assert (row.name, row.mark) == ("Model P", "† published, not comparable")
+        assert {name: cell["value"] for name, cell in row.cells.items()} == cells
+    assert [board.split for board in boards] == [
+        "SR 15",
+        "EQA 15",
+        "EQA* 15",
+        "SR 50",
+        "EQA 50",
+        "EQA* 50",
+    ]
+    assert "NOT COMPARABLE" in notes_of(found, published)[-1]
+
+
+def test_a_run_of_other_steps_has_their_figures_as_its_headline(bench):
+    made = bench(max_steps=12)
+    assert made.run().code == 0
+    summary = (made.folder() / "report" / "data" / "summary_0.js").read_text("utf-8")
+    assert '"name":"SR 12"' in summary
 
 
 def test_the_uitars_example_drives_both_levels_in_its_own_words(bench):

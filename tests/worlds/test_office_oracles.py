@@ -33,6 +33,13 @@ def world(tmp_path_factory):
     world.close()
 
 
+def test_a_task_that_is_done_but_not_ended_is_no_success(world):
+    task = EVERY["todo_postpone"]
+    world.reset(task)
+    Oracle(world).play(task["oracle"][:-1])
+    assert [text for fits, text in world.evaluate().lines if not fits] == ["ends with done"]
+
+
 @pytest.mark.parametrize("task", [pytest.param(task, id=task["id"]) for task in covering()])
 def test_an_oracle_solves_its_task_with_mouse_and_keyboard(world, task):
     world.reset(task)

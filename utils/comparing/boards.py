@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from utils.comparing.runs import ComparedRun, ScoredSet
-from utils.protocol import AVERAGE, GROUNDING_TYPES, OFFICIAL, PLATFORMS
+from utils.protocol import AVERAGE, GROUNDING_TYPES, PLATFORMS, official_order
 from utils.report.run_facts import is_whole
 
 OVERALL = "Overall"  # the last column of a score table
@@ -64,7 +64,7 @@ def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -
                     for models in known.values() for model in models}  # fmt: skip
         known = {"": official, **known}
         names = {name for _, table in found for name in table} | {*known}
-        for split in ["", *_ordered(names - {""}, OFFICIAL)]:
+        for split in ["", *sorted(names - {""}, key=official_order)]:
             rows = [Row(run.label, table.get(split, {}),
                         PARTIAL_MARK if run.sets[dataset].is_partial else "")
                     for run, table in found]  # fmt: skip
@@ -72,8 +72,8 @@ def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -
                 Row(model, {n: {"value": each} for n, each in figures.items()}, mark, True)
                 for model, figures in known.get(split, {}).items()
             ]
-            order = (*PLATFORMS, OVERALL) if split else OFFICIAL
-            columns = _ordered({name for row in rows for name in row.cells}, order)
+            shown = {name for row in rows for name in row.cells}
+            columns = _ordered(shown) if split else sorted(shown, key=official_order)
             title = f"{level} {dataset} · {split}" if split else f"{level} {dataset}"
             boards.append(Board(dataset, split, title, columns, rows))
     return boards
@@ -110,7 +110,8 @@ def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:
     return {name: cells for name, cells in found.items() if cells}
 
 
-def _ordered(names: set[str], order: Sequence[str]) -> list[str]:
-    """Known names in their order, others before the last one, which is that of a mean."""
+def _ordered(names: set[str]) -> list[str]:
+    """Platforms in their order, others before the last column, which is that of a mean."""
+    order = (*PLATFORMS, OVERALL)
     unknown = len(order) - 1.5
     return sorted(names, key=lambda name: (order.index(name) if name in order else unknown, name))

@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import quote
 
 from utils.errors import StopRun
-from utils.protocol import AVERAGE, OFFICIAL, OVERALL, shown_accuracy, shown_range
+from utils.protocol import AVERAGE, OVERALL, official_order, shown_accuracy, shown_range
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import safe_name
 from utils.scoring.sheets import whole_or_nothing
@@ -35,7 +35,6 @@ STILL_RUNNING_S = 600.0  # a log that was written to so lately belongs to a run 
 LOCK_WAIT_S = 10.0
 HERE = Path(__file__).parent
 LEAD = ' class="lead"'  # the first column of a data set
-FIGURES = (OVERALL, AVERAGE, *(each for each in OFFICIAL if each not in (OVERALL, AVERAGE)))
 _RUN_FOLDER = re.compile(r"T\d{8}_G\w+", re.ASCII)
 _LOG = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
 
@@ -202,7 +201,9 @@ def render_index(runs: Sequence[ListedRun]) -> str:
     columns: dict[str, list[str]] = {}
     for dataset in sorted(levels, key=lambda name: (levels[name], name)):
         found = {figure for run in runs for figure in _figures(run, dataset)}
-        columns[dataset] = [each for each in FIGURES if each in found] or ["score"]
+        first = [each for each in (OVERALL, AVERAGE) if each in found]
+        others = sorted(found - {*first}, key=official_order)
+        columns[dataset] = [*first, *others] or ["score"]
     heads, subheads = "", ""
     for dataset, figures in columns.items():
         name = f'{_text(levels[dataset])} <span class="quiet">{_text(dataset)}</span>'

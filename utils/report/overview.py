@@ -15,7 +15,6 @@ from utils.contracts import Facts
 from utils.protocol import (
     AVERAGE,
     DIFFICULTIES,
-    EPISODES,
     GROUNDING_TYPES,
     OVERALL,
     PLATFORM_LABELS,
@@ -32,7 +31,6 @@ NO_ANSWER = "no answer"
 OUTCOMES = ("hit", "miss", "unparsed", NO_ANSWER, "refused", "failed")
 FIELD_OF_GROUP = {name: name for name in ("platform", "kind", "split", "app")}
 GROUP_TITLES = {"kind": "Type of element", "split": "Category", "app": "Application"}
-MAIN = (OVERALL, AVERAGE, EPISODES[-2])
 SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 MOST_EXAMPLES = 3
 LONGEST_EXAMPLE = 200
@@ -136,8 +134,10 @@ def run_checks(counts: Mapping[str, int]) -> list[Json]:
 def scores_of(tally: Tally, analysis: Mapping[str, Any], *, is_comparable: bool) -> Json:
     """Official figures, table, groups and averages of a data set."""
     dataset = tally.dataset
-    figures = [_figure(dataset, name, cell, analysis)
-               for name, cell in official_figures(analysis).items() if tally.has_score]  # fmt: skip
+    official = official_figures(analysis) if tally.has_score else {}
+    main = {OVERALL, AVERAGE, *[name for name in official if name.startswith("SR ")][-1:]}
+    figures = [{**_figure(dataset, name, cell, analysis), "is_main": name in main}
+               for name, cell in official.items()]  # fmt: skip
     circular = analysis.get("circular") or {}
     return {
         "figures": figures,
@@ -167,7 +167,7 @@ def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) ->
     chance = (analysis.get("chance") or {}).get(name)
     link = {"dataset": dataset} | ({"split": name} if name in SPLITS else {})
     found = {"chance": chance, "chance_text": None if chance is None else shown(chance, 1)}
-    return {**_cell(cell, link, name=name), **found, "is_main": name in MAIN}
+    return {**_cell(cell, link, name=name), **found}
 
 
 def _no_score(tally: Tally) -> Json:
