@@ -1,7 +1,8 @@
 """Scripted solutions of MiniWoB++ tasks: they know the page, and act as an agent would.
 
 python -m tests.support.miniwob [TASK ...] [--seeds 5]    plays them, says which do not win
-python -m tests.support.miniwob --goals                   writes `benchmarks/worlds/pages/miniwob.json`
+python -m tests.support.miniwob --goals [--write]         compares the goals with those in
+    `benchmarks/worlds/pages/miniwob.json`, byte by byte, or writes that anew
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 import tempfile
 from collections.abc import Callable
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -899,32 +902,43 @@ def goals_of(world: MiniWoB, names: list[str], seeds: int) -> dict[str, list[str
     return found
 
 
-def write_list(world: MiniWoB, seeds: int) -> None:
-    """Makes `miniwob.json`; if there is one, its goals must be the same."""
+def made_list(world: MiniWoB, seeds: int) -> bytes:
+    """What `miniwob.json` is to hold."""
     used = sorted(set(SOLUTIONS) - set(LEFT_OUT))
     goals = goals_of(world, used, seeds)
-    before = json.loads(LIST.read_text())["tasks"] if LIST.exists() else {}
-    if changed := [name for name in before if before[name]["goals"] != goals.get(name)]:
-        print("goals have changed:", *changed)
     pages = sorted(path.stem for path in (pages_folder() / "miniwob").glob("*.html"))
     listed = {
         "release": version("miniwob"), "seeds": seeds,
         "left_out": {name: LEFT_OUT.get(name, UNSOLVED) for name in pages if name not in used},
         "tasks": {name: {"category": CATEGORIES[name], "goals": goals[name]} for name in used},
     }  # fmt: skip
-    LIST.write_text(json.dumps(listed, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return (json.dumps(listed, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def main() -> None:
+def compare_list(world: MiniWoB, seeds: int, is_to_write: bool) -> int:
+    """Says whether the goals are those of `miniwob.json`; 0 if they are, or now are."""
+    made, before = made_list(world, seeds), LIST.read_bytes() if LIST.exists() else b"{}"
+    old, new = (json.loads(each).get("tasks", {}) for each in (before, made))
+    changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    print(f"{len(new)} tasks x {seeds} seeds, SHA-256 {sha256(made).hexdigest()[:16]}:",
+          "as in the list" if made == before else f"not as in the list {changed}")  # fmt: skip
+    if is_to_write:
+        LIST.write_bytes(made)
+    return int(made != before and not is_to_write)
+
+
+def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--goals", action="store_true")
+    parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
+    code = 0
     with tempfile.TemporaryDirectory() as folder:
         world = MiniWoB(Path(folder))
         if asked.goals:
-            write_list(world, asked.seeds)
+            code = compare_list(world, asked.seeds, asked.write)
         for name in [] if asked.goals else asked.names or sorted(SOLUTIONS):
             tasks = [
                 {"page": name, "seed": seed, "id": name, "goal": ""} for seed in range(asked.seeds)
@@ -934,7 +948,8 @@ def main() -> None:
             steps = max(len(each[1]) for each in results)
             print(name, "".join("01"[each[0]] for each in results), steps, *lost[:2], flush=True)
         world.close()
+    return code
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

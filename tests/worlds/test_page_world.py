@@ -118,6 +118,14 @@ def test_what_a_world_does_not_have_is_told_to_the_model(world):
         assert world.ask("location.pathname") == "/"
 
 
+def test_a_wide_scroll_to_the_left_does_not_leave_the_page(world):
+    with Pages({"/": STYLE}) as server:
+        begun(world, server)
+        world.step(Action("scroll", (0.4, 0.6), direction="left", amount=10))
+        world.step(Action("move", (0.5, 0.5)))
+        assert world.ask("[location.pathname, history.length]") == ["/", 1]
+
+
 def test_a_command_of_the_browser_leaves_the_page_as_it_is(world):
     combinations = (
         "ctrl w",

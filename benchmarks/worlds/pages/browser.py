@@ -193,6 +193,8 @@ class Tab:
             page.on(event, answer)  # type: ignore[call-overload]
         self._devtools = context.new_cdp_session(page)
         page.goto(url, timeout=1000 * PATIENCE_S)
+        # Else a wide scroll to the left, a gesture of the browser's, ends on the empty page before.
+        self._devtools.send("Page.resetNavigationHistory")
         # The clipboard is the browser's: what an earlier episode copied is not to be found in it.
         page.evaluate("navigator.clipboard.writeText('')")
 

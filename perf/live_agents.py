@@ -1,0 +1,95 @@
+"""Agents that know nothing, in every live task: what chance comes to, without a model.
+
+    python -m perf.live_agents random|done|fail [--levels L3 L4] [--suites office miniwob]
+        [--seeds 0] [--chance 0]
+
+`random` acts 14 times (any kind of action but an end, any point, words of the goal and numbers) and
+then ends the episode in any way; `done` and `fail` do so at once. Names what succeeded, and why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.worlds.actions import DIRECTIONS, ENDS, KEYS, NEEDS, Action
+from benchmarks.worlds.office.world import APPS
+from benchmarks.worlds.suites import SUITES, AnyWorld, suites_of, tasks_of
+from utils.contracts import World, WorldError
+
+STEPS = 15
+KINDS = [kind for kind in NEEDS if kind not in ENDS]
+CHORDS = [(key,) for key in KEYS] + [("ctrl", key) for key in "acvxzs"]
+
+
+def anything(chance: random.Random, kind: str, goal: str) -> Action:
+    """An action of this kind; fields that it does not use do no harm."""
+    words = [*goal.split(), str(chance.randrange(1000))]
+    first = chance.randrange(len(words))
+    return Action(
+        kind, (chance.random(), chance.random()), (chance.random(), chance.random()),
+        text=" ".join(words[first : first + chance.randint(1, 3)]), keys=chance.choice(CHORDS),
+        direction=chance.choice(DIRECTIONS), amount=chance.randint(1, 10), seconds=0.1,
+        app=chance.choice(list(APPS)),
+    )  # fmt: skip
+
+
+def actions(agent: str, chance: random.Random, goal: str) -> Iterator[Action]:
+    """What an agent does in an episode."""
+    if agent != "random":
+        yield Action(agent)
+        return
+    for _ in range(STEPS - 1):
+        yield anything(chance, chance.choice(KINDS), goal)
+    yield anything(chance, chance.choice(ENDS), goal)
+
+
+def play(world: World, task: dict[str, Any], moves: Iterator[Action]) -> tuple[str, list[str]]:
+    """How an episode ended, and what the check said if it succeeded."""
+    try:
+        world.reset(task)
+        for action in moves:
+            if world.step(action).has_ended:
+                break
+        outcome = world.evaluate()
+    except WorldError as error:
+        return f"environment: {error}", []
+    if outcome.success:
+        return "success", [text for _, text in outcome.lines] + [f"the last action: {action}"]
+    return action.kind if action.kind in ENDS else "world", []
+
+
+def main() -> None:
+    """Prints a line for each success or failed world, and counts by suite and level."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("agent", choices=("random", "done", "fail"))
+    parser.add_argument("--levels", nargs="+", default=list(SUITES))
+    parser.add_argument("--suites", nargs="+", default=["office", "miniwob"])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0], help="of the tasks")
+    parser.add_argument("--chance", type=int, default=0, help="seed of the agent")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for level in asked.levels:
+            suites = suites_of(level)
+            world = AnyWorld(suites, Path(folder))
+            for name in [name for name in suites if name in asked.suites]:
+                ends: Counter[str] = Counter()
+                for task in tasks_of(name, suites[name], level, asked.seeds):
+                    chance = random.Random(f"{asked.chance} {task['id']} {task['seed']}")
+                    came, why = play(world, task, actions(asked.agent, chance, task["goal"]))
+                    ends[came.partition(":")[0]] += 1
+                    if came.startswith(("success", "environment")):
+                        print(f"  {level} {task['id']} {task['seed']} ({task['category']}):",
+                              came, *why, sep="\n    ", flush=True)  # fmt: skip
+                print(f"{level} {name}: {ends['success']} of {ends.total()} succeed; {dict(ends)}",
+                      flush=True)  # fmt: skip
+            world.close()
+
+
+if __name__ == "__main__":
+    main()
