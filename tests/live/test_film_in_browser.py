@@ -64,6 +64,7 @@ def test_the_point_of_an_action_lies_where_it_was_done(tab):
 
 def test_keys_go_through_the_steps_and_the_address_links_to_each(tab):
     assert shown(tab).startswith("Step 1 of 3")
+    assert tab.page.text_content("#sample-title") == "L3 episode 1"
     for key, step, address in ((".", "Step 2 of 3", "?step=2"), (".", "Step 3 of 3", "?step=3"),
                                (".", "End: done", "?step=4"), (".", "End: done", "?step=4"),
                                ("Home", "Step 1 of 3", "")):  # fmt: skip

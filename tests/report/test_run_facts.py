@@ -66,6 +66,7 @@ def test_of_a_config_with_several_models_it_names_the_one_that_the_report_is_of(
     ({L2: entry(limit=50)}, "MMBench-GUI as published, 50 samples of each level"),
     ({L1: entry(L1, SAMPLE_MD5)}, "sample data of the program: drawn screens, no benchmark result"),
     ({L2: entry(sums={})}, "other than the published files"),
+    ({"GUITaskAutomation": {"annotations": {"file": "L3_tasks", "md5": "5"}}}, "tasks in live worlds"),
     ({L1: entry(L1, {}), L2: entry()}, "in part other than the published files"),
 ])  # fmt: skip
 def test_it_says_what_data_the_scores_are_of(datasets, expected):

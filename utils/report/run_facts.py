@@ -16,7 +16,7 @@ WEIGHTED = ("1", "true")
 LONGEST_VALUE = 28
 REPEATED = "retried"
 """The check of samples that took more than one request."""
-PUBLISHED, SAMPLE, OTHER = "published", "sample", "other"
+PUBLISHED, SAMPLE, LIVE, OTHER = "published", "sample", "live", "other"
 
 
 def run_facts(
@@ -52,11 +52,12 @@ def run_facts(
 
 
 def data_kind(entry: Mapping[str, Any]) -> str:
-    """Whether a data set of a manifest is the published one, the sample data or another."""
+    """Whether a data set of a manifest is the published one, the sample data, tasks or another."""
     annotations = entry.get("annotations") or {}
     md5, file = annotations.get("md5"), annotations.get("file", "")
     known = {PUBLISHED: PUBLISHED_MD5, SAMPLE: SAMPLE_MD5}
-    return next((kind for kind, sums in known.items() if md5 and sums.get(file) == md5), OTHER)
+    other = LIVE if file.endswith("_tasks") else OTHER  # of L3 and L4; they come from no file
+    return next((kind for kind, sums in known.items() if md5 and sums.get(file) == md5), other)
 
 
 def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
@@ -108,6 +109,8 @@ def _data(entries: Mapping[str, Any]) -> str:
         return ""
     if kinds == {SAMPLE}:
         return "sample data of the program: drawn screens, no benchmark result"
+    if kinds == {LIVE}:
+        return "tasks in live worlds"
     if kinds != {PUBLISHED}:
         return "in part " * (kinds != {OTHER}) + "other than the published files"
     limit = max(entry.get("limit") or 0 for entry in entries.values())

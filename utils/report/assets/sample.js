@@ -16,7 +16,8 @@ Report.sample = (() => {
     const mine = ++turn;
     sample.row = row;
     const picture = store.picture(row), text = store.columns.text[row], point = store.columns.point_frac[row];
-    $("sample-title").textContent = `${store.dataset(row).level ?? store.dataset(row).name} sample ${store.columns.index[row] ?? ""}`;
+    const kind = store.value("ended", row) ? "episode" : "sample";
+    $("sample-title").textContent = `${store.dataset(row).level ?? store.dataset(row).name} ${kind} ${store.columns.index[row] ?? ""}`;
     $("position").textContent = position;
     const facts = await store.sample(row);
     if (mine !== turn) return;
@@ -138,12 +139,14 @@ Report.sample = (() => {
       pair("Queried at", facts.asked_at),
       pair("Image file", wh(facts.file_wh)), pair("Image sent", wh(facts.sent_wh)), pair("Image seen", wh(facts.seen_wh)),
       pair("Image", picture?.name),
-      others.map(([name, value]) => pair(label(name), overview.tree(value))),
+      others.map(([name, value]) => pair(capital(label(name)), overview.tree(value))),
       pair("Key", facts.key), pair("Fingerprint", facts.fingerprint)));
   }
 
   const tokens = (usage) => Object.entries(usage ?? {}).filter(([, count]) => typeof count === "number")
-    .map(([name, count]) => [label(name).replace(/^./, (first) => first.toUpperCase()), count]);
+    .map(([name, count]) => [capital(label(name)), count]);
+
+  const capital = (text) => text.replace(/^./, (first) => first.toUpperCase());
 
   return sample;
 })();

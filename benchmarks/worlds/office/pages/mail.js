@@ -324,7 +324,7 @@ office.apps.mail = root => {
           h(
             "div",
             {class: "grow"},
-            h("div", {}, h("b", {}, mail.sender), h("span", {class: "muted"}, ` <${mail.sender_addr}>`)),
+            h("div", {}, h("b", {}, mail.sender), h("span", {class: "muted mailbox"}, ` <${mail.sender_addr}>`)),
             h("div", {class: "muted small"}, `to ${mail.recipients}${mail.cc ? `, copy to ${mail.cc}` : ""}`),
           ),
           h("span", {class: "muted small"}, mail.sent_at),
