@@ -14,9 +14,8 @@ def findings(**generate_cfg):
 def test_the_parameters_of_the_client_are_known():
     from openai.resources.chat.completions import Completions
 
-    assert set(inspect.signature(Completions.create).parameters) - {"self"} == (
-        PARAMETERS | set(NOT_YOURS)
-    )
+    known = PARAMETERS | set(NOT_YOURS)
+    assert set(inspect.signature(Completions.create).parameters) - {"self"} == known
 
 
 OBJECT = "must be an object { }"
@@ -44,9 +43,7 @@ SIGNS = "must be a text of one line and of ASCII signs alone"
     *[("extra_headers.X", value, SIGNS) for value in (5, None, "two\nlines", "schlüssel")],
     ("extra_headers.X Y", "a", "is no name of a header"),
 ])  # fmt: skip
-def test_what_the_api_does_not_take_or_cannot_be_sent_is_an_error_with_a_hint(
-    place, value, expected
-):
+def test_what_the_api_does_not_take_is_an_error_with_a_hint(place, value, expected):
     outer, _, inner = place.partition(".")
     [(named, problem)] = findings(**{outer: {inner: value} if inner else value})
     assert (named, expected in problem) == (f"generate_cfg.{place}", True)
@@ -55,7 +52,6 @@ def test_what_the_api_does_not_take_or_cannot_be_sent_is_an_error_with_a_hint(
 @pytest.mark.parametrize("generate_cfg", [
     {"temperature": 0, "max_tokens": 5, "seed": 1, "stream": False, "n": 1, "extra_body": {}},
     {"timeout": 1.5, "extra_headers": {"X-A": ""}, "extra_query": {"a": 1, "b": ["x", True]}},
-    {"timeout": None},
-])  # fmt: skip
+    {"timeout": None}])  # fmt: skip
 def test_what_the_api_takes_passes(generate_cfg):
     assert findings(**generate_cfg) == []

@@ -25,18 +25,15 @@ SYSTEM = {
     L2: "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish "
         "this task following instructions from users.",
 }  # fmt: skip
-L2_TEXT = (
-    "Output only the coordinate (x,y) of one point in your response. What element matches the "
-    "following task: {instruction}"
-)
-OPTIONS = {"A": "no", "B": "yes", "C": "maybe"}
+L2_TEXT = ("Output only the coordinate (x,y) of one point in your response. "
+           "What element matches the following task: ")  # fmt: skip
+END = ("\nOptions:\nA. no\nB. yes\nC. maybe\n"
+       "Please select the correct answer from the options above. \n")  # fmt: skip
 
 # File name, format, mode: what a data set holds, and names that do not fit the content.
-PICTURES = [
-    ("plain.png", "PNG", "RGB"), ("alpha.png", "PNG", "RGBA"), ("palette.png", "PNG", "P"),
-    ("jpeg_in_disguise.png", "JPEG", "RGB"), ("camera.JPG", "JPEG", "RGB"),
-    ("print.jpg", "JPEG", "CMYK"),  # which no PNG can hold
-]  # fmt: skip
+PICTURES = [("plain.png", "PNG", "RGB"), ("alpha.png", "PNG", "RGBA"), ("palette.png", "PNG", "P"),
+            ("jpeg_in_disguise.png", "JPEG", "RGB"), ("camera.JPG", "JPEG", "RGB"),
+            ("print.jpg", "JPEG", "CMYK")]  # fmt: skip # which no PNG can hold
 DEEP = ("deep.png", "PNG", "I;16")  # 16 bits a pixel: no JPEG can hold it
 WH = (320, 180)
 
@@ -79,18 +76,14 @@ def samples_of(root):
     """Every sample of a data root with its default prompt text, from the annotation files."""
     home = root / "MMBench-GUI"
     folder = home / "offline_images" / "os_web"
-    options = "".join(f"{letter}. {text}\n" for letter, text in OPTIONS.items())
-    end = f"\nOptions:\n{options}Please select the correct answer from the options above. \n"
-    questions = [
-        Asked(L1, folder / image["image_path"], f"Question: {group['question']}{end}")
-        for image in json.loads((home / "L1_annotations.json").read_text())
-        for group in image["groups"]
-    ]
+    files = (home / f"{level}_annotations.json" for level in ("L1", "L2"))
+    l1, l2 = (json.loads(file.read_text()) for file in files)
+    questions = [Asked(L1, folder / image["image_path"], f"Question: {group['question']}{END}")
+                 for image in l1 for group in image["groups"]]  # fmt: skip
     return questions + [
-        Asked(L2, folder / line["image_path"], L2_TEXT.replace("{instruction}", line["instruction"]),
-              line["instruction"])
-        for line in json.loads((home / "L2_annotations.json").read_text())
-    ]  # fmt: skip
+        Asked(L2, folder / line["image_path"], L2_TEXT + line["instruction"], line["instruction"])
+        for line in l2
+    ]
 
 
 def file_url(picture):
@@ -140,20 +133,15 @@ def canonical(bodies):
     return sorted(json.dumps(body, sort_keys=True) for body in bodies)
 
 
-def grounding_prompt(config):
-    return GROUNDING_PROMPT if config == "gpt" else import_module("ui_tars.prompt").GROUNDING_DOUBAO
-
-
 def shipped_body(config, form, sample):
     """What the documents say that a shipped config sends for a sample."""
-    name, text, more = "UI-TARS-1.5-7B", sample.text, {}
-    if config == "gpt":
-        system = SYSTEM[L1] if sample.dataset == L1 else None
-        name, more = "gpt-4o", {"detail": "low", "system": system}
-    if sample.dataset == L2:
-        text = grounding_prompt(config).replace("{instruction}", sample.instruction)
-    messages = form(sample, text, **more)
-    return {"model": name, "temperature": 0, "max_tokens": 512, "messages": messages}
+    is_gpt, is_l2, more = config == "gpt", sample.dataset == L2, {}
+    prompt = GROUNDING_PROMPT if is_gpt else import_module("ui_tars.prompt").GROUNDING_DOUBAO
+    if is_gpt:
+        more = {"detail": "low", "system": None if is_l2 else SYSTEM[L1]}
+    text = prompt.replace("{instruction}", sample.instruction) if is_l2 else sample.text
+    return {"model": "gpt-4o" if is_gpt else "UI-TARS-1.5-7B", "temperature": 0, "max_tokens": 512,
+            "messages": form(sample, text, **more)}  # fmt: skip
 
 
 def shipped(config, url, wire_format, swapped):
@@ -170,9 +158,7 @@ def shipped(config, url, wire_format, swapped):
 @pytest.mark.parametrize("swapped", [False, True], ids=["L2-first", "L1-first"])
 @pytest.mark.parametrize("wire_format", ["documented", "reference"])
 @pytest.mark.parametrize("config", ["gpt", "uitars"])
-def test_a_shipped_config_sends_what_the_documents_say_in_either_order_of_data_sets(
-    config, wire_format, swapped, tmp_path
-):
+def test_a_shipped_config_sends_what_the_documents_say(config, wire_format, swapped, tmp_path):
     if config == "uitars":
         pytest.importorskip("ui_tars")
     with MockServer() as server:
@@ -189,14 +175,12 @@ def test_a_shipped_config_sends_what_the_documents_say_in_either_order_of_data_s
 USER_FUNCTIONS = '''
 def own_prompt(line, dataset):
     """A custom prompt with a system message and text in front of the picture."""
-    return [
-        {"role": "system", "type": "text", "value": "Own system."},
-        {"role": "user", "type": "text", "value": "Before " + str(line.get("instruction") or line["question"])},
-        {"role": "user", "type": "image", "value": line["image_path"]},
-    ]
+    asked = str(line.get("instruction") or line["question"])
+    return [{"role": "system", "type": "text", "value": "Own system."},
+            {"role": "user", "type": "text", "value": "Before " + asked},
+            {"role": "user", "type": "image", "value": line["image_path"]}]
 
-def no_prompt(line, dataset):
-    return None
+def no_prompt(line, dataset): return None
 
 def payload_list(message, model, processor, **kwargs):
     return [{"role": "user", "content": kwargs["dataset_name"] + " " + message[-1]["value"]}]
@@ -229,21 +213,20 @@ def kwargs(**given):
     return {"kwargs": given}
 
 
-BOTH_OWN = {"custom_prompt": {L1: "wire_functions.own_prompt", L2: "wire_functions.own_prompt"}}
-BOTH_NONE = {"custom_prompt": {L1: "wire_functions.no_prompt", L2: "wire_functions.no_prompt"}}
+BOTH_OWN, BOTH_NONE = ({"custom_prompt": dict.fromkeys((L1, L2), f"wire_functions.{name}_prompt")}
+                       for name in ("own", "no"))  # fmt: skip
 EXTRA = {
     "temperature": 0.5, "max_tokens": 9, "stop": ["\n\n", "ü"],
     "extra_body": {"top_k": 1, "deep": {"list": [1, None]}, "max_tokens": 11, "timeout": 7},
     "extra_headers": {"X-Project": "mmbench"}, "extra_query": {"tier": "flex"},
 }  # fmt: skip
 OWN_SYSTEM = {"role": "system", "content": [text_part("Own system.")]}
-TERSE = {L1: "You are {terse}.", L2: "You are {terse}."}
+TERSE = dict.fromkeys((L1, L2), "You are {terse}.")
 REFERENCE = {"wire_format": "reference"}
 # What is set → what is sent beside the model's name and `"temperature": 0`; None: looked at below.
 SETTINGS = {
     # the file's own bytes and the system text that is set
-    "plain": ({}, usual()),
-    "empty": (kwargs(system_prompt=""), usual()),
+    "plain": ({}, usual()), "empty": (kwargs(system_prompt=""), usual()),
     "named": (kwargs(system_prompt="benchmark_default"), usual()),
     "original": (kwargs(image_format="original", img_size=0), usual()),
     "large": (kwargs(img_size=320), usual()),
@@ -251,8 +234,7 @@ SETTINGS = {
     "text": (kwargs(system_prompt=TERSE[L1]), usual(system=TERSE)),
     "asks-for-default": ({**BOTH_NONE, **kwargs(system_prompt=TERSE[L1])}, usual(system=TERSE)),
     "high": (kwargs(img_detail="high"), usual(detail="high")),
-    "small": (kwargs(img_size=100), None),
-    "png": (kwargs(image_format="png"), None),
+    "small": (kwargs(img_size=100), None), "png": (kwargs(image_format="png"), None),
     "jpeg": (kwargs(image_format="jpeg"), None),
     # the reference body is the one of the published results
     "ref": (kwargs(**REFERENCE), usual(reference)),
@@ -305,17 +287,13 @@ class WireRun:
 
 @pytest.fixture(scope="module")
 def wire(tmp_path_factory):
-    env = {
-        "OPENAI_API_KEY": "sk-of-openai-alone", "OPENAI_ORG_ID": "org-1234",
-        "OPENAI_PROJECT_ID": "proj-1234", "OPENAI_ADMIN_KEY": "sk-admin-1234",
-        "OPENAI_CUSTOM_HEADERS": "Authorization: Bearer sk-header-1234\nX-Team: team-1234",
-    }  # fmt: skip
+    env = {"OPENAI_API_KEY": "sk-of-openai-alone", "OPENAI_ORG_ID": "org-1234",
+           "OPENAI_PROJECT_ID": "proj-1234", "OPENAI_ADMIN_KEY": "sk-admin-1234",
+           "OPENAI_CUSTOM_HEADERS": "Authorization: Bearer sk-header-1234\nX-Team: team-1234"}  # fmt: skip
     with MockServer() as server:
-        models = {
-            name: {"imp_type": "openai", "generate_cfg": {"temperature": 0},
-                   "model_path": f"{server.url}?api_key=key-of-{name}&model={name}", **changes}
-            for name, (changes, _) in SETTINGS.items()
-        }  # fmt: skip
+        models = {name: {"imp_type": "openai", "generate_cfg": {"temperature": 0},
+                         "model_path": f"{server.url}?api_key=key-of-{name}&model={name}", **changes}
+                  for name, (changes, _) in SETTINGS.items()}  # fmt: skip
         data = {L1: {"mode": "easy"}, L2: {"mode": "basic"}}
         stage = Stage(tmp_path_factory.mktemp("wire"), server, models, data, env)
         make_pictures(stage.root, [*PICTURES, DEEP])
@@ -327,11 +305,9 @@ def wire(tmp_path_factory):
 @pytest.mark.parametrize("setting", [name for name, (_, body) in SETTINGS.items() if body])
 def test_a_setting_sends_what_the_documents_say(wire, setting):
     # The modes of the run; an image that JPEG cannot hold is not sent in the reference format.
-    samples = [
-        s for s in samples_of(wire.stage.root) if " easy?" in s.text or " basic target " in s.text
-    ]
-    if setting.startswith("ref"):
-        samples = [s for s in samples if s.picture.name != DEEP[0]]
+    every = samples_of(wire.stage.root)
+    of_modes = [s for s in every if re.search(r" easy\?| basic target ", s.text)]
+    samples = [s for s in of_modes if not setting.startswith("ref") or s.picture.name != DEEP[0]]
     temperature = {} if setting == "payload-over-extra-body" else {"temperature": 0}
     expected = [{"model": setting} | temperature | SETTINGS[setting][1](s) for s in samples]
     assert canonical(request.body for request in wire.of(setting)) == canonical(expected)
@@ -352,15 +328,19 @@ def test_each_model_sends_its_own_key_and_headers_and_nothing_of_the_openai_envi
     assert {r.path for r in wire.of("extra")} == {"/v1/chat/completions?tier=flex"}
 
 
-@pytest.mark.parametrize(("setting", "kind", "wh"), [
-    ("small", "png", (100, 56)), ("png", "png", WH), ("jpeg", "jpeg", WH)])  # fmt: skip
-def test_images_are_sent_in_the_format_and_size_that_are_set(wire, setting, kind, wh):
-    sent = wire.pictures(setting)
-    facts = {name: (mime, image.format, image.size) for name, (mime, image) in sent.items()}
-    names = [name for name, *_ in PICTURES]
-    assert {name: facts[name] for name in names} == dict.fromkeys(
-        names, (f"image/{kind}", kind.upper(), wh)
-    )
+def test_images_are_sent_in_the_format_and_size_that_are_set_and_the_size_is_recorded(wire):
+    for setting, kind, wh in (
+        ("small", "png", (100, 56)),
+        ("png", "png", WH),
+        ("jpeg", "jpeg", WH),
+    ):
+        sent = wire.pictures(setting)
+        facts = {name: (mime, image.format, image.size) for name, (mime, image) in sent.items()}
+        assert {facts[name] for name, *_ in PICTURES} == {(f"image/{kind}", kind.upper(), wh)}
+    sizes, count = [r["sizes"] for r in wire.stage.answers(L1, "small")], len(PICTURES) + 1
+    assert [(s["file"], s["sent"]) for s in sizes] == [([320, 180], [100, 56])] * count
+    [block] = re.findall(rf"{L1} · small ·.*?Files:", wire.ran.output, flags=re.DOTALL)
+    assert f"{count} images were sent in another size than the file's" in block
 
 
 @pytest.mark.parametrize("name", ["plain.png", "alpha.png", "jpeg_in_disguise.png", "camera.JPG"])
@@ -371,12 +351,3 @@ def test_conversion_to_png_and_shrinking_lose_nothing_else(wire, name):
         assert wire.pictures("png")[name][1].convert(mode).tobytes() == whole.tobytes()
     small.thumbnail((100, 100))
     assert wire.pictures("small")[name][1].convert(mode).tobytes() == small.tobytes()
-
-
-def test_the_size_sent_is_recorded_and_a_shrunk_image_is_mentioned(wire):
-    sizes = [record["sizes"] for record in wire.stage.answers(L1, "small")]
-    assert [(s["file"], s["sent"]) for s in sizes] == [([320, 180], [100, 56])] * (
-        len(PICTURES) + 1
-    )
-    [block] = re.findall(rf"{L1} · small ·.*?Files:", wire.ran.output, flags=re.DOTALL)
-    assert f"{len(PICTURES) + 1} images were sent in another size than the file's" in block

@@ -102,9 +102,7 @@ def test_a_data_root_without_data_is_reported(root, expected, stage):
     ("--data", "GUIElementGroundng", ["--data GUIElementGroundng", f'mean "{L2}"', L1]),
     ("--model", "n", ["--model n: not in the config", "it has first, second"]),
 ])  # fmt: skip
-def test_a_name_that_is_not_in_the_config_is_answered_with_those_that_are(
-    option, name, fragments, stage
-):
+def test_a_name_that_is_not_in_the_config_is_refused(option, name, fragments, stage):
     result = stage.evaluate({"first": IN_PROCESS, "second": IN_PROCESS}, option, name)
     assert_refused(result, stage, *fragments)
 

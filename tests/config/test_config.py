@@ -88,8 +88,7 @@ def test_empty_and_null_mean_the_default(tmp_path):
 @pytest.mark.parametrize(("entry", "expected"), [
     ({"model_path": "https://h/v1?model=m"}, "openai"),
     ({"model_path": "HTTP://h/v1?model=m", "imp_type": "api"}, "openai"),
-    ({"model_path": "${URL}?model=m"}, "openai"),
-    ({**API, "imp_type": "transformers"}, "openai"),
+    ({"model_path": "${URL}?model=m"}, "openai"), ({**API, "imp_type": "transformers"}, "openai"),
     (LOCAL, "transformers"), (VLLM, "vllm"), (CUSTOM, "custom"),
 ])  # fmt: skip
 def test_the_kind_of_model_is_known_and_a_url_is_always_an_api_model(tmp_path, entry, expected):

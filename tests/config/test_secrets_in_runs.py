@@ -175,14 +175,11 @@ KNOWING = """
     *[(entry, {}, arguments) for arguments in ([], ["--check"]) for entry in (
         {"custom_prompt": {L2: "mymodel.fail"}}, {"preprocess_function": "mymodel.fail"})],
     ({"postprocess_function": "mymodel.fail"}, {}, []),
-    ({}, {"parse_function": "mymodel.fail"}, []),
-    ({}, {"parse_function": "faulty.parse"}, []),
+    ({}, {"parse_function": "mymodel.fail"}, []), ({}, {"parse_function": "faulty.parse"}, []),
     ({"postprocess_function": "mymodel.say"}, {"parse_function": "mymodel.parse"}, []),
     ({"imp_type": "custom", "model_path": "mymodel.Model"}, {}, []),
 ])  # fmt: skip
-def test_a_key_in_what_users_code_raises_prints_or_returns_is_masked(
-    model, data, arguments, staged
-):
+def test_a_key_that_users_code_raises_prints_or_returns_is_masked(model, data, arguments, staged):
     stage = staged(KNOWING, pictures=1)
     stage.module(FAULTY, "faulty")
     known = {**API, "model_path": "{url}?api_key=${OPENAI_API_KEY}&model=mock"}

@@ -22,7 +22,7 @@ def line_4(**changed):
 def question_7(**changed):
     """Changes a question on the third image."""
     return lambda stage: stage.change_annotations(
-        "L1", lambda items: items[2]["groups"][1].update(changed)
+        "L1", lambda images: images[2]["groups"][1].update(changed)
     )
 
 
@@ -44,9 +44,7 @@ BAD = [  # what is spoilt, what is said of it, how many samples are left
 
 
 @pytest.mark.parametrize(("spoil", "fragments", "l1_left", "l2_left"), BAD)
-def test_a_bad_sample_stops_a_strict_run_and_is_left_out_of_others_and_the_rest_is_scored(
-    spoil, fragments, l1_left, l2_left, stage
-):
+def test_a_bad_sample_stops_strict_runs_alone(spoil, fragments, l1_left, l2_left, stage):
     spoil(stage)
     problems = 2 if "os_web" not in fragments[0] else 1
     strict = stage.run("--strict")
@@ -131,11 +129,7 @@ def test_check_names_every_bad_sample_because_it_writes_no_log(stage):
     result = stage.run("--check")
     assert result.stdout.count("left out: ") == 30
     assert f"{L2}: 6 requests to send" in result.stdout
-    assert ("the log has them" in result.stdout, result.code, stage.server.requests) == (
-        False,
-        0,
-        [],
-    )
+    assert (result.code, "the log has them" in result.stdout, result.requests) == (0, False, [])
 
 
 def damaged_pixels(stage):

@@ -242,12 +242,9 @@ def test_files_put_there_by_hand_are_unpacked_without_network(place, files, code
 @pytest.mark.parametrize(("arguments", "env", "dotenv", "expected"), [
     (["--data-root", "other"], {"LMUData": "from environment"}, "", "cwd/other"),
     ([], {"LMUData": "from environment"}, "LMUData='from file'", "cwd/from environment"),
-    ([], {}, "LMUData='from file'", "cwd/from file"),
-    ([], {}, "", "person/LMUData"),
+    ([], {}, "LMUData='from file'", "cwd/from file"), ([], {}, "", "person/LMUData"),
 ])  # fmt: skip
-def test_the_data_root_is_that_of_the_option_the_environment_env_files_or_in_the_home_folder(
-    place, hub, arguments, env, dotenv, expected
-):
+def test_the_first_data_root_of_these_counts(place, hub, arguments, env, dotenv, expected):
     place.env.pop("LMUData")
     (place.cwd / ".env").write_text(dotenv + "\n")
     place.run(hub, *arguments, env=env)
@@ -382,8 +379,7 @@ def test_a_refusal_of_the_hub_is_one_message(place, hub, name, status, headers, 
     ({}, [f"the connection to {NOBODY} failed", "HF_ENDPOINT"]),
     ({"HF_ENDPOINT": "mirror"}, ["HF_ENDPOINT"]),
     ({"HF_ENDPOINT": "http://anna:geheim@127.0.0.1:9"}, ["127.0.0.1:9"]),
-    ({"HF_ENDPOINT": "http://[::1"}, ["HF_ENDPOINT"]),
-    ({"HF_TOKEN": "hf_schlüssel"}, ["HF_TOKEN"]),
+    ({"HF_ENDPOINT": "http://[::1"}, ["HF_ENDPOINT"]), ({"HF_TOKEN": "hf_schlüssel"}, ["HF_TOKEN"]),
 ])  # fmt: skip
 def test_a_setting_that_cannot_work_is_one_message(place, env, parts):
     done = place.run(NOBODY, env=env)
@@ -414,11 +410,8 @@ LINK.create_system, LINK.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
 
 
 @pytest.mark.parametrize(("member", "kept"), [
-    ("os_mac/../../../escaped.png", None),
-    ("/os_mac/escaped.png", "os_mac/escaped.png"),
-    ("C:/os_mac/escaped.png", None),
-    ("os_mac\\..\\escaped.png", None),
-    (LINK, "os_mac/link.png"),
+    ("os_mac/../../../escaped.png", None), ("/os_mac/escaped.png", "os_mac/escaped.png"),
+    ("C:/os_mac/escaped.png", None), ("os_mac\\..\\escaped.png", None), (LINK, "os_mac/link.png"),
     ("b/os_mac/c.png", "os_mac/c.png"),
 ])  # fmt: skip
 def test_no_member_of_a_zip_leads_out_of_the_image_folder(place, member, kept):

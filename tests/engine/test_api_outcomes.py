@@ -251,14 +251,11 @@ def test_a_401_without_any_key_says_how_to_give_one(stage_for):
 
 
 @pytest.mark.parametrize(("host", "code", "text"), [
-    ("127.0.0.1", 0, ""),
-    ("no-such-host.invalid", socket.EAI_NONAME, "Name or service not known"),
+    ("127.0.0.1", 0, ""), ("no-such-host.invalid", socket.EAI_NONAME, "Name or service not known"),
     ("no-such-host.invalid", socket.EAI_AGAIN, "Temporary failure in name resolution"),
     ("no-such-host.invalid", socket.EAI_NONAME, "nodename nor servname provided, or not known"),
 ], ids=["nobody-listens", "unknown-host", "no-name-server", "unknown-host-on-a-mac"])  # fmt: skip
-def test_a_server_that_is_not_there_stops_its_model_at_once(
-    host, code, text, stage_for, monkeypatch
-):
+def test_a_server_that_is_not_there_stops_its_model(host, code, text, stage_for, monkeypatch):
     stage, known = stage_for(lambda request: Reply("B")), socket.getaddrinfo
 
     def getaddrinfo(asked, *args, **kwargs):  # what resolvers say differs between machines

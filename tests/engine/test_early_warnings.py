@@ -4,22 +4,23 @@ import json
 
 import pytest
 
-from tests.support.mock_server import MockServer, Reply
-from tests.support.stage import API, L1, Stage
+from tests.support.mock_server import Reply
+from tests.support.stage import API, L1
 
-SEVEN_PICTURES = [("os_web", (64, 48))] * 7  # 21 questions
 THOUGHTS = {"index": 0, "message": {"content": None, "reasoning_content": "Let me see"},
             "finish_reason": "length"}  # fmt: skip
 
 
-def run(tmp_path, answer=lambda request: Reply("B."), pictures=SEVEN_PICTURES, *, model=API,
-        module="", data=None, nproc="1"):  # fmt: skip
-    """A run of L1."""
-    with MockServer(answer) as server:
-        stage = Stage.make(tmp_path, server, pictures)
-        stage.module(module)
-        data = {L1: {"mode": "all"} | (data or {})}
-        return stage.evaluate({"m": model}, "--api-nproc", nproc, data=data)
+@pytest.fixture
+def run(staged):
+    """A run of L1; seven pictures have 21 questions."""
+
+    def of(answer=lambda request: Reply("B."), pictures=7, module="", model=API, nproc="1", **data):
+        stage = staged(module, answer, pictures)
+        whole = {L1: {"mode": "all", **data}}
+        return stage.evaluate({"m": model}, "--api-nproc", nproc, data=whole)
+
+    return of
 
 
 def unless(special, reply, usual):
@@ -37,19 +38,18 @@ def unless(special, reply, usual):
      ["none of the first 20 samples has an answer, all failed alike", "teapot"]),
     (unless("Question 3 hard", Reply("B."), Reply(status=418)), 7, None),
     (unless("Question 3 hard", Reply(status=410), Reply(status=418)), 7, None),
-    (lambda request: Reply("B."), 7, None),
-    (lambda request: Reply("?"), 2, None),
+    (lambda request: Reply("B."), 7, None), (lambda request: Reply("?"), 2, None),
 ], ids=["unreadable", "cut-off", "all-thoughts", "failed-alike", "but-not-of-one-answer",
         "nor-of-two-ways-to-fail", "nor-of-readable", "nor-of-few"])  # fmt: skip
-def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, said, tmp_path):
-    ran = run(tmp_path, answer, SEVEN_PICTURES[:pictures])
+def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, said, run):
+    ran = run(answer, pictures)
     warnings = [line for line in ran.stdout.splitlines() if line.startswith("warning")]
     assert len(warnings) == (said is not None)
     assert [text for text in said or () if text not in warnings[0]] == [], warnings
 
 
-def test_the_parse_function_sees_the_first_answers_in_file_order(tmp_path):
-    ran = run(tmp_path, nproc="8", data={"parse_function": "mymodel.parse"}, module="""
+def test_the_parse_function_sees_the_first_answers_in_file_order(run):
+    ran = run(nproc="8", parse_function="mymodel.parse", module="""
         SEEN = []
 
         def parse(response, meta):
@@ -63,20 +63,16 @@ def test_the_parse_function_sees_the_first_answers_in_file_order(tmp_path):
     assert numbers == sorted(numbers)
 
 
-# Without a traceback, as a generate method on a device that lacks a kernel fails.
-FAILS = """
-    from utils.contracts import CallError
+def test_a_generate_method_that_fails_ten_times_in_a_row_stops_its_data_set(run):
+    # Without a traceback, as on a device that lacks a kernel.
+    ran = run(model={"imp_type": "custom", "model_path": "mymodel.Model"}, module="""
+        from utils.contracts import CallError
 
-    class Model:
-        def generate(self, message, *, dataset_name):
-            print("generated")
-            raise CallError("model", "no kernel image is available")
-    """
-
-
-def test_a_generate_method_that_fails_ten_times_in_a_row_stops_its_data_set(tmp_path):
-    custom = {"imp_type": "custom", "model_path": "mymodel.Model"}
-    ran = run(tmp_path, model=custom, module=FAILS)
+        class Model:
+            def generate(self, message, *, dataset_name):
+                print("generated")
+                raise CallError("model", "no kernel image is available")
+        """)  # fmt: skip
     assert (ran.code, ran.stdout.count("generated")) == (1, 10), ran.output
     for said in (f"{L1}: the generate function failed 10 times", "no kernel image is available"):
         assert said in ran.stderr

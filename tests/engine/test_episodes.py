@@ -12,9 +12,9 @@ import pytest
 from benchmarks import BENCHMARK
 from benchmarks.l2_element_grounding import GUIElementGrounding
 from tests.support.live import TURNS, Model, Shown, Stagehand, run
-from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import PROJECT, make_data
-from tests.support.stage import API, Stage, read_log_lines
+from tests.support.mock_server import Reply
+from tests.support.runs import PROJECT
+from tests.support.stage import read_log_lines
 from utils.contracts import CallError, UserFunctionError
 from utils.errors import StopRun
 from utils.inference_tools import Interrupted
@@ -58,19 +58,14 @@ def test_each_turn_is_an_answer_to_what_the_world_shows_and_each_sample_one_epis
     assert (dict(job.reasons), job.reused) == ({"new": 3}, 0)
 
 
-def test_worlds_step_while_one_request_at_a_time_is_in_flight(log):
+def test_worlds_step_while_one_request_at_a_time_is_in_flight_and_each_in_one_thread(log):
     run(log, Model(), hand := Stagehand(0.05), episodes=8, worlds=4, in_flight=1)
     assert hand.most_at_once > 1
-
-
-@pytest.mark.parametrize(("episodes", "worlds", "made"), [(9, 3, 3), (2, 5, 2)])
-def test_no_world_too_many_is_made_and_each_serves_one_episode_at_a_time_in_one_thread(
-    log, episodes, worlds, made
-):
-    run(log, Model(), hand := Stagehand(0.01), episodes=episodes, worlds=worlds)
-    assert (hand.made, hand.closed) == (made, made)
-    assert hand.most_at_once <= made
-    assert [len(threads) for threads in hand.threads] == [1] * made
+    for episodes, worlds, made in ((9, 3, 3), (2, 5, 2)):  # and no world too many is made
+        run(log, Model(), hand := Stagehand(0.01), episodes=episodes, worlds=worlds, fresh=True)
+        assert (hand.made, hand.closed) == (made, made)
+        assert hand.most_at_once <= made
+        assert [len(threads) for threads in hand.threads] == [1] * made
 
 
 @pytest.mark.parametrize(("changed", "reason"), [
@@ -115,21 +110,17 @@ def test_a_kill_costs_only_the_episodes_under_way(tmp_path, log):
     assert statuses(log) == {f"key{n}": "ok" for n in range(episodes)}
 
 
-def test_a_world_that_fails_is_made_anew_and_its_episode_played_once_more(log):
-    hand = Stagehand(fails=lambda task, attempt: task == "0" and attempt == 1)
-    run(log, Model(), hand, episodes=2, worlds=1)
-    assert statuses(log) == {"key0": "ok", "key1": "ok"}
-    assert (hand.made, hand.closed, hand.begun) == (2, 2, {"0": 2, "1": 1})
-
-
-def test_a_world_that_fails_twice_is_no_fault_of_the_model(log):
+def test_a_world_that_fails_is_made_anew_and_its_episode_played_once_more_but_not_twice(log):
     run(log, Model(), Stagehand(fails=lambda task, attempt: task == "0"), episodes=2, worlds=1)
     assert statuses(log) == {"key0": "failed", "key1": "ok"}
-    failure = episodes_of(log)["key0"]["error"]
-    assert failure["class"] == "world"
-    assert "RuntimeError: the page crashed" in failure["message"]
+    failure = episodes_of(log)["key0"]["error"]  # no fault of the model
+    assert failure["class"] == "world" and "RuntimeError: the page crashed" in failure["message"]
     run(log, model := Model(), Stagehand(), episodes=2)  # as any sample that failed
     assert len(model.asked) == TURNS
+    hand = Stagehand(fails=lambda task, attempt: task == "0" and attempt == 1)
+    run(log, Model(), hand, episodes=2, worlds=1, fresh=True)
+    assert statuses(log) == {"key0": "ok", "key1": "ok"}
+    assert (hand.made, hand.closed, hand.begun) == (2, 2, {"0": 2, "1": 1})
 
 
 @pytest.mark.parametrize(("status_code", "status"), [(400, "refused"), (418, "failed")])
@@ -148,8 +139,8 @@ def test_a_prompt_function_that_fails_ten_episodes_in_a_row_stops_the_data_set(l
 
     job = run(log, Model(), Stagehand(), episodes=30, worlds=1, episode=raises)
     assert len(statuses(log)) == 10
-    assert "Live: the prompt function failed 10 times in a row" in str(job.stopped)
-    assert "the traceback" in str(job.stopped)
+    for said in ("Live: the prompt function failed 10 times in a row", "the traceback"):
+        assert said in str(job.stopped)
 
 
 class BrokenBar(Shown):
@@ -196,26 +187,24 @@ class Errands(GUIElementGrounding):
         return self.judge_parsed(line, sizes, reply and point, reply and reply["seen"])
 
 
-def test_a_run_plays_scores_and_reuses_episodes(tmp_path, monkeypatch):
+def test_a_run_plays_scores_and_reuses_episodes(staged, monkeypatch):
     monkeypatch.setitem(BENCHMARK, Errands.name, Errands)
-    home = make_data(tmp_path / "data", [("os_web", (40, 30))] * 3) / "MMBench-GUI"
+    stage, made = staged(answer=lambda request: Reply("click"), pictures=3), Errands.hand.made
+    home, stage.data = stage.annotations, {Errands.name: {"mode": "all"}}
     (home / "L2_annotations.json").rename(home / "L3_annotations.json")
-    with MockServer(lambda request: Reply("click")) as server:
-        stage = Stage(tmp_path, server, {"m": API}, {Errands.name: {"mode": "all"}})
-        made = Errands.hand.made
-        check = stage.run("--check")
-        assert f"{Errands.name}: 6 episodes to play (6 new), 0 answers there" in check.output
-        assert "the first screen" in check.output
-        assert (check.code, check.requests, Errands.hand.made - made) == (0, [], 1)
-        ran = stage.run("--api-nproc", "2")
-        assert (ran.code, len(ran.requests)) == (0, 12), ran.output
-        assert Errands.hand.made == Errands.hand.closed
-        scores = json.loads((stage.folder() / f"m_{Errands.name}_score.json").read_text())
-        assert (scores["Basic accuracy"], scores["Advanced accuracy"]) == (100, 0)
-        assert f"{Errands.name}: queried 6 (6 new), reused 0" in ran.output
-        again = stage.run()
-        assert (again.code, again.requests) == (0, []), again.output
-        assert f"{Errands.name}: queried 0, reused 6" in again.output
-        assert stage.run("--mode", "eval").code == 0
-        stage.model["m"]["generate_cfg"]["temperature"] = 1
-        assert len(stage.run().requests) == 12
+    check = stage.run("--check")
+    assert f"{Errands.name}: 6 episodes to play (6 new), 0 answers there" in check.output
+    assert "the first screen" in check.output
+    assert (check.code, check.requests, Errands.hand.made - made) == (0, [], 1)
+    ran = stage.run("--api-nproc", "2")
+    assert (ran.code, len(ran.requests)) == (0, 12), ran.output
+    assert Errands.hand.made == Errands.hand.closed
+    scores = json.loads((stage.folder() / f"m_{Errands.name}_score.json").read_text())
+    assert (scores["Basic accuracy"], scores["Advanced accuracy"]) == (100, 0)
+    again = stage.run()
+    assert (again.code, again.requests) == (0, []), again.output
+    for each, told in ((ran, "6 (6 new), reused 0"), (again, "0, reused 6")):
+        assert f"{Errands.name}: queried {told}" in each.output
+    assert stage.run("--mode", "eval").code == 0
+    stage.model["m"]["generate_cfg"]["temperature"] = 1
+    assert len(stage.run().requests) == 12

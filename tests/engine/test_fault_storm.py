@@ -15,7 +15,6 @@ from tests.support.runs import api_model
 from tests.support.stage import L1, L2, Stage, dataset_of, told
 
 PICTURES = 24
-EASY = {L1: {"mode": "easy"}}
 
 
 def calm(request):
@@ -25,34 +24,24 @@ def calm(request):
     return Reply("(0.2, 0.15)" if "basic" in request.text else "no idea")
 
 
-def stage_in(home, server, pictures=PICTURES, **kwargs):
-    """`pictures` times 3 questions and 2 instructions."""
-    return Stage.make(home, server, [("os_web", (40, 30))] * pictures, kwargs=kwargs)
-
-
 @pytest.fixture(scope="module")
 def calm_scores(tmp_path_factory):
     with MockServer(calm) as server:
-        stage = stage_in(tmp_path_factory.mktemp("calm"), server)
+        stage = Stage.make(tmp_path_factory.mktemp("calm"), server, PICTURES)
         assert stage.run("--api-nproc", "8").code == 0
         return stage.both_scores()
 
 
 @pytest.mark.parametrize("nproc", ["32", "auto"])
-def test_through_a_storm_everything_is_answered_once_with_the_same_scores(
-    nproc, tmp_path, calm_scores
-):
+def test_through_a_storm_everything_is_answered_once(nproc, staged, calm_scores):
     storm = Storm(calm, retry_after_s=0.05)
-    with MockServer(storm) as server:
-        stage = stage_in(tmp_path, server, timeout_s=2)
-        ran = stage.run("--api-nproc", nproc, "--retry", "5")
-        storm.over.set()
+    stage = staged(answer=storm, pictures=PICTURES, kwargs={"timeout_s": 2})
+    ran = stage.run("--api-nproc", nproc, "--retry", "5")
+    storm.over.set()
     assert set(storm.met) == {name for name, _ in SHARES}
     assert storm.most_attempts == MOST_IN_A_ROW + 1
-    assert ran.code == 0, ran.output
-    assert told(ran.output, "answered") == [3 * PICTURES, 2 * PICTURES]
+    assert (ran.code, told(ran.output, "answered")) == (0, [3 * PICTURES, 2 * PICTURES]), ran.output
     assert stage.both_scores() == calm_scores
-
     # No answer is stored twice, and no failure as an answer.
     records = {dataset: stage.answers(dataset) for dataset in (L1, L2)}
     every = records[L1] + records[L2]
@@ -85,8 +74,7 @@ def comes_up(monkeypatch):
                 refused.acquire(timeout=60)
             found.append(MockServer(calm, port).__enter__())
 
-        thread = threading.Thread(target=start, daemon=True)
-        thread.start()
+        (thread := threading.Thread(target=start, daemon=True)).start()
         yield found
         thread.join(60)
         found[0].__exit__()
@@ -109,16 +97,13 @@ def leaving(last):
 
 
 @pytest.mark.parametrize("nproc", ["1", "8"])
-def test_a_server_that_goes_away_and_comes_back_costs_no_retries(
-    nproc, tmp_path, calm_scores, comes_up
-):
+def test_a_server_that_comes_back_costs_no_retries(nproc, tmp_path, calm_scores, comes_up):
     # The second connection that is refused is that of a run that has waited and tried again.
     with leaving(last=20) as server, comes_up(2, server.port) as back:
-        stage = stage_in(tmp_path, server)
+        stage = Stage.make(tmp_path, server, PICTURES)
         # One retry, for what was in flight; refused connections use up none.
         ran = stage.run("--api-nproc", nproc, "--retry", "1")
-    assert ran.code == 0, ran.output
-    assert told(ran.output, "answered") == [3 * PICTURES, 2 * PICTURES]
+    assert (ran.code, told(ran.output, "answered")) == (0, [3 * PICTURES, 2 * PICTURES]), ran.output
     # 19 requests were answered before; of those at most so many were still on their way.
     assert len(back[0].requests) <= 5 * PICTURES - 19 + int(nproc) - 1
     assert stage.both_scores() == calm_scores
@@ -126,11 +111,10 @@ def test_a_server_that_goes_away_and_comes_back_costs_no_retries(
 
 def test_an_outage_that_is_too_long_stops_the_run_with_everything_kept(tmp_path, calm_scores):
     with leaving(last=20) as server:
-        stage = stage_in(tmp_path, server)
+        stage = Stage.make(tmp_path, server, PICTURES)
         ran = stage.run("--api-nproc", "1", "--outage", "0.5")
-    said = ran.stderr
-    assert (ran.code, said.count("problem")) == (1, 1)
-    assert "The server has been away" in said and "(--outage)" in said
+    assert (ran.code, ran.stderr.count("problem")) == (1, 1)
+    assert "The server has been away" in ran.stderr and "(--outage)" in ran.stderr
     with MockServer(calm, server.port) as back:
         assert stage.run("--api-nproc", "8").code == 0
         assert len(back.requests) == 5 * PICTURES - 19
@@ -139,7 +123,7 @@ def test_an_outage_that_is_too_long_stops_the_run_with_everything_kept(tmp_path,
 
 def test_a_server_that_is_still_loading_is_waited_for_as_long_as_the_user_says(tmp_path, comes_up):
     with MockServer(calm) as nobody:
-        stage = stage_in(tmp_path, nobody, 1)
+        stage = Stage.make(tmp_path, nobody, 1)
     ran = stage.run("--wait-for-server", "0.1", "--api-nproc", "1")
     assert (ran.code, "--wait-for-server" in ran.stderr) == (1, True)
     with comes_up(1, nobody.port) as late:
@@ -147,28 +131,23 @@ def test_a_server_that_is_still_loading_is_waited_for_as_long_as_the_user_says(t
     assert (ran.code, len(late[0].requests)) == (0, 5), ran.output
 
 
-@pytest.mark.parametrize(
-    ("status", "in_a_row"), [(403, 10), (404, 10), (403, 9), (404, 9), (302, 9)]
-)
-def test_ten_403_or_404_in_a_row_stop_the_run_and_nine_between_answers_do_not(
-    status, in_a_row, tmp_path
-):
+@pytest.mark.parametrize(("status", "in_a_row"), [(403, 10), (404, 10), (403, 9), (404, 9), (302, 9)])  # fmt: skip
+def test_ten_403_or_404_in_a_row_stop_the_run_and_nine_do_not(status, in_a_row, staged):
     gone = Reply(status=status, headers={"location": "http://127.0.0.1:9/v1"},
                  body=b'{"error": {"message": "gone"}}')  # fmt: skip
     answered = [1] if in_a_row == 10 else range(1, 41, 10)
-    with MockServer(lambda request: calm(request) if len(server.requests) in answered
-                    else gone) as server:  # fmt: skip
-        stage = stage_in(tmp_path, server, 8)
-        ran = stage.run("--api-nproc", "1", "--retry", "0")
-        if in_a_row < 10:
-            assert (ran.code, len(ran.requests)) == (1, 40), ran.output
-            assert [sum(told(ran.output, what)) for what in ("answered", "failed")] == [4, 36]
-            return
-        assert (ran.code, len(ran.requests)) == (1, 11), ran.output
-        said = ("10 samples in a row", str(status), "gone")
-        assert [text for text in said if text not in ran.stderr] == []
-        answered = range(1000)
-        again = stage.run("--api-nproc", "1")
+    stage = staged(pictures=8, answer=lambda request: calm(request) if len(
+        stage.server.requests) in answered else gone)  # fmt: skip
+    ran = stage.run("--api-nproc", "1", "--retry", "0")
+    if in_a_row < 10:
+        assert (ran.code, len(ran.requests)) == (1, 40), ran.output
+        assert [sum(told(ran.output, what)) for what in ("answered", "failed")] == [4, 36]
+        return
+    assert (ran.code, len(ran.requests)) == (1, 11), ran.output
+    said = ("10 samples in a row", str(status), "gone")
+    assert [text for text in said if text not in ran.stderr] == []
+    stage.server.answer = calm
+    again = stage.run("--api-nproc", "1")
     assert (again.code, len(again.requests)) == (0, 39), again.output
 
 
@@ -206,17 +185,18 @@ def dripping(first, drop):
 
 
 @pytest.mark.parametrize("phase", DRIPS)
-def test_a_dripping_reply_ends_at_timeout_s(phase, tmp_path):
-    with MockServer(calm) as unused, dripping(*DRIPS[phase]) as (url, hung_up):
-        stage = stage_in(tmp_path, unused, 1)
-        stage.model, stage.data = {"m": api_model(url, kwargs={"timeout_s": 2})}, EASY
+def test_a_dripping_reply_ends_at_timeout_s(phase, staged):
+    stage = staged(pictures=1)
+    with dripping(*DRIPS[phase]) as (url, hung_up):
+        stage.model = {"m": api_model(url, kwargs={"timeout_s": 2})}
+        stage.data = {L1: {"mode": "easy"}}
         ran = stage.run("--retry", "0")
         assert hung_up.wait(10)
     [record] = stage.answers(L1)
     assert (ran.code, record["status"], record["error"]["class"]) == (1, "failed", "timeout")
 
 
-def test_the_time_of_a_request_begins_when_it_is_sent(tmp_path, monkeypatch):
+def test_the_time_of_a_request_begins_when_it_is_sent(staged, monkeypatch):
     import openai
 
     made = openai.OpenAI.__init__
@@ -226,8 +206,7 @@ def test_the_time_of_a_request_begins_when_it_is_sent(tmp_path, monkeypatch):
         made(self, *args, **kwargs)
 
     monkeypatch.setattr(openai.OpenAI, "__init__", make)
-    with MockServer(calm) as server:
-        stage = stage_in(tmp_path, server, 1, timeout_s=2)
-        ran = stage.run("--retry", "0")
+    stage = staged(pictures=1, kwargs={"timeout_s": 2})
+    ran = stage.run("--retry", "0")
     assert (ran.code, len(ran.requests)) == (0, 5), ran.output
     assert max(r["latency_s"] for r in stage.answers(L1)) < 2

@@ -234,15 +234,6 @@ class Crowd:
             assert not thread.is_alive()
 
 
-def test_never_more_in_flight_than_the_limit():
-    crowd = Crowd(3, 8)
-    crowd.enter(3)
-    for count in (1, 2, 2):
-        crowd.leave(count)
-        crowd.enter(count)
-    crowd.end()
-
-
 def test_an_answer_of_a_full_house_lets_one_more_in_and_the_place_of_one_too_many_is_gone():
     crowd = Crowd(None, FIRST_LIMIT + 5)
     crowd.enter(FIRST_LIMIT)
@@ -258,19 +249,22 @@ def test_an_answer_of_a_full_house_lets_one_more_in_and_the_place_of_one_too_man
 
 
 def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others():
-    crowd = Crowd(3, 5, 10, 1)  # a shorter one does not end it
+    crowd = Crowd(3, 9, 10, 1)  # a shorter one does not end it
     for now_s, entered in ((0.0, 0), (5.0, 0), (10.5, 1)):
         crowd.go_on(now_s)
         crowd.enter(entered)
     crowd.leave()  # without an answer they go one at a time
     crowd.enter(1)
     crowd.gate.answered(sent_s=4.0, now_s=5.0)
-    crowd.enter(2)
+    crowd.enter(2)  # never more in flight than the limit
+    for count in (1, 2, 2):
+        crowd.leave(count)
+        crowd.enter(count)
     crowd.end()
 
 
-@pytest.mark.parametrize(("pauses_s", "entered"), [([], 1), ([1e6], 0)], ids=["full", "paused"])
-def test_stopping_releases_everybody(pauses_s, entered):
-    crowd = Crowd(1, 20, *pauses_s)
-    crowd.enter(entered)
-    crowd.end()
+def test_stopping_releases_everybody_from_a_full_gate_and_from_a_pause():
+    for pauses_s, entered in (([], 1), ([1e6], 0)):
+        crowd = Crowd(1, 20, *pauses_s)
+        crowd.enter(entered)
+        crowd.end()

@@ -31,26 +31,17 @@ def other(kind, **facts):
 
 @pytest.mark.parametrize(("error", "before_any_answer", "after_an_answer"), [
     # nothing will work
-    (http(401), STOP, STOP),
-    (http(402), STOP, STOP),
-    (http(429, code="insufficient_quota"), STOP, STOP),
-    (http(403, code="insufficient_quota"), STOP, STOP),
+    *[(http(status), STOP, STOP) for status in (401, 402)],
+    *[(http(status, code="insufficient_quota"), STOP, STOP) for status in (429, 403)],
     # wrong address or model at first, one sample's matter later
-    (http(403), STOP, FAILED),
-    (http(404), STOP, FAILED),
-    (http(307), STOP, FAILED),
-    (other("dns"), STOP, PAUSE),
-    (other("refused_connection"), STOP, PAUSE),
+    *[(http(status), STOP, FAILED) for status in (403, 404, 307)],
+    *[(other(kind), STOP, PAUSE) for kind in ("dns", "refused_connection")],
     # away: a matter of the whole run, once it has begun
-    (http(502), AGAIN, PAUSE),
-    (http(503), AGAIN, PAUSE),
+    *[(http(status), AGAIN, PAUSE) for status in (502, 503)],
     # the server will not answer this one
-    (http(400), REFUSED, REFUSED),
-    (http(413), REFUSED, REFUSED),
-    (http(422), REFUSED, REFUSED),
+    *[(http(status), REFUSED, REFUSED) for status in (400, 413, 422)],
     (http(400, code="content_filter"), REFUSED, REFUSED),
-    (other("content_filter"), REFUSED, REFUSED),
-    (other("refusal"), REFUSED, REFUSED),
+    *[(other(kind), REFUSED, REFUSED) for kind in ("content_filter", "refusal")],
     # transient
     *[(http(status), AGAIN, AGAIN) for status in (408, 409, 429, 500, 504, 529)],
     *[(other(kind), AGAIN, AGAIN) for kind in ("timeout", "connection", "bad_body")],
@@ -67,8 +58,7 @@ def test_every_way_to_fail_has_one_outcome(error, before_any_answer, after_an_an
     (http(500), NEW, 0, FAILED, True),
     *[(http(500), History(failures=n), 5, AGAIN if n < 5 else FAILED, True) for n in range(6)],
     *[(http(500), History(failures=n), 1, AGAIN if n < 1 else FAILED, True) for n in range(2)],
-    (http(408), NEW, 1, AGAIN, True),
-    (other("connection"), NEW, 1, AGAIN, True),
+    (http(408), NEW, 1, AGAIN, True), (other("connection"), NEW, 1, AGAIN, True),
     (http(429), NEW, 0, AGAIN, False),
     (http(429), History(rate_limited_s=1e6), 0, FAILED, True),  # not without end
     (http(429), History(rate_limited_s=1e6), 1, AGAIN, True),
@@ -96,13 +86,10 @@ def test_waits_double_up_to_a_limit_and_jitter_shortens_them_by_up_to_half():
 
 
 @pytest.mark.parametrize(("error", "history", "wait_s"), [
-    (http(429, retry_after_s=7.5), History(failures=3), 7.5),
-    (http(503, retry_after_s=7.5), History(), 7.5),
-    (http(429, retry_after_s=0.0), NEW, 0.0),
-    (http(429, retry_after_s=math.inf), NEW, 900.0),
+    (http(429, retry_after_s=7.5), History(failures=3), 7.5), (http(503, retry_after_s=7.5), NEW, 7.5),
+    (http(429, retry_after_s=0.0), NEW, 0.0), (http(429, retry_after_s=math.inf), NEW, 900.0),
     (http(429, retry_after_s=999_999.0), History(limited_s=895), 5.0),  # to --outage
-    (http(429), History(rate_limited_s=20.0), 20.0),
-    (http(500), History(failures=10_000), 30.0),
+    (http(429), History(rate_limited_s=20.0), 20.0), (http(500), History(failures=10_000), 30.0),
 ])  # fmt: skip
 def test_how_long_is_waited(error, history, wait_s):
     decision = decide(error, history, options(retry=10**6), jitter=0.0)
@@ -111,8 +98,7 @@ def test_how_long_is_waited(error, history, wait_s):
 
 @pytest.mark.parametrize("error", [other("refused_connection"), other("dns"), http(503)], ids=str)
 @pytest.mark.parametrize(("history", "action"), [
-    (History(run_has_answers=True, away_s=0), PAUSE),
-    (History(run_has_answers=True, away_s=599), PAUSE),
+    (History(run_has_answers=True, away_s=0), PAUSE), (History(run_has_answers=True, away_s=599), PAUSE),
     (History(run_has_answers=True, away_s=601), STOP),
     (History(run_s=29), PAUSE),  # a server that is still loading
 ], ids=["just-gone", "still-gone", "gone-for-good", "loading"])  # fmt: skip
@@ -144,16 +130,13 @@ class Server:
 
 
 CUT, GONE = other("connection"), other("refused_connection", retry_after_s=0.001)
-BUSY = http(429, retry_after_s=0.001)
-AWAY, GATEWAY = http(503, retry_after_s=0.001), http(502, retry_after_s=0.001)
+BUSY, AWAY, GATEWAY = (http(status, retry_after_s=0.001) for status in (429, 503, 502))
 
 
 @pytest.mark.parametrize(("failures", "is_answered"), [
     # One retry is left after what was in flight; nobody there uses up none, however often.
-    ([(CUT, True), (GONE, False)], True),
-    ([(CUT, True), *[(GONE, False)] * 4], True),
-    ([(CUT, True), (AWAY, False)], True),
-    ([(CUT, True), (CUT, False)], False),
+    ([(CUT, True), (GONE, False)], True), ([(CUT, True), *[(GONE, False)] * 4], True),
+    ([(CUT, True), (AWAY, False)], True), ([(CUT, True), (CUT, False)], False),
     ([*[(BUSY, False)] * 7, (CUT, False)], True),  # nor does a rate limit
     # A gateway that answers others has something against this sample.
     ([(GATEWAY, True), (GATEWAY, False)], False),

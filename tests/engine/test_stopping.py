@@ -3,7 +3,6 @@
 import signal
 import threading
 import time
-from contextlib import contextmanager
 
 import pytest
 
@@ -11,18 +10,8 @@ from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import L1, L2, Stage, end_of, read_log_lines, some_right
 
 HIDDEN = (".view_images", ".index.html.lock")
-IN_FLIGHT = 64
-SAMPLES = 75
-
-
-@contextmanager
-def stage_with(home, answer=some_right, **site):
-    """A stage whose server gives these answers; `sitecustomize` is loaded by its processes."""
-    with MockServer(answer) as server:
-        stage = Stage.make(home, server, [("os_web", (40, 30))] * (SAMPLES // 5))
-        for name, source in site.items():
-            stage.module(source, name)
-        yield stage, server
+IN_FLIGHT, SAMPLES = 64, 75
+PICTURES = SAMPLES // 5
 
 
 def answers(stage):
@@ -49,7 +38,8 @@ def half_written(stage):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """After a run that nothing happened to."""
-    with stage_with(tmp_path_factory.mktemp("undisturbed")) as (stage, _):
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path_factory.mktemp("undisturbed"), server, PICTURES)
         assert stage.run("--api-nproc", "8").code == 0
         yield stage
 
@@ -75,71 +65,63 @@ def released():
     event.set()
 
 
-def test_a_wrong_key_ends_the_run_though_others_hang_and_is_reported_once(
-    tmp_path, released, goes_on
-):
+def test_a_wrong_key_ends_the_run_though_others_hang(staged, released, goes_on):
     arrived = threading.Barrier(IN_FLIGHT)
 
     def answer(request):
-        if released.is_set():
-            return some_right(request)
         if arrived.wait(60) % 2:  # they are all sent before the first of them is answered
             return Reply(status=401, body=b'{"error": {"message": "bad key"}}')
         released.wait(60)
         return Reply(reset=True)
 
-    with stage_with(tmp_path, answer) as (stage, _):
-        began_s = time.monotonic()
-        ran = stage.run("--api-nproc", str(IN_FLIGHT))
-        assert time.monotonic() - began_s < 30  # the others would hang for a minute
-        assert (ran.code, len(ran.requests), ran.output.count("bad key")) == (1, IN_FLIGHT, 1)
-        assert "Answers so far are kept" in ran.output
-        assert answers(stage) == []
-        released.set()
-        goes_on(stage)
+    stage, began_s = staged(answer=answer, pictures=PICTURES), time.monotonic()
+    ran = stage.run("--api-nproc", str(IN_FLIGHT))
+    assert time.monotonic() - began_s < 30  # the others would hang for a minute
+    assert (ran.code, len(ran.requests), ran.output.count("bad key")) == (1, IN_FLIGHT, 1)
+    assert ("Answers so far are kept" in ran.output, answers(stage)) == (True, [])
+    released.set()
+    stage.server.answer = some_right
+    goes_on(stage)
 
 
 @pytest.mark.parametrize("by", ["two interrupts", "SIGTERM"])
-def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(
-    by, tmp_path, released, goes_on
-):
+def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(by, staged, released, goes_on):
     def answer(request):
         if len(server.requests) > 5:
             released.wait(120)
         return some_right(request)
 
-    with stage_with(tmp_path, answer) as (stage, server):
-        process = stage.start("--api-nproc", str(IN_FLIGHT))
-        server.wait_for(IN_FLIGHT + 1)  # so something has been answered
-        came = len(answers(stage))
-        if by == "SIGTERM":
-            process.terminate()
-        else:
-            process.send_signal(signal.SIGINT)
-            assert any("Stopping after what is in flight" in line for line in process.stdout)
-            process.send_signal(signal.SIGINT)
-        code, output = end_of(process, 60 if by == "SIGTERM" else 10)
-        kept = len(answers(stage))
-        assert code == 130, output
-        assert "the same command goes on from here" in output
-        assert max(came, 1) <= kept <= len(server.requests) - IN_FLIGHT + 5
-        released.set()
-        goes_on(stage)
+    stage = staged(answer=answer, pictures=PICTURES)
+    process, server = stage.start("--api-nproc", str(IN_FLIGHT)), stage.server
+    server.wait_for(IN_FLIGHT + 1)  # so something has been answered
+    came = len(answers(stage))
+    if by == "SIGTERM":
+        process.terminate()
+    else:
+        process.send_signal(signal.SIGINT)
+        assert any("Stopping after what is in flight" in line for line in process.stdout)
+        process.send_signal(signal.SIGINT)
+    code, output = end_of(process, 60 if by == "SIGTERM" else 10)
+    kept = len(answers(stage))
+    assert code == 130, output
+    assert "the same command goes on from here" in output
+    assert max(came, 1) <= kept <= len(server.requests) - IN_FLIGHT + 5
+    released.set()
+    goes_on(stage)
 
 
 @pytest.mark.parametrize(("status", "nproc", "requests"), [(503, "1", 6), (429, "4", 9)],
                          ids=["away", "rate-limited"])  # fmt: skip
-def test_an_interrupt_during_a_long_wait_ends_the_run(status, nproc, requests, tmp_path):
+def test_an_interrupt_during_a_long_wait_ends_the_run(status, nproc, requests, staged):
     def answer(request):
-        if len(server.requests) > 5:
-            return Reply(status=status, headers={"retry-after": "600"})
-        return some_right(request)
+        busy = Reply(status=status, headers={"retry-after": "600"})
+        return busy if len(stage.server.requests) > 5 else some_right(request)
 
-    with stage_with(tmp_path, answer) as (stage, server):
-        process = stage.start("--api-nproc", nproc)
-        server.wait_for(requests)
-        process.send_signal(signal.SIGINT)
-        code, output = end_of(process, 10)
+    stage = staged(answer=answer, pictures=PICTURES)
+    process = stage.start("--api-nproc", nproc)
+    stage.server.wait_for(requests)
+    process.send_signal(signal.SIGINT)
+    code, output = end_of(process, 10)
     assert (code, len(answers(stage))) == (130, 5), output
 
 
@@ -156,14 +138,14 @@ MAKE_ROOM = "make room and start the same command again"
 
 @pytest.mark.parametrize("nproc", ["1", "16"])
 @pytest.mark.parametrize("limit", [100, 9_000, 20_011, 30_000])
-def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(limit, nproc, tmp_path, goes_on):
-    with stage_with(tmp_path, sitecustomize=FULL_DISK) as (stage, _):
-        ran = stage.run("--api-nproc", nproc, env={"FULL_AT": str(limit)})
-        assert ran.code == 1, ran.output
-        assert ran.output.count("cannot write") == 1, ran.output
-        assert MAKE_ROOM in ran.stderr
-        assert len(ran.requests) - len(answers(stage)) <= 2 * int(nproc)
-        goes_on(stage, nproc)
+def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(limit, nproc, staged, goes_on):
+    stage = staged(answer=some_right, pictures=PICTURES)
+    stage.module(FULL_DISK, "sitecustomize")  # which every process loads
+    ran = stage.run("--api-nproc", nproc, env={"FULL_AT": str(limit)})
+    assert (ran.code, ran.output.count("cannot write")) == (1, 1), ran.output
+    assert MAKE_ROOM in ran.stderr
+    assert len(ran.requests) - len(answers(stage)) <= 2 * int(nproc)
+    goes_on(stage, nproc)
 
 
 @pytest.mark.parametrize("limit", [0, 1000])
@@ -185,29 +167,24 @@ import os, pathlib, signal
 
 replace = pathlib.Path.replace
 
-
 def deadly(self, target):
     if str(target).endswith(os.environ.get("KILLED_AT", "?")):
         os.kill(os.getpid(), signal.SIGKILL)
     return replace(self, target)
 
-
 pathlib.Path.replace = deadly
 """
-DERIVED = [
+
+
+@pytest.mark.parametrize("where", [
     f"/m_{L1}.xlsx", f"m_{L1}_exact_matching_result.xlsx", f"m_{L1}_scores.json",
     f"/m_{L2}.xlsx", f"m_{L2}_result.xlsx", f"m_{L2}_score.json",
-    f"out/m/m_{L1}_scores.json", f"out/m/m_{L2}_score.json", f"out/m/m_{L2}.jsonl",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("where", DERIVED)
-def test_a_kill_before_a_derived_file_gets_its_name_is_made_good_by_the_next_run(
-    where, tmp_path, goes_on
-):
-    with stage_with(tmp_path, sitecustomize=KILLED) as (stage, _):
-        killed = stage.run("--api-nproc", "8", env={"KILLED_AT": where})
-        assert killed.code == -signal.SIGKILL, killed.output
-        assert (len(answers(stage)), len(half_written(stage))) == (SAMPLES, 1)
-        goes_on(stage)  # with nothing asked
+    f"out/m/m_{L1}_scores.json", f"out/m/m_{L2}_score.json", f"out/m/m_{L2}.jsonl"])  # fmt: skip
+def test_a_kill_before_a_derived_file_gets_its_name_is_made_good(where, staged, goes_on):
+    stage = staged(answer=some_right, pictures=PICTURES)
+    stage.module(KILLED, "sitecustomize")
+    killed = stage.run("--api-nproc", "8", env={"KILLED_AT": where})
+    assert killed.code == -signal.SIGKILL, killed.output
+    assert (len(answers(stage)), len(half_written(stage))) == (SAMPLES, 1)
+    goes_on(stage)  # with nothing asked
     assert half_written(stage) == []

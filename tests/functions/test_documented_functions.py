@@ -1,29 +1,27 @@
 """The functions of the user's guide work as they stand, on a real (tiny) Qwen2.5-VL checkpoint."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tests.support import tiny_checkpoint
-from tests.support.runs import evaluate, make_data, run_folder
+from tests.support.stage import L1, L2
 
 ANSWER = "Action: click(point=[100,50])"
-L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 GUIDE = "tests.support.documented_uitars"
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory) -> Path:
+def checkpoint(tmp_path_factory):
     """A Qwen2.5-VL that answers `ANSWER` to everything."""
     folder = tmp_path_factory.mktemp("checkpoint")
     random = tiny_checkpoint.build("qwen2_5_vl", folder / "random")
     return tiny_checkpoint.teach(random, folder / "taught", ANSWER, steps=400)
 
 
-def run_of_the_guide(home, checkpoint, dataset):
+def run_of_the_guide(stage, checkpoint, dataset):
     """The guide's config, comments and all, on one data set with this checkpoint."""
-    (home / "c.json").write_text(f"""{{
+    config = stage.config(f"""{{
     // configurations for model
     "model": {{
         "uitars": {{
@@ -43,29 +41,24 @@ def run_of_the_guide(home, checkpoint, dataset):
         "{L1}": {{"mode": "all", "match_mode": "exact_match"}}
     }}
 }}""")
-    data = make_data(home / "data")
-    return evaluate("--config", home / "c.json", "--data", dataset, "--work-dir", home / "o",
-                    cwd=home, env={"LMUData": str(data)})  # fmt: skip
+    return stage.run("--config", config, "--data", dataset, "--work-dir", stage.work_dir)
 
 
-def test_they_work_on_l2_with_a_local_checkpoint(tmp_path, checkpoint):
-    run = run_of_the_guide(tmp_path, checkpoint, L2)
+def test_they_work_on_l2_with_a_local_checkpoint(stage, checkpoint):
+    run = run_of_the_guide(stage, checkpoint, L2)
     assert run.code == 0, run.output
-    folder = run_folder(tmp_path / "o", "uitars")
-    score = json.loads((folder / f"uitars_{L2}_score.json").read_text())
     # (100, 50) on the grids 644x364, 308x644 and 392x308: in the box but for the narrow iOS screen.
-    hits = {name: block["Total accuracy"] for name, block in score["basic"].items()}
+    basic = stage.scores(L2, "uitars")["basic"]
+    hits = {name: block["Total accuracy"] for name, block in basic.items()}
     assert hits == {"os_windows": 100.0, "os_ios": 0.0, "os_web": 100.0}
-    log = (folder / f"uitars_{L2}.jsonl").read_text().splitlines()
-    answers = [r for r in map(json.loads, log) if r["kind"] == "answer"]
+    answers = stage.answers(L2, "uitars")
     assert {record["reply"] for record in answers} == {ANSWER}
     seen = {tuple(record["sizes"]["file"]): tuple(record["sizes"]["seen"]) for record in answers}
     assert seen == {(640, 360): (644, 364), (295, 639): (308, 644), (400, 300): (392, 308)}
 
 
-def test_the_key_error_of_the_prompt_on_l1_is_a_failure_of_each_sample(tmp_path, checkpoint):
-    run = run_of_the_guide(tmp_path, checkpoint, L1)  # one question fewer than what stops it
+def test_the_key_error_of_the_prompt_on_l1_is_a_failure_of_each_sample(stage, checkpoint):
+    run = run_of_the_guide(stage, checkpoint, L1)  # one question fewer than what stops it
     assert run.code == 1
-    assert "9 (100.0 %) failed" in run.stdout
-    assert "9 x prompt function raised KeyError: 'instruction' (" in run.stdout
-    assert "Traceback" not in run.output
+    for told in ("9 (100.0 %) failed", "9 x prompt function raised KeyError: 'instruction' ("):
+        assert told in run.stdout

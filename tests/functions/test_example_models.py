@@ -9,10 +9,10 @@ import pytest
 
 from models import api_gpt, api_uitars, local_aguvis, local_uitars
 from tests.support.runs import PROJECT
+from tests.support.stage import L1, L2
 from utils.errors import UserError
 from utils.images import image_path_of
 
-L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 UITARS = [local_uitars, api_uitars]
 EXAMPLES = [*UITARS, local_aguvis, api_gpt]
 HEAVY = {"torch", "transformers", "openai", "numpy", "PIL", "onnxruntime", "rapidocr", "rapidfuzz"}
@@ -51,11 +51,9 @@ def test_uitars_pixels_belong_to_the_grid_that_the_model_saw(module, meta, expec
 
 
 @pytest.mark.parametrize(("reply", "expected"), [
-    ("pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75)),
-    ("step 3, 4: pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75)),
+    *[(f"{front}pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75)) for front in ("", "step 3, 4: ")],
     ("x=1.2.3, y=4", (2.3, 4.0)),  # dots and digits, but no number: the default parser looks
-    ("(0.5, 0.5)", (0.5, 0.5)),
-    ("nowhere", None),
+    ("(0.5, 0.5)", (0.5, 0.5)), ("nowhere", None),
 ])  # fmt: skip
 def test_points_are_the_named_ones_else_the_first_pair(reply, expected):
     assert local_aguvis.parse_gui_bbox_aguvis(reply) == expected  # that of GPT: tests/conformance
@@ -72,10 +70,8 @@ def test_the_letter_of_l1_is_read_by_the_default_parser(parse):
 def test_the_aguvis_prompt_names_the_recipient_and_adds_no_system_message():
     parts = [{"type": "image", "image": "p"}, {"type": "text", "text": "Q"}]
     turns = [{"role": "system", "content": "S"}, {"role": "user", "content": parts}]
-    expected = (
-        "<|im_start|>user\n<|vision_start|><|image_pad|><|vision_end|>Q<|im_end|>\n"
-        "<|im_start|>assistant<|recipient|>os\n"
-    )
+    expected = ("<|im_start|>user\n<|vision_start|><|image_pad|><|vision_end|>Q<|im_end|>\n"
+                "<|im_start|>assistant<|recipient|>os\n")  # fmt: skip
     assert local_aguvis.chat_text(turns[1:], L2) == expected
     assert local_aguvis.chat_text(turns, L2) == "<|im_start|>system\nS<|im_end|>\n" + expected
 

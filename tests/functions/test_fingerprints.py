@@ -14,11 +14,8 @@ from utils.functions.fingerprints import code_digest, code_text, digest, undescr
 
 
 @pytest.mark.parametrize(("one", "other"), [
-    ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
-    ((1, 2), [1, 2]),
-    ({3, 1, 2}, {2, 3, 1}),
-    (frozenset("ab"), frozenset("ba")),
-    (Path("a/b"), Path("a") / "b"),
+    ({"a": 1, "b": 2}, {"b": 2, "a": 1}), ((1, 2), [1, 2]), ({3, 1, 2}, {2, 3, 1}),
+    (frozenset("ab"), frozenset("ba")), (Path("a/b"), Path("a") / "b"),
     (re.compile("x", re.I), re.compile("x", re.I)),
     (object(), object()),  # nothing about it is stable but its type
     *[(keys, dict(keys)) for keys in (
@@ -31,8 +28,7 @@ def test_equal_data_has_equal_hashes(one, other):
 @pytest.mark.parametrize(("one", "other"), [
     ([1, 2], [2, 1]), ({"a": 1}, {"a": "1"}), ({"a": None}, {}), ("", None), (0, False), (1, 1.5),
     ("é", "e\u0301"), ("\ud83d", "\ud83e"), (b"a", b"b"), ({1, 2}, {1, 3}),
-    (re.compile("x"), re.compile("x", re.I)), (re.compile("x"), re.compile("y")),
-    (float("nan"), float("inf")),
+    (re.compile("x"), re.compile("x", re.I)), (re.compile("x"), re.compile("y")), (float("nan"), float("inf")),
     ({("a", "b"): 1}, {}), ({1: "a", "b": 2}, {}), ({None: 1, "b": 2}, {}), ({b"x": 1}, {}),
 ])  # fmt: skip
 def test_different_data_has_different_hashes(one, other):
@@ -121,6 +117,7 @@ CONSTANTS = {
     "dataclass": "import dataclasses\n@dataclasses.dataclass\nclass C:\n    k: str\nK = C('ONE')",
     "enum": "import enum\nclass E(enum.Enum): A, B = 1, 2\nK = {'ONE': E.A}.get('TWO', E.B)",
 }
+MAKER = "def make(k):\n    def inner(m): return k\n    return inner\n"
 ALONE = {
     **{f"constant-{name}": f"{code}\ndef start(m): return K" for name, code in CONSTANTS.items()},
     "own-body": "def start(m): return m + 'ONE'",
@@ -129,10 +126,9 @@ ALONE = {
     "constant-in-an-f-string": "K = 'ONE'\ndef start(m): return f'{K!r:>3}'",
     "default-argument": "def start(m, k='ONE'): return k",
     "default-argument-by-name": "K = 'ONE'\ndef start(m, *, k=K): return k",
-    "closure": "def make(k):\n    def inner(m): return k\n    return inner\nstart = make('ONE')",
+    "closure": f"{MAKER}start = make('ONE')",
     "second-closure-of-one-maker":
-        "def make(k):\n    def inner(m): return k\n    return inner\n"
-        "a = make('first')\nb = make('ONE')\ndef start(m): return a(m) + b(m)",
+        f"{MAKER}a = make('first')\nb = make('ONE')\ndef start(m): return a(m) + b(m)",
     "partial": "import functools\ndef cut(k, m): return k\nstart = functools.partial(cut, 'ONE')",
     "cached-function":
         "import functools\n@functools.cache\ndef cut(m): return 'ONE'\ndef start(m): return cut(m)",
@@ -192,8 +188,7 @@ def test_a_change_of_what_code_does_is_noticed(mine, others, hash_of):
     "def start(n): return other(n)\ndef other(n): return start(n)",
     "class C:\n    def m(self): return C()\ndef start(n): return C().m()",
     "import cycle_a\ndef start(n): return cycle_a.f(n)",
-    "K = []\nK.append(K)\ndef start(n): return K",
-    "import mine\ndef start(n): return mine.start",
+    "K = []\nK.append(K)\ndef start(n): return K", "import mine\ndef start(n): return mine.start",
     "def make():\n    def inner(n): return inner(n)\n    return inner\nstart = make()",
 ], ids=["itself", "each-other", "class", "modules", "list", "own-module", "closure"])  # fmt: skip
 def test_recursion_of_any_kind_comes_to_an_end(mine, hash_of):
@@ -202,22 +197,15 @@ def test_recursion_of_any_kind_comes_to_an_end(mine, hash_of):
     assert len(hash_of(mine, cycle_a=one, cycle_b=other)) == 32
 
 
-def test_what_is_installed_counts_by_name_only(hash_of):
+def test_what_is_installed_counts_by_name_and_the_terminal_not_at_all(hash_of, monkeypatch):
     mine = "import json\ndef start(m): return json.dumps(m)"
     assert hash_of(mine) != hash_of(mine.replace("dumps", "loads"))
     installed = importlib.import_module("openpyxl").load_workbook
     assert "def load_workbook" not in code_text(installed)
-
-
-def test_variables_of_the_terminal_do_not_count(hash_of, monkeypatch):
     mine = "import os\nVARIABLES = os.environ\ndef start(m): return os.environ, VARIABLES"
     before = hash_of(mine)
     monkeypatch.setenv("TERMINAL_OF_TODAY", "another")
     assert hash_of(mine) == before
-
-
-def test_no_function_is_the_default():
-    assert code_digest(None) == code_digest(None) != code_digest(test_no_function_is_the_default)
 
 
 def test_the_code_as_text_mentions_what_a_helper_reads(hash_of):
@@ -226,7 +214,8 @@ def test_the_code_as_text_mentions_what_a_helper_reads(hash_of):
     assert "my_setting" in code_text(sys.modules["mine"].start)
 
 
-def test_what_nothing_describes_is_never_the_same_and_is_named():
+def test_no_function_is_the_default_and_what_nothing_describes_is_never_the_same_and_is_named():
+    assert code_digest(None) == code_digest(None) != code_digest(digest)
     scope = {"__name__": "typed_in"}
     exec(OPENED, scope)
     assert undescribed(code_digest) == []

@@ -92,11 +92,8 @@ UNKNOWN_PACKAGE = "ModuleNotFoundError: No module named 'no_such_package_anywher
 
 @pytest.mark.parametrize(("dotted", "expected", "place"), [
     ("parse_box", '"parse_box" is not a dotted path of module and name, like "models.local_', ""),
-    ("models/good.py", "is not a dotted path", ""),
-    ("good.py", "is not a dotted path", ""),
-    ("users.good:parse_box", "is not a dotted path", ""),
-    ("users..good", "is not a dotted path", ""),
-    ("pkg of users.good.f", "is not a dotted path", ""),
+    *[(dotted, "is not a dotted path", "") for dotted in (
+        "models/good.py", "good.py", "users.good:parse_box", "users..good", "pkg of users.good.f")],
     ("modles.good.f", 'there is no module "modles"; did you mean "models"?', ""),
     ("no_such_thing.f", 'there is no module "no_such_thing"', ""),
     ("users.god.f", 'users has no "god"; it has "good", ', ""),
@@ -134,12 +131,10 @@ def test_all_kinds_of_callables_are_found_and_called(dotted, result):
 
 
 def test_the_project_is_importable_from_any_folder(tmp_path):
-    code = (
-        f"import importlib.util, sys; here = {str(PROJECT)!r}\n"
-        "sys.path.insert(0, here); from utils.import_utils import resolve; sys.path.remove(here)\n"
-        "print(resolve('utils.errors.likeness', role='x')('ab', 'ba'))\n"
-        "print(resolve('utils.errors.UserError', role='x').__name__)"
-    )
+    code = (f"import importlib.util, sys; here = {str(PROJECT)!r}\n"
+            "sys.path.insert(0, here); from utils.import_utils import resolve; sys.path.remove(here)\n"
+            "print(resolve('utils.errors.likeness', role='x')('ab', 'ba'))\n"
+            "print(resolve('utils.errors.UserError', role='x').__name__)")  # fmt: skip
     environ = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     printed = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, env=environ)
     assert printed.split() == [b"0.5", b"UserError"]
@@ -149,8 +144,7 @@ DATASET = ("dataset_name",)
 
 
 @pytest.mark.parametrize(("name", "kind", "more", "expected"), [
-    ("build", "prompt", {}, None),
-    ("shifted", "prompt", {}, None),
+    ("build", "prompt", {}, None), ("shifted", "prompt", {}, None),
     ("one", "prompt", {}, "is called as f(line, dataset) but is defined as (line): too many"),
     ("Parsers", "parse", {}, "is a class; name a function, or a static method"),
     ("prepare", "preprocess", {"keywords": (*DATASET, "x")}, None),
@@ -160,8 +154,7 @@ DATASET = ("dataset_name",)
      "is called as f(outputs, model, processor, dataset_name=..., input_length=...) but is defined "
      "as (message, model, processor): got an unexpected keyword argument 'dataset_name'; add **kwargs"),
     ("build", "preprocess", {"keywords": DATASET}, "too many positional arguments"),
-    ("prepare", "preprocess", {"keywords": (*DATASET, "model")},
-     "multiple values for argument 'model'"),
+    ("prepare", "preprocess", {"keywords": (*DATASET, "model")}, "multiple values for argument 'model'"),
     ("Model", "custom-class", {"keywords": ("temperature",)}, None),
     ("Narrow", "custom-class", {"init_keywords": ("size",)}, None),
     ("Narrow", "custom-class", {"init_keywords": ("img_size",)}, None),  # the program's own key
@@ -189,14 +182,11 @@ def meta_last(response, strict=False, meta=None):
 
 
 @pytest.mark.parametrize(("function", "seen"), [
-    (lambda text: (text,), ("r",)),
-    (lambda meta: (meta,), ("r",)),
-    (lambda response, meta: (response, meta), ("r", META)),
-    (meta_last, ("r", False, META)),
+    (lambda text: (text,), ("r",)), (lambda meta: (meta,), ("r",)),
+    (lambda response, meta: (response, meta), ("r", META)), (meta_last, ("r", False, META)),
     (functools.partial(meta_last, strict=True), ("r", True, META)),
     (lambda response, *, meta: (response, meta), ("r", META)),
-    (lambda response, info: (response, info), ("r", META)),
-    (lambda *args: args, ("r", META)),
+    (lambda response, info: (response, info), ("r", META)), (lambda *args: args, ("r", META)),
     (lambda response, **kwargs: (response, kwargs), ("r", {"meta": META})),
     (lambda response, *, strict=False: (response,), ("r",)),
 ])  # fmt: skip
@@ -217,7 +207,7 @@ def test_a_parse_function_that_cannot_be_called_is_refused(function, reason):
 
 def test_a_custom_class_is_built_with_kwargs_where_it_takes_them(good):
     assert custom_arguments(good.Narrow, {"size": 2}) == {"size": 2}
-    assert custom_arguments(good.Narrow, {"img_size": 2}) == {}
-    assert custom_arguments(good.Model, {"for_postprocess": 1}) == {}
+    for taker, given in ((good.Narrow, {"img_size": 2}), (good.Model, {"for_postprocess": 1})):
+        assert custom_arguments(taker, given) == {}
     with pytest.raises(UserError, match="missing a required argument"):
         custom_arguments(good.Needy, {})

@@ -1,6 +1,7 @@
 """The embedded default model: what it reads out of prompts, which text it picks, what it needs."""
 
 import importlib.util
+import re
 
 import pytest
 
@@ -17,10 +18,8 @@ from utils.errors import UserError
 from utils.misc import parser_answers_into_option, parser_response_into_coordinates
 
 GROUNDING, QUESTION = "GUIElementGrounding", "GUIContentUnderstanding"
-L2_LEAD = (
-    "Output only the coordinate (x,y) of one point in your response. "
-    "What element matches the following task: "
-)
+L2_LEAD = ("Output only the coordinate (x,y) of one point in your response. "
+           "What element matches the following task: ")  # fmt: skip
 
 
 def line(text, x1=0.1, y1=0.1, x2=0.2, y2=0.14):
@@ -29,22 +28,17 @@ def line(text, x1=0.1, y1=0.1, x2=0.2, y2=0.14):
 
 MAIL = [
     line("File Edit View Help", 0.0, 0.0, 0.19, 0.04),
-    line("New message", 0.0, 0.1, 0.1, 0.14),
-    line("Delete", 0.2, 0.1, 0.3, 0.14),
-    line("Inbox 12", 0.0, 0.3, 0.1, 0.34),
-    line("Drafts 3", 0.0, 0.4, 0.1, 0.44),
+    line("New message", 0.0, 0.1, 0.1, 0.14), line("Delete", 0.2, 0.1, 0.3, 0.14),
+    line("Inbox 12", 0.0, 0.3, 0.1, 0.34), line("Drafts 3", 0.0, 0.4, 0.1, 0.44),
     line("The nightly build of branch main has failed; delete the cache", 0.4, 0.5, 0.9, 0.54),
-    line("Edit", 0.8, 0.7, 0.9, 0.74),
-    line("Edit", 0.8, 0.9, 0.9, 0.94),
-]
+    line("Edit", 0.8, 0.7, 0.9, 0.74), line("Edit", 0.8, 0.9, 0.9, 0.94),
+]  # fmt: skip
+ASKED = "Please select the correct answer from the options above. \n"
 
 
 def ask(question, *options):
     listed = "".join(f"{letter}. {o}\n" for letter, o in zip("ABCDEF", options, strict=False))
-    return (
-        f"Question: {question}\nOptions:\n{listed}"
-        "Please select the correct answer from the options above. \n"
-    )
+    return f"Question: {question}\nOptions:\n{listed}{ASKED}"
 
 
 @pytest.mark.parametrize(("prompt", "question", "options"), [
@@ -52,8 +46,7 @@ def ask(question, *options):
     ("Hint: H\n" + ask("Q?", "one"), "Hint: H\nQuestion: Q?", {"A": "one"}),
     ("Question: Use the options.\nA. Smith?\nOptions:\nA. x\nB. \n", "Use the options.\nA. Smith?",
      {"A": "x", "B": ""}),
-    ("Question: Q?\n", "Q?", {}),
-    ("", "", {}),
+    ("Question: Q?\n", "Q?", {}), ("", "", {}),
 ])  # fmt: skip
 def test_question_and_options_are_read_from_the_default_format(prompt, question, options):
     assert ocr_baseline.read_question(prompt) == (question, options)
@@ -85,9 +78,8 @@ def test_a_point_inside_a_long_line_is_interpolated_at_the_matching_words():
     assert y_frac == 0.52
 
 
-ROWS = [("Wool scarf", 0.2), ("Linen apron", 0.4), ("Oak stool", 0.6)]
-SHOP = [line(text, 0.1, y, 0.2, y + 0.04) for text, y in ROWS]
-SHOP += [line("Reorder", 0.8, y, 0.9, y + 0.04) for _, y in ROWS]
+SHOP = [each for text, y in (("Wool scarf", 0.2), ("Linen apron", 0.4), ("Oak stool", 0.6))
+        for each in (line(text, 0.1, y, 0.2, y + 0.04), line("Reorder", 0.8, y, 0.9, y + 0.04))]  # fmt: skip
 CHAPTERS = [line("Chapter 15", y1=0.1, y2=0.2), line("Chapter 16", y1=0.3, y2=0.4)]
 
 
@@ -119,10 +111,8 @@ def test_where_nothing_fits_the_reply_holds_no_point(instruction, lines):
     (ask("Which menu is shown?", "The Tools menu", "The View menu"), MAIL, "B"),
     # Where no option is supported the reply holds no letter.
     (ask("Q?", "zebra", "giraffe"), MAIL, None),
-    (ask("Which is not there?", "zebra", "giraffe"), MAIL, None),
-    (ask("Q?", "", " "), MAIL, None),
-    (ask("Q?", "Inbox", "Drafts"), [], None),
-    ("Question: Q?\n", MAIL, None),
+    (ask("Which is not there?", "zebra", "giraffe"), MAIL, None), (ask("Q?", "", " "), MAIL, None),
+    (ask("Q?", "Inbox", "Drafts"), [], None), ("Question: Q?\n", MAIL, None),
 ])  # fmt: skip
 def test_the_option_is_the_one_that_the_screen_supports_if_any(prompt, lines, letter):
     reply = answer_question(prompt, lines)
@@ -131,11 +121,9 @@ def test_the_option_is_the_one_that_the_screen_supports_if_any(prompt, lines, le
 
 
 def message(image_path, text):
-    return [
-        {"role": "system", "type": "text", "value": "You are a GUI agent. Delete nothing."},
-        {"role": "user", "type": "image", "value": str(image_path)},
-        {"role": "user", "type": "text", "value": text},
-    ]
+    parts = (("system", "text", "You are a GUI agent. Delete nothing."),
+             ("user", "image", str(image_path)), ("user", "text", text))  # fmt: skip
+    return [{"role": role, "type": kind, "value": value} for role, kind, value in parts]
 
 
 class Counting(OCRBaseline):
@@ -151,33 +139,22 @@ class Counting(OCRBaseline):
 
 
 def test_of_options_with_the_same_words_the_first_is_taken_in_every_process():
-    words = [
-        "about",
-        "seven",
-        "small",
-        "files",
-        "were",
-        "moved",
-        "to",
-        "another",
-        "folder",
-        "by",
-        "the",
-        "user",
-        "today",
-    ]
+    words = re.findall(
+        r"\w+", "about seven small files were moved to another folder by the user today"
+    )
     for turn in range(
         1, len(words)
     ):  # sums of floats depend on their order, which sets do not keep
-        prompt = f"What happened?\nOptions:\nA. {' '.join(words)}\nB. {' '.join(words[turn:] + words[:turn])}"
+        turned = " ".join(words[turn:] + words[:turn])
+        prompt = f"What happened?\nOptions:\nA. {' '.join(words)}\nB. {turned}"
         assert answer_question(prompt, [line("seven smal files moved by the usr")]) == "A"
 
 
 def test_each_image_is_read_once_and_again_only_when_the_file_changed(tmp_path):
     model, image = Counting(), tmp_path / "screen.png"
     image.write_bytes(b"one")
-    for text in (L2_LEAD + "Delete", L2_LEAD + "Compose a new message"):
-        model.generate(message(image, text), dataset_name=GROUNDING)
+    for text in ("Delete", "Compose a new message"):
+        model.generate(message(image, L2_LEAD + text), dataset_name=GROUNDING)
     model.generate(message(image, ask("Q?", "x", "y")), dataset_name=QUESTION)
     assert model.passes == ["screen.png"]
     image.write_bytes(b"another")
@@ -215,8 +192,7 @@ def test_text_on_a_real_image_is_found_where_it_was_drawn(tmp_path, mode):
     model, asked = OCRBaseline(), message(tmp_path / "screen.png", L2_LEAD + "The 'Cancel' button")
     reply = model.generate(asked, dataset_name=GROUNDING)
     x_frac, y_frac = parser_response_into_coordinates(reply)
-    assert box_px[0] <= x_frac * 640 <= box_px[2]
-    assert box_px[1] <= y_frac * 320 <= box_px[3]
+    assert box_px[0] <= x_frac * 640 <= box_px[2] and box_px[1] <= y_frac * 320 <= box_px[3]
     empty = message(tmp_path / "empty.png", "Save")
     assert model.generate(empty, dataset_name=GROUNDING) == NO_TARGET
 
@@ -226,25 +202,18 @@ FORM = [
     line("Send", 0.8, 0.9, 0.86, 0.94), line("Ines Vega", 0.5, 0.5, 0.6, 0.54),
 ]  # fmt: skip
 LETTER = "Write a mail to Ines Vega with the subject “Keys”."
+COMPOSE = line("Compose", 0.0, 0.0, 0.1, 0.04)
 
 
-COMPOSE = [*FORM, line("Compose", 0.0, 0.0, 0.1, 0.04)]
-
-
-def test_what_is_to_be_made_is_begun_first():
-    assert answer_task(f"Task: {LETTER}\n\nThis is the screen now.", COMPOSE).endswith(
-        "click(0.050, 0.020)"
-    )
-
-
-@pytest.mark.parametrize(("so_far", "action"), [
-    ([], "click(0.550, 0.520)"),
-    (["click(0.050, 0.020)", "click(0.550, 0.520)"], 'click(0.350, 0.220); type("Keys")'),
-    (["click(0.1, 0.1)"] * 3, "click(0.830, 0.920)"),
-    (["click(0.1, 0.1)"] * 3 + ["click(0.830, 0.920)"], "done()"),
+@pytest.mark.parametrize(("lines", "so_far", "action"), [
+    ([*FORM, COMPOSE], [], "click(0.050, 0.020)"),  # what is to be made is begun first
+    (FORM, [], "click(0.550, 0.520)"),
+    (FORM, ["click(0.050, 0.020)", "click(0.550, 0.520)"], 'click(0.350, 0.220); type("Keys")'),
+    (FORM, ["click(0.1, 0.1)"] * 3, "click(0.830, 0.920)"),
+    (FORM, ["click(0.1, 0.1)"] * 3 + ["click(0.830, 0.920)"], "done()"),
 ])  # fmt: skip
-def test_a_task_is_gone_through_name_by_name(so_far, action):
+def test_a_task_is_gone_through_name_by_name(lines, so_far, action):
     listed = "".join(f"{number}. {each}\n" for number, each in enumerate(so_far, 1))
     said = f"Your actions so far:\n{listed}\n" * bool(so_far)
-    reply = answer_task(f"Task: {LETTER}\n\n{said}This is the screen now.", FORM)
+    reply = answer_task(f"Task: {LETTER}\n\n{said}This is the screen now.", lines)
     assert reply.endswith(f"\nAction: {action}")

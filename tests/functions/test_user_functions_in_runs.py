@@ -150,22 +150,20 @@ def one_special(request):
     return Reply("(0.2, 0.15) special") if "target 1." in request.text else right_answers(request)
 
 
-@pytest.mark.parametrize(("statement", "error", "is_verbose"), [
+@pytest.mark.parametrize(("statement", "error", "verbose"), [
     ("raise ValueError('cannot do this one')", "ValueError: cannot do this one", False),
     ("import sys; sys.exit('enough')", "SystemExit: enough", True),
 ])  # fmt: skip
 @pytest.mark.parametrize(("where", "asked", "told"), [
-    ("prompt", 4, summary(4, 6, (2, FAILED))),
-    ("preprocess", 4, summary(4, 6, (2, FAILED))),
-    ("generate", 0, summary(4, 6, (2, FAILED))),
-    ("postprocess", 6, summary(4, 6, (2, SPOILT))),
+    ("prompt", 4, summary(4, 6, (2, FAILED))), ("preprocess", 4, summary(4, 6, (2, FAILED))),
+    ("generate", 0, summary(4, 6, (2, FAILED))), ("postprocess", 6, summary(4, 6, (2, SPOILT))),
     ("parse", 6, summary(6, 6, (2, UNPARSED))),
 ])  # fmt: skip
-def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mended(
-    where, asked, told, statement, error, is_verbose, staged
+def test_a_function_that_fails_costs_its_samples(
+    where, asked, told, statement, error, verbose, staged
 ):
     stage = staged(RAISING.replace("RAISE", statement), one_special)
-    result = run_with(stage, where, *["--verbose"] * is_verbose)
+    result = run_with(stage, where, *["--verbose"] * verbose)
     assert (result.code, len(result.requests)) == (1, asked)
     assert told in result.output
     assert ("queried again" in result.output) is (FAILED in told)
@@ -173,8 +171,8 @@ def test_a_function_that_fails_costs_its_samples_and_no_others_until_it_is_mende
     assert l2_counts(stage.scores(L2)) == {
         "Total num": 6, "Correct num": 4, "Wrong num": 0, "Error format num": 2}  # fmt: skip
     # The traceback is printed at --verbose only, and once for each kind.
-    assert result.output.count("Traceback (most recent call last)") == is_verbose
-    assert (f"in {where}\n" in result.output) is is_verbose
+    assert result.output.count("Traceback (most recent call last)") == verbose
+    assert (f"in {where}\n" in result.output) is verbose
     if where == "postprocess":  # what it spoilt is in the log and the spreadsheet
         raw = [record["raw"] for record in stage.answers(L2)]
         assert raw == ["(0.2, 0.15)"] * 2 + ["(0.2, 0.15) special"] * 2 + ["(0.2, 0.15)"] * 2
@@ -198,9 +196,7 @@ ALWAYS = ALWAYS.replace("target 1.", "Click").replace("special", "(")
     ({**ONLY_L2, **EASY}, 6), ({**EASY, **ONLY_L2}, 6), ({**ONLY_L2, **EASY}, 30),
 ], ids=["first", "last", "large"])  # fmt: skip
 @pytest.mark.parametrize("where", STAGES)
-def test_ten_failures_in_a_row_stop_that_data_set_and_the_other_one_is_scored(
-    where, data, pictures, staged
-):
+def test_ten_failures_in_a_row_stop_that_data_set_alone(where, data, pictures, staged):
     stage = staged(ALWAYS, pictures=pictures)
     result = run_with(stage, where, "--api-nproc", "1", data=data)
     # What goes wrong after the request is found before all of a large data set are asked.
@@ -352,9 +348,7 @@ def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_size
         assert {name: meta[name] for name in expected} == expected
 
 
-def test_a_parse_function_without_an_answer_is_a_format_error_and_reported_if_it_is_nonsense(
-    staged,
-):
+def test_a_parse_function_without_an_answer_is_a_format_error_and_nonsense_is_named(staged):
     stage = staged("""
         NONSENSE = ["somewhere", (1, 2, 3), {}, (float("nan"), 0.1), 7, ("left", "top")]
         def letter(response, meta): return 2
@@ -379,9 +373,8 @@ def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
     def answer(request):
         return Reply("(0.2, inf)") if "basic target" in request.text else right_answers(request)
 
-    stage = staged(
-        "def parse(reply): return tuple(map(float, reply.strip('()').split(',')))", answer
-    )
+    source = "def parse(reply): return tuple(map(float, reply.strip('()').split(',')))"
+    stage = staged(source, answer)
     result = run_with(stage, "parse")
     assert result.code == 0, result.output
     folder = stage.folder()

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from tests.support.mock_server import MockServer, Reply
-from tests.support.stage import API, L1, L2, Stage, right_answers
+from tests.support.mock_server import Reply
+from tests.support.stage import API, L1, L2, right_answers
 
 PING = ("--check", "--ping")
 
@@ -17,17 +17,6 @@ def no_answer(request):
     reason = "stop" if "Click" in request.text else "length"
     choice = {"index": 0, "message": message, "finish_reason": reason}
     return Reply(body=json.dumps({"object": "chat.completion", "choices": [choice]}).encode())
-
-
-@pytest.fixture
-def answer():
-    return right_answers
-
-
-@pytest.fixture
-def stage(tmp_path, answer):
-    with MockServer(answer) as server:
-        yield Stage.make(tmp_path, server)
 
 
 @pytest.mark.parametrize(("answer", "code", "printed"), [
@@ -42,7 +31,8 @@ def stage(tmp_path, answer):
         "the model used all its tokens before it answered; raise max_tokens",
         "ping: the answer has no text (finish_reason 'stop')", "1 problem.\n"]),  # something was asked
 ], ids=["answered", "failed", "reasoning without an answer"])  # fmt: skip
-def test_a_ping_shows_what_came_back_and_how_it_is_read(code, printed, stage):
+def test_a_ping_shows_what_came_back_and_how_it_is_read(answer, code, printed, staged):
+    stage = staged(answer=answer)
     run = stage.evaluate({"m": API | {"model_path": "{url}?api_key=k-123456&model=mock"}}, *PING)
     assert (run.code, "Traceback" in run.output) == (code, False), run.output
     assert [text for text in printed if text not in run.output] == []

@@ -3,8 +3,7 @@
 import pytest
 
 from perf.fuzz import Fuzz
-from tests.support.mock_server import MockServer
-from tests.support.stage import L2, Stage, right_answers
+from tests.support.stage import L2
 
 
 @pytest.mark.parametrize("what", ["logs", "replies", "annotations"])
@@ -15,11 +14,9 @@ def test_damage_ends_in_no_traceback_and_changes_no_score_in_silence(what, tmp_p
 
 
 @pytest.mark.parametrize("is_torn", [False, True])
-def test_a_log_that_lost_the_record_of_its_run_gives_no_full_score(is_torn, tmp_path):
-    with MockServer(right_answers) as server:
-        stage = Stage.make(tmp_path, server)
-        stage.data = {L2: {"mode": "all"}}
-        assert stage.run().code == 0
+def test_a_log_that_lost_the_record_of_its_run_gives_no_full_score(is_torn, stage):
+    stage.data = {L2: {"mode": "all"}}
+    assert stage.run().code == 0
     whole, (begin, *others) = stage.scores(L2), stage.log(L2).read_bytes().splitlines(keepends=True)
     stage.log(L2).write_bytes(b"".join([begin[:99] * is_torn, *others]))
     again = stage.run("--mode", "eval")

@@ -16,9 +16,8 @@ SAMPLES = 15
 
 def answered(stage):
     """Number of answer records, as far as the logs exist."""
-    return sum(
-        log.read_bytes().count(b'"kind":"answer"') for log in stage.work_dir.rglob("T*/*.jsonl")
-    )
+    logs = stage.work_dir.rglob("T*/*.jsonl")
+    return sum(log.read_bytes().count(b'"kind":"answer"') for log in logs)
 
 
 @pytest.fixture
@@ -31,10 +30,8 @@ def released():
 
 
 @pytest.fixture
-def stage(tmp_path, released):
-    with MockServer(lambda request: released.wait(60) and some_right(request)) as server:
-        yield Stage.make(tmp_path, server)
-        released.set()
+def stage(staged, released):
+    return staged(answer=lambda request: released.wait(60) and some_right(request))
 
 
 @pytest.fixture(scope="module")
@@ -53,32 +50,27 @@ def undisturbed(finished):
 
 
 @pytest.mark.parametrize("count", [1, 6, 11, SAMPLES])
-def test_after_a_kill_the_same_command_asks_only_what_is_missing(count, tmp_path, undisturbed):
-    victim = []
-
+def test_after_a_kill_the_same_command_asks_only_what_is_missing(count, staged, undisturbed):
     def answer(request):
-        if victim and len(server.requests) >= count:
-            os.kill(victim[0].pid, signal.SIGKILL)
+        if len(stage.server.requests) >= count:
+            os.kill(victim.pid, signal.SIGKILL)
         return some_right(request)
 
-    with MockServer(answer) as server:
-        stage = Stage.make(tmp_path, server)
-        victim.append(stage.start("--api-nproc", "2"))
-        code, _ = end_of(victim[0])
-        asked, kept = len(server.requests), answered(stage)
-        victim.clear()
-        ran = stage.run("--api-nproc", "2")
-        assert code == -signal.SIGKILL
-        assert 0 < asked - kept <= 3  # two workers, and one answer on its way into the log
-        assert (ran.code, len(ran.requests)) == (0, SAMPLES - kept), ran.output
-        assert len({request.text for request in server.requests}) == SAMPLES
-        assert len(list(stage.work_dir.glob("m/T*"))) == 1  # it goes on in the folder
-        assert stage.both_scores() == undisturbed
+    stage = staged(answer=answer)
+    victim = stage.start("--api-nproc", "2")
+    code, _ = end_of(victim)
+    asked, kept = len(stage.server.requests), answered(stage)
+    stage.server.answer = some_right
+    ran = stage.run("--api-nproc", "2")
+    assert code == -signal.SIGKILL
+    assert 0 < asked - kept <= 3  # two workers, and one answer on its way into the log
+    assert (ran.code, len(ran.requests)) == (0, SAMPLES - kept), ran.output
+    assert len({request.text for request in stage.server.requests}) == SAMPLES
+    assert len(list(stage.work_dir.glob("m/T*"))) == 1  # it goes on in the folder
+    assert stage.both_scores() == undisturbed
 
 
-def test_a_second_process_is_refused_until_the_first_is_gone_even_by_a_kill(
-    stage, released, undisturbed
-):
+def test_a_second_process_is_refused_until_the_first_is_gone(stage, released, undisturbed):
     released.clear()
     first = stage.start()
     stage.server.wait_for(4)
@@ -94,18 +86,12 @@ def test_a_second_process_is_refused_until_the_first_is_gone_even_by_a_kill(
     assert stage.both_scores() == undisturbed
 
 
-def test_one_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(
-    stage, released, undisturbed
-):
+def test_one_interrupt_finishes_what_is_in_flight(stage, released, undisturbed):
     released.clear()
     process = stage.start("--api-nproc", "3")
     stage.server.wait_for(3)
     process.send_signal(signal.SIGINT)
-    said = ""
-    for line in process.stdout:
-        said += line
-        if "Stopping after what is in flight" in line:
-            break
+    said = next(line for line in process.stdout if "Stopping after what is in flight" in line)
     released.set()
     code, output = end_of(process)
     assert (code, "Ctrl-C again stops now" in said) == (130, True)
@@ -117,9 +103,7 @@ def test_one_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(
 
 
 @pytest.mark.parametrize(("damage", "lost"), [
-    (lambda log: log[:-40], 1),
-    (lambda log: log[:-1], 1),
-    (lambda log: log[:-40] + bytes(4096), 1),
+    (lambda log: log[:-40], 1), (lambda log: log[:-1], 1), (lambda log: log[:-40] + bytes(4096), 1),
     (lambda log: log + bytes(70_000), 0),
     (lambda log: log + b'{"kind":"answer","key":"' + b"x" * 70_000, 0),
 ], ids=["torn", "without-line-feed", "torn-and-nul-filled", "nul-filled", "half-a-long-line"])  # fmt: skip
@@ -170,26 +154,19 @@ def test_a_run_whose_own_record_is_damaged_is_recognised_by_its_answers(finished
 
 HOSTILE = {
     # reply: (letter that the protocol's parser finds, text in the spreadsheet if it differs)
-    "formula": ("=1+1", None, None),
+    "formula": ("=1+1", None, None), "array-formula": ("{=1+1}", None, None),
     "formula-with-answer": ('=HYPERLINK("http://x/B:","B")', "B", None),
-    "plus": ("+B", "B", None),
-    "at": ("@SUM(1)\nB.", "B", None),
-    "array-formula": ("{=1+1}", None, None),
+    "plus": ("+B", "B", None), "at": ("@SUM(1)\nB.", "B", None),
     "control": ("\x00\x01\x08\x0b\x0c\x1f\x7f B.", "B", "\\u0000\\u0001\\u0008\\u000b\\u000c\\u001f\x7f B."),
     "line-separators": ("x\u2028B.\u2029y\x85", "B", None),
     "lone-surrogates": ("\ud83d B. \udc00", "B", "\\ud83d B. \\udc00"),
     "noncharacters": ("\ufffe\uffff B.", "B", "\\ufffe\\uffff B."),
     "emoji": ("👩‍👩‍👧 B.", "B", None),
     "url": ("https://example.org/" + "y" * 3000 + "?q=1#top", None, None),
-    "internal-url": ("internal:Sheet2!A1", None, None),
-    "long": ("z" * 100_000, None, "cut"),
+    "internal-url": ("internal:Sheet2!A1", None, None), "long": ("z" * 100_000, None, "cut"),
     "long-with-answer-at-the-end": ("z" * 100_000 + "\nB.", "B", "cut"),
-    "missing-words": ("NaN", None, None),
-    "none": ("None", None, None),
-    "not-available": ("N/A", "A", None),
-    "number": ("1e5", None, None),
-    "true": ("TRUE", None, None),
-    "blanks": ("  \t ", None, None),
+    "missing-words": ("NaN", None, None), "none": ("None", None, None), "not-available": ("N/A", "A", None),
+    "number": ("1e5", None, None), "true": ("TRUE", None, None), "blanks": ("  \t ", None, None),
     "xml": ("</t></is><c>&amp; ]]> B.", "B", None),
     # Excel shows it as it was; openpyxl leaves the format's own escape of "_" in.
     "escape-of-the-format": ("_x0041_ _x000D_", None, "_x005F_x0041_ _x005F_x000D_"),
@@ -200,7 +177,6 @@ HOSTILE = {
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
     """One L1 question and one L2 target for each reply."""
-    pictures = [("os_web", (40, 30))] * len(HOSTILE)
     texts = [text for text, *_ in HOSTILE.values()]
 
     def answer(request):
@@ -208,7 +184,7 @@ def hostile(tmp_path_factory):
         return Reply(texts[int(number[1] or number[2])])
 
     with MockServer(answer) as server:
-        stage = Stage.make(tmp_path_factory.mktemp("hostile"), server, pictures)
+        stage = Stage.make(tmp_path_factory.mktemp("hostile"), server, len(HOSTILE))
         stage.data = {L1: {"mode": "easy"}, L2: {"mode": "basic"}}
         ran = stage.run()
         assert ran.code == 0, ran.output
@@ -239,9 +215,7 @@ def test_any_reply_is_logged_as_it_came_readable_in_the_spreadsheets_and_scored(
     assert (result["parsed_prediction"], result["hit"]) == (str(letter), int(letter == "B"))
 
 
-def test_spreadsheets_hold_no_formula_and_no_link_pandas_reads_them_and_eval_makes_the_same(
-    hostile,
-):
+def test_spreadsheets_hold_no_formula_and_no_link_and_pandas_reads_them_after_eval_too(hostile):
     import openpyxl
     import pandas
 

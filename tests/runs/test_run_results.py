@@ -10,23 +10,21 @@ import pytest
 import evaluate
 from tests.support import runs
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run, write_log
-from tests.support.mock_server import MockServer, Reply
-from tests.support.stage import KEY, right_answers
+from tests.support.mock_server import Reply
+from tests.support.stage import KEY
 from utils.errors import UserError
 from utils.runs.finished import SAMPLE_COLUMNS, load_run
 
 
 @pytest.fixture
-def config(tmp_path, monkeypatch):
+def config(stage, monkeypatch):
     """A config for a server that answers right; in a folder with data and without `.env`."""
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(stage.home)
     for name in ("EVAL_WORK_DIR", "IMAGE_ROOT_DIR", "L2_USER_PROMPT", "L1_USE_WEIGHTED"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("LMUData", str(runs.make_data(tmp_path / "data")))
+    monkeypatch.setenv("LMUData", str(stage.root))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
-    with MockServer(right_answers) as server:
-        model = {"m": runs.api_model(server.url), "n": runs.api_model(server.url)}
-        yield runs.write_config(tmp_path / "c.json", model=model)
+    return stage.config({"model": dict.fromkeys("mn", stage.model["m"]), "data": stage.data})
 
 
 def test_samples_are_one_frame_over_all_data_sets(tmp_path):
@@ -66,8 +64,8 @@ def test_what_is_loaded_is_that_of_the_files_and_a_table_unstacks_as_it_was_prin
     (lambda run: run.table("L2"), "was not scored on 'L2'; scored: GUIElementGrounding"),
     (lambda run: run.table(L2), "has no table yet; run --mode eval again"),
     (lambda run: load_run(run.folder / "nowhere"), "nowhere: there is no such folder$"),
-    (lambda run: load_run(run.folder / "log" / "m"), "has a log but no scored samples"),
-    (lambda run: load_run(run.folder / "log" / "m" / "T20260101_Gab"), "has a log but no scored"),
+    *[(lambda run, folder=folder: load_run(run.folder / folder), "has a log but no scored samples")
+      for folder in ("log/m", "log/m/T20260101_Gab")],
     (lambda run: run.samples, "is no samples file of this version"),
 ])  # fmt: skip
 def test_what_is_not_there_is_reported(tmp_path, ask, said):
@@ -81,11 +79,9 @@ def test_what_is_not_there_is_reported(tmp_path, ask, said):
 
 
 def test_loading_a_run_needs_no_pandas_until_a_frame_is_asked_for(tmp_path):
-    script = (
-        "import sys; from evaluate import load_run; run = load_run(sys.argv[1]); run.scores\n"
-        "before = 'pandas' in sys.modules; run.samples\n"
-        "print(before, 'pandas' in sys.modules, 'torch' in sys.modules)"
-    )
+    script = ("import sys; from evaluate import load_run; run = load_run(sys.argv[1]); run.scores\n"
+              "before = 'pandas' in sys.modules; run.samples\n"
+              "print(before, 'pandas' in sys.modules, 'torch' in sys.modules)")  # fmt: skip
     command = [sys.executable, "-c", script, make_run(tmp_path / "r", {L2: l2_set("x.")})]
     done = subprocess.run(command, cwd=runs.PROJECT, env=runs.environment(), capture_output=True,
                           text=True, timeout=120)  # fmt: skip
@@ -119,10 +115,7 @@ def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(con
     assert (whole.partial, len(whole.samples)) == ((), 6)
     assert (limited.datasets, limited.partial, len(limited.samples)) == ((L2,), (L2,), 2)
     command = whole.manifest["asking"]["command"].split()
-    assert (" ".join(command[:2]), command[2].partition("=")[0]) == (
-        "python evaluate.py",
-        "--config",
-    )
+    assert [*command[:2], command[2].partition("=")[0]] == ["python", "evaluate.py", "--config"]
     assert {"--model=m", "--data=GUIElementGrounding", "--no-report"} <= set(command)
     log = (whole.folder / f"m_{L2}.jsonl").read_text().splitlines()
     assert "--no-report" in json.loads(log[0])["arguments"]
@@ -145,10 +138,9 @@ def test_problems_are_raised_and_not_printed(config, capsys, options, said):
     assert "problem" not in "".join(capsys.readouterr())
 
 
-def test_a_run_that_is_stopped_raises_without_the_key(config):
-    with MockServer(lambda request: Reply(status=401, body=f"bad key {KEY}".encode())) as server:
-        runs.write_config(config, model={"m": runs.api_model(server.url, key=KEY)})
-        with pytest.raises(UserError) as caught:
-            evaluate.run(config, report=False)
+def test_a_run_that_is_stopped_raises_without_the_key(config, stage):
+    stage.server.answer = lambda request: Reply(status=401, body=f"bad key {KEY}".encode())
+    with pytest.raises(UserError) as caught:
+        evaluate.run(config, model="m", report=False)
     assert (KEY in str(caught.value), "401" in str(caught.value)) == (False, True)
     assert "What was answered is kept" in str(caught.value)
