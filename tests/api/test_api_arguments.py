@@ -6,6 +6,9 @@ import pytest
 
 from models.wrappers.api.arguments import NOT_YOURS, PARAMETERS, generate_findings
 
+OBJECT = "must be an object { }"
+SIGNS = "must be a text of one line and of ASCII signs alone"
+
 
 def findings(**generate_cfg):
     return [(".".join(map(str, place)), what) for place, what in generate_findings(generate_cfg)]
@@ -16,10 +19,6 @@ def test_the_parameters_of_the_client_are_known():
 
     known = PARAMETERS | set(NOT_YOURS)
     assert set(inspect.signature(Completions.create).parameters) - {"self"} == known
-
-
-OBJECT = "must be an object { }"
-SIGNS = "must be a text of one line and of ASCII signs alone"
 
 
 @pytest.mark.parametrize(("place", "value", "expected"), [

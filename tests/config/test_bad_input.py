@@ -39,6 +39,8 @@ FUNCTIONS = """
 """
 IN_PROCESS = {"imp_type": "custom", "model_path": "mymodel.Model"}
 """A model that spares a run the import of the API client; it leaves a file `asked`."""
+UNKNOWN = 'unknown option --confg; did you mean "--config"?'
+COUNT = "expected a whole number from"
 
 
 @pytest.fixture
@@ -233,10 +235,6 @@ def test_what_a_program_needs_is_listed_in_the_core_requirements():
         call = re.search(r"stop_unless_ready\(([^)]*)\)", (PROJECT / program).read_text("utf-8"))
         for name in re.findall(r'"(\w+)"', call[1]):
             assert re.search(rf"^{DISTRIBUTIONS.get(name, name)}>=", listed, re.MULTILINE), name
-
-
-UNKNOWN = 'unknown option --confg; did you mean "--config"?'
-COUNT = "expected a whole number from"
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -20,6 +20,10 @@ LOCAL, VLLM = ({"model_path": "/ckpt", "imp_type": kind} for kind in ("transform
 API = {"model_path": "http://127.0.0.1:8000/v1?api_key=k&model=m", "imp_type": "openai"}
 CUSTOM = {"model_path": "models.ocr_baseline.OCRBaseline", "imp_type": "custom"}
 DATA = {L2: {"mode": "all"}}
+NO_OBJECT = 'the file must hold an object { "model": ..., "data": ... }, not'
+KEYS = 'unknown key; known are "mode", "parse_function", "match_mode", "circular"'
+MODES = f'{L2} has the modes "all", "basic", "advanced"'
+SECRET = "sk-very-secret-0123456789"
 
 
 def read_file(file, environ=None, **more):
@@ -179,9 +183,6 @@ def test_an_unset_name_is_one_error_with_its_key_path(tmp_path, environ, state):
     assert kept.config.model["m"].model_identity == "some"
 
 
-NO_OBJECT = 'the file must hold an object { "model": ..., "data": ... }, not'
-
-
 @pytest.mark.parametrize(("whole", "expected"), [
     ([], [f"{NO_OBJECT} a list"]), ("null", [f"{NO_OBJECT} null"]),
     ({}, ["model: is missing", "data: is missing"]),
@@ -311,10 +312,6 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
     assert set(KWARGS_READ) == set(Kwargs.model_fields)
 
 
-KEYS = 'unknown key; known are "mode", "parse_function", "match_mode", "circular"'
-MODES = f'{L2} has the modes "all", "basic", "advanced"'
-
-
 @pytest.mark.parametrize(("data", "expected"), [
     ({"GUIElementGroundng": {}}, f'GUIElementGroundng: unknown data set; did you mean "{L2}"?'),
     ({"ScreenSpot": {}}, f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}"'),
@@ -363,9 +360,6 @@ def test_no_problem_line_speaks_pydantic(tmp_path):
     for base, key, value in itertools.product((LOCAL, API, VLLM, CUSTOM), keys, wrong):
         for line in problems(tmp_path, model(base, **{key: value})):
             assert not any(word in line.lower() for word in foreign), line
-
-
-SECRET = "sk-very-secret-0123456789"
 
 
 @pytest.mark.parametrize("entry", [

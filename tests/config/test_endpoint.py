@@ -5,6 +5,9 @@ import pytest
 from utils.config.endpoint import PLACEHOLDER_KEY, parse_endpoint, resolve_api_key
 from utils.errors import UserError
 
+SCHEME = "must begin with http:// or https://"
+WHITE = "contains white space"
+
 
 @pytest.mark.parametrize(("query", "fragments"), [
     ("?model=m&api_key=k", []), ("?model=m&model=n", []),
@@ -26,10 +29,6 @@ def test_only_openai_has_a_default_model(query):
     assert (ours.model, ours.problem) == ("gpt-4o", None)
     assert "names no model" in ours.warnings[0]
     assert "names no model" in parse_endpoint(f"http://127.0.0.1:8000/v1{query}").problem
-
-
-SCHEME = "must begin with http:// or https://"
-WHITE = "contains white space"
 
 
 @pytest.mark.parametrize(("model_path", "fragment"), [

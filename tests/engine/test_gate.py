@@ -22,6 +22,11 @@ from utils.engine.gate import (
     after_too_many,
 )
 
+SAMPLES, LATENCY_S, ROUND_TRIP_S, RETRY_AFTER_S = 3000, 0.1, 0.002, 0.1
+UNLIMITED = 1 << 30
+SOON_S = 20.0  # for what must happen
+NOT_SOON_S = 0.05  # for what must not
+
 
 @pytest.mark.parametrize(("wanted", "events", "whole"), [
     (None, "", FIRST_LIMIT), (None, "idle idle", FIRST_LIMIT),  # nothing was tried
@@ -60,10 +65,6 @@ def test_pauses_while_it_measures_do_not_make_it_step_back():
         if number in (900, 1200):  # each 20 s for a few answers: no rate to go by
             limit, now_s = after_pause(limit), now_s + 20
     assert seen == sorted(seen) and seen[-1] == MOST_IN_FLIGHT
-
-
-SAMPLES, LATENCY_S, ROUND_TRIP_S, RETRY_AFTER_S = 3000, 0.1, 0.002, 0.1
-UNLIMITED = 1 << 30
 
 
 def usual_s(chance):
@@ -187,10 +188,6 @@ def test_answers_that_become_longer_do_not_keep_it_low():
     lengths = itertools.chain(itertools.repeat(LATENCY_S, 250), itertools.repeat(8 * LATENCY_S))
     server = Server(latency_s=lambda chance: next(lengths) * chance.uniform(0.5, 1.5))
     assert simulate(server, samples=12_000).ended_at == MOST_IN_FLIGHT
-
-
-SOON_S = 20.0  # for what must happen
-NOT_SOON_S = 0.05  # for what must not
 
 
 class Crowd:

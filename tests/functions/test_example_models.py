@@ -39,8 +39,7 @@ def test_a_missing_ui_tars_package_is_named_with_its_cure(module, monkeypatch):
 
 @pytest.mark.parametrize(("meta", "expected"), [
     ({"seen_size": "[1000, 500]"}, (0.1, 0.4)),
-    ({"sent_size": "[280, 280]"}, (100 / 280, 200 / 280)),
-    ({"sent_size": "[280, 280]", "seen_size": None}, (100 / 280, 200 / 280)),
+    *[({"sent_size": "[280, 280]", **more}, (100 / 280, 200 / 280)) for more in ({}, {"seen_size": None})],
     ({"max_pixels": 78400, "min_pixels": 3136}, (100 / 364, 200 / 196)),
 ])  # fmt: skip
 @each_of(UITARS)

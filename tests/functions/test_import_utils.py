@@ -61,6 +61,9 @@ BROKEN = {
     "nested": "from users import raises\n",
     "decodes": "import json\njson.loads('{')\n",
 }
+UNKNOWN_PACKAGE = "ModuleNotFoundError: No module named 'no_such_package_anywhere' ("
+DATASET = ("dataset_name",)
+META = {"image_size": "[10, 20]"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -85,9 +88,6 @@ def check(dotted, kind="parse", **more):
     front = "c.json: data.X.parse_function: "
     assert all(line.startswith(front) and "\n" not in line for line in lines)
     return [line.removeprefix(front) for line in lines]
-
-
-UNKNOWN_PACKAGE = "ModuleNotFoundError: No module named 'no_such_package_anywhere' ("
 
 
 @pytest.mark.parametrize(("dotted", "expected", "place"), [
@@ -140,9 +140,6 @@ def test_the_project_is_importable_from_any_folder(tmp_path):
     assert printed.split() == [b"0.5", b"UserError"]
 
 
-DATASET = ("dataset_name",)
-
-
 @pytest.mark.parametrize(("name", "kind", "more", "expected"), [
     ("build", "prompt", {}, None), ("shifted", "prompt", {}, None),
     ("one", "prompt", {}, "is called as f(line, dataset) but is defined as (line): too many"),
@@ -174,9 +171,6 @@ def test_signatures_are_checked_for_the_way_they_are_called(name, kind, more, ex
     assert all(expected in problem for problem in found)
 
 
-META = {"image_size": "[10, 20]"}
-
-
 def meta_last(response, strict=False, meta=None):
     return response, strict, meta
 
@@ -197,8 +191,7 @@ def test_a_parse_function_gets_what_its_parameters_ask_for(function, seen):
 @pytest.mark.parametrize(("function", "reason"), [
     (lambda meta, response: None, "(meta, response): multiple values for argument 'meta'"),
     (lambda response, meta, more: None, "(response, meta, more): missing a required argument: 'more'"),
-    (lambda: None, "(): too many positional arguments"),
-])  # fmt: skip
+    (lambda: None, "(): too many positional arguments")])  # fmt: skip
 def test_a_parse_function_that_cannot_be_called_is_refused(function, reason):
     with pytest.raises(UserError) as caught:
         parse_caller(function)

@@ -146,10 +146,6 @@ RAISING = """
 """
 
 
-def one_special(request):
-    return Reply("(0.2, 0.15) special") if "target 1." in request.text else right_answers(request)
-
-
 @pytest.mark.parametrize(("statement", "error", "verbose"), [
     ("raise ValueError('cannot do this one')", "ValueError: cannot do this one", False),
     ("import sys; sys.exit('enough')", "SystemExit: enough", True),
@@ -162,7 +158,9 @@ def one_special(request):
 def test_a_function_that_fails_costs_its_samples(
     where, asked, told, statement, error, verbose, staged
 ):
-    stage = staged(RAISING.replace("RAISE", statement), one_special)
+    special = Reply("(0.2, 0.15) special")
+    stage = staged(RAISING.replace("RAISE", statement), lambda request: (
+        special if "target 1." in request.text else right_answers(request)))  # fmt: skip
     result = run_with(stage, where, *["--verbose"] * verbose)
     assert (result.code, len(result.requests)) == (1, asked)
     assert told in result.output
@@ -370,11 +368,10 @@ def test_a_parse_function_without_an_answer_is_a_format_error_and_nonsense_is_na
 
 
 def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
-    def answer(request):
-        return Reply("(0.2, inf)") if "basic target" in request.text else right_answers(request)
-
     source = "def parse(reply): return tuple(map(float, reply.strip('()').split(',')))"
-    stage = staged(source, answer)
+    stage = staged(
+        source, lambda request: Reply("(0.2, inf)" if "basic" in request.text else "(0.2, 0.15)")
+    )
     result = run_with(stage, "parse")
     assert result.code == 0, result.output
     folder = stage.folder()

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
@@ -26,11 +27,9 @@ os._exit(0)  # as after a kill: nothing is released
 def kind(request, monkeypatch):
     """How this process and the other ones lock."""
 
-    def refuse(*_):
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
     if request.param == "marker":
-        monkeypatch.setattr(fcntl, "flock", refuse)
+        refused = OSError(errno.ENOSYS, "Function not implemented")
+        monkeypatch.setattr(fcntl, "flock", mock.Mock(side_effect=refused))
     return request.param
 
 
@@ -40,9 +39,9 @@ def hold(tmp_path, kind):
     started = []
 
     def start():
-        started.append(subprocess.Popen(
-            [sys.executable, "-c", HOLD, str(tmp_path / "log"), kind], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL))  # fmt: skip
+        command = [sys.executable, "-c", HOLD, str(tmp_path / "log"), kind]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        started.append(subprocess.Popen(command, text=True, **pipes))
         return started[-1]
 
     yield start
@@ -64,10 +63,7 @@ def test_a_lock_is_refused_to_others_until_it_is_released_or_its_process_has_die
         lock_or_refuse(tmp_path / "log")
     holder.communicate()
     lock_or_refuse(tmp_path / "log").release()
-
-
-def test_a_folder_that_cannot_be_written_is_no_lock_held_by_others(tmp_path):
-    (tmp_path / "file").touch()
+    (tmp_path / "file").touch()  # what cannot be written is no lock held by others
     with pytest.raises(OSError, match=r"(?i)exists|not a directory"):
         lock_or_refuse(tmp_path / "file" / "log")
 

@@ -16,6 +16,9 @@ from utils.runs.manifest import portable
 from utils.runs.provenance import git_state, pictures_digest
 
 KEY = "a-very-secret-key-987654"
+BOTH = pytest.mark.parametrize(
+    "hide", [lambda text: json.loads(path_hider([])(text)), lambda text: portable(text, {})],
+    ids=["report", "manifest"])  # fmt: skip
 
 
 @pytest.fixture
@@ -137,11 +140,6 @@ def test_git_state_tells_a_changed_tree_from_a_clean_one(tmp_path):
     (tmp_path / "f").write_text("2")
     assert (clean["dirty"], len(clean["commit"])) == (False, 40)
     assert state() == {"commit": clean["commit"], "dirty": True}
-
-
-BOTH = pytest.mark.parametrize(
-    "hide", [lambda text: json.loads(path_hider([])(text)), lambda text: portable(text, {})],
-    ids=["report", "manifest"])  # fmt: skip
 
 
 @BOTH

@@ -41,6 +41,9 @@ POLITE = "Please: "
 def phrase(line):
     return POLITE + line["instruction"]
 """
+FUNCTIONS = {"custom_prompt": {L2: "model_file.build_prompt"},
+             "postprocess_function": "model_file.postprocess"}  # fmt: skip
+EASY_0, EASY_1 = "Question 0 easy?", "Question 1 easy?"
 
 
 def reply(request):
@@ -59,10 +62,6 @@ def reply(request):
 def server():
     with MockServer(reply) as running:
         yield running
-
-
-FUNCTIONS = {"custom_prompt": {L2: "model_file.build_prompt"},
-             "postprocess_function": "model_file.postprocess"}  # fmt: skip
 
 
 def stage_with_code(home, server):
@@ -367,9 +366,6 @@ def test_the_newest_of_equal_answers_counts_in_whatever_folder(stage):
         elsewhere = stage.run("--data", L2, "--limit", "4")
         assert (again.code, elsewhere.code, len(other.requests)) == (0, 0, 6), again.output
     assert [record["raw"] for record in stage.answers(L2)] == ["0.5, 0.5"] * 4
-
-
-EASY_0, EASY_1 = "Question 0 easy?", "Question 1 easy?"
 
 
 @pytest.fixture

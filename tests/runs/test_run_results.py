@@ -31,8 +31,7 @@ def test_samples_are_one_frame_over_all_data_sets(tmp_path):
     failed = l2_set("x.", error={"class": "http", "message": "HTTP 500"}, status="failed")
     run = load_run(make_run(tmp_path / "r", {L2: failed, L1: l1_set("x..")}))
     frame = run.samples
-    assert run.datasets == (L1, L2)
-    assert tuple(frame.columns) == SAMPLE_COLUMNS
+    assert (run.datasets, tuple(frame.columns)) == ((L1, L2), SAMPLE_COLUMNS)
     assert frame.groupby("dataset")["hit"].sum().to_dict() == {L1: 1, L2: 1}
     assert frame["prompt_tokens"].sum() == 5 * 1204
     assert list(frame["error"].dropna()) == ["http: HTTP 500"] * 2
@@ -104,8 +103,7 @@ def test_a_run_from_another_thread_returns_each_models_results(config):
     assert (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook) == streams
     [inferred] = evaluate.run(config, model="m", mode="infer")  # no scores of the earlier run
     assert (inferred.model, inferred.datasets, dict(inferred.scores)) == ("m", (), {})
-    assert set(inferred.manifest["datasets"]) == {L1, L2}
-    assert len(inferred.samples) == 0
+    assert (set(inferred.manifest["datasets"]), len(inferred.samples)) == ({L1, L2}, 0)
 
 
 def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(config, tmp_path):

@@ -12,7 +12,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +58,10 @@ def evaluate(
     variables = environment(**(env or {}))
     if process or _is_for_an_interpreter(env or {}):
         return run_process("evaluate.py", *arguments, cwd=cwd, env=variables)
-    return _run_here([str(PROJECT / "evaluate.py"), *map(str, arguments)], cwd, variables)
+    import evaluate as program
+
+    command = [str(PROJECT / "evaluate.py"), *map(str, arguments)]
+    return run_here(program.main, command, cwd, variables)
 
 
 def run_process(
@@ -77,13 +80,14 @@ def _is_for_an_interpreter(env: Mapping[str, str]) -> bool:
     )
 
 
-def _run_here(command: list[str], cwd: Path, variables: Mapping[str, str]) -> Finished:
-    import evaluate as program
-
+def run_here(
+    main: Callable[[list[str]], int], command: list[str], cwd: Path, variables: Mapping[str, str]
+) -> Finished:
+    """Runs a program's `main` in this process."""
     stdout, stderr = io.StringIO(), io.StringIO()
     with _as_in_a_process(command, cwd, variables, stdout, stderr):
         try:
-            code = program.main(command[1:])
+            code = main(command[1:])
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else 1
         except Exception:  # noqa: BLE001 - the interpreter would print it, too
