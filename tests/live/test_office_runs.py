@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import signal
+import threading
 
+import psutil
 import pytest
 
 from benchmarks.worlds.office.suite import tasks
@@ -80,3 +84,81 @@ def test_screens_change_with_what_is_done_and_two_runs_see_the_same(run_of):
     assert len(first) == 4
     assert all(len(set(images)) > 1 for images, _ in first.values())
     assert seen() == first
+
+
+# -- what is killed ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def walk(tmp_path):
+    """Makes a bench for so many tasks of three steps, and the list of what is asked in them.
+
+    At each request `happens` is told how many requests there were for the same step of this task.
+    """
+    need_browser()
+    known = list(known_answers("L3").items())
+    asked = []
+
+    def made(count, happens):
+        def answer(request):
+            goal, step = re.search(
+                r"Task: (.*?)\n\n.*\(step (\d+) of", request.text, re.DOTALL
+            ).groups()
+            asked.append((goals.index(goal), int(step)))
+            happens(*asked[-1], asked.count(asked[-1]))
+            said = ['open_app("Mail")', "scroll(0.5, 0.5)", known[asked[-1][0]][1]]
+            return Reply(f"Action: {said[int(step) - 1]}")
+
+        goals = [goal for goal, _ in known[:count]]
+        ids = [f"office/{task['id']}" for task in tasks("L3", [0]) if task["goal"] in goals]
+        server = servers.enter_context(MockServer(answer))
+        data = {L3: {"tasks": ids, "max_steps": 4}}
+        return Stage(tmp_path, server, {"m": api_model(server.url)}, data), asked
+
+    with contextlib.ExitStack() as servers:
+        yield made
+
+
+def right_of(bench):
+    [scores] = bench.folder().glob(f"m_{L3}_score*.json")
+    return json.loads(scores.read_text())["Max step 4"]["Correct num"]
+
+
+def kill_browser():
+    """The browser of this process's run."""
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # one of those that come and go
+            line = process.cmdline()
+            if "--headless" in line and not any(each.startswith("--type=") for each in line):
+                process.kill()
+
+
+@pytest.mark.parametrize(("deaths", "asked"), [(1, [1, 2, 1, 2, 3]), (2, [1, 2, 1, 2])])
+def test_a_browser_that_is_killed_costs_one_try_and_twice_is_a_failure_of_the_world(
+    walk, deaths, asked
+):
+    bench, came = walk(1, lambda task, step, time: step == 2 and time <= deaths and kill_browser())
+    first = bench.run("--worlds", "1")
+    assert (first.code, [step for _, step in came]) == (deaths - 1, asked), first.output
+    assert ("1 x world: step: WorldError: " in first.output) is (deaths == 2)
+    assert [right_of(bench), bench.run().code, right_of(bench)] == [2 - deaths, 0, 1]
+    assert len(came) == len(asked) + 3 * (deaths - 1)  # a failure of the world is played again
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_stopped_leaves_no_process_behind_and_plays_on_with_what_is_missing(
+    walk, how
+):
+    reached = threading.Event()
+    bench, came = walk(3, lambda task, step, time: (task, step) == (1, 2) and reached.set())
+    process = bench.start("--worlds", "1")
+    assert reached.wait(120)
+    started = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(how)
+    process.communicate(timeout=60)
+    assert len(started) > 3 and psutil.wait_procs(started, timeout=20)[1] == []
+    assert process.returncode == {signal.SIGKILL: -9, signal.SIGINT: 130}[how]
+    came.clear()
+    assert bench.run("--worlds", "1").code == 0
+    assert came == [(task, step) for task in (1, 2) for step in (1, 2, 3)]
+    assert right_of(bench) == 3

@@ -1,0 +1,171 @@
+"""Stops a run of L3 and L4 in the office at random moments, and starts it again.
+
+    python -m perf.live_kills [--kills 20] [--interrupts 3] [--seed 0]
+
+Eight episodes in two browsers. The server says what the oracles do, in every second task but for
+the last action. A moment is a request and up to a second after it. The same command again must ask
+nothing of finished episodes and come to the same score files; of the stopped run no process and no
+server may be left (`folders` are those that Chromium and its driver forgot in TMPDIR). Exits with 1
+if anything is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.worlds.actions import Action
+from benchmarks.worlds.office import suite
+from benchmarks.worlds.office.tasks.oracle import Oracle
+from tests.support.mock_server import MockServer, Reply, Request
+from tests.support.runs import api_model
+from tests.support.stage import Stage, read_log_lines
+
+LEVELS = {"GUITaskAutomation": "L3", "GUITaskCollaboration": "L4"}
+EPISODES, PATIENCE_S = 4, 10.0  # of each level; until nothing may be left
+SUBREAPER = 36  # for prctl: what a killed run leaves behind becomes a child of this process
+
+
+def scripts_of(level: str, shots: Path) -> tuple[list[str], dict[str, list[Action]]]:
+    """The tasks of a level with the shortest oracles, and what to do in each, by its goal."""
+    able = sorted((task for task in suite.tasks(level, [0]) if task["expect"]),
+                  key=lambda task: len(str(task["oracle"])))[:EPISODES]  # fmt: skip
+    scripts, world = {}, suite.open_world(shots)
+    for number, task in enumerate(able):
+        world.reset(task)
+        oracle = Oracle(world)
+        oracle.play(task["oracle"])
+        half = [*oracle.actions[:-2], Action("done")]
+        scripts[task["goal"]] = half if number % 2 else oracle.actions
+    world.close()
+    return [f"office/{task['id']}" for task in able], scripts
+
+
+def where(request: Request) -> tuple[str, int]:
+    """The goal of the episode that a request is of, and its step, from 1."""
+    found = re.search(r"^Task: (.*?)\n\n.*\(step (\d+) of", request.text, re.MULTILINE | re.DOTALL)
+    assert found, request.text
+    return found[1], int(found[2])
+
+
+def finished(stage: Stage) -> list[str]:
+    """Goals of the episodes that have a record in a log."""
+    return [record["line"]["instruction"] for log in stage.work_dir.glob("m/*/m_*.jsonl")
+            for record in read_log_lines(log) if record["kind"] == "episode"]  # fmt: skip
+
+
+def scores(stage: Stage) -> list[bytes]:
+    """The score files."""
+    return [path.read_bytes() for path in sorted(stage.folder().glob("m_*_score.json"))]
+
+
+def alive() -> list[int]:
+    """Processes that runs have started and that have not ended."""
+    found = []
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found += [each.pid] if each.status() != psutil.STATUS_ZOMBIE else []
+    return found
+
+
+def listening() -> dict[int, int | None]:
+    """Which process listens at which port of this machine."""
+    found = psutil.net_connections("tcp")
+    return {each.laddr.port: each.pid for each in found if each.status == psutil.CONN_LISTEN}
+
+
+def stop_and_go_on(stage: Stage, number: int, at: int, later_s: float) -> dict[str, Any]:
+    """One run that is stopped, what is left of it, and the same command again."""
+    victim = stage.start("--worlds", "2")
+    stage.server.wait_for(at, 600)
+    time.sleep(later_s if at else 4 * later_s)  # before the first request, browsers start
+    running = alive()
+    ports = {port for port, pid in listening().items() if pid in running}
+    begun_s = time.monotonic()
+    for pid in running:  # Ctrl-C in a terminal reaches every process of the group
+        is_of_group = number == signal.SIGINT and os.getpgid(pid) == os.getpgid(victim.pid)
+        if pid == victim.pid or is_of_group:
+            os.kill(pid, number)
+    victim.wait(120)
+    ended_s = time.monotonic()
+    while (left := alive()) and time.monotonic() < ended_s + PATIENCE_S:
+        time.sleep(0.05)
+    gone_s = time.monotonic()
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    victim.communicate()
+    kept, came = finished(stage), len(stage.server.requests)
+    folders = len(list((stage.home / "tmp").iterdir()))
+    asked = [where(request)[0] for request in stage.run("--worlds", "2").requests]
+    stored = finished(stage)
+    return {
+        "at": f"{at}+{later_s:.1f}s", "code": victim.returncode, "processes": len(running),
+        "servers": len(ports), "ended_s": round(ended_s - begun_s, 1),
+        "gone_s": round(gone_s - ended_s, 1), "left": len(left),
+        "listening": len(ports & set(listening())), "folders": folders, "requests": came,
+        "kept": len(kept), "asked": len(asked), "of_kept": sum(goal in kept for goal in asked),
+        "stored_twice": len(stored) - len(set(stored)),
+    }  # fmt: skip
+
+
+def main() -> int:
+    """Stops, goes on, prints."""
+    parser = argparse.ArgumentParser()
+    for option, usual in (("--kills", 20), ("--interrupts", 3), ("--seed", 0)):
+        parser.add_argument(option, type=int, default=usual)
+    given = parser.parse_args()
+    chance, data, scripts = random.Random(given.seed), {}, dict[str, list[Action]]()
+    moments = [signal.SIGKILL] * given.kills + [signal.SIGINT] * given.interrupts
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    with tempfile.TemporaryDirectory() as name:
+        for dataset, level in LEVELS.items():
+            tasks, of_level = scripts_of(level, Path(name))
+            data[dataset], scripts = {"tasks": tasks}, scripts | of_level
+
+        def reply(request: Request) -> Reply:
+            goal, step = where(request)
+            return Reply(f"Action: {scripts[goal][step - 1]}")
+
+        def stage_in(folder: str, server: MockServer) -> Stage:
+            home = Path(name) / folder
+            (home / "tmp").mkdir(parents=True)
+            env = {"TMPDIR": str(home / "tmp")}
+            return Stage(home, server, {"m": api_model(server.url)}, data, env)
+
+        with MockServer(reply) as server:
+            calm, requests = stage_in("calm", server), sum(map(len, scripts.values()))
+            ran = calm.run("--worlds", "2")
+            assert ran.code == 0 and len(ran.requests) == requests, ran.output
+        rates = [json.loads(each)["Max step 50"]["SR"] for each in scores(calm)]
+        print(f"{len(scripts)} episodes, {requests} requests, SR {rates}")
+        good = 0
+        for count, number in enumerate(moments):
+            at, later_s = chance.randrange(requests), chance.random()
+            with MockServer(reply) as server:
+                stage = stage_in(str(count), server)
+                row = stop_and_go_on(stage, number, at, later_s)
+            wrong = ("left", "listening", "of_kept", "stored_twice")
+            row["scores_equal"] = scores(stage) == scores(calm)
+            good += row["scores_equal"] and not any(map(row.get, wrong))
+            if not count:
+                print(*row)
+            print(*(str(row[name]).rjust(len(name)) for name in row), flush=True)
+    print(f"{good} of {len(moments)} moments cost nothing but the episodes that were under way")
+    return int(good < len(moments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
