@@ -21,18 +21,14 @@ from utils.runs.folder import safe_name
 NOWHERE = "/nowhere/at/all"
 FUNCTIONS = """
     def prompt_of_one(line): return None
-
     class Model:
         def generate(self, message, *, dataset_name, **generate_cfg):
             open("asked", "w").close()
             return "B"
-
     class Unlicensed(Model):
         def __init__(self): raise SystemExit("no licence")
-
     class Weightless(Model):
         def __init__(self): raise FileNotFoundError("weights.bin")
-
     class Wordy(Model): max_concurrency = "3"
     class Nobody(Model): max_concurrency = 0
     class Mute: pass

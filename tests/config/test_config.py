@@ -51,7 +51,6 @@ def model(entry, **changes):
 
 
 def model_problems(tmp_path, entry, **changes):
-    """The problems of one model, without its key path."""
     lines = problems(tmp_path, model(entry, **changes))
     assert all(line.startswith('model."m".') for line in lines)
     return [line.removeprefix('model."m".') for line in lines]
@@ -274,20 +273,16 @@ def test_a_model_entry_is_checked(tmp_path, entry, expected):
     assert model_problems(tmp_path, entry) == expected
 
 
-@pytest.mark.parametrize(("meant", "keys"), [
-    ("system_prompt", ["system_propmpt", "systemprompt", "System_Prompt"]),
-    ("img_size", ["IMG-SIZE", "image_size", "img_siez"]), ("img_detail", ["img_details"]),
-    ("image_format", ["img_format"]), ("wire_format", ["wireformat"]), ("min_pixels", ["min_pixel"]),
-    ("max_pixels", ["maxpixels"]), ("timeout_s", ["timeout", "timeouts"]),
-    ("dataset_name", ["dataset_nam"]), ("input_length", ["input_lenght"]),
-])  # fmt: skip
-def test_a_near_miss_of_a_key_of_ours_is_an_error(tmp_path, meant, keys):
-    assert model_problems(tmp_path, LOCAL, kwargs=dict.fromkeys(keys, 1)) == [
-        f'kwargs.{key_path(key)}: unknown key; did you mean "{meant}"?' for key in keys
-    ]
-
-
-def test_keys_of_the_users_own_are_free(tmp_path):
+def test_a_near_miss_of_a_key_of_ours_is_an_error_and_keys_of_the_users_own_are_free(tmp_path):
+    near = {
+        "system_prompt": ["system_propmpt", "systemprompt", "System_Prompt"], "img_detail": ["img_details"],
+        "img_size": ["IMG-SIZE", "image_size", "img_siez"], "image_format": ["img_format"],
+        "wire_format": ["wireformat"], "min_pixels": ["min_pixel"], "max_pixels": ["maxpixels"],
+        "timeout_s": ["timeout", "timeouts"], "dataset_name": ["dataset_nam"], "input_length": ["input_lenght"],
+    }  # fmt: skip
+    for meant, keys in near.items():
+        said = [f'kwargs.{key_path(key)}: unknown key; did you mean "{meant}"?' for key in keys]
+        assert model_problems(tmp_path, LOCAL, kwargs=dict.fromkeys(keys, 1)) == said
     names = ["prompt", "img_dir", "img_pixels", "file_format", "time_format", "fix_pixels", "img",
              "num_images", "language", "size", "detail", "system", "mode", "max_size", "history",
              "my_img_size", "a"]  # fmt: skip

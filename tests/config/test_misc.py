@@ -13,14 +13,7 @@ PIECES = (" ", "  ", "\n\n", "\t", "\u3000 ", "1", "12", "0.5", ".5", "1.2.3", "
           "Option", "'", '"', "is", "\u0661")  # fmt: skip
 
 
-@pytest.mark.parametrize("meta", [None, {"image_size": "[1, 1]"}])
-def test_the_default_parsers_take_meta_and_ignore_it(meta):
-    assert misc.parser_answers_into_option("Answer： c", meta) == "C"
-    assert misc.parser_answers_into_option("it is said: Answer：D x", meta) == "D"
-    assert misc.parser_response_into_coordinates("click(x=0.25, y=0.75)", meta) == (0.25, 0.75)
-
-
-def test_both_parsers_read_what_the_patterns_of_the_protocol_read():
+def test_both_parsers_read_what_the_patterns_of_the_protocol_read_whatever_meta_says():
     def option(text):
         matches = (re.search(p, text, re.I | re.M) for p in misc.OPTION_PATTERNS)
         return next((found[1].upper() for found in matches if found), None)
@@ -34,6 +27,8 @@ def test_both_parsers_read_what_the_patterns_of_the_protocol_read():
     for parse, plainly, readable in ((misc.parser_answers_into_option, option, 5_000),
                                      (misc.parser_response_into_coordinates, point, 2_000)):  # fmt: skip
         assert [text for text in texts if parse(text) != plainly(text)] == []
+        meta = {"image_size": "[1, 1]"}
+        assert [text for text in texts[:6_000] if parse(text, meta) != plainly(text)] == []
         assert sum(plainly(text) is not None for text in texts) > readable
 
 

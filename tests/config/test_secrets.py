@@ -9,16 +9,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from tests.support.runs import PROJECT
-from utils.config.secret_filter import (
-    MASK,
-    OutputStream,
-    SecretFilter,
-    is_secret_name,
-    mask_config,
-    mask_endpoint,
-    protect_output,
-    secrets_in,
-)
+from utils.config import secret_filter
+from utils.config.secret_filter import MASK, OutputStream, SecretFilter
 
 SECRET = 'sk-a+b/c&d="e\\f g%h?ü'
 
@@ -35,9 +27,9 @@ SECRET = 'sk-a+b/c&d="e\\f g%h?ü'
         "sk-12345", "1234567890123456", "abcdefghijklmnop", "a1b2c3d4", "pass-word")],
 ])  # fmt: skip
 def test_each_form_of_a_secret_is_hidden_and_cleaning_twice_changes_nothing(secrets, text, cleaned):
-    secret_filter = SecretFilter(secrets)
-    assert secret_filter.clean(text) == cleaned
-    assert secret_filter.clean(cleaned) == cleaned
+    cleaner = SecretFilter(secrets)
+    assert cleaner.clean(text) == cleaned
+    assert cleaner.clean(cleaned) == cleaned
 
 
 @pytest.mark.parametrize(("key", "reply"), [
@@ -67,14 +59,14 @@ def test_objects_are_cleaned_recursively():
       "image_format", "PWD", "VLLM_NUM_TOKENS"], False),
 ], ids=["secrets", "other things"])  # fmt: skip
 def test_a_name_says_whether_it_is_one_of_a_secret(names, secret):
-    assert [name for name in names if is_secret_name(name) is not secret] == []
+    assert [name for name in names if secret_filter.is_secret_name(name) is not secret] == []
 
 
 def test_secrets_of_the_environment():
     environ = {"ACME_API_KEY": "acme-12345678", "X_TOKEN": "token-12345678", "Y_SECRET": "small",
                "PATH": "/usr/bin:/usr/local", "TOKENIZERS_PARALLELISM": "false-false",
                "ANTHROPIC_API_KEY": ""}  # fmt: skip
-    assert secrets_in([], environ) == {"acme-12345678", "token-12345678"}
+    assert secret_filter.secrets_in([], environ) == {"acme-12345678", "token-12345678"}
 
 
 @pytest.mark.parametrize(("place", "text", "expected"), [
@@ -98,7 +90,7 @@ def test_secrets_of_the_environment():
     ("a", "http://h/v1?api_key=${UNSET_KEY}&model=m", set()),
 ])  # fmt: skip
 def test_secrets_of_the_config(place, text, expected):
-    assert secrets_in([(place, text)], {"KEY": "a+b/", "ROOT": "/data"}) == expected
+    assert secret_filter.secrets_in([(place, text)], {"KEY": "a+b/", "ROOT": "/data"}) == expected
 
 
 @pytest.mark.parametrize(("url", "masked"), [
@@ -111,7 +103,7 @@ def test_secrets_of_the_config(place, text, expected):
      f"http://h/v1?a=1&token={MASK}&max_tokens=5&key={MASK}#c"),
 ])  # fmt: skip
 def test_an_endpoint_is_masked_by_place(url, masked):
-    assert mask_endpoint(url) == masked
+    assert secret_filter.mask_endpoint(url) == masked
 
 
 def test_a_config_is_masked_by_place():
@@ -123,7 +115,7 @@ def test_a_config_is_masked_by_place():
 
     given = config("http://h/v1?api_key=test&model=test", "tok", "s", "1234")
     masked = config(f"http://h/v1?api_key={MASK}&model=test", MASK, MASK, MASK)
-    assert mask_config(given) == masked
+    assert secret_filter.mask_config(given) == masked
 
 
 def test_the_output_behaves_like_the_stream():
@@ -162,9 +154,9 @@ def test_the_output_is_wrapped_once(monkeypatch):
     out = io.StringIO()
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    protect_output()
+    secret_filter.protect_output()
     wrapped = sys.stdout
-    protect_output(SecretFilter(["sk-12345678"]).clean)
+    secret_filter.protect_output(SecretFilter(["sk-12345678"]).clean)
     assert sys.stdout is wrapped
     print("sk-12345678")
     assert out.getvalue() == f"{MASK}\n"

@@ -140,10 +140,6 @@ def damaged_pixels(stage):
     stage.picture(2).write_bytes(data[:block] + b"\1\2\3\4" + data[block + 4 :])
 
 
-def no_jpeg_can_hold_it(stage):
-    Image.new("I;16", (400, 300), 700).save(stage.picture(1))
-
-
 def a_prompt_function_that_raises(stage):
     stage.module("""
         def prompt(line, dataset):
@@ -152,20 +148,18 @@ def a_prompt_function_that_raises(stage):
     """)
 
 
-def no_annotations(stage):
-    (stage.annotations / "L1_annotations.json").unlink()
-
-
 @pytest.mark.parametrize(("spoil", "entry", "problems", "counted"), [
     (damaged_pixels, {}, ["pic2.png: cannot be decoded: ", "1 problem. Nothing was run."], []),
-    (no_jpeg_can_hold_it, {"kwargs": {"wire_format": "reference"}},
+    (lambda stage: Image.new("I;16", (400, 300), 700).save(stage.picture(1)),  # no JPEG can hold it
+     {"kwargs": {"wire_format": "reference"}},
      [f"{L1}, {L2}: 5 samples, the first index 3 on os_ios/pic1.png: "],
      [f"{L1}: 6 requests to send", f"{L2}: 4 requests to send"]),
     (a_prompt_function_that_raises, {"custom_prompt": {L2: "mymodel.prompt"}},
      [f"{L2}: 2 samples, the first index 2 on os_ios/pic1.png: "
       "prompt function raised KeyError: 'instruction'"],
      [f"{L2}: 4 requests to send", "0 answers there already, 2 with a problem"]),
-    (no_annotations, {}, ["L1_annotations.json: no such annotation file"], []),
+    (lambda stage: (stage.annotations / "L1_annotations.json").unlink(), {},
+     ["L1_annotations.json: no such annotation file"], []),
 ])  # fmt: skip
 def test_check_finds_what_would_fail_samples_or_stop_a_run(spoil, entry, problems, counted, stage):
     spoil(stage)

@@ -141,8 +141,8 @@ def hub():
         yield server
 
 
-def assert_one_message(done, *parts, code=2):
-    assert (done.code, "Traceback" in done.output) == (code, False), done.output
+def assert_one_message(done, *parts):
+    assert (done.code, "Traceback" in done.output) == (2, False), done.output
     assert len([line for line in done.stderr.splitlines() if line.startswith("error: ")]) == 1
     assert [part for part in parts if part not in done.stderr] == [], done.stderr
 

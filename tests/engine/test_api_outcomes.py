@@ -96,7 +96,6 @@ def test_every_transient_error_is_followed_by_the_answer(stage_for):
 
 DIARY = """
 import pathlib
-
 def parse(response):
     with pathlib.Path(__file__).with_name("parsed.txt").open("a") as file:
         file.write(response + "\\n")
@@ -132,35 +131,24 @@ def lasting(tmp_path_factory):
         stage = Stage.make(tmp_path_factory.mktemp("lasting"), server, (len(replies) + 2) // 3)
         stage.module(DIARY, "diary")
         stage.data = {L1: {"mode": "all", "parse_function": "diary.parse"}}
-        first = stage.run("--api-nproc", "16", "--retry", "0")
-        return stage, first, stage.run("--api-nproc", "16", "--retry", "0")
+        first, again = (stage.run("--api-nproc", "16", "--retry", "0") for _ in range(2))
+        found = by_number(stage)
+        return stage, first, again, {name: found[number] for number, name in enumerate(LASTING)}
 
 
-@pytest.fixture(scope="module")
-def records(lasting):
-    """By the reply that the question meets."""
-    found = by_number(lasting[0])
-    return {name: found[number] for number, name in enumerate(LASTING)}
-
-
-def asked(ran):
-    """How often the questions were asked that meet these replies."""
-    numbers = [number_of(request) for request in ran.requests]
-    return {name: numbers.count(number) for number, name in enumerate(LASTING)}
-
-
-def test_every_reply_is_stored_as_what_it_is_and_only_failures_are_queried_again(lasting, records):
-    _, first, again = lasting
+def test_every_reply_is_stored_as_what_it_is_and_only_failures_are_queried_again(lasting):
+    _, first, again, records = lasting
     expected = {name: ("ok", text) for name, (_, text) in ANSWERED.items()}
     expected |= dict.fromkeys(REFUSED, ("refused", None)) | dict.fromkeys(FAILED, ("failed", None))
     assert {name: (r["status"], r["raw"]) for name, r in records.items()} == expected
-    assert asked(first) == dict.fromkeys(LASTING, 1)
-    assert asked(again) == {name: int(name in FAILED) for name in LASTING}
+    once, twice = ([number_of(request) for request in ran.requests] for ran in (first, again))
+    for number, name in enumerate(LASTING):
+        assert (once.count(number), twice.count(number)) == (1, name in FAILED), name
     assert {records[name]["attempts"] for name in FAILED} == {1}
 
 
 def test_neither_reasoning_nor_failures_are_parsed_and_all_that_has_no_answer_is_wrong(lasting):
-    stage, ran, _ = lasting
+    stage, ran, *_ = lasting
     parsed = (stage.code / "parsed.txt").read_text().split("\n")
     assert set(parsed) == {"", "C", "C and then", "C!"}
     rows = dict(zip(LASTING, stage.sheet(L1, "_exact_matching_result"), strict=False))
@@ -172,7 +160,8 @@ def test_neither_reasoning_nor_failures_are_parsed_and_all_that_has_no_answer_is
     assert ran.code == 1
 
 
-def test_records_describe_failures_and_keep_reasoning_finish_reason_usage_and_latency(records):
+def test_records_describe_failures_and_keep_reasoning_finish_reason_usage_and_latency(lasting):
+    *_, records = lasting
     errors = {name: records[name]["error"] for name in (*FAILED, *REFUSED)}
     assert (errors["500"]["status_code"], errors["500"]["class"]) == (500, "http")
     assert errors["reset"]["class"] == "connection"

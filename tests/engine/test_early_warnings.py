@@ -51,7 +51,6 @@ def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, said
 def test_the_parse_function_sees_the_first_answers_in_file_order(run):
     ran = run(nproc="8", parse_function="mymodel.parse", module="""
         SEEN = []
-
         def parse(response, meta):
             SEEN.append(meta["index"])
             if len(SEEN) == 20:
@@ -67,7 +66,6 @@ def test_a_generate_method_that_fails_ten_times_in_a_row_stops_its_data_set(run)
     # Without a traceback, as on a device that lacks a kernel.
     ran = run(model={"imp_type": "custom", "model_path": "mymodel.Model"}, module="""
         from utils.contracts import CallError
-
         class Model:
             def generate(self, message, *, dataset_name):
                 print("generated")

@@ -6,21 +6,12 @@ import math
 import random
 import statistics
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
 
-from utils.engine.gate import (
-    FIRST_LIMIT,
-    MOST_IN_FLIGHT,
-    Gate,
-    Limit,
-    after_answer,
-    after_pause,
-    after_too_many,
-)
+from utils.engine import gate
+from utils.engine.gate import FIRST_LIMIT, MOST_IN_FLIGHT, Gate, Limit
 
 SAMPLES, LATENCY_S, ROUND_TRIP_S, RETRY_AFTER_S = 3000, 0.1, 0.002, 0.1
 UNLIMITED = 1 << 30
@@ -40,9 +31,11 @@ def test_answers_raise_the_limit_429_lowers_it_and_a_users_number_stands(wanted,
     limit = Limit.of(wanted)
     for now_s, event in enumerate(events.split(), start=1):
         if event == "429":
-            limit = after_too_many(limit)
+            limit = gate.after_too_many(limit)
         else:
-            limit = after_answer(limit, sent_s=now_s - 0.5, now_s=now_s, was_full=event == "full")
+            limit = gate.after_answer(
+                limit, sent_s=now_s - 0.5, now_s=now_s, was_full=event == "full"
+            )
     assert limit.whole == whole
 
 
@@ -52,7 +45,7 @@ def test_a_process_that_is_busy_all_the_time_asks_no_more_at_once(cpu_share, end
     for _ in range(30_000):  # a server that answers each request in 0.1 s, however many there are
         now_s += 0.1 / limit.whole
         times = {"sent_s": now_s - 0.1, "now_s": now_s, "cpu_s": cpu_share * now_s}
-        limit = after_answer(limit, **times, was_full=True)
+        limit = gate.after_answer(limit, **times, was_full=True)
     assert limit.whole == ends_at
 
 
@@ -60,24 +53,18 @@ def test_pauses_while_it_measures_do_not_make_it_step_back():
     limit, now_s, seen = Limit.of(None), 0.0, []
     for number in range(4000):
         now_s += 0.1 / limit.whole
-        limit = after_answer(limit, sent_s=now_s - 0.1, now_s=now_s, was_full=True)
+        limit = gate.after_answer(limit, sent_s=now_s - 0.1, now_s=now_s, was_full=True)
         seen.append(limit.whole)
         if number in (900, 1200):  # each 20 s for a few answers: no rate to go by
-            limit, now_s = after_pause(limit), now_s + 20
+            limit, now_s = gate.after_pause(limit), now_s + 20
     assert seen == sorted(seen) and seen[-1] == MOST_IN_FLIGHT
 
 
-def usual_s(chance):
-    return LATENCY_S * chance.uniform(0.8, 1.2)
-
-
-@dataclass(frozen=True)
-class Server:
+def server_of(**changes):
     """How many requests it admits, how fast each is beside so many, how long one takes alone."""
-
-    admits: Callable[[int], int] = lambda answered: UNLIMITED
-    speed: Callable[[int], float] = lambda served: 1.0
-    latency_s: Callable[[random.Random], float] = usual_s
+    usual = {"admits": lambda answered: UNLIMITED, "speed": lambda served: 1.0,
+             "latency_s": lambda chance: LATENCY_S * chance.uniform(0.8, 1.2)}  # fmt: skip
+    return SimpleNamespace(**{**usual, **changes})
 
 
 def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, samples=SAMPLES):
@@ -106,13 +93,13 @@ def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, sample
         if next_answer_s < next_event_s:
             _, _, sent_s = heapq.heappop(serving)
             was_full = in_flight >= limit.whole
-            limit = after_answer(limit, sent_s=sent_s, now_s=now_s, was_full=was_full)
+            limit = gate.after_answer(limit, sent_s=sent_s, now_s=now_s, was_full=was_full)
             answered, idle, in_flight = answered + 1, idle + 1, in_flight - 1
             continue
         if heapq.heappop(events)[2] == "again":
             waiting += 1
             continue
-        limit = after_too_many(limit)
+        limit = gate.after_too_many(limit)
         refused, in_flight = refused + 1, in_flight - 1
         heapq.heappush(events, (now_s + retry_after_s, next(order), "again"))
     return SimpleNamespace(wall_s=now_s, refused=refused, refused_share=refused / requests,
@@ -125,7 +112,7 @@ def best_s_of(server, numbers, **given):
 
 def admits(*halves):
     """A server that admits another number in the second half of the run."""
-    return Server(admits=lambda answered: halves[answered >= SAMPLES / 2])
+    return server_of(admits=lambda answered: halves[answered >= SAMPLES / 2])
 
 
 SERVERS = {"3": admits(3, 3), "20": admits(20, 20), "90": admits(90, 90),
@@ -148,10 +135,10 @@ def test_auto_is_seldom_refused_whatever_wait_the_server_asks_for(server, retry_
 def test_auto_asks_for_all_it_may_climbs_again_and_is_not_slowed_down_by_a_refusal_at_the_start():
     stayed_low_s = SAMPLES * LATENCY_S / 15
     assert simulate(SERVERS["15-then-60"]).wall_s < 0.75 * stayed_low_s
-    unhindered = simulate(Server(), samples=8000)
+    unhindered = simulate(server_of(), samples=8000)
     assert (unhindered.refused, unhindered.ended_at) == (0, MOST_IN_FLIGHT)
     assert unhindered.wall_s < 1.5 * 8000 * LATENCY_S / MOST_IN_FLIGHT
-    refused = Server(admits=lambda answered: UNLIMITED if answered else FIRST_LIMIT - 1)
+    refused = server_of(admits=lambda answered: UNLIMITED if answered else FIRST_LIMIT - 1)
     assert simulate(refused, samples=8000).wall_s < 2 * unhindered.wall_s
 
 
@@ -162,7 +149,7 @@ def test_auto_does_not_go_where_more_in_flight_is_slower(at_best, seed):
         too_many = max(0.0, (served - at_best) / (MOST_IN_FLIGHT - at_best))
         return min(1.0, at_best * (1 - 0.5 * too_many) / served)
 
-    server = Server(speed=speed)
+    server = server_of(speed=speed)
     best_s = best_s_of(server, (at_best,), seed=seed, samples=12_000)
     auto = simulate(server, seed=seed, samples=12_000)
     assert auto.ended_at <= 2 * at_best
@@ -172,7 +159,7 @@ def test_auto_does_not_go_where_more_in_flight_is_slower(at_best, seed):
 @pytest.mark.parametrize("spread", [0.5, 1.2])
 @pytest.mark.parametrize("half_speed_at", [20, 60, 200])
 def test_noisy_answers_of_a_language_model_do_not_keep_it_low(half_speed_at, spread):
-    server = Server(
+    server = server_of(
         speed=lambda served: 1 / (1 + served / half_speed_at),  # as of batches on one GPU
         latency_s=lambda chance: 5 * chance.lognormvariate(-(spread**2) / 2, spread),
     )
@@ -186,7 +173,7 @@ def test_noisy_answers_of_a_language_model_do_not_keep_it_low(half_speed_at, spr
 
 def test_answers_that_become_longer_do_not_keep_it_low():
     lengths = itertools.chain(itertools.repeat(LATENCY_S, 250), itertools.repeat(8 * LATENCY_S))
-    server = Server(latency_s=lambda chance: next(lengths) * chance.uniform(0.5, 1.5))
+    server = server_of(latency_s=lambda chance: next(lengths) * chance.uniform(0.5, 1.5))
     assert simulate(server, samples=12_000).ended_at == MOST_IN_FLIGHT
 
 
@@ -222,7 +209,6 @@ class Crowd:
         self.gate.wake()
 
     def end(self):
-        """Stopping lets go of whoever waits."""
         self.stopping.set()
         self.gate.wake()
         self.leave(len(self._threads))

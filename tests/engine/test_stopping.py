@@ -128,7 +128,6 @@ def test_an_interrupt_during_a_long_wait_ends_the_run(status, nproc, requests, s
 # No file may grow beyond the limit. SIGXFSZ is ignored by Python.
 FULL_DISK = """
 import os, resource
-
 if "FULL_AT" in os.environ:
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(os.environ["FULL_AT"]), hard))
@@ -164,14 +163,11 @@ def test_a_disk_too_full_for_the_results_leaves_those_from_before(limit, tmp_pat
 
 KILLED = """
 import os, pathlib, signal
-
 replace = pathlib.Path.replace
-
 def deadly(self, target):
     if str(target).endswith(os.environ.get("KILLED_AT", "?")):
         os.kill(os.getpid(), signal.SIGKILL)
     return replace(self, target)
-
 pathlib.Path.replace = deadly
 """
 

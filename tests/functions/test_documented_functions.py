@@ -13,7 +13,6 @@ GUIDE = "tests.support.documented_uitars"
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
-    """A Qwen2.5-VL that answers `ANSWER` to everything."""
     folder = tmp_path_factory.mktemp("checkpoint")
     random = tiny_checkpoint.build("qwen2_5_vl", folder / "random")
     return tiny_checkpoint.teach(random, folder / "taught", ANSWER, steps=400)

@@ -16,9 +16,7 @@ from utils.import_utils import check_reference, resolve
 GOOD = """
 import functools
 from os.path import join
-
 LIMIT = 3
-
 def parse_box(response, meta): return (response, meta)
 def parse_letter(response): return response
 def build(line, dataset): return []
@@ -26,7 +24,6 @@ def prepare(message, model, processor, **kwargs): return message
 def closed(message, model, processor): return message
 def named(message, model, processor, dataset_name, img_size=0): return message
 def one(line): return []
-
 class Parsers:
     @staticmethod
     def point(response, meta): return "static"
@@ -34,10 +31,8 @@ class Parsers:
     def made(cls, response, meta): return "class"
     def bound(self, response, meta): return "bound"
     def __call__(self, response, meta): return "called"
-
 instance = Parsers()
 shifted = functools.partial(lambda extra, line, dataset: [extra], 1)
-
 class Model:
     def generate(self, message, *, dataset_name, **generate_cfg): return "x"
 class Narrow:

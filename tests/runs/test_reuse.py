@@ -1,8 +1,4 @@
-"""Answers are reused exactly when they are still the answers, and one folder holds one experiment.
-
-One base run asks everything; each case changes one thing in a copy of it, counts what the same
-command asks again, and looks at which folder it works in.
-"""
+"""Answers are reused exactly when they are still the answers, and one folder holds one experiment."""
 
 import os
 import re
@@ -20,24 +16,20 @@ MODEL_FILE = '''\
 import os
 import re
 import wording
-
 def build_prompt(line, dataset):
     if dataset == "GUIElementGrounding":  # L1 has the benchmark's
         text = os.environ.get("TONE", "") + wording.phrase(line)
         return [{"role": "user", "type": "image", "value": line["image_path"]},
                 {"role": "user", "type": "text", "value": text}]
-
 def postprocess(response, model, processor, **kwargs):
     """Drops a closing remark."""
     return response.split("#")[0]
-
 def parse_point(response, meta):
     found = re.findall(r"[0-9.]+", response)
     return (float(found[0]), float(found[1])) if len(found) > 1 else None
 '''
 HELPER_FILE = """\
 POLITE = "Please: "
-
 def phrase(line):
     return POLITE + line["instruction"]
 """
@@ -48,7 +40,6 @@ EASY_0, EASY_1 = "Question 0 easy?", "Question 1 easy?"
 
 def reply(request):
     """Depends on the request alone, so that equal requests have equal answers.
-
     L1: right where easy. L2: a hit for basic targets, unless wording or temperature was changed.
     """
     if dataset_of(request) == L1:
@@ -73,7 +64,7 @@ def stage_with_code(home, server):
 
 @pytest.fixture(scope="module")
 def base(server, tmp_path_factory):
-    """After a first run."""
+    """One run that asks everything; each case changes one thing in a copy of it."""
     stage = stage_with_code(tmp_path_factory.mktemp("base"), server)
     stage.data[L2]["parse_function"] = "model_file.parse_point"
     ran = stage.run()
@@ -83,7 +74,6 @@ def base(server, tmp_path_factory):
 
 @pytest.fixture
 def stage(base, tmp_path):
-    """A copy of the base run that a test may change."""
     return base.copy_to(tmp_path)
 
 
@@ -161,10 +151,9 @@ ARGUMENTS = {"--reuse": ["--reuse", "--api-nproc", "1", "--retry", "0"], "--fres
 
 def folders(stage):
     """The run folders by name, each with its files and their bytes; locks aside."""
-    found = [path for path in (stage.work_dir / "m").iterdir() if not path.is_symlink()]
+    found = sorted(path for path in (stage.work_dir / "m").iterdir() if not path.is_symlink())
     return {path.name: {each.name: each.read_bytes() for each in path.iterdir()
-                        if each.is_file() and each.suffix != ".lock"}
-            for path in sorted(found)}  # fmt: skip
+                        if each.is_file() and each.suffix != ".lock"} for path in found}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -212,8 +201,8 @@ def test_another_limit_has_a_folder_of_its_own_and_every_command_goes_on_in_its(
 
 def test_data_sets_one_by_one_share_a_folder_and_models_no_answers(stage):
     shutil.rmtree(stage.work_dir)
-    stage.run("--no-report", "--data", L1)
-    stage.run("--no-report", "--data", L2)
+    for dataset in (L1, L2):
+        stage.run("--no-report", "--data", dataset)
     assert len(folders(stage)) == 1
     stage.model["other"] = stage.model["m"]
     assert stage.run("--no-report", "--model", "other").asked == ALL
@@ -234,18 +223,11 @@ def test_what_no_hash_can_know_shows_in_the_requests_of_a_stopped_run(stage):
     assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
 
 
-def cfg(**parameters):
-    return {"generate_cfg": parameters}
+def section(name):
+    return lambda **given: {name: given}
 
 
-def headers(**given):
-    return cfg(extra_headers={name.replace("_", "-"): value for name, value in given.items()})
-
-
-def kw(**kwargs):
-    return {"kwargs": kwargs}
-
-
+cfg, kw = section("generate_cfg"), section("kwargs")
 SAME, OTHER = (NOTHING, None), (ALL, "settings changed")
 CONFIG_CHANGES = {
     # name: (before, after, (what is asked again, the reason printed))
@@ -263,9 +245,10 @@ CONFIG_CHANGES = {
     "wire-format": ({}, kw(wire_format="reference"), (ALL, ".*")),
     "query": ({}, cfg(extra_query={"api-version": "2"}), OTHER),
     "key-in-query": ({}, cfg(extra_query={"key": "k-12345678"}), SAME),
-    "routing-header": (headers(X_Route="a"), headers(X_Route="b"), OTHER),
-    "same-header": (headers(X_Route="a"), headers(x_route="a"), SAME),
-    "key-in-header": (headers(X_Api_Key="k-12345678"), headers(X_Api_Key="k-87654321"), SAME),
+    "routing-header": (cfg(extra_headers={"X-Route": "a"}), cfg(extra_headers={"X-Route": "b"}), OTHER),
+    "same-header": (cfg(extra_headers={"X-Route": "a"}), cfg(extra_headers={"x-route": "a"}), SAME),
+    "key-in-header": (cfg(extra_headers={"X-Api-Key": "k-12345678"}),
+                      cfg(extra_headers={"X-Api-Key": "k-87654321"}), SAME),
     "same-address": ({}, {"path": "/v1/"}, SAME),
     "password": ({"login": "me:old-pass-123@"}, {"login": "me:new-pass-456@"}, SAME),
     "same-payload": ({}, {"preprocess_function": "models.base.default_api_preprocess_function"}, SAME),
@@ -368,20 +351,6 @@ def test_the_newest_of_equal_answers_counts_in_whatever_folder(stage):
     assert [record["raw"] for record in stage.answers(L2)] == ["0.5, 0.5"] * 4
 
 
-@pytest.fixture
-def with_failures(staged):
-    """One sample failed, one was refused; from now on the server answers everything."""
-    broken = {EASY_0: Reply(status=500), EASY_1: Reply(status=400)}
-    stage = staged(answer=lambda request: next(
-        (bad for text, bad in broken.items() if text in request.text), Reply("B")))  # fmt: skip
-    stage.data = {L1: {"mode": "all"}}
-    ran = stage.run("--retry", "0")
-    assert (ran.code, len(ran.requests)) == (1, 9)
-    assert (told(ran.output, "refused"), told(ran.output, "failed")) == ([1], [1]), ran.output
-    broken.clear()
-    return stage
-
-
 FAILED_CASES = {
     # arguments: (which of the two are asked again, exit code, easy score, what is printed)
     "": ([EASY_0], 1, 2 / 3, [f"{L1}: queried 1 (1 failed last time), reused 8",
@@ -401,20 +370,27 @@ FAILED_CASES = {
 
 
 @pytest.mark.parametrize("arguments", FAILED_CASES)
-def test_what_failed_is_asked_again_and_what_was_refused_on_demand(arguments, with_failures):
+def test_what_failed_is_asked_again_and_what_was_refused_on_demand(arguments, staged):
+    broken = {EASY_0: Reply(status=500), EASY_1: Reply(status=400)}
+    stage = staged(answer=lambda request: next(
+        (bad for text, bad in broken.items() if text in request.text), Reply("B")))  # fmt: skip
+    stage.data = {L1: {"mode": "all"}}
+    ran = stage.run("--retry", "0")
+    assert (ran.code, len(ran.requests)) == (1, 9)
+    assert (told(ran.output, "refused"), told(ran.output, "failed")) == ([1], [1]), ran.output
+    broken.clear()  # from now on everything is answered
     asked, code, score, printed = FAILED_CASES[arguments]
-    ran = with_failures.run(*arguments.split())
+    ran = stage.run(*arguments.split())
     found = [text for text in (EASY_0, EASY_1) if any(text in each.text for each in ran.requests)]
     count = 9 if arguments == "--fresh" else len(asked)
     assert (found, len(ran.requests), ran.code) == (asked, count, code), ran.output
     assert [text for text in printed if text not in ran.output] == []
-    easy = with_failures.scores(L1)["easy"]["level_score"]
-    assert easy == pytest.approx(score)
+    assert stage.scores(L1)["easy"]["level_score"] == pytest.approx(score)
     if arguments == "--ignore":
-        failed = [row for row in with_failures.sheet(L1) if row["prediction"] == FAILED_TEXT]
+        failed = [row for row in stage.sheet(L1) if row["prediction"] == FAILED_TEXT]
         assert [row["question"] for row in failed] == [EASY_0, EASY_1]
     if arguments == "--retry-refused":
-        assert with_failures.run(arguments).requests == []
+        assert stage.run(arguments).requests == []
 
 
 def test_what_is_refused_again_on_demand_stays_refused(staged):

@@ -15,7 +15,6 @@ SAMPLES = 15
 
 
 def answered(stage):
-    """Number of answer records, as far as the logs exist."""
     logs = stage.work_dir.rglob("T*/*.jsonl")
     return sum(log.read_bytes().count(b'"kind":"answer"') for log in logs)
 
@@ -43,14 +42,8 @@ def finished(tmp_path_factory):
         yield stage
 
 
-@pytest.fixture(scope="module")
-def undisturbed(finished):
-    """Its score files."""
-    return finished.both_scores()
-
-
 @pytest.mark.parametrize("count", [1, 6, 11, SAMPLES])
-def test_after_a_kill_the_same_command_asks_only_what_is_missing(count, staged, undisturbed):
+def test_after_a_kill_the_same_command_asks_only_what_is_missing(count, staged, finished):
     def answer(request):
         if len(stage.server.requests) >= count:
             os.kill(victim.pid, signal.SIGKILL)
@@ -67,10 +60,10 @@ def test_after_a_kill_the_same_command_asks_only_what_is_missing(count, staged, 
     assert (ran.code, len(ran.requests)) == (0, SAMPLES - kept), ran.output
     assert len({request.text for request in stage.server.requests}) == SAMPLES
     assert len(list(stage.work_dir.glob("m/T*"))) == 1  # it goes on in the folder
-    assert stage.both_scores() == undisturbed
+    assert stage.both_scores() == finished.both_scores()
 
 
-def test_a_second_process_is_refused_until_the_first_is_gone(stage, released, undisturbed):
+def test_a_second_process_is_refused_until_the_first_is_gone(stage, released, finished):
     released.clear()
     first = stage.start()
     stage.server.wait_for(4)
@@ -83,10 +76,10 @@ def test_a_second_process_is_refused_until_the_first_is_gone(stage, released, un
     released.set()
     third = stage.run()
     assert third.code == 0, third.output
-    assert stage.both_scores() == undisturbed
+    assert stage.both_scores() == finished.both_scores()
 
 
-def test_one_interrupt_finishes_what_is_in_flight(stage, released, undisturbed):
+def test_one_interrupt_finishes_what_is_in_flight(stage, released, finished):
     released.clear()
     process = stage.start("--api-nproc", "3")
     stage.server.wait_for(3)
@@ -99,7 +92,7 @@ def test_one_interrupt_finishes_what_is_in_flight(stage, released, undisturbed):
     assert (len(stage.server.requests), answered(stage)) == (3, 3)  # nothing new was begun
     ran = stage.run()
     assert (ran.code, len(ran.requests)) == (0, SAMPLES - 3), ran.output
-    assert stage.both_scores() == undisturbed
+    assert stage.both_scores() == finished.both_scores()
 
 
 @pytest.mark.parametrize(("damage", "lost"), [
@@ -107,7 +100,7 @@ def test_one_interrupt_finishes_what_is_in_flight(stage, released, undisturbed):
     (lambda log: log + bytes(70_000), 0),
     (lambda log: log + b'{"kind":"answer","key":"' + b"x" * 70_000, 0),
 ], ids=["torn", "without-line-feed", "torn-and-nul-filled", "nul-filled", "half-a-long-line"])  # fmt: skip
-def test_a_damaged_tail_is_repaired_by_the_next_run(damage, lost, finished, tmp_path, undisturbed):
+def test_a_damaged_tail_is_repaired_by_the_next_run(damage, lost, finished, tmp_path):
     stage = finished.copy_to(tmp_path)
     log = stage.log(L2)
     lines = log.read_bytes().splitlines(keepends=True)[:-1]  # a crash leaves no end of the run
@@ -116,7 +109,7 @@ def test_a_damaged_tail_is_repaired_by_the_next_run(damage, lost, finished, tmp_
     assert (ran.code, ran.asked) == (0, {L1: 0, L2: lost}), ran.output
     assert "passed over" not in ran.output
     assert all(json.loads(line) for line in log.read_bytes().splitlines())
-    assert stage.both_scores() == undisturbed
+    assert stage.both_scores() == finished.both_scores()
 
 
 ODD_LINES = {
@@ -130,7 +123,7 @@ ODD_LINES = {
 
 
 @pytest.mark.parametrize("odd", ODD_LINES)
-def test_an_odd_line_costs_its_sample_alone_and_is_named(odd, finished, tmp_path, undisturbed):
+def test_an_odd_line_costs_its_sample_alone_and_is_named(odd, finished, tmp_path):
     stage = finished.copy_to(tmp_path)
     log = stage.log(L2)
     lines = log.read_bytes().splitlines(keepends=True)
@@ -142,7 +135,7 @@ def test_an_odd_line_costs_its_sample_alone_and_is_named(odd, finished, tmp_path
     assert (scored.code, "(partial)" in scored.output, note in scored.output) == (1, True, True)
     assert (ran.code, ran.asked, note in ran.output) == (0, {L1: 0, L2: 1}, True), ran.output
     assert again.code == 0
-    assert stage.both_scores() == undisturbed
+    assert stage.both_scores() == finished.both_scores()
 
 
 def test_a_run_whose_own_record_is_damaged_is_recognised_by_its_answers(finished, tmp_path):

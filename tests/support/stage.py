@@ -25,6 +25,7 @@ from tests.support.runs import (
     start,
 )
 
+Pictures = int | Sequence[tuple[str, tuple[int, int]]]
 L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 SCORES = {L1: "scores", L2: "score"}
 FAILED_TEXT = "Failed to obtain answer via API."
@@ -124,11 +125,7 @@ class Stage(Place):
 
     @classmethod
     def make(
-        cls,
-        home: Path,
-        server: MockServer,
-        pictures: int | Sequence[tuple[str, tuple[int, int]]] = PICTURES,
-        **entry: Any,
+        cls, home: Path, server: MockServer, pictures: Pictures = PICTURES, **entry: Any
     ) -> Stage:
         """A stage with a data root and the model `m`; `pictures`: or how many small ones."""
         small = [("os_web", (40, 30))]
