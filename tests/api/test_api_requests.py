@@ -206,8 +206,7 @@ BOTH_OWN, BOTH_NONE = ({"custom_prompt": dict.fromkeys((L1, L2), f"wire_function
 EXTRA = {
     "temperature": 0.5, "max_tokens": 9, "stop": ["\n\n", "ü"],
     "extra_body": {"top_k": 1, "deep": {"list": [1, None]}, "max_tokens": 11, "timeout": 7},
-    "extra_headers": {"X-Project": "mmbench"}, "extra_query": {"tier": "flex"},
-}  # fmt: skip
+    "extra_headers": {"X-Project": "mmbench"}, "extra_query": {"tier": "flex"}}  # fmt: skip
 OWN_SYSTEM = {"role": "system", "content": [text_part("Own system.")]}
 TERSE = dict.fromkeys((L1, L2), "You are {terse}.")
 REFERENCE = {"wire_format": "reference"}

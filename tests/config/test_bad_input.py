@@ -98,8 +98,7 @@ def test_a_data_root_without_data_is_reported(root, expected, stage):
 @pytest.mark.parametrize(("option", "name", "fragments"), [
     ("--data", "ScreenSpot", [f"--data ScreenSpot: not in the config; it has {L1}, {L2}"]),
     ("--data", "GUIElementGroundng", ["--data GUIElementGroundng", f'mean "{L2}"', L1]),
-    ("--model", "n", ["--model n: not in the config", "it has first, second"]),
-])  # fmt: skip
+    ("--model", "n", ["--model n: not in the config", "it has first, second"])])  # fmt: skip
 def test_a_name_that_is_not_in_the_config_is_refused(option, name, fragments, stage):
     result = stage.evaluate({"first": IN_PROCESS, "second": IN_PROCESS}, option, name)
     assert_refused(result, stage, *fragments)
@@ -128,8 +127,7 @@ def test_a_dotenv_file_in_another_encoding_is_named_with_its_line(stage, argumen
 
 @pytest.mark.parametrize(("env", "sent"), [
     ({}, "Find {a} for Click"),  # its braces stay
-    ({"L2_USER_PROMPT": "Of the shell: {instruction}"}, "Of the shell: Click"),
-])  # fmt: skip
+    ({"L2_USER_PROMPT": "Of the shell: {instruction}"}, "Of the shell: Click")])  # fmt: skip
 def test_the_template_of_a_dotenv_file_is_sent_unless_the_environment_has_one(stage, env, sent):
     (stage.home / ".env").write_text('L2_USER_PROMPT="Find {a} for {instruction}"')
     result = stage.run("--data", L2, "--limit", "1", env=env)
@@ -148,8 +146,7 @@ def test_all_problems_are_reported_together_with_their_number(stage):
         "m": {**API, "generate_cfg": {"max_new_tokens": 5}, "kwargs": {"img_sizes": 5},
               "custom_prompt": {L2: "mymodel.prompt_of_one"}},
         "n": {**API, "model_path": "http://", "postprocess_function": "mymodel.x"},
-        "o": {"model_path": NOWHERE, "imp_type": "transformers"},
-    }  # fmt: skip
+        "o": {"model_path": NOWHERE, "imp_type": "transformers"}}  # fmt: skip
     data = {L1: {"mode": "harder", "parse_function": "nowhere.parse"}, L2: {"mode": "all"}}
     (stage.annotations / "L2_annotations.json").unlink()
     (stage.home / "taken").write_text("not a folder")
@@ -159,8 +156,7 @@ def test_all_problems_are_reported_together_with_their_number(stage):
         'model."m".generate_cfg.max_new_tokens', 'model."m".kwargs.img_sizes',
         f'model."m".custom_prompt.{L2}', 'model."n".model_path', 'mymodel has no "x"',
         f'model."o": {NOWHERE}: no such folder', f"data.{L1}.mode", f"data.{L1}.parse_function",
-        "--data ScreenSpot: ", "--work-dir ", "L2_annotations.json",
-    ]  # fmt: skip
+        "--data ScreenSpot: ", "--work-dir ", "L2_annotations.json"]  # fmt: skip
     assert_refused(result, stage, *everything, problems=len(everything))
 
 
@@ -175,8 +171,7 @@ def test_problems_of_what_was_not_selected_do_not_count(stage):
 
 @pytest.mark.parametrize("name", [
     "org/name", "../x", "x" * 300, "..", ".hidden", "/absolute", "a:b*c?", "名前", "two words",
-    "\x1b[2J\x07odd", 'a"b',
-])  # fmt: skip
+    "\x1b[2J\x07odd", 'a"b'])  # fmt: skip
 def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
     before = set(stage.home.iterdir())
     result = stage.evaluate({name: IN_PROCESS}, data={L2: {"mode": "basic"}})
@@ -212,8 +207,7 @@ def test_a_folder_that_holds_another_models_results_is_not_written_into(stage):
 @pytest.mark.parametrize(("program", "missing"), [
     ("evaluate.py", "blake3, filelock, numpy, pillow, pybase64, pydantic, python-dotenv, tqdm, xlsxwriter"),
     ("compare.py", "blake3, numpy, pillow"),
-    ("utils/download.py", "filelock, huggingface_hub, python-dotenv"),
-])  # fmt: skip
+    ("utils/download.py", "filelock, huggingface_hub, python-dotenv")])  # fmt: skip
 def test_a_python_without_the_packages_is_told_in_one_line(tmp_path, program, missing):
     env = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
     result = subprocess.run([sys.executable, "-S", PROJECT / program, "--help"], cwd=tmp_path,

@@ -92,8 +92,7 @@ def test_empty_and_null_mean_the_default(tmp_path):
     ({"model_path": "https://h/v1?model=m"}, "openai"),
     ({"model_path": "HTTP://h/v1?model=m", "imp_type": "api"}, "openai"),
     ({"model_path": "${URL}?model=m"}, "openai"), ({**API, "imp_type": "transformers"}, "openai"),
-    (LOCAL, "transformers"), (VLLM, "vllm"), (CUSTOM, "custom"),
-])  # fmt: skip
+    (LOCAL, "transformers"), (VLLM, "vllm"), (CUSTOM, "custom")])  # fmt: skip
 def test_the_kind_of_model_is_known_and_a_url_is_always_an_api_model(tmp_path, entry, expected):
     reading = read(tmp_path, model(entry), {"URL": "http://h/v1"})
     assert reading.problems == []
@@ -149,8 +148,7 @@ def test_broken_json_is_reported_with_line_and_column(text, line, column, what):
 @pytest.mark.parametrize(("text", "value"), [
     ('{"a": "http://x//y /* z */ ,}", }', {"a": "http://x//y /* z */ ,}"}),
     ('{"a": "q\\"// no", /* , } */ "b": [1, 2, ], // ] \n}', {"a": 'q"// no', "b": [1, 2]}),
-    ("[[1,],/**/]", [[1]]), ('{"a": 1, // x\r\n}', {"a": 1}),
-])  # fmt: skip
+    ("[[1,],/**/]", [[1]]), ('{"a": 1, // x\r\n}', {"a": 1})])  # fmt: skip
 def test_comments_and_trailing_commas_are_accepted(text, value):
     assert read_plain(text, {}).value == value
 
@@ -165,8 +163,7 @@ def test_names_in_texts_are_replaced_from_the_environment(tmp_path):
 @pytest.mark.parametrize(("text", "expected"), [
     ("http://h/v1?api_key=${KEY}&model=x", "http://h/v1?api_key=a%2Bb%26c%3D%25d&model=x"),
     ("${URL}?api_key=${KEY}", "http://h/v1?api_key=a%2Bb%26c%3D%25d"),
-    ("http://h/v1?${QUERY}", "http://h/v1?api_key=k&model=m"),
-])  # fmt: skip
+    ("http://h/v1?${QUERY}", "http://h/v1?api_key=k&model=m")])  # fmt: skip
 def test_a_key_with_special_signs_survives_the_query_of_an_endpoint(text, expected):
     environ = {"KEY": "a+b&c=%d", "URL": "http://h/v1", "QUERY": "api_key=k&model=m"}
     assert substitute(text, environ)[0] == expected

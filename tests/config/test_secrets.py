@@ -132,8 +132,7 @@ def test_the_output_behaves_like_the_stream():
     ("", ['model "\x1b]0;title\x07\x9b2J" \u202eodd\r\ttail\n'],  # commands to the terminal
      'model "\\x1b]0;title\\x07\\x9b2J" \\u202eodd\r\ttail\n'),
     ("rank 1: ", ["one", " line\ntwo\n", "\r10 %\r20 %", "\n"],  # lines are written whole
-     "rank 1: one line\nrank 1: two\nrank 1: 20 %\n"),
-])  # fmt: skip
+     "rank 1: one line\nrank 1: two\nrank 1: 20 %\n")])  # fmt: skip
 def test_no_command_to_a_terminal_passes_and_lines_with_a_prefix_are_whole(prefix, written, shown):
     inner = io.StringIO()
     OutputStream(inner, prefix=prefix).writelines(written)
@@ -166,8 +165,7 @@ def test_the_output_is_wrapped_once(monkeypatch):
     "raise ValueError('bad ' + key)",
     "t = threading.Thread(target=fail); t.start(); t.join(); sys.exit(1)",
     "sys.exit('died of ' + key)", "print(key); print(repr(key), file=sys.stderr); sys.exit(1)",
-    "warnings.warn('with ' + key); sys.exit(1)",
-])  # fmt: skip
+    "warnings.warn('with ' + key); sys.exit(1)"])  # fmt: skip
 def test_a_dying_process_prints_no_secret(ending):
     code = ("import sys, threading, warnings\n"
             "from utils.config.secret_filter import SecretFilter, protect_output\n"

@@ -217,8 +217,7 @@ PREFIXES = ("MMBench-GUI/offline_images/", "", "offline_images/", "./x y/")
     *((published(prefix=prefix), 0, PICTURES, []) for prefix in PREFIXES),
     (published(NEW), 0, NEW, [md5(published(NEW)[ZIP]), md5(published()[ZIP]), "warning"]),
     (published(PICTURES | LITTER, prefix=""), 0, PICTURES, ["skipped 4 members"]),
-    (published(NO_MAC), 1, NO_MAC, ["missing          1 images", "    os_mac/c.png"]),
-])  # fmt: skip
+    (published(NO_MAC), 1, NO_MAC, ["missing          1 images", "    os_mac/c.png"])])  # fmt: skip
 def test_files_put_there_by_hand_are_unpacked_without_network(place, files, code, pictures, shown):
     done = place.run_by_hand(files)
     assert done.code == code, done.stderr
@@ -228,11 +227,10 @@ def test_files_put_there_by_hand_are_unpacked_without_network(place, files, code
     assert "os_windows/a.png" not in done.stdout  # a bare file name of L1 counts as present
 
 
-@pytest.mark.parametrize(("arguments", "env", "dotenv", "expected"), [
+@pytest.mark.parametrize(("arguments", "env", "dotenv", "expected"), [  # option, environment, file, home
     (["--data-root", "other"], {"LMUData": "from environment"}, "", "cwd/other"),
     ([], {"LMUData": "from environment"}, "LMUData='from file'", "cwd/from environment"),
-    ([], {}, "LMUData='from file'", "cwd/from file"), ([], {}, "", "person/LMUData"),
-])  # fmt: skip
+    ([], {}, "LMUData='from file'", "cwd/from file"), ([], {}, "", "person/LMUData")])  # fmt: skip
 def test_the_first_data_root_of_these_counts(place, hub, arguments, env, dotenv, expected):
     place.env.pop("LMUData")
     (place.cwd / ".env").write_text(dotenv + "\n")
@@ -354,8 +352,7 @@ def test_an_unpacking_that_was_killed_is_finished_by_the_same_command(place, hub
     *[(L1, status, {}, [f"not give {L1} (HTTP {status}, no HF_TOKEN is set)"]) for status in (401, 403)],
     (L1, 500, {}, ["500", "same command again"]),
     (L1, 200, {"ETag": '"x"'}, ["does not answer like a Hugging Face hub"]),
-    (ZIP, 404, {"X-Error-Code": "EntryNotFound"}, [f"not give {ZIP} (HTTP 404", "HF_ENDPOINT"]),
-])  # fmt: skip
+    (ZIP, 404, {"X-Error-Code": "EntryNotFound"}, [f"not give {ZIP} (HTTP 404", "HF_ENDPOINT"])])  # fmt: skip
 def test_a_refusal_of_the_hub_is_one_message(place, hub, name, status, headers, parts):
     hub.refusals[name] = (status, headers)
     assert_one_message(place.run(hub), *parts)
@@ -394,8 +391,7 @@ def test_a_disk_that_fills_up_is_one_message_and_the_run_goes_on_later(large):
 @pytest.mark.parametrize(("member", "kept"), [
     ("os_mac/../../../escaped.png", None), ("/os_mac/escaped.png", "os_mac/escaped.png"),
     ("C:/os_mac/escaped.png", None), ("os_mac\\..\\escaped.png", None), (LINK, "os_mac/link.png"),
-    ("b/os_mac/c.png", "os_mac/c.png"),
-])  # fmt: skip
+    ("b/os_mac/c.png", "os_mac/c.png")])  # fmt: skip
 def test_no_member_of_a_zip_leads_out_of_the_image_folder(place, member, kept):
     before = set(files_below(place.tmp))
     archive = zip_of([*PICTURES.items(), (member, b"/etc/hostname")])
@@ -420,8 +416,7 @@ STORED = zip_of({"os_mac/a.png": b"some picture"}, method=zipfile.ZIP_STORED)
 @pytest.mark.parametrize(("content", "reason"), [
     (encrypted(), "is encrypted"),
     (STORED.replace(b"some", b"xxxx"), "os_mac/a.png"),  # of another CRC
-    (zip_of({"pictures/a.png": b"x"}), "no member lies in one of the folders"),
-])  # fmt: skip
+    (zip_of({"pictures/a.png": b"x"}), "no member lies in one of the folders")])  # fmt: skip
 def test_a_zip_that_is_not_what_it_states_is_one_message(place, content, reason):
     assert_one_message(place.run_by_hand(published() | {ZIP: content}), reason)
     assert not [name for name in place.pictures() if not Path(name).name.startswith(".")]

@@ -67,8 +67,7 @@ MESSAGES = {
     "content-null": {"role": "assistant", "content": None}, "content-absent": {"role": "assistant"},
     "content-object": {"content": {"text": "B"}}, "content-number": {"content": 5},
     "parts-without-text": {"content": [{"type": "text", "text": 5}]},
-    "reasoning-alone": {"content": None, "reasoning_content": "A."},
-}  # fmt: skip
+    "reasoning-alone": {"content": None, "reasoning_content": "A."}}  # fmt: skip
 TRANSIENT = {
     "429": error(429, **NO_WAIT), "429-in-ms": error(429, **SOON), "408": error(408, **SOON),
     "409": error(409, **SOON), "500": error(500, "A500", **SOON), "503": error(503, **NO_WAIT),
@@ -105,8 +104,7 @@ REFUSED = {
     "400": error(400, "A picture too large"), "413": error(413), "422": error(422),
     "400-content-filter": error(400, "policy", code="content_filter"),
     "content-filter": completion({"content": None}, "content_filter"),
-    "refusal": completion({"content": None, "refusal": "I will not"}),
-}  # fmt: skip
+    "refusal": completion({"content": None, "refusal": "I will not"})}  # fmt: skip
 PARTS = [{"type": "text", "text": "C"}, {"type": "text", "text": "!"}]
 THOUGHT = {"content": None, "reasoning_content": "A? No"}
 ANSWERED = {

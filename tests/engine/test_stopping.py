@@ -87,12 +87,12 @@ def test_a_wrong_key_ends_the_run_though_others_hang(staged, released, goes_on):
 @pytest.mark.parametrize("by", ["two interrupts", "SIGTERM"])
 def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(by, staged, released, goes_on):
     def answer(request):
-        if len(server.requests) > 5:
+        if len(stage.server.requests) > 5:
             released.wait(120)
         return some_right(request)
 
     stage = staged(answer=answer, pictures=PICTURES)
-    process, server = stage.start("--api-nproc", str(IN_FLIGHT)), stage.server
+    server, process = stage.server, stage.start("--api-nproc", str(IN_FLIGHT))
     server.wait_for(IN_FLIGHT + 1)  # so something has been answered
     came = len(answers(stage))
     if by == "SIGTERM":

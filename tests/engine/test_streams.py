@@ -16,8 +16,7 @@ def stage(staged):
 
 
 @pytest.mark.parametrize(("left", "more"), [
-    ("stdout", []), ("stderr", []), ("stdout", ["--check"]),
-], ids=["stdout", "stderr", "check"])  # fmt: skip
+    ("stdout", []), ("stderr", []), ("stdout", ["--check"])], ids=["stdout", "stderr", "check"])  # fmt: skip
 def test_a_run_whose_reader_has_left_is_finished_and_scored(left, more, stage):
     run = stage.start(*more)
     getattr(run, left).close()

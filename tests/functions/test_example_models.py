@@ -40,8 +40,7 @@ def test_a_missing_ui_tars_package_is_named_with_its_cure(module, monkeypatch):
 @pytest.mark.parametrize(("meta", "expected"), [
     ({"seen_size": "[1000, 500]"}, (0.1, 0.4)),
     *[({"sent_size": "[280, 280]", **more}, (100 / 280, 200 / 280)) for more in ({}, {"seen_size": None})],
-    ({"max_pixels": 78400, "min_pixels": 3136}, (100 / 364, 200 / 196)),
-])  # fmt: skip
+    ({"max_pixels": 78400, "min_pixels": 3136}, (100 / 364, 200 / 196))])  # fmt: skip
 @each_of(UITARS)
 def test_uitars_pixels_belong_to_the_grid_that_the_model_saw(module, meta, expected):
     reply = "Action: click(point='<point>100 200</point>')"
@@ -52,16 +51,14 @@ def test_uitars_pixels_belong_to_the_grid_that_the_model_saw(module, meta, expec
 @pytest.mark.parametrize(("reply", "expected"), [
     *[(f"{front}pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75)) for front in ("", "step 3, 4: ")],
     ("x=1.2.3, y=4", (2.3, 4.0)),  # dots and digits, but no number: the default parser looks
-    ("(0.5, 0.5)", (0.5, 0.5)), ("nowhere", None),
-])  # fmt: skip
+    ("(0.5, 0.5)", (0.5, 0.5)), ("nowhere", None)])  # fmt: skip
 def test_points_are_the_named_ones_else_the_first_pair(reply, expected):
     assert local_aguvis.parse_gui_bbox_aguvis(reply) == expected  # that of GPT: tests/conformance
 
 
 @pytest.mark.parametrize("parse", [
     *[module.parse_understanding_response for module in (*UITARS, api_gpt)],
-    local_aguvis.parse_gui_qa_aguvis,
-], ids=lambda parse: parse.__module__)  # fmt: skip
+    local_aguvis.parse_gui_qa_aguvis], ids=lambda parse: parse.__module__)  # fmt: skip
 def test_the_letter_of_l1_is_read_by_the_default_parser(parse):
     assert (parse("Answer: C", {}), parse("None of them", {})) == ("C", None)
 

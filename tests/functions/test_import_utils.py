@@ -118,8 +118,7 @@ def test_a_path_that_leads_nowhere_says_which_part_is_wrong(dotted, expected, pl
 @pytest.mark.parametrize(("dotted", "result"), [
     ("users.good.parse_letter", "r"), ("users.good.parse_box", ("r", {"k": 1})),
     ("users.good.Parsers.point", "static"), ("users.good.Parsers.made", "class"),
-    ("users.good.instance", "called"), ("users.in_package", "r"),
-])  # fmt: skip
+    ("users.good.instance", "called"), ("users.in_package", "r")])  # fmt: skip
 def test_all_kinds_of_callables_are_found_and_called(dotted, result):
     assert check(dotted) == []
     assert parse_caller(resolve(dotted, role="parse"))("r", {"k": 1}) == result

@@ -194,8 +194,7 @@ def test_text_on_a_real_image_is_found_where_it_was_drawn(tmp_path, mode):
 
 FORM = [
     line("To", 0.2, 0.1, 0.24, 0.14), line("Subject", 0.2, 0.2, 0.26, 0.24),
-    line("Send", 0.8, 0.9, 0.86, 0.94), line("Ines Vega", 0.5, 0.5, 0.6, 0.54),
-]  # fmt: skip
+    line("Send", 0.8, 0.9, 0.86, 0.94), line("Ines Vega", 0.5, 0.5, 0.6, 0.54)]  # fmt: skip
 LETTER = "Write a mail to Ines Vega with the subject “Keys”."
 COMPOSE = line("Compose", 0.0, 0.0, 0.1, 0.04)
 

@@ -142,13 +142,11 @@ RAISING = """
 
 @pytest.mark.parametrize(("statement", "error", "verbose"), [
     ("raise ValueError('cannot do this one')", "ValueError: cannot do this one", False),
-    ("import sys; sys.exit('enough')", "SystemExit: enough", True),
-])  # fmt: skip
+    ("import sys; sys.exit('enough')", "SystemExit: enough", True)])  # fmt: skip
 @pytest.mark.parametrize(("where", "asked", "told"), [
     ("prompt", 4, summary(4, 6, (2, FAILED))), ("preprocess", 4, summary(4, 6, (2, FAILED))),
     ("generate", 0, summary(4, 6, (2, FAILED))), ("postprocess", 6, summary(4, 6, (2, SPOILT))),
-    ("parse", 6, summary(6, 6, (2, UNPARSED))),
-])  # fmt: skip
+    ("parse", 6, summary(6, 6, (2, UNPARSED)))])  # fmt: skip
 def test_a_function_that_fails_costs_its_samples(
     where, asked, told, statement, error, verbose, staged
 ):
@@ -207,8 +205,7 @@ def test_ten_failures_in_a_row_stop_that_data_set_alone(where, data, pictures, s
 @pytest.mark.parametrize(("where", "asked", "warnings"), [
     *[(where, 0, []) for where in ("prompt", "preprocess", "generate")],
     ("postprocess", 60, ["the postprocess function failed on 20 of the first 20 answers"]),
-    ("parse", 60, ["20 of the first 20 answers are unparsed"]),
-])  # fmt: skip
+    ("parse", 60, ["20 of the first 20 answers are unparsed"])])  # fmt: skip
 def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, asked, warnings, staged):
     stage = staged(ALWAYS, pictures=30)
     result = run_with(stage, where, env={"SKIP_ERR": "1"})
