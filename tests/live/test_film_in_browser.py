@@ -74,6 +74,21 @@ def test_keys_go_through_the_steps_and_the_address_links_to_each(tab):
     assert "clicked: ['red', 'green']" in tab.page.text_content("#facts .final-checks .good")
 
 
+def test_the_list_of_episodes_speaks_of_tasks_and_categories(browser, page):
+    tab = Tab(browser, page, address="#/samples?view=table")
+    heads = tab.page.eval_on_selector_all(
+        "[role=columnheader]", "all => all.map((e) => e.innerText.split('\\n')[0])"
+    )
+    assert [head.strip("▲▼ ") for head in heads] == [
+        "Screen",
+        "Task",
+        "Answer",
+        "Verdict",
+        "Actions",
+    ]
+    assert "Category" in tab.page.inner_text("#selects")
+
+
 def test_an_address_opens_its_step(browser, page):
     tab = Tab(browser, page, address=f"{TWO}?step=2", viewport=PHONE)
     assert shown(tab).startswith("Step 2 of 3")

@@ -18,6 +18,7 @@ Report.filters = (() => {
   const selects = {};
 
   filters.start = () => {
+    if (store.summary.datasets.every((data) => ["L3", "L4"].includes(data.level))) NAMES.split = "Category";
     for (const name of store.FIELDS) {
       if (isChoice(name)) selects[name] = choice(name, store.values(name));
     }

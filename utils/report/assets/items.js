@@ -5,6 +5,7 @@ Report.items = (() => {
   const { el, styled, label, badge, whole, marked, excerpt, store } = Report;
   const items = {};
   const COLUMNS = { image: "Image", text: "Question", answer: "Answer", verdict: "Verdict", reply: "Reply" };
+  const OWN_WORDS = { L2: { text: "Instruction" }, L3: { image: "Screen", text: "Task", reply: "Actions" } };
 
   items.isAnswered = (row) => ["ok", null].includes(store.value("status", row));
 
@@ -46,12 +47,13 @@ Report.items = (() => {
 
   /** The head of the table; a click sorts up, then down, then as in the file. */
   items.head = (sort, onSort) => {
-    const isL2 = store.summary.datasets.every((data) => data.level === "L2");
-    return Object.entries(COLUMNS).map(([name, word]) => {
+    const levels = store.summary.datasets.map((data) => (data.level === "L4" ? "L3" : data.level));
+    const words = { ...COLUMNS, ...levels.every((level) => level === levels[0]) ? OWN_WORDS[levels[0]] : null };
+    return Object.entries(words).map(([name, word]) => {
       const [up, down] = [sort === name, sort === `-${name}`];
       return el("div", { role: "columnheader", class: `of-${name}`, "aria-sort": up ? "ascending" : down ? "descending" : "none" },
         el("button", { type: "button", onclick: () => onSort(up ? `-${name}` : down ? "" : name) },
-          isL2 && name === "text" ? "Instruction" : word,
+          word,
           el("span", { "aria-hidden": "true", class: up || down ? "arrow" : "arrow off" }, down ? "▼" : "▲")));
     });
   };

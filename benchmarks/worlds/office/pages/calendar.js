@@ -127,6 +127,23 @@ office.apps.calendar = root => {
     clear();
   };
 
+  /** Shows a day alone. */
+  const dayButton = (t, look, day, text) =>
+    h(
+      "button",
+      {
+        type: "button",
+        t,
+        k: day,
+        class: `plain ${look}`,
+        onclick: click => {
+          click.stopPropagation();
+          goTo(day);
+        },
+      },
+      text,
+    );
+
   function grid(days, month, events) {
     const room = Math.max(1, Math.floor(((pane.clientHeight - 27) / (days.length / 7) - 25) / 20));
     put(
@@ -152,36 +169,9 @@ office.apps.calendar = root => {
                   day,
                 ),
             },
-            h(
-              "button",
-              {
-                type: "button",
-                t: "calendar.number",
-                k: day,
-                class: "plain number",
-                onclick: click => {
-                  click.stopPropagation();
-                  goTo(day);
-                },
-              },
-              +day.slice(8),
-            ),
+            dayButton("calendar.number", "number", day, +day.slice(8)),
             of.slice(0, shown).map(label),
-            of.length > shown &&
-              h(
-                "button",
-                {
-                  type: "button",
-                  t: "calendar.more",
-                  k: day,
-                  class: "plain more",
-                  onclick: click => {
-                    click.stopPropagation();
-                    goTo(day);
-                  },
-                },
-                `+${of.length - shown} more`,
-              ),
+            of.length > shown && dayButton("calendar.more", "more", day, `+${of.length - shown} more`),
           );
         }),
       ),
@@ -217,20 +207,7 @@ office.apps.calendar = root => {
                 if (hour >= FIRST) edit({date: day, start: two(hour), end: two(hour + 1)});
               },
             },
-            h(
-              "button",
-              {
-                type: "button",
-                t: "calendar.number",
-                k: day,
-                class: "plain number",
-                onclick: click => {
-                  click.stopPropagation();
-                  goTo(day);
-                },
-              },
-              `${DAYS[weekday(day)].slice(0, 3)} ${+day.slice(8)}`,
-            ),
+            dayButton("calendar.number", "number", day, `${DAYS[weekday(day)].slice(0, 3)} ${+day.slice(8)}`),
           );
           const of = events.filter(event => event.date === day),
             ends = []; // what overlaps stands side by side

@@ -1,0 +1,102 @@
+"use strict";
+/*
+ * Days as texts, YYYY-MM-DD, and the small calendar beside a date field.
+ *
+ * data-t          data-k         what
+ * date.open       field          opens it
+ * date.prev, date.next           its months
+ * date.day        YYYY-MM-DD     one of its days
+ */
+
+const DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const MONTHS = "January February March April May June July August September October November December".split(" ");
+
+const iso = day => day.toISOString().slice(0, 10);
+const dayOf = text => new Date(`${text}T00:00:00Z`);
+const shift = (text, days) => {
+  const day = dayOf(text);
+  day.setUTCDate(day.getUTCDate() + days);
+  return iso(day);
+};
+const weekday = text => (dayOf(text).getUTCDay() + 6) % 7; // 0: Monday
+const longDay = text => `${DAYS[weekday(text)]}, ${+text.slice(8)} ${MONTHS[+text.slice(5, 7) - 1]} ${text.slice(0, 4)}`;
+const shortDay = text => `${+text.slice(8)} ${MONTHS[+text.slice(5, 7) - 1].slice(0, 3)}`;
+const isDay = text => /^\d{4}-\d{2}-\d{2}$/.test(text) && !isNaN(dayOf(text));
+
+/** "08:46" for today, else "6 Mar". */
+const moment = text => (text.slice(0, 10) === TODAY ? text.slice(11) : shortDay(text.slice(0, 10)));
+
+/** Days of the weeks that a month touches. */
+function monthDays(month) {
+  const first = `${month}-01`,
+    start = shift(first, -weekday(first));
+  const length = new Date(Date.UTC(+month.slice(0, 4), +month.slice(5), 0)).getUTCDate();
+  return Array.from({length: Math.ceil((weekday(first) + length) / 7) * 7}, (_, number) => shift(start, number));
+}
+const nextMonth = (month, step) => iso(new Date(Date.UTC(+month.slice(0, 4), +month.slice(5) - 1 + step, 1))).slice(0, 7);
+
+/** The small calendar beside a date field. */
+function datePicker(input) {
+  const opening = button("date.open", "calendar", "", null, {title: "Choose a day", k: input.name});
+  return opener(opening, () => {
+    let month = (isDay(input.value) ? input.value : TODAY).slice(0, 7);
+    const close = menu(opening, [], null, () => {});
+    const box = document.querySelector(".menu");
+    box.classList.add("days");
+    const draw = () =>
+      put(
+        box,
+        h(
+          "div",
+          {class: "bar"},
+          button(
+            "date.prev",
+            "left",
+            "",
+            () => {
+              month = nextMonth(month, -1);
+              draw();
+            },
+            {class: "plain", title: "Month before"},
+          ),
+          h("b", {class: "grow"}, `${MONTHS[+month.slice(5) - 1]} ${month.slice(0, 4)}`),
+          button(
+            "date.next",
+            "right",
+            "",
+            () => {
+              month = nextMonth(month, 1);
+              draw();
+            },
+            {class: "plain", title: "Month after"},
+          ),
+        ),
+        h(
+          "div",
+          {class: "grid"},
+          DAYS.map(day => h("span", {}, day[0])),
+          monthDays(month).map(day =>
+            button(
+              "date.day",
+              null,
+              String(+day.slice(8)),
+              () => {
+                input.value = day;
+                close();
+                input.focus();
+              },
+              {
+                k: day,
+                class: `plain ${day.slice(0, 7) !== month ? "off" : ""} ${day === TODAY ? "today" : ""} ${day === input.value ? "on" : ""}`,
+              },
+            ),
+          ),
+        ),
+      );
+    draw();
+    const place = opening.getBoundingClientRect();
+    box.style.left = `${Math.max(4, Math.min(place.right - box.offsetWidth, innerWidth - box.offsetWidth - 4))}px`;
+    box.style.top = `${Math.min(place.bottom + 2, innerHeight - box.offsetHeight - 4)}px`;
+    box.style.maxHeight = "none";
+  });
+}

@@ -1,0 +1,206 @@
+"use strict";
+/*
+ * Mail: writing a message.
+ *
+ * data-t            data-k       what
+ * mail.to, mail.cc, mail.subject, mail.body    fields of a new message
+ * mail.person       address      a suggestion below To or Cc
+ * mail.attach                    window: choose a file (mail.attach-file, data-k: id)
+ * mail.find-file                 field of that window: only files with such a name
+ * mail.detach       id           takes an attachment away again
+ * mail.discard                   throws the message away; dialog.ok sends it, dialog.cancel keeps a draft
+ */
+
+/**
+ * The window of a new message, with what it begins with; closed, it leaves a draft. `sent` runs once
+ * it has gone, `changed` where the drafts are others.
+ */
+function composeMail(start, title, {sent, changed}) {
+  const attached = [...(start.attachments || [])];
+  const line = (name, label, value) => {
+    const input = h("input", {name, t: `mail.${name}`, id: `mail-${name}`, value: value || "", autocomplete: "off"});
+    return [input, h("div", {class: "field"}, h("label", {for: input.id}, label), input)];
+  };
+  const [to, toLine] = line("to", "To", start.to),
+    [cc, ccLine] = line("cc", "Cc", start.cc),
+    [subject, subjectLine] = line("subject", "Subject", start.subject);
+  const body = h("textarea", {name: "body", t: "mail.body", rows: PHONE ? 9 : 11, "aria-label": "Message"});
+  body.value = start.body || "";
+  const chips = h("div", {class: "grow"});
+  const showFiles = () =>
+    put(
+      chips,
+      attached.map((file, number) =>
+        h(
+          "span",
+          {class: "chip small"},
+          icon("clip"),
+          file.name,
+          button(
+            "mail.detach",
+            "close",
+            "",
+            () => {
+              attached.splice(number, 1);
+              showFiles();
+            },
+            {k: file.id, title: "Take away", class: "plain"},
+          ),
+        ),
+      ),
+    );
+  const values = () => ({
+    to: to.value,
+    cc: cc.value,
+    subject: subject.value,
+    body: body.value,
+    attachments: attached.map(file => file.id),
+    draft: start.draft ?? null,
+  });
+  const blank = JSON.stringify(values());
+  suggestPeople(to);
+  suggestPeople(cc);
+  showFiles();
+  const shade = dialog({
+    title,
+    wide: true,
+    label: "Send",
+    cancel: "Close",
+    body: [
+      toLine,
+      ccLine,
+      subjectLine,
+      body,
+      h(
+        "div",
+        {class: "line"},
+        button("mail.attach", "clip", "Attach file", () => attachFile(attached, showFiles)),
+        button("mail.discard", "trash", "Discard", async () => {
+          if (start.draft) await ask("mail", "discard", {draft: start.draft});
+          shade.close();
+          toast("Message discarded.");
+          changed();
+        }),
+        chips,
+      ),
+    ],
+    ok: async () => {
+      await ask("mail", "send", values());
+      toast("Message sent.");
+      sent();
+    },
+    onclose: async () => {
+      if (JSON.stringify(values()) !== blank) {
+        await ask("mail", "keep", values());
+        toast("Draft saved.");
+        changed();
+      }
+    },
+  });
+  if (start.to) {
+    body.focus();
+    body.setSelectionRange(0, 0);
+    body.scrollTop = 0;
+  }
+  return shade;
+}
+
+/** People whose name or address begins like what is being written. */
+function suggestPeople(input) {
+  let turn = 0,
+    box = null;
+  const drop = () => {
+    box?.remove();
+    box = null;
+    turn += 1;
+  };
+  input.addEventListener("input", async () => {
+    const parts = input.value.split(/[,;]/),
+      q = parts[parts.length - 1].trim();
+    drop();
+    if (q.length < 2) return;
+    const mine = turn,
+      people = await ask("mail", "people", {q});
+    if (mine !== turn || !people.length || document.activeElement !== input) return;
+    const place = input.getBoundingClientRect();
+    box = h(
+      "div",
+      {class: "menu people"},
+      people.map(person =>
+        button(
+          "mail.person",
+          null,
+          "",
+          () => {
+            input.value = [...parts.slice(0, -1).map(part => part.trim()), person.email].join(", ") + ", ";
+            drop();
+            input.focus();
+          },
+          {k: person.email, title: person.name},
+        ),
+      ),
+    );
+    people.forEach((person, number) => put(box.children[number], h("b", {}, person.name), h("span", {class: "muted"}, person.email)));
+    document.body.append(box);
+    box.style.left = `${place.left}px`;
+    box.style.top = `${place.bottom + 2}px`;
+    box.style.maxWidth = `${innerWidth - place.left - 8}px`;
+  });
+  input.addEventListener("keydown", event => {
+    if (!box) return;
+    if (event.key === "Escape") {
+      drop();
+      event.stopPropagation();
+    } else if (event.key === "ArrowDown") {
+      box.firstChild.focus();
+      event.preventDefault();
+    } else if (event.key === "Enter") {
+      box.firstChild.click();
+      event.stopPropagation();
+      event.preventDefault();
+    }
+  });
+  input.addEventListener("blur", event => {
+    if (!box?.contains(event.relatedTarget)) drop();
+  });
+}
+
+/** Chooses a file out of all; `done` runs once it has been added. */
+async function attachFile(attached, done) {
+  const files = await guard(() => ask("mail", "files"));
+  if (!files) return;
+  const rows = h("div", {class: "pick"});
+  const draw = q =>
+    put(
+      rows,
+      files
+        .filter(file => file.name.toLowerCase().includes(q.toLowerCase()))
+        .map(file =>
+          button(
+            "mail.attach-file",
+            "text",
+            "",
+            () => {
+              if (!attached.some(each => each.id === file.id)) attached.push(file);
+              done();
+              shade.close();
+            },
+            {k: file.id, title: file.name},
+          ),
+        ),
+    );
+  const shade = dialog({
+    title: "Attach a file",
+    cancel: "Cancel",
+    body: [searchField("mail.find-file", "Search by name", redraw, {live: true}), rows],
+  });
+  function redraw(q) {
+    draw(q);
+    for (const each of rows.children) {
+      const file = files.find(one => one.id === +each.dataset.k);
+      each.append(h("span", {class: "grow cut"}, file.name), h("span", {class: "muted small"}, file.folder));
+    }
+    if (!rows.children.length) put(rows, h("p", {class: "muted pad"}, "No file has such a name."));
+  }
+  redraw("");
+}

@@ -1,0 +1,100 @@
+"use strict";
+/*
+ * Shop: the orders, and one of them.
+ *
+ * data-t            data-k       what
+ * shop.order        id           an order: opens it
+ * shop.cancel       id           of the open order (a window asks again: dialog.ok)
+ */
+
+/** Shows the orders, or the one that is named. */
+function shopOrders({state, pane, number, list}) {
+  const status = text =>
+    h("span", {class: `tag ${{Delivered: "good", Cancelled: "bad", Placed: "warn", Processing: "warn"}[text] || ""}`}, text);
+  async function orders(open = null) {
+    state.view = () => orders(open);
+    const {rows, in_cart: pieces} = await ask("shop", "orders"),
+      order = rows.find(each => each.id === open);
+    number(pieces);
+    pane.scrollTop = 0;
+    if (!order)
+      return put(
+        pane,
+        shopBar(shopBack("Products", list), h("b", {}, "Your orders")),
+        h(
+          "div",
+          {class: "pad"},
+          h(
+            "table",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", {}, "Order"),
+              h("th", {class: "wide"}, "Date"),
+              h("th", {}, "Items"),
+              h("th", {class: "right"}, "Total"),
+              h("th", {}, "Status"),
+            ),
+            rows.map(each =>
+              h(
+                "tr",
+                {class: "order-row", t: "shop.order", k: each.id, role: "button", tabindex: 0, onclick: () => orders(each.id)},
+                h("td", {}, h("b", {}, each.id)),
+                h("td", {class: "wide"}, each.placed_at.slice(0, 10)),
+                h(
+                  "td",
+                  {},
+                  each.items.map(item => h("div", {}, `${item.qty} × ${item.product}`)),
+                ),
+                h("td", {class: "right"}, euro(each.total)),
+                h("td", {}, status(each.status)),
+              ),
+            ),
+          ),
+        ),
+      );
+    const line = (name, text) => h("div", {class: "field"}, h("label", {}, name), h("span", {class: "pre"}, text));
+    return put(
+      pane,
+      shopBar(
+        shopBack("Orders", () => orders()),
+        h("b", {}, `Order ${order.id}`),
+      ),
+      h(
+        "div",
+        {class: "pad narrow facts"},
+        line("Status", status(order.status)),
+        line("Placed", order.placed_at),
+        line("Address", order.address),
+        line("Delivery", order.delivery),
+        order.note && line("Note", order.note),
+        h(
+          "table",
+          {},
+          order.items.map(item =>
+            h("tr", {}, h("td", {}, `${item.qty} × ${item.product}`), h("td", {class: "right"}, euro(item.price * item.qty))),
+          ),
+        ),
+        h(
+          "div",
+          {class: "line acts"},
+          h("span", {class: "sum grow"}, `Total ${euro(order.total)}`),
+          button(
+            "shop.cancel",
+            "close",
+            "Cancel order",
+            () =>
+              sure("Cancel order?", `Order ${order.id} will be cancelled.`, "Cancel order", async () => {
+                await ask("shop", "cancel", {id: order.id});
+                toast(`Order ${order.id} has been cancelled.`);
+                orders(order.id);
+              }),
+            {k: order.id, class: "danger"},
+          ),
+        ),
+      ),
+    );
+  }
+  return orders;
+}
