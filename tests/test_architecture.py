@@ -57,16 +57,16 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/api": 800,
     "models/wrappers/local": 1590,
     "models/wrappers/vllm": 570,
-    "utils": 2670,
+    "utils": 2720,
     "utils/analysis": 1170,
     "utils/comparing": 1300,
-    "utils/config": 1110,
-    "utils/engine": 1100,
+    "utils/config": 1130,
+    "utils/engine": 1110,
     "utils/engine/ranks": 550,
     "utils/functions": 540,
-    "utils/report": 1350,
-    "utils/runs": 1580,
-    "utils/scoring": 830,
+    "utils/report": 1410,
+    "utils/runs": 1590,
+    "utils/scoring": 850,
 }
 MODULES_OF_A_ROOM = 8
 FLAT_MODULES = 14

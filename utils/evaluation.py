@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -104,6 +105,8 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
         here = [each for each in done if each.folder == folder]
         _write_manifest(plan, folder, here)
         scored, options = [each.dataset for each in here if each.is_scored], plan.options
+        if scored:
+            print(f"Scores, spreadsheets and log: {folder.path}")
         if len(plan.models) == 1:
             print(f"All runs: {(options.work_dir / INDEX).absolute().as_uri()}")
         if options.report and scored:
@@ -129,7 +132,13 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
         jobs = [open_job(plan, name, *each, wanted[each[0].dataset], seq) for each in opened]
         if group is not None:
             ranks.begin(group, folder, jobs, _batch(plan, name))
-        infer(plan, plan.models[name], jobs, group, folder)
+        try:
+            infer(plan, plan.models[name], jobs, group, folder)
+        except StopRun as stop:  # of the model; what it was asked stays
+            with suppress(UserError):  # a full disk, perhaps
+                ended = [Done(job.dataset, folder, SOME_FAILED, stop.problems) for job in jobs]
+                _write_manifest(plan, folder, ended)
+            raise
         return [plan.stop(job.dataset, folder, job.stopped.problems) if job.stopped else
                 _score(plan, name, folder, job.dataset) for job in jobs]  # fmt: skip
 
@@ -182,6 +191,7 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
             entry = None if options.mode == "eval" else found
             scored = score_data_set(task, view)
             found.facts["figures"] = official_figures(scored.analysis)
+            found.facts["warnings"] = len(scored.warnings)
     except StopRun as stop:  # this data set's functions; the others are scored all the same
         done = plan.stop(dataset, folder, [f"{dataset}: {each}" for each in stop.problems])
         if task.has_earlier_files:
@@ -198,13 +208,24 @@ def _write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None
     entries = {each.dataset: each.entry for each in done if each.entry is not None}
     is_scored = any(each.is_scored for each in done)
     scoring = scoring_of(plan.options.arguments, plan.dump) if is_scored else None
+    stopped = {each.dataset: {"level": plan.data[each.dataset].benchmark.level,
+                              "why": _why(each, folder.model)}
+               for each in done if each.problems}  # fmt: skip
     places = {"$LMUData": data_root(), "$IMAGE_ROOT_DIR": image_root(),
               "$EVAL_WORK_DIR": plan.options.work_dir, ".": PROJECT}  # fmt: skip
     path = folder.path / MANIFEST_NAME
     before = read_json(path, must_be_whole=False)
-    if manifest := manifest_of(folder.model, before, entries, scoring, places):
+    if manifest := manifest_of(folder.model, before, entries, scoring, places, stopped):
         write_json(path, plan.secrets.clean_object(manifest))
         folder.link_newest([path])
+
+
+def _why(done: Done, model: str) -> str:
+    """What ended a data set early, in one line: the first, and what was raised if it says so."""
+    first, *more = done.problems[0].strip().splitlines()
+    for before in (f'model "{model}", ', f'model "{model}": ', f"{done.dataset}: "):
+        first = first.removeprefix(before)
+    return f"{re.split('; | [(]', first)[0]}: {more[-1]}" if more else first
 
 
 def check(plan: Plan) -> int:
@@ -284,6 +305,7 @@ def infer(
     options = plan.options
     for job in jobs:
         job.first_look = plan.scorer(model.name, job.dataset)
+        job.functions = job.first_look.functions
     for note in model.notes_before():
         print(note)
     if options.fresh or any(job.has_new_samples for job in jobs):

@@ -16,7 +16,7 @@ from typing import Any
 from utils import PROJECT
 from utils.config.environment import is_set
 from utils.config.options import Options
-from utils.config.schema import RunConfig
+from utils.config.schema import RunConfig, token_limit_key
 from utils.config.secret_filter import SecretFilter
 from utils.contracts import DataSet, ModelWrapper, Reading, Sample
 from utils.coordinates import PIXEL_LIMITS
@@ -66,7 +66,20 @@ class Plan:
             parse=self.data[dataset].parse,
             kwargs=self.config.model[name].kwargs,
             skip_errors=is_set("SKIP_ERR") if skip_errors is None else skip_errors,
+            functions=self._functions(name, dataset),
+            token_limit=token_limit_key(self.dump["model"][name]),
         )
+
+    def _functions(self, name: str, dataset: str) -> dict[str, str]:
+        """The dotted paths of the user's functions for one model and data set, by stage."""
+        entry = self.config.model[name]
+        found = {
+            "prompt": entry.custom_prompt.get(dataset),
+            "preprocess": entry.preprocess_function,
+            "postprocess": entry.postprocess_function,
+            "parse": self.config.data[dataset].parse_function,
+        }
+        return {stage: dotted for stage, dotted in found.items() if dotted}
 
     def stop(self, dataset: str, folder: RunFolder | None, problems: Sequence[str]) -> Done:
         """Prints why a model or data set cannot go on; the others do."""

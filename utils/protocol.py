@@ -39,6 +39,7 @@ ELEMENT_KINDS = ("icon", "text")
 OVERALL, AVERAGE = "overall", "average"
 OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE)
 """Names and order: L1 easy, medium, hard, overall; L2 basic, advanced, average."""
+ACTING = ("L3", "L4")  # levels whose samples are episodes
 EPISODE_FIGURES = ("SR", "EQA")
 """Those of L3 and L4, each with a number of steps: "SR 15"."""
 
@@ -73,6 +74,11 @@ def shown(value: float, digits: int = 2, *, signed: bool = False) -> str:
     exact = Decimal(repr(round(float(value), 9)))
     rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
     return f"{rounded or abs(rounded):{'+' if signed and rounded else ''}f}"  # no "-0.0"
+
+
+def unit_of(level: str) -> str:
+    """What the samples of a level are of, and its intervals go by."""
+    return "task" if level in ACTING else "image"
 
 
 def shown_accuracy(value: float | None) -> str:

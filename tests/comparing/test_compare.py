@@ -47,6 +47,13 @@ def test_a_difference_is_the_run_minus_the_baseline_with_its_test_by_image(tmp_p
     assert (overall.paired.p_value, overall.paired.pictures) == (expected.p_value, 12)
 
 
+def test_episodes_are_compared_by_task(tmp_path):
+    sides = [l2_set(hits) for hits in ("x" * 24, "x." * 12)]
+    for place, each in enumerate([*sides[0], *sides[1]]):
+        each |= {"image": None, "task": f"task {place % 24 // 2}"}  # two seeds of each
+    assert pair_of(tmp_path, *sides).headline[-1].paired.pictures == 12
+
+
 @pytest.mark.parametrize(("dataset", "make", "headline", "groups"), [
     (L1, l1_set, ["easy", "medium", "hard", "overall"], ["os_ios", "os_web"]),
     (L2, l2_set, ["basic", "advanced", "average"], ["os_ios", "os_web", "icon", "text"]),

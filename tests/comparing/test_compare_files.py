@@ -93,7 +93,7 @@ def test_intervals_stand_below_their_figures(tmp_path):
 def test_the_text_says_who_is_a_and_who_is_b(tmp_path):
     text = as_text(comparison(tmp_path), flips=0)  # "a<b>" was named first
     assert "A difference is B less A" in text
-    assert "\n  A: a<b> (baseline)\n  B: b\n" in text
+    assert "\n  A: a<b> (baseline), B: b; " in text
     found = comparison(tmp_path / "other")
     files = (text, figures_csv(found), flips_csv(found))
     assert not [file for file in files if str(tmp_path.parent) in file]  # no folder of this machine

@@ -98,6 +98,13 @@ def shown(tab):
     return int(tab.page.get_attribute(".pair", "aria-setsize"))
 
 
+def test_one_that_a_run_has_made_leads_back_to_the_list_of_all_runs(open_tab, work):
+    listed = shutil.copytree(work / "comparison", work / "comparisons" / "a_vs_b")
+    link = open_tab(page=listed / "comparison.html").page.locator("#to-all")
+    assert (link.is_visible(), link.get_attribute("href")) == (True, "../../index.html")
+    assert not open_tab().page.locator("#to-all").is_visible()
+
+
 def test_the_overview_has_the_headline_of_each_data_set_and_who_is_right(open_tab):
     text = open_tab().text("#view-overview").replace("\n", " ")
     for expected in (

@@ -33,7 +33,7 @@ def unless(special, reply, usual):
     (lambda request: Reply("B.", finish_reason="length"), 7,
      ["all of the first 20 answers were cut off at the token limit"]),
     (lambda request: Reply(body=json.dumps({"choices": [THOUGHTS]}).encode()), 7,
-     ["all of the first 20 answers are empty: the model used all its tokens", "raise max_tokens"]),
+     ["all of the first 20 answers are empty: the model used all its tokens", "raise generate_cfg.max_tokens"]),
     (lambda request: Reply(status=418, body=b"teapot"), 7,
      ["none of the first 20 samples has an answer, all failed alike", "teapot"]),
     (unless("Question 3 hard", Reply("B."), Reply(status=418)), 7, None),
@@ -43,9 +43,33 @@ def unless(special, reply, usual):
         "nor-of-two-ways-to-fail", "nor-of-readable", "nor-of-few"])  # fmt: skip
 def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, said, run):
     ran = run(answer, pictures)
-    warnings = [line for line in ran.stdout.splitlines() if line.startswith("warning")]
+    warnings = [line for line in ran.stdout.splitlines() if line.startswith("warning: m, ")]
     assert len(warnings) == (said is not None)
     assert [text for text in said or () if text not in warnings[0]] == [], warnings
+
+
+LOCAL_KEY = {"extra_body": {"max_new_tokens": 9}}
+
+
+@pytest.mark.parametrize(("replies", "generate_cfg", "warned"), [
+    ([Reply("B.")], {}, []),
+    ([Reply("?")], {}, [f"warning: 6 of 6 replies are unparsed, so the score says little of the model; "
+                        f"ask for another form, or set data.{L1}.parse_function"]),
+    ([Reply("?"), Reply("B.")], {}, []),
+    *[([Reply("B.", finish_reason="length")], given,
+       [f"warning: 6 of 6 replies were cut off at the token limit; raise generate_cfg.{key}"])
+      for given, key in (({}, "max_tokens"), ({"max_completion_tokens": 9}, "max_completion_tokens"),
+                         (LOCAL_KEY, "extra_body.max_new_tokens"))],
+])  # fmt: skip
+def test_a_few_samples_whose_replies_say_nothing_are_warned_of_at_the_end(
+    replies, generate_cfg, warned, run
+):
+    def answer(request):
+        return replies[int("hard" in request.text) % len(replies)]
+
+    model = API | {"generate_cfg": generate_cfg}
+    ran = run(answer, 2, model=model)
+    assert [line for line in ran.stdout.splitlines() if line.startswith("warning")] == warned
 
 
 def test_the_parse_function_sees_the_first_answers_in_file_order(run):

@@ -191,8 +191,9 @@ def test_ten_failures_in_a_row_stop_that_data_set_alone(where, data, pictures, s
     result = run_with(stage, where, "--api-nproc", "1", data=data)
     # What goes wrong after the request is found before all of a large data set are asked.
     early = where in ("postprocess", "parse") and pictures == 30
-    when = "stopped after the first 20 answers: " * early
-    for said in (f"{L2}: {when}the {where} function failed 10 times in a row",
+    when = "after the first 20 answers " * early
+    function = f"{where} function" + f" mymodel.{where}" * (where != "generate")
+    for said in (f"{L2}: {when}the {function} failed 10 times in a row",
                  "Traceback (most recent call last)", f"in {where}\n", "SKIP_ERR=1"):  # fmt: skip
         assert said in result.stderr
     assert stage.scores(L1)["easy"]["level_score"] == 1.0
@@ -450,7 +451,7 @@ def test_one_combination_that_fails_leaves_the_others_scored(staged):
     }
     result = stage.evaluate(models, "--retry", "0")
     assert result.code == 1
-    assert f"{L2}: the prompt function failed 10 times in a row" in result.stderr
+    assert f"{L2}: the prompt function mymodel.prompt failed 10 times in a row" in result.stderr
     assert 'model "refused": HTTP 401' in result.stderr
     for told in (summary(10, 12, (2, FAILED)), "HTTP 500", "out of memory"):
         assert told in result.output

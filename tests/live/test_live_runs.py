@@ -15,6 +15,7 @@ from tests.support.stage import Stage, answer_records, read_log_lines
 from tests.support.standin import ENVIRONMENT, WH, Boxes, agent, solve
 from utils.comparing.boards import boards_of, notes_of
 from utils.comparing.runs import read_runs
+from utils.report.data_files import value_of
 
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
 TASKS, STEPS = 4, 7  # of one seed; a solver needs 2, 3, 1 and 1
@@ -76,6 +77,11 @@ def test_an_agent_that_solves_every_task_gets_them_all(bench):
     assert Boxes.made["opened"] == Boxes.made["closed"] <= 4
     assert "SR 15" in ran.output and "100.00" in ran.output
     assert "queried 8 (8 new)" in ran.output
+    assert ran.output.count("no 95 % intervals: under 10 tasks") == 2
+    summary = value_of((made.folder() / "report" / "data" / "summary_0.js").read_text("ascii"))
+    assert [(each["unit"], each["samples"], each["pictures"]) for each in summary["datasets"]] == [
+        ("task", 8, TASKS)] * 2  # fmt: skip
+    assert "16 of 8 tasks" in [each["text"] for each in summary["facts"]]
 
 
 def test_each_prompt_has_the_task_the_screen_and_what_was_done_so_far(bench):

@@ -13,9 +13,10 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.support.browser import Tab, need_browser
-from tests.support.mock_server import MockServer
+from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import API, L1, L2, Stage, right_answers
 from utils.report.all_runs import listed_runs, write_index
+from utils.report.data_files import value_of
 
 BAD = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\x1b[31m"
 HOUR_S = 3600
@@ -100,7 +101,43 @@ def test_a_run_one_of_whose_data_sets_was_aborted_is_not_whole(tmp_path):
     assert ended.code == 1, ended.output
     [run] = listed_runs(stage.work_dir, ended=["m"])
     assert (run.state, *run.datasets) == ("stopped", L1)
-    assert run.why == f"{L2} aborted: the same command goes on from there"
+    why = "after the first 20 answers the parse function mymodel.parse failed 10 times in a row: returned 0.5; expected (x, y) or None"
+    assert run.why == f"{L2}: {why}"
+    page = page_of(stage.work_dir)
+    assert f"stopped: {why[:59]}…" in page.rows[2]
+    summary = stage.folder() / "report" / "data" / "summary_0.js"
+    assert value_of(summary.read_text("ascii"))["stopped"] == [f"L2 {L2}: stopped: {why}"]
+
+
+def test_a_run_whose_server_is_away_says_so_until_all_is_answered(tmp_path):
+    away = []
+
+    def answer(request):
+        return Reply(status=503, body=b"gone fishing") if away else right_answers(request)
+
+    with MockServer(answer) as server:
+        stage = Stage.make(tmp_path, server)
+        away.append("yes")
+        ended = stage.run("--retry", "0", "--no-report")
+        [run] = listed_runs(stage.work_dir, ended=["m"])
+        assert (ended.code, run.state) == (1, "stopped")
+        assert f"{L1}: 5 samples in a row got HTTP 503: gone fishing" in run.why
+        told = [cell for cell in page_of(stage.work_dir).rows[2] if "stopped: 5 samples" in cell]
+        assert len(told) == 2
+        away.clear()
+        assert stage.run("--no-report").code == 0
+    [run] = listed_runs(stage.work_dir)
+    assert (run.state, run.stopped) == ("whole", {})
+
+
+def test_the_count_of_a_runs_warnings_leads_to_its_report(tmp_path):
+    with MockServer(lambda request: Reply("I cannot see it")) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.run("--limit", "3")
+    report = f"{stage.folder().relative_to(stage.work_dir).as_posix()}/report/index.html"
+    page = page_of(stage.work_dir)
+    assert page.rows[2][1] == "partial 2 warnings"
+    assert page.links.count(report) == 2
 
 
 def test_a_run_that_is_interrupted_lists_itself_as_stopped(tmp_path):
@@ -219,5 +256,7 @@ def test_each_run_writes_it_with_links_to_its_report_and_to_the_comparison(tmp_p
     assert [row[1] for row in page.rows[2:]] == ["partial", "partial", "whole"]
     assert [row[2] for row in page.rows[2:]] == ["100.00‡", "100.00‡", "100.00"]
     assert len(page.links) == 8
+    back = f'href="{os.path.relpath(index, comparison.parent)}"'
+    assert back in comparison.read_text("utf-8")
     assert [link for link in page.links if not (stage.work_dir / link).exists()] == []
     assert {L1, L2} <= {word for row in page.rows[:1] for head in row for word in head.split()}

@@ -53,6 +53,16 @@ def test_it_names_the_parameters_that_matter_and_what_is_the_users_own():
     assert facts({"imp_type": "custom"})["Parameters"] == "the defaults"
 
 
+@pytest.mark.parametrize(("totals", "expected"), [
+    ({}, "1,200 on 1,100 images"),
+    ({"samples": 3, "episodes": 3, "tasks": 1, "images": 0}, "3 of 1 task"),
+    ({"samples": 20, "episodes": 8, "tasks": 4, "images": 6}, "12 on 6 images, 8 of 4 tasks"),
+])  # fmt: skip
+def test_samples_are_on_images_and_episodes_of_tasks(totals, expected):
+    found = run_facts({}, {}, TOTALS | totals)
+    assert {each["name"]: each["text"] for each in found}["Samples"] == expected
+
+
 def test_of_a_config_with_several_models_it_names_the_one_that_the_report_is_of():
     models = {name: {"imp_type": "custom", "model_path": f"mine.{name}"} for name in "ABC"}
     manifest = {"model": "B", "config": {"model": models}, "datasets": {L2: entry()}}

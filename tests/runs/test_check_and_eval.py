@@ -28,7 +28,7 @@ def no_answer(request):
         "ping: HTTP 500: bad key [secret]"]),
     (no_answer, 2, [
         "  reasoning: 'hm!!", "!… (", "  what came back: {",
-        "the model used all its tokens before it answered; raise max_tokens",
+        "the model used all its tokens before it answered; raise generate_cfg.max_tokens",
         "ping: the answer has no text (finish_reason 'stop')", "1 problem.\n"]),  # something was asked
 ], ids=["answered", "failed", "reasoning without an answer"])  # fmt: skip
 def test_a_ping_shows_what_came_back_and_how_it_is_read(answer, code, printed, staged):

@@ -26,7 +26,7 @@ from utils.comparing.why import different_functions, different_settings
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.images import image_root
-from utils.protocol import shown, shown_share
+from utils.protocol import shown, shown_share, unit_of
 from utils.report.build import ASSETS as REPORT_ASSETS
 from utils.report.build import REPORT_FOLDER, pictures_of_report
 from utils.report.data_files import Chunks, Facets, ToJson, columns, replaced_folder, write_script
@@ -136,7 +136,8 @@ def _set(pair: PairOfRuns) -> dict[str, Any]:
     counts = {each: [outcomes.count(each), shown_share(outcomes.count(each), len(outcomes) or 1)]
               for each in Outcome}  # fmt: skip
     return {
-        "dataset": pair.dataset, "level": pair.level, "notes": list(pair.notes),
+        "dataset": pair.dataset, "level": pair.level, "unit": unit_of(pair.level),
+        "notes": list(pair.notes),
         "headline": [*map(_figure, pair.headline)], "groups": [*map(_figure, pair.subgroups)],
         "outcomes": counts, "common": counted(pair.common),
     }  # fmt: skip

@@ -227,8 +227,8 @@ def _difference(
     weights = [weight(pair) for pair in pairs]
     hits = [pair.run["hit"] for pair in pairs], [pair.baseline["hit"] for pair in pairs]
     is_even = len(set(weights)) == 1  # alike, they may all be 0
-    images = [pair.run["image"] for pair in pairs]
-    paired = compare_paired(*hits, images, None if is_even else weights)
+    units = [str(pair.run.get("task") or pair.run["image"]) for pair in pairs]
+    paired = compare_paired(*hits, units, None if is_even else weights)
     total = sum(weights) or 1
     run_pct, baseline_pct = (
         100 * sum(hit * each for hit, each in zip(side, weights, strict=True)) / total

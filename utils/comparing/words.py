@@ -15,7 +15,7 @@ from utils.comparing.runs import counted
 from utils.contracts import Facts
 from utils.coordinates import shown_wh
 from utils.errors import printable
-from utils.protocol import PLATFORM_LABELS, shown, shown_accuracy, shown_range
+from utils.protocol import PLATFORM_LABELS, shown, shown_accuracy, shown_range, unit_of
 from utils.report.run_facts import cut
 from utils.scoring.console import grid
 
@@ -140,7 +140,7 @@ def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:
     if groups := pair.subgroups:
         yield ""
         yield "Groups; p is corrected for all tests of groups on this data set (Holm)"
-        yield from _table(groups)
+        yield from _table(groups, pair.level)
     for winner, loser, found in pair.flips_by_winner:
         yield ""
         yield from wrapped(f"{winner} right, {loser} wrong: {counted(len(found))}")
@@ -156,15 +156,13 @@ def _head(pair: PairOfRuns) -> Iterator[str]:
     names = [one_line(name, _LONGEST_NAME // 2) for name in (pair.run, pair.baseline)]
     found = "".join(f" = {difference_text(each)}" for each in pair.headline[-1:])
     yield f"{of}: {' − '.join(names)}{found}"
-    yield f"  A: {one_line(pair.baseline, WIDTH - 17)} (baseline)"
-    yield f"  B: {one_line(pair.run, WIDTH - 5)}"
-    yield from wrapped("; ".join(pair.notes), 2)
+    yield from wrapped("; ".join([f"A: {pair.baseline} (baseline), B: {pair.run}", *pair.notes]), 2)
     if pair.headline:
-        yield from _table(pair.headline)
+        yield from _table(pair.headline, pair.level)
 
 
-def _table(differences: Sequence[Difference]) -> list[str]:
-    heads = ["", "n", "images", "A", "B", "B − A [95 %]", "p", "only A / only B right"]
+def _table(differences: Sequence[Difference], level: str) -> list[str]:
+    heads = ["", "n", f"{unit_of(level)}s", "A", "B", "B − A [95 %]", "p", "only A / only B right"]
     return grid([heads, *([
         group_text(one_line(each.group, 20)), str(each.samples), str(each.paired.pictures),
         shown(each.baseline_pct), shown(each.run_pct), difference_text(each), p_text(each.p_value),

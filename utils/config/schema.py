@@ -33,6 +33,7 @@ _SEEDS = "a list of whole numbers, at least one: [0]"
 _PLATFORMS = f"a list of platforms out of {', '.join(PLATFORMS)}"
 _TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"]'
 _IMAGES = "a whole number of earlier screenshots, from 0 up"
+_TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens", "max_length")
 _TYPES = {"string_type": "a text", "dict_type": "an object { }", "bool_type": "true or false"}
 _ELSEWHERE = {
     **dict.fromkeys(KWARGS_READ, '"kwargs"'),
@@ -164,6 +165,19 @@ def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list
     if isinstance(entry.get("kwargs"), dict):
         findings += _kwargs_findings(entry["kwargs"])
     return made if imp_type else None, findings
+
+
+def token_limit_key(entry: Mapping[str, Any]) -> str:
+    """Which key of a model entry limits the tokens of a reply, or would if it were there."""
+    given = entry.get("generate_cfg") or {}
+    extra = given.get("extra_body")
+    keys: Any
+    for place, keys in (("generate_cfg", given), ("generate_cfg.extra_body", extra)):
+        for name in _TOKEN_LIMITS if isinstance(keys, Mapping) else ():
+            if name in keys:
+                return f"{place}.{name}"
+    name = "max_new_tokens" if entry.get("imp_type") == "transformers" else "max_tokens"
+    return f"generate_cfg.{name}"
 
 
 def without_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -166,7 +166,8 @@ def ping(
     verdict = scored.judgement.verdict or "postprocessing failed"
     report += [shown, f"  read as: {read_as}, wanted: {wanted}, verdict: {verdict}"]
     if scorer.counts["spent"]:
-        report.append("  the model used all its tokens before it answered; raise max_tokens")
+        why = "the model used all its tokens before it answered"
+        report.append(f"  {why}; raise {scorer.token_limit}")
     return report, [f"{where}: {kind}" for kind in scorer.errors]
 
 

@@ -20,7 +20,7 @@ from utils.engine.jobs import Job
 from utils.engine.retry_policy import AWAY_KINDS, AWAY_STATUS, MISPLACED_STATUS, REFUSED_STATUS
 from utils.errors import StopRun
 from utils.functions.calling import FAILURES_IN_A_ROW
-from utils.scoring.scorer import Scorer
+from utils.scoring.scorer import Scorer, named
 
 ENOUGH = 20
 NEVER_THERE = 5  # samples that failed on 502, 503 or a time-out before there was any answer
@@ -74,7 +74,8 @@ class Watcher:
         job.failures_in_a_row[stage] += 1
         if job.failures_in_a_row[stage] >= FAILURES_IN_A_ROW and not self._skip_errors:
             job.stopped = StopRun(
-                f"{job.dataset}: the {stage} function failed {FAILURES_IN_A_ROW} times in a row; "
+                f"{job.dataset}: the {stage} function{named(job.functions, stage)} failed "
+                f"{FAILURES_IN_A_ROW} times in a row; "
                 "this data set was stopped (set SKIP_ERR=1 to go on in spite of failures). The "
                 f"last failure:\n{error.get('trace') or error['message']}"
             )
@@ -127,15 +128,15 @@ class Watcher:
         try:  # parse functions see samples in that order
             samples = [scorer.judge(record) for record in in_file_order]
         except StopRun as why:
-            job.stopped = StopRun(f"{job.dataset}: stopped after the first {ENOUGH} answers: {why}")
+            job.stopped = StopRun(f"{job.dataset}: after the first {ENOUGH} answers {why}")
             return
         counts, of = scorer.counts, f"of the first {ENOUGH} answers"
         if counts["spent"] == ENOUGH:
             self._warn(job, f"all {of} are empty: the model used all its tokens before it answered "
-                       "(reasoning); raise max_tokens")  # fmt: skip
+                       f"(reasoning); raise {scorer.token_limit}")  # fmt: skip
             return
         if counts["cut_off"] == ENOUGH:
-            self._warn(job, f"all {of} were cut off at the token limit")
+            self._warn(job, f"all {of} were cut off at the token limit ({scorer.token_limit})")
         spoilt, unparsed = f"{counts['spoilt']} {of}", f"{counts['unparsed']} {of}"
         for count, verdict, what in (
             (counts["spoilt"], "None", f"the postprocess function failed on {spoilt}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from utils.contracts import Episode, Sample
@@ -43,6 +43,7 @@ class Job(Questions):
     run: LoggedRun  # what it belongs to, as opened in the log
     share: Share | None = None  # of the samples, that this process asks; None: all of them
     first_look: Scorer | None = None  # judges the first answers while the others are asked
+    functions: Mapping[str, str] = field(default_factory=dict)  # the user's, by stage
     stopped: StopRun | None = None  # why the job ended early
     reasons: Counter[str] = field(default_factory=Counter)  # how many samples were asked, and why
     reused: int = 0  # how many had an answer already

@@ -22,8 +22,9 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
-from utils.errors import StopRun
+from utils.errors import StopRun, counted
 from utils.protocol import AVERAGE, OVERALL, official_order, shown_accuracy, shown_range
+from utils.report.run_facts import cut
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import safe_name
 from utils.scoring.sheets import whole_or_nothing
@@ -34,6 +35,7 @@ RUNS_OF_COMPARISON = "comparison_files/runs.json"  # in the folder of each
 STILL_RUNNING_S = 600.0  # a log that was written to so lately belongs to a run that goes on
 LOCK_WAIT_S = 10.0
 HERE = Path(__file__).parent
+LONGEST_WHY = 60
 LEAD = ' class="lead"'  # the first column of a data set
 _RUN_FOLDER = re.compile(r"T\d{8}_G\w+", re.ASCII)
 _LOG = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
@@ -49,6 +51,7 @@ class ListedRun:
     state: str  # "whole", "partial", "stopped", "running"
     why: str  # the state in words
     datasets: Mapping[str, Mapping[str, Any]]  # as the manifest has them
+    stopped: Mapping[str, Mapping[str, Any]]  # likewise
     has_report: bool
     comparisons: list[str] = field(default_factory=list)  # folders below the work-dir
 
@@ -138,20 +141,23 @@ def _listed(folder: Path, *, is_over: bool) -> ListedRun | None:
     written = times.pop(MANIFEST_NAME, 0.0)
     manifest = read_json(folder / MANIFEST_NAME, must_be_whole=False) if written else {}
     logged = max(times.values(), default=0.0)
-    known = manifest.get("datasets")
-    datasets = known if isinstance(known, dict) and all(map(_is_dict, known.values())) else {}
+    datasets, stopped = (_section(manifest.get(each)) for each in ("datasets", "stopped"))
     name, since_s = f"{folder.parent.name}/{folder.name}", time.time() - logged
     is_running = not is_over and since_s < STILL_RUNNING_S
     logs = {log.removeprefix(f"{folder.parent.name}_").removesuffix(".jsonl")
             for log in times if ".rank" not in log}  # fmt: skip
-    aborted, is_open = sorted(logs - datasets.keys()), logged > written + 1.0
-    state, why = _state(datasets, aborted, is_open=is_open, is_running=is_running)
+    ended = dict.fromkeys(sorted(logs - datasets.keys()), "aborted")
+    ended |= {name: str(each.get("why")) for name, each in stopped.items()}
+    is_open = logged > written + 1.0
+    state, why = _state(datasets, ended, is_open=is_open, is_running=is_running)
     at, model = _ended(manifest) or logged or written, manifest.get("model") or folder.parent.name
-    return ListedRun(str(model), name, at, state, why, datasets, "report" in files)
+    return ListedRun(str(model), name, at, state, why, datasets, stopped, "report" in files)
 
 
-def _is_dict(value: object) -> bool:
-    return isinstance(value, dict)
+def _section(known: object) -> dict[str, dict[str, Any]]:
+    """Of a manifest, by data set; empty where it is not as it should be."""
+    is_known = isinstance(known, dict) and all(isinstance(each, dict) for each in known.values())
+    return known if is_known else {}  # type: ignore[return-value]
 
 
 def _ended(manifest: Mapping[str, Any]) -> float | None:
@@ -163,7 +169,7 @@ def _ended(manifest: Mapping[str, Any]) -> float | None:
 
 
 def _state(
-    datasets: Mapping[str, Mapping[str, Any]], aborted: Sequence[str], *,
+    datasets: Mapping[str, Mapping[str, Any]], ended: Mapping[str, str], *,
     is_open: bool, is_running: bool,
 ) -> tuple[str, str]:  # fmt: skip
     """Whole, partial, stopped or running, and why; `is_open`: its log is newer than its scores."""
@@ -171,10 +177,10 @@ def _state(
         return "running", "it was writing to its log when this page was made"
     if is_open:
         return "stopped", "not finished: the same command goes on from there"
+    if ended:
+        return "stopped", "; ".join(f"{name}: {why}" for name, why in ended.items())
     if missing := sum(each.get("missing") or 0 for each in datasets.values()):
         return "stopped", f"{missing} samples not queried yet: the same command goes on from there"
-    if aborted:
-        return "stopped", f"{', '.join(aborted)} aborted: the same command goes on from there"
     parts = [name for name, each in datasets.items() if each.get("partial")]
     return ("partial", f"a part of {', '.join(parts)}") if parts else ("whole", "")
 
@@ -196,7 +202,10 @@ def _compared(comparison: Path, work_dir: Path) -> list[str]:
 def render_index(runs: Sequence[ListedRun]) -> str:
     """The page; whatever a user, a model or a data set has named is escaped."""
     levels = {
-        name: f"{each.get('level') or ''}" for run in runs for name, each in run.datasets.items()
+        name: f"{each.get('level') or ''}"
+        for run in runs
+        for known in (run.stopped, run.datasets)
+        for name, each in known.items()
     }
     columns: dict[str, list[str]] = {}
     for dataset in sorted(levels, key=lambda name: (levels[name], name)):
@@ -226,28 +235,38 @@ def _figures(run: ListedRun, dataset: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _row(run: ListedRun, columns: Mapping[str, Sequence[str]]) -> str:
-    name, folder = _text(run.model), _text(run.folder.partition("/")[2])
-    if run.has_report:
-        name = f'<a href="{_link(f"{run.folder}/report/index.html")}">{name}</a>'
+    folder = _text(run.folder.partition("/")[2])
+    odd = sum(each.get("warnings") or 0 for each in run.datasets.values())
+    warned = f' <span class="odd">{_to_report(run, counted(odd, "warning"))}</span>' if odd else ""
     samples = sum(each.get("samples") or 0 for each in run.datasets.values())
     compared = (f'<a href="{_link(f"{each}/comparison.html")}">compared</a>'
                 for each in run.comparisons)  # fmt: skip
     return "".join([
-        f'<tr><th scope="row">{name}',
+        f'<tr><th scope="row">{_to_report(run, run.model)}',
         f'<a class="folder" href="{_link(run.folder)}/">{folder}</a></th>',
-        f'<td><span class="state is-{run.state}" title="{_text(run.why)}">{run.state}</span></td>',
+        f'<td><span class="state is-{run.state}" title="{_text(run.why)}">{run.state}</span>',
+        f"{warned}</td>",
         *(_cells(run, *each) for each in columns.items()),
         f'<td class="lead">{samples or "–"}</td><td data-value="{run.at:.0f}">{_when(run.at)}</td>',
         f"<td>{' '.join(compared)}</td></tr>",
     ])  # fmt: skip
 
 
+def _to_report(run: ListedRun, text: str) -> str:
+    page = f"{run.folder}/report/index.html"
+    return f'<a href="{_link(page)}">{_text(text)}</a>' if run.has_report else _text(text)
+
+
 def _cells(run: ListedRun, dataset: str, figures: Sequence[str]) -> str:
-    """The figures of one data set, or how many requests failed where those were most."""
+    """The figures of one data set, or why it has none."""
     entry, found = run.datasets.get(dataset, {}), _figures(run, dataset)
     statuses = entry.get("statuses") or {}
     total, failed = sum(statuses.values()), sum(statuses.values()) - statuses.get("ok", 0)
     instead = "" if not entry else "not scored" if not found else None
+    if not found and dataset in run.stopped:
+        why = str(run.stopped[dataset].get("why"))
+        full, why = _text(why), _text(cut(why, LONGEST_WHY))
+        return f'<td class="lead none" colspan="{len(figures)}" title="{full}">stopped: {why}</td>'
     if 2 * failed > total:
         instead = f"{failed} of {total} requests failed"
     if instead is not None:

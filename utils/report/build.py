@@ -15,6 +15,7 @@ from typing import Any
 
 from utils.contracts import Facts
 from utils.images import image_root
+from utils.protocol import unit_of
 from utils.report.checks import checks_of, details, tags_by_sample
 from utils.report.data_files import (
     Chunks,
@@ -28,7 +29,7 @@ from utils.report.data_files import (
 from utils.report.overview import NO_ANSWER, Tally, run_checks, scores_of
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
-from utils.report.run_facts import is_whole, run_facts
+from utils.report.run_facts import is_whole, model_entry, run_facts
 from utils.runs.finished import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
 from utils.runs.view import COVERAGE
@@ -149,7 +150,7 @@ def _with_text_table(items: list[Facts]) -> dict[str, Any]:
 
 
 def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
-    manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
+    manifest = without_absolute_paths(read_json(run_folder / MANIFEST_NAME, must_be_whole=False))
     entries = manifest.get("datasets") or {}
     levels: dict[str, str] = {}
     summary: dict[str, Any] = {
@@ -157,33 +158,40 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
         "datasets": [], "checks": [],
     }  # fmt: skip
     totals: Counter[str] = Counter()
+    images: set[int] = set()
     for scored in scored_files(run_folder).values():
         name, level = scored.dataset, scored.level
         analysis = without_absolute_paths(read_json(scored.beside("analysis"), must_be_whole=False))
-        tally, images = _add_samples(
+        tally, units = _add_samples(
             scored, files, pictures, analysis, totals["samples"], run_folder
         )
         comparable = is_whole(entries.get(name) or {}, is_partial=scored.is_partial)
         summary["datasets"].append({
             "name": name, "level": level, "partial": scored.is_partial, "first": totals["samples"],
-            "samples": tally.counts["samples"], "pictures": images,
+            "samples": tally.counts["samples"], "pictures": len(units),
             "problems": tally.problems(level) if tally.has_score else [],
             "notices": [line for section in (COVERAGE, "circular")
                         for line in (analysis.get(section) or {}).get("warnings", ())],
             "details": [details(name, level, analysis[part]) for part in ("anatomy", "episodes")
                         if (analysis.get(part) or {}).get("rows")],
-            **scores_of(tally, analysis, is_comparable=comparable),
+            **scores_of(tally, analysis, level, is_comparable=comparable),
         })  # fmt: skip
         summary["checks"] += checks_of(name, level, analysis)
         totals.update(tally.counts)
+        if unit_of(level) == "image":
+            images |= units
+        else:
+            totals.update(episodes=tally.counts["samples"], tasks=len(units))
         levels[name], summary["model"] = level, scored.model
     summary["samples"], summary["pictures"] = totals["samples"], pictures.known()
-    totals["images"] = len(summary["pictures"])
-    summary["facts"] = run_facts(without_absolute_paths(manifest), levels, totals)
+    totals["images"] = len(images)
+    summary["facts"] = run_facts(manifest, levels, totals)
     if any(not data_set["no_score"] for data_set in summary["datasets"]):
-        summary["checks"] += run_checks(totals)
+        summary["checks"] += run_checks(totals, model_entry(manifest))
+    summary["stopped"] = [f"{each.get('level')} {name}: stopped: {each.get('why')}"
+                          for name, each in (manifest.get("stopped") or {}).items()]  # fmt: skip
     summary["checks"].sort(key=lambda check: str(check["title"]) == "Letter bias")  # no score's
-    files.close(summary | {"manifest": without_absolute_paths(manifest) or None})
+    files.close(summary | {"manifest": manifest or None})
 
 
 def _add_samples(
@@ -193,10 +201,10 @@ def _add_samples(
     analysis: dict[str, Any],
     first: int,
     run_folder: Path,
-) -> tuple[Tally, int]:
-    """Adds the samples of one data set; their tally, and on how many images they are."""
+) -> tuple[Tally, set[Any]]:
+    """Adds the samples of one data set; their tally, and the images or tasks they are of."""
     tally, tags = Tally(scored.dataset), tags_by_sample(analysis)
-    seen: set[int] = set()
+    units: set[Any] = set()
     rotations = scored.rotations()
     for place, facts in enumerate(scored.facts()):
         turns = next(rotations, [])
@@ -208,5 +216,5 @@ def _add_samples(
             number = pictures.number(facts.get("image"))
         check = [*tally.add(facts, first + place), *tags.get(place, ())]
         files.add({**facts, "check": check}, scored.dataset, number)
-        seen |= set() if number is None else {number}
-    return tally, len(seen)
+        units.add(facts.get("task") or number)
+    return tally, units - {None}

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from utils.comparing.boards import read_published
+from utils.config.schema import token_limit_key
 from utils.contracts import Facts
 from utils.protocol import (
     AVERAGE,
@@ -23,6 +24,7 @@ from utils.protocol import (
     shown_accuracy,
     shown_range,
     shown_share,
+    unit_of,
 )
 from utils.report.run_facts import REPEATED, cut
 
@@ -113,12 +115,15 @@ class Tally:
         return {"dataset": self.dataset, field: outcome, **more}
 
 
-def run_checks(counts: Mapping[str, int]) -> list[Json]:
-    """Checks of the run as a whole, one line each, in the form of those of a data set."""
+def run_checks(counts: Mapping[str, int], entry: Mapping[str, Any]) -> list[Json]:
+    """Checks of the run as a whole, one line each, in the form of those of a data set.
+
+    `entry`: of the model, in the config.
+    """
     total = counts["samples"]
     found = [
         ("Token limit", "no reply was cut off", CUT_OFF, {"finish": "length"},
-         "replies were cut off at the token limit (max_tokens)"),
+         f"replies were cut off at the token limit ({token_limit_key(entry)})"),
         ("Image size", "all images were sent as they are", RESIZED, {"check": RESIZED},
          "images were sent in another size than the file's; pixel coordinates in replies are "
          "divided by the size of the file"),
@@ -131,23 +136,26 @@ def run_checks(counts: Mapping[str, int]) -> list[Json]:
     ]  # fmt: skip
 
 
-def scores_of(tally: Tally, analysis: Mapping[str, Any], *, is_comparable: bool) -> Json:
+def scores_of(
+    tally: Tally, analysis: Mapping[str, Any], level: str, *, is_comparable: bool
+) -> Json:
     """Official figures, table, groups and averages of a data set."""
-    dataset = tally.dataset
+    dataset, unit = tally.dataset, unit_of(level)
     official = official_figures(analysis) if tally.has_score else {}
     main = {OVERALL, AVERAGE, *[name for name in official if name.startswith("SR ")][-1:]}
     figures = [{**_figure(dataset, name, cell, analysis), "is_main": name in main}
                for name, cell in official.items()]  # fmt: skip
     circular = analysis.get("circular") or {}
     return {
+        "unit": unit,
         "figures": figures,
         "no_score": None if tally.has_score else _no_score(tally),
         "chance": (analysis.get("chance") or {}).get("meaning"),
         "published": _published(dataset, figures, is_comparable=is_comparable),
         "outcomes": tally.outcome_list(),
-        "table": _table(dataset, analysis["table"]) if figures else None,
+        "table": _table(dataset, analysis["table"], unit) if figures else None,
         "circular": None if not circular.get("table") else
-            {**_table(None, circular["table"]), "notes": circular["notes"]},
+            {**_table(None, circular["table"], unit), "notes": circular["notes"]},
         "groups": [
             {"title": GROUP_TITLES.get(name, _heading(name)), "cells": [
                 _cell(cell, _group_link(dataset, name, label), name=_heading(label))
@@ -204,7 +212,7 @@ def _cell(cell: Mapping[str, Any], link: Json | None, *, name: str = "") -> Json
     return {"name": name, **shown_texts, **numbers, "link": link if cell.get("samples") else None}
 
 
-def _table(dataset: str | None, table: Mapping[str, Any]) -> Json:
+def _table(dataset: str | None, table: Mapping[str, Any], unit: str) -> Json:
     rows = [
         {"name": _heading(row["name"]), "cells": [
             None if cell is None or cell["value"] is None
@@ -212,8 +220,9 @@ def _table(dataset: str | None, table: Mapping[str, Any]) -> Json:
             for column, cell in zip(table["columns"], row["cells"], strict=True)]}
         for row in table["rows"]
     ]  # fmt: skip
+    said = table.get("unit", "accuracy in %") + f", with 95 % intervals by {unit}"
     return {"title": table["title"], "columns": [*map(_heading, table["columns"])], "rows": rows,
-            "unit": table.get("unit", "accuracy in %, with 95 % intervals by image")}  # fmt: skip
+            "unit": said}  # fmt: skip
 
 
 def _table_link(dataset: str | None, row: str, column: str) -> Json | None:

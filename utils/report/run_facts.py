@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from utils.errors import counted
 from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5, shown
 
 QUIET_KWARGS = {"img_size": -1, "system_prompt": "benchmark_default", "wire_format": "documented"}
@@ -26,14 +27,13 @@ def run_facts(
 
     Args:
         levels: of the data sets that are shown, by name.
-        totals: "samples", "images", "requests", and how many samples were `REPEATED`.
+        totals: "samples", "images", "episodes" among them, "tasks", "requests", and how many
+            samples were `REPEATED`.
     """
     config, asking = manifest.get("config") or {}, manifest.get("asking") or {}
     entries: Mapping[str, Any] = manifest.get("datasets") or {}
     entries = {name: entries[name] for name in levels if name in entries}
-    models: Mapping[str, Any] = config.get("model") or {}  # all of a run over several
-    named: Mapping[str, Any] | None = models.get(str(manifest.get("model")))
-    entry = named or next(iter(models.values()), {})
+    entry = model_entry(manifest)
     variables = (manifest.get("scoring") or {}).get("environment") or {}
     weighted = ["L1 weighted by options"] * (variables.get("L1_USE_WEIGHTED") in WEIGHTED)
     facts = [
@@ -41,7 +41,7 @@ def run_facts(
         ("Parameters", " · ".join(_parameters(entry, config.get("data") or {}, levels) + weighted)),
         ("Data", _data(entries)),
         ("Date", _date(asking.get("started_at"))),
-        ("Samples", f"{totals['samples']:,} on {totals['images']:,} images"),
+        ("Samples", _samples(totals)),
         ("Tokens", _tokens(entries)),
         ("Duration", _duration(asking, entries)),
         ("Requests", _requests(entries, totals)),
@@ -49,6 +49,13 @@ def run_facts(
     links: dict[str, Any] = {"Samples": {}}
     links |= {"Requests": {"check": REPEATED}} if totals[REPEATED] else {}
     return [{"name": n, "text": text, "link": links.get(n)} for n, text in facts if text]
+
+
+def model_entry(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The model's entry in the config; empty where there is none."""
+    models: Mapping[str, Any] = (manifest.get("config") or {}).get("model") or {}
+    named: Mapping[str, Any] | None = models.get(str(manifest.get("model")))  # of several
+    return named or next(iter(models.values()), {})
 
 
 def data_kind(entry: Mapping[str, Any]) -> str:
@@ -115,6 +122,15 @@ def _data(entries: Mapping[str, Any]) -> str:
         return "in part " * (kinds != {OTHER}) + "other than the published files"
     limit = max(entry.get("limit") or 0 for entry in entries.values())
     return "MMBench-GUI as published" + (f", {limit} samples of each level" if limit else "")
+
+
+def _samples(totals: Mapping[str, int]) -> str:
+    episodes = totals.get("episodes", 0)
+    asked = totals["samples"] - episodes
+    parts = [f"{asked:,} on {totals['images']:,} images"] if asked or not episodes else []
+    if episodes:
+        parts.append(f"{episodes:,} of {counted(totals['tasks'], 'task')}")
+    return ", ".join(parts)
 
 
 def _date(text: str | None) -> str:

@@ -11,9 +11,12 @@ scoring                 of the newest scoring: at, command, git, environment; co
 datasets                by name: level, mode, limit, partial, started_at, samples, missing,
                         left_out, statuses, tokens, answered (first and last time),
                         figures (the official ones, where it was scored: cells of the analysis),
+                        warnings (how many, where it was scored),
                         runs_with (answers of local models by device, dtype, attention),
                         annotations {file, bytes, md5, sha256},
                         pictures {count, digest}: see `utils.runs.provenance.pictures_digest`
+stopped                 by name: level, and why the data set was stopped, if it was and samples are
+                        missing since
 
 What partial files stand for never replaces what the full ones beside them do. Paths: `$LMUData` is
 the data root, `$EVAL_WORK_DIR` the work-dir, `.` the project, `~` the home.
@@ -81,16 +84,21 @@ def manifest_of(
     entries: Mapping[str, Entry],
     scoring: Mapping[str, Any] | None,
     places: Mapping[str, Path],
+    stopped: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any]:
     """The manifest of a folder; what the one before says of other data sets stays.
 
-    Empty: nothing is new. `places` are those of `portable`.
+    Empty: nothing is new. `places` are those of `portable`; `stopped` is the section of this run.
     """
     kept = before.get("datasets") or {}
     new = {name: entry for name, entry in entries.items()
            if not entry.facts["partial"] or kept.get(name, entry.facts).get("partial")}  # fmt: skip
+    whole = [name for name, entry in new.items() if not entry.facts["missing"]]
+    earlier = {k: v for k, v in (before.get("stopped") or {}).items() if k not in whole}
+    ended = {"stopped": {**earlier, **portable(stopped, places)}} if earlier or stopped else {}
     if not new:
-        return {}
+        first = {"format": FORMAT, "model": model, "datasets": {}}
+        return {**first, **before, **ended} if stopped else {}
     run = max((entry.run for entry in new.values()), key=lambda run: run.get("seq", 0))
     end = max((entry.end for entry in new.values()), key=lambda end: end.get("ended_at", ""))
     config = run.get("config") or {}
@@ -105,7 +113,7 @@ def manifest_of(
         is_same = scoring.get("config") == config
         manifest["scoring"] = {k: v for k, v in scoring.items() if k != "config" or not is_same}
     datasets = {**kept, **{name: entry.facts for name, entry in new.items()}}
-    return {**portable(manifest, places), "datasets": datasets}
+    return {**portable(manifest, places), "datasets": datasets, **ended}
 
 
 def _command(arguments: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from utils.analysis.intervals import FEWEST_PICTURES
 from utils.config.options import Options
-from utils.protocol import PLATFORM_LABELS, shown_accuracy, shown_range, shown_share
+from utils.protocol import PLATFORM_LABELS, shown_accuracy, shown_range, shown_share, unit_of
 from utils.scoring.write import Scored
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -23,9 +23,8 @@ SUMMARY = {  # what is counted, and what is said of it
     "failed": "failed: wrong in the score, {fate}",
     "spoilt": "failed in the postprocess function: wrong in the score; fix it, it takes no new "
     "requests",
-    "cut_off": "cut off at the token limit",
-    "spent": "empty: the model used all its tokens before it answered (reasoning); raise "
-    "max_tokens",
+    "cut_off": "cut off at the token limit ({limit})",
+    "spent": "empty: the model used all its tokens before it answered (reasoning); raise {limit}",
     "retried": "needed more than one attempt",
 }
 
@@ -99,11 +98,14 @@ def render_asked(dataset: str, reasons: Counter[str], reused: int) -> str:
     return f"{dataset}: queried {reasons.total()}{f' ({why})' if why else ''}, reused {reused}"
 
 
-def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: str = "") -> str:
+def render_table(
+    section: Mapping[str, Any], model: str, samples: int, *, note: str = "", unit: str = "image"
+) -> str:
     """A table as text, intervals under each row that has one.
 
     Args:
         section: "table" of an analysis: title, columns, rows of cells.
+        unit: what the intervals go by.
     """
     heads = [PLATFORM_LABELS.get(column, column) for column in section["columns"]]
     rows = [[" " * 10, *(f"{head:>8}" for head in heads)]]
@@ -115,12 +117,10 @@ def render_table(section: Mapping[str, Any], model: str, samples: int, *, note: 
         if any(ranges):
             rows.append(["  95 %", *ranges])
             has_ranges = True
-    unit = section.get("unit", "accuracy in %")
-    head = f"{section['title']} · {model} · {unit} · n = {samples}{note}"
-    below = f"no 95 % intervals: under {FEWEST_PICTURES} images"
-    if has_ranges:
-        below = f"95 % intervals by image, where there are {FEWEST_PICTURES} images or more"
-    return "\n".join([head, *grid(rows), below])
+    said = section.get("unit", "accuracy in %") + f", 95 % intervals by {unit}" * has_ranges
+    head = f"{section['title']} · {model} · {said} · n = {samples}{note}"
+    below = [] if has_ranges else [f"no 95 % intervals: under {FEWEST_PICTURES} {unit}s"]
+    return "\n".join([head, *grid(rows), *below])
 
 
 def grid(rows: Iterable[Sequence[str]]) -> list[str]:
@@ -158,8 +158,10 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
         failed = f"{without_answer} of {total} samples have no answer"
         print(f"\n{analysis['table']['title']} · {model} · no score: {failed}{note}")
     else:
-        print("\n" + render_table(analysis["table"], model, total, note=note))
-        print(render_averages(analysis["averages"]))
+        unit = unit_of(analysis["head"]["level"])
+        print("\n" + render_table(analysis["table"], model, total, note=note, unit=unit))
+        if unit == "image":  # of episodes the table has it
+            print(render_averages(analysis["averages"]))
     print("\n".join([*_summary(scored, options), *scored.notes]))
     if circular := analysis.get("circular"):
         asked = max((row["questions"] for row in circular["rows"]), default=0)
@@ -167,18 +169,20 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
         print("\n".join(circular["notes"]))
     for warning in scored.warnings:
         print(f"warning: {warning}")
-    print(f"Files: {scored.files[-1]} and {len(scored.files) - 1} more beside it")
 
 
 def _summary(scored: Scored, options: Options) -> list[str]:
     """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions."""
     counts, total = scored.scorer.counts, scored.scorer.counts["samples"]
     how = "without --mode eval" if options.mode == "eval" else "by the same command"
+    limit = scored.scorer.token_limit
     fate = "left as they are (--ignore)" if options.ignore else f"queried again {how}"
     lines = [f"{counts['answered']} of {total} answered"]
     for name, text in SUMMARY.items():
         if count := counts[name]:
-            lines.append(f"  {count} ({shown_share(count, total)} %) {text.format(fate=fate)}")
+            lines.append(
+                f"  {count} ({shown_share(count, total)} %) {text.format(fate=fate, limit=limit)}"
+            )
         if name == "unparsed":
             lines += [f"    such as {repr(reply)[:90]}" for reply in scored.scorer.unparsed]
     if counts["completion_tokens"]:

@@ -29,6 +29,7 @@ from utils.runs.records import error_text
 
 SIZES = ("file", "sent", "seen")  # of an image, in a record
 MOST_EXAMPLES = 3
+NEARLY_ALL = 0.8  # of the replies
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
 
 
@@ -51,6 +52,8 @@ class Scorer:
     parse: ParseFunction
     kwargs: Mapping[str, Any]  # the model's; parse functions see its pixel limits
     skip_errors: bool  # go on however often a user's function fails
+    functions: Mapping[str, str] = field(default_factory=dict)  # the user's, by stage
+    token_limit: str = "generate_cfg.max_tokens"  # the key of the model's entry
     # "samples", "answered", "unparsed", "failed", ...
     counts: Counter[str] = field(default_factory=Counter)
     # What went wrong, by kind: how often, and one traceback ("" where there is none).
@@ -104,7 +107,8 @@ class Scorer:
         too_many = self._failures_in_a_row[error.stage] >= FAILURES_IN_A_ROW
         if too_many and not self.skip_errors:
             raise StopRun(
-                f"the {error.stage} function failed {FAILURES_IN_A_ROW} times in a row; all "
+                f"the {error.stage} function{named(self.functions, error.stage)} failed "
+                f"{FAILURES_IN_A_ROW} times in a row; all "
                 "answers are kept (set SKIP_ERR=1 to go on in spite of failures). The last "
                 f"failure:\n{error.trace}"
             )
@@ -130,10 +134,27 @@ class Scorer:
         sent = record["sizes"].get("sent")
         counts["size_differs"] += bool(sent and sent != record["sizes"]["file"])
 
+    def doubts(self) -> list[str]:
+        """Warnings of replies that say nothing of the model, where nearly all are such."""
+        answered, limit, name = self.counts["answered"], self.token_limit, self.benchmark.name
+        for kind, text in (
+            ("cut_off", f"were cut off at the token limit; raise {limit}"),
+            ("unparsed", "are unparsed, so the score says little of the model; ask for another "
+             f"form, or set data.{name}.parse_function"),
+        ):  # fmt: skip
+            if answered and (count := self.counts[kind]) >= NEARLY_ALL * answered:
+                return [f"{count} of {answered} replies {text}"]
+        return []
+
     @property
     def has_failures(self) -> bool:
         """Whether a sample failed in whatever way."""
         return any(self.counts[kind] for kind in ("failed", "refused", "spoilt", "parse_errors"))
+
+
+def named(functions: Mapping[str, str], stage: str) -> str:
+    """The dotted path of a user's function after a blank; nothing where it is not known."""
+    return f" {functions[stage]}" if functions.get(stage) else ""
 
 
 def reply_of(

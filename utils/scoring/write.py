@@ -65,9 +65,11 @@ class Scored:
 
     @property
     def warnings(self) -> list[str]:
-        """What the sections of the analysis warn of; those on coverage are notes."""
+        """What replies and the sections of the analysis warn of; those on coverage are notes."""
         sections = [section for name, section in self.analysis.items() if name != COVERAGE]
-        return [str(warning) for each in sections for warning in each.get("warnings", ())]
+        return self.scorer.doubts() + [
+            str(warning) for each in sections for warning in each.get("warnings", ())
+        ]
 
 
 def write_predictions(task: ScoringTask, view: LogView) -> bool:

@@ -45,6 +45,7 @@
     if (!matches.length || next === pairs.number) return;
     await pairs.choose(next);
     $("title").textContent = title();
+    $("to-all").hidden = location.pathname.split("/").at(-3) !== "comparisons"; // one that a run has made
     $("what").textContent = `Comparison · ${plural(pairs.count, "sample")} in common`;
     $("match").value = String(next);
     samples.reset();

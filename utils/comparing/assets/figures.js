@@ -39,7 +39,7 @@ Report.figures = (() => {
     const [common, ...notes] = found.notes;
     return el("section", { class: "sheet set" },
       el("h2", {}, el("span", { class: "level" }, found.level), ` ${found.dataset} `,
-        el("span", { class: "quiet" }, [common + (main ? ` on ${plural(main.images, "image")}` : ""), ...notes].join("; "))),
+        el("span", { class: "quiet" }, [common + (main ? ` on ${plural(main.images, found.unit)}` : ""), ...notes].join("; "))),
       main ? el("div", { class: "first-row" },
         el("div", { class: "forest" }, [main, ...others.reverse()].map((each) => figure(each, reach, found, each === main))),
         outcomes(found)) : null,
@@ -53,22 +53,22 @@ Report.figures = (() => {
     const [points, bounds] = split(each.text);
     return el("div", { class: isMain ? "official first" : "official" },
       el("p", { class: "o-name" }, el("a", { href: linkOf(found, each, {}) }, each.name)),
-      el("p", { class: "o-value", title: `${pairs.match.b} − ${pairs.match.a} = ${each.text}, ${plural(each.samples, "sample")} on ${plural(each.images, "image")}` },
+      el("p", { class: "o-value", title: `${pairs.match.b} − ${pairs.match.a} = ${each.text}, ${plural(each.samples, "sample")} on ${plural(each.images, found.unit)}` },
         points, bounds ? el("small", {}, ` ${bounds}`) : null),
       track(each, reach),
       el("p", { class: "from-to" }, mark("A"), ` ${each.a} → `, mark("B"), ` ${each.b}`),
-      verdict(each, isMain));
+      verdict(each, isMain, found.unit));
   }
 
   /** A difference and its interval apart, with the minus of typographers. */
   const split = (text) => { const [, points, bounds] = /^(\S+) ?(.*)$/.exec(text.replaceAll("-", "−")); return [points, bounds]; };
 
-  function verdict(each, isMain) {
+  function verdict(each, isMain, unit) {
     const letter = each.points > 0 ? "B" : "A", name = isMain ? pairs.match[letter.toLowerCase()] : letter;
     return el("p", { class: "verdict-of" },
       each.is_clear ? el("span", { class: `tag lead of-${letter.toLowerCase()}` }, `${name} is better`)
         : isMain ? el("span", { class: "quiet" }, "no clear difference") : null,
-      el("span", { class: "quiet" }, each.low === null ? (isMain ? "too few images for an interval" : "too few images") : `p ${each.p}`));
+      el("span", { class: "quiet" }, each.low === null ? (isMain ? `too few ${unit}s for an interval` : `too few ${unit}s`) : `p ${each.p}`));
   }
 
   /** The difference as a mark and its interval as a bar about the line of no difference. */
@@ -103,7 +103,7 @@ Report.figures = (() => {
 
   function groups(found) {
     const reach = reachOf(found.groups), clear = found.groups.filter((each) => each.is_clear);
-    const heads = ["group", "B − A [95 %]", `−${reach} … 0 … +${reach}`, "A", "B", "n", "images", "p (Holm)", "only A right", "only B right"];
+    const heads = ["group", "B − A [95 %]", `−${reach} … 0 … +${reach}`, "A", "B", "n", `${found.unit}s`, "p (Holm)", "only A right", "only B right"];
     const count = (each, outcome, value) => el("td", {}, value ? el("a", { href: linkOf(found, each, { outcome }) }, whole(value)) : "0");
     return el("details", { class: "groups", open: clear.length > 0 },
       el("summary", {}, el("b", {}, "By platform and kind of element"), el("span", { class: "quiet" },
@@ -115,7 +115,7 @@ Report.figures = (() => {
           const [points, bounds] = split(each.text);
           return el("tr", { class: each.is_clear ? "clear" : null },
             el("th", { scope: "row" }, el("a", { href: linkOf(found, each, {}) }, each.name)),
-            el("td", { class: "both" }, el("b", {}, points), el("span", { class: "quiet" }, bounds ? ` ${bounds}` : " too few images")),
+            el("td", { class: "both" }, el("b", {}, points), el("span", { class: "quiet" }, bounds ? ` ${bounds}` : ` too few ${found.unit}s`)),
             el("td", { class: "drawn" }, track(each, reach)),
             el("td", {}, each.a), el("td", {}, each.b), el("td", {}, whole(each.samples)), el("td", {}, whole(each.images)), el("td", {}, each.p),
             count(each, "only-a-right", each.only_a), count(each, "only-b-right", each.only_b));

@@ -25,9 +25,9 @@ Report.overview = (() => {
 
   function problems(summary) {
     const missing = summary.pictures.filter((picture) => !picture.view).length;
-    const lines = summary.datasets.flatMap((data) => [
+    const lines = summary.stopped.concat(summary.datasets.flatMap((data) => [
       ...data.partial ? [`${data.level}: a partial run; its scores cover only some of the samples`] : [],
-      ...data.notices.map((line) => `${data.level}: ${line}`)]);
+      ...data.notices.map((line) => `${data.level}: ${line}`)]));
     if (missing) {
       lines.push(missing === summary.pictures.length
         ? "The images were not found or not readable when this report was built: targets and clicks are drawn on empty frames"
@@ -48,12 +48,15 @@ Report.overview = (() => {
 
   /* -- scores -- */
 
+  /** What samples are of: "on 18 images", "of 10 tasks". */
+  const below = ({ pictures, unit }) => `${unit === "task" ? "of" : "on"} ${plural(pictures, unit)}`;
+
   function strip(data) {
     return el("section", { class: "strip", "aria-labelledby": `head-${data.level}`, "data-level": data.level },
       el("div", { class: "about" },
         el("h2", { id: `head-${data.level}` }, el("span", { class: "level" }, data.level), " ", data.name,
           data.partial ? el("span", { class: "tag" }, "partial") : null),
-        el("p", { class: "quiet" }, link({ dataset: data.name }, plural(data.samples, "sample")), ` on ${plural(data.pictures, "image")}`),
+        el("p", { class: "quiet" }, link({ dataset: data.name }, plural(data.samples, "sample")), ` ${below(data)}`),
         outcomes(data)),
       el("div", { class: "scores-of" }, data.no_score ? noScore(data.no_score) : official(data),
         data.no_score ? null : el("div", { class: "below" }, legend(data), published(data))));
@@ -83,13 +86,13 @@ Report.overview = (() => {
       el("p", { class: "value" }, link(figure.link, figure.text), el("small", {}, " %")),
       track(figure, data.published?.figures[figure.name]),
       el("p", { class: "quiet range" }, figure.range ? `[${figure.range}]`
-        : figure.name.startsWith("EQA ") ? "no interval: it goes by the order of the tasks" : "no interval: under 10 images"),
+        : figure.name.startsWith("EQA ") ? "no interval: it goes by the order of the tasks" : `no interval: under 10 ${data.unit}s`),
       el("p", { class: "quiet" }, link(figure.link, `n = ${whole(figure.samples)}`),
         figure.chance_text ? el("span", { title: `chance: ${data.chance}` }, ` · chance ${figure.chance_text}`) : null))));
   }
 
-  const legend = ({ figures, chance }) => (figures.length
-    ? el("p", { class: "legend-of-scores quiet" }, "[ ] 95 % interval by image", chance ? ` · dotted: chance, ${chance}` : null) : nothing());
+  const legend = ({ figures, chance, unit }) => (figures.length
+    ? el("p", { class: "legend-of-scores quiet" }, `[ ] 95 % interval by ${unit}`, chance ? ` · dotted: chance, ${chance}` : null) : nothing());
 
   const UNBENT = { "vector-effect": "non-scaling-stroke" };
 
@@ -184,9 +187,9 @@ Report.overview = (() => {
   function inDetail(data) {
     return el("section", { class: "data-set", "aria-labelledby": `detail-${data.level}` },
       el("h2", { id: `detail-${data.level}` }, el("span", { class: "level" }, data.level), ` ${data.name} in detail`),
-      data.table ? scoreTable(data.table) : null,
-      data.circular ? scoreTable(data.circular) : null,
-      el("div", { class: "charts" }, data.groups.map(chart), averages(data)),
+      data.table ? scoreTable(data.table, data.unit) : null,
+      data.circular ? scoreTable(data.circular, data.unit) : null,
+      el("div", { class: "charts" }, data.groups.map((group) => chart(group, data.unit)), averages(data)),
       data.details.map((section) => el("section", { class: "audit" }, el("h3", {}, section.title), tables(section))));
   }
 
@@ -197,26 +200,26 @@ Report.overview = (() => {
         el("td", {}, el("b", {}, cell.text), cell.range ? el("span", { class: "quiet" }, ` [${cell.range}]`) : null))))));
   }
 
-  function scoreTable({ title, unit, columns, rows, notes }) {
-    const name = `${title}: ${unit}`;
+  function scoreTable({ title, unit: said, columns, rows, notes }, unit) {
+    const name = `${title}: ${said}`;
     return el("div", { class: "block-of-scores" }, el("h3", {}, name),
       wide(name, el("table", { class: "scores" },
         el("thead", {}, el("tr", {}, el("td"), columns.map((column) => el("th", { scope: "col" }, column)))),
-        el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.name), row.cells.map(scoreCell)))))),
+        el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.name), row.cells.map((cell) => scoreCell(cell, unit))))))),
     (notes ?? []).map((note) => el("p", { class: "quiet" }, note)));
   }
 
-  function scoreCell(cell) {
+  function scoreCell(cell, unit) {
     if (!cell) return el("td", { class: "none" }, "–");
-    const below = cell.range ? `[${cell.range}]` : cell.samples ? `n = ${whole(cell.samples)}` : "";
-    return styled(el("td", { title: basis(cell) }, link(cell.link, cell.text), el("span", { class: "quiet" }, below)), { "--share": `${cell.value}%` });
+    const under = cell.range ? `[${cell.range}]` : cell.samples ? `n = ${whole(cell.samples)}` : "";
+    return styled(el("td", { title: basis(cell, unit) }, link(cell.link, cell.text), el("span", { class: "quiet" }, under)), { "--share": `${cell.value}%` });
   }
 
-  const basis = (cell) => (cell.samples ? `${plural(cell.samples, "sample")} on ${plural(cell.pictures, "image")}` : null);
+  const basis = (cell, unit) => (cell.samples ? `${plural(cell.samples, "sample")} ${below({ ...cell, unit })}` : null);
 
-  function chart({ title, cells }) {
+  function chart({ title, cells }, unit) {
     return el("div", { class: "chart" }, el("table", {}, el("caption", {}, title),
-      el("tbody", {}, cells.map((cell) => el("tr", { title: basis(cell) },
+      el("tbody", {}, cells.map((cell) => el("tr", { title: basis(cell, unit) },
         el("th", { scope: "row" }, link(cell.link, cell.name)),
         el("td", { class: "meter" }, track(cell)),
         el("td", { class: "number" }, cell.text),
