@@ -5,7 +5,7 @@ wanted, and the parser looks for that form. It answers a grounding task with
 
     x=0.412, y=0.087
 
-in fractions of the picture, which do not depend on how the service resizes it.
+in fractions of the image, which do not depend on how the service resizes it.
 """
 
 from __future__ import annotations

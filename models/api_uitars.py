@@ -6,8 +6,8 @@ reply is read. The model answers a grounding task with
 
     Action: click(point='<point>735 512</point>')
 
-in pixels of the picture as the *server* resized it. No server tells us that size; it is worked out
-from the picture that was sent and the limits `min_pixels` and `max_pixels` of the config, which
+in pixels of the image as the *server* resized it. No server tells us that size; it is worked out
+from the image that was sent and the limits `min_pixels` and `max_pixels` of the config, which
 must therefore be the ones that the server was started with.
 """
 
@@ -57,12 +57,12 @@ def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
 
 
 def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """2. Reply → the point clicked, as fractions of the picture, or None if there is none.
+    """2. Reply → the point clicked, as fractions of the image, or None if there is none.
 
     Args:
         response: the text of the server's answer.
         meta: the line's fields; sizes are texts such as "[2560, 1440]". `sent_size` is the
-            picture that went out, `min_pixels` and `max_pixels` come from the config's `kwargs`.
+            image that went out, `min_pixels` and `max_pixels` come from the config's `kwargs`.
     """
     digits = re.findall(r"\d+", response)
     if len(digits) != 2:  # a drag has four, a wait() none: no click

@@ -8,7 +8,7 @@ grounding task with
 
     pyautogui.click(x=0.25, y=0.75)
 
-in fractions of the picture. Prompts are the benchmark's own, so there is no prompt function.
+in fractions of the image. Prompts are the benchmark's own, so there is no prompt function.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def postprocess_aguvis(outputs: Any, model: Any, processor: Any, **kwargs: Any) 
 
 
 def parse_gui_bbox_aguvis(response: str, meta: Mapping[str, Any] | None = None) -> Point | None:
-    """Reply → the point clicked, as fractions of the picture, or None if there is none."""
+    """Reply → the point clicked, as fractions of the image, or None if there is none."""
     if found := re.search(r"x=([\d.]+), y=([\d.]+)", response):
         try:
             return float(found.group(1)), float(found.group(2))

@@ -7,7 +7,7 @@ The model (a Qwen2.5-VL) answers a grounding task with
 
     Action: click(point='<point>735 512</point>')
 
-in absolute pixels, not of the screenshot but of the picture as it was resized to multiples of 28.
+in absolute pixels, not of the screenshot but of the image as it was resized to multiples of 28.
 So four things differ from the defaults: the grounding prompt it was trained with, the limits of the
 resizing, the reply's beginning, and how a point is read.
 """
@@ -87,7 +87,7 @@ def postprocess_uitars(outputs: Any, model: Any, processor: Any, **kwargs: Any) 
 
 
 def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """4. Reply → the point clicked, as fractions of the picture, or None if there is none.
+    """4. Reply → the point clicked, as fractions of the image, or None if there is none.
 
     Exactly two runs of digits make a point; anything else is a format error, not a guess.
 

@@ -141,7 +141,7 @@ CHANGES = {
     "generate_cfg": (ALL, "settings changed", False, "settings",
                      lambda stage: stage.model["m"]["generate_cfg"].update(temperature=0.25)),
     "another model": (ALL, "settings changed", True, "settings", in_path("=mock", "=mock-2")),
-    "picture": ({L1: 3, L2: 2}, "picture changed", True, "pictures", picture),
+    "picture": ({L1: 3, L2: 2}, "image changed", True, "pictures", picture),
     "order of everything": (NOTHING, None, True, "annotations", order_of_everything),
     "truth": (NOTHING, None, False, "annotations", lambda stage: edit(
         stage, stage.annotations / "L1_annotations.json", '"answer": "B"', '"answer": "A"')),
@@ -332,8 +332,8 @@ def test_several_reasons_are_counted_apart(stage):
     PROMPT_OF_BASIC_TARGETS(stage)
     picture(stage)
     ran = stage.run()
-    assert f"{L1}: queried 3 (3 picture changed), reused 6" in ran.output
-    expected = "queried 4 (1 picture changed, 1 prompt and picture changed, 2 prompt changed)"
+    assert f"{L1}: queried 3 (3 image changed), reused 6" in ran.output
+    expected = "queried 4 (1 image changed, 1 prompt and image changed, 2 prompt changed)"
     assert f"{L2}: {expected}, reused 2" in ran.output
 
 

@@ -46,5 +46,5 @@ def odd_settings() -> list[str]:
     if template and "{instruction}" not in template:
         found.append("L2_USER_PROMPT has no {instruction}; every sample gets the same text")
     if moved and not at_home(moved).is_dir():
-        found.append(f"IMAGE_ROOT_DIR {moved}: no such folder; pictures are looked for in LMUData")
+        found.append(f"IMAGE_ROOT_DIR {moved}: no such folder; images are looked for in LMUData")
     return found

@@ -26,6 +26,7 @@ from utils.contracts import Record, Status
 from utils.errors import StopRun, UserError
 from utils.runs.locking import lock_or_refuse
 
+PARTS = {"prompt": "prompt", "picture": "image", "settings": "settings"}  # of a request, as shown
 SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost
 _CRC = b',"crc":"%08x"}\n'
 _CRC_LENGTH = len(_CRC % 0)
@@ -272,8 +273,7 @@ class AnswerIndex:
         if not before[-1].fingerprint:  # not even the request could be made
             return "failed last time"
         changes = (
-            [part for part in ("prompt", "picture", "settings")
-             if each.parts.get(part) != parts.get(part)]
+            [shown for part, shown in PARTS.items() if each.parts.get(part) != parts.get(part)]
             for each in reversed(before)
         )  # fmt: skip
         changed = min(changes, key=len)  # of equally near ones the newest
