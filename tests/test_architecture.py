@@ -46,7 +46,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     ".": 280,
     "benchmarks": 1370,
     "benchmarks/worlds": 1200,
-    "benchmarks/worlds/adapters": 240,
+    "benchmarks/worlds/adapters": 230,
     "benchmarks/worlds/office": 930,
     "benchmarks/worlds/office/apps": 710,
     "benchmarks/worlds/office/tasks": 830,

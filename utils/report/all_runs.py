@@ -210,9 +210,8 @@ def render_index(runs: Sequence[ListedRun]) -> str:
     columns: dict[str, list[str]] = {}
     for dataset in sorted(levels, key=lambda name: (levels[name], name)):
         found = {figure for run in runs for figure in _figures(run, dataset)}
-        first = [each for each in (OVERALL, AVERAGE) if each in found]
-        others = sorted(found - {*first}, key=official_order)
-        columns[dataset] = [*first, *others] or ["score"]
+        places = {each: (each not in (OVERALL, AVERAGE), official_order(each)) for each in found}
+        columns[dataset] = sorted(found, key=places.__getitem__) or ["score"]
     heads, subheads = "", ""
     for dataset, figures in columns.items():
         name = f'{_text(levels[dataset])} <span class="quiet">{_text(dataset)}</span>'

@@ -62,9 +62,9 @@ def data_kind(entry: Mapping[str, Any]) -> str:
     """Whether a data set of a manifest is the published one, the sample data, tasks or another."""
     annotations = entry.get("annotations") or {}
     md5, file = annotations.get("md5"), annotations.get("file", "")
-    known = {PUBLISHED: PUBLISHED_MD5, SAMPLE: SAMPLE_MD5}
-    other = LIVE if file.endswith("_tasks") else OTHER  # of L3 and L4; they come from no file
-    return next((kind for kind, sums in known.items() if md5 and sums.get(file) == md5), other)
+    tasks: dict[str, Any] = {"L3_tasks": md5, "L4_tasks": md5}  # of no file, any of them
+    known = {PUBLISHED: PUBLISHED_MD5, SAMPLE: SAMPLE_MD5, LIVE: tasks}
+    return next((kind for kind, sums in known.items() if md5 and sums.get(file) == md5), OTHER)
 
 
 def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:

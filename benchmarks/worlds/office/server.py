@@ -198,8 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
 def _files() -> Mapping[str, bytes]:
     """Script and style sheet of all applications: every request costs an episode's start time."""
     read = {path.name: path.read_bytes() for path in sorted(PAGES.iterdir())}
-    scripts = [name for name in read if name.endswith(".js")]
-    scripts.sort(key=lambda name: name != "core.js")  # the others only need it to be there
+    scripts = ["core.js", *(name for name in read if name.endswith(".js") and name != "core.js")]
     return {
         "office.js": b"\n".join(read[name] for name in scripts),
         "office.css": read["office.css"] + read["apps.css"],
