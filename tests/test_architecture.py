@@ -50,7 +50,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "benchmarks/worlds/office": 930,
     "benchmarks/worlds/office/apps": 710,
     "benchmarks/worlds/office/tasks": 830,
-    "benchmarks/worlds/pages": 750,
+    "benchmarks/worlds/pages": 785,
     "models": 490,
     "models/ocr_baseline": 390,
     "models/wrappers": 160,

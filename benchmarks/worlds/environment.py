@@ -20,7 +20,9 @@ class Environment(Protocol):
 
     An object of the class serves one episode at a time, and is only called from one thread; there
     are as many objects as episodes side by side. Whatever a method raises costs the try of that
-    episode and is reported as a failure of the environment; the next try gets a new object.
+    episode and is reported as a failure of the environment; the next try gets a new object. If it
+    has a method `rest()`, that is called when nobody waits for the object, as while the model is
+    queried: to make ready what will be of use later.
     """
 
     def __init__(self, shots: Path) -> None:

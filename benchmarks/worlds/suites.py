@@ -112,6 +112,11 @@ class AnyWorld:
         """Acts; what there is to see then."""
         return self._current.step(action)
 
+    def rest(self) -> None:
+        """Nobody waits for it; a world may do what will be of use later."""
+        if rest := getattr(self._now, "rest", None):
+            rest()
+
     def evaluate(self) -> Any:
         """What the task has come to."""
         return self._current.evaluate()

@@ -16,6 +16,7 @@ from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import read_log_lines
 from utils.contracts import CallError, UserFunctionError
+from utils.engine.worlds import Worlds
 from utils.errors import StopRun
 from utils.inference_tools import Interrupted
 
@@ -163,6 +164,26 @@ def test_worlds_are_closed_whatever_ends_a_run(log, model, shown, raised):
         run(log, model, hand, episodes=12, worlds=4, shown=shown)
     assert hand.made == hand.closed > 0
     assert len(statuses(log)) < 12
+
+
+def test_a_world_may_use_the_time_that_nobody_waits_for_it():
+    rested = threading.Event()
+
+    class Resting:
+        def reset(self, task):
+            return "a screen"
+
+        def rest(self):
+            rested.set()
+            raise RuntimeError("nothing can be made ready")
+
+        def close(self):
+            pass
+
+    worlds = Worlds(Resting, 1)
+    world = worlds.borrow()
+    assert (world.reset({}), rested.wait(20), world.reset({})) == ("a screen", True, "a screen")
+    worlds.close()
 
 
 class Errands(GUIElementGrounding):

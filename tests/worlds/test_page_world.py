@@ -19,6 +19,7 @@ window.seen = [];
 for (const name of ["click", "dblclick", "contextmenu", "mousemove", "keydown", "wheel"])
   addEventListener(name, (e) => seen.push([name, e.key ?? [e.clientX, e.clientY]]));
 </script>"""
+TYPED = [Action("click", (0.5, 0.5)), Action("type", text="a")]
 
 
 @pytest.fixture(scope="module")
@@ -248,6 +249,20 @@ def test_two_worlds_of_a_thread_share_a_browser(world, tmp_path):
         assert [len(world.ask("seen")) > 0, other.ask("seen")] == [True, []]
         other.close()
         assert world.observe().has_ended
+
+
+def test_a_page_that_was_made_ready_ahead_is_as_any_other(world):
+    with Pages({"/": STYLE + NOTED + "<input class=at>"}) as server:
+        first = begun(world, server)
+        for _ in range(2):
+            world.rest()
+        typed = [world.step(action).image for action in TYPED]
+        assert begun(world, server).image == first.image
+        assert [world.step(action).image for action in TYPED] == typed
+        world.rest()
+    with Pages({"/": "another server"}) as server:
+        assert begun(world, server).image != first.image
+        assert world.ask("innerWidth") == WH[0]
 
 
 def test_a_world_without_a_task_says_so(tmp_path):

@@ -81,9 +81,16 @@ class _LentWorld:
     reset, observe = partialmethod(_call, "reset"), partialmethod(_call, "observe")
     step, evaluate = partialmethod(_call, "step"), partialmethod(_call, "evaluate")
 
+    def _next_call(self, world: World | None) -> Any:
+        """Waits for it; a world that has a `rest` uses that time for what comes later."""
+        if self._calls.empty() and (rest := getattr(world, "rest", None)):
+            with suppress(Exception):  # what is asked of it next will tell
+                rest()
+        return self._calls.get()
+
     def _live(self) -> None:
         world: World | None = None
-        while (call := self._calls.get()) is not None:
+        while (call := self._next_call(world)) is not None:
             name, arguments, came = call
             try:
                 world = world or self._make()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import shutil
 import signal
 import threading
@@ -40,10 +41,14 @@ FLAGS = (
     "--disable-smooth-scrolling", "--disable-partial-raster", "--disable-skia-runtime-opts",
     "--disable-checker-imaging",
     "--disable-features=OverlayScrollbar,ScrollableAreaAnimations,FluentScrollbar,PaintHolding,"
-    "HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,OptimizationHints,Translate",
+    "HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,OptimizationHints,Translate,"
+    # Each window's own search box is a page that costs more to load than an episode's, and each
+    # context's spare renderer is never used: there is one page in it.
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,SpareRendererForSitePerProcess",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )  # fmt: skip
+DRIVER_OPTIONS = "--max-semi-space-size=1"  # MiB; with its own it takes 40 MiB more, for nothing
 LANGUAGE = {"LANGUAGE": "en_US", "LC_ALL": "en_US.UTF-8"}  # of fields for dates and times
 NO_PROXY = "http://127.0.0.1:1"  # nothing listens there
 STILL = """(() => {
@@ -90,6 +95,9 @@ class Chromium:
 
         self._users = 0
         self._hung = ""
+        self._kind: tuple[float, str] | None = None  # of the last context
+        self._next: Tab | None = None  # blank, of that kind
+        os.environ.setdefault("NODE_OPTIONS", DRIVER_OPTIONS)
         self._playwright = sync_playwright().start()
         try:
             self._browser: Browser = self._playwright.chromium.launch(
@@ -157,27 +165,42 @@ class Chromium:
             url: where it begins.
             prefix: of all addresses that it may load; ends with a slash.
         """
-        width, height = viewport_wh
+        kind, tab, self._next = (scale, urlsplit(prefix).netloc), self._next, None
+        if tab is not None and self._kind != kind:
+            tab.close()
+            tab = None
+        self._kind = kind
+        tab = tab or self._blank(*kind)
+        tab.show(url, prefix, viewport_wh)
+        return tab
+
+    def rest(self) -> None:
+        """Makes the next page ready, of the kind of the last one."""
+        if self._next is None and self._kind is not None:
+            self._next = self._blank(*self._kind)
+
+    def _blank(self, scale: float, netloc: str) -> Tab:
         context = self._browser.new_context(
-            viewport={"width": width, "height": height}, device_scale_factor=scale,
-            accept_downloads=False, service_workers="block", locale="en-GB", timezone_id="UTC",
-            reduced_motion="reduce", permissions=["clipboard-read", "clipboard-write"],
-            proxy={"server": NO_PROXY, "bypass": f"<-loopback>;{urlsplit(prefix).netloc}"},
+            device_scale_factor=scale, accept_downloads=False, service_workers="block",
+            locale="en-GB", timezone_id="UTC", reduced_motion="reduce",
+            permissions=["clipboard-read", "clipboard-write"],
+            proxy={"server": NO_PROXY, "bypass": f"<-loopback>;{netloc}"},
         )  # fmt: skip
-        return Tab(context.new_page(), url, prefix, viewport_wh)
+        return Tab(context.new_page())
 
 
 class Tab:
-    """The one page of an episode."""
+    """The one page of an episode, blank until `show`."""
 
-    def __init__(self, page: Page, url: str, prefix: str, viewport_wh: WH) -> None:
-        self.page, self.viewport_wh, self._prefix = page, viewport_wh, prefix
+    viewport_wh: WH
+
+    def __init__(self, page: Page) -> None:
+        self.page, self._prefix = page, ""
         self.refused: list[str] = []  # addresses that the page asked for and did not get
         self._notes: list[str] = []
         self._requests: Requests = {}
         self._crashed = False
         context = page.context
-        context.route("**/*", self._route)
         context.add_init_script(WATCH)
         context.add_init_script(STILL)
         context.on("page", self._close_popup)
@@ -192,11 +215,18 @@ class Tab:
         ):  # fmt: skip
             page.on(event, answer)  # type: ignore[call-overload]
         self._devtools = context.new_cdp_session(page)
-        page.goto(url, timeout=1000 * PATIENCE_S)
+
+    def show(self, url: str, prefix: str, viewport_wh: WH) -> None:
+        """Opens the first address. From now on all that are not under the prefix are refused."""
+        self._prefix, self.viewport_wh = prefix, viewport_wh
+        self.page.set_viewport_size({"width": viewport_wh[0], "height": viewport_wh[1]})
+        # What is allowed does not come here: that would cost each request two ways to this process.
+        self.page.context.route(re.compile(f"^(?!{re.escape(prefix)})"), self._refuse_route)
+        self.page.goto(url, timeout=1000 * PATIENCE_S)
         # Else a wide scroll to the left, a gesture of the browser's, ends on the empty page before.
         self._devtools.send("Page.resetNavigationHistory")
         # The clipboard is the browser's: what an earlier episode copied is not to be found in it.
-        page.evaluate("navigator.clipboard.writeText('')")
+        self.page.evaluate("navigator.clipboard.writeText('')")
 
     def settle(self) -> bool:
         """Waits until the page is quiet; False: it is not, and waiting has an end.
@@ -233,13 +263,9 @@ class Tab:
 
     # -- what the page asks for -------------------------------------------------------------------
 
-    def _route(self, route: Route) -> None:
-        url = route.request.url
-        if url.startswith(self._prefix):
-            route.continue_()
-        else:
-            self._refuse(url)
-            route.abort()
+    def _refuse_route(self, route: Route) -> None:
+        self._refuse(route.request.url)
+        route.abort()
 
     def _name_socket(self, socket: WebSocket) -> None:
         """No route sees it; the proxy has refused it."""

@@ -83,6 +83,12 @@ class PageWorld(ABC):
             note = self._act(tab, action)
             return self._seen(tab, note)
 
+    def rest(self) -> None:
+        """Nobody waits for it: the page of the next episode is made ready."""
+        if self._chromium is not None:
+            with self._chromium.watched("opening the next page", PATIENCE_S):
+                self._chromium.rest()
+
     def evaluate(self) -> Outcome:
         """What the episode has come to."""
         with self._watched("judging it") as tab:

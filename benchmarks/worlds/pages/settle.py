@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 LIMIT_S = 3.0
-QUIET_MS = 20.0  # without a change
+QUIET_MS, FRAMES = 20.0, 2  # without a change
 SOON_MS = 500  # a timer up to that is waited for: a search as one types, a menu that opens
 Requests = dict[Any, float]  # what the page asks of its server, and since when
 
@@ -55,28 +55,30 @@ WATCH = (
 
 QUIET = """([quietMs, limitMs]) => new Promise((done) => {
   const start = performance.now();
-  const isBusy = (view) => {
+  const idleMs = (view) => {
     const live = view.__live, now = view.performance.now();
-    if (view.document.readyState !== "complete") return true;
-    if (live && (live.asked > 0 || now - live.changed < quietMs)) return true;
-    if (live) for (const due of live.timers.values()) if (now < due + 100) return true;
-    return [...view.document.querySelectorAll("iframe")].some((frame) => {
+    if (view.document.readyState !== "complete" || live?.asked > 0) return 0;
+    if (live) for (const due of live.timers.values()) if (now < due + 100) return 0;
+    const frames = [...view.document.querySelectorAll("iframe")].map((frame) => {
       try {
         const inner = frame.contentWindow;
         const isEmpty = inner.location.href === "about:blank";
-        return isEmpty ? Boolean(frame.getAttribute("src")) : isBusy(inner);
-      } catch { return false; }
+        return isEmpty ? (frame.getAttribute("src") ? 0 : Infinity) : idleMs(inner);
+      } catch { return Infinity; }
     });
+    return Math.min(live ? now - live.changed : Infinity, ...frames);
   };
-  let frames = 0;
+  let frames = -1, last = start;
   const look = () => {
-    frames = isBusy(window) ? 0 : frames + 1;
-    if (frames > 2) done(true);
-    else if (performance.now() - start > limitMs) done(false);
+    const now = performance.now(), idle = idleMs(window);
+    frames = idle < now - last ? 0 : frames + 1;
+    last = now;
+    if (frames >= FRAMES && idle >= quietMs) done(true);
+    else if (now - start > limitMs) done(false);
     else requestAnimationFrame(look);
   };
   look();
-})"""
+})""".replace("FRAMES", str(FRAMES))
 """True once the document and those of its own frames are quiet; false: they are not in time."""
 
 
