@@ -129,7 +129,7 @@ def _samples(totals: Mapping[str, int]) -> str:
     asked = totals["samples"] - episodes
     parts = [f"{asked:,} on {totals['images']:,} images"] if asked or not episodes else []
     if episodes:
-        parts.append(f"{episodes:,} of {counted(totals['tasks'], 'task')}")
+        parts.append(f"{counted(episodes, 'episode')} of {counted(totals['tasks'], 'task')}")
     return ", ".join(parts)
 
 

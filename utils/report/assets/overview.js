@@ -25,9 +25,9 @@ Report.overview = (() => {
 
   function problems(summary) {
     const missing = summary.pictures.filter((picture) => !picture.view).length;
-    const lines = summary.stopped.concat(summary.datasets.flatMap((data) => [
-      ...data.partial ? [`${data.level}: a partial run; its scores cover only some of the samples`] : [],
-      ...data.notices.map((line) => `${data.level}: ${line}`)]));
+    const lines = [...summary.stopped, ...summary.datasets.flatMap((data) => data.notices.map((line) => `${data.level}: ${line}`))];
+    const parts = summary.datasets.filter((data) => data.partial).map((data) => data.level);
+    if (parts.length) lines.push(`${parts.join(", ")}: a partial run; its scores cover only some of the samples`);
     if (missing) {
       lines.push(missing === summary.pictures.length
         ? "The images were not found or not readable when this report was built: targets and clicks are drawn on empty frames"
@@ -48,15 +48,16 @@ Report.overview = (() => {
 
   /* -- scores -- */
 
-  /** What samples are of: "on 18 images", "of 10 tasks". */
+  /** What samples are of: "54 samples on 18 images", "20 episodes of 10 tasks". */
   const below = ({ pictures, unit }) => `${unit === "task" ? "of" : "on"} ${plural(pictures, unit)}`;
+  const samples = ({ samples: count, unit }) => plural(count, unit === "task" ? "episode" : "sample");
 
   function strip(data) {
     return el("section", { class: "strip", "aria-labelledby": `head-${data.level}`, "data-level": data.level },
       el("div", { class: "about" },
         el("h2", { id: `head-${data.level}` }, el("span", { class: "level" }, data.level), " ", data.name,
           data.partial ? el("span", { class: "tag" }, "partial") : null),
-        el("p", { class: "quiet" }, link({ dataset: data.name }, plural(data.samples, "sample")), ` ${below(data)}`),
+        el("p", { class: "quiet" }, link({ dataset: data.name }, samples(data)), ` ${below(data)}`),
         outcomes(data)),
       el("div", { class: "scores-of" }, data.no_score ? noScore(data.no_score) : official(data),
         data.no_score ? null : el("div", { class: "below" }, legend(data), published(data))));
@@ -215,7 +216,7 @@ Report.overview = (() => {
     return styled(el("td", { title: basis(cell, unit) }, link(cell.link, cell.text), el("span", { class: "quiet" }, under)), { "--share": `${cell.value}%` });
   }
 
-  const basis = (cell, unit) => (cell.samples ? `${plural(cell.samples, "sample")} ${below({ ...cell, unit })}` : null);
+  const basis = (cell, unit) => (cell.samples ? `${samples({ ...cell, unit })} ${below({ ...cell, unit })}` : null);
 
   function chart({ title, cells }, unit) {
     return el("div", { class: "chart" }, el("table", {}, el("caption", {}, title),
