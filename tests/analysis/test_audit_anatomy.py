@@ -1,7 +1,5 @@
 """Error anatomy: where misses are."""
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """The coordinate audit: it names the frame a model answers in, and keeps quiet without need."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import random

@@ -1,7 +1,5 @@
 """The parse audit and the letter bias of L1."""
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """The numbers of a reply, and the ready-made parse functions that read them in each frame."""
 
-from __future__ import annotations
-
 import pytest
 
 from utils import coordinates as c

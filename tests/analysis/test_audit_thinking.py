@@ -1,7 +1,5 @@
 """What a reply answers, apart from its thinking, and how long any reply takes to read."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 

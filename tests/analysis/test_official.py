@@ -1,7 +1,5 @@
 """The official figures, and the one rounding of what is shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from utils.protocol import official_figures, official_order, shown, shown_accuracy, shown_range

@@ -1,7 +1,5 @@
 """Intervals, paired comparison and many comparisons: what must hold whatever the data."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

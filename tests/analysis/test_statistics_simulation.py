@@ -4,8 +4,6 @@ The functions simulated are those that the program calls, with many rows in plac
 what an image and a group have in common; their hits are drawn as sums.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`compare.py`: which runs are found, what is compared, and what is printed about it."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """What a comparison prints and its tables: nothing that a model says steers a terminal or turns into a formula."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """A run over several models ends with their scores and their comparison."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Why two runs differ: the first difference of a sample is found and named, also by `--parity`."""
 
-from __future__ import annotations
-
 import csv
 
 import pytest

@@ -1,10 +1,9 @@
 """Loading a data set, its default prompts, judging a reply, and the scores."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
@@ -12,13 +11,12 @@ from PIL import Image
 from benchmarks import BENCHMARK
 from benchmarks.base import fill, grouped
 from benchmarks.circular import Circular
-from tests.support import runs
+from tests.support.stage import L1, L2, Stage
 from utils import coordinates
 from utils.contracts import DataSet, Generation, Prompt, Sizes, Verdict
 from utils.errors import UserError
 from utils.functions.signatures import parse_caller
 
-L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
 WH = (200, 100)
 PICTURE = "shot.png"
 
@@ -106,39 +104,28 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
 
 @pytest.mark.parametrize(("name", "changed", "problem"), [
     *((L2, *row) for row in [
-        ({"image_path": "gone.png"}, "image missing"), ({"image_path": None}, "image missing"),
-        ({"image_path": ["a"]}, "image missing"),
+        *(({"image_path": path}, "image missing") for path in ("gone.png", None, ["a"])),
         ({"image_path": "../../secret.png"}, "image_path leads out of the image folder"),
         ({"platform": "", "image_path": "/etc/hostname"}, "image_path leads out of the image folder"),
-        ({"image_path": "torn.png"}, "image unreadable"),
-        ({"image_path": "folder.png"}, "image unreadable"),
-        ({"bbox": [0, 0, 201, 100]}, "outside the image"),
-        ({"bbox": [0.5, 0.5, -0.2, 1]}, "outside the image"),
-        ({"bbox": [0, 0, 1]}, "expected four numbers"),
-        ({"bbox": [0, 0, 1, 10**400]}, "expected four numbers"), ({"bbox": None}, "box is missing"),
-        ({"bbox": "[0, 0, 1, 1]"}, "box is missing or no list"),
+        *(({"image_path": path}, "image unreadable") for path in ("torn.png", "folder.png")),
+        *(({"bbox": box}, "outside the image") for box in ([0, 0, 201, 100], [0.5, 0.5, -0.2, 1])),
+        *(({"bbox": box}, "expected four numbers") for box in ([0, 0, 1], [0, 0, 1, 10**400])),
+        ({"bbox": None}, "box is missing"), ({"bbox": "[0, 0, 1, 1]"}, "box is missing or no list"),
         ({"instruction": None}, "instruction is missing"),
-        ({"grounding_type": "expert"}, "unknown grounding type"),
-        ({"grounding_type": None}, "unknown grounding type"),
-        ({"grounding_type": ["basic"]}, "unknown grounding type"),
-        ({"platform": None}, "image missing"), ({"platform": ["os_web"]}, "image missing"),
+        *(({"grounding_type": odd}, "unknown grounding type") for odd in ("expert", None, ["basic"])),
+        *(({"platform": odd}, "image missing") for odd in (None, ["os_web"])),
         ({"platform": "os_beos"}, "unknown platform 'os_beos'"),  # even if its folder is there
     ]),
     *((L1, *row) for row in [
         ({"answer": "D"}, "answer 'D' is not among the options A, B, C"),
-        ({"answer": None}, "answer None is not among"),
-        ({"answer": "b"}, "answer 'b' is not among"),
-        ({"answer": ["A"]}, "answer ['A'] is not among"),
+        *(({"answer": odd}, f"answer {odd!r} is not among") for odd in (None, "b", ["A"])),
         ({"options": {"A": "no", "B": None}}, "answer 'B' is not among"),
-        ({"options": {}}, "options are missing"), ({"options": None}, "options are missing"),
-        ({"options": ["no", "yes"]}, "options are missing"),
+        *(({"options": odd}, "options are missing") for odd in ({}, None, ["no", "yes"])),
         ({"options": {"A": "no", "B": "yes", "AB": "both"}}, "single letters A to Z"),
-        ({"options": {"A": ["no"], "B": "yes"}}, "option A is no text: ['no']"),
+        *(({"options": {"A": odd, "B": "yes"}}, f"option A is no text: {odd!r}") for odd in (["no"], 5)),
         ({"options": {"A": "no", "B": {"text": "yes"}}}, "option B is no text: {'text': 'yes'}"),
-        ({"options": {"A": 5, "B": "yes"}}, "option A is no text: 5"),
         ({"question": None}, "question is missing"),
-        ({"difficulty": "extreme"}, "unknown difficulty"),
-        ({"difficulty": ["easy"]}, "unknown difficulty"),
+        *(({"difficulty": odd}, "unknown difficulty") for odd in ("extreme", ["easy"])),
     ]),
 ])  # fmt: skip
 def test_a_bad_sample_is_named_and_left_out(annotated, name, changed, problem):
@@ -166,9 +153,8 @@ def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_the
         L2, instruction(index=0, bbox=None), gone[0], instruction(index=2, image_path="lost.png"),
         instruction(index=3, platform=None), gone[1], instruction(index=5, bbox=None),
     )  # fmt: skip
-    lines = grouped(benchmark.load("all")[1])
     folder, name = benchmark.image_root / "os_web", "L2_annotations.json"
-    assert lines == [
+    assert grouped(benchmark.load("all")[1]) == [
         f"{name}, index 0, os_web/{PICTURE}: the box is missing or no list: None",
         f"os_web/gone.png (2 samples): image missing: {folder / 'gone.png'}",
         f"{name}, index 2, os_web/lost.png: image missing: {folder / 'lost.png'}",
@@ -184,10 +170,9 @@ def test_an_image_name_with_control_characters_is_shown_in_one_harmless_line(ann
 
 
 @pytest.mark.parametrize(("name", "annotation"), [
-    (L2, instruction(bbox=[0.3, 0.3, 0.3, 0.3])),  # zero size
-    (L2, instruction(bbox=[0.5, 0.5, 0.2, 0.2])),  # crossed
-    (L2, instruction(bbox=[-1, 0.2, 0.5, 0.5])),  # -1 is 0
-    (L2, instruction(bbox=[-1, -1, 200, 100])), (L2, instruction(bbox=[0, 0, 200, 100])),
+    *((L2, instruction(bbox=box)) for box in (
+        [0.3, 0.3, 0.3, 0.3], [0.5, 0.5, 0.2, 0.2],  # zero size, crossed
+        [-1, 0.2, 0.5, 0.5], [-1, -1, 200, 100], [0, 0, 200, 100])),  # -1 is 0
     (L2, instruction(image_size="big")),
     (L1, image(question(options={"A": "no", "B": "yes", "C": None}))),
 ])  # fmt: skip
@@ -198,14 +183,11 @@ def test_what_is_odd_but_legal_is_asked(annotated, name, annotation):
 
 @pytest.mark.parametrize(("name", "content", "message"), [
     *((L2, *row) for row in [
-        (None, "no such annotation file.*python utils/download.py"),
-        (b"[{]", "line 1 column 3"),
-        (b"[\n{},\n,", "line 3 column 1"), (b"[{},\n]", "line [12]"),
-        (b"[{}\n{}]", "line 2 column 1"), (b"[{},\n{}", "line 2"),
-        (b"[{}]\n]", "line 2 column 1"), (b"{}", "expected a list"),
+        (None, "no such annotation file.*python utils/download.py"), (b"[{]", "line 1 column 3"),
+        (b"[\n{},\n,", "line 3 column 1"), (b"[{},\n]", "line [12]"), (b"[{}\n{}]", "line 2 column 1"),
+        (b"[{},\n{}", "line 2"), (b"[{}]\n]", "line 2 column 1"), (b"{}", "expected a list"),
         (b"[]", "at least one"), (b"[{}, 5]", "a list of annotations"), (b"\xff\xfe[", "cannot be read"),
-        (b"[" * 100_000, "recursion depth"),
-        (b'[{"index": ' + b"7" * 5_000 + b"}]", "4300 digits"),
+        (b"[" * 100_000, "recursion depth"), (b'[{"index": ' + b"7" * 5_000 + b"}]", "4300 digits"),
     ]),
     *((L1, json.dumps([image(groups=groups)]).encode(), "entry 0: groups must be a list of questions")
       for groups in (None, "three", [5], {"easy": question()})),
@@ -250,10 +232,8 @@ def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_
     ("template", "warned"), [("Where?", True), ("Where is {instruction}?", False)]
 )
 def test_a_template_that_lacks_the_instruction_is_used_with_a_warning(tmp_path, template, warned):
-    env = {"LMUData": str(runs.make_data(tmp_path / "data")), "L2_USER_PROMPT": template}
-    model = {"m": runs.api_model("http://127.0.0.1:9/v1")}
-    config = runs.write_config(tmp_path / "c.json", model=model)
-    checked = runs.evaluate("--config", config, "--check", cwd=tmp_path, env=env)
+    stage = Stage.make(tmp_path, SimpleNamespace(url="http://127.0.0.1:9/v1", requests=[]))
+    checked = stage.run("--check", env={"L2_USER_PROMPT": template})
     warnings = [line for line in checked.output.splitlines() if line.lower().startswith("warning")]
     assert any("L2_USER_PROMPT" in line for line in warnings) is warned
 
@@ -277,10 +257,8 @@ def scores(name, *judgements, **settings):
 @pytest.mark.parametrize(("name", "reply", "verdict"), [
     (L1, "B.", Verdict.HIT), (L1, "A.", Verdict.MISS),
     (L1, "F.", Verdict.MISS),  # a letter beyond the options is a miss, not a format error
-    (L1, "???", Verdict.UNPARSED), (L1, "", Verdict.UNPARSED),
-    (L1, None, None),  # no answer: no verdict
-    (L2, "(0.3, 0.3)", Verdict.HIT),  # fractions
-    (L2, "(60, 30)", Verdict.HIT),  # pixels of the image file
+    (L1, "???", Verdict.UNPARSED), (L1, "", Verdict.UNPARSED), (L1, None, None),  # no answer: no verdict
+    (L2, "(0.3, 0.3)", Verdict.HIT), (L2, "(60, 30)", Verdict.HIT),  # fractions, pixels of the file
     (L2, "(300, 300)", Verdict.MISS),  # per mille is not guessed
     (L2, "nothing", Verdict.UNPARSED), (L2, None, None),
 ])  # fmt: skip

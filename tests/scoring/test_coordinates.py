@@ -26,19 +26,15 @@ def test_a_very_long_picture_keeps_one_unit_under_a_small_limit():
     assert min(c.smart_resize(10, 2000, max_pixels=3136, min_pixels=784)) == 28
 
 
-@pytest.mark.parametrize("same", [
-    "[1179, 2556]", "(1179, 2556)", " [1179,2556] ", [1179, 2556], (1179, 2556),
-])  # fmt: skip
-def test_a_size_is_read_in_either_form(same):
-    assert c.read_size(same) == (1179, 2556)
+IN_EITHER_FORM = ("[1179, 2556]", "(1179, 2556)", " [1179,2556] ", [1179, 2556], (1179, 2556))
+NO_SIZE = ("oops", "[1, 2", "[1, 2, 3]", "5", None, {"w": 1, "h": 2}, "[None, 3]")
 
 
-@pytest.mark.parametrize(
-    "odd", ["oops", "[1, 2", "[1, 2, 3]", "5", None, {"w": 1, "h": 2}, "[None, 3]"]
-)
-def test_what_is_no_size_is_an_error(odd):
-    with pytest.raises(ValueError, match="is no size"):
-        c.read_size(odd)
+def test_a_size_is_read_in_either_form_and_what_is_none_is_an_error():
+    assert [c.read_size(same) for same in IN_EITHER_FORM] == [(1179, 2556)] * len(IN_EITHER_FORM)
+    for odd in NO_SIZE:
+        with pytest.raises(ValueError, match="is no size"):
+            c.read_size(odd)
 
 
 @pytest.mark.parametrize(("meta", "expected_wh"), [
@@ -53,12 +49,9 @@ def test_the_grid_of_a_model_is_what_it_saw_else_what_follows_from_what_was_sent
     assert c.model_grid_wh(meta) == expected_wh
 
 
-def test_the_size_seen_is_the_grid_of_the_first_picture_times_the_patch():
+def test_the_size_seen_is_the_grid_of_the_first_picture_times_the_patch_and_a_video_has_none():
     assert c.seen_wh([[1, 78, 138]], 14) == (1932, 1092)
     assert c.seen_wh([[1, 68, 120], [1, 2, 2]], 16) == (1920, 1088)
-
-
-def test_a_video_has_no_size():
     with pytest.raises(ValueError, match=r"image"):
         c.seen_wh([[2, 4, 4]], 14)
 

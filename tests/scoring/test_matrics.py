@@ -1,7 +1,5 @@
 """The pure scorer where it is odd; `tests/conformance` has ordinary boxes, clicks and scores."""
 
-from __future__ import annotations
-
 import json
 import math
 

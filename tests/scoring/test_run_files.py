@@ -9,19 +9,12 @@ from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import run_folder
 from tests.support.stage import FAILED_TEXT, L1, L2, Stage, dataset_of, read_log_lines, told
 
-L1_COLUMNS = [
-    "index", "image_path", "image_size", "platform", "app_name", "question", "options", "answer",
-    "explanation", "difficulty",
-]  # fmt: skip
-L2_COLUMNS = [
-    "index", "image_path", "image_size", "platform", "app_name", "instruction", "bbox",
-    "data_type", "grounding_type",
-]  # fmt: skip
+OF_IMAGE = "index image_path image_size platform app_name"
+L1_COLUMNS = f"{OF_IMAGE} question options answer explanation difficulty".split()
+L2_COLUMNS = f"{OF_IMAGE} instruction bbox data_type grounding_type".split()
 L1_RESULT = [*L1_COLUMNS, "prediction", "hit", "log", "parsed_prediction", "options_num"]
-L2_RESULT = [
-    "img_path", "instruction", "bbox", "parsed_bbox(format:x1,y1,x2,y2)", "type", "app_name",
-    "platform", "match", "is_wrong_format", "pred_bbox", "grounding_type", "index",
-]  # fmt: skip
+L2_RESULT = ["img_path", "instruction", "bbox", "parsed_bbox(format:x1,y1,x2,y2)", "type", "app_name",
+             "platform", "match", "is_wrong_format", "pred_bbox", "grounding_type", "index"]  # fmt: skip
 
 FULL = {
     *(f"m_{L1}{each}" for each in (".xlsx", "_exact_matching_result.xlsx", "_scores.json", "_analysis.json")),
@@ -31,20 +24,15 @@ PARTIAL = {name.replace(".", "_partial.") for name in FULL}
 
 # Three pictures, so three questions of each difficulty and three targets of each grounding type.
 REPLIES = {
-    "Question 0 easy?": "B",
-    "Question 0 medium?": "The answer is C.",
-    "Question 0 hard?": "???",
-    "Question 1": "Answer: B",
-    "Question 2 easy?": "A",
-    "Question 2 medium?": "A",
-    "Question 2 hard?": "A",
+    "Question 0 easy?": "B", "Question 0 medium?": "The answer is C.", "Question 0 hard?": "???",
+    "Question 1": "Answer: B", "Question 2": "A",
     "basic target 0": "(0.2, 0.15)",
     "advanced target 0": "(128, 54)",  # pixels of 640 x 360
     "basic target 1": "x=0.9, y=0.9",
     "advanced target 1": "I cannot see it",
     "basic target 2": "[0.1, 0.2]",  # a corner of the box
     "advanced target 2": "(0.3001, 0.2)",
-}
+}  # fmt: skip
 
 
 def reply(request):
@@ -89,13 +77,17 @@ def links_of(stage):
     return {path.name: path for path in (stage.work_dir / "m").iterdir() if path.is_symlink()}
 
 
-def test_the_folder_and_its_files_have_the_names_that_researchers_know(full):
+def test_the_files_have_the_names_that_researchers_know_and_the_log_tells_what_it_covers(full):
     stage, _ = full
     logs = {f"m_{dataset}{kind}.jsonl" for dataset in (L1, L2) for kind in ("", "_samples")}
     assert re.fullmatch(r"T20\d{6}_G([0-9a-f]{8}|unknown)", stage.folder().name)
     assert derived(stage.folder()) == FULL
     assert {path.name for path in stage.folder().glob("*.jsonl")} == logs
     assert not [path for path in stage.work_dir.rglob("*") if "tmp" in path.suffix]
+    header = read_log_lines(stage.log(L2))[0]
+    assert (header["kind"], header["model"], header["dataset"]) == ("run", "m", L2)
+    assert header["samples"] == [record["key"] for record in stage.answers(L2)]
+    assert "test-key-123456" not in stage.log(L2).read_text()
 
 
 def test_the_model_folder_links_to_the_newest_files_and_follows_to_a_newer_run(stage):
@@ -113,20 +105,11 @@ def test_the_model_folder_links_to_the_newest_files_and_follows_to_a_newer_run(s
     assert {link.resolve().parent for link in links_of(stage).values()} == {newest.resolve()}
 
 
-@pytest.mark.parametrize(("dataset", "suffix", "columns"), [
-    (L1, "", [*L1_COLUMNS, "prediction"]),
-    (L1, "_exact_matching_result", L1_RESULT),
-    (L2, "", [*L2_COLUMNS, "prediction"]),
-    (L2, "_result", L2_RESULT),
-])  # fmt: skip
-def test_the_spreadsheets_have_the_decided_columns(dataset, suffix, columns, full):
-    rows = full[0].sheet(dataset, suffix)
-    assert len(rows) == {L1: 9, L2: 6}[dataset]
-    assert list(rows[0]) == columns
-
-
 def test_the_l1_sheets_have_the_lines_of_the_file_and_what_was_read_in_each_reply(full):
-    row, rows = full[0].sheet(L1)[4], full[0].sheet(L1, "_exact_matching_result")
+    lines, rows = full[0].sheet(L1), full[0].sheet(L1, "_exact_matching_result")
+    assert (len(lines), list(lines[0])) == (9, [*L1_COLUMNS, "prediction"])
+    assert (len(rows), list(rows[0])) == (9, L1_RESULT)
+    row = lines[4]
     assert {key: row[key] for key in L1_COLUMNS if key != "options"} == {
         "index": 4, "image_path": "os_ios/pic1.png", "image_size": "[295, 639]",
         "platform": "os_ios", "app_name": "App", "question": "Question 1 medium?", "answer": "B",
@@ -143,8 +126,10 @@ def test_the_l1_sheets_have_the_lines_of_the_file_and_what_was_read_in_each_repl
     assert {row["options_num"] for row in rows} == {3}
 
 
-def test_the_l2_sheet_tells_where_each_click_went(full):
-    rows = full[0].sheet(L2, "_result")
+def test_the_l2_sheets_have_the_lines_of_the_file_and_tell_where_each_click_went(full):
+    lines, rows = full[0].sheet(L2), full[0].sheet(L2, "_result")
+    assert (len(lines), list(lines[0])) == (6, [*L2_COLUMNS, "prediction"])
+    assert (len(rows), list(rows[0])) == (6, L2_RESULT)
     assert [(r["match"], r["is_wrong_format"], r["pred_bbox"]) for r in rows] == [
         (1, False, "[0.2, 0.15]"), (1, False, "[0.2, 0.15]"), (0, False, "[0.9, 0.9]"),
         (0, True, None), (1, False, "[0.1, 0.2]"), (0, False, "[0.3001, 0.2]"),
@@ -175,7 +160,8 @@ def l2_blocks(kind, *counted):
     }  # fmt: skip
 
 
-def test_the_score_files(full):
+def test_the_score_files_and_the_tables_in_the_layout_of_the_papers(full):
+    _, output = full
     assert full[0].scores(L1) == {
         "easy": l1_level(1, 1, 0), "medium": l1_level(0, 1, 0), "hard": l1_level(0, 1, 0),
         "total_sample_num": 9,
@@ -187,6 +173,15 @@ def test_the_score_files(full):
         "basic": l2_blocks("Text", (1, 0, 0), (0, 1, 0), (1, 0, 0)),
         "advanced": l2_blocks("Icon", (1, 0, 0), (0, 0, 1), (0, 1, 0)),
     }
+    assert table_of(output, "L1 GUIContentUnderstanding · m · accuracy in % · n = 9") == [
+        "Windows iOS Web Overall",
+        "easy 100.00 100.00 0.00 66.67", "medium 0.00 100.00 0.00 33.33", "hard 0.00 100.00 0.00 33.33",
+    ]  # fmt: skip
+    assert table_of(output, "L2 GUIElementGrounding · m · accuracy in % · n = 6") == [
+        "Windows iOS Web Overall",
+        "basic 100.00 0.00 100.00 66.67", "advanced 100.00 0.00 0.00 33.33", "average 100.00 0.00 50.00 50.00",
+    ]  # fmt: skip
+    assert (told(output, "answered"), told(output, "unparsed")) == ([9, 6], [1, 1])
 
 
 def table_of(output, title):
@@ -200,28 +195,6 @@ def table_of(output, title):
             break
         rows.append(" ".join(cells))
     return [" ".join(heads), *rows]
-
-
-def test_the_tables_have_the_layout_of_the_papers(full):
-    _, output = full
-    assert table_of(output, "L1 GUIContentUnderstanding · m · accuracy in % · n = 9") == [
-        "Windows iOS Web Overall",
-        "easy 100.00 100.00 0.00 66.67", "medium 0.00 100.00 0.00 33.33", "hard 0.00 100.00 0.00 33.33",
-    ]  # fmt: skip
-    assert table_of(output, "L2 GUIElementGrounding · m · accuracy in % · n = 6") == [
-        "Windows iOS Web Overall",
-        "basic 100.00 0.00 100.00 66.67", "advanced 100.00 0.00 0.00 33.33", "average 100.00 0.00 50.00 50.00",
-    ]  # fmt: skip
-    assert told(output, "answered") == [9, 6]
-    assert told(output, "unparsed") == [1, 1]
-
-
-def test_the_log_opens_with_what_the_run_covers(full):
-    stage, _ = full
-    header = read_log_lines(stage.log(L2))[0]
-    assert (header["kind"], header["model"], header["dataset"]) == ("run", "m", L2)
-    assert header["samples"] == [record["key"] for record in stage.answers(L2)]
-    assert "test-key-123456" not in stage.log(L2).read_text()
 
 
 def test_a_limited_run_writes_partial_files_of_its_samples_alone(empty):
@@ -254,7 +227,9 @@ def test_one_grounding_type_has_null_for_the_other_and_an_average_over_what_is_t
     assert len(heads.split()) == 4
 
 
-def test_infer_writes_predictions_and_eval_the_scores_without_a_model(empty, full):
+def test_infer_writes_predictions_and_eval_the_scores_without_a_model_once_there_is_a_log(empty, full):  # fmt: skip
+    without = empty.run("--mode", "eval")
+    assert without.code in (1, 2) and "run --mode infer" in without.output
     inferred = empty.run("--mode", "infer")
     assert (inferred.code, inferred.asked) == (0, {L1: 9, L2: 6})
     assert derived(empty.folder()) == {f"m_{L1}.xlsx", f"m_{L2}.xlsx"}
@@ -277,12 +252,6 @@ def test_eval_needs_no_data_root_and_weighs_a_hit_by_the_chance_of_a_blind_guess
         {"score": 1, "score_weighted": 2 / 3, "score_base": 2 / 3, "sample_num": 1}
     )
     assert easy["level_score"] == pytest.approx(2 / 3)
-
-
-def test_eval_without_a_log_says_what_to_run(empty):
-    ran = empty.run("--mode", "eval")
-    assert ran.code in (1, 2)
-    assert "run --mode infer" in ran.output
 
 
 @pytest.mark.parametrize("variable", [{"EVAL_WORK_DIR": "results"}, {}])

@@ -1,7 +1,5 @@
 """The table, averages and groups of an analysis: the printed values, each with its interval."""
 
-from __future__ import annotations
-
 import random
 import string
 from pathlib import Path
@@ -21,29 +19,26 @@ WH = (1920, 1080)
 KINDS = ("icon", "text", "text", "canvas", None)
 
 
-def l1_line(chance, split, platform):
-    letters = string.ascii_uppercase[: chance.choice([1, 2, 4, 4, 5])]
-    return {"platform": platform, "image_path": f"{platform}/{chance.randrange(25)}.png",
-            "question": "Which?", "options": dict.fromkeys(letters, "text"), "answer": "A",
-            "difficulty": split, "image_size": list(WH)}  # fmt: skip
-
-
-def l2_line(chance, split, platform):
+def line_of(name, chance, split, platform):
+    path = f"{platform}/{chance.randrange(25)}.png"
+    line = {"platform": platform, "image_path": path, "image_size": list(WH)}
+    if name == L1:
+        letters = string.ascii_uppercase[: chance.choice([1, 2, 4, 4, 5])]
+        return {**line, "question": "Which?", "options": dict.fromkeys(letters, "text"), "answer": "A",
+                "difficulty": split}  # fmt: skip
     left, top = chance.random() / 2, chance.random() / 2
     side = chance.choice([0, 0.01, 0.02, 0.05, 0.3])
-    return {"platform": platform, "image_path": f"{platform}/{chance.randrange(25)}.png",
-            "instruction": "Click.", "bbox": [left, top, left + side, top + side],
-            "data_type": chance.choice(KINDS), "grounding_type": split, "image_size": list(WH)}  # fmt: skip
+    return {**line, "instruction": "Click.", "bbox": [left, top, left + side, top + side],
+            "data_type": chance.choice(KINDS), "grounding_type": split}  # fmt: skip
 
 
 def judged_run(name, seed, splits, platforms, samples=300):
     """Outcomes and facts of a made run: hits, misses, replies nobody can read, failed requests."""
     chance, benchmark = random.Random(seed), BENCHMARK[name](Path("unused"), Path("unused"))
-    make, wrong = (l1_line, "B") if name == L1 else (l2_line, (0.99, 0.99))
     outcomes, facts = [], []
     for _ in range(samples):
-        line = make(chance, chance.choice(splits), chance.choice(platforms))
-        right = "A" if name == L1 else tuple(line["bbox"][:2])
+        line = line_of(name, chance, chance.choice(splits), chance.choice(platforms))
+        right, wrong = ("A", "B") if name == L1 else (tuple(line["bbox"][:2]), (0.99, 0.99))
         parsed = chance.choice([right, right, wrong, None])
         reply = chance.choice(["text", "text", None]) if parsed is None else "text"
         judged = benchmark.judge_parsed(line, Sizes(file_wh=WH), parsed, reply)
@@ -133,16 +128,14 @@ def test_averages_of_l1_are_named_and_weigh_as_they_say():
         hits = [s["hit"] for s in facts if all(s[key] == label for key, label in wanted.items())]
         return 100 * sum(hits) / len(hits)
 
+    def by_platform(**wanted):
+        return (mean(platform="os_mac", **wanted) + mean(platform="os_web", **wanted)) / 2
+
     assert {name: cell["value"] for name, cell in averages.items()} == pytest.approx({
-        "overall": mean(),
-        "macro by platform": (mean(platform="os_mac") + mean(platform="os_web")) / 2,
+        "overall": mean(), "macro by platform": by_platform(),
         "macro by difficulty": (mean(split="easy") + mean(split="hard")) / 2,
-        "easy": mean(split="easy"),
-        "easy, macro by platform":
-            (mean(split="easy", platform="os_mac") + mean(split="easy", platform="os_web")) / 2,
-        "hard": mean(split="hard"),
-        "hard, macro by platform":
-            (mean(split="hard", platform="os_mac") + mean(split="hard", platform="os_web")) / 2,
+        "easy": mean(split="easy"), "easy, macro by platform": by_platform(split="easy"),
+        "hard": mean(split="hard"), "hard, macro by platform": by_platform(split="hard"),
     })  # fmt: skip
 
 
@@ -152,9 +145,7 @@ def test_averages_of_l2_hold_those_of_the_score_file_and_null_where_there_is_not
     basic = sections_of(benchmark, judged_run(L2, 2, ("basic",), PLATFORMS)[2])["averages"]
     protocol = [f"{name} accuracy" for name in ("Average", "Basic", "Advanced")]
     assert list(averages) == ["micro", "macro by platform", *protocol]
-    assert [averages[name]["value"] for name in protocol] == pytest.approx(
-        [scores[x] for x in protocol]
-    )
+    assert [averages[x]["value"] for x in protocol] == pytest.approx([scores[x] for x in protocol])
     blocks = [block for split in ("basic", "advanced") for block in scores[split].values()]
     correct, total = (sum(b[key] for b in blocks) for key in ("Correct num", "Total num"))
     assert averages["micro"]["value"] == pytest.approx(100 * correct / total)
@@ -177,7 +168,7 @@ def test_what_chance_reaches_follows_from_the_options_and_from_the_area_of_the_t
     assert sections_of(benchmark, facts)["chance"]["average"] == pytest.approx(3)
 
 
-def test_an_interval_is_that_of_the_cells_own_samples():
+def test_an_interval_is_that_of_the_cells_own_samples_and_pictures_have_platforms():
     benchmark, _, facts = judged_run(L1, 3, ("easy", "hard"), ("os_mac", "os_web"))
     own = [s for s in facts if (s["split"], s["platform"]) == ("hard", "os_web")]
     expected = interval([s["hit"] for s in own], None, [s["image"] for s in own])
@@ -185,9 +176,7 @@ def test_an_interval_is_that_of_the_cells_own_samples():
     bounds = [100 * expected.low, 100 * expected.high]
     assert [cell["low"], cell["high"]] == pytest.approx(bounds, abs=0.01)
     assert (cell["samples"], cell["pictures"]) == (len(own), len({s["image"] for s in own}))
-
-
-def test_pictures_of_one_name_on_two_platforms_are_two():
+    # pictures of one name on two platforms are two
     benchmark, _, facts = judged_run(L2, 4, ("basic",), ("os_mac", "os_web"), 400)
     assert sections_of(benchmark, facts)["averages"]["micro"]["pictures"] == 50
 
@@ -229,9 +218,6 @@ def test_intervals_stand_below_their_figures_rounded_half_up(bounds, expected):
 
 
 def test_averages_are_named_in_one_line():
-    section = {
-        "micro": cell(50.0, 36.4, 63.6),
-        "macro by platform": cell(48.125),
-        "easy": cell(1.0),
-    }
+    micro, macro, easy = cell(50.0, 36.4, 63.6), cell(48.125), cell(1.0)
+    section = {"micro": micro, "macro by platform": macro, "easy": easy}
     assert render_averages(section) == "averages: micro 50.00 (36.4–63.6), macro by platform 48.13"

@@ -1,46 +1,36 @@
 """Which answers a score is made of: stopped, limited and narrower runs, copies, clocks."""
 
-from __future__ import annotations
-
 import json
+import math
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, make_data
-from tests.support.stage import L1, L2, Stage, read_log_lines, told
+from tests.support.stage import L1, L2, Stage, read_log_lines, right_answers, told
 from utils.runs.finished import scored_files
 from utils.runs.log import RunLog, read_records
-
-DENIED = Reply(status=401, body=b'{"error": {"message": "no"}}')
-
-
-class Server:
-    """Answers right, until it denies everything; some texts never get an answer."""
-
-    def __init__(self):
-        self.denies_after = None  # that many requests
-        self.broken = []
-
-    def __call__(self, request):
-        if self.denies_after is not None:
-            self.denies_after -= 1
-            if self.denies_after < 0:
-                return DENIED
-        if any(text in request.text for text in self.broken):
-            return Reply(status=500, body=b"{}")
-        return Reply("B" if "Question" in request.text else "(0.2, 0.15)")
 
 
 @pytest.fixture
 def answers():
-    return Server()
+    """What the server does: it denies everything after so many requests; texts may get no answer."""
+    return SimpleNamespace(denies_after=math.inf, broken=[])
 
 
 @pytest.fixture
 def stage(tmp_path, answers):
-    with MockServer(answers) as server:
+    def answer(request):
+        answers.denies_after -= 1
+        if answers.denies_after < 0:
+            return Reply(status=401, body=b'{"error": {"message": "no"}}')
+        if any(text in request.text for text in answers.broken):
+            return Reply(status=500, body=b"{}")
+        return right_answers(request)
+
+    with MockServer(answer) as server:
         made = Stage.make(tmp_path, server)
         made.data = {L1: {"mode": "all"}}
         yield made
@@ -144,14 +134,11 @@ def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(stage):
     def contents():
         return {path.name: path.read_bytes() for path in stage.folder().iterdir() if path.is_file()}
 
-    def eval_of(mode, *arguments):
-        stage.data = {L1: {"mode": mode}}
-        return stage.run("--mode", "eval", *arguments)
-
-    stage.data = {L1: {"mode": "easy"}}
+    stage.data[L1]["mode"] = "easy"
     stage.run("--no-report")
-    before = contents()
-    none, after, some = eval_of("hard"), contents(), eval_of("all", "--no-report")
+    before, stage.data[L1]["mode"] = contents(), "hard"
+    none, after, stage.data[L1]["mode"] = stage.run("--mode", "eval"), contents(), "all"
+    some = stage.run(*EVAL)
     assert (none.code, some.code, after == before) == (1, 1, True)
     nothing = "nothing to score: the log covers mode easy, the config wants mode hard"
     assert f'model "m", {L1}: {nothing}' in none.output
@@ -162,14 +149,12 @@ def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(stage):
 def test_bad_samples_stay_in_sight_and_rescoring_them_is_code_1_too(stage):
     [picture] = stage.annotations.rglob("pic1.png")
     picture.unlink()
-    line = (
-        f"{L1}: 3 samples left out, bad data: not queried and not in the score; the log names them"
-    )
+    left_out = "3 samples left out, bad data"
+    line = f"{L1}: {left_out}: not queried and not in the score; the log names them"
     for ran in (stage.run(), stage.run("--mode", "eval")):
         assert (ran.code, ran.output.count(line)) == (1, 1)
     assert coverage(stage)["left_out"] == 3
-    shown = (stage.folder() / "report" / "data" / "summary_0.js").read_text()
-    assert "3 samples left out, bad data" in shown
+    assert left_out in (stage.folder() / "report" / "data" / "summary_0.js").read_text()
 
 
 def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(stage):
