@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +42,6 @@ def _judged_l1(row: Mapping[str, Any], reply: str) -> Judgement:
     return L1.judge(line, Sizes(), reply, L1.default_parse, {})
 
 
-def _l1_sample(case: Case, world: World) -> Any:
-    return _judged_l1(case.input, case.input["prediction"]).columns
-
-
 def _l1_sample_departs(case: Case) -> Departs | None:
     row = case.input
     if "prediction_as_stored" not in row:
@@ -66,9 +61,8 @@ def _l1_set(case: Case, world: World) -> Any:
     So every number of the reference is reproduced, and the difference is that text alone.
     """
     rows = case.input["rows"]
-    counted = [
-        _judged_l1(row, row.get("prediction_as_stored", row["prediction"])).counted for row in rows
-    ]
+    stored = [row.get("prediction_as_stored", row["prediction"]) for row in rows]
+    counted = [_judged_l1(*each).counted for each in zip(rows, stored, strict=True)]
     return {
         "score": L1.summarise(counted, {}),
         "score_weighted": L1.summarise(counted, {"L1_USE_WEIGHTED": "1"}),
@@ -77,16 +71,12 @@ def _l1_set(case: Case, world: World) -> Any:
 
 
 def _l1_set_departs(case: Case) -> Departs | None:
-    rows = case.input["rows"]
-    if not any("prediction_as_stored" in row for row in rows):
-        return None
-    hits = [
-        int(REPLIES_AS_GIVEN_L1[row["prediction"]] == row["answer"])
-        if "prediction_as_stored" in row
-        else hit
-        for row, hit in zip(rows, case.expected["hits"], strict=True)
-    ]
-    return Departs({**case.expected, "hits": hits})
+    hits = list(case.expected["hits"])
+    changed = [n for n, row in enumerate(case.input["rows"]) if "prediction_as_stored" in row]
+    for number in changed:
+        row = case.input["rows"][number]
+        hits[number] = int(REPLIES_AS_GIVEN_L1[row["prediction"]] == row["answer"])
+    return Departs({**case.expected, "hits": hits}) if changed else None
 
 
 def _null_for_nan(case: Case) -> Departs | None:
@@ -98,10 +88,8 @@ def _null_for_nan(case: Case) -> Departs | None:
         if isinstance(level, dict):
             counted = [(block["score"], block["sample_num"]) for block in level.values()
                        if isinstance(block, dict) and block["score"] is not None]  # fmt: skip
-            number = sum(weight for _, weight in counted)
-            level["level_score"] = (
-                sum(score * weight for score, weight in counted) / number if number else None
-            )
+            number, total = sum(n for _, n in counted), sum(score * n for score, n in counted)
+            level["level_score"] = total / number if number else None
     return Departs(scores)
 
 
@@ -124,9 +112,12 @@ def _l1_score(*, weighted: bool) -> Replay:
 
 
 def _judged_l2(row: Mapping[str, Any], parser: str) -> Judgement:
+    kept = ("bbox", "image_size", "platform", "data_type", "grounding_type")
     line = {
-        key: row[key] for key in ("bbox", "image_size", "platform", "data_type", "grounding_type")
-    } | {"image_path": "os_web/x.png", "instruction": "Click it."}
+        "image_path": "os_web/x.png",
+        "instruction": "Click it.",
+        **{key: row[key] for key in kept},
+    }
     sizes = Sizes(file_wh=tuple(row["picture_size"]))
     return L2.judge(line, sizes, row["prediction"], POINT_PARSERS[parser], {})
 
@@ -182,19 +173,15 @@ def _l2_set(case: Case, world: World) -> Any:
         return _loaded(rows, world)
     judged = [_judged_l2(row, parser) for row in rows]
     outcomes = zip(case.expected["matches"], case.expected["wrong_format"], strict=True)
-    there = [
-        _with_outcome(judgement, -1 if wrong else match) if _departs(row, parser) else judgement
+    counted = [
+        (*judgement.counted[:3], -1 if wrong else match) if _departs(row, parser) else judgement.counted
         for row, judgement, (match, wrong) in zip(rows, judged, outcomes, strict=True)
-    ]
+    ]  # fmt: skip
     return {
-        "score": L2.summarise([judged.counted for judged in there], {}),
+        "score": L2.summarise(counted, {}),
         "matches": [judgement.columns["match"] for judgement in judged],
         "wrong_format": [judgement.columns["is_wrong_format"] for judgement in judged],
     }
-
-
-def _with_outcome(judgement: Judgement, value: int) -> Judgement:
-    return replace(judgement, counted=(*judgement.counted[:3], value))
 
 
 def _departs(row: Mapping[str, Any], parser: str) -> bool:
@@ -203,12 +190,11 @@ def _departs(row: Mapping[str, Any], parser: str) -> bool:
 
 def _l2_set_departs(case: Case) -> Departs | None:
     rows, parser = case.input["rows"], case.input["parser"]
-    if case.is_crash or not any(_departs(row, parser) for row in rows):
+    departing = [(n, row) for n, row in enumerate(rows) if _departs(row, parser)]
+    if case.is_crash or not departing:
         return None
     matches, wrong_format = list(case.expected["matches"]), list(case.expected["wrong_format"])
-    for number, row in enumerate(rows):
-        if not _departs(row, parser):
-            continue
+    for number, row in departing:
         box, point = _box_departure(row), _point_departure(row, parser)
         columns = _judged_l2(row, parser).columns  # a set has no points: taken as judged here
         used_box = box or columns["parsed_bbox(format:x1,y1,x2,y2)"]
@@ -246,7 +232,10 @@ def _names_the_box(got: Any, expected: Any) -> bool:
 
 
 REPLAYS = {
-    "l1_eval_samples.json": Replay(_l1_sample, departs=_l1_sample_departs),
+    "l1_eval_samples.json": Replay(
+        lambda case, world: _judged_l1(case.input, case.input["prediction"]).columns,
+        departs=_l1_sample_departs,
+    ),
     "l1_eval_sets.json": Replay(_l1_set, departs=_l1_set_departs),
     "l1_score_normal.json": _l1_score(weighted=False),
     "l1_score_weighted.json": _l1_score(weighted=True),

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +89,10 @@ def _config(path: Path, asked: Mapping[str, Any]) -> Path:
 
 def _another(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """A sample of the run's other data set, on the same picture."""
-    asked: dict[str, Any] = {
-        "question": "Which?", "options": {"A": "this", "B": "that"}, "answer": "A"}  # fmt: skip
+    line = {"index": 0, **{key: row[key] for key in ("image_path", "image_size", "platform")}}
     if name == DATASETS["L2"]:
-        asked = {"instruction": "Click it.", "bbox": [0, 0, 1, 1]}
-    kept = ("image_path", "image_size", "platform")
-    return {"index": 0, **{key: row[key] for key in kept}, **asked}
+        return {**line, "instruction": "Click it.", "bbox": [0, 0, 1, 1]}
+    return {**line, "question": "Which?", "options": {"A": "this", "B": "that"}, "answer": "A"}
 
 
 def _described(value: Any) -> Any:
@@ -106,10 +105,6 @@ def _described(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _described(item) for key, item in value.items()}
     return [_described(item) for item in value] if isinstance(value, list) else value
-
-
-def _same_request(got: Any, expected: Any) -> bool:
-    return equal(got, _comparable(expected))
 
 
 def _comparable(value: Any) -> Any:
@@ -194,12 +189,9 @@ def drawn(mode: str, width: int, height: int) -> Image.Image:
 def _same_picture(got: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
     exact = all(equal(got[key], expected[key]) for key in ("format", "mode", "width", "height"))
     channel, size = (20, 0.1) if got["shrunk"] else (3, 0.02)
-    if abs(got["bytes"] - expected["bytes"]) > size * expected["bytes"]:
-        return False
-    pixels = zip(got["corner_mid_corner_rgb"], expected["corner_mid_corner_rgb"], strict=True)
-    return exact and all(
-        abs(a - b) <= channel for ours, theirs in pixels for a, b in zip(ours, theirs, strict=True)
-    )
+    near = abs(got["bytes"] - expected["bytes"]) <= size * expected["bytes"]
+    ours, theirs = (chain(*side["corner_mid_corner_rgb"]) for side in (got, expected))
+    return exact and near and all(abs(a - b) <= channel for a, b in zip(ours, theirs, strict=True))
 
 
 # -- stored replies -------------------------------------------------------------------------------
@@ -213,8 +205,8 @@ def _stored(case: Case, world: World) -> Any:
     reply, others = case.input["prediction"], case.input["other_predictions"]
     others = [reply if other == "(same)" else other for other in others]
     texts = [reply, *others]
+    keys = [f"k{n}" for n in range(len(texts))]
     with closing(RunLog(world.folder / f"{case.number}.jsonl")) as log:
-        keys = [f"k{n}" for n in range(len(texts))]
         log.append({"kind": "run", "seq": 1, "started_at": "", "asking": {}, "samples": keys})
         for number, text in enumerate(texts):
             log.append(_record(number, text))
@@ -260,7 +252,9 @@ def _reply_itself(case: Case) -> Departs:
 
 
 REPLAYS = {
-    "wire_requests.json": Replay(_request, same=_same_request),
+    "wire_requests.json": Replay(
+        _request, same=lambda got, expected: equal(got, _comparable(expected))
+    ),
     "image_encoding.json": Replay(_encoded, same=_same_picture),
     "prediction_storage.json": Replay(_stored, departs=_reply_itself),
 }

@@ -3,7 +3,6 @@
 import ast
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from PIL import Image
@@ -11,7 +10,7 @@ from PIL import Image
 from benchmarks import BENCHMARK
 from benchmarks.base import fill, grouped
 from benchmarks.circular import Circular
-from tests.support.stage import L1, L2, Stage
+from tests.support.stage import L1, L2, NOBODY, Stage
 from utils import coordinates
 from utils.contracts import DataSet, Generation, Prompt, Sizes, Verdict
 from utils.errors import UserError
@@ -232,8 +231,7 @@ def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_
     ("template", "warned"), [("Where?", True), ("Where is {instruction}?", False)]
 )
 def test_a_template_that_lacks_the_instruction_is_used_with_a_warning(tmp_path, template, warned):
-    stage = Stage.make(tmp_path, SimpleNamespace(url="http://127.0.0.1:9/v1", requests=[]))
-    checked = stage.run("--check", env={"L2_USER_PROMPT": template})
+    checked = Stage.make(tmp_path, NOBODY).run("--check", env={"L2_USER_PROMPT": template})
     warnings = [line for line in checked.output.splitlines() if line.lower().startswith("warning")]
     assert any("L2_USER_PROMPT" in line for line in warnings) is warned
 

@@ -162,7 +162,7 @@ def test_what_is_left_out_or_odd_is_said(questions, counted, where, said):
 @pytest.mark.parametrize(("last", "flagged", "without_them"), [
     ("all of the above", 1, "without them: 100.00 %"), ("z", 0, None),
 ])  # fmt: skip
-def test_flagged_questions_are_named_and_the_accuracy_given_without_them(last, flagged, without_them):  # fmt: skip
+def test_flagged_questions_are_named_and_the_accuracy_given_without(last, flagged, without_them):
     found = section(turns(0, "ACB"), turns(7, "AAA", texts=("x", "y", last)))
     overall, [_, *notes] = found["rows"][-1], found["notes"]
     assert (overall["flagged"], overall["circular"]["value"]) == (flagged, 50)
@@ -248,16 +248,12 @@ def rotate_by_hand(annotations):
         for rotation in range(most):
             groups = []
             for group in image["groups"]:
-                texts = {
-                    x: text for x, text in sorted(group["options"].items()) if text is not None
-                }
-                letters = [*texts]
-                if rotation >= len(letters):
-                    continue
-                texts = [*texts.values()]  # each goes up by so many letters, the first ones to last
-                options = group["options"] | dict(zip(letters, texts[rotation:] + texts[:rotation], strict=True))  # fmt: skip
-                answer = letters[letters.index(group["answer"]) - rotation]
-                groups.append({**group, "options": options, "answer": answer})
+                letters = sorted(x for x, text in group["options"].items() if text is not None)
+                if rotation < len(letters):  # each text goes up by so many, the first ones to last
+                    sources = letters[rotation:] + letters[:rotation]
+                    texts = {x: group["options"][y] for x, y in zip(letters, sources, strict=True)}
+                    answer = letters[letters.index(group["answer"]) - rotation]
+                    groups.append({**group, "options": group["options"] | texts, "answer": answer})
             found.append({**image, "groups": groups})
     annotations[:] = found
 

@@ -227,7 +227,7 @@ def test_one_grounding_type_has_null_for_the_other_and_an_average_over_what_is_t
     assert len(heads.split()) == 4
 
 
-def test_infer_writes_predictions_and_eval_the_scores_without_a_model_once_there_is_a_log(empty, full):  # fmt: skip
+def test_infer_writes_predictions_and_eval_of_them_the_scores_without_a_model(empty, full):
     without = empty.run("--mode", "eval")
     assert without.code in (1, 2) and "run --mode infer" in without.output
     inferred = empty.run("--mode", "infer")

@@ -32,9 +32,8 @@ DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time
 def install(folder: Path) -> Path:
     """Writes the program; returns its path."""
     program = folder / "fake_vllm_python"
-    program.write_text(
-        f"#!{sys.executable}\nimport runpy\nrunpy.run_path({__file__!r}, run_name='__main__')\n"
-    )
+    code = f"import runpy\nrunpy.run_path({__file__!r}, run_name='__main__')\n"
+    program.write_text(f"#!{sys.executable}\n{code}")
     program.chmod(0o755)
     return program
 
@@ -74,9 +73,8 @@ class _Server:
                 self.reply_to_key(lambda: outer.answer(body))
 
             def reply_to_key(self, answer: Callable[[], tuple[int, Any]]) -> None:
-                allowed = (
-                    self.headers.get("authorization") == f"Bearer {os.environ['VLLM_API_KEY']}"
-                )
+                key = f"Bearer {os.environ['VLLM_API_KEY']}"
+                allowed = self.headers.get("authorization") == key
                 self.reply(*(answer() if allowed else (401, {"error": "Unauthorized"})))
 
             def reply(self, status: int, content: Any) -> None:

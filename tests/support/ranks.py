@@ -3,121 +3,83 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
-from tests.support.runs import PROJECT, Finished, environment, finish, make_data, write_config
-from tests.support.stage import Place, answer_records
+from tests.support.mock_server import MockServer
+from tests.support.runs import PROJECT, Finished, environment, finish
+from tests.support.stage import Stage, answer_records
 
 PATIENCE_S = 240.0  # a busy machine imports torch in half a minute
 
 # A preprocess function that stops after so many calls until the test opens the gate, a clock that
 # may be ahead, and a home that may be rank 1's alone.
 GATED = """
-import os, time
-from pathlib import Path
-from models.wrappers.local.wrapper import default_preprocess_function
+    import os, time
+    from pathlib import Path
+    from models.wrappers.local.wrapper import default_preprocess_function
 
-def preprocess(message, model, processor, **kwargs):
-    # Counted where it is no part of the code: a changed global would be a changed setting.
-    calls = int(os.environ.get("CALLS", "0")) + 1
-    os.environ["CALLS"] = str(calls)
-    most = int(os.environ.get("MOST_OF_RANK_" + os.environ.get("RANK", "0"), "1000000"))
-    while calls > most and not Path(os.environ["GATE"]).exists():
-        time.sleep(0.01)
-    return default_preprocess_function(message, model, processor, **kwargs)
+    def preprocess(message, model, processor, **kwargs):
+        # Counted where it is no part of the code: a changed global would be a changed setting.
+        calls = int(os.environ.get("CALLS", "0")) + 1
+        os.environ["CALLS"] = str(calls)
+        most = int(os.environ.get("MOST_OF_RANK_" + os.environ.get("RANK", "0"), "1000000"))
+        while calls > most and not Path(os.environ["GATE"]).exists():
+            time.sleep(0.01)
+        return default_preprocess_function(message, model, processor, **kwargs)
 """
 SURROUNDINGS = """
-import datetime, os
-if os.environ.get("RANK") == "1":
-    os.environ["HOME"] = os.environ.get("HOME_OF_RANK_1") or os.environ["HOME"]
-    class Ahead(datetime.datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return super().now(tz) + datetime.timedelta(int(os.environ.get("DAYS_AHEAD_OF_RANK_1", 0)))
-    datetime.datetime = Ahead
+    import datetime, os
+    if os.environ.get("RANK") == "1":
+        os.environ["HOME"] = os.environ.get("HOME_OF_RANK_1") or os.environ["HOME"]
+        class Ahead(datetime.datetime):
+            @classmethod
+            def now(cls, tz=None):
+                return super().now(tz) + datetime.timedelta(int(os.environ.get("DAYS_AHEAD_OF_RANK_1", 0)))
+        datetime.datetime = Ahead
 """
 
 
-@dataclass
-class RankBench(Place):
-    """A data root of 25 samples, a config for one checkpoint, a work-dir.
-
-    Attributes:
-        env: variables of all runs besides those of the bench itself.
-    """
-
-    home: Path
-    checkpoint: Path
-    env: dict[str, str] = field(default_factory=dict)
+class RankStage(Stage):
+    """A stage of 25 samples whose runs are processes: one, or one for each rank."""
 
     @classmethod
-    def make(cls, home: Path, checkpoint: Path) -> RankBench:
-        """Writes everything that a run needs."""
-        make_data(home / "data", [("os_web", (112, 84 + 28 * number)) for number in range(5)])
-        (home / "mine").mkdir()
-        (home / "mine" / "gated.py").write_text(GATED)
-        (home / "mine" / "sitecustomize.py").write_text(SURROUNDINGS)
-        bench = cls(home, checkpoint)
-        bench.write_config({"m": bench.model()})
-        return bench
-
-    def model(self, checkpoint: str | Path | None = None) -> dict[str, Any]:
-        """The entry of the checkpoint, or of another one."""
-        return {"model_path": str(checkpoint or self.checkpoint), "imp_type": "transformers",
-                "generate_cfg": {"max_new_tokens": 6}, "preprocess_function": "gated.preprocess"}  # fmt: skip
-
-    def write_config(self, model: Mapping[str, Any]) -> None:
-        write_config(self.home / "config.json", model=model)
-
-    def copy_to(self, home: Path) -> RankBench:
-        """The same, answers included."""
-        shutil.copytree(self.home, home, symlinks=True)
-        return RankBench(home, self.checkpoint)
+    def of(cls, home: Path, server: MockServer, checkpoint: Path) -> RankStage:
+        """With the checkpoint as its model `m`."""
+        pictures = [("os_web", (112, 84 + 28 * number)) for number in range(5)]
+        stage = cls.make(home, server, pictures, **gated(checkpoint))
+        stage.module(GATED, "gated")
+        stage.module(SURROUNDINGS, "sitecustomize")
+        return stage
 
     @property
     def gate(self) -> Path:
         """While this file is missing, ranks that have a limit stop there."""
         return self.home / "gate"
 
-    def start(
-        self,
-        *arguments: str | Path,
-        ranks: int | None = None,
-        env: Mapping[str, str] | None = None,
-        work_dir: Path | None = None,
-    ) -> Popen[str]:
+    def start(self, *arguments: str | Path, ranks: int | None = None, env: Mapping[str, str] | None = None) -> Popen[str]:  # fmt: skip
         """Starts a run: `ranks` of them by torchrun, or this process alone if None."""
         several = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
         command = [sys.executable, *(several if ranks else []), str(PROJECT / "evaluate.py"),
-                   "--config", str(self.home / "config.json"),
-                   "--work-dir", str(work_dir or self.work_dir), *map(str, arguments)]  # fmt: skip
-        own = {"LMUData": str(self.root), "PYTHONPATH": str(self.home / "mine"), "GATE": str(self.gate)}  # fmt: skip
-        variables = environment(**own, **self.env, **(env or {}))
+                   *map(str, self._command(arguments))]  # fmt: skip
+        variables = environment(**self._env({"GATE": str(self.gate), **(env or {})}))
         return Popen(command, cwd=self.home, env=variables, text=True, stdout=PIPE, stderr=PIPE)
 
     def run(self, *arguments: str | Path, ranks: int | None = None) -> Finished:
         """One run to its end."""
         return finish(self.start(*arguments, ranks=ranks))
 
-    def answers(self, model: str = "m") -> list[dict[str, Any]]:  # type: ignore[override]
-        """The answer records of all logs of a model, those of ranks included."""
-        found = self.work_dir.glob(f"{model}/T*/{model}_*.jsonl")
-        return [
-            record for log in found if "_samples" not in log.name for record in answer_records(log)
-        ]
-
     def answered(self, model: str = "m") -> Counter[str]:
-        """How often each sample has an answer."""
-        return Counter(record["key"] for record in self.answers(model))
+        """How often each sample has an answer in all logs of a model, those of ranks included."""
+        logs = self.work_dir.glob(f"{model}/T*/{model}_*.jsonl")
+        found = [answer_records(log) for log in logs if "_samples" not in log.name]
+        return Counter(record["key"] for records in found for record in records)
 
     def rank_logs(self) -> list[Path]:
         return sorted(self.work_dir.glob("*/T*/*.rank*"))
@@ -126,6 +88,12 @@ class RankBench(Place):
         """The score files of the only run folder."""
         [only] = self.work_dir.glob("m/T*")
         return super().both_scores(only)
+
+
+def gated(checkpoint: str | Path) -> dict[str, Any]:
+    """The entry of a checkpoint."""
+    return {"model_path": str(checkpoint), "imp_type": "transformers",
+            "generate_cfg": {"max_new_tokens": 6}, "preprocess_function": "gated.preprocess"}  # fmt: skip
 
 
 def wait_until(is_so: Callable[[], bool], process: Popen[str]) -> None:
@@ -161,11 +129,3 @@ def rank_variables(count: int) -> Iterator[list[dict[str, str]]]:
               "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RUN_ID": "by-hand"}  # fmt: skip
     yield [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
     del store
-
-
-def without_its_weights(checkpoint: Path, folder: Path) -> Path:
-    """A copy of a checkpoint in which nothing looks wrong before it is loaded."""
-    shutil.copytree(checkpoint, folder)
-    [weights] = folder.glob("*.safetensors")
-    weights.write_bytes(bytes(weights.stat().st_size))
-    return folder

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import Popen
+from types import SimpleNamespace
 from typing import Any
 
 from tests.support.mock_server import MockServer, Reply, Request
@@ -33,6 +34,8 @@ KEY = "test-key-123456"
 API = api_model("{url}", key=KEY)
 """A model entry for the server; `{url}` is replaced when the config is written."""
 
+NOBODY: Any = SimpleNamespace(url="http://127.0.0.1:9/v1", requests=[])
+"""In the place of a server, for runs that ask none of this process."""
 
 TWELVE_L2_SAMPLES = [("os_web", (40, 30))] * 6  # and eighteen of L1
 

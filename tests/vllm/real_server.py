@@ -14,9 +14,8 @@ import subprocess
 import pytest
 
 from tests.support import runs, tiny_checkpoint
-from tests.support.stage import read_log_lines
+from tests.support.stage import L1, L2, answer_records
 
-DATA = runs.PROJECT / "sample_data"
 LIMIT = 18  # of L1 easy: every picture of the sample data
 GREEDY_TOKENS = 24
 KWARGS = {"min_pixels": 3136, "max_pixels": 200704}
@@ -53,13 +52,13 @@ class Place:
             "vllm": {**common, "imp_type": "vllm", "serve_args": SERVE_ARGS,
                      "generate_cfg": {"max_tokens": GREEDY_TOKENS, "temperature": 0,
                                       "extra_body": {"min_tokens": 1}}},
-        }, data={"GUIContentUnderstanding": {"mode": "easy"}, "GUIElementGrounding": {"mode": "all"}})  # fmt: skip
+        }, data={L1: {"mode": "easy"}, L2: {"mode": "all"}})  # fmt: skip
         (home / "tmp").mkdir()
         limit = ["--limit", str(LIMIT)]
         self.arguments = ["--config", self.config, "--work-dir", home / "out", *limit]
         self.where = {"cwd": home, "env": {
-            "LMUData": str(DATA), "TMPDIR": str(home / "tmp"), "HF_HUB_OFFLINE": "1",
-            "VLLM_CPU_KVCACHE_SPACE": "1",
+            "LMUData": str(runs.PROJECT / "sample_data"), "TMPDIR": str(home / "tmp"),
+            "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1",
         }}  # fmt: skip
 
     def run(self, *more):
@@ -68,8 +67,7 @@ class Place:
     def answers(self, model):
         """By sample key."""
         logs = (self.home / "out" / model).glob("T*/*.jsonl")
-        records = [record for log in logs for record in read_log_lines(log)]
-        return {record["key"]: record for record in records if record["kind"] == "answer"}
+        return {record["key"]: record for log in logs for record in answer_records(log)}
 
 
 @pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl", "qwen3_vl"])
@@ -84,7 +82,7 @@ def place(request, tmp_path_factory):
 
 
 def test_the_parity_command_finds_no_difference(place):
-    for dataset in ("GUIContentUnderstanding", "GUIElementGrounding"):
+    for dataset in (L1, L2):
         said = place.compared.stdout.partition(f"parity on {dataset}")[2].split("File:")[0]
         assert f"reply               equal in {LIMIT} of {LIMIT}" in said
         assert f"prompt tokens       equal in {LIMIT} of {LIMIT}" in said
@@ -104,12 +102,9 @@ def test_both_ways_give_the_same_answers_to_images_of_the_same_size(place):
     assert distinct >= 10
 
 
-def test_nothing_of_the_server_is_left(place):
+def test_nothing_of_the_server_is_left_and_a_second_run_starts_none(place):
     assert list((place.home / "tmp").glob("vllm_*.log")) == []
     assert of_session_with(str(place.checkpoint)) == []
-
-
-def test_a_second_run_starts_no_server(place):
     again = place.run()
     assert again.code == 0, again.output
     assert again.output.count("queried 0") == 4
