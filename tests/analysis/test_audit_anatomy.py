@@ -53,28 +53,24 @@ def test_misses_fall_into_classes_of_distance():
     assert {row["name"]: row["value"] for row in rows if row["unit"] == "% of misses"} == {
         "near miss: less than 1 target size": 50, "1 to 3 target sizes": 25, "3 to 10 target sizes": 25, "10 target sizes or more": 0,
     }  # fmt: skip
+    # boxes without an area have distances, too
+    for box in ([0.3, 0.3, 0.3, 0.3], [0.3, 0.3, 0.3, 0.5], [0.5, 0.5, 0.3, 0.3]):
+        section = section_of([sample([0.9, 0.9], box=box)])
+        assert row(section, DISTANCE, "10 target sizes or more")["samples"] == 1
 
 
-@pytest.mark.parametrize("box", [[0.3, 0.3, 0.3, 0.3], [0.3, 0.3, 0.3, 0.5], [0.5, 0.5, 0.3, 0.3]])
-def test_boxes_without_an_area_have_distances_too(box):
-    section = section_of([sample([0.9, 0.9], box=box)])
-    assert row(section, DISTANCE, "10 target sizes or more")["samples"] == 1
-
-
-def test_a_constant_offset_shows_as_a_direction():
+def test_a_constant_offset_shows_as_a_direction_and_none_lies_in_its_interval_otherwise():
     section = section_of([sample([0.46, 0.35 + n / 10_000], image=n) for n in range(20)])
     right, up = (row(section, DIRECTION, f"mean {axis}") for axis in ("dx", "dy"))
     assert right["value"] == pytest.approx(1)
     assert up["low"] <= up["value"] <= up["high"] < 0
     assert up["value"] == pytest.approx(-10 + 0.095, abs=0.01)
-
-
-@pytest.mark.parametrize("axis", ["dx", "dy"])
-def test_clicks_without_a_bias_have_an_interval_around_none(axis):
-    model = Model(Reading(Frame.FRACTIONS), spread=0.3)
-    clicks = simulated(random.Random(1), model, parser_response_into_coordinates, pictures=80)
-    found = row(section_of(clicks), DIRECTION, f"mean {axis}")
-    assert found["low"] < 0 < found["high"]
+    model = Model(Reading(Frame.FRACTIONS), spread=0.3)  # without an offset
+    section = section_of(
+        simulated(random.Random(1), model, parser_response_into_coordinates, pictures=80)
+    )
+    for found in (row(section, DIRECTION, f"mean {axis}") for axis in ("dx", "dy")):
+        assert found["low"] < 0 < found["high"]
 
 
 def test_points_outside_the_picture_are_counted():

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.clicks import Model, columns_of, simulated
 from tests.support.mock_server import MockServer, Reply
-from tests.support.stage import API, L2, Stage
+from tests.support.stage import L1, L2, Stage
 from utils import coordinates
 from utils.analysis.coordinate_audit import READINGS, Reading, coordinate_audit
 from utils.coordinates import Frame
@@ -60,8 +60,7 @@ def test_with_the_function_that_it_names_nothing_is_left_to_warn_of(reading, is_
 
 @pytest.mark.parametrize("accuracy", [1.0, 0.6])
 @pytest.mark.parametrize("says", [
-    "<think>The window is at (0.1, 0.2).</think>\n{}",
-    "<thinking>Somewhere at x=0.1, y=0.2?</thinking>{}",
+    "<think>The window is at (0.1, 0.2).</think>\n{}", "<thinking>Somewhere at x=0.1, y=0.2?</thinking>{}",
     "◁think▷[0.1, 0.2] is the menu◁/think▷ {}",
     "The menu is at (0.1, 0.2).\n</think>\n\n{}",  # the chat template has opened it
 ])  # fmt: skip
@@ -86,8 +85,7 @@ def test_replies_that_the_parser_cannot_read_are_read_in_every_frame():
 
     section = audit_of(1, Model(Reading(Frame.PER_CENT), spread=0.1), pictures=40, wrap=wrap)
     assert section["counts"]["no point read"] == section["counts"]["answered"]
-    assert section["rows"][0]["value"] == 0
-    assert section["best"] == ["per cent"]
+    assert (section["rows"][0]["value"], section["best"]) == (0, ["per cent"])
     assert named(section) == ["utils.coordinates.parse_per_cent"]
     assert "no point found in" in section["warnings"][0]
 
@@ -207,16 +205,13 @@ def letterboxed(side):
 
 
 UNKNOWN = {
-    "512 x 512": lambda wh: (0, 0, 512, 512),
-    "1366 x 768": lambda wh: (0, 0, 1366, 768),
-    "longest side 768": resized(768, max),
-    "shortest side 768": resized(768, min),
+    "512 x 512": lambda wh: (0, 0, 512, 512), "1366 x 768": lambda wh: (0, 0, 1366, 768),
+    "longest side 768": resized(768, max), "shortest side 768": resized(768, min),
     "height 1000": resized(1000, lambda wh: wh[1]),
     "half the size": lambda wh: (0, 0, wh[0] / 2, wh[1] / 2),
-    "square of 336": letterboxed(336),
-    "square of 1024": letterboxed(1024),
+    "square of 336": letterboxed(336), "square of 1024": letterboxed(1024),
     "from the bottom": lambda wh: (0, wh[1], wh[0], -wh[1]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("place", UNKNOWN.values(), ids=UNKNOWN)
@@ -229,9 +224,8 @@ def test_no_frame_is_advised_where_none_is_known(place):
 
 
 @pytest.mark.parametrize(("pictures", "per_picture", "warns"), [
-    (9, (1, 1), False),
+    (9, (1, 1), False), (40, (1, 1), True),
     (9, (8, 8), False),  # many samples on few pictures are few pictures
-    (40, (1, 1), True),
 ])  # fmt: skip
 def test_too_few_pictures_are_no_evidence(pictures, per_picture, warns):
     run = {"pictures": pictures, "per_picture": per_picture, "screens": FULL_HD}
@@ -241,9 +235,9 @@ def test_too_few_pictures_are_no_evidence(pictures, per_picture, warns):
 
 
 def test_as_many_pictures_as_the_sample_data_has_are_evidence_for_a_model_that_is_half_right():
-    run = {"pictures": 18, "per_picture": (8, 8), "screens": FULL_HD}
+    half_right = dataclasses.replace(PER_MILLE, accuracy=0.55)
     for seed in range(5):
-        section = audit_of(seed, dataclasses.replace(PER_MILLE, accuracy=0.55), **run)
+        section = audit_of(seed, half_right, pictures=18, per_picture=(8, 8), screens=FULL_HD)
         assert named(section) == ["utils.coordinates.parse_per_mille"], seed
 
 
@@ -259,9 +253,8 @@ def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared()
 @pytest.mark.parametrize(("change", "count"), [
     ({"prediction": "I see nothing."}, "no numbers"),
     ({"point_frac": None, "verdict": "unparsed"}, "no point read"),
-    ({"point_frac": [0.5, 0.5]}, "other numbers used"),
-    ({"point_frac": [float("inf"), 0.5]}, "other numbers used"),
-    ({"point_frac": [0.5, -1e308]}, "other numbers used"),
+    *(({"point_frac": point}, "other numbers used")
+      for point in ([0.5, 0.5], [float("inf"), 0.5], [0.5, -1e308])),
 ])  # fmt: skip
 def test_each_reply_that_is_not_read_alike_is_counted_by_its_reason(change, count):
     one = {"pictures": 1, "per_picture": (1, 1)}
@@ -287,8 +280,7 @@ def clipped(reply, meta):
 def test_a_parser_that_rounds_or_clips_used_the_same_numbers(parse):
     run = {"pictures": 40, "screens": ((640, 360), (1920, 1080)), "shrinks": False}
     section = audit_of(8, PER_MILLE, parse, **run)
-    assert section["counts"]["other numbers used"] == 0
-    assert section["best"] == ["per mille"]
+    assert (section["counts"]["other numbers used"], section["best"]) == (0, ["per mille"])
 
 
 def test_without_a_known_grid_its_reading_is_left_out_and_named_and_without_a_sample_all_is_well():
@@ -299,33 +291,43 @@ def test_without_a_known_grid_its_reading_is_left_out_and_named_and_without_a_sa
     assert audited([])["warnings"] == []
 
 
-WIDE = [("os_windows", (640, 360))]
+WIDE, SMALL = [("os_windows", (640, 360))], [("os_web", (40, 30))]
+READ_AS = "coordinate audit: read as"
+JSON_AS = "coordinate audit: 2 replies are JSON such as"
 
 
-@pytest.mark.parametrize(("reply", "function", "pictures", "kwargs", "read_as"), [
-    ("<p>250,150</p>", "parse_per_mille", [*WIDE, ("os_ios", (295, 639))] * 8, {}, "read as per mille"),
-    ("<think>The window is at (0.9, 0.9).</think>\n(0.25, 0.15)", "parse_fractions", WIDE * 12, {}, ""),
-    ("(25.0%, 15.0%)", "parse_per_cent", WIDE * 12, {}, "read as per cent"),
+@pytest.mark.parametrize(("dataset", "reply", "function", "pictures", "kwargs", "told"), [
+    (L1, "<think>Option A? The first one looks plausible.</think>\nB", "thinking.parse_option", SMALL * 12, {},
+     "parse audit: 36 of 36 letters are doubtful"),
+    (L2, "<p>250,150</p>", "coordinates.parse_per_mille", [*WIDE, ("os_ios", (295, 639))] * 8, {},
+     f"{READ_AS} per mille"),
+    (L2, "<think>The window is at (0.9, 0.9).</think>\n(0.25, 0.15)", "coordinates.parse_fractions", WIDE * 12, {},
+     "coordinate audit: "),
+    (L2, "(25.0%, 15.0%)", "coordinates.parse_per_cent", WIDE * 12, {}, f"{READ_AS} per cent"),
     # the grid follows from the limits in the config: pixels of it, read as pixels of the file
-    ("(70, 42)", "parse_grid_pixels", [("os_web", (1000, 1000))] * 12,
-     {"min_pixels": 3136, "max_pixels": 280 * 280}, "read as pixels of the grid seen"),
+    (L2, "(70, 42)", "coordinates.parse_grid_pixels", [("os_web", (1000, 1000))] * 12,
+     {"min_pixels": 3136, "max_pixels": 280 * 280}, f"{READ_AS} pixels of the grid seen"),
     # JSON, of which the protocol's parser reads nothing: said of the smallest run
-    ('{"x": 0.25, "y": 0.15}', "parse_fractions", WIDE, {}, '2 replies are JSON such as {"x": 0.25, "y": 0.15}'),
-    ('```json\n{"x": 250, "y": 150}\n```', "parse_per_mille", WIDE, {}, "2 replies are JSON such as ```json"),
+    (L2, '{"x": 0.25, "y": 0.15}', "coordinates.parse_fractions", WIDE, {}, JSON_AS + ' {"x": 0.25, "y": 0.15}'),
+    (L2, '```json\n{"x": 250, "y": 150}\n```', "coordinates.parse_per_mille", WIDE, {}, f"{JSON_AS} ```json"),
 ])  # fmt: skip
-def test_a_run_in_the_wrong_frame_prints_the_fix_and_the_fix_needs_no_request(
-    tmp_path, reply, function, pictures, kwargs, read_as
+def test_a_run_that_is_read_wrongly_prints_the_fix_and_the_fix_needs_no_request(
+    tmp_path, dataset, reply, function, pictures, kwargs, told
 ):
-    model = {"m": {**API, "kwargs": kwargs}}
+    def score():
+        scores = stage.scores(dataset)
+        return scores["Average accuracy"] if dataset == L2 else 100 * scores["easy"]["level_score"]
+
     with MockServer(lambda request: Reply(reply)) as server:
-        stage = Stage.make(tmp_path, server, pictures)
-        before = stage.evaluate(model, data={L2: {"mode": "all"}})
-        wrong, asked = stage.scores(L2)["Average accuracy"], len(server.requests)
-        data = {L2: {"mode": "all", "parse_function": f"utils.coordinates.{function}"}}
-        after = stage.evaluate(model, "--mode", "eval", data=data)
-        assert len(server.requests) == asked
-    [warning] = [line for line in before.stdout.splitlines() if "coordinate audit" in line]
-    assert warning.startswith(f"warning: coordinate audit: {read_as}")
-    assert f'data.GUIElementGrounding.parse_function: "utils.coordinates.{function}"' in warning
-    assert (wrong, stage.scores(L2)["Average accuracy"]) == (0, 100)
-    assert "coordinate audit" not in after.output
+        stage = Stage.make(tmp_path, server, pictures, kwargs=kwargs)
+        stage.data = {dataset: {"mode": "all"}}
+        before, wrong = stage.run(), score()
+        stage.data[dataset]["parse_function"] = f"utils.{function}"
+        after = stage.run("--mode", "eval")
+    [warning] = [line for line in before.stdout.splitlines() if told.split(":")[0] in line]
+    assert warning.startswith(f"warning: {told}")
+    assert f'data.{dataset}.parse_function: "utils.{function}"' in warning
+    assert (wrong, score(), after.requests) == (0, 100, [])
+    assert told.split(":")[0] not in after.output
+    sections = json.loads((stage.folder() / f"m_{dataset}_analysis.json").read_text("utf-8"))
+    assert dataset == L2 or {"parse_audit", "letter_bias"} <= sections.keys()

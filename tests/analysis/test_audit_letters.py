@@ -6,9 +6,6 @@ import random
 import pytest
 
 from tests.support.clicks import columns_of
-from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import run_folder
-from tests.support.stage import API, L1, Stage
 from utils.analysis.letter_bias import letter_bias
 from utils.analysis.parse_audit import OF_WORD, PATTERN_NAMES, parse_audit, read
 from utils.misc import parser_answers_into_option
@@ -194,9 +191,7 @@ def test_a_liked_letter_shows_against_the_letters_that_are_right():
     assert (rows["A"]["difference"], rows["A"]["low"] > 50) == (75, True)
     said = "A is chosen more often than it is right"
     assert any(each.startswith(said) for each in section["findings"])
-
-
-def test_a_model_without_a_habit_is_not_blamed():
+    # a model without a habit is not blamed
     samples = [facts("ABCD"[n % 4], answer="ABCD"[n // 2 % 4], image=n) for n in range(40)]
     section = section_of(letter_bias, samples)
     assert section["findings"] == []
@@ -209,20 +204,3 @@ def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
     chosen = {row["name"]: row["chosen"] for row in section["rows"]}
     assert chosen == {"A": 0, "B": 0, "C": 0, "D": 0, "E": 1}
     assert "Of 2 replies with a letter; 1 have none" in section["notes"][0]
-
-
-def test_a_run_whose_thoughts_are_read_prints_the_fix_and_the_fix_needs_no_request(tmp_path):
-    with MockServer(lambda request: Reply(THINKING[0].format("B"))) as server:
-        stage = Stage.make(tmp_path, server, [("os_web", (40, 30))] * 12)
-        before = stage.evaluate({"m": API}, data={L1: {"mode": "all"}})
-        [warning] = [line for line in before.stdout.splitlines() if "parse audit" in line]
-        function = warning.split('parse_function: "')[1].split('"')[0]
-        wrong, asked = stage.scores(L1)["easy"]["level_score"], len(server.requests)
-        data = {L1: {"mode": "all", "parse_function": function}}
-        after = stage.evaluate({"m": API}, "--mode", "eval", data=data)
-        assert len(server.requests) == asked
-    assert warning.startswith("warning: parse audit: 36 of 36 letters are doubtful")
-    assert (wrong, stage.scores(L1)["easy"]["level_score"]) == (0, 1)
-    assert "parse audit" not in after.output
-    path = run_folder(stage.work_dir, "m") / f"m_{L1}_analysis.json"
-    assert {"parse_audit", "letter_bias"} <= json.loads(path.read_text("utf-8")).keys()

@@ -23,8 +23,7 @@ META = {"image_size": "[2000, 1000]", "sent_size": "[1000, 500]", "seen_size": "
     ('{"bbox_2d": [10, 20, 30, 40], "label": "x"}', (10, 20, 30, 40)),  # not the 2 of its name
     ('<point x="61.5" y="40.4" alt="q">q</point>', (61.5, 40.4)),
     ("pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75)), ("50%, 30%", (50, 30)),
-    ("(500px, 300px)", (500, 300)),
-    ("The picture has 1920x1080 pixels, click 5, 7.", (5, 7)),
+    ("(500px, 300px)", (500, 300)), ("The picture has 1920x1080 pixels, click 5, 7.", (5, 7)),
     ("First (1, 2), no: (500, 300)", (500, 300)),
     ("(100, 200) in a list of 30 40 rows", (100, 200)),  # brackets count before prose
     ("see (1,2).\n**Answer: 500, 300**", (500, 300)), ("I see nothing.", None), ("12", None),
@@ -38,15 +37,11 @@ def test_the_last_well_formed_point_or_box_of_a_reply_is_read(reply, expected):
     ("parse_fractions", "(0.25, 0.5)", (0.25, 0.5)),
     ("parse_pixels", "(500, 500)", (500, 500)),  # the score divides by the file's size
     ("parse_pixels", "(1, 0.5)", (0.0005, 0.0005)),  # pixels all the same
-    ("parse_pixels_sent", "(250, 250)", (0.25, 0.5)),
-    ("parse_grid_pixels", "(200, 200)", (0.25, 0.5)),
-    ("parse_per_mille", "<p>250,500</p>", (0.25, 0.5)),
-    ("parse_per_cent", "x: 25%, y: 50%", (0.25, 0.5)),
-    ("parse_yx_per_mille", "[500, 250]", (0.25, 0.5)),
-    ("parse_yx_pixels_sent", "[250, 250]", (0.25, 0.5)),
+    ("parse_pixels_sent", "(250, 250)", (0.25, 0.5)), ("parse_grid_pixels", "(200, 200)", (0.25, 0.5)),
+    ("parse_per_mille", "<p>250,500</p>", (0.25, 0.5)), ("parse_per_cent", "x: 25%, y: 50%", (0.25, 0.5)),
+    ("parse_yx_per_mille", "[500, 250]", (0.25, 0.5)), ("parse_yx_pixels_sent", "[250, 250]", (0.25, 0.5)),
     ("parse_per_mille", "[200, 400, 300, 600]", (0.25, 0.5)),
-    ("parse_width_1000", "(250, 250)", (0.25, 0.5)),
-    ("parse_longest_1024", "(256, 256)", (0.25, 0.5)),
+    ("parse_width_1000", "(250, 250)", (0.25, 0.5)), ("parse_longest_1024", "(256, 256)", (0.25, 0.5)),
     ("parse_letterboxed", "(250, 500)", (0.25, 0.5)),  # the image fills y from 250 to 750
     ("parse_letterboxed", "(0.25, 0.5)", (0.25, 0.5)),  # fractions of the square
     ("parse_yx_letterboxed", "(375, 250)", (0.25, 0.25)),

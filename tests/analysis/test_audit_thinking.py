@@ -31,8 +31,7 @@ def test_the_answer_is_the_last_text_outside_of_the_thinking(reply, answer):
 
 
 @pytest.mark.parametrize(("reply", "letter"), [
-    ("<think>Option A?</think>\nB", "B"),
-    ("<think>Answer: A</think>\nOf these, the answer is B.", "B"),
+    ("<think>Option A?</think>\nB", "B"), ("<think>Answer: A</think>\nOf these, the answer is B.", "B"),
     ("<think>Option A?</think>\nMaybe B", "B"),  # nothing plainly stated: the protocol's letter
     ("<think>Option A?</think>\nF", "F"),  # as the protocol's parser has it, an option or not
     ("<think>no</think>\nG", "G"),  # an option beyond the protocol's letters
@@ -42,9 +41,9 @@ def test_the_letter_that_is_answered_is_read(reply, letter):
     assert parse_option(reply, META) == letter
 
 
-@pytest.mark.parametrize("options", [None, "no mapping", "[1]", {"A": "x", "B": "y"}, ""])
-def test_options_in_any_form_or_none_are_no_obstacle(options):
-    assert parse_option("<think>Option A?</think>\nB", {"options": options}) == "B"
+def test_options_in_any_form_or_none_are_no_obstacle():
+    for options in (None, "no mapping", "[1]", {"A": "x", "B": "y"}, ""):
+        assert parse_option("<think>Option A?</think>\nB", {"options": options}) == "B"
 
 
 @pytest.mark.parametrize(("reply", "point", "numbers"), [

@@ -13,7 +13,8 @@ from utils.analysis.paired import compare_paired, holm, mcnemar_p, sign_flip_p
 TWENTY = [number // 3 for number in range(60)]  # images of sixty samples, three on each
 
 
-def length(bounds):
+def length_of(*run):
+    bounds = interval(*run)
     return bounds.high - bounds.low
 
 
@@ -27,7 +28,7 @@ def test_an_interval_has_a_length_stays_in_range_and_holds_the_mean(seed):
     bounds = interval(hits, weights, pictures)
     mean = np.average(hits, weights=weights)
     assert 0 <= bounds.low <= mean + 1e-12 and mean - 1e-12 <= bounds.high <= 1
-    assert length(bounds) > 0.001
+    assert bounds.high - bounds.low > 0.001
     assert bounds == Interval(bounds.low, bounds.high)
     assert {type(bounds.low), type(bounds.high)} == {float}
 
@@ -51,7 +52,7 @@ def test_with_one_sample_a_picture_it_is_the_interval_of_wilson():
 def test_answers_that_agree_within_pictures_say_less():
     agreeing = [number // 3 % 2 for number in range(60)]
     mixed = [(number + number // 3) % 2 for number in range(60)]
-    assert length(interval(agreeing, None, TWENTY)) > 1.4 * length(interval(mixed, None, TWENTY))
+    assert length_of(agreeing, None, TWENTY) > 1.4 * length_of(mixed, None, TWENTY)
 
 
 def test_names_and_order_of_pictures_and_the_scale_of_weights_do_not_matter():
@@ -67,14 +68,9 @@ def test_names_and_order_of_pictures_and_the_scale_of_weights_do_not_matter():
 def test_what_lies_between_the_groups_of_an_average_is_no_noise():
     groups = [number // 30 for number in range(60)]
     hits = [number % 10 < (9 if group else 1) for number, group in enumerate(groups)]
-    assert length(interval(hits, None, TWENTY, groups)) < 0.8 * length(interval(hits, None, TWENTY))
-
-
-@pytest.mark.parametrize("rate", [0, 1])
-def test_groups_without_a_spread_still_leave_an_interval(rate):
-    groups = [0, 1] * 30
-    hits = [rate if group else 1 - rate for group in groups]
-    assert length(interval(hits, None, TWENTY, groups)) > 0.05
+    assert length_of(hits, None, TWENTY, groups) < 0.8 * length_of(hits, None, TWENTY)
+    for hits in ([0, 1] * 30, [1, 0] * 30):  # no spread within groups: still an interval
+        assert length_of(hits, None, TWENTY, [0, 1] * 30) > 0.05
 
 
 @pytest.mark.parametrize(("df", "quantile"), [
@@ -86,23 +82,20 @@ def test_quantiles_of_students_t(df, quantile):
     assert t_tails(found, df) == pytest.approx(0.05)
 
 
-def test_what_a_comparison_counts():
+def test_what_a_comparison_counts_and_that_its_difference_is_of_weighted_means():
     found = compare_paired([1, 1, 0, 1] * 10, [1, 0, 1, 0] * 10, [n // 2 for n in range(40)])
     assert (found.difference, found.only_first, found.only_second) == (pytest.approx(0.25), 20, 10)
     assert (found.pictures, found.samples) == (20, 40)
     assert found.interval.low < 0.25 < found.interval.high
+    first, second, weights = [1, 0, 1] * 20, [0, 0, 1] * 20, [3, 1, 1] * 20
+    assert compare_paired(first, second, TWENTY, weights).difference == pytest.approx(0.6)
 
 
 def test_equal_systems_differ_by_zero_within_an_interval():
     found = compare_paired([1, 0] * 30, [1, 0] * 30, TWENTY)
     assert (found.difference, found.p_value, found.p_mcnemar) == (0, 1, 1)
     assert found.interval.low == pytest.approx(-found.interval.high)
-    assert length(found.interval) > 0.02
-
-
-def test_the_difference_of_weighted_systems_is_that_of_their_weighted_means():
-    first, second, weights = [1, 0, 1] * 20, [0, 0, 1] * 20, [3, 1, 1] * 20
-    assert compare_paired(first, second, TWENTY, weights).difference == pytest.approx(0.6)
+    assert found.interval.high > 0.01
 
 
 def test_ten_pictures_are_needed_for_the_interval_not_for_the_test():
@@ -133,16 +126,14 @@ def test_the_test_is_the_share_of_sign_patterns_that_reach_the_sum(sums):
     assert sign_flip_p(np.array(sums, dtype=float)) == pytest.approx(reached.mean(), abs=0.002)
 
 
-def test_a_thousand_pictures_are_worked_out_exactly():
-    sums = np.array([1.0] * 530 + [-1.0] * 470)
-    assert sign_flip_p(sums) == pytest.approx(mcnemar_p(530, 470), rel=1e-9)
-
-
 @pytest.mark.parametrize(("only_first", "only_second", "p"), [
-    (0, 0, 1.0), (5, 5, 1.0), (0, 6, 2 / 64), (6, 0, 2 / 64), (1, 9, 22 / 1024), (900, 1100, 8.5e-6),
+    (0, 0, 1.0), (5, 5, 1.0), (0, 6, 2 / 64), (6, 0, 2 / 64), (1, 9, 22 / 1024), (530, 470, 0.062),
+    (900, 1100, 8.5e-6),
 ])  # fmt: skip
-def test_mcnemar(only_first, only_second, p):
+def test_mcnemar_which_the_other_test_is_on_equal_pictures(only_first, only_second, p):
+    sums = np.array([1.0] * only_first + [-1.0] * only_second)
     assert mcnemar_p(only_first, only_second) == pytest.approx(p, rel=0.02)
+    assert sign_flip_p(sums) == pytest.approx(mcnemar_p(only_first, only_second), rel=1e-9)
 
 
 @pytest.mark.parametrize(("given", "adjusted"), [

@@ -13,9 +13,7 @@ from utils.comparing.runs import read_runs
 from utils.comparing.words import WIDTH, as_text, closing_text
 from utils.scoring.sheets import safe_cell
 
-EVIL = (
-    '<script>alert(1)</script> | [x](javascript:x) `y` *z*\n\n# head\n\x1b[31m"q" {{ 7*7 }} \ud800'
-)
+EVIL = '<script>alert(1)</script> | [x](javascript:x) `y` *z*\n\n# head\n\x1b[31m"q" {{7*7}} \ud800'
 
 
 def comparison(home, reply=EVIL, hits=("x..x", ".x.x"), **options):
@@ -38,14 +36,13 @@ def test_neither_a_reply_nor_a_models_name_can_steer_the_terminal_or_break_a_lin
     a = make_run(tmp_path / "a", {L2: l2_set("x.", app="x", kind="icon")}, model="a\x1b[1m")
     b = [{**each, "prediction": EVIL, "text": "Click target 0.", **(odd if n else {})}
          for n, each in enumerate(l2_set(".x"))]  # fmt: skip
-    found = compare(read_runs([a, make_run(tmp_path / "b", {L2: b}, model="b\x9bm")]))
-
-    text = as_text(found, flips=9)
+    text = as_text(
+        compare(read_runs([a, make_run(tmp_path / "b", {L2: b}, model="b\x9bm")])), flips=9
+    )
     assert not [char for char in text if not char.isprintable() and char != "\n"]
-    shown = [line for line in text.splitlines() if "<script>" in line]
-    assert len(shown) == 1
-    assert shown[0].startswith("      B: <script>")
-    assert r"\x1b[31m" in shown[0] and "# head" in shown[0]
+    [shown] = [line for line in text.splitlines() if "<script>" in line]
+    assert shown.startswith("      B: <script>")
+    assert r"\x1b[31m" in shown and "# head" in shown
 
 
 def test_the_console_shows_as_many_flips_as_asked_for(tmp_path):
@@ -88,13 +85,13 @@ def test_intervals_stand_below_their_figures(tmp_path):
     assert [line.split() for line in lines[number : number + 2]] == [["m", "50.00"], ["31.5–68.5"]]
 
 
-def test_the_text_says_who_is_a_and_who_is_b(tmp_path):
-    text = as_text(comparison(tmp_path), flips=0)  # "a<b>" was named first
+def test_the_text_says_who_is_a_and_who_is_b_and_no_folder_of_this_machine(tmp_path):
+    found = comparison(tmp_path)  # "a<b>" was named first
+    text = as_text(found, flips=0)
     assert "A difference is B less A" in text
     assert "\n  A: a<b> (baseline), B: b; " in text
-    found = comparison(tmp_path / "other")
     files = (text, figures_csv(found), flips_csv(found))
-    assert not [file for file in files if str(tmp_path.parent) in file]  # no folder of this machine
+    assert not [file for file in files if str(tmp_path.parent) in file]
 
 
 FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\u00a0=1")
@@ -112,8 +109,7 @@ def test_flips_have_both_replies_whole(tmp_path):
     long = "=" + "word " * 3000
     rows = rows_of(flips_csv(comparison(tmp_path, reply=long)))
     assert [row["right"] for row in rows if row["dataset"] == L2] == ["b", "a<b>"]
-    assert rows[-1]["baseline_reply"] == f"'{long}"
-    assert rows[-1]["run_reply"] == "reply 0 ."
+    assert (rows[-1]["baseline_reply"], rows[-1]["run_reply"]) == (f"'{long}", "reply 0 .")
 
 
 def test_figures_are_numbers_with_what_they_stand_for(tmp_path):

@@ -60,11 +60,8 @@ def test_both_ways_to_one_checkpoint_are_equal_or_the_cause_of_what_differs_is_n
     pictures = [("os_web", (420, 310)), ("os_ios", (196, 392))]
     with MockServer() as unused, transformers_server(checkpoint, tmp_path / "cache") as url:
         stage = Stage.make(tmp_path / "stage", unused, pictures)
-        address, settings = (
-            f"{url}?api_key=none&model={checkpoint}",
-            {"max_tokens": 6, "temperature": 0},
-        )
-        served = {"model_path": address, "generate_cfg": settings}
+        served = {"model_path": f"{url}?api_key=none&model={checkpoint}",
+                  "generate_cfg": {"max_tokens": 6, "temperature": 0}}  # fmt: skip
         theirs = stage.config({"model": {"served": served}, "data": data}, "served.json")
 
         def parity(name, limits):

@@ -21,17 +21,16 @@ def stage(tmp_path):
 
 
 def named(*names):
-    return {name: {**API, "model_path": API["model_path"].replace("=mock", f"={name}")}
-            for name in names}  # fmt: skip
+    path = API["model_path"]
+    return {name: {**API, "model_path": path.replace("=mock", f"={name}")} for name in names}
 
 
 def test_it_ends_with_a_table_of_all_models_and_their_differences(stage):
     ran = stage.evaluate(named("base", "good", "other"))
     assert ran.code == 0, ran.output
     closing = ran.stdout[ran.stdout.rindex(f"L1 {L1} · accuracy in %") :]
-    table = [
-        line.split() for line in closing.splitlines() if line[:6] in ("base  ", "good  ", "other ")
-    ]
+    names = ("base  ", "good  ", "other ")
+    table = [line.split() for line in closing.splitlines() if line.startswith(names)]
     assert table[3:] == [["base", "0.00", "0.00", "0.00"], ["good", "100.00", "100.00", "100.00"],
                          ["other", "0.00", "0.00", "0.00"]]  # fmt: skip
     assert f"L2 {L2} · average: good − base = +100.0\n" in closing
@@ -47,9 +46,7 @@ def test_it_ends_with_a_table_of_all_models_and_their_differences(stage):
     (["--no-report"], True, False), (["--mode", "infer"], False, False),
     (["--model", "good"], False, False), (["--data", L2, "--limit", "3"], True, True),
 ])  # fmt: skip
-def test_without_reports_there_is_no_page_and_one_model_is_not_compared(
-    stage, arguments, has_table, has_page
-):
+def test_without_reports_or_several_models_there_is_no_page(stage, arguments, has_table, has_page):
     ran = stage.evaluate(named("base", "good"), *arguments)
     assert ran.code == 0, ran.output
     assert ("good − base" in ran.stdout, "Comparison: " in ran.stdout) == (has_table, has_page)

@@ -34,9 +34,6 @@ REPLIES_AS_GIVEN_L1: dict[str, str | None] = {"NA": None, "=A": "A"}
 REPLIES_AS_GIVEN_L2: dict[str, tuple[float, float] | None] = {"=(0.61, 0.18)": (0.61, 0.18)}
 
 
-# -- L1 -------------------------------------------------------------------------------------------
-
-
 def _judged_l1(row: Mapping[str, Any], reply: str) -> Judgement:
     line = {key: row[key] for key in ("options", "answer", "difficulty", "platform")}
     return L1.judge(line, Sizes(), reply, L1.default_parse, {})
@@ -106,9 +103,6 @@ def _l1_score(*, weighted: bool) -> Replay:
         return score_content_understanding(rows, weighted=weighted)
 
     return Replay(run, departs=_null_for_nan)
-
-
-# -- L2 -------------------------------------------------------------------------------------------
 
 
 def _judged_l2(row: Mapping[str, Any], parser: str) -> Judgement:

@@ -35,9 +35,6 @@ FILE_FORMATS = {  # a file format that keeps the mode; none keeps HSV
 }  # fmt: skip
 
 
-# -- requests -------------------------------------------------------------------------------------
-
-
 def _request(case: Case, world: World) -> Any:
     """The body on the wire, after the run's other data sets were asked through the same wrapper."""
     asked = case.input
@@ -125,9 +122,6 @@ def _draw_plain(path: Path, picture: Mapping[str, Any]) -> None:
     Image.new(picture["mode"], size).save(path, format=picture["format"], **options)
 
 
-# -- pictures -------------------------------------------------------------------------------------
-
-
 def _encoded(case: Case, world: World) -> Any:
     """What is sent of a picture file; of HSV, which no file holds, what the encoder says."""
     asked = case.input
@@ -192,9 +186,6 @@ def _same_picture(got: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
     near = abs(got["bytes"] - expected["bytes"]) <= size * expected["bytes"]
     ours, theirs = (chain(*side["corner_mid_corner_rgb"]) for side in (got, expected))
     return exact and near and all(abs(a - b) <= channel for a, b in zip(ours, theirs, strict=True))
-
-
-# -- stored replies -------------------------------------------------------------------------------
 
 
 def _stored(case: Case, world: World) -> Any:

@@ -25,21 +25,22 @@ def _one_thread():
     torch.set_num_threads(1)  # with more, tiny calls take up to twenty times as long
 
 
+def built(root, **more):
+    return {
+        name: tiny_checkpoint.build(name, root / name, **more) for name in tiny_checkpoint.FAMILIES
+    }
+
+
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
     """A random checkpoint of each family."""
-    root = tmp_path_factory.mktemp("checkpoints")
-    return {name: tiny_checkpoint.build(name, root / name) for name in tiny_checkpoint.FAMILIES}
+    return built(tmp_path_factory.mktemp("checkpoints"))
 
 
 @pytest.fixture(scope="session")
 def lively(tmp_path_factory):
     """The same in float32, with weights large enough to react to every picture."""
-    root = tmp_path_factory.mktemp("lively")
-    return {
-        name: tiny_checkpoint.build(name, root / name, dtype="float32", spread=6)
-        for name in tiny_checkpoint.FAMILIES
-    }
+    return built(tmp_path_factory.mktemp("lively"), dtype="float32", spread=6)
 
 
 @pytest.fixture(scope="session")
@@ -82,11 +83,8 @@ def messages_of(path, text="Where is it?", system=None):
 
 def of(folder, preprocess_function=None, postprocess_function=None, **settings):
     """A model of this checkpoint."""
-    functions = {
-        "preprocess_function": preprocess_function,
-        "postprocess_function": postprocess_function,
-    }
-    return LocalModelWrapper("m", entry_of(folder, **settings), **functions)
+    entry, pre, post = entry_of(folder, **settings), preprocess_function, postprocess_function
+    return LocalModelWrapper("m", entry, preprocess_function=pre, postprocess_function=post)
 
 
 def entry_of(folder, **settings):

@@ -80,8 +80,7 @@ def test_a_batch_answers_as_each_request_does_alone(family, functions, lively, q
     encoded = encoded_all(wrapper, questions)
     alone = replies(wrapper, encoded, 1)
     assert len({text for text, *_ in alone}) >= 10
-    assert replies(wrapper, encoded, 4) == alone
-    assert replies(wrapper, encoded, 8) == alone
+    assert replies(wrapper, encoded, 4) == alone == replies(wrapper, encoded, 8)
     assert replies(wrapper, with_pictures_swapped(encoded[:8]), 8) != alone[:8]
 
 
@@ -119,9 +118,8 @@ def request(length, **more):
 
 def test_ids_and_masks_are_padded_on_the_left_and_images_joined_in_order():
     one, two = torch.full((3, 5), 1.0), torch.full((7, 5), 2.0)
-    batch = collate(
-        [request(2, pixel_values=one, mode="chat"), request(4, pixel_values=two, mode="chat")], 9
-    )
+    pair = [request(2, pixel_values=one), request(4, pixel_values=two)]
+    batch = collate([{**each, "mode": "chat"} for each in pair], pad_id=9)
     bare = collate([{"input_ids": request(n)["input_ids"]} for n in (2, 4)], pad_id=9)
     assert batch["input_ids"].tolist() == [[9, 9, 1, 2], [1, 2, 3, 4]]
     assert batch["attention_mask"].tolist() == [[0, 0, 1, 1], [1, 1, 1, 1]]
@@ -156,10 +154,12 @@ PROMPTS = [[0, 0, 1, 2], [1, 2, 3, 4]]
 def test_rows_come_back_without_padding_on_either_side(end, completions, rows):
     prompts, lengths = torch.tensor(PROMPTS[: len(rows)]), [2, 4][: len(rows)]
     alone = torch.tensor(completions)  # a method that leaves the prompt out
-    for outputs, heads in ((alone, [[], []]), (torch.cat([prompts, alone], 1), [[1, 2], PROMPTS[1]])):  # fmt: skip
+    whole = torch.cat([prompts, alone], 1)
+    for outputs, heads in ((alone, [[], []]), (whole, [[1, 2], PROMPTS[1]])):
         found = rows_of(outputs, prompts, lengths, frozenset([end]), pad_id=0)
-        expected = [[head + row] for head, row in zip(heads, rows, strict=False)]
-        assert [row.tolist() for row in found] == expected
+        assert [row.tolist() for row in found] == [
+            [h + row] for h, row in zip(heads, rows, strict=False)
+        ]
 
 
 @pytest.mark.parametrize(("lengths", "most", "budget", "group"), [
@@ -186,11 +186,11 @@ class Model:
     `kept`: by call, whether tensors of an earlier one were still held.
     """
 
-    def __init__(self, room=99, broken=(), failures=()):
-        self.room, self.broken, self.failures = room, broken, list(failures)
+    def __init__(self, room=99, broken=(), failures=None):
+        self.room, self.broken, self.failures = room, broken, failures or []
         self.batches, self.kept, self.tensors, self.failed = [], [], [], 0
         self.may_go_on = threading.Event()
-        if failures:
+        if failures is not None:
             self.may_go_on.set()
 
     def __call__(self, items):
@@ -281,15 +281,12 @@ def test_what_a_reply_may_have_counts_like_the_prompt(capsys):
     assert told is not None and int(told[2]) == 100 * int(told[1])
 
 
-def test_one_that_is_too_large_by_itself_is_tried_twice_and_fails_alone():
+def test_one_that_fails_or_is_too_large_by_itself_which_is_tried_twice_fails_alone():
     model = Model(room=1)
     results = ask_all(model, 1, [item(0, 2), item(1)])
     assert "no room for 1" in str(results[0]) and results[1] == 10
     assert results[0].trace  # so that ten alike in a row stop the run
     assert sorted(model.batches) == [[0], [0], [1]]
-
-
-def test_a_request_that_fails_does_not_take_its_batch_with_it():
     results = ask_all(Model(broken=(5,)), 4, items_of(8))
     assert isinstance(results.pop(5), CallError)
     assert results == {n: 10 * n for n in range(8) if n != 5}
@@ -330,8 +327,7 @@ def test_inputs_that_cannot_go_together_go_one_by_one(size, capsys):
 
 @pytest.mark.skipif(encoder_count() == 1, reason="one processor prepares one input at a time")
 def test_a_batch_waits_for_inputs_that_are_being_prepared():
-    model, prepared, may_come = Model(), threading.Event(), threading.Event()
-    model.may_go_on.set()
+    model, prepared, may_come = Model(failures=[]), threading.Event(), threading.Event()
     batcher = Batcher(model, 2, on_cpu=True)
 
     def make_slowly():
@@ -345,8 +341,7 @@ def test_a_batch_waits_for_inputs_that_are_being_prepared():
         quick = pool.submit(batcher.answer, lambda: item(0))
         assert not quick.running() or not model.batches
         may_come.set()
-        assert (slow.result(60), quick.result(60)) == (10, 0)
-        assert len(model.batches) == 1
+        assert (slow.result(60), quick.result(60), len(model.batches)) == (10, 0, 1)
 
 
 @pytest.mark.parametrize(("size", "nbytes"), [(1, 1), (4, 1), (8, READY_BYTES)])

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -18,9 +19,7 @@ def texts(wrapper, batch):
 
 
 @pytest.mark.parametrize("nothing", [{}, {"pad_token": None, "pad_token_id": None}])
-def test_a_model_with_a_chat_template_answers_with_and_without_a_padding_token(
-    nothing, llava, copy_of, questions
-):
+def test_a_model_with_a_chat_template_needs_no_padding_token(nothing, llava, copy_of, questions):
     folder = copy_of(llava, tokenizer_config=nothing, generation_config=nothing)
     wrapper = of(folder, generate_cfg={"max_new_tokens": 6})
     encoded = encoded_all(wrapper, questions[8:14])
@@ -42,11 +41,7 @@ WITHOUT_SYSTEM = FOR_EVERY_PART.replace("messages %}", "messages if message['rol
 REFUSING = (
     "{{ raise_exception('No system role') if messages[0]['role'] == 'system' }}" + FOR_EVERY_PART
 )
-ONLY_TEXTS = (
-    "{% for message in messages %}{{ message['role'] if message['content'] is iterable }}"
-    "{% endfor %}<|image_pad|>"
-)
-
+ONLY_TEXTS = "{% for message in messages %}{{ message['role'] if message['content'] is iterable }}{% endfor %}<|image_pad|>"  # fmt: skip
 SYSTEM = {"role": "system", "type": "text", "value": "You are  a GUI agent.\n"}
 
 
@@ -71,12 +66,9 @@ def test_a_system_prompt_is_shown_or_refused(template, why, place, llava, copy_o
     if template != ONLY_TEXTS:
         assert "Where" in prompt_of(wrapper, asked)
         asked = [SYSTEM, *asked]
-    if why is None:
+    with pytest.raises(UserFunctionError, match=why) if why else nullcontext():
         shown = prompt_of(wrapper, asked)
         assert "You are  a GUI agent." in shown and "Where" in shown
-    else:
-        with pytest.raises(UserFunctionError, match=why):
-            prompt_of(wrapper, asked)
 
 
 @pytest.mark.parametrize("template_begins", [True, False])
@@ -124,9 +116,7 @@ def test_a_checkpoint_with_missing_weights_is_not_queried_unless_they_are_tied(l
     of(folder).warm_up()
 
 
-def test_a_checkpoint_without_images_or_chat_template_needs_a_function_of_the_users(
-    llava, copy_of, tmp_path
-):
+def test_a_checkpoint_without_images_or_chat_template_needs_a_users_function(llava, copy_of, tmp_path):  # fmt: skip
     import transformers
 
     (bare := copy_of(llava)).joinpath("chat_template.jinja").unlink()
@@ -156,11 +146,8 @@ class Own(LlavaForConditionalGeneration):
     def chat(self, question, **inputs):
         return f"{question} {sorted(inputs)}"
 """
-OWN_CONFIG = {
-    "auto_map": {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.Own"},
-    "model_type": "own",
-    "architectures": ["Own"],
-}
+OWN_CONFIG = {"auto_map": {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.Own"},
+              "model_type": "own", "architectures": ["Own"]}  # fmt: skip
 
 
 @pytest.fixture

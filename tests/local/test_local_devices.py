@@ -127,10 +127,8 @@ SOMETHING_ELSE = (
 
 @pytest.mark.parametrize("error", [*NO_ROOM, *SOMETHING_ELSE])
 def test_memory_that_runs_out_is_known_by_all_its_names_and_nothing_else_is(error):
-    expected, said = (
-        (OutOfMemory, r"lower kwargs\.max_pixels") if error in NO_ROOM else (CallError, ".")
-    )
-    with pytest.raises(expected, match=said):
+    expected = (OutOfMemory, r"lower kwargs\.max_pixels") if error in NO_ROOM else (CallError, ".")
+    with pytest.raises(expected[0], match=expected[1]):
         ask(raising("generate", error), devices=("cpu",))
 
 
@@ -161,38 +159,36 @@ def test_the_run_says_where_and_how_it_runs(rank, settings, line, llava, capsys,
 def gpus(monkeypatch):
     """Sets how many CUDA devices torch sees; returns those chosen. Nothing can be put on them."""
 
-    def make(count):
+    def make(count, local_rank=""):
         chosen = []
-        for name, made in (("is_available", lambda: True), ("device_count", lambda: count),
-                           ("set_device", chosen.append)):  # fmt: skip
-            monkeypatch.setattr(torch.cuda, name, made)
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+        monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+        monkeypatch.setenv("LOCAL_RANK", local_rank)
         return chosen
 
     return make
 
 
 @pytest.mark.parametrize(("devices", "local_rank", "device_map", "chosen"), [
-    (8, "5", None, "cuda:5"), (8, "5", "cuda", "cuda:5"), (4, "5", None, "cuda:1"),
-    (1, "5", "cuda", "cuda:0"),  # each rank was shown one of its own
-    (4, "", None, "cuda:0"), (4, "", "cpu", None),
+    (8, "5", None, ["cuda:5"]), (8, "5", "cuda", ["cuda:5"]), (4, "5", None, ["cuda:1"]),
+    (1, "5", "cuda", ["cuda:0"]),  # each rank was shown one of its own
+    (4, "", None, ["cuda:0"]), (4, "", "cpu", []),
 ])  # fmt: skip
 def test_each_rank_takes_a_device_of_its_own(
-    devices, local_rank, device_map, chosen, gpus, monkeypatch, tmp_path
+    devices, local_rank, device_map, chosen, gpus, tmp_path
 ):
-    taken = gpus(devices)
-    monkeypatch.setenv("LOCAL_RANK", local_rank)
+    taken = gpus(devices, local_rank)
     with pytest.raises(UserError, match="cannot be loaded"):  # there is nothing in the folder
         load(entry_of(tmp_path, device_map=device_map))
-    assert taken == ([chosen] if chosen else [])
+    assert taken == chosen
 
 
 @pytest.mark.parametrize(("stored", "of_text", "dtype", "is_half"), [
     ("bfloat16", None, None, True), (None, "bfloat16", None, True), (None, "float32", None, False),
     ("float32", None, None, False), ("float32", None, "float16", True),
 ])  # fmt: skip
-def test_flash_attention_goes_by_the_text_part(
-    stored, of_text, dtype, is_half, gpus, folders, copy_of
-):
+def test_flash_attention_goes_by_the_text_part(stored, of_text, dtype, is_half, gpus, folders, copy_of):  # fmt: skip
     gpus(1)
     text = json.loads((folders["qwen3_vl"] / "config.json").read_text())["text_config"]
     changes = {"dtype": stored, "text_config": {**text, "dtype": of_text}}

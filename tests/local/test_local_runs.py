@@ -10,7 +10,7 @@ import torch
 from tests.local.conftest import without_weights
 from tests.support.mock_server import MockServer
 from tests.support.ranks import wait_until
-from tests.support.runs import api_model
+from tests.support.runs import api_model, finish
 from tests.support.stage import L2, Stage, right_answers
 from utils.runs.folder import safe_name
 
@@ -28,10 +28,11 @@ def stage(tmp_path):
 
 
 def entry(folder, **settings):
-    defaults = {"imp_type": "transformers", "model_path": str(folder), "generate_cfg": TWO_TOKENS}
-    return {**defaults, **settings}
+    own = {"imp_type": "transformers", "model_path": str(folder)}
+    return {**own, "generate_cfg": TWO_TOKENS, **settings}
 
 
+SIZES = {"one": (1, 99), "four": (4, 99), "auto": ("auto", 99), "little memory": ("auto", 3)}
 LIMITED = """
     from models.base import default_preprocess_function
 
@@ -45,9 +46,6 @@ LIMITED = """
             model.generate = limited
         return default_preprocess_function(message, model, processor, **kwargs)
 """
-
-
-SIZES = {"one": (1, 99), "four": (4, 99), "auto": ("auto", 99), "little memory": ("auto", 3)}
 
 
 def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
@@ -66,8 +64,7 @@ def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
         for name in SIZES
     }  # fmt: skip
     manifest = json.loads((stage.folder("four") / "manifest.json").read_text())
-    assert ran.code == 0, ran.output
-    assert len(answers["one"]) == SAMPLES / 2
+    assert (ran.code, len(answers["one"])) == (0, SAMPLES / 2), ran.output
     assert all(found == answers["one"] for found in answers.values())
     assert answers["one"][0][-1] == {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
     assert manifest["datasets"][L2]["runs_with"] == {"cpu, float32, sdpa": SAMPLES / 2}
@@ -137,9 +134,7 @@ def test_models_that_fail_throughout_or_lack_weights_end(setting, stage, llava, 
     assert all(answer["status"] == "failed" for answer in stage.answers(L2, "m"))
 
 
-def test_a_check_finds_what_would_fail_and_shows_the_checkpoints_own_settings(
-    stage, llava, copy_of
-):
+def test_a_check_finds_what_would_fail_and_shows_the_checkpoints_settings(stage, llava, copy_of):
     own = {"repetition_penalty": 1.05, "do_sample": True}
     model = entry(folder := copy_of(llava, generation_config=own))
     hasty = {**model, "generate_cfg": {"temperature": 0}}
@@ -175,21 +170,18 @@ def test_a_generation_that_goes_on_does_not_abort_the_process(signals, stage, li
     model = entry(lively["qwen2_5_vl"], generate_cfg=ENDLESS, **functions)
     stage.model, stage.data = {"m": model}, OF_ALL
     prepared, run = stage.home / "prepared", stage.start()
-    try:
-        # The first sample is being generated: the second one has been prepared meanwhile.
-        wait_until(lambda: prepared.exists() and prepared.stat().st_size >= 2, run)
-        first, *more = signals
-        run.send_signal(first)
-        while "top" not in run.stdout.readline():  # "Stopping ...", "stopping within ..."
-            assert run.poll() is None
-        for number in more:
-            run.send_signal(number)
-        output, errors = run.communicate(timeout=60)
-    finally:
-        run.kill()
-    assert "terminate called" not in errors and "Traceback" not in errors
-    assert "Interrupted. Nothing that was answered is lost" in output
-    assert run.returncode == 130
+    # The first sample is being generated: the second one has been prepared meanwhile.
+    wait_until(lambda: prepared.exists() and prepared.stat().st_size >= 2, run)
+    first, *more = signals
+    run.send_signal(first)
+    while "top" not in run.stdout.readline():  # "Stopping ...", "stopping within ..."
+        assert run.poll() is None
+    for number in more:
+        run.send_signal(number)
+    ended = finish(run)
+    assert "terminate called" not in ended.stderr and "Traceback" not in ended.stderr
+    assert "Interrupted. Nothing that was answered is lost" in ended.stdout
+    assert ended.code == 130
 
 
 CLICKS = """
@@ -207,6 +199,5 @@ def test_a_checkpoint_acts_in_live_worlds_side_by_side_in_batches(stage, folders
     models = {"m": entry(folders["qwen2_5_vl"], batch_size=2)}
     result = stage.evaluate(models, "--worlds", "4", data={"GUITaskAutomation": live})
     assert result.code == 0, result.output
-    folder = stage.folder()
-    scores = json.loads((folder / "m_GUITaskAutomation_score.json").read_text())
+    scores = json.loads((stage.folder() / "m_GUITaskAutomation_score.json").read_text())
     assert (scores["Max step 50"]["SR"], scores["Max step 50"]["Mean steps"]) == (100, 2)

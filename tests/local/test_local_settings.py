@@ -5,14 +5,8 @@ import json
 import pytest
 import transformers
 
-from models.wrappers.local.settings import (
-    GENERATION_SETTINGS,
-    LIBRARY_LIMIT,
-    expected_placement,
-    generate_findings,
-    generation_notes,
-    generation_problems,
-)
+from models.wrappers.local import settings as known
+from models.wrappers.local.settings import generate_findings, generation_notes
 from tests.local.conftest import of, without_cuda
 
 
@@ -41,9 +35,9 @@ def test_what_generate_cannot_use_is_named_before_the_run(name, value, said):
 def test_nothing_that_the_installed_library_knows_is_taken_for_a_typing_error():
     config = transformers.GenerationConfig
     theirs = set(config().to_dict())
-    assert theirs >= GENERATION_SETTINGS
+    assert theirs >= known.GENERATION_SETTINGS
     assert list(generate_findings(dict.fromkeys(theirs))) == []
-    assert config._get_default_generation_params()["max_length"] == LIBRARY_LIMIT
+    assert config._get_default_generation_params()["max_length"] == known.LIBRARY_LIMIT
 
 
 @pytest.mark.parametrize(("configured", "brought", "said"), [
@@ -52,7 +46,7 @@ def test_nothing_that_the_installed_library_knows_is_taken_for_a_typing_error():
     ({"temperature": 0, "do_sample": False}, {"do_sample": True}, None),
 ])  # fmt: skip
 def test_settings_that_do_not_go_together_are_named(configured, brought, said):
-    problems = generation_problems(configured, brought)
+    problems = known.generation_problems(configured, brought)
     assert [said in problem for problem in problems] == ([] if said is None else [True])
 
 
@@ -84,16 +78,15 @@ def test_what_will_really_be_used_is_printed(configured, brought, notes):
     assert [line[: len(note)] for line, note in zip(printed, notes, strict=True)] == notes
 
 
+FIVE = {"max_new_tokens": 5}
+
+
 @pytest.mark.parametrize(("used", "names"), [
-    ({"max_new_tokens": 5, "max_length": 100}, ""),
-    ({"max_new_tokens": 5, "max_time": 3}, "max_time"),
-    ({"max_length": 100}, "max_length"),
-    ({"max_new_tokens": 5, "min_length": 10}, "min_length"),
-    ({"max_new_tokens": 5, "min_length": 10, "min_new_tokens": 1}, ""),
-    ({"max_new_tokens": 5, "no_repeat_ngram_size": 2}, "no_repeat_ngram_size"),
-    ({"max_new_tokens": 5, "encoder_repetition_penalty": 1.2, "repetition_penalty": 1.2},
-     "encoder_repetition_penalty"),
-    ({"max_new_tokens": 5, "max_length": None, "min_length": 0}, ""),
+    ({**FIVE, "max_length": 100}, ""), ({**FIVE, "max_time": 3}, "max_time"), ({"max_length": 100}, "max_length"),
+    ({**FIVE, "min_length": 10}, "min_length"), ({**FIVE, "min_length": 10, "min_new_tokens": 1}, ""),
+    ({**FIVE, "no_repeat_ngram_size": 2}, "no_repeat_ngram_size"),
+    ({**FIVE, "encoder_repetition_penalty": 1.2, "repetition_penalty": 1.2}, "encoder_repetition_penalty"),
+    ({**FIVE, "max_length": None, "min_length": 0}, ""),
 ])  # fmt: skip
 def test_what_counts_the_prompt_keeps_lengths_apart(used, names):
     apart = [note for note in generation_notes(used, {}, 4) if "one at a time" in note]
@@ -121,12 +114,10 @@ def test_places_that_cannot_be_meant_are_named(device_map, ranks_here, said, lla
 
 
 @without_cuda
-@pytest.mark.parametrize(("settings", "said"), [
-    ({}, "run on cpu in float32"), ({"dtype": "bfloat16"}, "run on cpu in bfloat16"),
-])  # fmt: skip
-def test_flash_attention_needs_a_device_and_a_precision_for_it(settings, said, llava):
-    [problem] = problems_of(llava, attn_implementation="flash_attention_2", **settings)
-    assert said in problem and problems_of(llava, attn_implementation="sdpa", **settings) == []
+def test_flash_attention_needs_a_device_and_a_precision_for_it(llava):
+    for dtype, said in ((None, "run on cpu in float32"), ("bfloat16", "run on cpu in bfloat16")):
+        [problem] = problems_of(llava, attn_implementation="flash_attention_2", dtype=dtype)
+        assert said in problem and problems_of(llava, attn_implementation="sdpa", dtype=dtype) == []
 
 
 @without_cuda
@@ -138,7 +129,7 @@ def test_flash_attention_needs_a_device_and_a_precision_for_it(settings, said, l
     (("xpu:0", "auto", None), ("xpu", "auto", "sdpa")),
 ])  # fmt: skip
 def test_what_a_model_will_run_with_is_known_without_loading_it(given, expected):
-    assert tuple(expected_placement(*given).values()) == expected
+    assert tuple(known.expected_placement(*given).values()) == expected
 
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"

@@ -47,17 +47,20 @@ def encode(picture):
         own.request(messages_of(path, **more), dataset))  # fmt: skip
 
 
+def prompt_of(wrapper, encoded):
+    return wrapper.model().checkpoint.tokenizer.decode(encoded.inputs["input_ids"][0])
+
+
 @pytest.mark.parametrize("system", [None, "You are a GUI agent."])
 @pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
 def test_the_prompt_is_what_the_chat_template_writes(family, system, make, encode):
     wrapper = make(family)
     content = [{"type": "image"}, {"type": "text", "text": "Where is it?"}]
-    turns = [] if system is None else [{"role": "system", "content": system}]
-    turns.append({"role": "user", "content": content})
-    inputs = encode(wrapper, system=system).inputs
+    turns = [{"role": "system", "content": system}, {"role": "user", "content": content}]
+    read = prompt_of(wrapper, encode(wrapper, system=system))
     processor = wrapper.model().checkpoint.processor
-    expected = processor.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-    read = processor.tokenizer.decode(inputs["input_ids"][0])
+    expected = processor.apply_chat_template(
+        turns[system is None :], tokenize=False, add_generation_prompt=True)  # fmt: skip
     before, _, after = read.partition("<|image_pad|>")
     assert before + "<|image_pad|>" + after.replace("<|image_pad|>", "") == expected
 
@@ -89,8 +92,8 @@ def naive(message, model, processor, **kwargs):
     (local_uitars.preprocess_uitars, {}, ()),  # those that its points assume
 ])  # fmt: skip
 def test_limits_reach_the_processor_of_a_users_function(function, limits, expected, make, encode):
-    sizes = encode(make(preprocess_function=function, kwargs=limits)).sizes
-    assert sizes.seen_wh == smart_resize(200, 300, *expected)[::-1]
+    found = encode(make(preprocess_function=function, kwargs=limits)).sizes.seen_wh
+    assert found == smart_resize(200, 300, *expected)[::-1]
 
 
 def test_an_image_is_shrunk_before_anything_sees_it(make, encode, tmp_path):
@@ -103,8 +106,7 @@ def test_an_image_is_shrunk_before_anything_sees_it(make, encode, tmp_path):
 
     wrapper = make(preprocess_function=spy, kwargs={"img_size": 150})
     sizes = encode(wrapper).sizes
-    assert paths == [(150, 100)]
-    assert (sizes.file_wh, sizes.sent_wh) == ((300, 200), (150, 100))
+    assert (paths, sizes.file_wh, sizes.sent_wh) == ([(150, 100)], (300, 200), (150, 100))
     assert sizes.seen_wh == smart_resize(100, 150, 28, 3136, 1003520)[::-1]
     with pytest.raises(UserError, match="img_size 150 needs an image file"):
         wrapper.request(messages_of("https://example.org/screen.png"), L2)
@@ -119,7 +121,7 @@ def test_an_image_is_shrunk_before_anything_sees_it(make, encode, tmp_path):
 def test_the_aguvis_example_has_its_own_ending_and_limits(dataset, ending, make, encode):
     wrapper = make("qwen2_vl", preprocess_function=local_aguvis.preprocess_aguvis)
     encoded = encode(wrapper, dataset=dataset)
-    text = wrapper.model().checkpoint.tokenizer.decode(encoded.inputs["input_ids"][0])
+    text = prompt_of(wrapper, encoded)
     assert text.startswith("<|im_start|>user\n<|vision_start|>")
     assert text.endswith(f"it?<|im_end|>\n<|im_start|>assistant<|recipient|>{ending}")
     assert encoded.sizes.seen_wh == smart_resize(200, 300, 28, 200704, 937664)[::-1]
@@ -215,24 +217,19 @@ def on_cuda(*arguments, **kwargs):
     ("text", "TypeError: it returned str; expected a dict"),
     ({"input_ids": [[1, 2]]}, r"must be a tensor of shape \(1, n\) with n > 0, not list"),
     ({"input_ids": (2, 3)}, r"not \(2, 3\)"), ({"input_ids": (1, 0)}, r"not \(1, 0\)"),
-    ({"input_ids": (3,)}, r"not \(3,\)"),
-    ({"input_ids": (1, 3), "image_grid_thw": [5]}, "raised"),
+    ({"input_ids": (3,)}, r"not \(3,\)"), ({"input_ids": (1, 3), "image_grid_thw": [5]}, "raised"),
     ({"input_ids": (1, 3), "image_grid_thw": 5}, "TypeError"),
     ({"input_ids": (1, 3), "pixel_values": Odd()}, "ValueError: odd"),
     (lambda *arguments, **kwargs: sys.exit(3), "SystemExit: 3"),
     pytest.param(on_cuda, r"model\.device", marks=without_cuda),  # as the guide had it
 ])  # fmt: skip
 def test_inputs_that_no_model_takes_are_named(returned, problem, make, encode):
-    def preprocess(*arguments, **kwargs):
-        if callable(returned):
-            return returned(*arguments, **kwargs)
-        if not isinstance(returned, dict):
-            return returned
-        return {key: torch.zeros(value, dtype=torch.long) if isinstance(value, tuple) else value
-                for key, value in returned.items()}  # fmt: skip
-
+    if isinstance(returned, dict):
+        returned = {key: torch.zeros(value, dtype=torch.long) if isinstance(value, tuple) else value
+                    for key, value in returned.items()}  # fmt: skip
+    function = returned if callable(returned) else lambda *arguments, **kwargs: returned
     with pytest.raises(UserFunctionError, match=problem) as caught:
-        encode(make(preprocess_function=preprocess))
+        encode(make(preprocess_function=function))
     assert caught.value.stage == "preprocess"
 
 
@@ -293,26 +290,26 @@ def reads_nothing(outputs, model, processor, **kwargs):
     return "reply"
 
 
-READING, NOT_READING = {"preprocess_function": reads_system_prompt}, {"postprocess_function": reads_nothing}  # fmt: skip
+READING = {"preprocess_function": reads_system_prompt}
+NOT_READING = {"postprocess_function": reads_nothing}
 V1 = {"model_identity": "v1"}  # stands for the files
 PROMPT_A, PROMPT_B = {"kwargs": {"system_prompt": "a"}}, {"kwargs": {"system_prompt": "b"}}
 
 
 @pytest.mark.parametrize(("one", "other", "counts"), [
-    ({}, {"generate_cfg": {"max_new_tokens": 5}}, True), ({}, {"dtype": "bfloat16"}, True),
-    ({}, {"attn_implementation": "eager"}, True), ({}, {"generate_function": "other"}, True),
-    ({}, {"trust_remote_code": True}, True), ({}, {"device_map": "cuda"}, True),
-    ({}, {"family": "qwen3_vl"}, True), (V1, {**V1, "family": "qwen3_vl"}, False),
+    *(({}, setting, True) for setting in (
+        {"generate_cfg": {"max_new_tokens": 5}}, {"dtype": "bfloat16"}, {"attn_implementation": "eager"},
+        {"generate_function": "other"}, {"trust_remote_code": True}, {"device_map": "cuda"},
+        {"family": "qwen3_vl"}, {"kwargs": {"max_pixels": 50000}}, {"kwargs": {"img_size": 100}})),
+    (V1, {**V1, "family": "qwen3_vl"}, False),
     (V1, {"model_identity": "v2"}, True),
     ({}, {"device_map": "auto", "dtype": "float32", "attn_implementation": "sdpa"}, False),  # here
-    ({}, {"kwargs": {"max_pixels": 50000}}, True), ({}, {"kwargs": {"img_size": 100}}, True),
     ({}, {"kwargs": {"img_size": -1}}, False), ({}, {"kwargs": {"timeout_s": 3}}, False),
     ({}, {"kwargs": {"system_prompt": "model_default"}}, False),  # it is in the messages
     ({}, {"kwargs": {"img_detail": "low"}}, False),  # no function here reads it
     ({}, {"device_map": "cpu"}, False), ({}, {"batch_size": 8}, False),
     ({"generate_cfg": {"temperature": 1}}, {"generate_cfg": {"temperature": 1.0}}, False),
-    (PROMPT_A, {**PROMPT_A, **READING}, True),
-    ({**PROMPT_A, **READING}, {**PROMPT_B, **READING}, True),
+    (PROMPT_A, {**PROMPT_A, **READING}, True), ({**PROMPT_A, **READING}, {**PROMPT_B, **READING}, True),
     (PROMPT_A, {**PROMPT_A, **NOT_READING}, True),
     ({**PROMPT_A, **NOT_READING}, {**PROMPT_B, **NOT_READING}, False),
 ])  # fmt: skip
@@ -325,13 +322,11 @@ CALLS = []
 
 
 def counting_preprocess(message, model, processor, **kwargs):
-    """A user's, with a global that changes from call to call."""
-    CALLS.append(1)
+    CALLS.append(1)  # a global that changes from call to call
     return default_preprocess_function(message, model, processor, **kwargs)
 
 
 def test_a_function_that_counts_its_calls_keeps_its_fingerprint(make, ask, picture, fingerprint):
-    CALLS.clear()
     untouched = fingerprint(preprocess_function=counting_preprocess)
     ask(wrapper := make(preprocess_function=counting_preprocess))
     assert CALLS and wrapper.request(messages_of(picture), L2).fingerprint == untouched

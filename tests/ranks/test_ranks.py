@@ -1,7 +1,7 @@
 """The parts of a group of ranks: shares, logs, notes, heartbeats; no torch, no processes."""
 
 import itertools
-from contextlib import closing
+from contextlib import closing, nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -18,31 +18,19 @@ from utils.runs.log import AnswerIndex, LoggedRun, RunLog, read_records
 TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29500"}
 
 
-def rank_with(changes):
-    return rank_of(
-        {name: text for name, text in {**TORCHRUN, **changes}.items() if text is not None}
-    )
-
-
 @pytest.mark.parametrize(("changes", "expected"), [
-    ({}, Rank(1, 2, 60)),
-    ({"RANK": "0", "EVAL_RANK_SILENCE_S": "5"}, Rank(0, 2, 5)),
-    ({"RANK": "0", "WORLD_SIZE": "1"}, None),  # torchrun with one process
-    ({"RANK": None, "WORLD_SIZE": None}, None),
-])  # fmt: skip
-def test_torchruns_variables_say_which_rank_this_is(changes, expected):
-    assert rank_with(changes) == expected
-
-
-@pytest.mark.parametrize(("changes", "message"), [
+    ({}, Rank(1, 2, 60)), ({"RANK": "0", "EVAL_RANK_SILENCE_S": "5"}, Rank(0, 2, 5)),
+    ({"RANK": "0", "WORLD_SIZE": "1"}, None), ({"RANK": None, "WORLD_SIZE": None}, None),  # one process
     ({"MASTER_ADDR": None}, "MASTER_ADDR.*start with torchrun"),
     ({"MASTER_PORT": "x"}, "'x'.*start with torchrun"),
     *[({"EVAL_RANK_SILENCE_S": text}, f"EVAL_RANK_SILENCE_S is '{text}'; expected seconds from 1")
       for text in ("soon", "0", "-5", "nan", "inf")],
 ])  # fmt: skip
-def test_variables_that_do_not_fit_together_are_an_error(changes, message):
-    with pytest.raises(UserError, match=message):
-        rank_with(changes)
+def test_torchruns_variables_say_which_rank_this_is_or_that_they_do_not_fit(changes, expected):
+    variables = {name: text for name, text in {**TORCHRUN, **changes}.items() if text is not None}
+    is_error = isinstance(expected, str)
+    with pytest.raises(UserError, match=expected) if is_error else nullcontext():
+        assert rank_of(variables) == expected
 
 
 class Notes(dict):
@@ -73,13 +61,16 @@ def group():
         one.close()
 
 
-def test_ranks_find_each_other_and_read_each_others_notes(group):
-    leader, follower = group(0), group(1)
+def test_ranks_find_each_other_read_each_others_notes_and_wait_for_a_slow_one(group):
+    leader, follower = group(0, silence_s=2), group(1, silence_s=2)
     leader.leave("m/start", ["folder"])
     assert follower.wait_for_leader(lambda: follower.find("m/start")) == ["folder"]
     follower.leave("m/report", note={"x": 1})
     assert leader.wait_for_others(lambda rank: leader.find("m/report")) == {1: {"x": 1}}
     assert [leader.count_up("c"), follower.count_up("c"), leader.count_up("c")] == [0, 1, 2]
+    looks = itertools.count()  # many of them: long after the silence that is allowed
+    found = leader.wait_for_others(lambda rank: "done" if next(looks) > 25 else None)
+    assert found == {1: "done"}
 
 
 def test_a_rank_without_a_heartbeat_is_given_up_and_learns_of_it(group):
@@ -96,13 +87,6 @@ def test_ranks_do_not_wait_for_a_leader_that_is_gone(group):
     leader.close()
     with pytest.raises(NoGroup, match="rank 0 has given no heartbeat"):
         follower.wait_for_leader(lambda: None)
-
-
-def test_a_slow_rank_with_a_heartbeat_is_waited_for(group):
-    leader, _ = group(0, silence_s=2), group(1, silence_s=2)
-    looks = itertools.count()  # many of them: long after the silence that is allowed
-    found = leader.wait_for_others(lambda rank: "done" if next(looks) > 25 else None)
-    assert found == {1: "done"}
 
 
 def test_a_store_that_cannot_be_reached_is_one_clear_message():
@@ -164,58 +148,57 @@ def folder(tmp_path):
     return RunFolder("m", tmp_path / "m" / "T20260101_Gabc")
 
 
-def open_log(folder, *records):
-    log = RunLog(folder.log("L"))
-    for record in records:
-        log.append(record)
-    return log
+@pytest.fixture
+def log(folder):
+    """The run's own, with nothing but its head."""
+    with closing(RunLog(folder.log("L"))) as opened:
+        opened.append(RUN)
+        yield opened
 
 
 def keys(path):
     return [record.get("key") or record["kind"] for _, record in read_records(path)]
 
 
-def test_a_ranks_answers_are_copied_behind_those_of_the_run_when_it_lets_go_of_them(folder, group):
-    with closing(open_log(folder, RUN, answer("a"))) as log:
-        with closing(runs.open_rank_log(group(0), folder, "L", LoggedRun(RUN, {}))) as part:
-            for record in (answer("b"), answer("c"), {"kind": "end", "seq": 1}):
-                part.append(record)
-            runs.adopt(folder, "L", log)
-            before = keys(log.path)
+def test_a_ranks_answers_are_copied_behind_those_of_the_run_once_it_lets_go(folder, log, group):
+    log.append(answer("a"))
+    with closing(runs.open_rank_log(group(0), folder, "L", LoggedRun(RUN, {}))) as part:
+        for record in (answer("b"), answer("c"), {"kind": "end", "seq": 1}):
+            part.append(record)
         runs.adopt(folder, "L", log)
+        before = keys(log.path)
+    runs.adopt(folder, "L", log)
     assert (before, keys(log.path)) == (["run", "a"], ["run", "a", "b", "c"])
     assert folder.rank_logs("L") == []
     assert [path for path in folder.path.iterdir() if ".rank" in path.name] == []
 
 
 @pytest.mark.parametrize("has_failed", [True, False])
-def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, capsys):
+def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, log, capsys):
     leader, follower = group(0), group(1)
     samples, asked_again = [SimpleNamespace(key=str(number)) for number in range(8)], []
-
-    def job(log):
-        return Job(dataset="L", samples=samples, log=log, run=LoggedRun(RUN, {}), episode=iter,
-                   answers=AnswerIndex.of_logs([]))  # fmt: skip
 
     def ask(jobs):
         asked_again.extend((job.dataset, [sample.key for sample in job.samples]) for job in jobs)
 
-    with closing(open_log(folder, RUN)) as log:
-        mine, theirs = job(log), job(log)
-        follower.leave("m/joined/1", note=True)
-        runs.begin(leader, folder, [mine], batch=1)
-        theirs.share = Share(follower, "m", "L", samples, 1)
-        claimed = [next(theirs.share.take(lambda: 0)).key]
-        claimed += [sample.key for sample in mine.share.take(lambda: 0)]
-        with closing(runs.open_rank_log(follower, folder, "L", LoggedRun(RUN, {}))) as part:
-            part.append(answer("0"))
-        theirs.reasons["new"] = 2
-        if has_failed:
-            runs.report_failure(follower, "m")
-        else:
-            runs.report(follower, "m", [theirs], wall_s=9.0, cpu_s=1.5)
-        progress = runs.GroupProgress(Shown(), leader, "m")
-        took_s = runs.collect(progress, folder, [mine], ask, fresh=False)
+    mine, theirs = (
+        Job(dataset="L", samples=samples, log=log, run=LoggedRun(RUN, {}), episode=iter,
+            answers=AnswerIndex.of_logs([])) for _ in range(2))  # fmt: skip
+    follower.leave("m/joined/1", note=True)
+    runs.begin(leader, folder, [mine], batch=1)
+    theirs.share = Share(follower, "m", "L", samples, 1)
+    next(theirs.share.take(lambda: 0))
+    list(mine.share.take(lambda: 0))
+    with closing(runs.open_rank_log(follower, folder, "L", LoggedRun(RUN, {}))) as part:
+        part.append(answer("0"))
+    theirs.reasons["new"] = 2
+    if has_failed:
+        runs.report_failure(follower, "m")
+    else:
+        runs.report(follower, "m", [theirs], wall_s=9.0, cpu_s=1.5)
+    took_s = runs.collect(
+        runs.GroupProgress(Shown(), leader, "m"), folder, [mine], ask, fresh=False
+    )
 
     assert keys(log.path) == ["run", "0"]
     messages = capsys.readouterr().err

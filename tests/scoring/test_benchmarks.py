@@ -57,9 +57,6 @@ def annotated(tmp_path):
     return make
 
 
-# -- loading: modes, rows, keys -------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("name", "annotation", "mode", "column", "expected"), [
     (L2, instruction(image_path=PICTURE), "all", "image_path", f"os_web/{PICTURE}"),
     (L2, instruction(image_path=f"os_web/{PICTURE}"), "all", "image_path", f"os_web/{PICTURE}"),
@@ -96,9 +93,6 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
     )
     different += keys(L1, image(question(text="Click it.")))
     assert len({first, *different}) == 4
-
-
-# -- loading: bad samples and bad files -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "changed", "problem"), [
@@ -172,8 +166,7 @@ def test_an_image_name_with_control_characters_is_shown_in_one_harmless_line(ann
     *((L2, instruction(bbox=box)) for box in (
         [0.3, 0.3, 0.3, 0.3], [0.5, 0.5, 0.2, 0.2],  # zero size, crossed
         [-1, 0.2, 0.5, 0.5], [-1, -1, 200, 100], [0, 0, 200, 100])),  # -1 is 0
-    (L2, instruction(image_size="big")),
-    (L1, image(question(options={"A": "no", "B": "yes", "C": None}))),
+    (L2, instruction(image_size="big")), (L1, image(question(options={"A": "no", "B": "yes", "C": None}))),
 ])  # fmt: skip
 def test_what_is_odd_but_legal_is_asked(annotated, name, annotation):
     samples, bad = annotated(name, annotation).load("all")
@@ -210,9 +203,6 @@ def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not
     assert [len(each.asked(None)) for each in (default, own)] == [3 + 1, 3 + 7]
 
 
-# -- default prompts ------------------------------------------------------------------------------
-
-
 def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_once(annotated):
     benchmark = annotated(L2, instruction(image_size=[100, 50]))
     [sample], _ = benchmark.load("all")
@@ -234,9 +224,6 @@ def test_a_template_that_lacks_the_instruction_is_used_with_a_warning(tmp_path, 
     checked = Stage.make(tmp_path, NOBODY).run("--check", env={"L2_USER_PROMPT": template})
     warnings = [line for line in checked.output.splitlines() if line.lower().startswith("warning")]
     assert any("L2_USER_PROMPT" in line for line in warnings) is warned
-
-
-# -- judging --------------------------------------------------------------------------------------
 
 
 def judge(name, reply, parse=None, *, sizes=None, extra=None, **changed):
@@ -302,8 +289,7 @@ def scribble(response, meta):
 
 @pytest.mark.parametrize(("name", "parse", "verdict"), [
     # it may take the reply alone or meta, too
-    (L2, lambda response: (0.3, 0.3), Verdict.HIT),
-    (L2, lambda response, meta: (0.3, 0.3), Verdict.HIT),
+    (L2, lambda response: (0.3, 0.3), Verdict.HIT), (L2, lambda response, meta: (0.3, 0.3), Verdict.HIT),
     (L2, lambda response, meta=None: [0.3, 0.3], Verdict.HIT),
     (L2, lambda text, *, meta: (0.3, 0.3), Verdict.HIT), (L2, scribble, Verdict.MISS),
     *((L2, lambda response, meta, point=point: point, Verdict.MISS)  # beyond all images
@@ -345,9 +331,6 @@ def test_meta_has_sizes_and_options_as_text_for_replies_alone(name, extra, colum
         judge(name, reply, lambda response, meta: seen.append(meta.get(column)), extra=extra)
     assert seen == [value]
     assert not isinstance(value, str) or ast.literal_eval(value)
-
-
-# -- scores ---------------------------------------------------------------------------------------
 
 
 def test_a_failed_request_counts_as_a_format_error_of_l2_and_as_a_miss_of_l1():

@@ -68,8 +68,6 @@ def test_options_that_speak_of_other_options_are_told_from_the_rest(text):
     assert names_other_options(options) == ([text] if text in SPEAK_OF_OTHERS else [])
 
 
-# -- the section ----------------------------------------------------------------------------------
-
 XYZ = ("x", "y", "z")
 
 
@@ -169,9 +167,6 @@ def test_flagged_questions_are_named_and_the_accuracy_given_without(last, flagge
     assert (overall["circular_unflagged"] or {"value": None})["value"] == (100 if flagged else None)
     assert len(notes) == flagged
     assert all("1 of 2 questions, index 7; " in n and n.endswith(without_them) for n in notes)
-
-
-# -- real runs ------------------------------------------------------------------------------------
 
 
 def letter_for(text):
@@ -321,8 +316,7 @@ def test_a_log_alone_gives_the_same_rotations_and_both_accuracies_side_by_side(b
     for name in derived:
         (moved.folder() / f"m_{L1}{name}").unlink()
     ran = moved.run("--mode", "eval")
-    assert (ran.code, ran.requests) == (0, [])
-    assert contents(moved, *derived) == before
+    assert (ran.code, ran.requests, contents(moved, *derived)) == (0, [], before)
     [head] = [line for line in ran.output.splitlines() if " circular · m · " in line]
     [row] = [line for line in ran.output.splitlines() if line.startswith("Overall ")]
     found = overall(moved)

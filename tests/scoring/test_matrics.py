@@ -72,8 +72,7 @@ def test_difficulties_and_platforms_come_in_their_usual_order_and_unknown_names_
     score_content_understanding([options(options_num=1)], weighted=True),
     score_content_understanding(
         [options("easy", "os_web"), options("hard", "os_mac")], weighted=True),
-    score_element_grounding({}),
-    score_element_grounding({"basic": {}}),
+    score_element_grounding({}), score_element_grounding({"basic": {}}),
     score_element_grounding({"basic": {"os_web": {}}}),
     score_element_grounding({"basic": {"os_web": {"icon": []}}, "advanced": {"os_mac": {"text": [1]}}}),
 ])  # fmt: skip

@@ -223,8 +223,7 @@ def test_one_grounding_type_has_null_for_the_other_and_an_average_over_what_is_t
     assert (l2["Basic accuracy"], l2["Average accuracy"]) == (None, pytest.approx(100 / 3))
     assert set(l2) == {"Average accuracy", "Basic accuracy", "Advanced accuracy", "advanced"}
     heads, *rows = table_of(ran.output, "L2 GUIElementGrounding · m · accuracy in % · n = 3")
-    assert [row.split()[0] for row in rows] == ["advanced", "average"]
-    assert len(heads.split()) == 4
+    assert ([row.split()[0] for row in rows], len(heads.split())) == (["advanced", "average"], 4)
 
 
 def test_infer_writes_predictions_and_eval_of_them_the_scores_without_a_model(empty, full):
@@ -235,8 +234,7 @@ def test_infer_writes_predictions_and_eval_of_them_the_scores_without_a_model(em
     assert derived(empty.folder()) == {f"m_{L1}.xlsx", f"m_{L2}.xlsx"}
     assert "accuracy in %" not in inferred.output
     scored = empty.run("--mode", "eval")
-    assert (scored.code, scored.requests) == (0, [])
-    assert derived(empty.folder()) == FULL
+    assert (scored.code, scored.requests, derived(empty.folder())) == (0, [], FULL)
     assert empty.both_scores() == full[0].both_scores()
     assert "accuracy in %" in scored.output
 
@@ -244,8 +242,7 @@ def test_infer_writes_predictions_and_eval_of_them_the_scores_without_a_model(em
 def test_eval_needs_no_data_root_and_weighs_a_hit_by_the_chance_of_a_blind_guess(stage):
     before = stage.both_scores()
     stage.root.rename(stage.home / "gone")
-    assert stage.run("--mode", "eval").code == 0
-    assert stage.both_scores() == before
+    assert (stage.run("--mode", "eval").code, stage.both_scores()) == (0, before)
     assert stage.run("--mode", "eval", env={"L1_USE_WEIGHTED": "true"}).code == 0
     easy = stage.scores(L1)["easy"]
     assert easy["os_windows"] == pytest.approx(

@@ -84,12 +84,9 @@ def figures_of_table(section):
 
 
 RUNS = pytest.mark.parametrize(("name", "splits", "platforms", "settings"), [
-    (L1, ("easy", "medium", "hard"), PLATFORMS, {}),
-    (L1, ("easy", "medium", "hard"), PLATFORMS, WEIGHTED),
-    (L1, ("hard",), PLATFORMS[2:4], {}),
-    (L1, ("medium", "easy"), PLATFORMS[::-1], WEIGHTED),
-    (L2, ("basic", "advanced"), PLATFORMS, {}),
-    (L2, ("advanced",), PLATFORMS[:2], {}),
+    (L1, ("easy", "medium", "hard"), PLATFORMS, {}), (L1, ("easy", "medium", "hard"), PLATFORMS, WEIGHTED),
+    (L1, ("hard",), PLATFORMS[2:4], {}), (L1, ("medium", "easy"), PLATFORMS[::-1], WEIGHTED),
+    (L2, ("basic", "advanced"), PLATFORMS, {}), (L2, ("advanced",), PLATFORMS[:2], {}),
     (L2, ("basic",), PLATFORMS[5:], {}),
 ])  # fmt: skip
 

@@ -57,8 +57,7 @@ def test_a_stopped_run_is_scored_with_the_answers_from_before_it(stage, answers,
     ran = stage.run(*EVAL)
     there = 9 - len(answers.broken)
     assert (ran.code, told(ran.output, "answered")) == (len(answers.broken), [there]), ran.output
-    assert stage.scores(L1) == before
-    assert ran.output.count(f"{9 - own} of 9 {FROM_BEFORE}") == 1
+    assert (stage.scores(L1), ran.output.count(f"{9 - own} of 9 {FROM_BEFORE}")) == (before, 1)
     assert coverage(stage)["from_other_runs"] == 9 - own
     assert "queried yet" not in ran.output
 

@@ -18,7 +18,8 @@ SCREENS = ((1920, 1080), (2560, 1440), (3840, 2160), (1366, 768), (1179, 2556), 
 SENT_SIDE = 1600
 SEEN_PIXELS = 1_003_520
 
-Parse = Callable[[str, dict[str, Any]], Any]
+Sizes = dict[str, Any]
+Parse = Callable[[str, Sizes], Any]
 Wrap = Callable[[random.Random, str], str]
 
 
@@ -74,27 +75,23 @@ def simulated(
         shrinks: pictures are sent and seen smaller than their files.
         wrap: what else a reply says around its numbers, thinking perhaps.
     """
-    knows_all = model.correlation
     for number in range(pictures):
-        file_wh = dice.choice(screens)
-        sent_wh = _shrunk(file_wh) if shrinks else file_wh
+        file_wh = sent_wh = dice.choice(screens)
+        if shrinks:
+            scale = min(1.0, SENT_SIDE / max(file_wh))
+            sent_wh = round(file_wh[0] * scale), round(file_wh[1] * scale)
         most = SEEN_PIXELS if shrinks else 12_845_056
         grid_h, grid_w = smart_resize(sent_wh[1], sent_wh[0], max_pixels=most)
         sizes = {"sent_size": sent_wh, "seen_size": (grid_w, grid_h), "image_size": file_wh}
         known_picture = dice.random() < model.accuracy
         for _ in range(dice.randint(*per_picture)):
             box = _target(dice, target_side)
-            of_picture = dice.random() < knows_all
+            of_picture = dice.random() < model.correlation
             is_known = known_picture if of_picture else dice.random() < model.accuracy
-            click = _click(dice, box, model) if is_known else _elsewhere(dice)
-            reply = _said(dice, click, model, sizes)
+            elsewhere = None if is_known else (dice.uniform(0.01, 0.99), dice.uniform(0.01, 0.99))
+            reply = _said(dice, elsewhere or _click(dice, box, model), model, sizes)
             reply = wrap(dice, reply) if wrap else reply
             yield _facts(reply, box, parse(reply, sizes), sizes, number)
-
-
-def _shrunk(file_wh: tuple[int, int]) -> tuple[int, int]:
-    scale = min(1.0, SENT_SIDE / max(file_wh))
-    return round(file_wh[0] * scale), round(file_wh[1] * scale)
 
 
 def _target(dice: random.Random, sides: Sequence[float]) -> Box:
@@ -111,13 +108,7 @@ def _click(dice: random.Random, box: Box, model: Model) -> tuple[float, float]:
     return along(box.x1, box.x2), along(box.y1, box.y2)
 
 
-def _elsewhere(dice: random.Random) -> tuple[float, float]:
-    return dice.uniform(0.01, 0.99), dice.uniform(0.01, 0.99)
-
-
-def _said(
-    dice: random.Random, click: tuple[float, float], model: Model, sizes: dict[str, Any]
-) -> str:
+def _said(dice: random.Random, click: tuple[float, float], model: Model, sizes: Sizes) -> str:
     frame, file_wh = model.reading.frame, sizes["image_size"]
     counted = {Frame.PIXELS_SENT: sizes["sent_size"], Frame.GRID_PIXELS: sizes["seen_size"]}
     known = place_in_frame(frame, counted.get(frame, file_wh))
@@ -137,9 +128,7 @@ def _said(
     return dice.choice(forms).format(*shown)
 
 
-def _facts(
-    reply: str, box: Box, parsed: Any, sizes: dict[str, Any], picture: int
-) -> dict[str, Any]:
+def _facts(reply: str, box: Box, parsed: Any, sizes: Sizes, picture: int) -> dict[str, Any]:
     file_wh = sizes["image_size"]
     point = None if parsed is None else point_as_fractions(parsed, file_wh)
     verdict = score_click(box, point)

@@ -1,7 +1,8 @@
 """The functions of the user's guide, typed in as they stand there.
 
-What the guide refers to but does not show (`prepare_content`, `uitars_postprocess`, the two prompt
-texts, the image folder) is written here; `.to("cuda")` is `.to(model.device)`.
+What the guide refers to but does not show (`prepare_content`, `uitars_postprocess`, the prompt's
+text, the image folder) is written here; `.to("cuda")` is `.to(model.device)`. Its prompts of L1 are
+left out: they lie behind `line["instruction"]`, which no question has.
 """
 
 # ruff: noqa
@@ -15,22 +16,17 @@ import torch
 from utils.coordinates import smart_resize
 
 GROUNDING_user_prompt = "Where would you click? {instruction}"
-QA_user_prompt = "Which option is right? {instruction}"
 IMAGE_FOLDER = os.path.join(os.environ["LMUData"], "MMBench-GUI", "offline_images")
 
 
 def prepare_content(message, processor, **kwargs):
-    content = []
-    for part in message:
-        if part["type"] == "image":
-            item = {"type": "image", "image": f"file://{part['value']}"}
-            for limit in ("min_pixels", "max_pixels"):
-                if limit in kwargs:
-                    item[limit] = kwargs[limit]
-            content.append(item)
-        else:
-            content.append({"type": "text", "text": part["value"]})
-    return content
+    limits = {name: kwargs[name] for name in ("min_pixels", "max_pixels") if name in kwargs}
+    return [
+        {"type": "image", "image": f"file://{part['value']}", **limits}
+        if part["type"] == "image"
+        else {"type": "text", "text": part["value"]}
+        for part in message
+    ]
 
 
 def uitars_postprocess(click_point, image_size):
@@ -48,13 +44,6 @@ def build_custom_prompt(line, dataset):
         text = GROUNDING_user_prompt.format(instruction=instruction)
         msgs.append({"role": "user", "type": "text", "value": text})
         return msgs
-    elif dataset == "GUIContentUnderstanding":
-        msgs.append({"role": "user", "type": "image", "value": f"{tgt_path}"})
-        text = QA_user_prompt.format(instruction=instruction)
-        msgs.append({"role": "user", "type": "text", "value": text})
-        return msgs
-    else:
-        pass
 
 
 def preprocess_uitars(message, model, processor, **kwargs):
@@ -77,9 +66,7 @@ def postprocess_uitars(outputs, model, processor, **kwargs):
         outputs = outputs[0]
     if isinstance(outputs, torch.Tensor):
         outputs = outputs.cpu().numpy()
-    out = processor.batch_decode(
-        outputs, skip_special_tokens=True, clean_up_tokenization_spaces=True
-    )
+    out = processor.batch_decode(outputs, skip_special_tokens=True, clean_up_tokenization_spaces=True)  # fmt: skip
     response = out[0]
     resp = response.split("assistant\n")[-1]
     return resp

@@ -65,18 +65,14 @@ def make_run(
         tables: "table" sections of the analyses, by data set; else those of the samples.
         seq: the run's place among those of its model.
     """
+    end = f"{'_partial' if partial else ''}.json"
     for dataset, samples in sets.items():
         write_samples(folder, dataset, samples, partial=partial, model=model)
-        middle = "_partial" if partial else ""
-        scores = l1_scores(samples, weighted=weighted) if dataset == L1 else l2_scores(samples)
-        (folder / f"{model}_{dataset}_{SCORES[dataset]}{middle}.json").write_text(
-            json.dumps(scores)
-        )
-        sections = analysed(dataset, samples, weighted=weighted)
+        scores, sections = scored(dataset, samples, weighted=weighted)
         if dataset in (tables or {}):
             sections["table"] = tables[dataset]
-        analysis = folder / f"{model}_{dataset}_analysis{middle}.json"
-        analysis.write_text(json.dumps(sections))
+        (folder / f"{model}_{dataset}_{SCORES[dataset]}{end}").write_text(json.dumps(scores))
+        (folder / f"{model}_{dataset}_analysis{end}").write_text(json.dumps(sections))
         write_log(folder, dataset, model=model, seq=seq)
     if manifest is not None:
         (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -92,28 +88,19 @@ def write_log(folder: Path, dataset: str, *, model: str = "m", seq: int = 1) -> 
         ))  # fmt: skip
 
 
-def analysed(dataset: str, samples: Sequence[Facts], *, weighted: bool) -> dict[str, Any]:
-    """The sections of an analysis of these samples that hold scores."""
+def scored(dataset: str, samples: Sequence[Facts], *, weighted: bool) -> tuple[Facts, Facts]:
+    """The score object of these samples, and the sections of their analysis that hold scores."""
     columns = columns_of(samples)
     if dataset == L1:
-        return option_sections(columns, "L1", weighted=weighted)
-    return grounding_sections(columns, "L2")
-
-
-def l1_scores(samples: Sequence[Facts], *, weighted: bool) -> dict[str, Any]:
-    """The score object of some questions."""
-    rows = [OptionResult(s["split"], s["platform"], bool(s["hit"]), len(s["options"]))
-            for s in samples]  # fmt: skip
-    return score_content_understanding(rows, weighted=weighted)
-
-
-def l2_scores(samples: Sequence[Facts]) -> dict[str, Any]:
-    """The score object of some instructions."""
+        rows = [OptionResult(s["split"], s["platform"], bool(s["hit"]), len(s["options"]))
+                for s in samples]  # fmt: skip
+        scores = score_content_understanding(rows, weighted=weighted)
+        return scores, option_sections(columns, "L1", weighted=weighted)
     counted: dict[str, dict[str, dict[str, list[int]]]] = {}
     for s in samples:
         kinds = counted.setdefault(s["split"], {}).setdefault(s["platform"], {})
         kinds.setdefault(s["kind"], []).append(s["hit"])
-    return score_element_grounding(counted)
+    return score_element_grounding(counted), grounding_sections(columns, "L2")
 
 
 def compare(*arguments: str | Path, cwd: Path) -> Finished:

@@ -7,8 +7,11 @@ Nothing heavy is imported before a function is called.
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any, Literal
+
+from PIL import Image
 
 Family = Literal["qwen2_vl", "qwen2_5_vl", "qwen3_vl"]
 FAMILIES: tuple[Family, ...] = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl")
@@ -21,43 +24,34 @@ SPECIAL_TOKENS = (
 
 # What the families' own templates do: a default system message, ChatML turns, picture tokens.
 CHAT_TEMPLATE = (
-    "{%- for turn in messages -%}"
-    "{%- if loop.first and turn['role'] != 'system' -%}"
-    "{{ '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}"
-    "{%- endif -%}"
+    "{%- for turn in messages -%}{%- if loop.first and turn['role'] != 'system' -%}"
+    "{{ '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}{%- endif -%}"
     "{{ '<|im_start|>' + turn['role'] + '\n' }}"
     "{%- if turn['content'] is string -%}{{ turn['content'] }}"
     "{%- else -%}{%- for part in turn['content'] -%}"
     "{%- if part['type'] == 'image' -%}{{ '<|vision_start|><|image_pad|><|vision_end|>' }}"
     "{%- elif part['type'] == 'text' -%}{{ part['text'] }}{%- endif -%}"
-    "{%- endfor -%}{%- endif -%}"
-    "{{ '<|im_end|>\n' }}"
-    "{%- endfor -%}"
+    "{%- endfor -%}{%- endif -%}{{ '<|im_end|>\n' }}{%- endfor -%}"
     "{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\n' }}{%- endif -%}"
 )
 
 
-def build(
-    family: Family, folder: Path, *, seed: int = 0, dtype: str = "bfloat16", spread: float = 1.0
-) -> Path:
+def build(family: Family, folder: Path, *, dtype: str = "bfloat16", spread: float = 1.0) -> Path:
     """Writes a checkpoint with random weights, times `spread`, to `folder`, which it returns."""
     import torch
     import transformers
 
-    torch.manual_seed(seed)
+    torch.manual_seed(0)
     tokenizer = _tokenizer()
     config, model_class, processor_class, images, videos = _classes(family, tokenizer)
     model = model_class(config).to(getattr(torch, dtype)).eval()
     _spread(model, spread)
-    end_of_turn, end_of_text = tokenizer.convert_tokens_to_ids([END_OF_TURN, END_OF_TEXT])
+    ends = tokenizer.convert_tokens_to_ids([END_OF_TURN, END_OF_TEXT])
     model.generation_config = transformers.GenerationConfig(
-        eos_token_id=[end_of_turn, end_of_text], pad_token_id=end_of_text, do_sample=False
-    )
+        eos_token_id=ends, pad_token_id=ends[1], do_sample=False)  # fmt: skip
     model.save_pretrained(folder)
-    processor_class(
-        image_processor=images, tokenizer=tokenizer, video_processor=videos,
-        chat_template=CHAT_TEMPLATE,
-    ).save_pretrained(folder)  # fmt: skip
+    parts = {"image_processor": images, "tokenizer": tokenizer, "video_processor": videos}
+    processor_class(**parts, chat_template=CHAT_TEMPLATE).save_pretrained(folder)
     return folder
 
 
@@ -135,12 +129,8 @@ def teach(source: Path, folder: Path, answer: str, *, steps: int = 400) -> Path:
     return folder
 
 
-def _random_question(seed: int) -> tuple[list[dict[str, Any]], Any]:
+def _random_question(seed: int) -> tuple[list[dict[str, Any]], Image.Image]:
     """One user turn of random characters with a plain picture; every other one has a system turn."""
-    import random
-
-    from PIL import Image
-
     dice = random.Random(seed)
     size = (28 * dice.randrange(2, 12), 28 * dice.randrange(2, 12))
     picture = Image.new("RGB", size, tuple(dice.randrange(255) for _ in range(3)))
@@ -195,11 +185,11 @@ def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:
         name = "Qwen3VL"
         text["rope_parameters"]["mrope_interleaved"] = True  # as published; vLLM goes by it
         vision |= {**merged, "num_position_embeddings": 256, "deepstack_visual_indexes": [0]}
-    halves = [0.5] * 3
     config, model, processor = (
         getattr(t, name + part) for part in ("Config", "ForConditionalGeneration", "Processor"))  # fmt: skip
-    parts = (
-        (t.Qwen2VLImageProcessor(patch_size=16, image_mean=halves, image_std=halves), t.Qwen3VLVideoProcessor())
-        if name == "Qwen3VL" else (t.Qwen2VLImageProcessor(), t.Qwen2VLVideoProcessor())
-    )  # fmt: skip
-    return config(text_config=text, vision_config=vision, **tokens), model, processor, *parts
+    config = config(text_config=text, vision_config=vision, **tokens)
+    if name != "Qwen3VL":
+        return config, model, processor, t.Qwen2VLImageProcessor(), t.Qwen2VLVideoProcessor()
+    halves = [0.5] * 3
+    images = t.Qwen2VLImageProcessor(patch_size=16, image_mean=halves, image_std=halves)
+    return config, model, processor, images, t.Qwen3VLVideoProcessor()

@@ -1,10 +1,9 @@
 """Makes torchvision importable in an environment with the CPU build of vLLM; for tests alone.
 
-That environment has a torch without CUDA. Where the package index has no torchvision built for it,
-the one for CUDA is installed, and importing it fails at two operators that nobody here calls. They
-are declared, without an implementation, just before such a torchvision is loaded. `make test-vllm`
-copies this file into that environment, beside a .pth file that imports it at every start: a
-`sitecustomize` would stay unread where the system's Python brings one of its own.
+Where the package index has no torchvision for its torch without CUDA, the one for CUDA is there, and
+importing it fails at two operators that nobody here calls: they are declared just before. `make
+test-vllm` copies this file there, beside a .pth file that imports it at every start: a `sitecustomize`
+would stay unread where the system's Python brings one of its own.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@ from models.wrappers.vllm.arguments import deciding_options, serve_problems, ser
 
 
 @pytest.mark.parametrize(("value", "words"), [
-    (["--max-num-seqs", "8"], ["--max-num-seqs", "8"]),
-    (["--max-num-seqs", 8], ["--max-num-seqs", "8"]),
+    (["--max-num-seqs", "8"], ["--max-num-seqs", "8"]), (["--max-num-seqs", 8], ["--max-num-seqs", "8"]),
     (["--limit-mm-per-prompt", {"image": 1}], ["--limit-mm-per-prompt", '{"image": 1}']),
     ({"max-num-seqs": 8}, ["--max-num-seqs=8"]),
     ({"max_num_seqs": 8, "dtype": "float32"}, ["--max-num-seqs=8", "--dtype=float32"]),
@@ -17,8 +16,7 @@ from models.wrappers.vllm.arguments import deciding_options, serve_problems, ser
     ({"limit-mm-per-prompt": {"image": 1}}, ['--limit-mm-per-prompt={"image": 1}']),
     ({"lora-modules": ["a=x", "b=y"]}, ["--lora-modules", "a=x", "b=y"]),
     ({"rope-theta": -1.5}, ["--rope-theta=-1.5"]),
-    ({"hf_overrides.max_pixels": 5}, ["--hf-overrides.max_pixels=5"]),
-    ({}, []),
+    ({"hf_overrides.max_pixels": 5}, ["--hf-overrides.max_pixels=5"]), ({}, []),
 ])  # fmt: skip
 def test_arguments_are_written_out(value, words):
     assert serve_words(value) == words
@@ -49,8 +47,7 @@ def test_arguments_that_the_program_sets_itself_are_refused_shortened_too(words,
     (["--dtype", "float32", "--seed", "1"], ["--seed", "1", "--dtype", "float32"], True),
     (["--max-num-seqs", "8"], ["-tp", "2", "--gpu_memory_utilization=0.5"], True),
     (["--enable-prefix-caching"], ["--no-enable-prefix-caching"], True),
-    (["--dtype", "float32"], ["--dtype", "bfloat16"], False),
-    ([], ["--quantization", "fp8"], False),
+    (["--dtype", "float32"], ["--dtype", "bfloat16"], False), ([], ["--quantization", "fp8"], False),
     ([], ["--an-option-nobody-here-knows"], False),
 ])  # fmt: skip
 def test_options_of_speed_and_place_do_not_count_and_all_others_do(one, other, same):

@@ -142,8 +142,7 @@ def test_only_a_change_that_can_alter_answers_starts_another_server_and_asks_aga
         (stage.home / changed).write_bytes(b"changed")
     else:
         stage.model["m"] |= changed
-    assert stage.run().code == 0
-    assert len(answers(stage)) == SAMPLES + asked
+    assert (stage.run().code, len(answers(stage))) == (0, SAMPLES + asked)
     keys = {server["environ"]["VLLM_API_KEY"] for server in started(stage)}
     assert len(keys) == len(started(stage)) == 1 + (asked > 0)  # to each server its own
 
