@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from benchmarks import BENCHMARK
 from models import api_uitars, local_uitars
 from tests.conformance.scores import data_set
 from tests.conformance.support import Case, Departs, Replay, World, equal
+from tests.support.runs import write_config
 from utils.config.read import read_config
 from utils.errors import UserError
 from utils.functions.prompting import prompt_builder
@@ -23,9 +23,8 @@ MODES = {name: benchmark.modes for name, benchmark in BENCHMARK.items()}
 def _rows(case: Case, world: World) -> Any:
     """The samples that loading gives; an unknown mode is found in the config before that."""
     name, mode = DATASETS[case.input["level"]], case.input["mode"]
-    config = world.folder / "config.json"
     model = {"m": {"imp_type": "openai", "model_path": "http://127.0.0.1/v1?model=m"}}
-    config.write_text(json.dumps({"model": model, "data": {name: {"mode": mode}}}))
+    config = write_config(world.folder / "config.json", model=model, data={name: {"mode": mode}})
     reading = read_config(config, datasets=MODES, environ={})
     if reading.problems:
         assert all(f"data.{name}.mode" in problem for problem in reading.problems), reading.problems
@@ -84,8 +83,8 @@ def _custom_prompt(case: Case, world: World) -> Any:
     benchmark = BENCHMARK[case.input["dataset"]](world.folder, world.folder)
     prompts = []
     for module in (api_uitars, local_uitars):
-        ask = prompt_builder(benchmark, system_prompt=None, custom=module.build_custom_prompt)
-        prompt = ask(case.input["row"])
+        custom = module.build_custom_prompt
+        prompt = prompt_builder(benchmark, system_prompt=None, custom=custom)(case.input["row"])
         shown = [_relative(message, world) for message in prompt.messages]
         prompts.append(shown if prompt.is_custom else {"default": shown})
     return prompts[0] if equal(*prompts) else prompts

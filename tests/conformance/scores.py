@@ -96,13 +96,10 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _l1_score(*, weighted: bool) -> Replay:
-    def run(case: Case, world: World) -> Any:
-        rows = [OptionResult(r["difficulty"], r["platform"], bool(r["hit"]), r["options_num"])
-                for r in case.input]  # fmt: skip
-        return score_content_understanding(rows, weighted=weighted)
-
-    return Replay(run, departs=_null_for_nan)
+def _l1_score(rows: Sequence[Mapping[str, Any]], *, weighted: bool) -> Any:
+    results = [OptionResult(r["difficulty"], r["platform"], bool(r["hit"]), r["options_num"])
+               for r in rows]  # fmt: skip
+    return score_content_understanding(results, weighted=weighted)
 
 
 def _judged_l2(row: Mapping[str, Any], parser: str) -> Judgement:
@@ -183,8 +180,8 @@ def _departs(row: Mapping[str, Any], parser: str) -> bool:
 
 
 def _l2_set_departs(case: Case) -> Departs | None:
-    rows, parser = case.input["rows"], case.input["parser"]
-    departing = [(n, row) for n, row in enumerate(rows) if _departs(row, parser)]
+    parser = case.input["parser"]
+    departing = [(n, row) for n, row in enumerate(case.input["rows"]) if _departs(row, parser)]
     if case.is_crash or not departing:
         return None
     matches, wrong_format = list(case.expected["matches"]), list(case.expected["wrong_format"])
@@ -227,13 +224,13 @@ def _names_the_box(got: Any, expected: Any) -> bool:
 
 REPLAYS = {
     "l1_eval_samples.json": Replay(
-        lambda case, world: _judged_l1(case.input, case.input["prediction"]).columns,
-        departs=_l1_sample_departs,
-    ),
+        lambda case, world: _judged_l1(case.input, case.input["prediction"]).columns, _l1_sample_departs),
     "l1_eval_sets.json": Replay(_l1_set, departs=_l1_set_departs),
-    "l1_score_normal.json": _l1_score(weighted=False),
-    "l1_score_weighted.json": _l1_score(weighted=True),
+    "l1_score_normal.json": Replay(
+        lambda case, world: _l1_score(case.input, weighted=False), _null_for_nan),
+    "l1_score_weighted.json": Replay(
+        lambda case, world: _l1_score(case.input, weighted=True), _null_for_nan),
     "l2_eval_samples.json": Replay(_l2_sample, departs=_l2_sample_departs),
     "l2_eval_sets.json": Replay(_l2_set, departs=_l2_set_departs, same=_names_the_box),
     "l2_score.json": Replay(lambda case, world: score_element_grounding(case.input)),
-}
+}  # fmt: skip

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,16 +20,14 @@ FILES = sorted(path.name for path in FOLDER.glob("*.json"))
 ORDINARY, DEPARTURE, CRASH = "ordinary", "departure", "crash"
 
 
-@dataclass(frozen=True)
-class World:
+class World(NamedTuple):
     """What a replay may use of pytest."""
 
     folder: Path
     patch: pytest.MonkeyPatch
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """One case as it stands in its file."""
 
     number: int
@@ -39,15 +36,13 @@ class Case:
     is_crash: bool = False
 
 
-@dataclass(frozen=True)
-class Departs:
+class Departs(NamedTuple):
     """What must come out instead of `expected`, where this project departs from the reference."""
 
     expected: Any
 
 
-@dataclass(frozen=True)
-class Replay:
+class Replay(NamedTuple):
     """How the cases of one file are run through this project.
 
     Attributes:
@@ -61,13 +56,12 @@ class Replay:
     same: Callable[[Any, Any], bool] = lambda got, expected: equal(got, expected)
 
 
-def read_cases(name: str) -> list[Case]:
+def read_cases(name: str) -> Iterator[Case]:
     """All cases of a file; those of `upstream_crashes` have `proposed` as their expectation."""
     frame = json.loads((FOLDER / name).read_text(encoding="ascii"), object_hook=_number)
-    cases = [Case(n, item["input"], item["expected"]) for n, item in enumerate(frame["cases"])]
-    crashes = frame.get("upstream_crashes", [])
-    return cases + [Case(n, item["input"], item["proposed"], is_crash=True)
-                    for n, item in enumerate(crashes)]  # fmt: skip
+    for part, expected in (("cases", "expected"), ("upstream_crashes", "proposed")):
+        for number, item in enumerate(frame.get(part, [])):
+            yield Case(number, item["input"], item[expected], is_crash=part != "cases")
 
 
 def replay(name: str, how: Replay, world: World) -> tuple[Counter[str], list[str]]:

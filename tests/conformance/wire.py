@@ -19,6 +19,7 @@ from models import build_model
 from models.wrappers.api.wire import PictureSlot, PictureStyle, encode_body
 from tests.conformance.prompts import DATASETS, MODES, set_template
 from tests.conformance.support import Case, Departs, Replay, World, equal
+from tests.support.runs import write_config
 from utils.config.read import read_config
 from utils.functions.prompting import prompt_builder
 from utils.images import encode, shrink
@@ -43,8 +44,7 @@ def _request(case: Case, world: World) -> Any:
     root.mkdir()
     set_template(asked, world)
     _draw_plain(root / asked["row"]["image_path"], asked["picture"])
-    config = _config(world.folder / "config.json", asked)
-    reading = read_config(config, datasets=MODES, environ={})
+    reading = read_config(_config(world.folder / "config.json", asked), datasets=MODES, environ={})
     assert not reading.problems, reading.problems
     assert reading.config is not None
     entry = reading.config.model["m"]
@@ -68,9 +68,8 @@ def _request(case: Case, world: World) -> Any:
 
 def _config(path: Path, asked: Mapping[str, Any]) -> Path:
     kwargs = {key: asked[key] for key in ("img_size", "img_detail") if key in asked}
-    setting = asked["system_prompt_setting"]
-    if setting != {"absent": True}:
-        kwargs["system_prompt"] = setting
+    if asked["system_prompt_setting"] != {"absent": True}:
+        kwargs["system_prompt"] = asked["system_prompt_setting"]
     entry = {
         "imp_type": "openai",
         "model_path": "http://127.0.0.1:1/v1?api_key=k&model=mock-model",
@@ -80,8 +79,7 @@ def _config(path: Path, asked: Mapping[str, Any]) -> Path:
                           for name, builder in (asked["custom_prompt"] or {}).items()},
     }  # fmt: skip
     data = {name: {"mode": "all"} for name in asked["dataset_order"]}
-    path.write_text(json.dumps({"model": {"m": entry}, "data": data}))
-    return path
+    return write_config(path, model={"m": entry}, data=data)
 
 
 def _another(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,9 +105,10 @@ def _described(value: Any) -> Any:
 def _comparable(value: Any) -> Any:
     """The expected body: pictures without bytes and hash, in the place where the URL stands."""
     if isinstance(value, dict) and "image" in value:
-        others = {key: item for key, item in value.items() if key != "image"}
-        image = value["image"].items()
-        return {"url": {k: v for k, v in image if k not in ("bytes", "sha256")}, **others}
+        image = {
+            key: item for key, item in value["image"].items() if key not in ("bytes", "sha256")
+        }
+        return {"url": image, **{key: item for key, item in value.items() if key != "image"}}
     if isinstance(value, dict):
         return {key: _comparable(item) for key, item in value.items()}
     return [_comparable(item) for item in value] if isinstance(value, list) else value
