@@ -40,8 +40,7 @@ def row(section, group, name):
 
 @pytest.mark.parametrize(("point", "sizes"), [
     ([0.6, 0.45], 100 / 141.42),  # to the nearest edge, not to the centre
-    ([0.8, 0.9], 500 / 141.42), ([0.45, -0.1], 500 / 141.42),
-])  # fmt: skip
+    ([0.8, 0.9], 500 / 141.42), ([0.45, -0.1], 500 / 141.42)])  # fmt: skip
 def test_distances_are_to_the_box_in_its_own_size(point, sizes):
     found = row(section_of([sample(point), sample(HIT)]), DISTANCE, "50 % are within")
     assert found["value"] == pytest.approx(sizes, rel=1e-3)
@@ -66,9 +65,8 @@ def test_a_constant_offset_shows_as_a_direction_and_none_lies_in_its_interval_ot
     assert up["low"] <= up["value"] <= up["high"] < 0
     assert up["value"] == pytest.approx(-10 + 0.095, abs=0.01)
     model = Model(Reading(Frame.FRACTIONS), spread=0.3)  # without an offset
-    section = section_of(
-        simulated(random.Random(1), model, parser_response_into_coordinates, pictures=80)
-    )
+    clicks = simulated(random.Random(1), model, parser_response_into_coordinates, pictures=80)
+    section = section_of(clicks)
     for found in (row(section, DIRECTION, f"mean {axis}") for axis in ("dx", "dy")):
         assert found["low"] < 0 < found["high"]
 
@@ -80,8 +78,7 @@ def test_points_outside_the_picture_are_counted():
 
 
 @pytest.mark.parametrize("far", [
-    1e200, -1e308, float("inf"), pytest.param(10**400, id="10**400"),
-])  # fmt: skip
+    1e200, -1e308, float("inf"), pytest.param(10**400, id="10**400")])  # fmt: skip
 def test_a_point_that_means_no_place_spoils_no_figure(far):
     section = section_of([sample([0.6, 0.45 if n else far], image=n) for n in range(12)])
     mean = row(section, DIRECTION, "mean dy")
@@ -112,8 +109,7 @@ def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(tmp_path, di
 
 
 @pytest.mark.parametrize(("points", "counted"), [
-    ([[0.5, 0.5]], 0), ([], 0), ([None], 1), ([HIT], 1), ([[0.9, 0.9]], 1),
-])  # fmt: skip
+    ([[0.5, 0.5]], 0), ([], 0), ([None], 1), ([HIT], 1), ([[0.9, 0.9]], 1)])  # fmt: skip
 def test_runs_of_one_kind_of_verdict_or_of_none_are_no_problem(points, counted):
     without = {"verdict": None} if not counted else {}
     section = section_of([sample(point, **without) for point in points])

@@ -167,8 +167,7 @@ def of_models_that_think(dice, number):
         model = dataclasses.replace(model, reading=Reading(Frame.FRACTIONS))
     return simulated(
         dice, model, parse, wrap=wrap, pictures=dice.choice((12, 30, 60)),
-        per_picture=dice.choice(((1, 1), (1, 3))), target_side=dice.choice(SIDES),
-    )  # fmt: skip
+        per_picture=dice.choice(((1, 1), (1, 3))), target_side=dice.choice(SIDES))  # fmt: skip
 
 
 def in_the_configured_frame(dice, number):
@@ -179,13 +178,11 @@ def in_the_configured_frame(dice, number):
     return simulated(
         dice, model, function_of(reading), pictures=dice.choice((12, 30, 60, 120)),
         per_picture=dice.choice(((1, 1), (1, 3), (1, 8))), target_side=dice.choice(SIDES),
-        shrinks=dice.random() < 0.5,
-    )  # fmt: skip
+        shrinks=dice.random() < 0.5)  # fmt: skip
 
 
 @pytest.mark.parametrize(("made", "seed", "most"), [
-    (of_models_that_think, 20_260_101, 0), (in_the_configured_frame, 20_250_726, 10),
-])  # fmt: skip
+    (of_models_that_think, 20_260_101, 0), (in_the_configured_frame, 20_250_726, 10)])  # fmt: skip
 def test_a_thousand_runs_give_hardly_a_false_alarm(made, seed, most):
     dice = random.Random(seed)
     warnings = [audited(made(dice, number))["warnings"] for number in range(1000)]
@@ -210,8 +207,7 @@ UNKNOWN = {
     "height 1000": resized(1000, lambda wh: wh[1]),
     "half the size": lambda wh: (0, 0, wh[0] / 2, wh[1] / 2),
     "square of 336": letterboxed(336), "square of 1024": letterboxed(1024),
-    "from the bottom": lambda wh: (0, wh[1], wh[0], -wh[1]),
-}  # fmt: skip
+    "from the bottom": lambda wh: (0, wh[1], wh[0], -wh[1])}  # fmt: skip
 
 
 @pytest.mark.parametrize("place", UNKNOWN.values(), ids=UNKNOWN)
@@ -254,8 +250,7 @@ def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared()
     ({"prediction": "I see nothing."}, "no numbers"),
     ({"point_frac": None, "verdict": "unparsed"}, "no point read"),
     *(({"point_frac": point}, "other numbers used")
-      for point in ([0.5, 0.5], [float("inf"), 0.5], [0.5, -1e308])),
-])  # fmt: skip
+      for point in ([0.5, 0.5], [float("inf"), 0.5], [0.5, -1e308]))])  # fmt: skip
 def test_each_reply_that_is_not_read_alike_is_counted_by_its_reason(change, count):
     one = {"pictures": 1, "per_picture": (1, 1)}
     [sample] = simulated(random.Random(7), FRACTIONS, default_parser, **one)

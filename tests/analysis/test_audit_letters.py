@@ -18,8 +18,7 @@ def facts(reply, *, chosen="default", answer="B", image=0, letters="ABCD", **mor
     return {
         "key": f"k{image}", "image": f"os_web/{image}.png", "verdict": "hit" if found == answer else "miss",
         "hit": int(found == answer), "prediction": reply, "chosen": found, "answer": answer,
-        "options": dict.fromkeys(letters, "text"), **more,
-    }  # fmt: skip
+        "options": dict.fromkeys(letters, "text"), **more}  # fmt: skip
 
 
 def many(reply, count, *, pictures=None, **more):
@@ -43,8 +42,7 @@ def counts(section):
     ("Final answer:\n\nC", "C", 2, False), ("B", "B", 3, False), ("Based on the picture", "B", 3, True),
     ("Can't say", "C", 3, True), ("A button is shown", "A", 3, True),
     ("A is the right one", "A", 3, False), ("The icon 'B' is bold", "B", 4, False),
-    ("(C)", "C", 5, False), ("Nothing fits", None, 6, False),
-])  # fmt: skip
+    ("(C)", "C", 5, False), ("Nothing fits", None, 6, False)])  # fmt: skip
 def test_the_pattern_that_decided_is_known(reply, letter, pattern, is_of_word):
     found = read(reply, letter, list("ABCDE"))
     assert found.decided_by == (*PATTERN_NAMES, "no letter found")[pattern]
@@ -71,8 +69,7 @@ def test_the_strict_parser_takes_only_what_is_plainly_an_answer(reply, expected)
     (facts("A button", answer="A"), "doubtful: first letter of a word, or the article"),
     (facts("E", letters="ABCD"), "doubtful: no option of the question"),
     (facts("D", options={"A": "x", "D": None}), "doubtful: no option of the question"),
-    (facts("A. Yes\nB. No\nAnswer: B"), "doubtful: another letter is stated later"),
-])  # fmt: skip
+    (facts("A. Yes\nB. No\nAnswer: B"), "doubtful: another letter is stated later")])  # fmt: skip
 def test_doubtful_letters_are_told_apart(sample, row):
     found = counts(section_of(parse_audit, [sample, facts("C. Close"), facts("B")]))
     assert {name for name in found if name.startswith("doubtful:") and found[name]} == {row}
@@ -88,8 +85,7 @@ def test_both_parsers_are_scored_and_the_default_one_is_the_score():
 
 
 @pytest.mark.parametrize(("doubtful", "plain", "warns"), [
-    (10, 150, True), (9, 20, False), (10, 190, False), (0, 50, False),
-])  # fmt: skip
+    (10, 150, True), (9, 20, False), (10, 190, False), (0, 50, False)])  # fmt: skip
 def test_a_warning_needs_ten_doubtful_letters_and_five_per_cent(doubtful, plain, warns):
     plainly = [facts("B", image=100 + n) for n in range(plain)]
     samples = many("Before that, the answer is: D", doubtful) + plainly
@@ -111,8 +107,7 @@ def test_a_parser_of_ones_own_is_said_to_be_one_and_no_pattern_is_blamed():
 
 @pytest.mark.parametrize(("audit", "samples"), [
     (parse_audit, [facts("Failed", verdict=None)]),  # a failed request is no reply
-    (parse_audit, []), (letter_bias, []),
-])  # fmt: skip
+    (parse_audit, []), (letter_bias, [])])  # fmt: skip
 def test_without_a_reply_there_is_nothing_to_audit(audit, samples):
     assert section_of(audit, samples)["rows"] == []
 
@@ -134,8 +129,7 @@ def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, acc
     section, fixed = (
         section_of(parse_audit, [facts(reply, image=n // 2, chosen=parse(reply, {"options": OF_FOUR}))
                                  for n, reply in enumerate(replies)])
-        for parse in (parser_answers_into_option, parse_option)
-    )  # fmt: skip
+        for parse in (parser_answers_into_option, parse_option))  # fmt: skip
     assert counts(section)["doubtful: read out of the thinking, another letter is answered"] == 40
     [warning] = section["warnings"]
     assert "40 of 40 letters are doubtful" in warning and "40 are read out of the" in warning
@@ -161,8 +155,7 @@ HONEST = (
     "{}", "{}.", "({})", "**{}**", "{}. Settings", "Option {}", "Answer: {}", "The answer is {}.",
     "<think>It is option {}.</think>\n{}", "<think>There is a menu on top.</think>\n{}",
     "This must be {}\n</think>\n\nAnswer: {}", "<think>Perhaps option {}, or",
-    "{}. Settings, not option A", "I see nothing.", "",
-)  # fmt: skip
+    "{}. Settings, not option A", "I see nothing.", "")  # fmt: skip
 
 
 def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_alarm():

@@ -24,8 +24,7 @@ META = {"image_size": "[2000, 1000]", "options": "{'A': 'x', 'B': 'y', 'C': None
     ("<think>A?</think>", ""), ("A?</think>\n ", ""),
     ("B <think>is it?</think>\n", "B "),  # thinks behind the answer
     ("B <think>is it?", "B "), ("<think>A?</think>B<think>or", "B"),
-    ("I think> so <thinker>", "I think> so <thinker>"), ("", ""),
-])  # fmt: skip
+    ("I think> so <thinker>", "I think> so <thinker>"), ("", "")])  # fmt: skip
 def test_the_answer_is_the_last_text_outside_of_the_thinking(reply, answer):
     assert after_thinking(reply) == answer
 
@@ -35,8 +34,7 @@ def test_the_answer_is_the_last_text_outside_of_the_thinking(reply, answer):
     ("<think>Option A?</think>\nMaybe B", "B"),  # nothing plainly stated: the protocol's letter
     ("<think>Option A?</think>\nF", "F"),  # as the protocol's parser has it, an option or not
     ("<think>no</think>\nG", "G"),  # an option beyond the protocol's letters
-    ("<think>Option A", None), ("B", "B"), ("I see nothing.", None),
-])  # fmt: skip
+    ("<think>Option A", None), ("B", "B"), ("I see nothing.", None)])  # fmt: skip
 def test_the_letter_that_is_answered_is_read(reply, letter):
     assert parse_option(reply, META) == letter
 
@@ -50,8 +48,7 @@ def test_options_in_any_form_or_none_are_no_obstacle():
     # the protocol's parser reads the first point of the answer, the numbers are the last
     ("<think>(0.1, 0.2)</think>(0.3, 0.4) or (0.5, 0.6)", (0.3, 0.4), (0.5, 0.6)),
     ("<think>(0.1, 0.2)</think> about 0.3, 0.4 there", (0.3, 0.4), (0.3, 0.4)),
-    ("<think>(0.1, 0.2)", None, None), ("(0.3, 0.4)", (0.3, 0.4), (0.3, 0.4)),
-])  # fmt: skip
+    ("<think>(0.1, 0.2)", None, None), ("(0.3, 0.4)", (0.3, 0.4), (0.3, 0.4))])  # fmt: skip
 def test_numbers_of_a_thinking_are_not_read(reply, point, numbers):
     assert (parse_point(reply, META), numbers_of_reply(reply)) == (point, numbers)
 
@@ -60,12 +57,10 @@ LENGTH = 20_000
 PIECES = (
     " ", "\n", "\t", "1", ".", "1 ", "1.", "(", "x=", "x=1, ", "y=1 ", "A", "A ", '"', "'", ",", "-",
     "*", "%", "1e", "Answer ", "Option ", "boxed{", "I choose ", "correct option is ", "<think>",
-    "</think>", "◁", "[/think",
-)  # fmt: skip
+    "</think>", "◁", "[/think")  # fmt: skip
 STARTS = (
     "Answer", "Option", "answer is", "the correct answer is", "correct option", "I choose",
-    "option A", "A", "I", "boxed{", "<answer>", "x", "x=", "x=1", "1", "(", "(1,", "<think>",
-)  # fmt: skip
+    "option A", "A", "I", "boxed{", "<answer>", "x", "x=", "x=1", "1", "(", "(1,", "<think>")  # fmt: skip
 ENDLESS = [(piece * LENGTH)[:LENGTH] for piece in PIECES] + [
     start + filler * LENGTH + end
     for start in STARTS

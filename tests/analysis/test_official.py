@@ -15,8 +15,7 @@ def test_halves_are_rounded_up_whatever_the_arithmetic_made_of_them(value, digit
 
 
 @pytest.mark.parametrize(("value", "expected"), [
-    (7.25, "+7.3"), (-7.25, "-7.3"), (-0.04, "0.0"), (0.0, "0.0"), (-0.05, "-0.1"),
-])  # fmt: skip
+    (7.25, "+7.3"), (-7.25, "-7.3"), (-0.04, "0.0"), (0.0, "0.0"), (-0.05, "-0.1")])  # fmt: skip
 def test_a_difference_has_a_sign_unless_it_is_shown_as_none(value, expected):
     assert shown(value, 1, signed=True) == expected
 

@@ -85,8 +85,7 @@ def test_an_accuracy_of_few_images_whose_answers_all_agree_is_covered(rate, pict
 
 
 @pytest.mark.parametrize(("rate", "rho", "shape", "model"), itertools.product(
-    (0.05, 0.3, 0.9), (0.05, 0.3, 0.9), (1.1, 1.5), MODELS,
-))  # fmt: skip
+    (0.05, 0.3, 0.9), (0.05, 0.3, 0.9), (1.1, 1.5), MODELS))  # fmt: skip
 def test_an_accuracy_of_images_of_very_unequal_size_is_covered(rate, rho, shape, model):
     """Up to 200 samples on an image, most have one or two."""
     random = seeded(rate, rho, shape)

@@ -58,13 +58,11 @@ def test_episodes_are_compared_by_task(tmp_path):
 def test_official_figures_are_the_headline_and_platforms_and_kinds_the_groups(
     tmp_path, dataset, make, splits, headline, groups
 ):
-    first, second = (
-        [s for s in make(hits * 3) if s["split"] in splits] for hits in ("x.x.", "xxxx")
-    )
-    for samples in (first, second):
+    sets = [[s for s in make(hits * 3) if s["split"] in splits] for hits in ("x.x.", "xxxx")]
+    for samples in sets:
         for place, each in enumerate(samples):
             each["kind"] = None if dataset == L1 else ("icon", "text")[place % 3 == 0]
-    pair = pair_of(tmp_path, first, second, dataset)
+    pair = pair_of(tmp_path, *sets, dataset)
     assert [each.group for each in pair.headline] == headline
     assert [each.group for each in pair.subgroups] == groups
 
@@ -81,8 +79,7 @@ def test_the_mean_of_the_splits_weighs_both_alike_however_many_samples_they_have
 
 
 @pytest.mark.parametrize(("all_pairs", "titles"), [
-    (False, ["m1 − m0", "m2 − m0"]), (True, ["m1 − m0", "m2 − m0", "m2 − m1"]),
-])  # fmt: skip
+    (False, ["m1 − m0", "m2 − m0"]), (True, ["m1 − m0", "m2 − m0", "m2 − m1"])])  # fmt: skip
 def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all_pairs, titles):
     hits = ("x" * 24, "." * 12 + "x" * 12, "x." * 12)
     found = runs_of(tmp_path, *({L2: l2_set(marks, 12)} for marks in hits))
@@ -116,8 +113,7 @@ def test_two_misses_are_apart_if_far_off_or_of_other_letters(make, name, first, 
 @pytest.mark.parametrize(("make", "changes"), [
     (l2_set, {"box_frac": [0.1, 0.2, 0.3, 0.41]}), (l2_set, {"file_wh": [401, 300]}),
     (l2_set, {"split": "advanced"}), (l1_set, {"answer": "C"}),
-    (l1_set, {"options": {"A": "the first", "B": "another", "C": "the third", "D": None}}),
-])  # fmt: skip
+    (l1_set, {"options": {"A": "the first", "B": "another", "C": "the third", "D": None}})])  # fmt: skip
 def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, make, changes):
     changed = make("xxxxxx")
     changed[2].update(changes)
@@ -139,8 +135,7 @@ def test_flips_hold_both_replies_and_samples_of_one_run_alone_are_reported(tmp_p
 @pytest.mark.parametrize(("weighted", "points", "note"), [
     ((True, True), 100 * (1 / 2) / (1 / 2 + 3 / 4 * 3), None), ((False, False), 25.0, None),
     ((True, False), 25.0, "one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
-                          "the differences are unweighted"),
-])  # fmt: skip
+                          "the differences are unweighted")])  # fmt: skip
 def test_differences_are_weighted_where_both_scores_are(tmp_path, weighted, points, note):
     folders = []
     for name, hits, is_so in zip("ab", ("....", "x..."), weighted, strict=True):
@@ -162,8 +157,7 @@ def test_other_data_and_samples_without_an_answer_are_reported(tmp_path, entry, 
     made = [
         make_run(tmp_path / value, {L2: samples}, model=value,
                  manifest={"datasets": {L2: {entry: {"count": 3, name: value}}}})
-        for value, samples in (("a", l2_set("xxxx")), ("b", silent))
-    ]  # fmt: skip
+        for value, samples in (("a", l2_set("xxxx")), ("b", silent))]  # fmt: skip
     found = compared(read_runs(made))
     [pair] = found.pairs
     assert pair.notes[1:] == [f"the runs had different {told} (checksums in their manifests)"]
@@ -202,11 +196,11 @@ def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
 
 
 def test_figures_and_intervals_are_those_of_the_analysis(tmp_path):
+    with_interval, without = (50.0, 31.5, 68.5), (1, None, None)
     cells = [
-        {"value": 50.0, "low": 31.5, "high": 68.5},
-        None,
-        {"value": 1, "low": None, "high": None},
+        dict(zip(("value", "low", "high"), each, strict=True)) for each in (with_interval, without)
     ]
+    cells.insert(1, None)
     columns = ["os_ios", "os_web", "Overall"]
     table = {"columns": columns, "rows": [{"name": "advanced", "cells": cells}]}
     _, board = boards_of(runs_of(tmp_path, {L2: l2_set("x..x..")}, tables={L2: table}))
@@ -240,11 +234,8 @@ def test_published_rows_have_the_published_figures_and_their_source(tmp_path):
 @pytest.mark.parametrize(("change", "partial", "comparable"), [
     ({}, False, True), ({}, True, False),
     ({"annotations": {"file": "L2_annotations.json", "md5": "0" * 32}}, False, False),
-    ({"left_out": 3}, False, False), ({"annotations": {}}, False, False),
-])  # fmt: skip
-def test_published_rows_compare_with_the_published_data_alone(
-    tmp_path, change, partial, comparable
-):
+    ({"left_out": 3}, False, False), ({"annotations": {}}, False, False)])  # fmt: skip
+def test_published_rows_compare_with_published_data_alone(tmp_path, change, partial, comparable):
     name = "L2_annotations.json"
     published = {"annotations": {"file": name, "md5": PUBLISHED_MD5[name]}}
     manifest = {"datasets": {L2: {"left_out": 0, "mode": "all", **published, **change}}}
@@ -306,8 +297,7 @@ def odd_folders(home):
     ("good l1", "no sample in common, so there is nothing to compare"),
     ("good", "compare.py: one run alone; name another one, or --published"), ("good l1 --flips -1", "-1"),
     ("good --published --output file.txt", "--output file.txt: file.txt cannot be written (Not a directory)"),
-    ("good --published --output file.txt/x", "file.txt cannot be written (Not a directory); "),
-])  # fmt: skip
+    ("good --published --output file.txt/x", "file.txt cannot be written (Not a directory); ")])  # fmt: skip
 def test_what_cannot_be_compared_is_one_line(tmp_path, monkeypatch, capsys, arguments, said):
     odd_folders(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -345,8 +335,7 @@ def test_compare_prints_writes_and_is_the_same_behind_evaluate(two):
 
 @pytest.mark.parametrize(("formats", "files"), [
     ("text", []), ("csv", ["comparison.csv", "flips.csv"]),
-    ("html", ["comparison.html", "comparison_files"]),
-])  # fmt: skip
+    ("html", ["comparison.html", "comparison_files"])])  # fmt: skip
 def test_only_the_chosen_formats_are_written(two, formats, files):
     assert main(["a", "b", "--format", *formats.split(), "--output", "there"]) == 0
     assert sorted(path.name for path in two.glob("there/*")) == files

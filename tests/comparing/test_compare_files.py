@@ -36,9 +36,8 @@ def test_neither_a_reply_nor_a_models_name_can_steer_the_terminal_or_break_a_lin
     a = make_run(tmp_path / "a", {L2: l2_set("x.", app="x", kind="icon")}, model="a\x1b[1m")
     b = [{**each, "prediction": EVIL, "text": "Click target 0.", **(odd if n else {})}
          for n, each in enumerate(l2_set(".x"))]  # fmt: skip
-    text = as_text(
-        compare(read_runs([a, make_run(tmp_path / "b", {L2: b}, model="b\x9bm")])), flips=9
-    )
+    found = compare(read_runs([a, make_run(tmp_path / "b", {L2: b}, model="b\x9bm")]))
+    text = as_text(found, flips=9)
     assert not [char for char in text if not char.isprintable() and char != "\n"]
     [shown] = [line for line in text.splitlines() if "<script>" in line]
     assert shown.startswith("      B: <script>")

@@ -44,8 +44,7 @@ def test_it_ends_with_a_table_of_all_models_and_their_differences(stage):
 
 @pytest.mark.parametrize(("arguments", "has_table", "has_page"), [
     (["--no-report"], True, False), (["--mode", "infer"], False, False),
-    (["--model", "good"], False, False), (["--data", L2, "--limit", "3"], True, True),
-])  # fmt: skip
+    (["--model", "good"], False, False), (["--data", L2, "--limit", "3"], True, True)])  # fmt: skip
 def test_without_reports_or_several_models_there_is_no_page(stage, arguments, has_table, has_page):
     ran = stage.evaluate(named("base", "good"), *arguments)
     assert ran.code == 0, ran.output

@@ -42,8 +42,7 @@ def facts(reply="(0.5, 0.3)", **more):
     (facts(), facts(point_frac=None, verdict="unparsed"), "parse", "in a, unparsed in b"),
     (facts(), facts(verdict="hit"), "verdict", "miss in a, hit in b"),
     # what comes first counts
-    (facts(), facts("no", sent_wh=[2, 2], usage={}), "image sent", "400x300 in a, 2x2 in b"),
-])  # fmt: skip
+    (facts(), facts("no", sent_wh=[2, 2], usage={}), "image sent", "400x300 in a, 2x2 in b")])  # fmt: skip
 def test_the_first_difference_is_the_cause(tmp_path, ours, theirs, cause, told):
     [pair] = differing(tmp_path, ours, theirs)
     assert (pair["cause"], told in pair["detail"]) == (cause, True), pair
@@ -92,11 +91,8 @@ def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
     (served({"max_pixels": 9}), served(), "settings", "kwargs.max_pixels 9 in a, unset in b"),
     (local("float32"), local("float16"), "settings", "dtype float32 in a, float16 in b"),
     (local("float32"), served(), "reply", ""),  # a server's own business
-    (local("float32"), local("auto"), "reply", ""),
-])  # fmt: skip
-def test_settings_are_a_cause_where_only_replies_differ(
-    tmp_path, capsys, ours, theirs, cause, told
-):
+    (local("float32"), local("auto"), "reply", "")])  # fmt: skip
+def test_settings_are_a_cause_if_only_replies_differ(tmp_path, capsys, ours, theirs, cause, told):
     [pair] = differing(tmp_path, facts(), facts("no"), a=ours, b=theirs)
     [same] = differing(tmp_path, facts(), facts(), a=ours, b=theirs)
     assert (pair["cause"], told in pair["detail"], same["cause"]) == (cause, True, ""), pair
@@ -173,8 +169,7 @@ def test_two_models_of_two_configs_or_of_one_are_compared(stage, first, second, 
     ("m n", "o", "", "m-n.json: has 2 models (m, n); --parity compares one model of each"),
     ("m n", "n", "n", '--parity: both configs call their model "n"'),
     ("m", "o", "x", "--model x: in neither config"), ("m", "o", "m y", "--model y: in neither config"),
-    ("m n o", "m n o", "", "name them with --model"),
-])  # fmt: skip
+    ("m n o", "m n o", "", "name them with --model")])  # fmt: skip
 def test_an_unclear_comparison_is_refused_before_any_request(stage, first, second, chosen, told):
     ran = parity(stage, first, second, *(["--model", *chosen.split()] if chosen else []))
     assert (ran.code, told in ran.stderr, stage.server.requests) == (2, True, []), ran.output

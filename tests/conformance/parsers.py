@@ -35,8 +35,7 @@ GPT_DEPARTURES: dict[str, tuple[float, float] | None] = {
     '{"x": 0.671, "y": 0.39}': None, "I cannot find it.": None, "x=0.439,y=0.71": (0.439, 0.71),
     "x=0.34,y=0.36": (0.34, 0.36), '{"x": 0.8398, "y": 0.45}': None,
     "x=0.529,y=0.249": (0.529, 0.249), "x=0.48,y=0.01": (0.48, 0.01), "x=., y=.": None,
-    "x=1.2.3, y=4": (2.3, 4.0),
-}  # fmt: skip
+    "x=1.2.3, y=4": (2.3, 4.0)}  # fmt: skip
 
 
 def gpt_departure(text: str) -> Departs | None:

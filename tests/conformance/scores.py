@@ -48,8 +48,7 @@ def _l1_sample_departs(case: Case) -> Departs | None:
     return Departs({
         "hit": int(hit), "parsed_prediction": str(letter), "options_num": len(row["options"]),
         "log": f"Match Log: Parsed option is {letter} {'and' if hit else 'while'} "
-               f"groundtruth option is {row['answer']}.",
-    })  # fmt: skip
+               f"groundtruth option is {row['answer']}."})  # fmt: skip
 
 
 def _l1_set(case: Case, world: World) -> Any:
@@ -104,11 +103,8 @@ def _l1_score(rows: Sequence[Mapping[str, Any]], *, weighted: bool) -> Any:
 
 def _judged_l2(row: Mapping[str, Any], parser: str) -> Judgement:
     kept = ("bbox", "image_size", "platform", "data_type", "grounding_type")
-    line = {
-        "image_path": "os_web/x.png",
-        "instruction": "Click it.",
-        **{key: row[key] for key in kept},
-    }
+    line = {key: row[key] for key in kept}
+    line |= {"image_path": "os_web/x.png", "instruction": "Click it."}
     sizes = Sizes(file_wh=tuple(row["picture_size"]))
     return L2.judge(line, sizes, row["prediction"], POINT_PARSERS[parser], {})
 
@@ -166,8 +162,7 @@ def _l2_set(case: Case, world: World) -> Any:
     outcomes = zip(case.expected["matches"], case.expected["wrong_format"], strict=True)
     counted = [
         (*judgement.counted[:3], -1 if wrong else match) if _departs(row, parser) else judgement.counted
-        for row, judgement, (match, wrong) in zip(rows, judged, outcomes, strict=True)
-    ]  # fmt: skip
+        for row, judgement, (match, wrong) in zip(rows, judged, outcomes, strict=True)]  # fmt: skip
     return {
         "score": L2.summarise(counted, {}),
         "matches": [judgement.columns["match"] for judgement in judged],
@@ -198,8 +193,7 @@ def _loaded(rows: Sequence[Mapping[str, Any]], world: World) -> str:
     """What loading says of samples that cannot be scored: they are named before the first call."""
     benchmark = data_set(world.folder, "GUIElementGrounding", [
         {**row, "index": number, "image_path": "x.png", "instruction": "Click it."}
-        for number, row in enumerate(rows)
-    ])  # fmt: skip
+        for number, row in enumerate(rows)])  # fmt: skip
     for row in rows:
         path = benchmark.image_root / row["platform"] / "x.png"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -232,5 +226,4 @@ REPLAYS = {
         lambda case, world: _l1_score(case.input, weighted=True), _null_for_nan),
     "l2_eval_samples.json": Replay(_l2_sample, departs=_l2_sample_departs),
     "l2_eval_sets.json": Replay(_l2_set, departs=_l2_set_departs, same=_names_the_box),
-    "l2_score.json": Replay(lambda case, world: score_element_grounding(case.input)),
-}  # fmt: skip
+    "l2_score.json": Replay(lambda case, world: score_element_grounding(case.input))}  # fmt: skip

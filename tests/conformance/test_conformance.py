@@ -38,9 +38,7 @@ def test_every_file_is_replayed():
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_case_comes_out_as_the_reference_or_the_departures_page_says(
-    name, world, record_property
-):
+def test_a_case_comes_out_as_the_reference_or_the_departures_say(name, world, record_property):
     counts, mismatches = replay(name, REPLAYS[name], world)
     record_property("replayed", (dict(counts), len(mismatches)))
     assert not mismatches, f"{len(mismatches)} differ\n" + "\n".join(mismatches[:10])

@@ -32,8 +32,7 @@ from utils.scoring.sheets import cell_text, open_sheet
 BUILDERS = {"uitars": "models.api_uitars.build_custom_prompt"}
 FILE_FORMATS = {  # a file format that keeps the mode; none keeps HSV
     "1": "PNG", "L": "PNG", "LA": "PNG", "P": "PNG", "RGB": "PNG", "RGBA": "PNG", "I;16": "PNG",
-    "I": "TIFF", "F": "TIFF", "CMYK": "TIFF", "YCbCr": "TIFF", "LAB": "TIFF",
-}  # fmt: skip
+    "I": "TIFF", "F": "TIFF", "CMYK": "TIFF", "YCbCr": "TIFF", "LAB": "TIFF"}  # fmt: skip
 
 
 def _request(case: Case, world: World) -> Any:
@@ -76,8 +75,7 @@ def _config(path: Path, asked: Mapping[str, Any]) -> Path:
         "generate_cfg": asked["generate_cfg"],
         "kwargs": {**kwargs, "wire_format": "reference"},
         "custom_prompt": {name: BUILDERS[builder]
-                          for name, builder in (asked["custom_prompt"] or {}).items()},
-    }  # fmt: skip
+                          for name, builder in (asked["custom_prompt"] or {}).items()}}  # fmt: skip
     data = {name: {"mode": "all"} for name in asked["dataset_order"]}
     return write_config(path, model={"m": entry}, data=data)
 
@@ -105,10 +103,9 @@ def _described(value: Any) -> Any:
 def _comparable(value: Any) -> Any:
     """The expected body: pictures without bytes and hash, in the place where the URL stands."""
     if isinstance(value, dict) and "image" in value:
-        image = {
-            key: item for key, item in value["image"].items() if key not in ("bytes", "sha256")
-        }
-        return {"url": image, **{key: item for key, item in value.items() if key != "image"}}
+        others = {key: item for key, item in value.items() if key != "image"}
+        compared = value["image"].keys() - {"bytes", "sha256"}
+        return {"url": {key: value["image"][key] for key in compared}, **others}
     if isinstance(value, dict):
         return {key: _comparable(item) for key, item in value.items()}
     return [_comparable(item) for item in value] if isinstance(value, list) else value
@@ -138,8 +135,7 @@ def _encoded(case: Case, world: World) -> Any:
         return {
             "format": sent.format, "mode": sent.mode, "width": width, "height": height,
             "bytes": len(data), "corner_mid_corner_rgb": [rgb.getpixel(place) for place in places],
-            "shrunk": (width, height) != (asked["width"], asked["height"]),
-        }  # fmt: skip
+            "shrunk": (width, height) != (asked["width"], asked["height"])}  # fmt: skip
 
 
 def _saved(picture: Image.Image, stem: Path) -> Path:
@@ -204,8 +200,7 @@ def _stored(case: Case, world: World) -> Any:
     benchmark = BENCHMARK["GUIElementGrounding"](world.folder, world.folder)
     scorer = Scorer(
         benchmark, postprocess=lambda text: text, parse=lambda text, meta: parsed.append(text),
-        kwargs={}, skip_errors=True,
-    )  # fmt: skip
+        kwargs={}, skip_errors=True)  # fmt: skip
     shown = [scorer.judge(record).prediction for record in LogView(log.path).records()]
     cell = _cell(world.folder / "sheet.xlsx", shown)
     return {"scored": parsed[0] if parsed else None, "shown": shown[0], "cell": cell}
@@ -218,8 +213,7 @@ def _record(number: int, text: str) -> dict[str, Any]:
     return {
         "kind": "answer", "key": f"k{number}", "trial": 0, "status": "failed" if failed else "ok",
         "raw": None if failed else text, "line": line, "sizes": {"file": [10, 10]},
-        "fingerprint": "", "parts": {}, "asked_at": "",
-    }  # fmt: skip
+        "fingerprint": "", "parts": {}, "asked_at": ""}  # fmt: skip
 
 
 def _cell(path: Path, texts: Sequence[str]) -> str | None:

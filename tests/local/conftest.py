@@ -26,9 +26,8 @@ def _one_thread():
 
 
 def built(root, **more):
-    return {
-        name: tiny_checkpoint.build(name, root / name, **more) for name in tiny_checkpoint.FAMILIES
-    }
+    families = tiny_checkpoint.FAMILIES
+    return {name: tiny_checkpoint.build(name, root / name, **more) for name in families}
 
 
 @pytest.fixture(scope="session")

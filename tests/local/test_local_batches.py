@@ -134,8 +134,7 @@ def test_ids_and_masks_are_padded_on_the_left_and_images_joined_in_order():
     ({"a": [torch.ones(2)]}, {"a": [torch.ones(2)]}, "input a (list) differs between samples, or can"),
     ({"a": numpy.ones(2)}, {"a": numpy.ones(2)}, "input a (ndarray) differs between samples, or can"),
     ({"a": torch.ones(2, 3)}, {"a": torch.ones(2, 3).to_sparse()}, "input a has shapes or types"),
-    ({"hint": 1}, {}, "hint are there for some samples"),
-])  # fmt: skip
+    ({"hint": 1}, {}, "hint are there for some samples")])  # fmt: skip
 def test_what_cannot_be_put_together_is_named(first, second, named):
     with pytest.raises(CannotCollate) as raised:
         collate([request(2, **first), request(2, **second)], pad_id=0)
@@ -149,17 +148,15 @@ PROMPTS = [[0, 0, 1, 2], [1, 2, 3, 4]]
     (5, [[7, 5, 0], [7, 7, 5]], [[7, 5], [7, 7, 5]]),  # what follows the end is filling
     (5, [[7, 7, 7], [7, 0, 0]], [[7, 7, 7], [7]]),  # the limit, a stop string
     (0, [[7, 0, 0, 0], [7, 7, 7, 0]], [[7, 0], [7, 7, 7, 0]]),  # an end that fills up, too
-    (0, [[7, 7, 7, 7]], [[7, 7, 7, 7]]),
-])  # fmt: skip
+    (0, [[7, 7, 7, 7]], [[7, 7, 7, 7]])])  # fmt: skip
 def test_rows_come_back_without_padding_on_either_side(end, completions, rows):
     prompts, lengths = torch.tensor(PROMPTS[: len(rows)]), [2, 4][: len(rows)]
     alone = torch.tensor(completions)  # a method that leaves the prompt out
     whole = torch.cat([prompts, alone], 1)
     for outputs, heads in ((alone, [[], []]), (whole, [[1, 2], PROMPTS[1]])):
         found = rows_of(outputs, prompts, lengths, frozenset([end]), pad_id=0)
-        assert [row.tolist() for row in found] == [
-            [h + row] for h, row in zip(heads, rows, strict=False)
-        ]
+        expected = [[head + row] for head, row in zip(heads, rows, strict=False)]
+        assert [row.tolist() for row in found] == expected
 
 
 @pytest.mark.parametrize(("lengths", "most", "budget", "group"), [
@@ -168,8 +165,7 @@ def test_rows_come_back_without_padding_on_either_side(end, completions, rows):
     ([10, 900, 12, 11, 950], 5, 36, {0, 2, 3}),  # three times 12
     ([10, 900, 12, 11, 950], 5, 35, {0, 3}),
     ([900, 10, 12], 3, 100, {0}),  # too long for the budget by itself: alone
-    ([900, 10, 12], 3, 0, {0}),
-])  # fmt: skip
+    ([900, 10, 12], 3, 0, {0})])  # fmt: skip
 def test_those_of_similar_length_go_with_the_one_that_waited_longest(lengths, most, budget, group):
     assert set(chosen(lengths, most, budget)) == group
 

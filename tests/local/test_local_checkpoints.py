@@ -38,9 +38,7 @@ FOR_EVERY_PART = (
 )
 INDEXED = FOR_EVERY_PART.replace("{% for part", "{{ message['content'][0].type[0] }}{% for part")
 WITHOUT_SYSTEM = FOR_EVERY_PART.replace("messages %}", "messages if message['role'] != 'system' %}")
-REFUSING = (
-    "{{ raise_exception('No system role') if messages[0]['role'] == 'system' }}" + FOR_EVERY_PART
-)
+REFUSAL = "{{ raise_exception('No system role') if messages[0]['role'] == 'system' }}"
 ONLY_TEXTS = "{% for message in messages %}{{ message['role'] if message['content'] is iterable }}{% endfor %}<|image_pad|>"  # fmt: skip
 SYSTEM = {"role": "system", "type": "text", "value": "You are  a GUI agent.\n"}
 
@@ -54,9 +52,8 @@ def prompt_of(wrapper, messages):
     (FOR_EVERY_PART, None, "chat_template"), (INDEXED, None, "additional_chat_templates/default"),
     (WITHOUT_SYSTEM, 'text of the system message; set kwargs.system_prompt to "model_default"',
      "chat_template"),
-    (REFUSING, "No system role", "chat_template"),
-    (ONLY_TEXTS, "of the user message; write a preprocess_functio", "chat_template"),
-])  # fmt: skip
+    (REFUSAL + FOR_EVERY_PART, "No system role", "chat_template"),
+    (ONLY_TEXTS, "of the user message; write a preprocess_functio", "chat_template")])  # fmt: skip
 def test_a_system_prompt_is_shown_or_refused(template, why, place, llava, copy_of, questions):
     folder = copy_of(llava)
     (folder / "chat_template.jinja").unlink()
@@ -123,8 +120,7 @@ def test_a_checkpoint_without_images_or_chat_template_needs_a_users_function(lla
     tokenizer = transformers.AutoTokenizer.from_pretrained(llava)
     config = transformers.LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=64, intermediate_size=64, num_hidden_layers=1,
-        num_attention_heads=2, num_key_value_heads=1,
-    )  # fmt: skip
+        num_attention_heads=2, num_key_value_heads=1)  # fmt: skip
     transformers.LlamaForCausalLM(config).save_pretrained(blind := tmp_path / "blind")
     tokenizer.chat_template = "{{ messages }}"
     tokenizer.save_pretrained(blind)
@@ -171,8 +167,7 @@ def test_a_checkpoints_own_code_runs_where_the_config_trusts_it(own, questions):
     assert "trust_remote_code" in stopped_by(folder)
     trusted = of(
         folder, trust_remote_code=True, generate_function="chat", generate_cfg={"question": "Why?"},
-        preprocess_function=lambda message, model, processor, **kwargs: {"picture": "here"},
-    )  # fmt: skip
+        preprocess_function=lambda message, model, processor, **kwargs: {"picture": "here"})  # fmt: skip
     assert trusted.generate(trusted.request(questions[0], "any")).reply == "Why? ['picture']"
 
 

@@ -114,15 +114,13 @@ NO_ROOM = (
     RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
     RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"),
     RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
-    RuntimeError("FIND was unable to find an engine to execute this computation"),
-)  # fmt: skip
+    RuntimeError("FIND was unable to find an engine to execute this computation"))  # fmt: skip
 SOMETHING_ELSE = (
     ValueError("out of memory"), RuntimeError(ASSERTED),
     RuntimeError("CUDA error: uncorrectable ECC error encountered"),
     RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(...)`"),
     RuntimeError("cuDNN error: CUDNN_STATUS_INTERNAL_ERROR"),
-    RuntimeError("The size of tensor a (3) must match the size of tensor b (4)"),
-)  # fmt: skip
+    RuntimeError("The size of tensor a (3) must match the size of tensor b (4)"))  # fmt: skip
 
 
 @pytest.mark.parametrize("error", [*NO_ROOM, *SOMETHING_ELSE])
@@ -143,8 +141,7 @@ def test_freeing_memory_of_a_device_that_has_failed_does_not_raise(monkeypatch):
 @pytest.mark.parametrize(("rank", "settings", "line"), [
     (None, {}, "loaded: cpu, float32, sdpa\n"),
     ("0", {"dtype": "bfloat16"}, "loaded by rank 0: cpu, bfloat16, sdpa\n"),
-    ("3", {"attn_implementation": "eager"}, "loaded by rank 3: cpu, float32, eager\n"),
-])  # fmt: skip
+    ("3", {"attn_implementation": "eager"}, "loaded by rank 3: cpu, float32, eager\n")])  # fmt: skip
 def test_the_run_says_where_and_how_it_runs(rank, settings, line, llava, capsys, monkeypatch):
     monkeypatch.delenv("RANK", raising=False)
     if rank:
@@ -173,11 +170,8 @@ def gpus(monkeypatch):
 @pytest.mark.parametrize(("devices", "local_rank", "device_map", "chosen"), [
     (8, "5", None, ["cuda:5"]), (8, "5", "cuda", ["cuda:5"]), (4, "5", None, ["cuda:1"]),
     (1, "5", "cuda", ["cuda:0"]),  # each rank was shown one of its own
-    (4, "", None, ["cuda:0"]), (4, "", "cpu", []),
-])  # fmt: skip
-def test_each_rank_takes_a_device_of_its_own(
-    devices, local_rank, device_map, chosen, gpus, tmp_path
-):
+    (4, "", None, ["cuda:0"]), (4, "", "cpu", [])])  # fmt: skip
+def test_each_rank_takes_its_own_device(devices, local_rank, device_map, chosen, gpus, tmp_path):
     taken = gpus(devices, local_rank)
     with pytest.raises(UserError, match="cannot be loaded"):  # there is nothing in the folder
         load(entry_of(tmp_path, device_map=device_map))
@@ -186,8 +180,7 @@ def test_each_rank_takes_a_device_of_its_own(
 
 @pytest.mark.parametrize(("stored", "of_text", "dtype", "is_half"), [
     ("bfloat16", None, None, True), (None, "bfloat16", None, True), (None, "float32", None, False),
-    ("float32", None, None, False), ("float32", None, "float16", True),
-])  # fmt: skip
+    ("float32", None, None, False), ("float32", None, "float16", True)])  # fmt: skip
 def test_flash_attention_goes_by_the_text_part(stored, of_text, dtype, is_half, gpus, folders, copy_of):  # fmt: skip
     gpus(1)
     text = json.loads((folders["qwen3_vl"] / "config.json").read_text())["text_config"]
@@ -200,8 +193,7 @@ def test_flash_attention_goes_by_the_text_part(stored, of_text, dtype, is_half, 
 
 
 @pytest.mark.parametrize(("device_map", "is_refused"), [
-    (None, True), ("cuda", True), ("auto", True), ("cpu", False), ({"": "cpu"}, False),
-])  # fmt: skip
+    (None, True), ("cuda", True), ("auto", True), ("cpu", False), ({"": "cpu"}, False)])  # fmt: skip
 def test_a_gpu_torch_cannot_use_is_no_reason_to_be_slow(device_map, is_refused, llava, monkeypatch):
     class Driver:
         def __init__(self, library):

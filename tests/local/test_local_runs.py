@@ -55,14 +55,12 @@ def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
             lively["qwen2_5_vl"], batch_size=size, kwargs={"room": room},
             preprocess_function="mymodel.preprocess", generate_cfg={"max_new_tokens": 8},
         )
-        for name, (size, room) in SIZES.items()
-    }  # fmt: skip
+        for name, (size, room) in SIZES.items()}  # fmt: skip
     ran = stage.evaluate(models, data={L2: {"mode": "basic"}})
     answers = {
         name: [[a[field] for field in ("key", "raw", "reply", "sizes", "runs_with")]
                for a in stage.answers(L2, safe_name(name))]
-        for name in SIZES
-    }  # fmt: skip
+        for name in SIZES}  # fmt: skip
     manifest = json.loads((stage.folder("four") / "manifest.json").read_text())
     assert (ran.code, len(answers["one"])) == (0, SAMPLES / 2), ran.output
     assert all(found == answers["one"] for found in answers.values())

@@ -25,8 +25,7 @@ from tests.local.conftest import of, without_cuda
         ("max_new_tokens", 1), ("num_beams", 1), ("do_sample", False), ("temperature", 0),
         ("top_p", 0.1), ("top_k", 0), ("eos_token_id", [5, 6]), ("stop_strings", ["a"]),
         ("temperature", None), ("max_time", None), ("length_penalty", -1.5), ("use_audio_in_video", True),
-    )),
-])  # fmt: skip
+    ))])  # fmt: skip
 def test_what_generate_cannot_use_is_named_before_the_run(name, value, said):
     found = [(place, said in problem) for place, problem in generate_findings({name: value})]
     assert found == ([(("generate_cfg", name), True)] if said else [])
@@ -43,8 +42,7 @@ def test_nothing_that_the_installed_library_knows_is_taken_for_a_typing_error():
 @pytest.mark.parametrize(("configured", "brought", "said"), [
     ({"do_sample": True, "temperature": 0}, {}, 'do_sample true; for greedy decoding set "do_sa'),
     ({"temperature": 0}, {"do_sample": True}, "do_sample true (from the checkpoint)"),
-    ({"temperature": 0, "do_sample": False}, {"do_sample": True}, None),
-])  # fmt: skip
+    ({"temperature": 0, "do_sample": False}, {"do_sample": True}, None)])  # fmt: skip
 def test_settings_that_do_not_go_together_are_named(configured, brought, said):
     problems = known.generation_problems(configured, brought)
     assert [said in problem for problem in problems] == ([] if said is None else [True])
@@ -71,8 +69,7 @@ GREEDY = "generation: greedy, at most 8 new tokens"
                                "warning: max_new_tokens is not set, so replies are cut: at most 330"]),
     ({}, {"max_length": 330},
      ["generation: greedy, at most 330 tokens, prompt and image included (from the checkpoint)",
-      "warning: max_new_tokens is not set"]),
-])  # fmt: skip
+      "warning: max_new_tokens is not set"])])  # fmt: skip
 def test_what_will_really_be_used_is_printed(configured, brought, notes):
     printed = generation_notes(configured, brought)
     assert [line[: len(note)] for line, note in zip(printed, notes, strict=True)] == notes
@@ -86,8 +83,7 @@ FIVE = {"max_new_tokens": 5}
     ({**FIVE, "min_length": 10}, "min_length"), ({**FIVE, "min_length": 10, "min_new_tokens": 1}, ""),
     ({**FIVE, "no_repeat_ngram_size": 2}, "no_repeat_ngram_size"),
     ({**FIVE, "encoder_repetition_penalty": 1.2, "repetition_penalty": 1.2}, "encoder_repetition_penalty"),
-    ({**FIVE, "max_length": None, "min_length": 0}, ""),
-])  # fmt: skip
+    ({**FIVE, "max_length": None, "min_length": 0}, "")])  # fmt: skip
 def test_what_counts_the_prompt_keeps_lengths_apart(used, names):
     apart = [note for note in generation_notes(used, {}, 4) if "one at a time" in note]
     assert [names in note for note in apart] == ([True] if names else [])
@@ -104,8 +100,7 @@ def problems_of(folder, **settings):
     ({"visual": "cuda:0", "lm": "cpu"}, "1", "asks for CUDA"), ("cpu", "1", None),
     # a fixed place is for one rank; several machines may have one rank each
     (None, "8", None), ("", "8", None), ("cpu", "8", None), ("auto", "8", "all 8 copies"),
-    ({"": "cpu"}, "8", "all 8 copies"), ("auto", "1", None),
-])  # fmt: skip
+    ({"": "cpu"}, "8", "all 8 copies"), ("auto", "1", None)])  # fmt: skip
 def test_places_that_cannot_be_meant_are_named(device_map, ranks_here, said, llava, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "16")
     monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks_here)
@@ -126,8 +121,7 @@ def test_flash_attention_needs_a_device_and_a_precision_for_it(llava):
     (("auto", "bfloat16", "eager"), ("cpu", "bfloat16", "eager")),
     (("cuda:1", None, None), ("cuda", "auto", "sdpa")),
     (({"a": 0, "b": "cpu"}, "float32", None), ("cuda", "float32", "sdpa")),
-    (("xpu:0", "auto", None), ("xpu", "auto", "sdpa")),
-])  # fmt: skip
+    (("xpu:0", "auto", None), ("xpu", "auto", "sdpa"))])  # fmt: skip
 def test_what_a_model_will_run_with_is_known_without_loading_it(given, expected):
     assert tuple(known.expected_placement(*given).values()) == expected
 
@@ -147,8 +141,7 @@ OWN_CODE = json.dumps({"auto_map": {"AutoModel": "modeling_own.Own"}, "model_typ
     ({"config.json": OWN_CODE.replace('"own"', '"qwen2_vl"')}, None),  # the library's own class is taken
     ({"config.json": None}, "no config.json in it"), ({WEIGHTS: None}, "no weight files in it"),
     ({INDEX: '{"weight_map": {"x": "model.safetensors", "y": "b.st"}}'}, "['b.st']"),
-    ({INDEX: "{broken", "config.json": "{broken"}, "no config.json in it that can be read"),
-])  # fmt: skip
+    ({INDEX: "{broken", "config.json": "{broken"}, "no config.json in it that can be read")])  # fmt: skip
 def test_what_is_missing_in_a_checkpoints_folder_is_named(changes, said, tmp_path):
     for name, content in {"config.json": "{}", WEIGHTS: "weights", **changes}.items():
         if content is not None:

@@ -116,8 +116,7 @@ def test_an_image_is_shrunk_before_anything_sees_it(make, encode, tmp_path):
 
 
 @pytest.mark.parametrize(("dataset", "ending"), [
-    (L2, "os\n"), (L1, "all\n"), ("GUITaskAutomation", ""),
-])  # fmt: skip
+    (L2, "os\n"), (L1, "all\n"), ("GUITaskAutomation", "")])  # fmt: skip
 def test_the_aguvis_example_has_its_own_ending_and_limits(dataset, ending, make, encode):
     wrapper = make("qwen2_vl", preprocess_function=local_aguvis.preprocess_aguvis)
     encoded = encode(wrapper, dataset=dataset)
@@ -174,8 +173,7 @@ def test_a_generate_method_of_the_models_own_may_return_text_or_what_postprocess
 
 @pytest.mark.parametrize(("returned", "problem"), [
     (lambda kwargs: kwargs["no_such_key"], "KeyError: 'no_such_key'"),
-    (lambda kwargs: ["a"], "returned list; expected the reply as text"),
-])  # fmt: skip
+    (lambda kwargs: ["a"], "returned list; expected the reply as text")])  # fmt: skip
 def test_a_postprocess_function_that_fails_keeps_the_raw_reply(returned, problem, make, ask):
     generation = ask(make(postprocess_function=lambda *_, **kwargs: returned(kwargs)))
     assert generation.reply is None and problem in str(generation.postprocess_error)
@@ -250,8 +248,7 @@ def test_a_moved_data_root_costs_nothing_and_another_image_is_noticed(make, pict
 
 @pytest.mark.parametrize("target", [
     "model.safetensors", "tokenizer.json", "config.json", "chat_template.jinja", "modeling_own.py",
-    "additional_chat_templates/default.jinja",
-])  # fmt: skip
+    "additional_chat_templates/default.jinja"])  # fmt: skip
 def test_a_checkpoint_overwritten_in_place_is_noticed(target, folders, copy_of, fingerprint):
     folder = copy_of(folders["qwen2_vl"])
     (folder / "additional_chat_templates").mkdir()
@@ -311,8 +308,7 @@ PROMPT_A, PROMPT_B = {"kwargs": {"system_prompt": "a"}}, {"kwargs": {"system_pro
     ({"generate_cfg": {"temperature": 1}}, {"generate_cfg": {"temperature": 1.0}}, False),
     (PROMPT_A, {**PROMPT_A, **READING}, True), ({**PROMPT_A, **READING}, {**PROMPT_B, **READING}, True),
     (PROMPT_A, {**PROMPT_A, **NOT_READING}, True),
-    ({**PROMPT_A, **NOT_READING}, {**PROMPT_B, **NOT_READING}, False),
-])  # fmt: skip
+    ({**PROMPT_A, **NOT_READING}, {**PROMPT_B, **NOT_READING}, False)])  # fmt: skip
 @without_cuda
 def test_what_can_change_an_answer_counts_and_nothing_else(one, other, counts, fingerprint):
     assert (fingerprint(**one) != fingerprint(**other)) is counts

@@ -9,15 +9,8 @@ import pytest
 
 from tests.support import tiny_checkpoint
 from tests.support.mock_server import MockServer
-from tests.support.ranks import (
-    RankStage,
-    finish,
-    gated,
-    process_of_rank,
-    rank_variables,
-    wait_until,
-)
-from tests.support.runs import api_model
+from tests.support.ranks import RankStage, gated, process_of_rank, rank_variables, wait_until
+from tests.support.runs import api_model, finish
 from tests.support.stage import L1, L2, right_answers, told
 
 SAMPLES = 25

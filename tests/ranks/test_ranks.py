@@ -24,8 +24,7 @@ TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_P
     ({"MASTER_ADDR": None}, "MASTER_ADDR.*start with torchrun"),
     ({"MASTER_PORT": "x"}, "'x'.*start with torchrun"),
     *[({"EVAL_RANK_SILENCE_S": text}, f"EVAL_RANK_SILENCE_S is '{text}'; expected seconds from 1")
-      for text in ("soon", "0", "-5", "nan", "inf")],
-])  # fmt: skip
+      for text in ("soon", "0", "-5", "nan", "inf")]])  # fmt: skip
 def test_torchruns_variables_say_which_rank_this_is_or_that_they_do_not_fit(changes, expected):
     variables = {name: text for name, text in {**TORCHRUN, **changes}.items() if text is not None}
     is_error = isinstance(expected, str)
@@ -98,8 +97,7 @@ def test_a_store_that_cannot_be_reached_is_one_clear_message():
 
 
 @pytest.mark.parametrize(("samples", "ranks", "least"), [
-    (0, 2, 1), (1, 8, 1), (25, 2, 1), (25, 3, 8), (10_000, 8, 1), (10_000, 64, 16),
-])  # fmt: skip
+    (0, 2, 1), (1, 8, 1), (25, 2, 1), (25, 3, 8), (10_000, 8, 1), (10_000, 64, 16)])  # fmt: skip
 def test_pieces_cover_every_sample_once_and_shrink(samples, ranks, least):
     sizes = [len(piece) for piece in pieces(samples, ranks, least)]
     assert [i for piece in pieces(samples, ranks, least) for i in piece] == list(range(samples))
@@ -196,9 +194,8 @@ def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, l
         runs.report_failure(follower, "m")
     else:
         runs.report(follower, "m", [theirs], wall_s=9.0, cpu_s=1.5)
-    took_s = runs.collect(
-        runs.GroupProgress(Shown(), leader, "m"), folder, [mine], ask, fresh=False
-    )
+    progress = runs.GroupProgress(Shown(), leader, "m")
+    took_s = runs.collect(progress, folder, [mine], ask, fresh=False)
 
     assert keys(log.path) == ["run", "0"]
     messages = capsys.readouterr().err

@@ -34,10 +34,8 @@ def box_px(row):
 
 
 def test_every_platform_has_three_apps_and_there_are_enough_questions_and_instructions():
-    apps = Counter(
-        platform for platform, _ in {(image["platform"], image["app_name"]) for image in L1}
-    )
-    assert apps == dict.fromkeys(sample_page.PLATFORMS, 3)
+    apps = {(image["platform"], image["app_name"]) for image in L1}
+    assert Counter(platform for platform, _ in apps) == dict.fromkeys(sample_page.PLATFORMS, 3)
     assert len(L1) >= 18
     assert len(QUESTIONS) >= 54
     assert len(L2) >= 72
@@ -124,8 +122,7 @@ def test_the_annotations_hold_what_the_pages_say():
     assert render.l1_annotations(pages) == L1
     instructions = [
         (page.picture_name, target.instructions[kind], target.data_type, kind)
-        for page in pages for target in page.targets for kind in sample_page.GROUNDING_TYPES
-    ]  # fmt: skip
+        for page in pages for target in page.targets for kind in sample_page.GROUNDING_TYPES]  # fmt: skip
     keys = ("image_path", "instruction", "data_type", "grounding_type")
     assert [tuple(row[key] for key in keys) for row in L2] == instructions
 

@@ -61,8 +61,7 @@ def annotated(tmp_path):
     (L2, instruction(image_path=PICTURE), "all", "image_path", f"os_web/{PICTURE}"),
     (L2, instruction(image_path=f"os_web/{PICTURE}"), "all", "image_path", f"os_web/{PICTURE}"),
     # all columns of the rows of its own mode, not of others
-    (L1, image(question("easy"), question("hard", hint="look up")), "easy", "hint", "absent"),
-])  # fmt: skip
+    (L1, image(question("easy"), question("hard", hint="look up")), "easy", "hint", "absent")])  # fmt: skip
 def test_the_columns_of_a_sample(annotated, name, annotation, mode, column, expected):
     """`tests/conformance` has the rows of all modes."""
     [sample], _ = annotated(name, annotation).load(mode)
@@ -88,10 +87,8 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
     [first, *others] = keys(L2, same, same, same)
     assert others == [f"{first}-2", f"{first}-3"]
     assert keys(L2, instruction(bbox=None), same) == [f"{first}-2"]  # after a bad one
-    different = keys(
-        L2, instruction(image_path="other.png"), instruction(instruction="Click other.")
-    )
-    different += keys(L1, image(question(text="Click it.")))
+    others = instruction(image_path="other.png"), instruction(instruction="Click other.")
+    different = keys(L2, *others) + keys(L1, image(question(text="Click it.")))
     assert len({first, *different}) == 4
 
 
@@ -119,8 +116,7 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
         ({"options": {"A": "no", "B": {"text": "yes"}}}, "option B is no text: {'text': 'yes'}"),
         ({"question": None}, "question is missing"),
         *(({"difficulty": odd}, "unknown difficulty") for odd in ("extreme", ["easy"])),
-    ]),
-])  # fmt: skip
+    ])])  # fmt: skip
 def test_a_bad_sample_is_named_and_left_out(annotated, name, changed, problem):
     both = {
         L1: [image(question("easy"), {**question("medium"), **changed})],
@@ -144,8 +140,7 @@ def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_the
     gone = [instruction(index=n, image_path="gone.png") for n in (1, 4)]
     benchmark = annotated(
         L2, instruction(index=0, bbox=None), gone[0], instruction(index=2, image_path="lost.png"),
-        instruction(index=3, platform=None), gone[1], instruction(index=5, bbox=None),
-    )  # fmt: skip
+        instruction(index=3, platform=None), gone[1], instruction(index=5, bbox=None))  # fmt: skip
     folder, name = benchmark.image_root / "os_web", "L2_annotations.json"
     assert grouped(benchmark.load("all")[1]) == [
         f"{name}, index 0, os_web/{PICTURE}: the box is missing or no list: None",
@@ -213,8 +208,7 @@ def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_
         episode.send(Generation(text="(0.5, 0.5)"))
     assert sample.file_wh == WH
     assert [(m["role"], m["type"]) for m in messages] == [
-        ("system", "text"), ("user", "image"), ("user", "text"),
-    ]  # fmt: skip
+        ("system", "text"), ("user", "image"), ("user", "text")]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -245,8 +239,7 @@ def scores(name, *judgements, **settings):
     (L1, "???", Verdict.UNPARSED), (L1, "", Verdict.UNPARSED), (L1, None, None),  # no answer: no verdict
     (L2, "(0.3, 0.3)", Verdict.HIT), (L2, "(60, 30)", Verdict.HIT),  # fractions, pixels of the file
     (L2, "(300, 300)", Verdict.MISS),  # per mille is not guessed
-    (L2, "nothing", Verdict.UNPARSED), (L2, None, None),
-])  # fmt: skip
+    (L2, "nothing", Verdict.UNPARSED), (L2, None, None)])  # fmt: skip
 def test_a_reply_is_judged(name, reply, verdict):
     judged = judge(name, reply)
     assert (judged.verdict, judged.facts["hit"]) == (verdict, int(verdict is Verdict.HIT))
@@ -269,8 +262,7 @@ BEYOND = {"pred_bbox": pytest.approx([1.25, 0.5]), "match": 0}
     # a ready-made function goes by the file's size: by the annotated one the point would be inside
     (L2, "(250, 50)", {"parse": coordinates.parse_pixels, **SMALLER}, BEYOND),
     (L2, "(1250, 500)", {"parse": coordinates.parse_per_mille, **SMALLER}, BEYOND),
-    (L2, "(1250, 500)", {"parse": coordinates.parse_letterboxed, **SMALLER}, BEYOND),
-])  # fmt: skip
+    (L2, "(1250, 500)", {"parse": coordinates.parse_letterboxed, **SMALLER}, BEYOND)])  # fmt: skip
 def test_columns_of_a_judged_reply(name, reply, changed, columns):
     judged = judge(name, reply, **changed)
     assert {column: judged.columns[column] for column in columns} == columns
@@ -298,8 +290,7 @@ def scribble(response, meta):
       for name, nonsense in [
         (L2, 5), (L2, "0.5"), (L2, "ab"), (L2, (0.5,)), (L2, (0.1, 0.2, 0.3)), (L2, (None, 1)),
         (L2, (float("nan"), 0.5)), (L2, {"x": 1, "y": 2}), (L2, "12"), (L2, {0.1, 0.2}),
-        (L2, (10**400, 1)), (L1, 5), (L1, ["B"]), (L1, float("nan")), (L1, True)]),
-])  # fmt: skip
+        (L2, (10**400, 1)), (L1, 5), (L1, ["B"]), (L1, float("nan")), (L1, True)])])  # fmt: skip
 def test_what_a_parse_function_returns_is_judged_or_a_format_error(name, parse, verdict):
     judged = judge(name, "reply", parse)
     assert (judged.verdict, judged.error is not None) == (verdict, verdict is Verdict.UNPARSED)
@@ -323,8 +314,7 @@ def test_a_parse_function_that_raises_is_a_format_error(name, raised):
     (L1, {}, "options", "{'A': 'no', 'B': 'yes', 'C': 'so'}"), (L2, {}, "file_size", "[200, 100]"),
     (L2, {"sent_size": [56, 28]}, "sent_size", "[56, 28]"),
     (L2, {"seen_size": (56, 28)}, "seen_size", "[56, 28]"), (L2, {}, "sent_size", None),
-    (L2, {}, "seen_size", None), (L2, {"max_pixels": 9}, "max_pixels", 9),
-])  # fmt: skip
+    (L2, {}, "seen_size", None), (L2, {"max_pixels": 9}, "max_pixels", 9)])  # fmt: skip
 def test_meta_has_sizes_and_options_as_text_for_replies_alone(name, extra, column, value):
     seen = []
     for reply in ("reply", None):  # an unanswered sample is never parsed
@@ -342,8 +332,7 @@ def test_a_failed_request_counts_as_a_format_error_of_l2_and_as_a_miss_of_l1():
 
 @pytest.mark.parametrize(("setting", "weighted"), [
     ("1", True), ("true", True), ("True", True), (" TRUE ", True),
-    ("", False), ("0", False), ("false", False), ("no", False),
-])  # fmt: skip
+    ("", False), ("0", False), ("false", False), ("no", False)])  # fmt: skip
 def test_l1_is_weighted_only_where_the_setting_says_so(setting, weighted, monkeypatch):
     monkeypatch.setenv("L1_USE_WEIGHTED", "1")  # not what counts
     found = scores(L1, judge(L1, "B"), L1_USE_WEIGHTED=setting)

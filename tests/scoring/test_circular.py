@@ -39,8 +39,7 @@ OPTIONS = [
     ({"A": "x", "B": "y", "C": "z"}, "B", 2, {"A": "z", "B": "x", "C": "y"}, "C"),
     ({"A": "x", "B": None, "C": "z"}, "C", 1, {"A": "z", "B": None, "C": "x"}, "A"),
     ({"C": "z", "A": "x"}, "A", 1, {"C": "x", "A": "z"}, "C"),  # annotated out of order
-    ({"A": "x"}, "A", 0, {"A": "x"}, "A"),
-])  # fmt: skip
+    ({"A": "x"}, "A", 0, {"A": "x"}, "A")])  # fmt: skip
 def test_a_rotation_moves_texts_and_the_right_letter(options, answer, rotation, texts, right):
     line = {"options": options, "answer": answer, "question": "Which?"}
     before = json.dumps(line)
@@ -52,14 +51,12 @@ def test_a_rotation_moves_texts_and_the_right_letter(options, answer, rotation, 
 SPEAK_OF_OTHERS = [
     "A and B", "Both A and C", "Neither A nor B", "A, B, and C", "A/B", "(A) and (C)", "Option D", "Only C",
     "Options A and B are right", "A only", "Everything except B", "All of the above", "none of the above.",
-    "Both of the above are correct", "None of the options above", "The above two options",
-]  # fmt: skip
+    "Both of the above are correct", "None of the options above", "The above two options"]  # fmt: skip
 SPEAK_OF_THE_IMAGE = [
     "A and F",  # F is no option here
     "Drive C", "Plan B", "Columns A and B", "A tab and a window", "Section A.png", "None of these",
     "It opens the folder above", "It is the sum of the cells above it", "None of the buttons above it",
-    "All above the line", "The first option in the menu",
-]  # fmt: skip
+    "All above the line", "The first option in the menu"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SPEAK_OF_OTHERS + SPEAK_OF_THE_IMAGE)
@@ -104,8 +101,7 @@ def test_a_question_counts_when_all_its_rotations_are_right():
     )
     assert [(row["name"], row["questions"], *values(row, "plain", "circular", "consistent"))
             for row in found["rows"]] == [
-        ("easy", 3, 66.67, 33.33, 66.67), ("hard", 2, 100, 50, 50), ("Overall", 5, 80, 40, 60),
-    ]  # fmt: skip
+        ("easy", 3, 66.67, 33.33, 66.67), ("hard", 2, 100, 50, 50), ("Overall", 5, 80, 40, 60)]  # fmt: skip
 
 
 def test_a_blind_guess_is_right_in_all_n_rotations_once_in_n_to_the_nth():
@@ -148,8 +144,7 @@ SEVEN = {**turns(7, "A", texts="stuvwxy", asked=1)[0], "rotations": 1}  # G: bey
     ([turns(0, "ACB"), [SEVEN]], [1, 1], "notes", "knows only the options A to F: 1 questions, index 7"),
     ([turns(0, "ACB", fingerprint="f")], [1, 1], "warnings", "in the same words in several rotations: 1;"),
     ([turns(0, "ACB"), turns(1, "AAA", fingerprint="")], [2, 2], "warnings", None),
-    ([], [], "warnings", None),
-])  # fmt: skip
+    ([], [], "warnings", None)])  # fmt: skip
 def test_what_is_left_out_or_odd_is_said(questions, counted, where, said):
     found = section(*questions)
     assert [row["questions"] for row in found["rows"]] == counted
@@ -158,8 +153,7 @@ def test_what_is_left_out_or_odd_is_said(questions, counted, where, said):
 
 
 @pytest.mark.parametrize(("last", "flagged", "without_them"), [
-    ("all of the above", 1, "without them: 100.00 %"), ("z", 0, None),
-])  # fmt: skip
+    ("all of the above", 1, "without them: 100.00 %"), ("z", 0, None)])  # fmt: skip
 def test_flagged_questions_are_named_and_the_accuracy_given_without(last, flagged, without_them):
     found = section(turns(0, "ACB"), turns(7, "AAA", texts=("x", "y", last)))
     overall, [_, *notes] = found["rows"][-1], found["notes"]
@@ -354,8 +348,7 @@ def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(sta
     assert len(set(arrived)) == ROTATIONS == len(resumed.requests) + 4
     assert [row["question"] for row in lines_of(stage, "_rotations")] == [
         row["key"] for row in lines_of(stage, "_samples")
-        for text in row["options"].values() if text is not None
-    ]  # fmt: skip
+        for text in row["options"].values() if text is not None]  # fmt: skip
 
 
 @pytest.mark.parametrize(("broken", "status", "answered"), [
@@ -387,8 +380,7 @@ def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(stage, broken, s
 
 
 @pytest.mark.parametrize(("arguments", "requests"), [
-    ([], ROTATIONS), (["--limit", "4"], 12), (["--limit", "1"], 2),
-])  # fmt: skip
+    ([], ROTATIONS), (["--limit", "4"], 12), (["--limit", "1"], 2)])  # fmt: skip
 def test_check_and_limit_count_questions_and_tell_requests(stage, arguments, requests):
     checked, ran = stage.run("--check", *arguments), stage.run(*arguments)
     partial = bool(arguments)

@@ -11,8 +11,7 @@ from utils.import_utils import resolve
 
 
 @pytest.mark.parametrize(("factor", "min_pixels", "max_pixels"), [
-    (28, 78400, 12845056), (28, 3136, 2116800), (28, 200704, 937664), (32, 65536, 16777216),
-])  # fmt: skip
+    (28, 78400, 12845056), (28, 3136, 2116800), (28, 200704, 937664), (32, 65536, 16777216)])  # fmt: skip
 def test_resizing_agrees_with_qwen_vl_utils(factor, min_pixels, max_pixels):
     theirs = pytest.importorskip("qwen_vl_utils.vision_process").smart_resize
     dice = random.Random(factor + max_pixels)
@@ -45,8 +44,7 @@ def test_a_size_is_read_in_either_form_and_what_is_none_is_an_error():
     ({"image_size": "[3840, 2160]", "sent_size": "[1920, 1080]"}, (1932, 1092)),
     ({"image_size": "[3840, 2160]", "sent_size": None, "seen_size": ""}, (3836, 2156)),
     ({"image_size": [1920, 1080], "max_pixels": 1003520}, (1316, 728)),
-    ({"image_size": [100, 100], "min_pixels": "3136"}, (112, 112)),
-])  # fmt: skip
+    ({"image_size": [100, 100], "min_pixels": "3136"}, (112, 112))])  # fmt: skip
 def test_the_grid_of_a_model_is_what_it_saw_else_what_follows_from_what_was_sent(meta, expected_wh):
     assert c.model_grid_wh(meta) == expected_wh
 
@@ -88,8 +86,7 @@ META = {"image_size": "[2000, 1000]", "sent_size": "[1000, 500]", "seen_size": "
     ("First (1, 2), no: (500, 300)", (500, 300)),
     ("(100, 200) in a list of 30 40 rows", (100, 200)),  # brackets count before prose
     ("see (1,2).\n**Answer: 500, 300**", (500, 300)), ("I see nothing.", None), ("12", None),
-    ("1, 2, 3", None), ("9" * 500 + ", 3", None),
-])  # fmt: skip
+    ("1, 2, 3", None), ("9" * 500 + ", 3", None)])  # fmt: skip
 def test_the_last_well_formed_point_or_box_of_a_reply_is_read(reply, expected):
     assert c.numbers_of_reply(reply) == expected
 
@@ -108,8 +105,7 @@ def test_the_last_well_formed_point_or_box_of_a_reply_is_read(reply, expected):
     ("parse_yx_letterboxed", "(375, 250)", (0.25, 0.25)),
     ("parse_yx_per_mille", "[400, 200, 600, 300]", (0.25, 0.5)),
     ("parse_per_mille", "(1250, 500)", (2500, 500)),  # beyond the edge: pixels of the file
-    ("parse_per_mille", "nowhere", None),
-])  # fmt: skip
+    ("parse_per_mille", "nowhere", None)])  # fmt: skip
 def test_each_frame_has_a_parse_function(name, reply, expected):
     assert getattr(c, name)(reply, META) == pytest.approx(expected)
 
@@ -130,7 +126,6 @@ def test_the_function_that_a_reading_names_exists_and_is_called_so(reading):
     ({"image_size": "[1920, 1080]", "sent_size": "[960, 540]"}, None),
     ({"image_size": "[1920, 1080]", "seen_size": "[1316, 728]"}, (1316, 728)),
     ({"image_size": "[1920, 1080]", "max_pixels": 1003520}, (1316, 728)),
-    ({"image_size": "[1, 1080]", "max_pixels": 1003520}, None),
-])  # fmt: skip
+    ({"image_size": "[1, 1080]", "max_pixels": 1003520}, None)])  # fmt: skip
 def test_a_grid_is_known_only_where_something_tells_it(meta, expected_wh):
     assert c.known_grid_wh(meta) == expected_wh

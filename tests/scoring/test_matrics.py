@@ -33,8 +33,7 @@ def options(difficulty="easy", platform="os_web", hit=True, options_num=4):
     ([-0.001, 0, 0.5, 0.5], "outside the image"), ([0.5, 0.5, -0.2, 1], "outside the image"),
     *((bad, "expected four numbers") for bad in (
         [], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3, 0.4, 0.5], [math.nan, 0, 1, 1], [0, 0, math.inf, 1],
-        ["0", "0", "1", "1"], [None, 0, 1, 1], [True, 0, 1, 1], [0, 0, 1, 10**400])),
-])  # fmt: skip
+        ["0", "0", "1", "1"], [None, 0, 1, 1], [True, 0, 1, 1], [0, 0, 1, 10**400]))])  # fmt: skip
 def test_a_box_becomes_fractions_of_the_image_or_is_refused_with_its_numbers(bbox, expected):
     if isinstance(expected, Box):
         assert box_as_fractions(bbox, WH) == expected
@@ -53,8 +52,7 @@ POINT, CROSSED = Box(0.3, 0.3, 0.3, 0.3), Box(0.4, 0.4, 0.2, 0.2)
     (POINT, (0.3, 0.3), Verdict.HIT),  # a box of size zero is hit at its point alone
     (POINT, (0.3, 0.30001), Verdict.MISS),
     (CROSSED, (0.3, 0.3), Verdict.MISS),  # never hit
-    (CROSSED, (0.4, 0.4), Verdict.MISS), (CROSSED, (0.2, 0.2), Verdict.MISS),
-])  # fmt: skip
+    (CROSSED, (0.4, 0.4), Verdict.MISS), (CROSSED, (0.2, 0.2), Verdict.MISS)])  # fmt: skip
 def test_odd_boxes_and_points(box, point, verdict):
     assert score_click(box, point_as_fractions(point, WH)) is verdict
 

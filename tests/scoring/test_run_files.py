@@ -18,8 +18,7 @@ L2_RESULT = ["img_path", "instruction", "bbox", "parsed_bbox(format:x1,y1,x2,y2)
 
 FULL = {
     *(f"m_{L1}{each}" for each in (".xlsx", "_exact_matching_result.xlsx", "_scores.json", "_analysis.json")),
-    *(f"m_{L2}{each}" for each in (".xlsx", "_result.xlsx", "_score.json", "_analysis.json")),
-}  # fmt: skip
+    *(f"m_{L2}{each}" for each in (".xlsx", "_result.xlsx", "_score.json", "_analysis.json"))}  # fmt: skip
 PARTIAL = {name.replace(".", "_partial.") for name in FULL}
 
 # Three pictures, so three questions of each difficulty and three targets of each grounding type.
@@ -31,8 +30,7 @@ REPLIES = {
     "basic target 1": "x=0.9, y=0.9",
     "advanced target 1": "I cannot see it",
     "basic target 2": "[0.1, 0.2]",  # a corner of the box
-    "advanced target 2": "(0.3001, 0.2)",
-}  # fmt: skip
+    "advanced target 2": "(0.3001, 0.2)"}  # fmt: skip
 
 
 def reply(request):
@@ -113,8 +111,7 @@ def test_the_l1_sheets_have_the_lines_of_the_file_and_what_was_read_in_each_repl
     assert {key: row[key] for key in L1_COLUMNS if key != "options"} == {
         "index": 4, "image_path": "os_ios/pic1.png", "image_size": "[295, 639]",
         "platform": "os_ios", "app_name": "App", "question": "Question 1 medium?", "answer": "B",
-        "explanation": "because", "difficulty": "medium",
-    }  # fmt: skip
+        "explanation": "because", "difficulty": "medium"}  # fmt: skip
     assert json.loads(row["options"]) == {"A": "no", "B": "yes", "C": "maybe"}
     names = ("index", "prediction", "parsed_prediction", "hit", "log")
     log = "Match Log: Parsed option is"
@@ -132,12 +129,10 @@ def test_the_l2_sheets_have_the_lines_of_the_file_and_tell_where_each_click_went
     assert (len(rows), list(rows[0])) == (6, L2_RESULT)
     assert [(r["match"], r["is_wrong_format"], r["pred_bbox"]) for r in rows] == [
         (1, False, "[0.2, 0.15]"), (1, False, "[0.2, 0.15]"), (0, False, "[0.9, 0.9]"),
-        (0, True, None), (1, False, "[0.1, 0.2]"), (0, False, "[0.3001, 0.2]"),
-    ]  # fmt: skip
+        (0, True, None), (1, False, "[0.1, 0.2]"), (0, False, "[0.3001, 0.2]")]  # fmt: skip
     first = rows[0]
     assert (first["img_path"], first["index"], first["type"], first["grounding_type"]) == (
-        "os_windows/pic0.png", 0, "text", "basic",
-    )  # fmt: skip
+        "os_windows/pic0.png", 0, "text", "basic")  # fmt: skip
     assert first["bbox"] == first["parsed_bbox(format:x1,y1,x2,y2)"] == "[0.1, 0.1, 0.3, 0.2]"
 
 
@@ -164,8 +159,7 @@ def test_the_score_files_and_the_tables_in_the_layout_of_the_papers(full):
     _, output = full
     assert full[0].scores(L1) == {
         "easy": l1_level(1, 1, 0), "medium": l1_level(0, 1, 0), "hard": l1_level(0, 1, 0),
-        "total_sample_num": 9,
-    }  # fmt: skip
+        "total_sample_num": 9}  # fmt: skip
     assert full[0].scores(L2) == {
         "Average accuracy": pytest.approx(50),
         "Basic accuracy": pytest.approx(200 / 3),

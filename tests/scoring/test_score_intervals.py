@@ -87,8 +87,7 @@ RUNS = pytest.mark.parametrize(("name", "splits", "platforms", "settings"), [
     (L1, ("easy", "medium", "hard"), PLATFORMS, {}), (L1, ("easy", "medium", "hard"), PLATFORMS, WEIGHTED),
     (L1, ("hard",), PLATFORMS[2:4], {}), (L1, ("medium", "easy"), PLATFORMS[::-1], WEIGHTED),
     (L2, ("basic", "advanced"), PLATFORMS, {}), (L2, ("advanced",), PLATFORMS[:2], {}),
-    (L2, ("basic",), PLATFORMS[5:], {}),
-])  # fmt: skip
+    (L2, ("basic",), PLATFORMS[5:], {})])  # fmt: skip
 
 
 @RUNS
@@ -132,8 +131,7 @@ def test_averages_of_l1_are_named_and_weigh_as_they_say():
         "overall": mean(), "macro by platform": by_platform(),
         "macro by difficulty": (mean(split="easy") + mean(split="hard")) / 2,
         "easy": mean(split="easy"), "easy, macro by platform": by_platform(split="easy"),
-        "hard": mean(split="hard"), "hard, macro by platform": by_platform(split="hard"),
-    })  # fmt: skip
+        "hard": mean(split="hard"), "hard, macro by platform": by_platform(split="hard")})  # fmt: skip
 
 
 def test_averages_of_l2_hold_those_of_the_score_file_and_null_where_there_is_nothing():
@@ -182,8 +180,7 @@ def test_an_interval_is_that_of_the_cells_own_samples_and_pictures_have_platform
     (L1, ["easy", "hard"], {}),
     (L2, ["basic", "advanced"],
      {"kind": ["icon", "text", "canvas", "none"],
-      "target size": ["under 1.5 %", "1.5 to 3 %", "3 to 6 %", "6 % and more"]}),
-])  # fmt: skip
+      "target size": ["under 1.5 %", "1.5 to 3 %", "3 to 6 %", "6 % and more"]})])  # fmt: skip
 def test_the_groups(name, splits, own):
     benchmark, _, facts = judged_run(name, 2, splits[::-1], ("os_web", "os_mac"))
     groups = sections_of(benchmark, facts)["groups"]

@@ -138,5 +138,4 @@ def _facts(reply: str, box: Box, parsed: Any, sizes: Sizes, picture: int) -> dic
         "box_frac": [box.x1, box.y1, box.x2, box.y2],
         "point_frac": None if point is None else list(point),
         "file_wh": list(file_wh), "sent_wh": list(sizes["sent_size"]),
-        "seen_wh": list(sizes["seen_size"]), "grid_wh": known_grid_wh(sizes),
-    }  # fmt: skip
+        "seen_wh": list(sizes["seen_size"]), "grid_wh": known_grid_wh(sizes)}  # fmt: skip

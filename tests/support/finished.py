@@ -25,8 +25,7 @@ def l2_set(hits: str, pictures: int = 6, **changes: Any) -> list[Facts]:
     return [
         l2_sample(number, image, verdict=verdict, split=("basic", "advanced")[number % 2],
                   prediction=f"reply {number} {mark}", text=f"Click target {number}.", **changes)
-        for number, mark, verdict, image in _marked(hits, pictures)
-    ]  # fmt: skip
+        for number, mark, verdict, image in _marked(hits, pictures)]  # fmt: skip
 
 
 def l1_set(hits: str, pictures: int = 6, **changes: Any) -> list[Facts]:
@@ -35,8 +34,7 @@ def l1_set(hits: str, pictures: int = 6, **changes: Any) -> list[Facts]:
     return [
         l1_sample(number, image, verdict=verdict, split=("easy", "medium", "hard")[number % 3],
                   chosen=letters[verdict], prediction=letters[verdict], **changes)
-        for number, _, verdict, image in _marked(hits, pictures)
-    ]  # fmt: skip
+        for number, _, verdict, image in _marked(hits, pictures)]  # fmt: skip
 
 
 def _marked(hits: str, pictures: int) -> Iterator[tuple[int, str, str, str]]:
@@ -84,8 +82,7 @@ def write_log(folder: Path, dataset: str, *, model: str = "m", seq: int = 1) -> 
     with closing(RunLog(folder / f"{model}_{dataset}.jsonl")) as log:
         log.append(run_record(
             seq=seq, model=model, dataset=dataset, mode="all", limit=None, samples=[], bad=[],
-            asking={}, made_with={},
-        ))  # fmt: skip
+            asking={}, made_with={}))  # fmt: skip
 
 
 def scored(dataset: str, samples: Sequence[Facts], *, weighted: bool) -> tuple[Facts, Facts]:

@@ -109,10 +109,9 @@ def wait_until(is_so: Callable[[], bool], process: Popen[str]) -> None:
 def process_of_rank(launcher: Popen[str], rank: int) -> int:
     """The process id of a rank that torchrun has started."""
     mine = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
-    wanted = f"RANK={rank}".encode()
-    [pid] = [int(pid) for pid in mine
-             if wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")]  # fmt: skip
-    return pid
+    variables = {pid: Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") for pid in mine}
+    [pid] = [pid for pid in mine if f"RANK={rank}".encode() in variables[pid]]
+    return int(pid)
 
 
 @contextmanager

@@ -65,10 +65,34 @@ class Ran(Finished):
         return {dataset: found.count(dataset) for dataset in (L1, L2)}
 
 
-class Place:
-    """A folder with a work-dir, and what runs leave there."""
+@dataclass
+class Stage:
+    """Everything that one command line of `evaluate.py` sees.
+
+    Attributes:
+        home: the current folder of the runs; config.json, data/, mine/ and out/ lie in it.
+        server: answers the runs' requests.
+        model: the config's "model" section.
+        data: the config's "data" section.
+        env: variables of the runs besides `LMUData` and `PYTHONPATH`.
+    """
 
     home: Path
+    server: MockServer
+    model: dict[str, Any]
+    data: dict[str, Any] = field(default_factory=lambda: {name: {**BOTH[name]} for name in BOTH})
+    env: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def make(
+        cls, home: Path, server: MockServer, pictures: Pictures = PICTURES, **entry: Any
+    ) -> Stage:
+        """A stage with a data root and the model `m`; `pictures`: or how many small ones."""
+        small = [("os_web", (40, 30))]
+        make_data(home / "data", small * pictures if isinstance(pictures, int) else pictures)
+        stage = cls(home, server, {"m": api_model(server.url, **entry)})
+        stage.code.mkdir()
+        return stage
 
     @property
     def work_dir(self) -> Path:
@@ -106,36 +130,6 @@ class Place:
         """The answer records of a log, in the order of their samples' index."""
         found = answer_records(self.log(dataset, model))
         return sorted(found, key=lambda record: record["line"]["index"])
-
-
-@dataclass
-class Stage(Place):
-    """Everything that one command line of `evaluate.py` sees.
-
-    Attributes:
-        home: the current folder of the runs; config.json, data/, mine/ and out/ lie in it.
-        server: answers the runs' requests.
-        model: the config's "model" section.
-        data: the config's "data" section.
-        env: variables of the runs besides `LMUData` and `PYTHONPATH`.
-    """
-
-    home: Path
-    server: MockServer
-    model: dict[str, Any]
-    data: dict[str, Any] = field(default_factory=lambda: {name: {**BOTH[name]} for name in BOTH})
-    env: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def make(
-        cls, home: Path, server: MockServer, pictures: Pictures = PICTURES, **entry: Any
-    ) -> Stage:
-        """A stage with a data root and the model `m`; `pictures`: or how many small ones."""
-        small = [("os_web", (40, 30))]
-        make_data(home / "data", small * pictures if isinstance(pictures, int) else pictures)
-        stage = cls(home, server, {"m": api_model(server.url, **entry)})
-        stage.code.mkdir()
-        return stage
 
     @property
     def code(self) -> Path:

@@ -19,8 +19,7 @@ FAMILIES: tuple[Family, ...] = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 END_OF_TEXT, END_OF_TURN = "<|endoftext|>", "<|im_end|>"
 SPECIAL_TOKENS = (
     END_OF_TEXT, "<|im_start|>", END_OF_TURN, "<|vision_start|>", "<|vision_end|>",
-    "<|vision_pad|>", "<|image_pad|>", "<|video_pad|>",
-)  # fmt: skip
+    "<|vision_pad|>", "<|image_pad|>", "<|video_pad|>")  # fmt: skip
 
 # What the families' own templates do: a default system message, ChatML turns, picture tokens.
 CHAT_TEMPLATE = (
@@ -76,16 +75,13 @@ def build_llava(folder: Path) -> Path:
     ends = {"bos_token_id": ids[END_OF_TEXT], "eos_token_id": ids[END_OF_TURN]}
     text = t.LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
-        num_attention_heads=2, num_key_value_heads=1, head_dim=32, **ends,
-    )  # fmt: skip
+        num_attention_heads=2, num_key_value_heads=1, head_dim=32, **ends)  # fmt: skip
     vision = t.CLIPVisionConfig(
         hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
-        image_size=56, patch_size=14,
-    )  # fmt: skip
+        image_size=56, patch_size=14)  # fmt: skip
     config = t.LlavaConfig(
         vision_config=vision, text_config=text, image_token_id=ids["<|image_pad|>"],
-        vision_feature_layer=-1,
-    )  # fmt: skip
+        vision_feature_layer=-1)  # fmt: skip
     model = t.LlavaForConditionalGeneration(config).eval()
     _spread(model, 6)
     model.generation_config = t.GenerationConfig(**ends, pad_token_id=ids[END_OF_TEXT])
@@ -153,8 +149,7 @@ def _tokenizer() -> Any:
         tokenizer_object=inner, eos_token=END_OF_TURN, pad_token=END_OF_TEXT,
         additional_special_tokens=list(SPECIAL_TOKENS[1:]), model_max_length=131072,
         padding_side="right",  # as many published checkpoints have it; the wrapper must turn it
-        clean_up_tokenization_spaces=False,
-    )  # fmt: skip
+        clean_up_tokenization_spaces=False)  # fmt: skip
 
 
 def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:

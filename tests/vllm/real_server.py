@@ -58,8 +58,7 @@ class Place:
         self.arguments = ["--config", self.config, "--work-dir", home / "out", *limit]
         self.where = {"cwd": home, "env": {
             "LMUData": str(runs.PROJECT / "sample_data"), "TMPDIR": str(home / "tmp"),
-            "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1",
-        }}  # fmt: skip
+            "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}}  # fmt: skip
 
     def run(self, *more):
         return runs.evaluate(*self.arguments, *more, **self.where, process=True)

@@ -59,8 +59,7 @@ def test_a_python_without_vllm_or_that_cannot_be_run_is_told_from_one_with_it(tm
     ({"limit-mm-per-prompt": {"image": 1}}, ['--limit-mm-per-prompt={"image": 1}']),
     ({"lora-modules": ["a=x", "b=y"]}, ["--lora-modules", "a=x", "b=y"]),
     ({"rope-theta": -1.5}, ["--rope-theta=-1.5"]),
-    ({"hf_overrides.max_pixels": 5}, ["--hf-overrides.max_pixels=5"]), ({}, []),
-])  # fmt: skip
+    ({"hf_overrides.max_pixels": 5}, ["--hf-overrides.max_pixels=5"]), ({}, [])])  # fmt: skip
 def test_arguments_are_written_out(value, words):
     assert serve_words(value) == words
 
@@ -77,8 +76,7 @@ def test_arguments_are_written_out(value, words):
     (["--model-impl", "transformers"], []),
     (["serve", "--seed", "1"], [
         '"serve" is no option; the list must begin with one, like "--max-num-seqs"'
-    ]),
-])  # fmt: skip
+    ])])  # fmt: skip
 def test_arguments_that_the_program_sets_itself_are_refused_shortened_too(words, said):
     found = list(serve_problems(words))
     assert len(found) == len(said)
@@ -91,7 +89,6 @@ def test_arguments_that_the_program_sets_itself_are_refused_shortened_too(words,
     (["--max-num-seqs", "8"], ["-tp", "2", "--gpu_memory_utilization=0.5"], True),
     (["--enable-prefix-caching"], ["--no-enable-prefix-caching"], True),
     (["--dtype", "float32"], ["--dtype", "bfloat16"], False), ([], ["--quantization", "fp8"], False),
-    ([], ["--an-option-nobody-here-knows"], False),
-])  # fmt: skip
+    ([], ["--an-option-nobody-here-knows"], False)])  # fmt: skip
 def test_options_of_speed_and_place_do_not_count_and_all_others_do(one, other, same):
     assert (deciding_options(one) == deciding_options(other)) is same

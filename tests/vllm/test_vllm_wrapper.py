@@ -15,11 +15,6 @@ from tests.support.stage import L1, NOBODY, Stage, answer_records
 SAMPLES = 15
 PATIENCE_S = 120  # a busy machine takes its time over each process
 SECRETS = {"OPENAI_API_KEY": "sk-precious-openai-1", "WANDB_API_KEY": "precious-wandb-2"}
-CHECKPOINT = {
-    "config.json": "{}",
-    "model.safetensors": "weights",
-    "../template.jinja": "{{ messages }}",
-}
 
 
 @pytest.fixture
@@ -28,8 +23,9 @@ def stage(tmp_path, monkeypatch):
     made = Stage.make(tmp_path, NOBODY)
     for folder in ("checkpoint", "tmp"):
         (tmp_path / folder).mkdir()
-    for name, content in CHECKPOINT.items():
-        (tmp_path / "checkpoint" / name).write_text(content)
+    (tmp_path / "checkpoint" / "config.json").write_text("{}")
+    (tmp_path / "checkpoint" / "model.safetensors").write_text("weights")
+    (tmp_path / "template.jinja").write_text("{{ messages }}")
     made.model = {"m": {"model_path": "checkpoint", "imp_type": "vllm",
                         "generate_cfg": {"max_tokens": 16, "temperature": 0}}}  # fmt: skip
     made.env = {"VLLM_PYTHON": str(fake_vllm.install(tmp_path)), "TMPDIR": str(tmp_path / "tmp"),
@@ -86,8 +82,7 @@ def test_a_checkpoint_is_evaluated_through_a_server_that_is_gone_afterwards(stag
     assert server["argv"][:-1] == [
         "-m", "vllm.entrypoints.openai.api_server", "--max-num-seqs=8", "--enforce-eager",
         "--mm-processor-kwargs.min_pixels=3136", "--mm-processor-kwargs.max_pixels=200704",
-        f"--model={stage.home}/checkpoint", "--served-model-name=m", "--host=127.0.0.1",
-    ]  # fmt: skip
+        f"--model={stage.home}/checkpoint", "--served-model-name=m", "--host=127.0.0.1"]  # fmt: skip
     assert (all_gone(stage), logs(stage)) == (True, [])
     # No secret reaches the server, and its key reaches nobody.
     key = server["environ"]["VLLM_API_KEY"]
@@ -112,17 +107,15 @@ USER_FUNCTIONS = """
 
 def test_any_name_of_a_model_is_served_and_functions_have_the_form_for_api_models(stage):
     stage.module(USER_FUNCTIONS, "own")
-    entry = stage.model["m"] | {
-        "preprocess_function": "own.pre",
-        "postprocess_function": "own.post",
-    }
-    stage.model = dict.fromkeys(["m", "org/model 7B & co?x=1", "-dash", "ümläut"], entry)
+    stage.model["m"] |= {"preprocess_function": "own.pre", "postprocess_function": "own.post"}
+    names = ["m", "org/model 7B & co?x=1", "-dash", "ümläut"]
+    stage.model = dict.fromkeys(names, stage.model["m"])
     ran = stage.run("--limit", "1")
     assert ran.code == 0, ran.output
     file = stage.folder() / f"m_{L1}_scores_partial.json"
     assert json.loads(file.read_text())["easy"]["level_score"] == 1
-    names = [f"--served-model-name={name}" for name in stage.model]
-    assert [server["argv"][3] for server in started(stage)] == names
+    asked_for = [f"--served-model-name={name}" for name in names]
+    assert [server["argv"][3] for server in started(stage)] == asked_for
     assert "PYTHONPATH" not in started(stage)[0]["environ"]
 
 
@@ -133,8 +126,7 @@ def test_any_name_of_a_model_is_served_and_functions_have_the_form_for_api_model
     ({"serve_args": {}}, SAMPLES), ({"kwargs": {"max_pixels": 200704}}, SAMPLES),
     ({"generate_cfg": {"max_tokens": 17, "temperature": 0}}, SAMPLES),
     # overwritten in place
-    ("checkpoint/model.safetensors", SAMPLES), ("template.jinja", SAMPLES),
-])  # fmt: skip
+    ("checkpoint/model.safetensors", SAMPLES), ("template.jinja", SAMPLES)])  # fmt: skip
 def test_only_a_change_that_can_alter_answers_starts_another_server_and_asks_again(stage, changed, asked):  # fmt: skip
     stage.model["m"]["serve_args"] = {"chat-template": "template.jinja"}
     assert stage.run().code == 0
@@ -216,8 +208,7 @@ def test_a_failure_that_only_workers_meet_is_reported_once(stage):
 @pytest.mark.parametrize(("behaviour", "message"), [
     ("die:4", "the vLLM server ended while it was asked (exit code 9)"),
     ("die:4 family", "the vLLM server ended while it was asked (exit code 9)"),
-    ("broken:4", "the vLLM server no longer works"),
-])  # fmt: skip
+    ("broken:4", "the vLLM server no longer works")])  # fmt: skip
 def test_a_lost_server_stops_the_run_and_the_same_command_goes_on(stage, behaviour, message):
     ran = stage.run("--api-nproc", "2", env=acting(behaviour))
     assert ran.code == 1, ran.output
