@@ -61,17 +61,14 @@ def test_with_the_function_that_it_names_nothing_is_left_to_warn_of(reading, is_
 @pytest.mark.parametrize("accuracy", [1.0, 0.6])
 @pytest.mark.parametrize("says", [
     "<think>The window is at (0.1, 0.2).</think>\n{}", "<thinking>Somewhere at x=0.1, y=0.2?</thinking>{}",
-    "◁think▷[0.1, 0.2] is the menu◁/think▷ {}",
     "The menu is at (0.1, 0.2).\n</think>\n\n{}",  # the chat template has opened it
-])  # fmt: skip
+    "◁think▷[0.1, 0.2] is the menu◁/think▷ {}"])  # fmt: skip
 @pytest.mark.parametrize("frame", [Frame.FRACTIONS, Frame.PER_MILLE])
 def test_a_model_whose_thoughts_are_read_for_its_answers_is_recognised(frame, says, accuracy):
     reading = Reading(frame)
     run = {"pictures": 40, "wrap": lambda dice, reply: says.format(reply)}
-    section, after = (
-        audit_of(1, Model(reading, accuracy=accuracy), parse, **run)
-        for parse in (default_parser, function_of(reading))
-    )
+    parsers = default_parser, function_of(reading)
+    section, after = (audit_of(1, Model(reading, accuracy), parse, **run) for parse in parsers)
     assert named(section) == [reading.parse_function]
     assert f"{section['counts']['answered']} of these replies think first" in section["warnings"][0]
     assert section["counts"]["other numbers used"] == section["counts"]["answered"]
@@ -220,9 +217,8 @@ def test_no_frame_is_advised_where_none_is_known(place):
 
 
 @pytest.mark.parametrize(("pictures", "per_picture", "warns"), [
-    (9, (1, 1), False), (40, (1, 1), True),
     (9, (8, 8), False),  # many samples on few pictures are few pictures
-])  # fmt: skip
+    (9, (1, 1), False), (40, (1, 1), True)])  # fmt: skip
 def test_too_few_pictures_are_no_evidence(pictures, per_picture, warns):
     run = {"pictures": pictures, "per_picture": per_picture, "screens": FULL_HD}
     section = audit_of(3, PER_MILLE, **run)

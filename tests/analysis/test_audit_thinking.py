@@ -61,12 +61,8 @@ PIECES = (
 STARTS = (
     "Answer", "Option", "answer is", "the correct answer is", "correct option", "I choose",
     "option A", "A", "I", "boxed{", "<answer>", "x", "x=", "x=1", "1", "(", "(1,", "<think>")  # fmt: skip
-ENDLESS = [(piece * LENGTH)[:LENGTH] for piece in PIECES] + [
-    start + filler * LENGTH + end
-    for start in STARTS
-    for filler in (" ", "\n", "*", "1")
-    for end in ("", ";")
-]
+ENDLESS = [(piece * LENGTH)[:LENGTH] for piece in PIECES]
+ENDLESS += [start + filler * LENGTH + end for start in STARTS for filler in " \n*1" for end in ("", ";")]  # fmt: skip
 READERS = {
     "option_match": option_match,
     "last_statement": last_statement,

@@ -196,15 +196,14 @@ def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
 
 
 def test_figures_and_intervals_are_those_of_the_analysis(tmp_path):
-    with_interval, without = (50.0, 31.5, 68.5), (1, None, None)
-    cells = [
-        dict(zip(("value", "low", "high"), each, strict=True)) for each in (with_interval, without)
-    ]
-    cells.insert(1, None)
-    columns = ["os_ios", "os_web", "Overall"]
+    ios, overall = (
+        {"value": 50.0, "low": 31.5, "high": 68.5},
+        {"value": 1, "low": None, "high": None},
+    )
+    cells, columns = [ios, None, overall], ["os_ios", "os_web", "Overall"]
     table = {"columns": columns, "rows": [{"name": "advanced", "cells": cells}]}
     _, board = boards_of(runs_of(tmp_path, {L2: l2_set("x..x..")}, tables={L2: table}))
-    assert board.rows[0].cells == {"os_ios": cells[0], "Overall": cells[2]}
+    assert board.rows[0].cells == {"os_ios": ios, "Overall": overall}
     assert board.columns == ["os_ios", "Overall"]
 
 

@@ -76,9 +76,7 @@ def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
         make_run(tmp_path / name, {L2: [facts()]}, model=name,
                  manifest={"config": config, "scoring": {"config": again}})  # fmt: skip
     assert different_functions(*read_runs([tmp_path / "a", tmp_path / "b"])) == [
-        (f"custom_prompt.{L2}", "mine.prompt", "unset"),
-        (f"{L2}.parse_function", "mine.a", "mine.b"),
-    ]
+        (f"custom_prompt.{L2}", "mine.prompt", "unset"), (f"{L2}.parse_function", "mine.a", "mine.b")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("ours", "theirs", "cause", "told"), [
@@ -149,9 +147,8 @@ def parity(stage, first, second, *arguments):
 
 
 @pytest.mark.parametrize(("first", "second", "arguments", "equal"), [
-    ("good", "same", ["--limit", "3"], "3 of 3"), ("good", "poor", [], "0 of 6"),
     ("good poor third", "good poor third", [], "0 of 6"),  # models not meant need not work
-])  # fmt: skip
+    ("good", "same", ["--limit", "3"], "3 of 3"), ("good", "poor", [], "0 of 6")])  # fmt: skip
 def test_two_models_of_two_configs_or_of_one_are_compared(stage, first, second, arguments, equal):
     other = "same" if second == "same" else "poor"
     ran = parity(stage, first, second, "--model", "good", other, *arguments)

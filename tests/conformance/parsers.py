@@ -69,10 +69,8 @@ REPLAYS = {
     "option_parser_wrappers.json": _of_input(lambda x: OPTION_PARSERS[x["parser"]](x["text"])),
     "point_parser.json": _of_input(parser_response_into_coordinates),
     "gpt_point_parser.json": _of_input(
-        api_gpt.parse_grounding_response, departs=lambda case: gpt_departure(case.input)
-    ),
+        api_gpt.parse_grounding_response, departs=lambda case: gpt_departure(case.input)),
     "uitars_point_parser.json": Replay(_uitars_point),
     "uitars_resize.json": _of_input(lambda x: smart_resize(**x)),
     "reply_cutter.json": _of_input(lambda x: cut_reply(x["text"], x["dataset"])),
-    "endpoint_url.json": Replay(_endpoint),
-}
+    "endpoint_url.json": Replay(_endpoint)}  # fmt: skip

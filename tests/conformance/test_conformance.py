@@ -26,20 +26,17 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def world(tmp_path, monkeypatch):
-    for name in ("LMUData", "IMAGE_ROOT_DIR", "L2_USER_PROMPT", "L1_USE_WEIGHTED"):
-        monkeypatch.delenv(name, raising=False)
-    return World(tmp_path, monkeypatch)
-
-
 def test_every_file_is_replayed():
     assert set(FILES) == set(REPLAYS) == set(CASES)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_case_comes_out_as_the_reference_or_the_departures_say(name, world, record_property):
-    counts, mismatches = replay(name, REPLAYS[name], world)
+def test_a_case_comes_out_as_the_reference_or_the_departures_say(
+    name, tmp_path, monkeypatch, record_property
+):
+    for variable in ("LMUData", "IMAGE_ROOT_DIR", "L2_USER_PROMPT", "L1_USE_WEIGHTED"):
+        monkeypatch.delenv(variable, raising=False)
+    counts, mismatches = replay(name, REPLAYS[name], World(tmp_path, monkeypatch))
     record_property("replayed", (dict(counts), len(mismatches)))
     assert not mismatches, f"{len(mismatches)} differ\n" + "\n".join(mismatches[:10])
     assert tuple(counts[kind] for kind in (ORDINARY, DEPARTURE, CRASH)) == CASES[name]

@@ -51,13 +51,10 @@ def _request(case: Case, world: World) -> Any:
     bodies = {}
     for name in asked["dataset_order"]:
         row = asked["row"] if name == DATASETS[asked["level"]] else _another(name, asked["row"])
-        dotted = (entry.custom_prompt or {}).get(name)
-        ask = prompt_builder(
-            BENCHMARK[name](world.folder, root),
-            system_prompt=entry.kwargs.get("system_prompt"),
-            custom=resolve(dotted, role="custom_prompt") if dotted else None,
-        )
-        prompt = ask(row)
+        dotted, system = (entry.custom_prompt or {}).get(name), entry.kwargs.get("system_prompt")
+        custom = resolve(dotted, role="custom_prompt") if dotted else None
+        benchmark = BENCHMARK[name](world.folder, root)
+        prompt = prompt_builder(benchmark, system_prompt=system, custom=custom)(row)
         prepared = model.request(prompt.messages, name, is_custom_prompt=prompt.is_custom)
         bodies[name] = json.loads(encode_body(prepared.payload.body))
     body = bodies[DATASETS[asked["level"]]]

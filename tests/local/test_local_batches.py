@@ -12,15 +12,8 @@ import pytest
 import torch
 from PIL import Image
 
-from models.wrappers.local.batches import (
-    READY_BYTES,
-    Batcher,
-    CannotCollate,
-    OutOfMemory,
-    chosen,
-    encoder_count,
-    most_ahead,
-)
+from models.wrappers.local import batches
+from models.wrappers.local.batches import Batcher, CannotCollate, OutOfMemory, encoder_count
 from models.wrappers.local.inputs import collate, rows_of
 from tests.local.conftest import OF_ONE_SIZE, encoded_all, of
 from tests.support import tiny_checkpoint
@@ -66,10 +59,9 @@ def with_pictures_swapped(encoded):
     """The first requests with each other's pictures, of the same size; texts stay."""
     alike = encoded[:OF_ONE_SIZE]
     assert len({str(request.inputs["image_grid_thw"]) for request in alike}) == 1
-    swapped = [
-        replace(request, inputs={**request.inputs, "pixel_values": other.inputs["pixel_values"]})
-        for request, other in zip(alike, [*alike[1:], alike[0]], strict=True)
-    ]
+    pictures = [request.inputs["pixel_values"] for request in (*alike[1:], alike[0])]
+    swapped = [replace(request, inputs={**request.inputs, "pixel_values": other})
+               for request, other in zip(alike, pictures, strict=True)]  # fmt: skip
     return [*swapped, *encoded[OF_ONE_SIZE:]]
 
 
@@ -167,7 +159,7 @@ def test_rows_come_back_without_padding_on_either_side(end, completions, rows):
     ([900, 10, 12], 3, 100, {0}),  # too long for the budget by itself: alone
     ([900, 10, 12], 3, 0, {0})])  # fmt: skip
 def test_those_of_similar_length_go_with_the_one_that_waited_longest(lengths, most, budget, group):
-    assert set(chosen(lengths, most, budget)) == group
+    assert set(batches.chosen(lengths, most, budget)) == group
 
 
 def item(number, input_length=1, nbytes=1):
@@ -340,12 +332,12 @@ def test_a_batch_waits_for_inputs_that_are_being_prepared():
         assert (slow.result(60), quick.result(60), len(model.batches)) == (10, 0, 1)
 
 
-@pytest.mark.parametrize(("size", "nbytes"), [(1, 1), (4, 1), (8, READY_BYTES)])
+@pytest.mark.parametrize(("size", "nbytes"), [(1, 1), (4, 1), (8, batches.READY_BYTES)])
 def test_what_is_prepared_ahead_follows_the_size_of_the_batches_and_of_the_inputs(size, nbytes):
     model, made = Model(), []
     batcher = Batcher(model, size, on_cpu=True)
     # With inputs that fill what may be ready, only those that were on their way come.
-    most = size + most_ahead(size) if nbytes == 1 else 1 + 2 * encoder_count()
+    most = size + batches.most_ahead(size) if nbytes == 1 else 1 + 2 * encoder_count()
 
     def make(number):
         made.append(number)
@@ -358,7 +350,7 @@ def test_what_is_prepared_ahead_follows_the_size_of_the_batches_and_of_the_input
         assert len(made) <= most
         model.may_go_on.set()
         assert [each.result(60) for each in asked] == [10 * n for n in range(len(asked))]
-    assert of("no", batch_size=size).in_flight(4) == size + most_ahead(size)
+    assert of("no", batch_size=size).in_flight(4) == size + batches.most_ahead(size)
 
 
 def test_whoever_waits_when_the_run_stops_is_let_go_and_nobody_comes_after_the_end():

@@ -75,8 +75,9 @@ def test_a_prompt_begins_with_one_token_of_beginning(template_begins, llava, cop
     begin = "<|im_start|>"
     folder = copy_of(llava, tokenizer_config={"bos_token": begin})
     inner = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    special = [(begin, inner.token_to_id(begin))]
     inner.post_processor = processors.TemplateProcessing(
-        single=f"{begin} $A", special_tokens=[(begin, inner.token_to_id(begin))]
+        single=f"{begin} $A", special_tokens=special
     )
     inner.save(str(folder / "tokenizer.json"))
     template = ("{{ bos_token }}" if template_begins else "") + FOR_EVERY_PART

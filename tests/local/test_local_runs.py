@@ -50,12 +50,9 @@ LIMITED = """
 
 def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
     stage.module(LIMITED)
-    models = {
-        name: entry(
-            lively["qwen2_5_vl"], batch_size=size, kwargs={"room": room},
-            preprocess_function="mymodel.preprocess", generate_cfg={"max_new_tokens": 8},
-        )
-        for name, (size, room) in SIZES.items()}  # fmt: skip
+    more = {"preprocess_function": "mymodel.preprocess", "generate_cfg": {"max_new_tokens": 8}}
+    models = {name: entry(lively["qwen2_5_vl"], batch_size=size, kwargs={"room": room}, **more)
+              for name, (size, room) in SIZES.items()}  # fmt: skip
     ran = stage.evaluate(models, data={L2: {"mode": "basic"}})
     answers = {
         name: [[a[field] for field in ("key", "raw", "reply", "sizes", "runs_with")]

@@ -118,14 +118,11 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
         *(({"difficulty": odd}, "unknown difficulty") for odd in ("extreme", ["easy"])),
     ])])  # fmt: skip
 def test_a_bad_sample_is_named_and_left_out(annotated, name, changed, problem):
-    both = {
-        L1: [image(question("easy"), {**question("medium"), **changed})],
-        L2: [instruction(), instruction(index=42, **changed)],
-    }
+    both = {L1: [image(question("easy"), {**question("medium"), **changed})],
+            L2: [instruction(), instruction(index=42, **changed)]}  # fmt: skip
     samples, [bad] = annotated(name, *both[name]).load("all")
     where = {L1: "L1_annotations.json, question 1", L2: "L2_annotations.json, index 42"}
-    assert (len(samples), bad.where) == (1, where[name])
-    assert problem in bad.problem
+    assert (len(samples), bad.where, problem in bad.problem) == (1, where[name], True), bad
 
 
 def test_in_one_mode_bad_samples_are_named_by_their_images_index_and_those_of_others_not(annotated):
@@ -211,13 +208,14 @@ def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_
         ("system", "text"), ("user", "image"), ("user", "text")]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("template", "warned"), [("Where?", True), ("Where is {instruction}?", False)]
-)
-def test_a_template_that_lacks_the_instruction_is_used_with_a_warning(tmp_path, template, warned):
-    checked = Stage.make(tmp_path, NOBODY).run("--check", env={"L2_USER_PROMPT": template})
-    warnings = [line for line in checked.output.splitlines() if line.lower().startswith("warning")]
-    assert any("L2_USER_PROMPT" in line for line in warnings) is warned
+def test_a_template_that_lacks_the_instruction_is_used_with_a_warning(tmp_path):
+    stage = Stage.make(tmp_path, NOBODY)
+    for template, warned in (("Where?", True), ("Where is {instruction}?", False)):
+        checked = stage.run("--check", env={"L2_USER_PROMPT": template})
+        warnings = [
+            line for line in checked.output.lower().splitlines() if line.startswith("warning")
+        ]
+        assert any("l2_user_prompt" in line for line in warnings) is warned
 
 
 def judge(name, reply, parse=None, *, sizes=None, extra=None, **changed):
@@ -297,9 +295,7 @@ def test_what_a_parse_function_returns_is_judged_or_a_format_error(name, parse, 
 
 
 @pytest.mark.parametrize("name", [L1, L2])
-@pytest.mark.parametrize(
-    "raised", [ValueError("bad"), KeyError("x"), SystemExit(3), RecursionError()]
-)
+@pytest.mark.parametrize("raised", [ValueError("bad"), KeyError("x"), SystemExit(3), RecursionError()])  # fmt: skip
 def test_a_parse_function_that_raises_is_a_format_error(name, raised):
     def parse_badly(response, meta):
         raise raised

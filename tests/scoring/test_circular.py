@@ -27,10 +27,8 @@ QUESTIONS, ROTATIONS = 9, 32  # of the stage: 9 questions; 2, 3, 4 and 5 options
 OPTIONS = [
     ({"A": "no", "B": "yes", "C": "maybe"}, "B"),
     ({"A": "red", "B": "blue", "C": "green", "D": "grey", "E": "pink"}, "D"),
-    ({"A": "up", "B": None, "C": "down", "D": "left", "E": "right"}, "E"),
-    ({"A": "on", "B": "off"}, "A"),
-    ({"A": "tea", "B": "coffee", "C": "A and B", "D": "none of the above"}, "C"),
-]
+    ({"A": "up", "B": None, "C": "down", "D": "left", "E": "right"}, "E"), ({"A": "on", "B": "off"}, "A"),
+    ({"A": "tea", "B": "coffee", "C": "A and B", "D": "none of the above"}, "C")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("options", "answer", "rotation", "texts", "right"), [

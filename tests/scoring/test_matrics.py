@@ -5,16 +5,8 @@ import math
 
 import pytest
 
-from benchmarks.matrics import (
-    Box,
-    OptionResult,
-    box_as_fractions,
-    in_order,
-    point_as_fractions,
-    score_click,
-    score_content_understanding,
-    score_element_grounding,
-)
+from benchmarks import matrics
+from benchmarks.matrics import Box, OptionResult
 from utils.contracts import Verdict
 
 WH = (1000, 500)
@@ -36,10 +28,10 @@ def options(difficulty="easy", platform="os_web", hit=True, options_num=4):
         ["0", "0", "1", "1"], [None, 0, 1, 1], [True, 0, 1, 1], [0, 0, 1, 10**400]))])  # fmt: skip
 def test_a_box_becomes_fractions_of_the_image_or_is_refused_with_its_numbers(bbox, expected):
     if isinstance(expected, Box):
-        assert box_as_fractions(bbox, WH) == expected
+        assert matrics.box_as_fractions(bbox, WH) == expected
         return
     with pytest.raises(ValueError, match=expected) as refused:
-        box_as_fractions(bbox, WH)
+        matrics.box_as_fractions(bbox, WH)
     assert str(bbox) in str(refused.value)
 
 
@@ -54,25 +46,25 @@ POINT, CROSSED = Box(0.3, 0.3, 0.3, 0.3), Box(0.4, 0.4, 0.2, 0.2)
     (CROSSED, (0.3, 0.3), Verdict.MISS),  # never hit
     (CROSSED, (0.4, 0.4), Verdict.MISS), (CROSSED, (0.2, 0.2), Verdict.MISS)])  # fmt: skip
 def test_odd_boxes_and_points(box, point, verdict):
-    assert score_click(box, point_as_fractions(point, WH)) is verdict
+    assert matrics.score_click(box, matrics.point_as_fractions(point, WH)) is verdict
 
 
 def test_difficulties_and_platforms_come_in_their_usual_order_and_unknown_names_behind():
     rows = [options("hard", "os_web"), options("easy", "os_windows"), options("medium", "os_mac")]
-    scores = score_content_understanding(rows, weighted=False)
+    scores = matrics.score_content_understanding(rows, weighted=False)
     assert list(scores) == ["easy", "medium", "hard", "total_sample_num"]
     assert list(scores["easy"])[:3] == ["os_windows", "os_mac", "os_web"]
-    assert in_order({"b", "known", "a"}, ("known", "absent")) == ["known", "a", "b"]
+    assert matrics.in_order({"b", "known", "a"}, ("known", "absent")) == ["known", "a", "b"]
 
 
 @pytest.mark.parametrize("scores", [
-    score_content_understanding([], weighted=True),
-    score_content_understanding([options(options_num=1)], weighted=True),
-    score_content_understanding(
+    matrics.score_content_understanding([], weighted=True),
+    matrics.score_content_understanding([options(options_num=1)], weighted=True),
+    matrics.score_content_understanding(
         [options("easy", "os_web"), options("hard", "os_mac")], weighted=True),
-    score_element_grounding({}), score_element_grounding({"basic": {}}),
-    score_element_grounding({"basic": {"os_web": {}}}),
-    score_element_grounding({"basic": {"os_web": {"icon": []}}, "advanced": {"os_mac": {"text": [1]}}}),
+    matrics.score_element_grounding({}), matrics.score_element_grounding({"basic": {}}),
+    matrics.score_element_grounding({"basic": {"os_web": {}}}),
+    matrics.score_element_grounding({"basic": {"os_web": {"icon": []}}, "advanced": {"os_mac": {"text": [1]}}}),
 ])  # fmt: skip
 def test_scores_can_always_be_written_as_strict_json(scores):
     json.dumps(scores, allow_nan=False)

@@ -162,11 +162,9 @@ def test_the_score_files_and_the_tables_in_the_layout_of_the_papers(full):
         "total_sample_num": 9}  # fmt: skip
     assert full[0].scores(L2) == {
         "Average accuracy": pytest.approx(50),
-        "Basic accuracy": pytest.approx(200 / 3),
-        "Advanced accuracy": pytest.approx(100 / 3),
+        "Basic accuracy": pytest.approx(200 / 3), "Advanced accuracy": pytest.approx(100 / 3),
         "basic": l2_blocks("Text", (1, 0, 0), (0, 1, 0), (1, 0, 0)),
-        "advanced": l2_blocks("Icon", (1, 0, 0), (0, 0, 1), (0, 1, 0)),
-    }
+        "advanced": l2_blocks("Icon", (1, 0, 0), (0, 0, 1), (0, 1, 0))}  # fmt: skip
     assert table_of(output, "L1 GUIContentUnderstanding · m · accuracy in % · n = 9") == [
         "Windows iOS Web Overall",
         "easy 100.00 100.00 0.00 66.67", "medium 0.00 100.00 0.00 33.33", "hard 0.00 100.00 0.00 33.33",
@@ -239,9 +237,8 @@ def test_eval_needs_no_data_root_and_weighs_a_hit_by_the_chance_of_a_blind_guess
     assert (stage.run("--mode", "eval").code, stage.both_scores()) == (0, before)
     assert stage.run("--mode", "eval", env={"L1_USE_WEIGHTED": "true"}).code == 0
     easy = stage.scores(L1)["easy"]
-    assert easy["os_windows"] == pytest.approx(
-        {"score": 1, "score_weighted": 2 / 3, "score_base": 2 / 3, "sample_num": 1}
-    )
+    weighted = {"score": 1, "score_weighted": 2 / 3, "score_base": 2 / 3, "sample_num": 1}
+    assert easy["os_windows"] == pytest.approx(weighted)
     assert easy["level_score"] == pytest.approx(2 / 3)
 
 

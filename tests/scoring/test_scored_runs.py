@@ -218,11 +218,9 @@ def test_the_last_line_names_the_models_that_failed_if_there_are_any(stage):
 def test_the_summary_says_what_this_command_does_with_failed_samples(stage, answers):
     answers.broken = ["Question 0 easy"]
     stage.run(*ONE_BY_ONE)
-    for options, fate in [
-        ([], "queried again by the same command"),
-        (["--ignore"], "left as they are (--ignore)"),
-        (["--mode", "eval"], "queried again without --mode eval"),
-    ]:
+    for options, fate in (
+        ([], "queried again by the same command"), (["--ignore"], "left as they are (--ignore)"),
+        (["--mode", "eval"], "queried again without --mode eval")):  # fmt: skip
         ran = stage.run(*ONE_BY_ONE, *options)
         assert ran.code == 1
         assert f"1 (11.1 %) failed: wrong in the score, {fate}" in ran.output

@@ -165,8 +165,7 @@ def test_all_problems_are_reported_together_before_anything_is_started(stage):
              "generate_cfg": {"max_new_tokens": 5}}  # fmt: skip
     for changed, how, said in (
         ({}, "absent", ["checkpoint: no weight files in it", "vLLM is not installed there"]),
-        (typos, "", ['serve_args: "--port"', 'model."m".dtype', 'API models call it "max_tokens"']),
-    ):
+        (typos, "", ['serve_args: "--port"', 'model."m".dtype', 'API models call it "max_tokens"'])):  # fmt: skip
         stage.model["m"] |= changed
         ran = stage.run(env=acting(how))
         assert (ran.code, started(stage)) == (2, [])
@@ -253,9 +252,8 @@ def test_an_interrupt_while_the_server_starts_ends_both(stage, by):
 
 
 @pytest.mark.parametrize(("behaviour", "until", "number"), [
-    ("hold family", "held", signal.SIGKILL), ("hold family", "held", signal.SIGHUP),
     ("hold", "held", signal.SIGTERM), ("hang", "pids", signal.SIGKILL),  # while the server starts
-])  # fmt: skip
+    ("hold family", "held", signal.SIGKILL), ("hold family", "held", signal.SIGHUP)])  # fmt: skip
 def test_a_killed_run_takes_its_server_and_all_of_its_family_along(stage, behaviour, until, number):
     process = stage.start(env=acting(behaviour))
     handles = begun(stage, process, until)
