@@ -9,7 +9,7 @@ import pytest
 from models import argument_findings
 from tests.support.runs import PROJECT
 from utils.config.read import read_config
-from utils.config.schema import Kwargs
+from utils.config.schema import Kwargs, token_limit_key
 from utils.config.text import key_path, read_plain, substitute
 from utils.contracts import KWARGS_READ
 
@@ -367,6 +367,17 @@ def test_a_key_in_a_config_with_mistakes_is_not_quoted(tmp_path, entry):
     reading = read(tmp_path, model(entry, colour=1))
     assert reading.problems
     assert SECRET not in " ".join(reading.problems + reading.warnings)
+
+
+@pytest.mark.parametrize(("entry", "key"), [
+    ({}, "max_tokens"), ({"imp_type": "transformers"}, "max_new_tokens"),
+    ({"imp_type": "vllm", "generate_cfg": {"max_completion_tokens": 5}}, "max_completion_tokens"),
+    ({"imp_type": "transformers", "generate_cfg": {"max_length": 5}}, "max_length"),
+    ({"generate_cfg": {"extra_body": {"max_tokens": 5}}}, "extra_body.max_tokens"),
+    ({"imp_type": "custom", "generate_cfg": {"max_new_tokens": 5, "extra_body": 3}}, "max_new_tokens"),
+])  # fmt: skip
+def test_advice_names_the_key_that_limits_the_tokens_of_this_model(entry, key):
+    assert token_limit_key(entry) == f"generate_cfg.{key}"
 
 
 def test_no_repr_shows_a_key(tmp_path):
