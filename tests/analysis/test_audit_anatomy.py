@@ -58,7 +58,7 @@ def test_misses_fall_into_classes_of_distance():
         assert row(section, DISTANCE, "10 target sizes or more")["samples"] == 1
 
 
-def test_a_constant_offset_shows_as_a_direction_and_none_lies_in_its_interval_otherwise():
+def test_a_constant_offset_shows_as_a_direction_and_without_one_none_does():
     section = section_of([sample([0.46, 0.35 + n / 10_000], image=n) for n in range(20)])
     right, up = (row(section, DIRECTION, f"mean {axis}") for axis in ("dx", "dy"))
     assert right["value"] == pytest.approx(1)

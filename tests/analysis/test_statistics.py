@@ -125,7 +125,7 @@ def test_the_test_is_the_share_of_sign_patterns_that_reach_the_sum(sums):
 @pytest.mark.parametrize(("only_first", "only_second", "p"), [
     (0, 0, 1.0), (5, 5, 1.0), (0, 6, 2 / 64), (6, 0, 2 / 64), (1, 9, 22 / 1024), (530, 470, 0.062),
     (900, 1100, 8.5e-6)])  # fmt: skip
-def test_mcnemar_which_the_other_test_is_on_equal_pictures(only_first, only_second, p):
+def test_mcnemar_agrees_with_sign_flips_of_pictures_that_weigh_alike(only_first, only_second, p):
     sums = np.array([1.0] * only_first + [-1.0] * only_second)
     assert mcnemar_p(only_first, only_second) == pytest.approx(p, rel=0.02)
     assert sign_flip_p(sums) == pytest.approx(mcnemar_p(only_first, only_second), rel=1e-9)
