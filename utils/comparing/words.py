@@ -126,7 +126,8 @@ def closing_text(comparison: Comparison) -> str:
 
 def _board(board: Board) -> Iterator[str]:
     yield ""
-    yield f"{board.title} · accuracy in %, 95 % interval below where there is one"
+    said = "SR and EQA" if any(name.startswith("SR ") for name in board.columns) else "accuracy"
+    yield f"{board.title} · {said} in %, 95 % interval below where there is one"
     heads = [group_text(name) for name in board.columns]
     rows = [[f"{one_line(row.name, _LONGEST_NAME)} {row.mark[:1]}".rstrip(),
              *(cell_text(row.cells.get(name)) for name in board.columns)]

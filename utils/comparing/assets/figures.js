@@ -39,12 +39,14 @@ Report.figures = (() => {
     const [common, ...notes] = found.notes;
     return el("section", { class: "sheet set" },
       el("h2", {}, el("span", { class: "level" }, found.level), ` ${found.dataset} `,
-        el("span", { class: "quiet" }, [common + (main ? ` on ${plural(main.images, found.unit)}` : ""), ...notes].join("; "))),
+        el("span", { class: "quiet" }, [common + (main ? below(main, found.unit) : ""), ...notes].join("; "))),
       main ? el("div", { class: "first-row" },
         el("div", { class: "forest" }, [main, ...others.reverse()].map((each) => figure(each, reach, found, each === main))),
         outcomes(found)) : null,
       found.groups.length ? groups(found) : null);
   }
+
+  const below = (each, unit) => ` ${unit === "task" ? "of" : "on"} ${plural(each.images, unit)}`;
 
   const reachOf = (list) => Math.max(5, Math.ceil(Math.max(...list.flatMap((each) => [each.low, each.high, each.points].map((value) => Math.abs(value ?? 0)))) / 5) * 5);
 
@@ -53,7 +55,7 @@ Report.figures = (() => {
     const [points, bounds] = split(each.text);
     return el("div", { class: isMain ? "official first" : "official" },
       el("p", { class: "o-name" }, el("a", { href: linkOf(found, each, {}) }, each.name)),
-      el("p", { class: "o-value", title: `${pairs.match.b} − ${pairs.match.a} = ${each.text}, ${plural(each.samples, "sample")} on ${plural(each.images, found.unit)}` },
+      el("p", { class: "o-value", title: `${pairs.match.b} − ${pairs.match.a} = ${each.text}, ${plural(each.samples, "sample")}${below(each, found.unit)}` },
         points, bounds ? el("small", {}, ` ${bounds}`) : null),
       track(each, reach),
       el("p", { class: "from-to" }, mark("A"), ` ${each.a} → `, mark("B"), ` ${each.b}`),
@@ -106,7 +108,7 @@ Report.figures = (() => {
     const heads = ["group", "B − A [95 %]", `−${reach} … 0 … +${reach}`, "A", "B", "n", `${found.unit}s`, "p (Holm)", "only A right", "only B right"];
     const count = (each, outcome, value) => el("td", {}, value ? el("a", { href: linkOf(found, each, { outcome }) }, whole(value)) : "0");
     return el("details", { class: "groups", open: clear.length > 0 },
-      el("summary", {}, el("b", {}, "By platform and kind of element"), el("span", { class: "quiet" },
+      el("summary", {}, el("b", {}, found.unit === "task" ? "By platform" : "By platform and kind of element"), el("span", { class: "quiet" },
         clear.length ? ` ${clear.length} of ${found.groups.length} ${clear.length === 1 ? "differs" : "differ"} clearly` : ` none of ${found.groups.length} differs clearly`)),
       el("p", { class: "quiet" }, "p is corrected for all tests of groups on this data set (Holm); the tests above stand for themselves."),
       el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": `Groups of ${found.dataset}` }, el("table", { class: "plain" },

@@ -87,7 +87,7 @@ Report.overview = (() => {
       el("p", { class: "value" }, link(figure.link, figure.text), el("small", {}, " %")),
       track(figure, data.published?.figures[figure.name]),
       el("p", { class: "quiet range" }, figure.range ? `[${figure.range}]`
-        : figure.name.startsWith("EQA ") ? "no interval: it goes by the order of the tasks" : `no interval: under 10 ${data.unit}s`),
+        : figure.name.startsWith("EQA ") ? "no interval: goes by order" : `no interval: under 10 ${data.unit}s`),
       el("p", { class: "quiet" }, link(figure.link, `n = ${whole(figure.samples)}`),
         figure.chance_text ? el("span", { title: `chance: ${data.chance}` }, ` · chance ${figure.chance_text}`) : null))));
   }
