@@ -26,8 +26,7 @@ SYSTEM = {
         "corresponding options. You need to choose one option as your answer for the question. "
         "Finally, you are ONLY allowed to return the single letter of your choice.",
     L2: "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish "
-        "this task following instructions from users.",
-}  # fmt: skip
+        "this task following instructions from users."}  # fmt: skip
 L2_TEXT = ("Output only the coordinate (x,y) of one point in your response. "
            "What element matches the following task: ")  # fmt: skip
 END = ("\nOptions:\nA. no\nB. yes\nC. maybe\n"

@@ -54,22 +54,22 @@ def assert_refused(result, stage, *fragments, problems=1):
     assert not stage.work_dir.exists() or stage.written() == []
 
 
-def of(data=BOTH, **model):
-    return {"model": {"m": {**API, **model}}, "data": data}
+def of(model=API, data=BOTH, **changes):
+    return {"model": {"m": {**model, **changes}}, "data": data}
 
 
-def of_class(name, **data):
-    return {"model": {"m": {**IN_PROCESS, "model_path": f"mymodel.{name}"}}, "data": data or BOTH}
+def of_class(name, data=BOTH):
+    return of(IN_PROCESS, data, model_path=f"mymodel.{name}")
 
 
 @pytest.mark.parametrize(("config", "fragments"), [
     (None, ["config.json: there is no such file"]),
     ('{\n  "model": {\n  "data": {}\n}', ["config.json: line 4, column 2: ", "bracket missing"]),
-    (of({"GUITaskAutomation": {"environment": "mymodel.Mute"}}),
+    (of(data={"GUITaskAutomation": {"environment": "mymodel.Mute"}}),
      ["config.json: data.GUITaskAutomation.environment: mymodel.Mute has no tasks(level, seeds)"]),
     (of(model_path="{url}?api_key=${MY_KEY}&model=mock"),
      ['config.json: model."m".model_path: its api_key holds a sign', "line break"]),
-    (of_class("Model", **{L1: {"parse_function": "faulty.f"}}),
+    (of_class("Model", {L1: {"parse_function": "faulty.f"}}),
      [f"data.{L1}.parse_function: faulty cannot be imported: ", "ValueError: no weights", "faulty.py:2"]),
     (of_class("Mute"), ['config.json: model."m".model_path: mymodel.Mute has no method generate']),
     *[(of_class(name), ['config.json: model."m": ', what]) for name, what in (
@@ -87,12 +87,13 @@ def test_a_wrong_config_is_refused_with_key_path_and_cure(config, fragments, sta
     assert "your-own-key" not in result.output
 
 
-@pytest.mark.parametrize(("root", "expected"), [
-    (NOWHERE, f"{NOWHERE}/"), ("elsewhere", "{home}/elsewhere/")])  # fmt: skip
-def test_a_data_root_without_data_is_reported(root, expected, stage):
+@pytest.mark.parametrize("root", [NOWHERE, "elsewhere"])
+def test_a_data_root_without_data_is_reported(root, stage):
     result = stage.evaluate({"m": API}, env={"LMUData": root}, data={L2: {"mode": "all"}})
-    said = f"{expected.format(home=stage.home)}MMBench-GUI/L2_annotations.json: no such annotation file"
-    assert_refused(result, stage, said, "LMUData", "python utils/download.py")
+    file = stage.home / root / "MMBench-GUI" / "L2_annotations.json"
+    assert_refused(
+        result, stage, f"{file}: no such annotation file", "LMUData", "utils/download.py"
+    )
 
 
 @pytest.mark.parametrize(("option", "name", "fragments"), [
@@ -187,11 +188,11 @@ def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
     assert json.loads(log.read_text("ascii").splitlines()[0])["model"] == name
 
 
-@pytest.mark.parametrize(("first", "second"), [
-    ("Acme", "acme"), ("org/name", safe_name("org/name"))])  # fmt: skip
-def test_two_models_that_would_share_a_folder_are_refused(first, second, stage):
-    result = stage.evaluate({first: IN_PROCESS, second: IN_PROCESS})
-    assert_refused(result, stage, f'"{first}"', f'"{second}"', "would share one folder", "rename")
+def test_two_models_that_would_share_a_folder_are_refused(stage):
+    for names in (("Acme", "acme"), ("org/name", safe_name("org/name"))):
+        result = stage.evaluate(dict.fromkeys(names, IN_PROCESS))
+        quoted = (f'"{name}"' for name in names)
+        assert_refused(result, stage, *quoted, "would share one folder", "rename")
 
 
 def test_a_folder_that_holds_another_models_results_is_not_written_into(stage):

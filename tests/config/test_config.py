@@ -114,8 +114,7 @@ def test_code_of_a_checkpoint_is_trusted_only_where_a_config_says_so(tmp_path, e
     ("config_gpt.py", "config files are JSON, and there is {0}/config_gpt.json: use --config {0}/config_gpt.json"),
     ("", "cannot be read: Is a directory"),
     ("latin.json", "is not UTF-8 text (line 2); save it as UTF-8"),
-    ("n" * 3000, "too long"), ("a\0b", "null byte"),
-])  # fmt: skip
+    ("n" * 3000, "too long"), ("a\0b", "null byte")])  # fmt: skip
 def test_a_file_that_cannot_be_read_is_named_with_what_to_do(tmp_path, name, expected):
     (tmp_path / "config_gpt.json").write_text("{}")
     (tmp_path / "latin.json").write_bytes(b'{\n"model": "\xff"}')
@@ -293,8 +292,7 @@ def test_a_near_miss_of_a_key_of_ours_is_an_error_and_keys_of_the_users_own_are_
     ("image_format", ["original", "png", "jpeg"], ["jpg", "PNG", 1]),
     ("wire_format", ["documented", "reference"], ["referense", True]),
     *[(key, [1, 3136], [0, -5, "3136", 1e6, True]) for key in ("min_pixels", "max_pixels")],
-    *[(key, [0.5, 600], [0, -1, "600", True]) for key in ("timeout_s", "serve_timeout_s")],
-])  # fmt: skip
+    *[(key, [0.5, 600], [0, -1, "600", True]) for key in ("timeout_s", "serve_timeout_s")]])  # fmt: skip
 def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
     for value in good:
         assert model_problems(tmp_path, LOCAL, kwargs={key: value}) == []
@@ -361,8 +359,7 @@ def test_no_problem_line_speaks_pydantic(tmp_path):
         f"h:x/v1?api_key={SECRET}&model=x", f"h/v1?apikey={SECRET}&model=x")],
     {"imp_type": "transformers", "model_path": f"htps://h/v1?api_key={SECRET}&model=x"},
     {**API, "kwargs": {"api_key": SECRET, "system_propmt": "x"}},
-    {**API, "generate_cfg": {"extra_headers": f"X-Key: {SECRET}"}},
-])  # fmt: skip
+    {**API, "generate_cfg": {"extra_headers": f"X-Key: {SECRET}"}}])  # fmt: skip
 def test_a_key_in_a_config_with_mistakes_is_not_quoted(tmp_path, entry):
     reading = read(tmp_path, model(entry, colour=1))
     assert reading.problems

@@ -168,8 +168,7 @@ KNOWING = """
     ({"postprocess_function": "mymodel.fail"}, {}, []),
     ({}, {"parse_function": "mymodel.fail"}, []), ({}, {"parse_function": "faulty.parse"}, []),
     ({"postprocess_function": "mymodel.say"}, {"parse_function": "mymodel.parse"}, []),
-    ({"imp_type": "custom", "model_path": "mymodel.Model"}, {}, []),
-])  # fmt: skip
+    ({"imp_type": "custom", "model_path": "mymodel.Model"}, {}, [])])  # fmt: skip
 def test_a_key_that_users_code_raises_prints_or_returns_is_masked(model, data, arguments, staged):
     stage = staged(KNOWING, pictures=1)
     stage.module(FAULTY, "faulty")

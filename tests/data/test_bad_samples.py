@@ -15,20 +15,15 @@ def cut_header(stage):
 
 
 def line_4(**changed):
-    """Changes an instruction on the third image."""
     return lambda stage: stage.change_annotations("L2", lambda lines: lines[4].update(changed))
 
 
-def question_7(**changed):
-    """Changes a question on the third image."""
-    return lambda stage: stage.change_annotations(
-        "L1", lambda images: images[2]["groups"][1].update(changed)
-    )
+def answer_beyond(stage):
+    stage.change_annotations("L1", lambda images: images[2]["groups"][1].update(answer="D"))
 
 
 BY_LINE = f"{L2}: L2_annotations.json, index 4, os_web/"
-BY_QUESTION = f"{L1}: L1_annotations.json, question 7, os_web/pic2.png: "
-box_outside, answer_beyond = line_4(bbox=[10, 10, 700, 20]), question_7(answer="D")
+box_outside = line_4(bbox=[10, 10, 700, 20])
 BAD = [  # what is spoilt, what is said of it, how many samples are left
     (missing, [f"{L1}: os_windows/pic0.png (3 samples): image missing: ",
                f"{L2}: os_windows/pic0.png (2 samples): image missing: ",
@@ -38,7 +33,8 @@ BAD = [  # what is spoilt, what is said of it, how many samples are left
                   "/offline_images/os_ios/pic1.png"], 6, 4),
     (box_outside, [f"{BY_LINE}pic2.png: box: ", "outside the image of 400x300"], 9, 5),
     (line_4(data_type=["icon"]), [f"{BY_LINE}pic2.png: data_type: ['icon'] is no text"], 9, 5),
-    (answer_beyond, [f"{BY_QUESTION}the answer 'D' is not among the options A, B, C"], 8, 6),
+    (answer_beyond, [f"{L1}: L1_annotations.json, question 7, os_web/pic2.png: the answer 'D' is not among "
+                     "the options A, B, C"], 8, 6),
     (line_4(image_path="a\0b.png"), [f"{BY_LINE}a\\x00b.png: image unreadable: "], 9, 5),
 ]  # fmt: skip
 

@@ -94,9 +94,10 @@ class Place:
     def start(self, hub, *front, env=None, **more):
         """One run as a process; `front`: arguments of the interpreter instead of the program."""
         program = map(str, front or [PROJECT / "utils" / "download.py"])
-        return subprocess.Popen(
-            [sys.executable, *program, "--sums", str(self.sums)], cwd=self.cwd, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env=self.env | {"HF_ENDPOINT": hub.address} | (env or {}), **more)  # fmt: skip
+        command = [sys.executable, *program, "--sums", str(self.sums)]
+        env = self.env | {"HF_ENDPOINT": hub.address} | (env or {})
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen(command, cwd=self.cwd, env=env, **pipes, **more)
 
     @contextlib.contextmanager
     def under_way(self):
@@ -297,6 +298,7 @@ def test_bad_files_are_not_kept_zips_that_cannot_be_read_and_accepted_annotation
     for content in (b"no zip at all", b"", published()[ZIP][:-30]):
         hub.files[ZIP] = content
         assert_one_message(place.run(hub), "no zip that can be read", "It was removed")
+        assert not [path for path in place.home.rglob("*") if path.name.endswith(ZIP)]
     hub.files = published()
     assert (place.run(hub).code, place.pictures()) == (0, PICTURES)
 

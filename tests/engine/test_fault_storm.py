@@ -131,7 +131,8 @@ def test_a_server_that_is_still_loading_is_waited_for_as_long_as_the_user_says(t
     assert (ran.code, len(late[0].requests)) == (0, 5), ran.output
 
 
-@pytest.mark.parametrize(("status", "in_a_row"), [(403, 10), (404, 10), (403, 9), (404, 9), (302, 9)])  # fmt: skip
+@pytest.mark.parametrize(("status", "in_a_row"), [
+    (403, 10), (404, 10), (403, 9), (404, 9), (302, 9)])  # fmt: skip
 def test_ten_403_or_404_in_a_row_stop_the_run_and_nine_do_not(status, in_a_row, staged):
     gone = Reply(status=status, headers={"location": "http://127.0.0.1:9/v1"},
                  body=b'{"error": {"message": "gone"}}')  # fmt: skip

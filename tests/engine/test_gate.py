@@ -25,8 +25,7 @@ NOT_SOON_S = 0.05  # for what must not
     (None, "429 429 429", FIRST_LIMIT - 3),  # each was one too many
     (None, "429 full full", FIRST_LIMIT - 1),  # slowly, just below what was refused
     (None, "429 " * 40, 1),
-    *[(number, events, number) for number in (1, 64, 1000) for events in ("full", "429", "")],
-])  # fmt: skip
+    *[(number, events, number) for number in (1, 64, 1000) for events in ("full", "429", "")]])  # fmt: skip
 def test_answers_raise_the_limit_429_lowers_it_and_a_users_number_stands(wanted, events, whole):
     limit = Limit.of(wanted)
     for now_s, event in enumerate(events.split(), start=1):

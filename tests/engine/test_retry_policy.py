@@ -139,8 +139,7 @@ BUSY, AWAY, GATEWAY = (http(status, retry_after_s=0.001) for status in (429, 503
     ([(CUT, True), (AWAY, False)], True), ([(CUT, True), (CUT, False)], False),
     ([*[(BUSY, False)] * 7, (CUT, False)], True),  # nor does a rate limit
     # A gateway that answers others has something against this sample.
-    ([(GATEWAY, True), (GATEWAY, False)], False),
-])  # fmt: skip
+    ([(GATEWAY, True), (GATEWAY, False)], False)])  # fmt: skip
 def test_a_server_that_is_away_or_busy_uses_up_no_retry(failures, is_answered):
     server, stopping = Server(list(failures)), threading.Event()
     gate = Gate(Limit.of(2), stopping)

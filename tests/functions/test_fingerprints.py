@@ -172,8 +172,7 @@ ELSEWHERE = {  # the import, what is used of it, and the module beside `mine` th
     *(pytest.param(f"{code}\ndef start(m): return {use}", {where: text}, id=name)
       for name, (code, use, where, text) in ELSEWHERE.items()),
     *(pytest.param(f"def start(m):\n    {code}\n    return {use}", {where: text}, id=f"inside-{name}")
-      for name, (code, use, where, text) in ELSEWHERE.items() if "\n" not in code),
-])  # fmt: skip
+      for name, (code, use, where, text) in ELSEWHERE.items() if "\n" not in code)])  # fmt: skip
 def test_a_change_of_what_code_does_is_noticed(mine, others, hash_of):
     assert "".join([mine, *others.values()]).count("ONE") == 1
     before = hash_of(mine, **others)

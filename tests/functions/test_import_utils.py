@@ -156,7 +156,8 @@ def test_the_project_is_importable_from_any_folder(tmp_path):
     ("Needy", "custom-class", {}, "defined as (weights): missing a required argument: 'weights'"),
     ("Static", "custom-class", {}, None),
     ("Mute", "custom-class", {}, "has no method generate(message, *, dataset_name"),
-    ("Deaf", "custom-class", {}, "is called as f(message, dataset_name=...) but is defined as (message): got an unexpected keyword"),
+    ("Deaf", "custom-class", {}, "is called as f(message, dataset_name=...) but is defined as (message): "
+     "got an unexpected keyword"),
     ("build", "custom-class", {}, "is no class; imp_type custom needs a class"),
 ])  # fmt: skip
 def test_signatures_are_checked_for_the_way_they_are_called(name, kind, more, expected):
@@ -176,8 +177,7 @@ def meta_last(response, strict=False, meta=None):
     (lambda response, *, meta: (response, meta), ("r", META)),
     (lambda response, info: (response, info), ("r", META)), (lambda *args: args, ("r", META)),
     (lambda response, **kwargs: (response, kwargs), ("r", {"meta": META})),
-    (lambda response, *, strict=False: (response,), ("r",)),
-])  # fmt: skip
+    (lambda response, *, strict=False: (response,), ("r",))])  # fmt: skip
 def test_a_parse_function_gets_what_its_parameters_ask_for(function, seen):
     assert parse_caller(function)("r", META) == seen
 

@@ -31,8 +31,7 @@ MAIL = [
     line("New message", 0.0, 0.1, 0.1, 0.14), line("Delete", 0.2, 0.1, 0.3, 0.14),
     line("Inbox 12", 0.0, 0.3, 0.1, 0.34), line("Drafts 3", 0.0, 0.4, 0.1, 0.44),
     line("The nightly build of branch main has failed; delete the cache", 0.4, 0.5, 0.9, 0.54),
-    line("Edit", 0.8, 0.7, 0.9, 0.74), line("Edit", 0.8, 0.9, 0.9, 0.94),
-]  # fmt: skip
+    line("Edit", 0.8, 0.7, 0.9, 0.74), line("Edit", 0.8, 0.9, 0.9, 0.94)]  # fmt: skip
 ASKED = "Please select the correct answer from the options above. \n"
 
 
@@ -46,8 +45,7 @@ def ask(question, *options):
     ("Hint: H\n" + ask("Q?", "one"), "Hint: H\nQuestion: Q?", {"A": "one"}),
     ("Question: Use the options.\nA. Smith?\nOptions:\nA. x\nB. \n", "Use the options.\nA. Smith?",
      {"A": "x", "B": ""}),
-    ("Question: Q?\n", "Q?", {}), ("", "", {}),
-])  # fmt: skip
+    ("Question: Q?\n", "Q?", {}), ("", "", {})])  # fmt: skip
 def test_question_and_options_are_read_from_the_default_format(prompt, question, options):
     assert ocr_baseline.read_question(prompt) == (question, options)
 
@@ -124,12 +122,10 @@ def message(image_path, text):
 class Counting(OCRBaseline):
     """Takes notes instead of recognising text."""
 
-    def __init__(self):
-        super().__init__()
-        self.passes = []
+    passes = ()
 
     def read_screen(self, image):
-        self.passes.append(image.name)
+        self.passes += (image.name,)
         return tuple(MAIL)
 
 
@@ -151,10 +147,10 @@ def test_each_image_is_read_once_and_again_only_when_the_file_changed(tmp_path):
     for text in ("Delete", "Compose a new message"):
         model.generate(message(image, L2_LEAD + text), dataset_name=GROUNDING)
     model.generate(message(image, ask("Q?", "x", "y")), dataset_name=QUESTION)
-    assert model.passes == ["screen.png"]
+    assert model.passes == ("screen.png",)
     image.write_bytes(b"another")
     model.generate(message(image, L2_LEAD + "Delete"), dataset_name=GROUNDING)
-    assert model.passes == ["screen.png", "screen.png"]
+    assert model.passes == ("screen.png", "screen.png")
 
 
 def test_only_the_users_words_count_and_what_cannot_be_answered_is_an_error(tmp_path):
@@ -196,16 +192,14 @@ FORM = [
     line("To", 0.2, 0.1, 0.24, 0.14), line("Subject", 0.2, 0.2, 0.26, 0.24),
     line("Send", 0.8, 0.9, 0.86, 0.94), line("Ines Vega", 0.5, 0.5, 0.6, 0.54)]  # fmt: skip
 LETTER = "Write a mail to Ines Vega with the subject “Keys”."
-COMPOSE = line("Compose", 0.0, 0.0, 0.1, 0.04)
 
 
 @pytest.mark.parametrize(("lines", "so_far", "action"), [
-    ([*FORM, COMPOSE], [], "click(0.050, 0.020)"),  # what is to be made is begun first
+    ([*FORM, line("Compose", 0.0, 0.0, 0.1, 0.04)], [], "click(0.050, 0.020)"),  # it is begun first
     (FORM, [], "click(0.550, 0.520)"),
     (FORM, ["click(0.050, 0.020)", "click(0.550, 0.520)"], 'click(0.350, 0.220); type("Keys")'),
     (FORM, ["click(0.1, 0.1)"] * 3, "click(0.830, 0.920)"),
-    (FORM, ["click(0.1, 0.1)"] * 3 + ["click(0.830, 0.920)"], "done()"),
-])  # fmt: skip
+    (FORM, ["click(0.1, 0.1)"] * 3 + ["click(0.830, 0.920)"], "done()")])  # fmt: skip
 def test_a_task_is_gone_through_name_by_name(lines, so_far, action):
     listed = "".join(f"{number}. {each}\n" for number, each in enumerate(so_far, 1))
     said = f"Your actions so far:\n{listed}\n" * bool(so_far)

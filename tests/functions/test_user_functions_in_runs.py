@@ -33,8 +33,7 @@ def summary(answered, total, *what_went_wrong):
     return "\n".join(["", f"{answered} of {total} answered", *lines, ""])
 
 
-def seen_by(stage):
-    """What a function wrote down with `note`."""
+def seen_by(stage):  # what a function wrote down with `note`
     return [json.loads(line) for line in (stage.home / "seen.jsonl").read_text().splitlines()]
 
 
@@ -252,8 +251,6 @@ def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_pr
         assert (system["role"], system["content"][0]["text"]) == ("system", "Be brief.")
 
 
-LIST = "expected a list of chat messages"
-PAYLOAD = "preprocess function returned a payload whose"
 MESSAGES = "'messages': [{'role': 'user', 'content': 'hi'}]"
 TEXT = "expected the reply as text"
 RETURNED = {
@@ -267,8 +264,10 @@ RETURNED = {
         ("[{'role': 'user', 'type': 'image', 'value': 'nowhere.png'}]", "nowhere.png"),
     ],
     "preprocess": [
-        *[(code, LIST) for code in ("None", "'text'", "{'prompt': 'hi'}", "{'messages': 'hi'}", "[]", "['hi']")],
-        *[(f"{{{MESSAGES}, {more}}}", f"6 x {PAYLOAD} {problem}") for more, problem in (
+        *[(code, "expected a list of chat messages") for code in (
+            "None", "'text'", "{'prompt': 'hi'}", "{'messages': 'hi'}", "[]", "['hi']")],
+        *[(f"{{{MESSAGES}, {more}}}", f"6 x preprocess function returned a payload whose {problem}")
+          for more, problem in (
             ("'timeout': '60s'", "timeout must be a number of seconds greater than 0"),
             ("'extra_body': ['x']", "extra_body must be an object"),
             ("'extra_body': {'messages': 5}", "extra_body.messages"),

@@ -95,10 +95,10 @@ def test_a_manifest_that_is_lost_comes_back_from_the_log(stage):
 
 
 def test_what_is_known_of_other_data_sets_and_of_full_files_is_kept(stage):
-    found = []
-    for data, *more in (({L1: {"mode": "all"}}, "--mode", "infer"), ({L2: {"mode": "basic"}}, "--mode", "infer"),
-                        ({L2: {"mode": "all"}},), ({L2: {"mode": "basic"}},)):  # fmt: skip
-        stage.data = data
+    found, infer = [], ("--mode", "infer")
+    runs = ((L1, "all", infer), (L2, "basic", infer), (L2, "all", ()), (L2, "basic", ()))
+    for dataset, mode, more in runs:
+        stage.data = {dataset: {"mode": mode}}
         stage.run("--no-report", *more)
         found.append(manifest_of(stage))
     first, part, full, last = (manifest["datasets"] for manifest in found)
@@ -123,19 +123,15 @@ def test_the_checksum_of_pictures_depends_on_names_and_contents_only(tmp_path):
 
 
 def test_git_state_tells_a_changed_tree_from_a_clean_one(tmp_path):
-    def git(*arguments):
-        who = ["-c", "user.name=n", "-c", "user.email=e"]
-        subprocess.run(["git", "-C", tmp_path, *who, *arguments], check=True, capture_output=True)
-
     def state():
         git_state.cache_clear()
         return git_state(tmp_path)
 
     assert state() == {"commit": "unknown", "dirty": None}
-    git("init")
     (tmp_path / "f").write_text("1")
-    git("add", "f")
-    git("commit", "-m", "m")
+    git = ["git", "-C", tmp_path, "-c", "user.name=n", "-c", "user.email=e"]
+    for command in (["init"], ["add", "f"], ["commit", "-m", "m"]):
+        subprocess.run([*git, *command], check=True, capture_output=True)
     clean = state()
     (tmp_path / "f").write_text("2")
     assert (clean["dirty"], len(clean["commit"])) == (False, 40)
@@ -149,8 +145,7 @@ def test_git_state_tells_a_changed_tree_from_a_clean_one(tmp_path):
     ("--at=/people/jane:/people/jane/y", "--at=~:~/y"), ("“/people/jane/x”", "“~/x”"),
     ("in /people/jane’s", "in ~’s"),
     *[(text, text) for text in (
-        "/people/janet/x", "/people/jane-b/x", "/people/jane.old/x", "x/people/jane/y")],
-])  # fmt: skip
+        "/people/janet/x", "/people/jane-b/x", "/people/jane.old/x", "x/people/jane/y")]])  # fmt: skip
 def test_the_home_folder_is_hidden_as_a_whole_name_only(monkeypatch, hide, text, expected):
     monkeypatch.setenv("HOME", "/people/jane")
     assert hide(text) == expected

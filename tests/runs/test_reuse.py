@@ -110,7 +110,6 @@ def order_of_everything(stage):
     stage.change_annotations("L2", list.reverse)
 
 
-PROMPT = edited("wording.py", ('"Please: "', '"Kindly: "'))
 PROMPT_OF_BASIC_TARGETS = edited("wording.py", (
     "return POLITE +", 'return (POLITE if "advanced" in line["instruction"] else "Kindly: ") +'))  # fmt: skip
 CHANGES = {
@@ -130,7 +129,8 @@ CHANGES = {
     "data root moved": (NOTHING, None, True, None, lambda stage: stage.env.update(
         LMUData=str(stage.root.rename(stage.home / "moved")))),
     "helper of the prompt": ({L1: 0, L2: 3}, "prompt changed", False, "prompt", PROMPT_OF_BASIC_TARGETS),
-    "prompt": ({L1: 0, L2: 6}, "prompt changed", False, "prompt", PROMPT),
+    "prompt": ({L1: 0, L2: 6}, "prompt changed", False, "prompt",
+               edited("wording.py", ("Please: ", "Kindly: "))),
     "system prompt": ({L1: 9, L2: 0}, "prompt changed", True, "prompt",
                       lambda stage: stage.model["m"].update(kwargs={"system_prompt": "You are brief."})),
     "variable of the prompt function": ({L1: 0, L2: 6}, "prompt changed", True, "prompt",

@@ -25,10 +25,9 @@ def fault(sample: str, attempt: int) -> str | None:
     if attempt >= MOST_IN_A_ROW:
         return None
     chance = _fraction(f"{sample} {attempt}")
-    upper = itertools.accumulate(share for _, share in SHARES)
-    return next(
-        (name for (name, _), most in zip(SHARES, upper, strict=True) if chance < most), None
-    )
+    limits = itertools.accumulate(share for _, share in SHARES)
+    upper = zip(SHARES, limits, strict=True)
+    return next((name for (name, _), most in upper if chance < most), None)
 
 
 def _fraction(text: str) -> float:

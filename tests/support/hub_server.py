@@ -6,17 +6,12 @@ Large files (here: the zip) are redirected to a second host, as the real hub doe
 
 import hashlib
 import threading
+from collections import namedtuple
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
 
-
-@dataclass(frozen=True)
-class Seen:
-    method: str
-    name: str
-    headers: dict[str, str]
-    at_storage: bool
+Seen = namedtuple("Seen", "method name headers at_storage")
 
 
 @dataclass
@@ -47,12 +42,8 @@ class HubServer:
         return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
     def __enter__(self) -> "HubServer":
-        hub = self
-
-        class Handler(_Handler):
-            server_state = hub
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        handler = type("Handler", (_Handler,), {"server_state": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
@@ -71,13 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Keeps test output clean."""
 
-    def do_HEAD(self) -> None:
-        self._answer(with_body=False)
-
     def do_GET(self) -> None:
-        self._answer(with_body=True)
-
-    def _answer(self, *, with_body: bool) -> None:
         hub = self.server_state
         parts = [unquote(part) for part in urlsplit(self.path).path.split("/")]
         at_storage = parts[1] == "storage"
@@ -104,14 +89,15 @@ class _Handler(BaseHTTPRequestHandler):
         if start:
             headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
         self._head(206 if start else 200, headers)
-        if with_body:
+        if self.command == "GET":
             self._send(name, data[start:])
         return None
 
+    do_HEAD = do_GET
+
     def _send(self, name: str, body: bytes) -> None:
         hub = self.server_state
-        cuts = hub.closes_after.get(name)
-        if cuts:
+        if cuts := hub.closes_after.get(name):
             self.wfile.write(body[: cuts.pop(0)])
             self.close_connection = True
         elif name in hub.stalls_after:

@@ -126,20 +126,16 @@ class Shown:
         self.statuses.append((str(status), reused))
 
 
-def samples(count: int) -> list[Sample]:
-    """The tasks."""
-    return [Sample(f"key{n}", {"index": n}, Path("none.png"), (40, 30)) for n in range(count)]
-
-
 def run(
     log: Path, model: Model, hand: Stagehand, *, episodes: int = 8, worlds: int = 8,
     in_flight: int = 8, settings: str = "as they are", episode: Callable[..., Episode] = act,
     shown: Shown | None = None, **more: Any,
 ) -> Job:  # fmt: skip
     """Runs the tasks, those without an episode in the log, and returns the job."""
+    tasks = [Sample(f"key{n}", {"index": n}, Path("none.png"), (40, 30)) for n in range(episodes)]
     with contextlib.closing(RunLog(log)) as opened:
         job = Job(
-            dataset="Live", samples=samples(episodes), episode=episode,
+            dataset="Live", samples=tasks, episode=episode,
             answers=AnswerIndex.of_logs([log]), log=opened, run=LoggedRun({"seq": 0, "asking": {}}, {}),
             worlds=Worlds(hand.make, worlds), fingerprint=lambda sample: f"{settings} {sample.key}",
         )  # fmt: skip
@@ -160,5 +156,5 @@ if __name__ == "__main__":
             file.write(f"{text}\n")
         return "click"
 
-    run(asked.log, Model(noted), Stagehand(asked.step_s), episodes=asked.episodes,
-        worlds=asked.worlds)  # fmt: skip
+    hand, given = Stagehand(asked.step_s), {"episodes": asked.episodes, "worlds": asked.worlds}
+    run(asked.log, Model(noted), hand, **given)

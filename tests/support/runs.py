@@ -58,10 +58,8 @@ def evaluate(
     variables = environment(**(env or {}))
     if process or _is_for_an_interpreter(env or {}):
         return run_process("evaluate.py", *arguments, cwd=cwd, env=variables)
-    import evaluate as program
-
-    command = [str(PROJECT / "evaluate.py"), *map(str, arguments)]
-    return run_here(program.main, command, cwd, variables)
+    program = importlib.import_module("evaluate")
+    return run_here(program.main, ["evaluate.py", *map(str, arguments)], cwd, variables)
 
 
 def run_process(

@@ -96,12 +96,10 @@ class Stage:
 
     @property
     def work_dir(self) -> Path:
-        """Where results go."""
         return self.home / "out"
 
     @property
     def root(self) -> Path:
-        """The data root."""
         return self.home / "data"
 
     @property
