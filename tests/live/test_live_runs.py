@@ -319,6 +319,7 @@ def test_two_models_are_compared_episode_by_episode(bench):
     assert ran.code == 0, ran.output
     table = ran.output.rpartition("\n\n")[2]
     assert re.search(r"SR 50", ran.output) and table
+    assert "GUITaskAutomation · SR and EQA in %, 95 % interval below" in ran.output
 
 
 def test_published_rows_stand_below_those_of_a_run_and_are_never_comparable(bench):
