@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -135,9 +135,8 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
         try:
             infer(plan, plan.models[name], jobs, group, folder)
         except StopRun as stop:  # of the model; what it was asked stays
-            with suppress(UserError):  # a full disk, perhaps
-                ended = [Done(job.dataset, folder, SOME_FAILED, stop.problems) for job in jobs]
-                _write_manifest(plan, folder, ended)
+            ended = [Done(job.dataset, folder, SOME_FAILED, stop.problems) for job in jobs]
+            _write_manifest(plan, folder, ended)
             raise
         return [plan.stop(job.dataset, folder, job.stopped.problems) if job.stopped else
                 _score(plan, name, folder, job.dataset) for job in jobs]  # fmt: skip
@@ -216,8 +215,10 @@ def _write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None
     path = folder.path / MANIFEST_NAME
     before = read_json(path, must_be_whole=False)
     if manifest := manifest_of(folder.model, before, entries, scoring, places, stopped):
-        write_json(path, plan.secrets.clean_object(manifest))
-        folder.link_newest([path])
+        # Of a full disk has been told where it stopped a data set.
+        with suppress(StopRun) if stopped and not entries else nullcontext():
+            write_json(path, plan.secrets.clean_object(manifest))
+            folder.link_newest([path])
 
 
 def _why(done: Done, model: str) -> str:
