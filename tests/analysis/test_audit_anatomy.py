@@ -6,9 +6,8 @@ import random
 import pytest
 
 from tests.support.clicks import Model, columns_of, simulated
-from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import run_folder
-from tests.support.stage import API, L2, Stage
+from tests.support.mock_server import Reply
+from tests.support.stage import L2
 from utils.analysis.anatomy import anatomy
 from utils.analysis.coordinate_audit import Reading
 from utils.coordinates import Frame
@@ -89,22 +88,19 @@ def test_a_point_that_means_no_place_spoils_no_figure(far):
 
 
 @pytest.mark.parametrize("digits", [160, 309, 5000])
-def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(tmp_path, digits):
+def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(staged, digits):
     def answers(request):
         loops = "target 1." in request.text or "target 2." in request.text
         return Reply(f"Action: click(point='<point>500 {'1' * digits if loops else 60}</point>')")
 
-    with MockServer(answers) as server:
-        stage = Stage.make(tmp_path, server, [("os_web", (400, 300))] * 12)
-        parse = "models.api_uitars.parse_grounding_response"
-        data = {L2: {"mode": "all", "parse_function": parse}}
-        runs = [stage.evaluate({"m": API}, *mode, data=data) for mode in ((), ("--mode", "eval"))]
-    folder = run_folder(stage.work_dir, "m")
+    stage = staged(answer=answers, pictures=[("os_web", (400, 300))] * 12)
+    parse = "models.api_uitars.parse_grounding_response"
+    stage.data = {L2: {"mode": "all", "parse_function": parse}}
+    runs, folder = [stage.run(), stage.run("--mode", "eval")], stage.folder()
     section = json.loads((folder / f"m_{L2}_analysis.json").read_text())["anatomy"]
     with_a_number = 24 if digits < 320 else 20
     assert row(section, DIRECTION, "median dy")["samples"] == with_a_number
-    for ran in runs:
-        assert "Traceback" not in ran.output and "Report: " in ran.output, ran.output
+    assert all("Report: " in ran.output for ran in runs), runs
     assert (folder / "manifest.json").is_file()
 
 

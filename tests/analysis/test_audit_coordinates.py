@@ -7,8 +7,8 @@ import random
 import pytest
 
 from tests.support.clicks import Model, columns_of, simulated
-from tests.support.mock_server import MockServer, Reply
-from tests.support.stage import L1, L2, Stage
+from tests.support.mock_server import Reply
+from tests.support.stage import L1, L2
 from utils import coordinates
 from utils.analysis.coordinate_audit import READINGS, Reading, coordinate_audit
 from utils.coordinates import Frame
@@ -303,18 +303,17 @@ JSON_AS = "coordinate audit: 2 replies are JSON such as"
     (L2, '```json\n{"x": 250, "y": 150}\n```', "coordinates.parse_per_mille", WIDE, {}, f"{JSON_AS} ```json"),
 ])  # fmt: skip
 def test_a_run_that_is_read_wrongly_prints_the_fix_and_the_fix_needs_no_request(
-    tmp_path, dataset, reply, function, pictures, kwargs, told
+    staged, dataset, reply, function, pictures, kwargs, told
 ):
     def score():
         scores = stage.scores(dataset)
         return scores["Average accuracy"] if dataset == L2 else 100 * scores["easy"]["level_score"]
 
-    with MockServer(lambda request: Reply(reply)) as server:
-        stage = Stage.make(tmp_path, server, pictures, kwargs=kwargs)
-        stage.data = {dataset: {"mode": "all"}}
-        before, wrong = stage.run(), score()
-        stage.data[dataset]["parse_function"] = f"utils.{function}"
-        after = stage.run("--mode", "eval")
+    stage = staged(answer=lambda request: Reply(reply), pictures=pictures, kwargs=kwargs)
+    stage.data = {dataset: {"mode": "all"}}
+    before, wrong = stage.run(), score()
+    stage.data[dataset]["parse_function"] = f"utils.{function}"
+    after = stage.run("--mode", "eval")
     [warning] = [line for line in before.stdout.splitlines() if told.split(":")[0] in line]
     assert warning.startswith(f"warning: {told}")
     assert f'data.{dataset}.parse_function: "utils.{function}"' in warning

@@ -6,9 +6,9 @@ import pytest
 
 from tests.support import runs
 from tests.support.finished import L1, L2, compare, l1_set, l2_sample, l2_set, make_run
-from tests.support.mock_server import MockServer, Reply
+from tests.support.mock_server import Reply
 from tests.support.report_runs import l1_sample
-from tests.support.stage import API, Stage, right_answers
+from tests.support.stage import API
 from utils.analysis.paired import compare_paired, holm
 from utils.comparing.boards import boards_of, notes_of, read_published
 from utils.comparing.command import main
@@ -165,15 +165,13 @@ def test_other_data_and_samples_without_an_answer_are_reported(tmp_path, entry, 
     assert found.notes == [f"b, {L2}: 1 sample without an answer, wrong in the score"]
 
 
-def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(tmp_path):
+def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(stage):
     def of_another_type(annotations):
         for each in annotations[:2]:
             each["data_type"] = "widget"
 
-    with MockServer(right_answers) as server:
-        stage = Stage.make(tmp_path, server)
-        stage.change_annotations("L2", of_another_type)
-        stage.evaluate({"m": API, "n": API}, "--no-report", data={L2: {"mode": "all"}})
+    stage.change_annotations("L2", of_another_type)
+    stage.evaluate({"m": API, "n": API}, "--no-report", data={L2: {"mode": "all"}})
     found = compared(read_runs([stage.work_dir / "m", stage.work_dir / "n"]))
     mean = found.pairs[0].headline[-1]
     average = found.boards[-1].rows[0].cells["Overall"]["value"]
@@ -355,16 +353,15 @@ def test_a_folder_without_room_has_two_ways_out_and_a_late_failure_leaves_the_pr
     assert [path.name for path in two.glob("there/.*")] == []
 
 
-def test_real_runs_are_compared_without_their_functions_and_data(tmp_path):
+def test_real_runs_are_compared_without_their_functions_and_data(staged):
     replies = {True: Reply("(0.2, 0.15)"), False: Reply("(0.9, 0.9)")}
-    with MockServer(lambda request: replies["basic" in request.text]) as server:
-        stage = Stage.make(tmp_path, server)
-        data = {L2: {"mode": "all", "parse_function": "mine.parse"}}
-        for model, code in (("right", "eval(response)"), ("wrong", "(0.9, 0.9)")):
-            stage.module(f"def parse(response, meta):\n    return {code}\n", "mine")
-            stage.evaluate({model: API}, data=data)
-    shutil.rmtree(tmp_path / "mine")
-    shutil.rmtree(tmp_path / "data")
-    finished = compare("out/right", "out/wrong", "--format", "csv", cwd=tmp_path)
+    stage = staged(answer=lambda request: replies["basic" in request.text])
+    data = {L2: {"mode": "all", "parse_function": "mine.parse"}}
+    for model, code in (("right", "eval(response)"), ("wrong", "(0.9, 0.9)")):
+        stage.module(f"def parse(response, meta):\n    return {code}\n", "mine")
+        stage.evaluate({model: API}, data=data)
+    shutil.rmtree(stage.code)
+    shutil.rmtree(stage.root)
+    finished = compare("out/right", "out/wrong", "--format", "csv", cwd=stage.home)
     assert (finished.code, finished.stderr) == (0, "")
     assert "right right, wrong wrong: 3 samples" in finished.stdout

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.support.mock_server import MockServer, Reply
-from tests.support.stage import API, L1, L2, TWELVE_L2_SAMPLES, Stage, right_answers
+from tests.support.mock_server import Reply
+from tests.support.stage import API, L1, L2, TWELVE_L2_SAMPLES, right_answers
 
 
 def answer(request):
@@ -15,9 +15,8 @@ def answer(request):
 
 
 @pytest.fixture
-def stage(tmp_path):
-    with MockServer(answer) as server:
-        yield Stage.make(tmp_path, server, TWELVE_L2_SAMPLES)
+def stage(staged):
+    return staged(answer=answer, pictures=TWELVE_L2_SAMPLES)
 
 
 def named(*names):

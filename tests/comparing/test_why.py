@@ -5,8 +5,8 @@ import csv
 import pytest
 
 from tests.support.finished import L1, L2, l1_set, l2_sample, l2_set, make_run
-from tests.support.mock_server import MockServer, Reply
-from tests.support.stage import API, BOTH, KEY, Stage, right_answers
+from tests.support.mock_server import Reply
+from tests.support.stage import API, BOTH, KEY, right_answers
 from utils.comparing.command import main
 from utils.comparing.runs import read_runs
 from utils.comparing.why import different_functions, explain
@@ -120,16 +120,12 @@ def test_causes_are_counted_and_every_sample_stands_in_a_file(tmp_path, monkeypa
 
 
 @pytest.fixture
-def stage(tmp_path):
+def stage(staged):
     """A server that answers rightly, unless it is asked as "dead", "poor" or "torn"."""
     odd = {"dead": Reply(status=401, body=b"bad key"), "poor": Reply("C"),
            "torn": Reply("(0.2, 0.15) \ud83d")}  # fmt: skip
 
-    def answer(request):
-        return odd.get(request.body["model"]) or right_answers(request)
-
-    with MockServer(answer) as server:
-        yield Stage.make(tmp_path, server)
+    return staged(answer=lambda request: odd.get(request.body["model"]) or right_answers(request))
 
 
 def parity(stage, first, second, *arguments):

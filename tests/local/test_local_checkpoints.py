@@ -39,7 +39,8 @@ FOR_EVERY_PART = (
 INDEXED = FOR_EVERY_PART.replace("{% for part", "{{ message['content'][0].type[0] }}{% for part")
 WITHOUT_SYSTEM = FOR_EVERY_PART.replace("messages %}", "messages if message['role'] != 'system' %}")
 REFUSAL = "{{ raise_exception('No system role') if messages[0]['role'] == 'system' }}"
-ONLY_TEXTS = "{% for message in messages %}{{ message['role'] if message['content'] is iterable }}{% endfor %}<|image_pad|>"  # fmt: skip
+ONLY_TEXTS = ("{% for message in messages %}{{ message['role'] if message['content'] is iterable }}"
+              "{% endfor %}<|image_pad|>")  # fmt: skip
 SYSTEM = {"role": "system", "type": "text", "value": "You are  a GUI agent.\n"}
 
 

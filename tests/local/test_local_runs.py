@@ -8,10 +8,9 @@ import pytest
 import torch
 
 from tests.local.conftest import without_weights
-from tests.support.mock_server import MockServer
 from tests.support.ranks import wait_until
 from tests.support.runs import api_model, finish
-from tests.support.stage import L2, Stage, right_answers
+from tests.support.stage import L2
 from utils.runs.folder import safe_name
 
 TWO_TOKENS = {"max_new_tokens": 2}
@@ -20,11 +19,11 @@ SAMPLES = 24  # twice the failures that are taken for a function's own
 
 
 @pytest.fixture
-def stage(tmp_path):
-    """A place for a run, and its samples' data."""
-    with MockServer(right_answers) as server:
-        pictures = [("os_web", (112, 84)), ("os_web", (220, 150)), ("os_ios", (100, 180))]
-        yield Stage.make(tmp_path / "stage", server, pictures * 4)
+def stage(staged):
+    """With pictures of three sizes."""
+    return staged(
+        pictures=[("os_web", (112, 84)), ("os_web", (220, 150)), ("os_ios", (100, 180))] * 4
+    )
 
 
 def entry(folder, **settings):

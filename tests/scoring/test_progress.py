@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.support.mock_server import MockServer, Reply
-from tests.support.stage import L2, Stage
+from tests.support.mock_server import Reply
+from tests.support.stage import L2
 from utils.scoring.console import ConsoleProgress, pace
 
 
@@ -24,9 +24,9 @@ def test_a_piped_run_ends_with_what_became_of_all_samples(capsys):
     assert capsys.readouterr().err == "m: 3/3 (1 answered, 1 failed, 1 reused)\n"
 
 
-def test_three_replies_without_an_answer_are_shown_each_once(tmp_path):
-    with MockServer(lambda request: Reply(f"I see target {request.text[-2]}" + "!" * 99)) as server:
-        ran = Stage.make(tmp_path, server).run("--no-report", "--data", L2)
+def test_three_replies_without_an_answer_are_shown_each_once(staged):
+    stage = staged(answer=lambda request: Reply(f"I see target {request.text[-2]}" + "!" * 99))
+    ran = stage.run("--no-report", "--data", L2)
     assert ran.output.count("    such as 'I see target") == 3
     assert len(set(re.findall("such as .*", ran.output))) == 3
     assert max(len(line) for line in ran.output.splitlines() if "such as" in line) <= 104

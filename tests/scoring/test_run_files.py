@@ -251,7 +251,7 @@ def test_where_results_go_without_work_dir(variable, empty, tmp_path):
     assert not variable or not (tmp_path / "outputs").exists()
 
 
-def test_a_failed_sample_shows_the_failure_text_in_no_log_and_is_wrong_in_the_score(tmp_path):
+def test_a_failed_sample_shows_the_failure_text_in_no_log_and_is_wrong_in_the_score(staged):
     """One L1 question and one L2 target are not answered."""
 
     def answer(request):
@@ -259,9 +259,8 @@ def test_a_failed_sample_shows_the_failure_text_in_no_log_and_is_wrong_in_the_sc
             return Reply(status=500)
         return Reply("B" if dataset_of(request) == L1 else "(0.2, 0.15)")
 
-    with MockServer(answer) as server:
-        stage = Stage.make(tmp_path, server)
-        infer, ran = stage.run("--mode", "infer", "--retry", "0"), stage.run("--ignore")
+    stage = staged(answer=answer)
+    infer, ran = stage.run("--mode", "infer", "--retry", "0"), stage.run("--ignore")
     assert (infer.code, ran.code) == (1, 1), infer.output
     row = stage.sheet(L1, "_exact_matching_result")[3]
     assert (row["prediction"], row["parsed_prediction"], row["hit"]) == (FAILED_TEXT, "None", 0)
