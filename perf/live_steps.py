@@ -1,30 +1,43 @@
 """What a step in the office costs: its parts, CPU of all processes, memory.
 
     python -m perf.live_steps [--steps 60] [--worlds 1]
+    python -m perf.live_steps --latency 1 [--episodes 8] [--worlds 1 2 4]
 
-The agent is a script at latency 0: it opens applications in turn, scrolls, clicks and types.
+The agent is a script at latency 0: it opens applications in turn, scrolls, clicks and types. With
+`--latency` it is a server that takes so long for a reply, asked by `evaluate.py` in episodes of
+five steps, so many in each world. An episode is timed from its first request to the first one of
+the next in its world; the first episode of each world, which starts a browser, is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import re
 import statistics
 import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from benchmarks.worlds.actions import Action
 from benchmarks.worlds.office import suite
+from tests.support.mock_server import MockServer, Reply, Request
+from tests.support.runs import api_model
+from tests.support.stage import Stage, end_of
 
 SCRIPT = [
     *(Action("open_app", app=app) for app in ("mail", "files", "shop", "calendar")),
     Action("scroll", (0.5, 0.6)), Action("click", (0.4, 0.4)), Action("type", text="budget"),
     Action("key", keys=("escape",)), Action("back"),
 ]  # fmt: skip
+REPLIES = [f"Action: {action}" for action in (
+    'open_app("mail")', "click(0.4, 0.4)", 'scroll(0.5, 0.6, "down", 3)', 'open_app("files")',
+    "done()",
+)]  # fmt: skip
 
 
 def play(shots: Path, steps: int, took: dict[str, list[float]]) -> None:
@@ -61,17 +74,65 @@ def _cpu_s() -> float:
     return total
 
 
+def ask(latency_s: float, worlds: int, episodes: int) -> tuple[float, float]:
+    """Seconds that an episode takes, and a whole run with so many of them in each world."""
+    begun: list[float] = []
+
+    def answer(request: Request) -> Reply:
+        now_s = time.monotonic()
+        found = re.search(r"\(step (\d+) of", request.text)
+        step = int(found[1]) if found else 1
+        if step == 1:
+            begun.append(now_s)
+        time.sleep(max(0.0, now_s + latency_s - time.monotonic()))
+        return Reply(REPLIES[step - 1])
+
+    data: dict[str, Any] = {"GUITaskCollaboration": {"tasks": ["office/*"], "max_steps": 5}}
+    with MockServer(answer) as server, tempfile.TemporaryDirectory() as folder:
+        stage = Stage(Path(folder), server, {"m": api_model(server.url)}, data)
+        count = str(episodes * worlds)
+        run_began = time.monotonic()
+        code, output = end_of(stage.start("--limit", count, "--worlds", str(worlds)), 600)
+        assert code == 0, output
+    begun.sort()
+    return (begun[-1] - begun[worlds - 1]) / (episodes - 1), time.monotonic() - run_began
+
+
+def measure_engine(latency_s: float, worlds: list[int], episodes: int) -> None:
+    """Prints a line for each number of worlds."""
+    ideal_s, first = len(REPLIES) * latency_s, 0.0
+    for count in worlds:
+        each_s, run_s = ask(latency_s, count, episodes)
+        a_minute = 60 * count / each_s
+        first = first or a_minute
+        print(f"{count} worlds: an episode {each_s:.2f} s, {each_s / ideal_s:.3f} of {ideal_s:g} s")
+        print(f"  {a_minute:.1f} a minute, {a_minute / first:.2f} of the first line's")
+        with_start = 60 * count * episodes / run_s
+        print(f"  the whole run {run_s:.1f} s, {with_start:.1f} a minute", flush=True)
+
+
 def main() -> None:
-    """Prints one line for each thing that was measured."""
+    """Measures what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--worlds", type=int, default=1)
+    parser.add_argument("--worlds", type=int, nargs="+")
+    parser.add_argument("--latency", type=float, default=0.0)
+    parser.add_argument("--episodes", type=int, default=8)
     asked = parser.parse_args()
+    if asked.latency:
+        measure_engine(asked.latency, asked.worlds or [1, 2, 4], asked.episodes)
+        return
+    for count in asked.worlds or [1]:
+        measure_steps(asked.steps, count)
+
+
+def measure_steps(count: int, worlds: int) -> None:
+    """Prints one line for each thing that was measured."""
     took: dict[str, list[float]] = {"reset": [], "step": [], "memory": []}
     before, begun = _cpu_s(), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        given = (Path(folder), asked.steps, took)
-        threads = [threading.Thread(target=play, args=given) for _ in range(asked.worlds)]
+        given = (Path(folder), count, took)
+        threads = [threading.Thread(target=play, args=given) for _ in range(worlds)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -81,7 +142,7 @@ def main() -> None:
         each = sorted(1000 * one for one in took[name])
         print(f"{name}: median {statistics.median(each):.0f} ms, fastest {each[0]:.0f} ms")
     print(f"CPU: {1000 * (_cpu_s() - before) / steps:.0f} ms a step, with starts and resets")
-    print(f"memory: {max(took['memory']) / 2**20:.0f} MiB in {asked.worlds} worlds")
+    print(f"memory: {max(took['memory']) / 2**20:.0f} MiB in {worlds} worlds")
     print(f"{60 * steps / 15 / wall_s:.1f} episodes of 15 steps a minute, with the start")
 
 
