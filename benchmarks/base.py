@@ -263,7 +263,7 @@ def platform_path(row: Mapping[str, Any]) -> str | None:
     path, platform = row.get("image_path"), row.get("platform")
     if not isinstance(path, str) or not isinstance(platform, str):
         return None
-    return path if path.startswith(f"{platform}/") else f"{platform}/{path}"
+    return sys.intern(path if path.startswith(f"{platform}/") else f"{platform}/{path}")
 
 
 def meta_of(fields: Line) -> dict[str, Any]:

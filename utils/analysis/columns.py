@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from array import array
 from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,8 @@ class SampleColumns:
                 value = sys.intern(value)
             elif value and field.endswith("_wh"):
                 value = self._sizes.setdefault(tuple(value), tuple(value))
+            elif value and field == "box_frac":
+                value = array("d", value)
             column.append(value)
 
     def __len__(self) -> int:

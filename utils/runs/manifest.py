@@ -61,7 +61,7 @@ def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
         "samples": len(view.covered),
         "missing": view.missing,
         "left_out": len(view.left_out),
-        **view.totals(),
+        **view.totals,
         **{name: view.run[name] for name in ("annotations", "pictures") if name in view.run},
     }
     return Entry(view.run, view.end, facts)

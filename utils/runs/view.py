@@ -9,9 +9,8 @@ stopped has the answers that the log held already, and never one to another requ
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,19 +96,23 @@ class LogView:
         seqs = {each.seq for each in seen}
         # Of the lines of its records, in order of first appearance.
         self.columns = list({name: None for seq in sorted(seqs) for name in columns[seq]})
-        self._records = _newest(seen, own, is_finished=bool(self.end))
-        keys = [key for key in self._records if TURN_MARK not in key]
+        records = _newest(seen, own, is_finished=bool(self.end))
+        # Where they lie; of all else, which fills memory, nothing stays.
+        self._offsets = {key: each.offset for key, each in records.items()}
+        keys = [key for key in records if TURN_MARK not in key]
         self.covered: list[str] = self.run.get("samples", keys)  # in file order
         in_turn = self.run.get("turns", range(len(self.covered)))
         self.turns: dict[str, int] = dict(zip(self.covered, in_turn, strict=False))
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
         self.left_out: list[str] = self.run.get("bad") or []  # bad samples, one line each
-        self.missing = sum(key not in self._records for key in self.covered)
+        self.missing = sum(key not in records for key in self.covered)
         self.notes = damage_notes(path, damaged)
         # Keys of records that runs before it have left, if it was stopped.
-        self.earlier = {key for key, each in self._records.items()
+        self.earlier = {key for key, each in records.items()
                         if own and not self.end and each.seq != own}  # fmt: skip
+        # Statuses, tokens, times, devices of the covered samples' answers, later turns too.
+        self.totals = _totals(records.values(), set(self.covered))
 
     def has(self, mode: str) -> bool:
         """Whether the run covers all of a mode of its data set."""
@@ -127,30 +130,14 @@ class LogView:
         is_whole = self.run and not self.missing and self.has(mode)
         return is_limited or is_narrower or not is_whole
 
-    def totals(self) -> dict[str, Any]:
-        """Statuses, tokens, times, devices of the covered samples' answers, later turns too."""
-        covered = set(self.covered)
-        found = [each for each in self._records.values()
-                 if each.key.partition(TURN_MARK)[0] in covered]  # fmt: skip
-        times = [each.asked_at for each in found]
-        ran = Counter(each.ran_with for each in found if each.ran_with)
-        return {
-            "statuses": dict(Counter(each.status for each in found)),
-            "answered": [min(times), max(times)] if times else [],
-            "tokens": {
-                kind: sum(each.tokens[i] for each in found) for i, kind in enumerate(TOKENS)
-            },
-            **({"runs_with": dict(ran)} if ran else {}),
-        }
-
     def records(self) -> Iterator[Record]:
         """The record of each covered sample that has one, in file order."""
         return (record for record in map(self.record, self.covered) if record is not None)
 
     def record(self, key: str) -> Record | None:
         """A sample's episode or answer, or the answer of a later turn of one, if there is any."""
-        found = self._records.get(key)
-        return None if found is None else record_at(self._file, found.offset)
+        offset = self._offsets.get(key)
+        return None if offset is None else record_at(self._file, offset)
 
     def close(self) -> None:
         """Closes the file."""
@@ -161,11 +148,22 @@ def _seen(record: Record, offset: int) -> _Seen:
     # Which of several equal devices a rank had makes no difference.
     ran_with = re.sub(r"cuda:\d+", "cuda", ", ".join((record.get("runs_with") or {}).values()))
     tokens = tuple((record.get("usage") or {}).get(kind) or 0 for kind in TOKENS)
-    fingerprint = sys.intern(record["fingerprint"])  # which the columns of all samples keep, too
     return _Seen(
-        record["kind"] == "episode", record["seq"], offset, record["key"], fingerprint,
+        record["kind"] == "episode", record["seq"], offset, record["key"], record["fingerprint"],
         Status(record["status"]), record["asked_at"], tokens, ran_with,
     )  # fmt: skip
+
+
+def _totals(seen: Iterable[_Seen], covered: Set[str]) -> dict[str, Any]:
+    found = [each for each in seen if each.key.partition(TURN_MARK)[0] in covered]
+    times = [each.asked_at for each in found]
+    ran = Counter(each.ran_with for each in found if each.ran_with)
+    return {
+        "statuses": dict(Counter(each.status for each in found)),
+        "answered": [min(times), max(times)] if times else [],
+        "tokens": {kind: sum(each.tokens[i] for each in found) for i, kind in enumerate(TOKENS)},
+        **({"runs_with": dict(ran)} if ran else {}),
+    }
 
 
 def _newest(seen: Sequence[_Seen], own: int, *, is_finished: bool) -> dict[str, _Seen]:

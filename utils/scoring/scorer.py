@@ -60,6 +60,7 @@ class Scorer:
     errors: dict[str, tuple[int, str]] = field(default_factory=dict)
     unparsed: list[str] = field(default_factory=list)  # the first few replies without an answer
     _counted: list[Any] = field(default_factory=list)
+    _kinds: dict[Any, Any] = field(default_factory=dict)  # of equal ones one is kept
     _failures_in_a_row: Counter[str] = field(default_factory=Counter)  # by function
 
     def judge(self, record: Record) -> ScoredSample:
@@ -78,7 +79,7 @@ class Scorer:
         if error or record.get("error") or self._failures_in_a_row:
             self._note(record, error)
         self._count(record, reply, judged, error)
-        self._counted.append(judged.counted)
+        self._counted.append(self._kinds.setdefault(judged.counted, judged.counted))
         shown = reply if isinstance(reply, str) else shown_reply(record, error)
         if judged.verdict == Verdict.UNPARSED and shown not in self.unparsed[:MOST_EXAMPLES]:
             self.unparsed = [*self.unparsed, shown][:MOST_EXAMPLES]
