@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 PATIENCE_S = 30.0  # for opening it, and for one step; after that its browser is killed
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
-    "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-extensions",
-    "--disable-dev-shm-usage", "--disable-print-preview", "--block-new-web-contents",
-    "--lang=en-US",
+    "--disable-gpu", "--disable-software-rasterizer", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-extensions", "--disable-dev-shm-usage", "--disable-print-preview",
+    "--block-new-web-contents", "--lang=en-US",
     # The same text, colours and scrolling on every machine, and in every run.
     "--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb",
     "--disable-smooth-scrolling", "--disable-partial-raster", "--disable-skia-runtime-opts",
