@@ -55,7 +55,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/ocr_baseline": 390,
     "models/wrappers": 160,
     "models/wrappers/api": 800,
-    "models/wrappers/local": 1590,
+    "models/wrappers/local": 1620,
     "models/wrappers/vllm": 570,
     "utils": 2720,
     "utils/analysis": 1170,

@@ -141,9 +141,17 @@ OWN_CODE = json.dumps({"auto_map": {"AutoModel": "modeling_own.Own"}, "model_typ
     ({"config.json": OWN_CODE.replace('"own"', '"qwen2_vl"')}, None),  # the library's own class is taken
     ({"config.json": None}, "no config.json in it"), ({WEIGHTS: None}, "no weight files in it"),
     ({INDEX: '{"weight_map": {"x": "model.safetensors", "y": "b.st"}}'}, "['b.st']"),
-    ({INDEX: "{broken", "config.json": "{broken"}, "no config.json in it that can be read")])  # fmt: skip
+    ({INDEX: "{broken", "config.json": "{broken"}, "no config.json in it that can be read"),
+    ({"tokenizer.json": None}, "no tokenizer files in it"), ({"chat_template.jinja": None}, "no chat template in it"),
+    ({"chat_template.jinja": None, "tokenizer_config.json": '{"chat_template": "x"}'}, None)])  # fmt: skip
 def test_what_is_missing_in_a_checkpoints_folder_is_named(changes, said, tmp_path):
-    for name, content in {"config.json": "{}", WEIGHTS: "weights", **changes}.items():
+    whole = {
+        "config.json": "{}",
+        WEIGHTS: "weights",
+        "tokenizer.json": "{}",
+        "chat_template.jinja": "x",
+    }
+    for name, content in {**whole, **changes}.items():
         if content is not None:
             (tmp_path / name).write_text(content)
     assert [said in problem for problem in problems_of(tmp_path)] == ([True] if said else [])

@@ -25,7 +25,7 @@ from utils.contracts import (
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.calling import FAILURES_IN_A_ROW
-from utils.runs.records import error_text
+from utils.runs.records import error_text, user_error_fields
 
 SIZES = ("file", "sent", "seen")  # of an image, in a record
 MOST_EXAMPLES = 3
@@ -92,8 +92,7 @@ class Scorer:
     def _note(self, record: Record, error: UserFunctionError | None) -> None:
         why = record.get("error")
         if error is not None:
-            why = {"class": f"{error.stage} function", "message": error.summary,
-                   "trace": error.trace}  # fmt: skip
+            why = user_error_fields(error)
         if why:
             kind = error_text(why)
             count, first_trace = self.errors.get(kind, (0, why.get("trace", "")))

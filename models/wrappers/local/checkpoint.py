@@ -56,6 +56,28 @@ def checkpoint_problems(model_path: str) -> list[str]:
     return [f"{model_path}: {problem}" for problem, is_so in found.items() if is_so] + problems
 
 
+def prompt_problems(model_path: str, *, needs_template: bool) -> list[str]:
+    """What a checkpoint folder lacks to make prompts with, one line each; code may bring its own.
+
+    Args:
+        needs_template: no function of the user's writes the prompts.
+    """
+    folder = at_home(model_path)
+    if is_hub_id(model_path) or (_json_object(folder / "config.json") or {}).get("auto_map"):
+        return []
+    names = [file.name for file in [*folder.iterdir(), *folder.glob(MORE_TEMPLATES)]]
+    configs = ("tokenizer_config.json", "processor_config.json")
+    has_template = any("chat_template" in (_json_object(folder / name) or {}) for name in configs)
+    has_template |= any(re.match(r"chat_template\.|.*\.jinja$", name) for name in names)
+    tokenizer = re.compile(r"(tokenizer|vocab|tekken)\.|.*\.(model|tiktoken)$")
+    found = {
+        "no tokenizer files in it (tokenizer.json, ...)": not any(map(tokenizer.match, names)),
+        "no chat template in it (chat_template.jinja, ...), so a preprocess_function must do its "
+        "work": needs_template and not has_template,
+    }
+    return [f"{model_path}: {problem}" for problem, is_so in found.items() if is_so]
+
+
 def _damage(file: Path) -> str:
     """What stands in the place of weights: a pointer to them, or only their beginning."""
     size = file.stat().st_size

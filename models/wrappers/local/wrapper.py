@@ -75,7 +75,11 @@ class LocalModelWrapper(WrapperDefaults):
         if entry.generate_function == "generate":  # another method knows its arguments itself
             brought = checkpoint.read_generation_config(path)
             found += generation_problems(entry.generate_cfg, brought)
-        return found or checkpoint.code_problems(path, is_trusted=entry.trust_remote_code)
+        if found:
+            return found
+        lacks_function = self._functions[0] is None
+        return [*checkpoint.code_problems(path, is_trusted=entry.trust_remote_code),
+                *checkpoint.prompt_problems(path, needs_template=lacks_function)]  # fmt: skip
 
     def notes_before(self) -> list[str]:
         """What the generate method will use, the checkpoint's own settings included."""

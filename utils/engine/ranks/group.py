@@ -65,6 +65,8 @@ def rank_of(environ: Mapping[str, str]) -> Rank | None:
     try:
         number, count = int(environ["RANK"]), int(environ["WORLD_SIZE"])
         _ = environ["MASTER_ADDR"], int(environ["MASTER_PORT"])
+        if not 0 <= number < count:
+            raise ValueError(f"RANK is {number}, expected 0 to {count - 1}")
     except (KeyError, ValueError) as error:
         raise UserError(
             "WORLD_SIZE is set as by torchrun, but not all that goes with it "
