@@ -185,6 +185,34 @@ def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(stag
     assert ran.stderr.count("Traceback") == 1, ran.stderr  # torchrun's own
 
 
+# Once the gate is open, the device of rank 1 fails in the middle of generating and is silent then.
+LOSES_ITS_DEVICE = """
+    import os, gated, torch
+
+    def lost(*args, **kwargs):
+        raise RuntimeError("CUDA error: unspecified launch failure")
+
+    def preprocess(message, model, processor, **kwargs):
+        inputs = gated.preprocess(message, model, processor, **kwargs)
+        if os.environ.get("RANK") == "1" and os.path.exists(os.environ["GATE"]):
+            torch.cuda.is_initialized, torch.cuda.synchronize = lambda: True, lost
+            model.generate = lost
+        return inputs
+"""
+
+
+def test_a_rank_that_loses_its_device_ends_alone_and_the_others_ask_what_it_left(stage, alone):
+    stage.module(LOSES_ITS_DEVICE, "loses")
+    stage.model["m"]["preprocess_function"] = "loses.preprocess"
+    ran = run_shared(stage, 6, 4)
+    assert ran.code == 1, ran.output
+    assert re.search(r'^rank 1 .*model "m": the device \(cpu\) failed.* launch failure', ran.stderr, re.M)
+    assert "rank 1 has failed; rank 0 has queried what it left" in ran.stderr
+    assert asked(ran.output) == SAMPLES - 4 and "Interrupted" not in ran.output, ran.output
+    assert ran.stderr.count("Traceback") == 1, ran.stderr  # torchrun's own
+    assert is_whole(stage, alone)
+
+
 def test_of_several_ranks_one_asks_a_server(stage):
     stage.model = {"m": api_model(stage.server.url)}
     ran = stage.run(ranks=2)
