@@ -129,7 +129,6 @@ class CallError(Exception):
     status_code: int | None = None  # the HTTP status, or None
     code: str | None = None  # the server's own error code, e.g. "insufficient_quota", or None
     retry_after_s: float | None = None  # what the server asked for, or None
-    latency_s: float = 0.0  # how long the attempt took
     trace: str = ""  # traceback of a model that is a class of the user's; empty for others
     reply: str = ""  # what came back, where the message does not say it
 
@@ -295,9 +294,8 @@ def spread(groups: Sequence[tuple[str, str]], images: Sequence[object]) -> list[
         images: of each sample.
     """
     seen: Counter[tuple[tuple[str, str], object]] = Counter()
-    queues: dict[
-        tuple[str, str], list[tuple[int, int]]
-    ] = {}  # how often its image was there, place
+    # Of each sample how often its image was there, and its place.
+    queues: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for place, (group, image) in enumerate(zip(groups, images, strict=True)):
         queues.setdefault(group, []).append((seen[group, image], place))
         seen[group, image] += 1

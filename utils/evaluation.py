@@ -133,7 +133,7 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
         if group is not None:
             ranks.begin(group, folder, jobs, _batch(plan, name))
         try:
-            infer(plan, plan.models[name], jobs, group, folder)
+            infer(plan, plan.models[name], jobs, group)
         except StopRun as stop:  # of the model; what it was asked stays
             ended = [Done(job.dataset, folder, SOME_FAILED, stop.problems) for job in jobs]
             _write_manifest(plan, folder, ended)
@@ -290,18 +290,11 @@ def _batch(plan: Plan, name: str) -> int:
 
 
 def infer(
-    plan: Plan,
-    model: ModelWrapper,
-    jobs: Sequence[Job],
-    group: Group | None = None,
-    folder: RunFolder | None = None,
+    plan: Plan, model: ModelWrapper, jobs: Sequence[Job], group: Group | None = None
 ) -> tuple[float, float]:
     """Asks all that has no answer until it is in the logs, of all ranks if rank 0 asks.
 
     Returns the seconds that it took, and those of CPU.
-
-    Args:
-        folder: where rank 0 of a group finds what the others have answered.
     """
     options = plan.options
     for job in jobs:
@@ -318,11 +311,12 @@ def infer(
     longest_s = others_cpu_s = 0.0
     try:
         Engine(model, options, progress, plan.secrets.clean).run(jobs)
-        if of_group is not None and folder is not None:
-            stored = replace(options, fresh=False)
-            ask = Engine(model, stored, progress, plan.secrets.clean).run
-            fresh = options.fresh
-            longest_s, others_cpu_s = ranks.collect(of_group, folder, jobs, ask, fresh=fresh)
+        if of_group is not None and of_group.group.rank.leads:
+            folder = RunFolder(model.name, jobs[0].log.path.parent)
+            ask = Engine(model, replace(options, fresh=False), progress, plan.secrets.clean).run
+            longest_s, others_cpu_s = ranks.collect(
+                of_group, folder, jobs, ask, fresh=options.fresh
+            )
     finally:
         shown.close()
     # Another rank may have begun, and finished, while this one was loading.

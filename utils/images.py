@@ -57,7 +57,6 @@ class Header:
 
     wh: WH  # width and height in pixels, as stored (an EXIF rotation is not applied)
     format: str  # Pillow's name: "PNG", "JPEG", ...
-    mode: str  # Pillow's name: "RGB", "RGBA", "P", ...
     mime: str  # by content, not by file name
 
 
@@ -89,7 +88,7 @@ def read_header(path: Path) -> Header:
         mime = "image/jpeg" if kind == "MPO" else f"image/{kind.lower()}"
         if not _ends_whole(path, kind):
             picture.load()  # raises if something is missing; bytes behind the end do no harm
-        return Header(picture.size, kind, picture.mode, mime)
+        return Header(picture.size, kind, mime)
 
 
 @remembered(20_000)

@@ -40,16 +40,12 @@ POINT_PATTERN = r"""
 # The same languages read in linear time: blanks are not given back, and the first number is taken
 # whole or not at all, and never from its middle, because nothing that may follow it is a digit.
 _LINEAR_OPTION_PATTERNS = tuple(
-    re.compile(
-        pattern.replace(r"\s*[:：]?\s*([A-F])", r"\s*+(?:[:：]\s*+)?([A-F])"),
-        re.IGNORECASE | re.MULTILINE,
-    )
-    for pattern in OPTION_PATTERNS
+    re.compile(each.replace(r"\s*[:：]?\s*([A-F])", r"\s*+(?:[:：]\s*+)?([A-F])"), re.I | re.M)
+    for each in OPTION_PATTERNS
 )
 _NUMBER = r"(?:\d+\.\d+|\.\d+|\d+)"
 _LINEAR_POINT_PATTERN = re.compile(
-    POINT_PATTERN.replace(_NUMBER, r"(?>(?<!\d)\d+\.\d+|\.\d+|(?<!\d)\d+)", 1),
-    re.IGNORECASE | re.VERBOSE,
+    POINT_PATTERN.replace(_NUMBER, r"(?>(?<!\d)\d+\.\d+|\.\d+|(?<!\d)\d+)", 1), re.I | re.X
 )
 
 REPLY_MARKERS = {

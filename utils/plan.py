@@ -35,7 +35,7 @@ from utils.runs.records import run_record
 from utils.scoring.scorer import Scorer
 
 SCREENSHOTS = "screenshots"  # folder of a run: what its episodes saw
-MOST_WORLDS = 8  # without --worlds
+MOST_WORLDS = 8  # without --worlds; each keeps half a core busy, and half a gigabyte
 
 
 @dataclass(frozen=True)
@@ -60,26 +60,22 @@ class Plan:
 
     def scorer(self, name: str, dataset: str, *, skip_errors: bool | None = None) -> Scorer:
         """Judges the replies of one model to one data set."""
-        return Scorer(
-            self.data[dataset].benchmark,
-            postprocess=self.models[name].postprocess(dataset),
-            parse=self.data[dataset].parse,
-            kwargs=self.config.model[name].kwargs,
-            skip_errors=is_set("SKIP_ERR") if skip_errors is None else skip_errors,
-            functions=self._functions(name, dataset),
-            token_limit=token_limit_key(self.dump["model"][name]),
-        )
-
-    def _functions(self, name: str, dataset: str) -> dict[str, str]:
-        """The dotted paths of the user's functions for one model and data set, by stage."""
-        entry = self.config.model[name]
-        found = {
+        entry, data = self.config.model[name], self.data[dataset]
+        functions = {
             "prompt": entry.custom_prompt.get(dataset),
             "preprocess": entry.preprocess_function,
             "postprocess": entry.postprocess_function,
             "parse": self.config.data[dataset].parse_function,
         }
-        return {stage: dotted for stage, dotted in found.items() if dotted}
+        return Scorer(
+            data.benchmark,
+            postprocess=self.models[name].postprocess(dataset),
+            parse=data.parse,
+            kwargs=entry.kwargs,
+            skip_errors=is_set("SKIP_ERR") if skip_errors is None else skip_errors,
+            functions={stage: dotted for stage, dotted in functions.items() if dotted},
+            token_limit=token_limit_key(self.dump["model"][name]),
+        )
 
     def stop(self, dataset: str, folder: RunFolder | None, problems: Sequence[str]) -> Done:
         """Prints why a model or data set cannot go on; the others do."""
@@ -118,10 +114,14 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
         shots = folder.path / SCREENSHOTS
         if plan.options.check:
             shots = Path(plan.held.enter_context(TemporaryDirectory()))
-        worlds = Worlds(
-            partial(benchmark.open_world, shots), plan.options.worlds or default_worlds()
-        )
-        episode = partial(episode, reading=_reading(plan, name, dataset))
+        places = plan.options.worlds or min(os.cpu_count() or 1, MOST_WORLDS)
+        worlds = Worlds(partial(benchmark.open_world, shots), places)
+        kwargs = plan.config.model[name].kwargs
+        reading = Reading(  # by workers, several at a time
+            plan.models[name].postprocess(dataset), one_at_a_time(data.parse, threading.Lock()),
+            {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs},
+        )  # fmt: skip
+        episode = partial(episode, reading=reading)
     prompt_of = prompt_builder(benchmark, system_prompt=system_prompt, custom=custom)
     return Questions(
         dataset=dataset,
@@ -131,21 +131,6 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
         worlds=worlds,
         fingerprint=fingerprint,
     )
-
-
-def _reading(plan: Plan, name: str, dataset: str) -> Reading:
-    """How replies are read while episodes go on: by workers, several at a time."""
-    kwargs = plan.config.model[name].kwargs
-    return Reading(
-        postprocess=plan.models[name].postprocess(dataset),
-        parse=one_at_a_time(plan.data[dataset].parse, threading.Lock()),
-        limits={key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs},
-    )
-
-
-def default_worlds() -> int:
-    """A world keeps half a core busy, and half a gigabyte."""
-    return min(os.cpu_count() or 1, MOST_WORLDS)
 
 
 def _of_episode(settings: Sequence[Any], sample: Sample) -> str:

@@ -206,7 +206,9 @@ def test_a_rank_that_loses_its_device_ends_alone_and_the_others_ask_what_it_left
     stage.model["m"]["preprocess_function"] = "loses.preprocess"
     ran = run_shared(stage, 6, 4)
     assert ran.code == 1, ran.output
-    assert re.search(r'^rank 1 .*model "m": the device \(cpu\) failed.* launch failure', ran.stderr, re.M)
+    assert re.search(
+        r'^rank 1 .*model "m": the device \(cpu\) failed.* launch failure', ran.stderr, re.M
+    )
     assert "rank 1 has failed; rank 0 has queried what it left" in ran.stderr
     assert asked(ran.output) == SAMPLES - 4 and "Interrupted" not in ran.output, ran.output
     assert ran.stderr.count("Traceback") == 1, ran.stderr  # torchrun's own

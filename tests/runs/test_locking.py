@@ -9,13 +9,13 @@ from unittest import mock
 import pytest
 
 from utils.errors import UserError
-from utils.runs.locking import lock_or_refuse
+from utils.runs.log import lock_or_refuse
 
 HOLD = """
 import errno, fcntl, os, pathlib, sys
 def refuse(*_): raise OSError(errno.ENOSYS, "Function not implemented")
 if sys.argv[2] == "marker": fcntl.flock = refuse
-from utils.runs.locking import lock_or_refuse
+from utils.runs.log import lock_or_refuse
 lock = lock_or_refuse(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
@@ -60,14 +61,17 @@ class SecretFilter:
     def clean_object(self, value: Any) -> Any:
         """The same for plain data: dicts (keys too), lists, texts; others stay."""
         text = json.dumps(value, ensure_ascii=False, default=str)  # one search for all its texts
-        return self._cleaned(value) if any(form in text for form in self._in_json) else value
+        has_secrets = any(form in text for form in self._in_json)
+        return with_texts(value, self.clean) if has_secrets else value
 
-    def _cleaned(self, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {self._cleaned(key): self._cleaned(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [self._cleaned(item) for item in value]
-        return self.clean(value) if isinstance(value, str) else value
+
+def with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A copy of plain data with every text in it changed, keys and paths too."""
+    if isinstance(value, Mapping):
+        return {change(str(key)): with_texts(each, change) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [with_texts(each, change) for each in value]
+    return change(str(value)) if isinstance(value, (str, Path)) else value
 
 
 class OutputStream:

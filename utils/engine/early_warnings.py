@@ -20,7 +20,7 @@ from utils.engine.jobs import Job
 from utils.engine.retry_policy import AWAY_KINDS, AWAY_STATUS, MISPLACED_STATUS, REFUSED_STATUS
 from utils.errors import StopRun
 from utils.functions.calling import FAILURES_IN_A_ROW
-from utils.scoring.scorer import Scorer, named
+from utils.scoring.scorer import Scorer, keeps_failing
 
 ENOUGH = 20
 NEVER_THERE = 5  # samples that failed on 502, 503 or a time-out before there was any answer
@@ -46,8 +46,9 @@ class Watcher:
             StopRun: no sample can be answered. Where only this data set cannot, it is `stopped`.
         """
         error = record.get("error") or {}
-        stage = _failed_function(error) if error else None
-        if stage is not None:
+        kind = error.get("class", "")
+        if kind == "model" or kind.endswith(" function"):  # the model's own is "generate"
+            stage = "generate" if kind == "model" else kind.removesuffix(" function")
             self._count(job, stage, error)
         else:
             for succeeded in ("preprocess", "postprocess", "generate")[: 2 if reused else 3]:
@@ -73,12 +74,9 @@ class Watcher:
     def _count(self, job: Job, stage: str, error: Mapping[str, Any]) -> None:
         job.failures_in_a_row[stage] += 1
         if job.failures_in_a_row[stage] >= FAILURES_IN_A_ROW and not self._skip_errors:
-            job.stopped = StopRun(
-                f"{job.dataset}: the {stage} function{named(job.functions, stage)} failed "
-                f"{FAILURES_IN_A_ROW} times in a row; "
-                "this data set was stopped (set SKIP_ERR=1 to go on in spite of failures). The "
-                f"last failure:\n{error.get('trace') or error['message']}"
-            )
+            last = error.get("trace") or error["message"]
+            why = keeps_failing(stage, job.functions, "this data set was stopped", last)
+            job.stopped = StopRun(f"{job.dataset}: {why}")
 
     def _see_failure(
         self, job: Job, record: Record, error: Mapping[str, Any], reason: str | None
@@ -154,11 +152,3 @@ def _has_image(record: Record) -> bool:
     """Whether an image was shown; a record that says nothing of its prompt is given the benefit."""
     prompt = record.get("prompt")
     return not prompt or any(message["type"] == "image" for message in prompt)
-
-
-def _failed_function(error: Mapping[str, Any]) -> str | None:
-    """Which function is to blame: one of the user's, or "generate", the model's own."""
-    kind: str = error["class"]
-    if kind == "model":
-        return "generate"
-    return kind.removesuffix(" function") if kind.endswith(" function") else None

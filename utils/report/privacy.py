@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from utils.runs.manifest import HOME, folder_replacer, with_texts
+from utils.config.secret_filter import with_texts
+from utils.runs.manifest import HOME, folder_replacer
 from utils.scoring.sheets import to_json
 
 _ABSOLUTE = re.compile(

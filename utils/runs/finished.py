@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,18 +66,14 @@ class ScoredFiles:
 
     def facts(self) -> Iterator[Facts]:
         """The samples in file order, one at a time."""
-        rows = _lines(self.samples)
-        next(rows)
-        yield from rows
+        return islice(_lines(self.samples), 1, None)
 
     def rotations(self) -> Iterator[list[Facts]]:
         """For each sample in file order its question in every rotation; nothing without them."""
         before, _, after = self.samples.name.rpartition("_samples")
         path = self.samples.with_name(f"{before}_rotations{after}")
-        if path.exists():
-            rows = _lines(path)
-            next(rows)
-            yield from (list(turns) for _, turns in groupby(rows, itemgetter("question")))
+        rows = islice(_lines(path), 1, None) if path.exists() else ()
+        return (list(turns) for _, turns in groupby(rows, itemgetter("question")))
 
     def beside(self, kind: str) -> Path:
         """The file of another kind ("analysis", "score") of the same samples."""

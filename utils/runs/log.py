@@ -19,18 +19,44 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from utils.config.options import Options
 from utils.contracts import Record, Status
 from utils.errors import StopRun, UserError
-from utils.runs.locking import lock_or_refuse
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 PARTS = {"prompt": "prompt", "picture": "image", "settings": "settings"}  # of a request, as shown
 SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost
 _CRC = b',"crc":"%08x"}\n'
 _CRC_LENGTH = len(_CRC % 0)
 _OPEN_A_RUN = (b'{"kind":"run",', b'{"kind":"end",')
+
+
+def lock_or_refuse(path: Path) -> BaseFileLock:
+    """Takes the lock of a log: the kernel's, which ends with its process, whatever ended it.
+
+    Where a file system has none, the library leaves a file that names host and process instead; on
+    another machine nobody can tell whether that process still lives.
+
+    Raises:
+        UserError: another process holds it.
+        OSError: the folder cannot be written.
+    """
+    from filelock import FileLock, Timeout
+
+    # A second is for the library to find that the process which a file names is dead.
+    lock = FileLock(f"{path}.lock", timeout=1, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise UserError(
+            f"{path}: another process is writing this log. Wait for it, or use another --work-dir; "
+            f"if it died on another machine, delete {lock.lock_file}"
+        ) from None
+    return lock
 
 
 class RunLog:

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from utils import PROJECT
+from utils.config.secret_filter import with_texts
 from utils.contracts import Record
 from utils.runs.provenance import environment, git_state
 from utils.runs.records import now
@@ -154,12 +155,3 @@ def portable(value: Any, places: Mapping[str, Path]) -> Any:
     """
     marks = [(Path.home(), HOME), *((folder, mark) for mark, folder in places.items())]
     return with_texts(value, folder_replacer(marks))
-
-
-def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A copy of plain data with every text in it changed, keys too."""
-    if isinstance(value, Mapping):
-        return {change(str(key)): with_texts(each, change) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [with_texts(each, change) for each in value]
-    return change(str(value)) if isinstance(value, (str, Path)) else value

@@ -180,9 +180,8 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     lines = [f"{counts['answered']} of {total} answered"]
     for name, text in SUMMARY.items():
         if count := counts[name]:
-            lines.append(
-                f"  {count} ({shown_share(count, total)} %) {text.format(fate=fate, limit=limit)}"
-            )
+            said = text.format(fate=fate, limit=limit)
+            lines.append(f"  {count} ({shown_share(count, total)} %) {said}")
         if name == "unparsed":
             lines += [f"    such as {repr(reply)[:90]}" for reply in scored.scorer.unparsed]
     if counts["completion_tokens"]:

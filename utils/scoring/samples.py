@@ -64,13 +64,9 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
 
 @contextmanager
 def result_files(
-    benchmark: Benchmark,
-    columns: Iterable[str],
-    sheets: Sequence[Path],
-    samples: Path,
-    head: Facts,
-    clean: Clean,
-) -> Iterator[Callable[[Record, ScoredSample], Facts]]:
+    benchmark: Benchmark, columns: Iterable[str], sheets: Sequence[Path], samples: Path,
+    head: Facts, clean: Clean,
+) -> Iterator[Callable[[Record, ScoredSample], Facts]]:  # fmt: skip
     """Predictions, per-sample results and the samples file, written sample by sample.
 
     Yields the function that takes a judged sample and returns its line of the samples file. All

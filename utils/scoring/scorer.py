@@ -106,12 +106,7 @@ class Scorer:
         self._failures_in_a_row[error.stage] += 1
         too_many = self._failures_in_a_row[error.stage] >= FAILURES_IN_A_ROW
         if too_many and not self.skip_errors:
-            raise StopRun(
-                f"the {error.stage} function{named(self.functions, error.stage)} failed "
-                f"{FAILURES_IN_A_ROW} times in a row; all "
-                "answers are kept (set SKIP_ERR=1 to go on in spite of failures). The last "
-                f"failure:\n{error.trace}"
-            )
+            raise keeps_failing(error.stage, self.functions, "all answers are kept", error.trace)
 
     def _count(
         self, record: Record, reply: str | None, judged: Judgement, error: UserFunctionError | None
@@ -152,9 +147,12 @@ class Scorer:
         return any(self.counts[kind] for kind in ("failed", "refused", "spoilt", "parse_errors"))
 
 
-def named(functions: Mapping[str, str], stage: str) -> str:
-    """The dotted path of a user's function after a blank; nothing where it is not known."""
-    return f" {functions[stage]}" if functions.get(stage) else ""
+def keeps_failing(stage: str, functions: Mapping[str, str], then: str, failure: str) -> StopRun:
+    """Why no more samples are tried on one of the user's functions, the last failure included."""
+    name = " ".join(filter(None, (f"the {stage} function", functions.get(stage))))
+    advice = "set SKIP_ERR=1 to go on in spite of failures"
+    what = f"{name} failed {FAILURES_IN_A_ROW} times in a row; {then} ({advice})"
+    return StopRun(f"{what}. The last failure:\n{failure}")
 
 
 def reply_of(

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from utils.analysis.columns import SampleColumns
@@ -55,7 +54,6 @@ class Scored:
     """What came of scoring a log."""
 
     mode: str
-    files: list[Path]  # spreadsheets and, last, the score file
     analysis: dict[str, Any]  # sections by name: the score table with intervals, averages, audits
     scorer: Scorer  # with counts and errors
     missing: int  # samples of the run without an answer so far
@@ -135,7 +133,6 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     folder.link_newest([*derived, folder.log(task.name)])
     return Scored(
         mode=data.mode,
-        files=[*sheets, score_file],
         analysis=analysis,
         scorer=scorer,
         missing=records.missing,

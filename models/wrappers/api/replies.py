@@ -29,7 +29,7 @@ def keep_small(response: Any) -> None:
     response._content = bytes(body)  # where `read` would leave it
 
 
-def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
+def read_reply(body: bytes, sizes: Sizes) -> Generation:
     """The body of a 200 answer as a `Generation`.
 
     No text because the limit of tokens came first (a model that thinks before it answers) is what
@@ -50,7 +50,7 @@ def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
             raise TypeError(type(text))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         why = f"the server's answer is no chat completion: {_excerpt(body)}"
-        raise CallError("bad_body", why, latency_s=latency_s) from None
+        raise CallError("bad_body", why) from None
     finish_reason, usage = choice.get("finish_reason"), answer.get("usage")
     refusal = message.get("refusal")
     if not text and (refusal or finish_reason != "length"):
@@ -58,7 +58,7 @@ def read_reply(body: bytes, sizes: Sizes, latency_s: float = 0.0) -> Generation:
         why = f"the answer has no text (finish_reason {finish_reason!r})"
         if refusal:
             kind, why = "refusal", f"the model refused to answer: {refusal}"
-        raise CallError(kind, why, latency_s=latency_s, reply=_excerpt(body))
+        raise CallError(kind, why, reply=_excerpt(body))
     counts = usage.items() if isinstance(usage, Mapping) else ()
     return Generation(
         text=text or "",
@@ -93,7 +93,7 @@ def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallErr
         elif status == 401:
             text += f" - {key_place}"
         code = error.code if isinstance(error.code, str) else None
-        return CallError("http", text, status, code, _retry_after_s(headers), latency_s)
+        return CallError("http", text, status, code, _retry_after_s(headers))
     kind, text = "bad_body", f"{type(error).__name__}: {error}"
     if isinstance(error, openai.APITimeoutError):
         kind, text = "timeout", f"no answer within {latency_s:.1f} s"
@@ -106,7 +106,7 @@ def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallErr
             kind = "refused_connection"
         elif any(isinstance(cause, socket.gaierror) for cause in causes):
             kind = "dns"
-    return CallError(kind, text, latency_s=latency_s)
+    return CallError(kind, text)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -84,7 +85,7 @@ class APIModelWrapper(WrapperDefaults):
         self._generate_cfg, self._kwargs = generate_cfg, kwargs
         self._body = {"model": self._endpoint.model, **_body_part(generate_cfg)}
         self._style = PictureStyle.from_kwargs(kwargs)
-        self._identity = model_identity or [_address(self._endpoint.base_url)]
+        self._model_identity = model_identity
         self._connections, self._proxies = connections, proxies
         lock = threading.Lock()  # one for both functions: they may share globals
         self._user_preprocess = preprocess_function
@@ -148,18 +149,18 @@ class APIModelWrapper(WrapperDefaults):
             prompt=shown_messages(body["messages"]),
         )
 
+    @cached_property
     def identity(self) -> str | list[str]:
         """What stands for the model in fingerprints: a name of its weights, or an address."""
-        return self._identity
+        return self._model_identity or [_address(self._endpoint.base_url)]
 
     def _asked(self, said: Mapping[str, Any], envelope: Sequence[Mapping[str, Any]]) -> list[Any]:
         """What is asked for and of whom, apart from the messages; nothing of who is asking."""
-        identity = self.identity()
-        if isinstance(identity, str):  # the same weights under another name
+        if isinstance(self.identity, str):  # the same weights under another name
             said = {key: value for key, value in said.items() if key != "model"}
         keyless = [{name.lower(): value for name, value in each.items()
                     if not is_secret_name(name)} for each in envelope]  # fmt: skip
-        return [identity, said, *keyless]
+        return [self.identity, said, *keyless]
 
     def _payload(
         self, messages: list[Message], dataset: str, is_custom_prompt: bool
@@ -203,7 +204,7 @@ class APIModelWrapper(WrapperDefaults):
             raise as_call_error(error, time.monotonic() - began_s, key_place) from error
         sent = next((sent_wh(url) for url in request.urls), None)
         sizes = Sizes(file_wh=prepared.sizes.file_wh, sent_wh=sent)
-        return read_reply(response.content, sizes, time.monotonic() - began_s)
+        return read_reply(response.content, sizes)
 
     def _connected(self) -> Any:
         """The one pooled client, made when the first request is due."""

@@ -85,13 +85,9 @@ class Batcher:
     """
 
     def __init__(
-        self,
-        run: Callable[[Sequence[Encoded]], Sequence[Generation]],
-        size: int | str,
-        *,
-        on_cpu: bool,
-        reply_tokens: int = 0,
-    ) -> None:
+        self, run: Callable[[Sequence[Encoded]], Sequence[Generation]], size: int | str, *,
+        on_cpu: bool, reply_tokens: int = 0,
+    ) -> None:  # fmt: skip
         self._run, self._reply_tokens = run, reply_tokens
         self._most = largest(size, on_cpu=on_cpu)
         # Padded tokens in a batch, and where they may grow to. Not requests: one long prompt that
@@ -190,14 +186,11 @@ class Batcher:
             self._answer(group)
             del group  # its tensors must not be held while the next one is waited for
 
-    def _is_full(self) -> bool:
-        return self._closed or len(self._waiting) >= self._count()
-
     def _next_group(self) -> Group | None:
         """Blocks until there is a full batch, or nothing more is on its way; None: closed."""
         began_s = time.monotonic()
         with self._changed:
-            while not self._is_full():
+            while not (self._closed or len(self._waiting) >= self._count()):
                 # Once nobody is preparing: somebody may be about to.
                 patience_s = GRACE_S if self._waiting and not self._preparing else None
                 if not self._changed.wait(patience_s) and not self._preparing:

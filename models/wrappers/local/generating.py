@@ -48,13 +48,9 @@ class LoadedModel:
     """A loaded checkpoint with the config's functions around it; no postprocess: the default."""
 
     def __init__(
-        self,
-        name: str,
-        entry: Local,
-        checkpoint: Checkpoint,
-        preprocess: Callable[..., Any],
-        postprocess: Callable[..., Any] | None,
-    ) -> None:
+        self, name: str, entry: Local, checkpoint: Checkpoint,
+        preprocess: Callable[..., Any], postprocess: Callable[..., Any] | None,
+    ) -> None:  # fmt: skip
         self._name, self._entry, self.checkpoint = name, entry, checkpoint
         self._preprocess, self._postprocess = preprocess, postprocess
         self._used, img_size = {**checkpoint.generation, **entry.generate_cfg}, img_size_of(entry)

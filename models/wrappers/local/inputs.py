@@ -98,10 +98,7 @@ def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any
     whole = [{"attention_mask": torch.ones_like(each["input_ids"]), **each} for each in requests]
     lengths = [int(each["input_ids"].shape[1]) for each in whole]
     pads = {"input_ids": pad_id}
-    return {
-        name: _joined(name, [each[name] for each in whole], lengths, pads.get(name, 0))
-        for name in whole[0]
-    }
+    return {n: _joined(n, [each[n] for each in whole], lengths, pads.get(n, 0)) for n in whole[0]}
 
 
 def _joined(name: str, values: list[Any], lengths: list[int], fill: int) -> Any:

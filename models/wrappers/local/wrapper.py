@@ -46,13 +46,10 @@ class LocalModelWrapper(WrapperDefaults):
     """
 
     def __init__(
-        self,
-        name: str,
-        entry: Local,
-        *,
+        self, name: str, entry: Local, *,
         preprocess_function: Callable[..., Any] | None = None,
         postprocess_function: Callable[..., Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name, self.entry = name, entry
         self._functions = (preprocess_function, postprocess_function)
         # Two locks: the postprocessing of one answer must not wait until the next picture is read.

@@ -42,15 +42,9 @@ class VllmModelWrapper(APIModelWrapper):
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        model_path: str,
-        kwargs: Mapping[str, Any],
-        serve_args: Sequence[str] = (),
-        model_identity: str | None = None,
-        **settings: Any,
-    ) -> None:
+        self, name: str, *, model_path: str, kwargs: Mapping[str, Any],
+        serve_args: Sequence[str] = (), model_identity: str | None = None, **settings: Any,
+    ) -> None:  # fmt: skip
         unused = _address(name, 1, "unused")
         super().__init__(name, model_path=unused, kwargs=kwargs, proxies=False, **settings)
         self.model_path, self._generation = model_path, settings["generate_cfg"]
@@ -80,12 +74,9 @@ class VllmModelWrapper(APIModelWrapper):
         """Starts the server and waits until it answers; StopRun has the end of its log."""
         self._ready()
 
+    @cached_property
     def identity(self) -> str:
         """Hash of the checkpoint and of the server's arguments that can change an answer."""
-        return self._whole_identity
-
-    @cached_property
-    def _whole_identity(self) -> str:
         weights = self._weights_identity or checkpoint.checkpoint_identity(self.model_path)
         arguments = [[name, [_with_content(value) for value in values]]
                      for name, values in deciding_options(self._serve_args)]  # fmt: skip

@@ -34,8 +34,14 @@ from utils.engine.ranks.shares import Share
 from utils.errors import StopRun, UserError
 from utils.inference_tools import Progress
 from utils.runs.folder import RunFolder, safe_name
-from utils.runs.locking import lock_or_refuse
-from utils.runs.log import AnswerIndex, LoggedRun, RunLog, read_records, runs_of
+from utils.runs.log import (
+    AnswerIndex,
+    LoggedRun,
+    RunLog,
+    lock_or_refuse,
+    read_records,
+    runs_of,
+)
 
 ADOPTED_KINDS = ("answer", "episode")
 LEADER_SPEAKS_FIRST_S = 30.0  # ranks start a few seconds apart, on a busy machine more
@@ -143,13 +149,9 @@ def begin(group: Group, folder: RunFolder, jobs: Sequence[Job], batch: int) -> N
 
 
 def collect(
-    progress: GroupProgress,
-    folder: RunFolder,
-    jobs: Sequence[Job],
-    ask: Callable[[Sequence[Job]], None],
-    *,
-    fresh: bool,
-) -> tuple[float, float]:
+    progress: GroupProgress, folder: RunFolder, jobs: Sequence[Job],
+    ask: Callable[[Sequence[Job]], None], *, fresh: bool,
+) -> tuple[float, float]:  # fmt: skip
     """Waits for the others, adopts their answers, and asks what lost or failed ranks have left.
 
     With `fresh`, stored answers from before this run do not count. Returns the seconds that the
@@ -234,15 +236,9 @@ def share_samples(group: Group, model: str, jobs: Iterable[Job], batch: int) -> 
 
 def report(group: Group, model: str, jobs: Sequence[Job], wall_s: float, cpu_s: float) -> None:
     """Has rank 0 know that all is asked, after the logs were closed."""
-    data = {
-        job.dataset: {
-            "asked": job.reasons,
-            "reused": job.reused,
-            "claimed": job.share and job.share.claimed,
-            "stopped": job.stopped and str(job.stopped),
-        }
-        for job in jobs
-    }
+    data = {job.dataset: {"asked": job.reasons, "reused": job.reused,
+                          "claimed": job.share and job.share.claimed,
+                          "stopped": job.stopped and str(job.stopped)} for job in jobs}  # fmt: skip
     counted, samples = group.finished
     note = {"wall_s": wall_s, "cpu_s": cpu_s, "data": data,
             "finished": samples if counted == model else 0}  # fmt: skip
