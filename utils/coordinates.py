@@ -47,10 +47,8 @@ def smart_resize(
     """
     ratio = max(height, width) / min(height, width)
     if ratio > MAX_ASPECT_RATIO:
-        raise ValueError(
-            f"an image of {width}x{height} pixels has an aspect ratio of {ratio:.0f}; "
-            f"the model takes at most {MAX_ASPECT_RATIO}"
-        )
+        has = f"an image of {width}x{height} pixels has an aspect ratio of {ratio:.0f}"
+        raise ValueError(f"{has}; the model takes at most {MAX_ASPECT_RATIO}")
     units_high = max(1, round(height / factor))
     units_wide = max(1, round(width / factor))
     area_px = units_high * units_wide * factor**2

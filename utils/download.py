@@ -78,10 +78,9 @@ class Download:
                 is_there = by_hand.is_file()
                 note = self._unpacked_from(by_hand if is_there else hub.fetch(ZIP_NAME, self.work))
         if note["md5"] != self.md5[ZIP_NAME]:
-            _warn(
-                f"warning: {ZIP_NAME} differs from the one that is known: MD5 {note['md5']},"
-                f" expected {self.md5[ZIP_NAME]}; scores may not compare with older ones."
-            )
+            sums = f"MD5 {note['md5']}, expected {self.md5[ZIP_NAME]}"
+            what = f"{ZIP_NAME} differs from the one that is known: {sums}"
+            _warn(f"warning: {what}; scores may not compare with older ones.")
 
     def _note(self) -> dict[str, Any]:
         """What was unpacked last: MD5 of the zip, and the size of each image."""
@@ -100,10 +99,9 @@ class Download:
             if hub:
                 path.unlink()
             rest = "nothing was replaced." if hub else "to have it fetched again, remove it."
-            raise UserError(
-                f"{path} {difference}; scores would not compare with published ones. To use it"
-                f" anyway, run the same command with --accept-changed; {rest}"
-            )
+            what = f"{path} {difference}; scores would not compare with published ones"
+            cure = "To use it anyway, run the same command with --accept-changed"
+            raise UserError(f"{what}. {cure}; {rest}")
         if md5 != expected:
             _warn(f"warning: {name} is accepted although it {difference}")
         if hub:
@@ -143,13 +141,10 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
     if not wanted:
         folders = ", ".join(PLATFORMS)
         raise UserError(f"{archive.filename}: no member lies in one of the folders {folders}")
-    missing = {
-        target: member
-        for target, member in wanted.items()
-        if _size(images / target) != member.file_size
-        or zlib.crc32((images / target).read_bytes()) != member.CRC
-    }
-    for target, member in missing.items():
+    for target, member in wanted.items():
+        has_size = _size(images / target) == member.file_size
+        if has_size and zlib.crc32((images / target).read_bytes()) == member.CRC:
+            continue
         part = (images / target).with_name(".unpacking.part")
         part.parent.mkdir(parents=True, exist_ok=True)
         with archive.open(member) as source, part.open("wb") as sink:

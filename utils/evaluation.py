@@ -302,7 +302,9 @@ def infer(
         job.functions = job.first_look.functions
     for note in model.notes_before():
         print(note)
-    if options.fresh or any(job.has_new_samples for job in jobs):
+    # Whether some sample was never asked, whatever has changed about the others since.
+    asked = (job.answers.knows(sample.key, job.trial) for job in jobs for sample in job.samples)
+    if options.fresh or not all(asked):
         model.warm_up()
     shown = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
     of_group = None if group is None else ranks.GroupProgress(shown, group, model.name)

@@ -75,10 +75,8 @@ class Hub:
         except errors.HfHubHTTPError as refused:
             token = f"{'' if os.environ.get('HF_TOKEN') else 'no '}HF_TOKEN is set"
             status, place = refused.response.status_code, f"{_shown_endpoint()}/datasets"
-            raise UserError(
-                f"{place}/{self.repo_id} does not give {name} (HTTP {status}, {token}); check"
-                f" HF_ENDPOINT and HF_TOKEN. {AGAIN}"
-            ) from refused
+            what = f"{place}/{self.repo_id} does not give {name} (HTTP {status}, {token})"
+            raise UserError(f"{what}; check HF_ENDPOINT and HF_TOKEN. {AGAIN}") from refused
         except errors.OfflineModeIsEnabled as offline:
             raise UserError(f"{name} is missing, and HF_HUB_OFFLINE is set; unset it") from offline
         except OSError:
@@ -87,10 +85,9 @@ class Hub:
             reason = f"{type(failed).__name__}: {failed}"
             if token := os.environ.get("HF_TOKEN", "").strip():
                 reason = reason.replace(token, "<HF_TOKEN>")
-            raise UserError(
-                f"{name}: the connection to {_shown_endpoint()} failed ({reason}). Check the"
-                f" network, the proxy settings, HF_TOKEN and HF_ENDPOINT (a mirror). {AGAIN}"
-            ) from failed
+            what = f"{name}: the connection to {_shown_endpoint()} failed ({reason})"
+            cure = "Check the network, the proxy settings, HF_TOKEN and HF_ENDPOINT (a mirror)"
+            raise UserError(f"{what}. {cure}. {AGAIN}") from failed
 
 
 def _endpoint() -> str:

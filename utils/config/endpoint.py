@@ -62,10 +62,8 @@ def parse_endpoint(model_path: str) -> Endpoint:
     # "=" at the end of a key is base64 padding; text after it is another value, as in
     # "?api_key=your-api-key=gpt-4o", a typing error that the documentation once had.
     if "model" not in given and re.search(r"(?:^|&)api_key=[^&]*=[^=&]", query):
-        raise UserError(
-            'has a second "=" inside api_key and no model; "&model" is missing before that "=" '
-            "(if it belongs to the key, write it as %3D)"
-        )
+        what = 'has a second "=" inside api_key and no model; "&model" is missing before that "="'
+        raise UserError(f"{what} (if it belongs to the key, write it as %3D)")
     if base_url.rstrip("/").endswith(_ADDED):
         base_url = base_url.rstrip("/").removesuffix(_ADDED)
         warnings.append(f"{_ADDED} at the end of the URL is left out: it is added by itself")
@@ -87,10 +85,8 @@ def place_of_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
     """Where the key in use was found, or how to give one."""
     key = resolve_api_key(endpoint, environ)
     if key == PLACEHOLDER_KEY:
-        return (
-            "no API key was given; write it into model_path as ?api_key=${NAME}&model=... and set "
-            "NAME in the environment or in .env"
-        )
+        cure = "write it into model_path as ?api_key=${NAME}&model=... and set NAME in the"
+        return f"no API key was given; {cure} environment or in .env"
     named = [f"${name}" for name, value in environ.items() if value.strip() == key]
     where = f", the value of {' and '.join(named)} (environment or .env)" if named else ""
     is_own = endpoint.api_key != PLACEHOLDER_KEY

@@ -174,9 +174,6 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
 
 
 def unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object]) -> list[str]:
-    return [
-        f"{option} {name}: not in the config{did_you_mean(name, list(known))}; "
-        f"it has {', '.join(known) or 'none'}"
-        for name in wanted
-        if name not in known
-    ]
+    has = f"it has {', '.join(known) or 'none'}"
+    return [f"{option} {name}: not in the config{did_you_mean(name, known)}; {has}"
+            for name in wanted if name not in known]  # fmt: skip

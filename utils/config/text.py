@@ -105,10 +105,8 @@ def read_plain(text: str, environ: Mapping[str, str], unset: str | None = None) 
         replaced, missing = substitute(value, environ, unset)
         for name in missing:
             state = "empty" if name in environ else "not set"
-            result.problems.append(
-                f"{place}: ${{{name}}} stands for the environment variable {name}, which is "
-                f"{state}; set it in the environment or in .env"
-            )
+            what = f"${{{name}}} stands for the environment variable {name}, which is {state}"
+            result.problems.append(f"{place}: {what}; set it in the environment or in .env")
             result.unset.add(place)
         return replaced
 

@@ -88,23 +88,23 @@ class Watcher:
         is_for_no_sample = code in MISPLACED_STATUS or (is_away and not self._has_answers)
         self._for_no_sample = self._for_no_sample + 1 if is_for_no_sample else 0
         if self._for_no_sample >= (FAILURES_IN_A_ROW if self._has_answers else NEVER_THERE):
-            raise StopRun(
-                f'model "{self._model}": {self._for_no_sample} samples in a row got '
-                f"{error['message']}. Answers so far are kept; --mode eval scores them."
-            )
+            what = f"{self._for_no_sample} samples in a row got {error['message']}"
+            kept = "Answers so far are kept; --mode eval scores them."
+            raise StopRun(f'model "{self._model}": {what}. {kept}')
         if self._refused is None or code not in REFUSED_STATUS:
             self._refused = None
             return
         if reason != REFUSED_AGAIN:  # the second time, and on demand: then it is the sample
             self._refused.append((job, record))
         if len(self._refused) >= ENOUGH:
-            raise StopRun(
-                f'model "{self._model}": the first {ENOUGH} requests were all refused, so the '
-                f"request itself must be wrong. The server said: {error['message']}"
-            )
+            refused = f'model "{self._model}": the first {ENOUGH} requests were all refused'
+            why = f"so the request itself must be wrong. The server said: {error['message']}"
+            raise StopRun(f"{refused}, {why}")
 
     def _look_at_first(self, job: Job, scorer: Scorer, record: Record) -> None:
-        if job.dataset not in self._first and not _has_image(record):
+        # A record that says nothing of its prompt is given the benefit of the doubt.
+        prompt = record.get("prompt") or [{"type": "image"}]
+        if job.dataset not in self._first and all(each["type"] != "image" for each in prompt):
             self._warn(job, "the prompt has no image, so the model answers without having seen any")
         answers, failures = self._first.setdefault(job.dataset, ([], []))
         if record["status"] == Status.OK:
@@ -146,9 +146,3 @@ class Watcher:
 
     def _warn(self, job: Job, text: str) -> None:
         print(f"warning: {self._model}, {job.dataset}: {text}", flush=True)
-
-
-def _has_image(record: Record) -> bool:
-    """Whether an image was shown; a record that says nothing of its prompt is given the benefit."""
-    prompt = record.get("prompt")
-    return not prompt or any(message["type"] == "image" for message in prompt)

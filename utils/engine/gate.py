@@ -91,9 +91,7 @@ class Limit:
     @classmethod
     def of(cls, wanted: int | None) -> Limit:
         """A fixed limit, or with None one that adapts."""
-        if wanted is not None:
-            return cls(wanted, wanted, fixed=True)
-        return cls(FIRST_LIMIT, MOST_IN_FLIGHT)
+        return cls(wanted or FIRST_LIMIT, wanted or MOST_IN_FLIGHT, fixed=wanted is not None)
 
     @property
     def whole(self) -> int:
@@ -140,10 +138,8 @@ def after_too_many(limit: Limit) -> Limit:
     """
     if limit.fixed:
         return limit
-    in_flight = max(1.0, limit.in_flight - 1)
-    return replace(
-        limit, in_flight=in_flight, window=None, base=None, found_top=True, quiet_steps=0.0
-    )
+    limit = replace(limit, in_flight=max(1.0, limit.in_flight - 1), window=None, base=None)
+    return replace(limit, found_top=True, quiet_steps=0.0)
 
 
 def after_pause(limit: Limit) -> Limit:

@@ -29,11 +29,6 @@ class Questions:
     fingerprint: Callable[[Sample], str] | None = None
     trial: int = 0
 
-    @property
-    def has_new_samples(self) -> bool:
-        """Whether some sample was never asked, whatever has changed about the others since."""
-        return any(not self.answers.knows(sample.key, self.trial) for sample in self.samples)
-
 
 @dataclass(kw_only=True)
 class Job(Questions):

@@ -65,10 +65,9 @@ def decide(error: CallError, history: History, options: Options, jitter: float =
     is_limited_too_long = status == 429 and history.limited_s > options.outage_s
     if status in FATAL_STATUS or error.code == "insufficient_quota" or is_limited_too_long:
         return Decision(Action.STOP)
-    if is_away(error) and not history.answered_meanwhile:
-        patient = _while_away(error, history, options)
-        if patient is not None:
-            return patient
+    is_alone = is_away(error) and not history.answered_meanwhile
+    if is_alone and (patient := _while_away(error, history, options)):
+        return patient
     if status in MISPLACED_STATUS:
         return Decision(Action.FAILED if history.run_has_answers else Action.STOP)
     if status in REFUSED_STATUS or error.kind in REFUSED_KINDS:

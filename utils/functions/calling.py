@@ -18,9 +18,7 @@ from utils import PROJECT
 from utils.contracts import UserFunctionError
 
 FAILURES_IN_A_ROW = 10  # after so many it is the function, not the sample
-CUDA_ADVICE = (
-    ' - this machine has no usable CUDA device; write `.to(model.device)` instead of `.to("cuda")`'
-)
+CUDA_ADVICE = 'no usable CUDA device; write `.to(model.device)` instead of `.to("cuda")`'
 NO_CUDA = (
     "not compiled with cuda", "no nvidia driver", "no cuda gpus", "found no nvidia", "cuda driver",
 )  # fmt: skip
@@ -71,7 +69,7 @@ def as_user_error(stage: str, error: BaseException) -> UserFunctionError:
     if own := [place for place in places if place.filename == places[0].filename]:
         summary += f" ({Path(own[-1].filename).name}, line {own[-1].lineno})"
     if any(hint in summary.lower() for hint in NO_CUDA):
-        summary += CUDA_ADVICE
+        summary += f" - this machine has {CUDA_ADVICE}"
     return UserFunctionError(stage, summary, trace)
 
 

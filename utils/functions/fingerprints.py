@@ -173,9 +173,8 @@ class _CodeWalk:
         file = _source_file(value)
         if file is None:
             return value is self._start
-        if {"site-packages", "dist-packages"} & set(file.parts):
-            return False
-        if PROJECT in file.parents and f"{module}.".startswith(PROGRAM):
+        is_ours = PROJECT in file.parents and f"{module}.".startswith(PROGRAM)
+        if is_ours or {"site-packages", "dist-packages"} & set(file.parts):
             return False
         return any(root in file.parents for root in self._roots)
 

@@ -69,14 +69,11 @@ def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict
     Keys that the program itself reads (`system_prompt`, ...) are left out where the class does not
     ask for them; any other key that it does not take is a UserError.
     """
-    signature = _signature(cls)
-    taken = dict(kwargs)
-    if signature and not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
-        taken = {
-            name: value
-            for name, value in (kwargs if signature.parameters else {}).items()
-            if name in signature.parameters or name not in KWARGS_READ
-        }
+    signature, taken = _signature(cls), dict(kwargs)
+    parameters = signature.parameters if signature else {}
+    if signature and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        left_out = {*KWARGS_READ} - parameters.keys() if parameters else kwargs.keys()
+        taken = {name: value for name, value in kwargs.items() if name not in left_out}
     if reason := _mismatch(signature, (), taken):
         raise UserError(f"{_name_of(cls)} is built with the kwargs block, but {reason}")
     return taken

@@ -52,10 +52,9 @@ def lock_or_refuse(path: Path) -> BaseFileLock:
     try:
         lock.acquire()
     except Timeout:
-        raise UserError(
-            f"{path}: another process is writing this log. Wait for it, or use another --work-dir; "
-            f"if it died on another machine, delete {lock.lock_file}"
-        ) from None
+        cure = f"if it died on another machine, delete {lock.lock_file}"
+        what = "another process is writing this log. Wait for it, or use another --work-dir"
+        raise UserError(f"{path}: {what}; {cure}") from None
     return lock
 
 
@@ -108,10 +107,9 @@ class RunLog:
         except OSError as error:
             with contextlib.suppress(OSError):  # half a record at the end would be repaired anyway
                 self._file.truncate(self._whole_bytes)
-            raise StopRun(
-                f"{self._file_path}: cannot write ({error.strerror}). All answers before this "
-                "one are kept; make room and start the same command again"
-            ) from error
+            what = f"cannot write ({error.strerror}). All answers before this one are kept"
+            again = "make room and start the same command again"
+            raise StopRun(f"{self._file_path}: {what}; {again}") from error
         self._whole_bytes += len(line)
 
     def sync(self) -> None:

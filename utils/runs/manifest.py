@@ -80,13 +80,10 @@ def scoring_of(arguments: Sequence[str], config: Mapping[str, Any]) -> dict[str,
 
 
 def manifest_of(
-    model: str,
-    before: Mapping[str, Any],
-    entries: Mapping[str, Entry],
-    scoring: Mapping[str, Any] | None,
-    places: Mapping[str, Path],
+    model: str, before: Mapping[str, Any], entries: Mapping[str, Entry],
+    scoring: Mapping[str, Any] | None, places: Mapping[str, Path],
     stopped: Mapping[str, Mapping[str, str]],
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """The manifest of a folder; what the one before says of other data sets stays.
 
     Empty: nothing is new. `places` are those of `portable`; `stopped` is the section of this run.

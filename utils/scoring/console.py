@@ -190,10 +190,9 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     if scored.missing:
         lines.append(f"{scored.missing} samples of this run have not been queried yet")
     if counts["size_differs"]:
-        lines.append(
-            f"{counts['size_differs']} images were sent in another size than the file's; pixel "
-            "coordinates in replies are still divided by the size of the file"
-        )
+        sent = f"{counts['size_differs']} images were sent in another size than the file's"
+        read = "pixel coordinates in replies are still divided by the size of the file"
+        lines.append(f"{sent}; {read}")
     most = sorted(scored.scorer.errors.items(), key=lambda item: -item[1][0])
     for kind, (count, trace) in most[:MOST_ERRORS]:
         lines += [f"{count} x {kind}", *([trace.rstrip()] if options.verbose and trace else ())]

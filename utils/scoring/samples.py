@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Benchmark, Facts, Record
+from utils.runs.records import user_error_fields
 from utils.scoring.scorer import SIZES, ScoredSample
 from utils.scoring.sheets import open_lines, open_sheet, to_json
 
@@ -41,9 +42,7 @@ Clean = Callable[[Any], Any]
 def facts_of(record: Record, scored: ScoredSample) -> Facts:
     """One sample's line of the file."""
     line, judged, sizes = scored.line, scored.judgement, record["sizes"]
-    error = record.get("error")
-    if scored.error is not None:
-        error = {"class": f"{scored.error.stage} function", "message": scored.error.summary}
+    error = record.get("error") if scored.error is None else user_error_fields(scored.error)
     found: Facts = {
         "key": record["key"], "index": line.get("index"), "image": line.get("image_path"),
         "platform": line.get("platform"), "app": line.get("app_name"),

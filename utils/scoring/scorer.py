@@ -90,10 +90,7 @@ class Scorer:
         return self.benchmark.summarise(self._counted, settings)
 
     def _note(self, record: Record, error: UserFunctionError | None) -> None:
-        why = record.get("error")
-        if error is not None:
-            why = user_error_fields(error)
-        if why:
+        if why := record.get("error") if error is None else user_error_fields(error):
             kind = error_text(why)
             count, first_trace = self.errors.get(kind, (0, why.get("trace", "")))
             self.errors[kind] = (count + 1, first_trace)

@@ -58,10 +58,8 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
         yield temporary
         temporary.replace(path)
     except OSError as error:
-        raise StopRun(
-            f"{path}: cannot write ({error.strerror or error}). The log is whole; make room and "
-            "start the same command again"
-        ) from error
+        advice = "The log is whole; make room and start the same command again"
+        raise StopRun(f"{path}: cannot write ({error.strerror or error}). {advice}") from error
     finally:
         temporary.unlink(missing_ok=True)
 

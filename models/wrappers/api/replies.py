@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -86,10 +86,8 @@ def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallErr
         status, headers = error.status_code, error.response.headers
         text = f"HTTP {status}: {_excerpt(error.response.content)}"
         if 300 <= status < 400 and "location" in headers:
-            text = (
-                f"HTTP {status}: the server redirects to {headers['location']}, which is not "
-                "followed; if that is the right address, write it into model_path"
-            )
+            advice = "which is not followed; if that is the right address, write it into model_path"
+            text = f"HTTP {status}: the server redirects to {headers['location']}, {advice}"
         elif status == 401:
             text += f" - {key_place}"
         code = error.code if isinstance(error.code, str) else None
@@ -98,7 +96,9 @@ def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallErr
     if isinstance(error, openai.APITimeoutError):
         kind, text = "timeout", f"no answer within {latency_s:.1f} s"
     elif isinstance(error, openai.APIConnectionError):
-        causes = list(_causes(error))
+        causes: list[BaseException] = [error]
+        while cause := causes[-1].__cause__ or causes[-1].__context__:
+            causes.append(cause)
         kind, text = "connection", f"connection failed: {causes[-1]}"
         if isinstance(causes[-1], ReplyTooLarge):
             kind, text = "bad_body", str(causes[-1])
@@ -107,13 +107,6 @@ def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallErr
         elif any(isinstance(cause, socket.gaierror) for cause in causes):
             kind = "dns"
     return CallError(kind, text)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: BaseException | None = error
-    while seen is not None:
-        yield seen
-        seen = seen.__cause__ or seen.__context__
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:

@@ -99,10 +99,8 @@ def _prompt_text(turns: list[dict[str, Any]], processor: Any) -> str:
         if (lost := _left_out(turns, text)) is None:
             return text
     hint = 'set kwargs.system_prompt to "model_default" or ' if lost == "system" else ""
-    raise ValueError(
-        f"the checkpoint's chat template leaves out the text of the {lost} message; {hint}write"
-        " a preprocess_function"
-    )
+    what = f"the checkpoint's chat template leaves out the text of the {lost} message"
+    raise ValueError(f"{what}; {hint}write a preprocess_function")
 
 
 def _text_parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:

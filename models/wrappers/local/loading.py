@@ -122,10 +122,9 @@ def _is_for_cuda(torch: Any, device_map: Any) -> bool:
     is_wanted = bool(device_kinds(device_map) & {"cuda", ""})
     is_there = bool(torch.cuda.is_available())
     if is_wanted and not is_there and cuda_present():
-        raise UserError(
-            "this machine has a CUDA device that torch cannot use: the driver is too old for this "
-            'torch, or this torch was built without CUDA; fix that, or set device_map to "cpu"'
-        )
+        why = "the driver is too old for this torch, or this torch was built without CUDA"
+        cure = 'fix that, or set device_map to "cpu"'
+        raise UserError(f"this machine has a CUDA device that torch cannot use: {why}; {cure}")
     return is_wanted and is_there
 
 

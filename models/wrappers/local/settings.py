@@ -95,10 +95,9 @@ def placement_problems(entry: Local) -> list[str]:
     problems = [f"device_map {device_map!r} {why}; {advice}" for why in found]
     placed = expected_placement(device_map, entry.dtype, entry.attn_implementation)
     if "flash" in placed["attention"] and (placed["device"] != "cuda" or entry.dtype == "float32"):
-        problems.append(
-            f"attn_implementation {entry.attn_implementation!r} needs a CUDA device and half "
-            f"precision, and the model would run on {placed['device']} in {placed['dtype']}"
-        )
+        needs = f"{entry.attn_implementation!r} needs a CUDA device and half precision"
+        runs = f"the model would run on {placed['device']} in {placed['dtype']}"
+        problems.append(f"attn_implementation {needs}, and {runs}")
     return problems
 
 

@@ -183,9 +183,8 @@ class LocalModelWrapper(WrapperDefaults):
         elif getattr(loaded.processor, "image_processor", None) is None:
             problem = f"the checkpoint takes no images: its processor is a {made}"
         elif getattr(loaded.processor, "chat_template", None) is None:
-            problem = (
-                "the checkpoint has no chat template, so a preprocess_function must do its work"
-            )
+            cure = "so a preprocess_function must do its work"
+            problem = f"the checkpoint has no chat template, {cure}"
         if problem:
             raise UserError(f"model {self.name!r}: {problem}")
         rank = os.environ.get("RANK")

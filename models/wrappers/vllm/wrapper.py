@@ -90,10 +90,9 @@ class VllmModelWrapper(APIModelWrapper):
         except CallError as error:
             self._has_failures = True
             if _is_gone(server, error):
-                raise StopRun(
-                    f'model "{self.name}": {server.obituary("while it was asked")}\n'
-                    "Answers so far are kept; the same command goes on from here."
-                ) from error
+                kept = "Answers so far are kept; the same command goes on from here."
+                why = server.obituary("while it was asked")
+                raise StopRun(f'model "{self.name}": {why}\n{kept}') from error
             raise
 
     def _ready(self) -> VllmServer:

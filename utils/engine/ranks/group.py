@@ -68,10 +68,9 @@ def rank_of(environ: Mapping[str, str]) -> Rank | None:
         if not 0 <= number < count:
             raise ValueError(f"RANK is {number}, expected 0 to {count - 1}")
     except (KeyError, ValueError) as error:
-        raise UserError(
-            "WORLD_SIZE is set as by torchrun, but not all that goes with it "
-            f"({type(error).__name__}: {error}); start with torchrun, or unset it"
-        ) from None
+        what = f"not all that goes with it ({type(error).__name__}: {error})"
+        cure = "start with torchrun, or unset it"
+        raise UserError(f"WORLD_SIZE is set as by torchrun, but {what}; {cure}") from None
     text = environ.get("EVAL_RANK_SILENCE_S", "").strip() or str(DEFAULT_SILENCE_S)
     with suppress(ValueError):
         if 1 <= float(text) < math.inf:  # NaN is not, either

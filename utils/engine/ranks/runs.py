@@ -208,10 +208,9 @@ def join(group: Group, model: str, work_dir: Path) -> tuple[RunFolder, dict[str,
     ends_s = time.monotonic() + SEEN_S
     while (opened := _opened(folder, runs)) is None:
         if time.monotonic() > ends_s:
-            raise NoGroup(
-                f"this rank sees another work-dir than rank 0, which has begun in {seen_from}, not "
-                f"in this machine's {folder.path.absolute()}; name a folder that all ranks share"
-            )
+            where = f"in {seen_from}, not in this machine's {folder.path.absolute()}"
+            what = f"this rank sees another work-dir than rank 0, which has begun {where}"
+            raise NoGroup(f"{what}; name a folder that all ranks share")
         time.sleep(POLL_S)
     group.leave(f"{model}/joined/{group.rank.number}", note=True)
     return folder, opened
