@@ -59,6 +59,14 @@ def mixed(request):
     return Reply(["<p>200,150</p>", "<p>210,160</p>", "(0.2, 0.15)", "no idea"][number % 4])
 
 
+def in_thousandths(request):
+    """Clicks that are right in a frame of 1000 that the default function does not take."""
+    if level_of(request) == "L1":
+        number = int(re.search(r"Question (\d+)", request.text)[1])
+        return Reply("B" if number else "no idea")
+    return Reply("(200, 150)")
+
+
 @pytest.fixture(scope="module")
 def mixed_run(tmp_path_factory):
     return ran(tmp_path_factory.mktemp("mixed") / "run", 24, mixed)
@@ -164,7 +172,7 @@ def test_every_count_leads_to_exactly_its_samples(open_tab, mixed_run):
 
 
 @pytest.mark.parametrize("selector", [
-    ".problems li >> nth=0 >> a >> nth=0", ".outcome a >> nth=0", ".figure .value a >> nth=1",
+    ".problems li:not(.alarm) a >> nth=0", ".outcome a >> nth=0", ".figure .value a >> nth=1",
     ".scores td a >> nth=3", ".chart a >> nth=0", ".finding a >> nth=0", ".run-facts a >> nth=0",
 ])  # fmt: skip
 def test_a_click_on_a_count_opens_the_list_that_says_so(open_tab, mixed_run, selector):
@@ -180,7 +188,7 @@ def test_what_failed_stands_above_the_scores_with_three_examples_that_lead_to_th
     open_tab, mixed_run
 ):
     tab = open_tab(report_of(mixed_run[0]))
-    problems = tab.page.locator(".problems li").all()
+    problems = tab.page.locator(".problems li:not(.alarm)").all()
     texts = [problem.inner_text() for problem in problems]
     assert [text.partition("\n")[0] for text in texts] == [
         "L1 6 of 72 requests were refused by the server (8.3 %)",
@@ -244,6 +252,26 @@ def test_json_replies_get_a_hint_of_their_own_on_the_first_screen(open_tab, tmp_
     assert finding.removesuffix(" Show them")[1:] in finished.stdout
     tab.click(".finding a")
     assert tab.count == "6 of 15 samples"
+
+
+def test_what_makes_a_score_doubtful_stands_first_and_at_its_figure(open_tab, tmp_path):
+    stage, finished = ran(tmp_path / "run", 12, in_thousandths)
+    tab = open_tab(report_of(stage))
+    [warned] = [line for line in finished.stdout.splitlines() if line.startswith("warning: ")]
+    told = warned.removeprefix("warning: coordinate audit: ")
+
+    first, *others = [" ".join(each.split()) for each in tab.texts(".problems li")]
+    assert first == f"L2 Coordinate audit: {told[:1].upper()}{told[1:]}"
+    assert len(others) == 1 and "are unparsed" in others[0]
+    assert "parse_function" in tab.text(".problems li:first-child code >> nth=0")
+    assert tab.page.locator(".doubt").count() == 1
+    assert told[1:] in tab.page.get_attribute(".strip[data-level=L2] .main .doubt", "title")
+    for level in ("L1", "L2"):
+        _, top, _, height = tab.box(f".strip[data-level={level}] .official")
+        assert top + height <= DESKTOP["height"]
+    tab.click(".problems li:first-child a")
+    assert tab.focus == "check-L2-Coordinate-audit" and tab.hash in ("", "#/overview")
+    assert tab.page.is_visible(f"#{tab.focus} table") and tab.findings() == []
 
 
 def reported(home, *, is_published):

@@ -81,7 +81,8 @@ def details(dataset: str, level: str, section: Section) -> Json:
 
 def _findings(name: str, dataset: str, section: Section) -> Iterator[Json]:
     rows, at = section.get("rows") or [], section.get("at") or {}
-    for line in [*(section.get("warnings") or ()), *(section.get("findings") or ())]:
+    warnings = [*(section.get("warnings") or ())]
+    for line in [*warnings, *(section.get("findings") or ())]:
         text = line.removeprefix(f"{name.replace('_', ' ')}: ")
         wanted = {
             "coordinate_audit": "no point read" if "are JSON" in line else rows[1]["name"],
@@ -89,7 +90,8 @@ def _findings(name: str, dataset: str, section: Section) -> Iterator[Json]:
             "letter_bias": f"{line[:1]} chosen",
         }[name]
         link = {"dataset": dataset, "check": tag(section, wanted)} if at.get(wanted) else None
-        yield {"text": text[:1].upper() + text[1:], "link": link}
+        told = text[:1].upper() + text[1:]
+        yield {"text": told, "link": link, "is_warning": line in warnings}
 
 
 def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]) -> Json:

@@ -35,12 +35,32 @@ Report.overview = (() => {
     }
     if (!summary.samples) lines.push("No sample has been scored yet");
     const found = summary.datasets.flatMap((data) => data.problems);
-    if (!lines.length && !found.length) return nothing();
+    const doubts = summary.checks.flatMap(alarms);
+    if (!lines.length && !found.length && !doubts.length) return nothing();
     return el("section", { class: "problems", "aria-label": "What went wrong" },
-      el("ul", {}, found.map((problem) => el("li", {},
+      el("ul", {}, doubts, found.map((problem) => el("li", {},
         el("p", {}, el("b", { class: "level" }, problem.level), " ", link(problem.link, problem.count), ` ${problem.text}`),
         problem.examples.length ? el("p", { class: "examples" }, problem.examples.map(example)) : null)),
       lines.map((line) => el("li", {}, el("p", {}, line)))));
+  }
+
+  /** What makes a score doubtful, in the words of the console's warnings, each with a link to its check. */
+  const warningsOf = ({ findings }) => findings.filter((finding) => finding.is_warning);
+  const placeOf = ({ level, title }) => `check-${level}-${title.replaceAll(" ", "-")}`;
+  const alarms = (check) => warningsOf(check).map(({ text }) => el("li", { class: "alarm" }, el("p", {},
+    el("b", { class: "level" }, check.level), " ",
+    el("a", { href: "#/overview", onclick: (event) => { event.preventDefault(); goTo(placeOf(check)); } }, check.title), ": ", withCode(text))));
+
+  function goTo(id) {
+    const host = document.getElementById(id);
+    for (const each of host.querySelectorAll("details")) each.open = true;
+    host.focus();
+  }
+
+  /** The mark at a level's main figure that a warning makes doubtful. */
+  function doubt(level) {
+    const all = store.summary.checks.filter((check) => check.level === level).flatMap(warningsOf).map(({ text }) => text);
+    return all.length ? el("span", { class: "doubt", role: "img", title: all.join("\n"), "aria-label": `Doubtful: ${all.join(" ")}` }, "!") : null;
   }
 
   const example = ({ text, row }) => el("a", { href: store.sampleLink(row, {}), title: text },
@@ -84,7 +104,7 @@ Report.overview = (() => {
     if (!data.figures.length) return el("p", { class: "quiet" }, "The analysis of this data set is missing; score it again.");
     return el("div", { class: "official" }, data.figures.map((figure) => el("div", { class: figure.is_main ? "figure main" : "figure" },
       el("p", { class: "name" }, figure.name),
-      el("p", { class: "value" }, link(figure.link, figure.text), el("small", {}, " %")),
+      el("p", { class: "value" }, link(figure.link, figure.text), el("small", {}, " %"), figure.is_main ? doubt(data.level) : null),
       track(figure, data.published?.figures[figure.name]),
       el("p", { class: "quiet range" }, figure.range ? `[${figure.range}]`
         : figure.name.startsWith("EQA ") ? "no interval: goes by order" : `no interval: under 10 ${data.unit}s`),
@@ -159,7 +179,7 @@ Report.overview = (() => {
       head.push(el("span", { class: "quiet" }, check.clear));
       return isMore ? el("details", { class: "check" }, el("summary", { class: "line" }, head), tables(check)) : el("p", { class: "check line" }, head);
     }
-    return el("div", { class: "check odd" },
+    return el("div", { class: "check odd", id: placeOf(check), tabIndex: -1 },
       el("p", { class: "line" }, head),
       check.findings.map(({ text, link: filter }) => el("p", { class: "finding" }, withCode(text), filter ? [" ", el("a", { href: store.listLink(filter) }, "Show them")] : null)),
       isMore ? el("details", {}, el("summary", { class: "quiet" }, "Figures"), tables(check)) : null);
