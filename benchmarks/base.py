@@ -237,7 +237,8 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
         problem = "expected a list of annotations, and at least one"
     except FileNotFoundError:
         folder = f"the folder that holds {path.parent.name}/"
-        problem = f"no such annotation file. Set LMUData to {folder}, or {fetch}"
+        trial = "LMUData=sample_data tries the program without it"
+        problem = f"no such annotation file. Set LMUData to {folder}, or {fetch}; {trial}"
     except (OSError, ValueError, RecursionError) as error:
         problem = f"cannot be read: {error}. Is it whole? To replace it, {fetch}"
     raise UserError(f"{path}: {problem}") from None

@@ -199,6 +199,9 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
     except UserError as error:
         return plan.stop(dataset, folder, [f'model "{name}", {each}' for each in error.problems])
     console.show_scored(scored, name, options)
+    if len(plan.config.model) > 1 and any("parse_function" in each for each in scored.warnings):
+        print(f"  (data.{dataset}.parse_function holds for all models of the config: if the others "
+              "are read well, give this one a config of its own, and use compare.py)")  # fmt: skip
     code = DONE if scored.is_whole else SOME_FAILED
     return Done(dataset, folder, code, is_scored=True, entry=found)
 
@@ -236,6 +239,12 @@ def check(plan: Plan) -> int:
     samples = [sample for data in plan.data.values() for sample in data.samples]
     problems = checking.unreadable_images(samples)
     pinged, warnings = False, plan.warnings
+    for dataset, data in plan.data.items():
+        if plan.config.data[dataset].parse_function and data.samples and not data.benchmark.acts:
+            odd, wrong = checking.try_parsing(data)
+            print("".join(f"warning: {dataset}: {each}\n" for each in odd), end="")
+            warnings += len(odd)
+            problems += [f"{dataset}: {each}" for each in wrong]
     for name, model in plan.models.items():
         print(f'\nmodel "{name}"')
         print("".join(f"{note}\n" for note in model.notes_before()), end="")
@@ -260,8 +269,8 @@ def check(plan: Plan) -> int:
     if problems:
         print(problem_report(problems, ran=pinged, warnings=warnings), file=sys.stderr)
         return NOTHING_RUN
-    odd, sent = counted(warnings, "warning"), "" if pinged else " No request was sent."
-    print(f"\nNo problems{f', {odd}' if warnings else ''}.{sent}")
+    warned, sent = counted(warnings, "warning"), "" if pinged else " No request was sent."
+    print(f"\nNo problems{f', {warned}' if warnings else ''}.{sent}")
     return DONE
 
 

@@ -321,3 +321,14 @@ def test_a_run_that_is_read_wrongly_prints_the_fix_and_the_fix_needs_no_request(
     assert told.split(":")[0] not in after.output
     sections = json.loads((stage.folder() / f"m_{dataset}_analysis.json").read_text("utf-8"))
     assert dataset == L2 or {"parse_audit", "letter_bias"} <= sections.keys()
+
+
+def test_a_fix_beside_other_models_says_that_it_holds_for_them_too(staged):
+    pictures = [*WIDE, ("os_ios", (295, 639))] * 8
+    stage = staged(answer=lambda request: Reply("<p>250,150</p>"), pictures=pictures)
+    stage.data = {L2: {"mode": "all"}}
+    alone = stage.run()
+    stage.model["other"] = stage.model["m"]
+    beside = stage.run("--model", "m", "--mode", "eval")
+    told = f"data.{L2}.parse_function holds for all models of the config"
+    assert (told in alone.output, told in beside.output) == (False, True)

@@ -18,6 +18,8 @@ def missing(line, dataset): return line["no_such_column"]
 def nothing(messages, model, processor, **kwargs): return None
 def number(outputs, model, processor, **kwargs): return 5
 def word(response, meta): return "left"
+def forgot(response, meta): return re.findall("x", response)
+def strict(response, meta): return [float(each) for each in response.split(",")]
 class Silent:
     def generate(self, message, *, dataset_name, **generate_cfg): return None
 """
@@ -70,6 +72,14 @@ CHECK, PING = ("--check",), ("--check", "--ping", "--data", "L2")
                  "postprocess function returned int; expected the reply as text", 1, id="what a postprocess does"),
     pytest.param({}, {"parse_function": "mine.word"}, PING, 2,
                  "parse function returned 'left'; expected (x, y) or None", 1, id="what a parse function does"),
+    pytest.param({}, {"parse_function": "mine.word"}, CHECK, 2,
+                 f"{L2}: parse function returned 'left'; expected (x, y) or None for the made-up reply 'A'",
+                 0, id="what it does whatever the reply"),
+    pytest.param({}, {"parse_function": "mine.forgot"}, CHECK, 2,
+                 "parse function raised NameError: name 're' is not defined (mine.py, line 8)", 0, id="an import"),
+    pytest.param({}, {"parse_function": "mine.strict"}, CHECK, 0, "No problems, 1 warning.", 0, id="another form"),
+    pytest.param({"model_path": "http://127.0.0.1:9/v1?api_key=k&model=mock"}, {}, PING, 2,
+                 "Is the server running, and is the base URL right?", 0, id="a server that is not there"),
     pytest.param({"model_path": "mine.Silent", "imp_type": "custom", "generate_cfg": {}}, {}, PING, 2,
                  "generate returned NoneType; expected str", 0, id="what a class generates"),
     pytest.param({}, {}, ("--check", "--data", "L1"), 0, f"{L1}: 9 samples", 0, id="a level's short name"),

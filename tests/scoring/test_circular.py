@@ -130,7 +130,7 @@ def test_the_printed_table_has_intervals_from_ten_images_on_but_none_of_a_worked
     [below] = [under for line, under in itertools.pairwise(lines) if line.startswith("Overall ")]
     assert below.split() == ["95", "%", *ranges] and all(ranges)
     shown = render_table(section(*ten[1:])["table"], "m", 9)
-    assert "no 95 % intervals: under 10 images" in shown
+    assert "no 95 % intervals in the table: under 10 images a cell" in shown
     assert "  95 %" not in shown.replace("no 95 %", "")
 
 

@@ -15,6 +15,14 @@ from utils.engine.gate import Gate
 from utils.engine.retry_policy import AWAY_STATUS, Action, History, decide, is_away
 from utils.errors import StopRun
 
+ADVICE = {
+    401: "The server does not accept the API key.",
+    402: "The account has no credit.",
+    403: "The key may not use this model.",
+    404: "No such model or no such path: base URLs usually end in /v1.",
+}
+NOT_THERE = ("Is the server running, and is the base URL right? --wait-for-server S waits for one "
+             "that is still loading.")  # fmt: skip
 LONGEST_ERROR_TEXT = 600  # characters of what a server said
 SILENT_S = 10.0  # of a server that is away or rate limits everything: then a line says so
 
@@ -136,12 +144,7 @@ def presentable(error: CallError, clean: Callable[[str], str]) -> CallError:
 
 
 def _stop_text(model: str, error: CallError, history: History) -> str:
-    advice = {
-        401: "The server does not accept the API key.",
-        402: "The account has no credit.",
-        403: "The key may not use this model.",
-        404: "No such model or no such path: base URLs usually end in /v1.",
-    }.get(error.status_code or 0)
+    advice = ADVICE.get(error.status_code or 0)
     if error.code == "insufficient_quota":
         advice = "The account's quota is used up."
     elif error.status_code == 429:
@@ -149,6 +152,5 @@ def _stop_text(model: str, error: CallError, history: History) -> str:
     elif advice is None and history.run_has_answers:
         advice = f"The server has been away for {history.away_s:.0f} s (--outage)."
     elif advice is None:
-        advice = ("Is the server running, and is the base URL right? --wait-for-server S waits "
-                  "for one that is still loading.")  # fmt: skip
+        advice = NOT_THERE
     return f'model "{model}": {error}. {advice} Answers so far are kept; --mode eval scores them.'

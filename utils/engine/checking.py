@@ -16,25 +16,29 @@ from pathlib import Path
 from utils.config.options import Options
 from utils.contracts import (
     CallError,
+    DataSet,
     Message,
     ModelWrapper,
     Prepared,
     Prompt,
     Sample,
+    Sizes,
     Status,
     UserFunctionError,
     WorldError,
 )
 from utils.coordinates import shown_wh
-from utils.engine.asking import presentable
+from utils.engine.asking import ADVICE, NOT_THERE, presentable
 from utils.engine.jobs import Questions
+from utils.engine.retry_policy import is_away
 from utils.errors import UserError
-from utils.images import opened
+from utils.images import opened, read_header
 from utils.runs.log import StoredAnswer
 from utils.runs.records import answer_fields, new_record
 from utils.scoring.scorer import Scorer
 
 LONGEST_SHOWN_TEXT = 2000
+MADE_UP = ("A", "(0.4, 0.3)", "I cannot see that.")  # replies, to try parse functions
 _VARYING = re.compile(r"""'[^']*'|"[^"]*"|\d+""")  # of one message about several samples
 
 
@@ -108,6 +112,28 @@ def check_questions(
     return report, errors
 
 
+def try_parsing(data: DataSet) -> tuple[list[str], list[str]]:
+    """Calls the user's parse function with replies that nobody has given; warnings, problems.
+
+    One that raises may be meant for another form of reply; a name that does not exist, and
+    something returned that is never an answer, are mistakes.
+    """
+    sample = data.samples[0]
+    assert sample.image is not None
+    sizes = Sizes(*[read_header(sample.image).wh] * 3)
+    meta = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
+    errors = [data.benchmark.judge(sample.line, sizes, reply, data.parse, meta).error
+              for reply in MADE_UP]  # fmt: skip
+    found = [(reply, error) for reply, error in zip(MADE_UP, errors, strict=True) if error]
+    said = [f"{error} for the made-up reply {reply!r}" for reply, error in found]
+    for line, (_, error) in zip(said, found, strict=True):
+        if isinstance(error.__cause__, NameError | ImportError):
+            return [], [line]
+    if len(found) == len(MADE_UP) and not any(error.__cause__ for _, error in found):
+        return [], said[:1]
+    return [f"{line}; where there is no answer it should return None" for line in said[:1]], []
+
+
 def together(errors: Mapping[str, Mapping[str, Sequence[Sample]]]) -> list[str]:
     """Problems of samples as few lines: what differs in a number or a quoted text is one mistake.
 
@@ -142,7 +168,8 @@ def ping(
         generation = model.generate(prepared)
     except CallError as error:
         reply = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
-        return reply, [f"{where}: {presentable(error, clean)}"]
+        advice = NOT_THERE if is_away(error) else ADVICE[404] * (error.status_code == 404)
+        return reply, [f"{where}: {presentable(error, clean)} {advice}".rstrip()]
     except (UserFunctionError, UserError) as error:
         return [], [f"{where}: {error}"]
     shown = f"  reply: {_shortened(repr(generation.text))}"

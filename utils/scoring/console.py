@@ -119,8 +119,8 @@ def render_table(
             has_ranges = True
     said = section.get("unit", "accuracy in %") + f", 95 % intervals by {unit}" * has_ranges
     head = f"{section['title']} · {model} · {said} · n = {samples}{note}"
-    below = [] if has_ranges else [f"no 95 % intervals: under {FEWEST_PICTURES} {unit}s"]
-    return "\n".join([head, *grid(rows), *below])
+    none = f"no 95 % intervals in the table: under {FEWEST_PICTURES} {unit}s a cell"
+    return "\n".join([head, *grid(rows), *([] if has_ranges else [none])])
 
 
 def grid(rows: Iterable[Sequence[str]]) -> list[str]:
