@@ -15,6 +15,7 @@ import pytest
 from tests.support.browser import Tab, need_browser
 from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import API, L1, L2, Stage, right_answers
+from utils.protocol import SAMPLE_MD5
 from utils.report.all_runs import listed_runs, write_index
 from utils.report.data_files import value_of
 
@@ -54,11 +55,12 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.rows, self.links, self.tags = [], [], []
+        self.rows, self.links, self.tags, self.titles = [], [], [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
+        self.titles += [value for name, value in attrs if name == "title"]
         if tag == "tr":
             self.rows.append([])
         elif tag in ("td", "th"):
@@ -169,6 +171,33 @@ def test_scores_are_rounded_as_everywhere_and_absent_where_most_requests_failed(
 ):
     run_at(tmp_path, "T20260101_Gaa", **changes)
     assert page_of(tmp_path).rows[2][2:-3] == told
+
+
+@pytest.mark.parametrize(("changes", "log_later_s", "stopped", "mark", "why"), [
+    ({}, -60, {"why": "parse failed <b>"}, "§", "the last one stopped: parse failed <b>"),
+    ({"partial": True}, -60, {"why": "no"}, "‡§", "the last one stopped: no"),
+    ({}, 60, {}, "§", "its log has grown since then"),
+    ({"missing": 3, "partial": True}, -60, {"why": "gone"}, "‡", ""),  # of what was answered
+])  # fmt: skip
+def test_figures_of_an_earlier_scoring_are_marked_with_the_reason(
+    tmp_path, changes, log_later_s, stopped, mark, why
+):
+    run = run_at(tmp_path, "T20260101_Gaa", log_later_s=log_later_s, **changes)
+    written = (run / "manifest.json").stat().st_mtime
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["stopped"] = {L2: {"level": "L2", **stopped}} if stopped else {}
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    os.utime(run / "manifest.json", (written, written))
+    page = page_of(tmp_path)
+    assert page.rows[2][2:-3] == [f"{each}{mark}" for each in ("60.06", "70.13", "50.00")]
+    told = [title for title in page.titles if "95 % interval" in title]
+    assert [title.partition("; of an earlier scoring: ")[2] for title in told] == [why] * 3
+
+
+@pytest.mark.parametrize(("md5", "told"), [(SAMPLE_MD5["L2_annotations.json"], " · sample data"), ("0", "")])  # fmt: skip
+def test_a_run_on_the_sample_data_says_so_under_its_name(tmp_path, md5, told):
+    run_at(tmp_path, "T20260101_Gaa", annotations={"file": "L2_annotations.json", "md5": md5})
+    assert page_of(tmp_path).rows[2][0] == f"mT20260101_Gaa{told}"
 
 
 def test_odd_folders_and_broken_manifests_hide_no_run(tmp_path):

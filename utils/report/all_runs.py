@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 from utils.errors import StopRun, counted
 from utils.protocol import AVERAGE, OVERALL, official_order, shown_accuracy, shown_range
-from utils.report.run_facts import cut
+from utils.report.run_facts import SAMPLE, cut, data_kind
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import safe_name
 from utils.scoring.sheets import whole_or_nothing
@@ -52,6 +52,7 @@ class ListedRun:
     why: str  # the state in words
     datasets: Mapping[str, Mapping[str, Any]]  # as the manifest has them
     stopped: Mapping[str, Mapping[str, Any]]  # likewise
+    unscored: Collection[str]  # data sets whose logs are newer than the scores
     has_report: bool
     comparisons: list[str] = field(default_factory=list)  # folders below the work-dir
 
@@ -144,14 +145,16 @@ def _listed(folder: Path, *, is_over: bool) -> ListedRun | None:
     datasets, stopped = (_section(manifest.get(each)) for each in ("datasets", "stopped"))
     name, since_s = f"{folder.parent.name}/{folder.name}", time.time() - logged
     is_running = not is_over and since_s < STILL_RUNNING_S
-    logs = {log.removeprefix(f"{folder.parent.name}_").removesuffix(".jsonl")
-            for log in times if ".rank" not in log}  # fmt: skip
-    ended = dict.fromkeys(sorted(logs - datasets.keys()), "aborted")
+    of_log = {log: log.removeprefix(f"{folder.parent.name}_").removesuffix(".jsonl")
+              for log in times if ".rank" not in log}  # fmt: skip
+    ended = dict.fromkeys(sorted({*of_log.values()} - datasets.keys()), "aborted")
     ended |= {name: str(each.get("why")) for name, each in stopped.items()}
     is_open = logged > written + 1.0
+    unscored = [each for log, each in of_log.items() if times[log] > written + 1.0]
     state, why = _state(datasets, ended, is_open=is_open, is_running=is_running)
     at, model = _ended(manifest) or logged or written, manifest.get("model") or folder.parent.name
-    return ListedRun(str(model), name, at, state, why, datasets, stopped, "report" in files)
+    known = datasets, stopped, unscored
+    return ListedRun(str(model), name, at, state, why, *known, "report" in files)
 
 
 def _section(known: object) -> dict[str, dict[str, Any]]:
@@ -238,11 +241,12 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]]) -> str:
     odd = sum(each.get("warnings") or 0 for each in run.datasets.values())
     warned = f' <span class="odd">{_to_report(run, counted(odd, "warning"))}</span>' if odd else ""
     samples = sum(each.get("samples") or 0 for each in run.datasets.values())
+    drawn = " · sample data" * (SAMPLE in map(data_kind, run.datasets.values()))
     compared = (f'<a href="{_link(f"{each}/comparison.html")}">compared</a>'
                 for each in run.comparisons)  # fmt: skip
     return "".join([
         f'<tr><th scope="row">{_to_report(run, run.model)}',
-        f'<a class="folder" href="{_link(run.folder)}/">{folder}</a></th>',
+        f'<span class="folder"><a href="{_link(run.folder)}/">{folder}</a>{drawn}</span></th>',
         f'<td><span class="state is-{run.state}" title="{_text(run.why)}">{run.state}</span>',
         f"{warned}</td>",
         *(_cells(run, *each) for each in columns.items()),
@@ -270,10 +274,15 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str]) -> str:
         instead = f"{failed} of {total} requests failed"
     if instead is not None:
         return f'<td class="lead none" colspan="{len(figures)}">{instead}</td>'
-    mark, cells = "<i>‡</i>" if entry.get("partial") else "", ""
+    old = "its log has grown since then" if dataset in run.unscored else ""
+    if dataset in run.stopped and not entry.get("missing"):  # else it may be what was answered
+        old = f"the last one stopped: {run.stopped[dataset].get('why')}"
+    signs, cells = "‡" * bool(entry.get("partial")) + "§" * bool(old), ""
+    mark = f"<i>{signs}</i>" if signs else ""
     for figure in figures:
         cell = found.get(figure, {})
         told = f"{cell.get('samples')} samples, 95 % interval {shown_range(cell) or 'unknown'}"
+        told += f"; of an earlier scoring: {old}" if old else ""
         value = f"{shown_accuracy(cell['value'])}{mark}" if cell else "–"
         cells += f'<td{"" if cells else LEAD} title="{_text(told) if cell else ""}">{value}</td>'
     return cells
