@@ -59,7 +59,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/vllm": 560,
     "utils": 2680,
     "utils/analysis": 1170,
-    "utils/comparing": 1300,
+    "utils/comparing": 1320,
     "utils/config": 1120,
     "utils/engine": 1120,
     "utils/engine/ranks": 550,

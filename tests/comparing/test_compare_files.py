@@ -2,15 +2,20 @@
 
 import csv
 import io
+import random
 
 import pytest
 
+from tests.support.clicks import Model, columns_of, simulated
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
+from utils.analysis.coordinate_audit import Reading, coordinate_audit
 from utils.comparing.boards import read_published
 from utils.comparing.files import figures_csv, flips_csv
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.comparing.words import WIDTH, as_text, closing_text
+from utils.coordinates import Frame
+from utils.misc import parser_response_into_coordinates as default_parser
 from utils.scoring.sheets import safe_cell
 
 EVIL = '<script>alert(1)</script> | [x](javascript:x) `y` *z*\n\n# head\n\x1b[31m"q" {{7*7}} \ud800'
@@ -73,6 +78,29 @@ def test_the_headline_is_the_difference_with_its_interval(tmp_path):
     for text in (as_text(found, flips=0), closing_text(found)):
         assert f"L2 {L2} · average: new − old = +50.0 [{low:.1f}, {high:.1f}]" in text
     assert "p is corrected for all tests of groups" in as_text(found, flips=0)
+
+
+def test_an_audit_that_doubts_a_score_is_named_below_its_difference(tmp_path):
+    model = Model(Reading(Frame.PER_MILLE))
+    facts = simulated(random.Random(1), model, default_parser, pictures=40)
+    audit = coordinate_audit(columns_of(facts))
+    doubt = f"read as per mille, these replies score {audit['rows'][1]['value']:.2f} %"
+    other = "parse audit: 10 of 16 letters are doubtful (10 bare); set it"
+    warned = {"coordinate_audit": audit["warnings"], "parse_audit": [other]}
+    made = [make_run(tmp_path / name, {L2: l2_set(hits)}, model=name, warnings=warnings)
+            for name, hits, warnings in (("a", "xxxx", {}), ("b", "x...", warned))]  # fmt: skip
+    expected = [f"  b: coordinate audit: {doubt}",
+                "  b: parse audit: 10 of 16 letters are doubtful (10 bare)"]  # fmt: skip
+    for report in ("", "; see its report"):
+        if report:
+            (made[1] / "report").mkdir()
+            (made[1] / "report" / "index.html").touch()
+        found = compare(read_runs(made))
+        for text in (as_text(found, flips=0), closing_text(found)):
+            lines = [line for line in text.splitlines() if " audit: " in line]
+            assert lines == [line + report for line in expected]
+    alone = as_text(compare(read_runs(made[1:]), published=read_published()), flips=0)
+    assert f"  b, {L2}: coordinate audit: {doubt}" in alone.splitlines()
 
 
 def test_intervals_stand_below_their_figures(tmp_path):

@@ -31,6 +31,7 @@ BOTH = [
     (MISS, MISS),
     (UNPARSED, HIT),
 ]
+WARNING = "coordinate audit: read as per mille, these replies score 59.69 %; as configured 0.69 %"
 OUTCOMES = {"only-a-right": 2, "only-b-right": 3, "both-wrong-apart": 2, "both-wrong-alike": 1, "both-right": 1}  # fmt: skip
 
 
@@ -72,7 +73,8 @@ def work(tmp_path_factory):
     for side in (0, 1):
         model = {"model": {"m": {"generate_cfg": {"stop": f"{side} {BAD}"}}}}
         run = make_run(home / "out" / "ab"[side] / "T20260101_Gaa", samples_of(side),
-                       manifest={"config": model})  # fmt: skip
+                       manifest={"config": model},
+                       warnings={"coordinate_audit": [WARNING]} if side else {})  # fmt: skip
         build_report(run, image_root=home / "images", cache=home / "cache")
         runs.append(f"{NAMES[side]}={run}")
     write_page(compare(read_runs(runs)), home / "comparison")
@@ -116,6 +118,15 @@ def test_the_overview_has_the_headline_of_each_data_set_and_who_is_right(open_ta
         "0 <script>alert(1)",
     ):
         assert expected in text, expected
+
+
+def test_an_audit_that_doubts_a_score_stands_beside_the_headline_and_leads_to_the_report(open_tab):
+    lines = open_tab().page.locator(".set > .problems")
+    said = WARNING.partition(";")[0]
+    assert lines.all_inner_texts() == [f"{NAMES[1]}: {said}; see its report"] * 2  # L1, L2
+    assert lines.first.locator("a").get_attribute("href") == (
+        "../out/b/T20260101_Gaa/report/index.html"
+    )
 
 
 def test_every_count_leads_to_exactly_its_samples(open_tab):

@@ -53,6 +53,7 @@ def make_run(
     partial: bool = False,
     weighted: bool = False,
     tables: Mapping[str, Any] | None = None,
+    warnings: Mapping[str, Sequence[str]] | None = None,
     manifest: Mapping[str, Any] | None = None,
     seq: int = 1,
 ) -> Path:
@@ -61,6 +62,7 @@ def make_run(
     Args:
         sets: facts by data set.
         tables: "table" sections of the analyses, by data set; else those of the samples.
+        warnings: those of audits, by name of the section; every data set has them.
         seq: the run's place among those of its model.
     """
     end = f"{'_partial' if partial else ''}.json"
@@ -69,6 +71,7 @@ def make_run(
         scores, sections = scored(dataset, samples, weighted=weighted)
         if dataset in (tables or {}):
             sections["table"] = tables[dataset]
+        sections |= {name: {"warnings": list(each)} for name, each in (warnings or {}).items()}
         (folder / f"{model}_{dataset}_{SCORES[dataset]}{end}").write_text(json.dumps(scores))
         (folder / f"{model}_{dataset}_analysis{end}").write_text(json.dumps(sections))
         write_log(folder, dataset, model=model, seq=seq)

@@ -28,10 +28,11 @@ from utils.errors import UserError
 from utils.images import image_root
 from utils.protocol import shown, shown_share, unit_of
 from utils.report.build import ASSETS as REPORT_ASSETS
-from utils.report.build import REPORT_FOLDER, pictures_of_report
+from utils.report.build import pictures_of_report
 from utils.report.data_files import Chunks, Facets, ToJson, columns, replaced_folder, write_script
 from utils.report.pictures import Pictures
 from utils.report.privacy import path_hider
+from utils.report.run_facts import REPORT_FOLDER
 
 PAGE, FILES_FOLDER, RUNS_FILE = "comparison.html", "comparison_files", "runs.json"
 ASSETS = Path(__file__).parent / "assets"
@@ -117,12 +118,11 @@ def report_ids(run: ComparedRun) -> dict[tuple[str, str], str]:
 
 
 def _run(run: ComparedRun, output: Path) -> dict[str, Any]:
-    page = run.path / REPORT_FOLDER / "index.html"
     asked = run.manifest.get("asking") or {}
     return {
         "label": run.label, "model": run.model, "folder": run.folder,
         "date": str(asked.get("started_at") or "")[:10],
-        "report": _href(page, output) if page.is_file() else None,
+        "report": _href(run.report, output) if run.report else None,
     }  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def _set(pair: PairOfRuns) -> dict[str, Any]:
               for each in Outcome}  # fmt: skip
     return {
         "dataset": pair.dataset, "level": pair.level, "unit": unit_of(pair.level),
-        "notes": list(pair.notes),
+        "notes": list(pair.notes), "doubts": [(run.label, text) for run, text in pair.doubts],
         "headline": [*map(_figure, pair.headline)], "groups": [*map(_figure, pair.subgroups)],
         "outcomes": counts, "common": counted(pair.common),
     }  # fmt: skip

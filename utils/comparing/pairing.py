@@ -102,6 +102,7 @@ class PairOfRuns:
     samples: Sequence[SamplePair]  # those in common, in file order
     notes: Sequence[str]
     level: str
+    doubts: Sequence[tuple[ComparedRun, str]]  # what the audits of either run say against its score
 
     @property
     def headline(self) -> list[Difference]:
@@ -161,6 +162,9 @@ def compare(
         names = ", ".join(f"{run.label} ({', '.join(run.sets)})" for run in runs)
         raise UserError(f"{names}: no sample in common{why}, so there is nothing to compare")
     notes = [note for run in runs for note in run.notes()] + notes_of(runs, published)
+    if len(runs) == 1:  # those of several stand beside their differences
+        notes += [f"{runs[0].label}, {name}: {text}"
+                  for name, scored in runs[0].sets.items() for text in scored.doubts]  # fmt: skip
     return Comparison(runs, boards_of(runs, published), pairs, notes)
 
 
@@ -183,10 +187,11 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
         mine, his = run.of_data(dataset, entry), baseline.of_data(dataset, entry)
         if mine and his and mine != his and mine.get("count") == his.get("count"):
             notes.append(f"the runs had different {what} (checksums in their manifests)")
+    doubts = [(run, text) for run in (baseline, run) for text in run.sets[dataset].doubts]
     differences = _differences(common, is_weighted=ours.is_weighted and theirs.is_weighted)
     return PairOfRuns(
         dataset, run.label, baseline.label, len(common), changed, differences, common, notes,
-        ours.level,
+        ours.level, doubts,
     )  # fmt: skip
 
 

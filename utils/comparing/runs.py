@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,11 @@ from typing import Any
 from utils.contracts import Facts, Status
 from utils.errors import UserError, printable
 from utils.protocol import official_figures
+from utils.report.run_facts import REPORT_FOLDER
 from utils.runs import finished
+
+_AUDITS = ("coordinate_audit", "parse_audit")
+_CLAUSE_END = re.compile(r"; |\. ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,7 @@ class ScoredSet:
     samples: Mapping[str, Facts]
     figures: Mapping[str, Mapping[str, Any]]
     table: Mapping[str, Any]
+    doubts: Sequence[str]  # what audits say against the score, the first clause of each
 
     def notes(self) -> list[str]:
         """What a reader must know about its figures."""
@@ -47,6 +53,7 @@ class ComparedRun:
     sets: Mapping[str, ScoredSet]  # by name of the data set
     manifest: Mapping[str, Any]
     others: Sequence[str]  # the model's other runs, where its newest one was not named itself
+    report: Path | None  # its page
 
     def of_data(self, dataset: str, entry: str) -> Any:
         """What the manifest has of a data set, such as its "annotations"; {} where it has not."""
@@ -103,6 +110,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
             sets={name: _scored_set(each) for name, each in own.items()},
             manifest=finished.read_json(run / finished.MANIFEST_NAME),
             others=[other.name for other in finished.scored_runs(given) if other != run],
+            report=page if (page := run / REPORT_FOLDER / "index.html").is_file() else None,
         )
         for label, model, own, (_, given, run) in zip(labels, models, files, found, strict=True)
     ]
@@ -112,7 +120,11 @@ def _scored_set(files: finished.ScoredFiles) -> ScoredSet:
     samples = {facts["key"]: facts for facts in files.facts()}
     is_weighted, analysis = "'score_base'" in str(files.scores), files.analysis
     figures, table = official_figures(analysis), analysis.get("table") or {}
-    return ScoredSet(files.level, files.is_partial, is_weighted, samples, figures, table)
+    warnings = [
+        each for audit in _AUDITS for each in (analysis.get(audit) or {}).get("warnings", ())
+    ]
+    doubts = [_CLAUSE_END.split(str(each))[0] for each in warnings]
+    return ScoredSet(files.level, files.is_partial, is_weighted, samples, figures, table, doubts)
 
 
 def _labels(names: Sequence[str], models: Sequence[str], runs: Sequence[Path]) -> list[str]:

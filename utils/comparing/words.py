@@ -160,6 +160,8 @@ def _head(pair: PairOfRuns) -> Iterator[str]:
     yield from wrapped("; ".join([f"A: {pair.baseline} (baseline), B: {pair.run}", *pair.notes]), 2)
     if pair.headline:
         yield from _table(pair.headline, pair.level)
+    for run, text in pair.doubts:
+        yield from wrapped(f"{run.label}: {text}{'; see its report' * bool(run.report)}", 2)
 
 
 def _table(differences: Sequence[Difference], level: str) -> list[str]:

@@ -29,12 +29,11 @@ from utils.report.data_files import (
 from utils.report.overview import NO_ANSWER, Tally, run_checks, scores_of
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
-from utils.report.run_facts import is_whole, model_entry, run_facts
+from utils.report.run_facts import REPORT_FOLDER, is_whole, model_entry, run_facts
 from utils.runs.finished import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
 from utils.runs.view import COVERAGE
 
-REPORT_FOLDER = "report"
 ASSETS = Path(__file__).parent / "assets"
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
 FACETS = (

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 from utils.errors import counted
 from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5, shown
 
+REPORT_FOLDER = "report"
 QUIET_KWARGS = {"img_size": -1, "system_prompt": "benchmark_default", "wire_format": "documented"}
 """Settings that are not worth a word where they have these values."""
 WEIGHTED = ("1", "true")

@@ -40,10 +40,17 @@ Report.figures = (() => {
     return el("section", { class: "sheet set" },
       el("h2", {}, el("span", { class: "level" }, found.level), ` ${found.dataset} `,
         el("span", { class: "quiet" }, [common + (main ? below(main, found.unit) : ""), ...notes].join("; "))),
+      found.doubts.map(doubt),
       main ? el("div", { class: "first-row" },
         el("div", { class: "forest" }, [main, ...others.reverse()].map((each) => figure(each, reach, found, each === main))),
         outcomes(found)) : null,
       found.groups.length ? groups(found) : null);
+  }
+
+  /** What an audit says against the score of a run. */
+  function doubt([label, text]) {
+    const { report } = pairs.summary.runs.find((run) => run.label === label);
+    return el("p", { class: "problems" }, `${label}: ${text}`, report ? ["; see ", el("a", { href: report }, "its report")] : null);
   }
 
   const below = (each, unit) => ` ${unit === "task" ? "of" : "on"} ${plural(each.images, unit)}`;
