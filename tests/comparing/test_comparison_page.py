@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.support.browser import DESKTOP, PHONE, Tab, need_browser
-from tests.support.finished import L1, L2, make_run
+from tests.support.finished import L1, L2, l2_set, make_run
 from tests.support.report_runs import l1_sample, l2_sample, make_pictures, many_samples
 from utils.comparing.boards import read_published
 from utils.comparing.page import write_page
@@ -192,7 +192,15 @@ def test_a_sample_has_both_replies_and_leads_into_both_reports(open_tab, work):
 def test_a_question_says_who_chose_what(open_tab):
     options = open_tab(f"#/sample/{L1}/0").page.locator(".options li").all_inner_texts()
     assert [" ".join(option.split()) for option in options] == [
-        f"A {BAD} B chose", "B yes ✓ right A chose", "C no"]  # fmt: skip
+        f"A {BAD} new <script…(1)</script> chose", "B yes ✓ right old chose", "C no"]  # fmt: skip
+
+
+def test_who_is_better_is_said_by_name(open_tab, tmp_path):
+    runs = [f"{name}={make_run(tmp_path / name, {L2: l2_set(hits, 40)})}"
+            for name, hits in (("good", "x" * 40), ("bad", "." * 40))]  # fmt: skip
+    for named in (runs, runs[::-1]):
+        tab = open_tab(page=write_page(compare(read_runs(named)), tmp_path))
+        assert tab.texts(".tag.lead") == ["good is better"] * 3
 
 
 def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):

@@ -73,9 +73,9 @@ Report.figures = (() => {
   const split = (text) => { const [, points, bounds] = /^(\S+) ?(.*)$/.exec(text.replaceAll("-", "−")); return [points, bounds]; };
 
   function verdict(each, isMain, unit) {
-    const letter = each.points > 0 ? "B" : "A", name = isMain ? pairs.match[letter.toLowerCase()] : letter;
+    const letter = each.points > 0 ? "B" : "A";
     return el("p", { class: "verdict-of" },
-      each.is_clear ? el("span", { class: `tag lead of-${letter.toLowerCase()}` }, `${name} is better`)
+      each.is_clear ? el("span", { class: `tag lead of-${letter.toLowerCase()}`, title: pairs.match[letter.toLowerCase()] }, `${pairs.brief(letter)} is better`)
         : isMain ? el("span", { class: "quiet" }, "no clear difference") : null,
       el("span", { class: "quiet" }, each.low === null ? (isMain ? `too few ${unit}s for an interval` : `too few ${unit}s`) : `p ${each.p}`));
   }

@@ -31,6 +31,12 @@ Report.pairs = (() => {
 
   pairs.label = (name) => pairs.match.labels[name] ?? Report.label(name);
 
+  /** The name of run A or B as it has room on a badge; of a long one both ends, which tell two alike apart. */
+  pairs.brief = (letter) => {
+    const name = [...pairs.match[letter.toLowerCase()]];
+    return (name.length > 24 ? [...name.slice(0, 11), "…", ...name.slice(-12)] : name).join("");
+  };
+
   pairs.set = (row) => pairs.match.sets.find((set) => set.dataset === pairs.value("dataset", row));
 
   pairs.picture = (row) => pairs.summary.pictures[pairs.columns.picture[row]] ?? null;

@@ -175,7 +175,7 @@ Report.samples = (() => {
     return el("ol", { class: "options" }, Object.keys(all).filter((letter) => all[letter] !== null).map((letter) =>
       el("li", { class: letter === answer ? "right" : null }, el("b", { class: "letter" }, letter), el("span", {}, String(all[letter])),
         letter === answer ? el("span", { class: "tag good" }, "✓ right") : null,
-        ["A", "B"].map((run, side) => (chosen[side] === letter ? el("span", { class: `tag chose of-${run.toLowerCase()}` }, `${run} chose`) : null)))));
+        ["A", "B"].map((run, side) => (chosen[side] === letter ? el("span", { class: `tag chose of-${run.toLowerCase()}`, title: pairs.match[run.toLowerCase()] }, `${pairs.brief(run)} chose`) : null)))));
   }
 
   function reply(letter, side, row, details, wh) {
