@@ -41,7 +41,7 @@ SILENT: Mapping[str, Row] = {
     "todos": {"list": "Personal", "due": "", "done": 0, "priority": "Normal", "note": ""},
 }  # fmt: skip
 """What the other columns hold if a task is silent about them."""
-LONGEST_SHOWN = 160
+LONGEST_SHOWN = 500
 
 
 @dataclass(frozen=True, slots=True)
