@@ -82,7 +82,7 @@ def test_the_mean_of_the_splits_weighs_both_alike_however_many_samples_they_have
     (False, ["m1 − m0", "m2 − m0"]), (True, ["m1 − m0", "m2 − m0", "m2 − m1"])])  # fmt: skip
 def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all_pairs, titles):
     hits = ("x" * 24, "." * 12 + "x" * 12, "x." * 12)
-    found = runs_of(tmp_path, *({L2: l2_set(marks, 12)} for marks in hits))
+    found = runs_of(tmp_path, *({L2: l2_set(marks, 24)} for marks in hits))
     pairs = compared(found, all_pairs=all_pairs).pairs
     assert [f"{pair.run} − {pair.baseline}" for pair in pairs] == titles
     groups, official = ([each for pair in pairs for each in getattr(pair, name)]

@@ -80,6 +80,18 @@ def test_the_headline_is_the_difference_with_its_interval(tmp_path):
     assert "p is corrected for all tests of groups" in as_text(found, flips=0)
 
 
+def test_without_an_interval_no_p_is_shown_and_the_table_of_figures_has_it(tmp_path):
+    made = [make_run(tmp_path / name, {L2: l2_set(hits, 12)}, model=name)
+            for name, hits in (("a", "x" * 12), ("b", "x" * 12))]  # fmt: skip
+    found = compare(read_runs(made))  # 12 images, 6 of each platform
+    rows = [line.split() for line in as_text(found, flips=0).splitlines()]
+    shown = {row[0]: row[-4] for row in rows if row[-2:-1] == ["/"]}
+    assert shown == {"basic": "-", "advanced": "-", "average": "1.000", "iOS": "-", "Web": "-"}
+    csv_rows = rows_of(figures_csv(found))
+    p = [row["p_holm"] for row in csv_rows if row["group"] in ("os_ios", "os_web")]
+    assert p == ["1.0", "1.0"]
+
+
 def test_an_audit_that_doubts_a_score_is_named_below_its_difference(tmp_path):
     model = Model(Reading(Frame.PER_MILLE))
     facts = simulated(random.Random(1), model, default_parser, pictures=40)

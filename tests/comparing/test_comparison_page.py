@@ -139,6 +139,7 @@ def test_every_count_leads_to_exactly_its_samples(open_tab):
         tab.run("(address) => { location.hash = address; }", address)
         tab.settle()
         assert shown(tab) == count, address
+    assert set(tab.texts(".groups tbody td:nth-child(8)")) == {"-"}  # too few images
     groups = tab.run("[...document.querySelectorAll('.groups tbody tr')].map((row) => ["
                      "row.querySelector('th a').getAttribute('href'), Number(row.cells[5].textContent)])")  # fmt: skip
     for address, count in groups:

@@ -78,7 +78,9 @@ class Difference:
 
     @property
     def p_value(self) -> float | None:
-        """As it is shown: corrected where it is one of many."""
+        """As it is shown: corrected where it is one of many; none with too few images to tell."""
+        if self.paired.interval is None:
+            return None
         return self.paired.p_value if self.is_headline else self.p_holm
 
     @property
