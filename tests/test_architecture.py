@@ -64,7 +64,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/engine": 1120,
     "utils/engine/ranks": 550,
     "utils/functions": 530,
-    "utils/report": 1420,
+    "utils/report": 1430,
     "utils/runs": 1560,
     "utils/scoring": 840,
 }

@@ -109,7 +109,7 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
             print(f"Scores, spreadsheets and log: {folder.path}")
         if len(plan.models) == 1:
             print(f"All runs: {(options.work_dir / INDEX).absolute().as_uri()}")
-        if options.report and scored:
+        if options.report and (scored or any(each.problems for each in here)):
             report_after_run(folder, scored, work_dir=options.work_dir,
                              small_images=options.small_images)  # fmt: skip
     return done

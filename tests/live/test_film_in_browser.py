@@ -89,6 +89,12 @@ def test_the_list_of_episodes_speaks_of_tasks_and_categories(browser, page):
     assert "Category" in tab.page.inner_text("#selects")
 
 
+def test_the_last_frame_says_how_the_episode_ended_and_facts_have_capitals(tab):
+    assert tab.texts("#film span:not(.sr)") == ["1", "2", "3", "end ✓"]
+    labels = tab.texts("#facts .pairs dt")
+    assert {"Task", "Steps"} <= set(labels) and [x for x in labels if x[:1].islower()] == []
+
+
 def test_an_address_opens_its_step(browser, page):
     tab = Tab(browser, page, address=f"{TWO}?step=2", viewport=PHONE)
     assert shown(tab).startswith("Step 2 of 3")
@@ -121,6 +127,8 @@ def test_the_overview_says_how_episodes_end_and_lists_filter_by_it(browser, page
     tab = Tab(browser, page, address="#/overview")
     text = tab.page.text_content("#view-overview")
     assert "How episodes end" in text and "SR 15" in text and "Category" in text
+    terms = tab.page.text_content(".strip .legend-of-scores")
+    assert "SR: share of episodes" in terms and "EQA: eff" in terms and "EQA*: the same" in terms
     tab.page.evaluate("location.hash = '#/samples?ended=fail'")
     tab.page.wait_for_function(
         "() => document.querySelector('#count').textContent.startsWith('1 ')"

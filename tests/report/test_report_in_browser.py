@@ -16,12 +16,19 @@ from utils.report.build import build_report
     (f"#/sample/{L1}/1", "#facts .instruction", "Question 1?"),
     (f"#/sample/{L1}/1~2", "#facts .instruction", "Question 1?"),
     ("#/overview", "#view-overview", "Coordinate audit"),
-    ("#/sample/Nothing/99", "#view-overview", "Coordinate audit"),  # an unknown one
 ])  # fmt: skip
 def test_a_link_opens_what_it_names(open_tab, address, place, text):
     tab = open_tab(address=address)
     assert text.lower() in tab.text(place).lower()
     assert tab.run("scrollY") == 0
+
+
+def test_a_link_to_a_sample_that_does_not_exist_says_so_above_the_overview(open_tab):
+    tab = open_tab(address="#/sample/Nothing/99%20b?q=x")
+    assert tab.text("[role=status]") == "This report has no sample Nothing/99 b; this is its overview."  # fmt: skip
+    assert "Coordinate audit" in tab.text("#view-overview") and tab.findings() == []
+    tab.go("#/overview")
+    assert not tab.page.is_visible("[role=status]")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ import pytest
 from tests.support.mock_server import Reply
 from tests.support.runs import api_model, make_data
 from tests.support.stage import L1, L2, read_log_lines, right_answers, told
+from utils.report.data_files import value_of
 from utils.runs.finished import scored_files
 from utils.runs.log import RunLog, read_records
 
@@ -164,6 +166,12 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(stage):
     before = page.stat().st_mtime_ns
     stage.module("def parse(response): return 'no point'", "mine")
     stage.data[L2]["parse_function"] = "mine.parse"
+    rescored = stage.run("--mode", "eval", "--data", L2)
+    assert (rescored.code, "Report:" in rescored.output) == (1, False), rescored.output
+    summary = (page.parent / "data" / "summary_0.js").read_text("ascii")
+    [stopped] = value_of(summary)["stopped"]
+    assert re.fullmatch(f"L2 {L2}: stopped: .*mine.parse failed 10 times in a row.*; "
+                        "what is shown is of an earlier scoring", stopped)  # fmt: skip
     alone, both = stage.run("--data", L2), stage.run()
     assert (alone.code, "Report:" in alone.output) == (1, False), alone.output
     assert f"{L2}: not scored; its files are those of an earlier scoring" in alone.output

@@ -54,7 +54,7 @@ def report_after_run(
 
     Scores and all other files are there already, so what goes wrong here is one line of warning.
     """
-    if not scored:  # a page from before is none of this run's
+    if not scored and not (run.path / REPORT_FOLDER).exists():
         return
     try:
         shown = scored_files(run.path)
@@ -63,6 +63,8 @@ def report_after_run(
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         print(f"warning: {run.path}: no report ({why}); scores and all other files are complete")
+        return
+    if not scored:  # the page from before is none of this run's, but says now why not
         return
     run.link_newest([page.parent])
     if earlier := [name for name in shown if name not in scored]:
@@ -187,8 +189,11 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
     summary["facts"] = run_facts(manifest, levels, totals)
     if any(not data_set["no_score"] for data_set in summary["datasets"]):
         summary["checks"] += run_checks(totals, model_entry(manifest))
-    summary["stopped"] = [f"{each.get('level')} {name}: stopped: {each.get('why')}"
-                          for name, each in (manifest.get("stopped") or {}).items()]  # fmt: skip
+    summary["stopped"] = [
+        f"{each.get('level')} {name}: stopped: {each.get('why')}"
+        + "; what is shown is of an earlier scoring"
+        * (name in levels and not (entries.get(name) or {}).get("missing"))
+        for name, each in (manifest.get("stopped") or {}).items()]  # fmt: skip
     summary["checks"].sort(key=lambda check: str(check["title"]) == "Letter bias")  # no score's
     files.close(summary | {"manifest": manifest or None})
 

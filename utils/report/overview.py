@@ -36,6 +36,11 @@ GROUP_TITLES = {"kind": "Type of element", "split": "Category", "app": "Applicat
 SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 MOST_EXAMPLES = 3
 LONGEST_EXAMPLE = 200
+EPISODE_TERMS = (
+    "SR: share of episodes that succeeded within so many steps · EQA: efficiency-quality area, the "
+    "mean share of successes so far while the allowed steps are used up, episodes in file order · "
+    "EQA*: the same in any order"
+)
 CUT_OFF, RESIZED = "cut off at the token limit", "image resized"
 
 
@@ -151,6 +156,7 @@ def scores_of(
         "figures": figures,
         "no_score": None if tally.has_score else _no_score(tally),
         "chance": (analysis.get("chance") or {}).get("meaning"),
+        "terms": EPISODE_TERMS if unit == "task" else "",
         "published": _published(dataset, figures, is_comparable=is_comparable),
         "outcomes": tally.outcome_list(),
         "table": _table(dataset, analysis["table"], unit) if figures else None,

@@ -21,7 +21,7 @@ Report.film = (() => {
     $("film").replaceChildren(...frames.map((frame, place) => el("li", {},
       el("button", { type: "button", title: frame.name, onclick: () => { film.stop(); go(place); } },
         el("img", { src: source(frame), alt: "", loading: "lazy", decoding: "async", draggable: "false" }),
-        el("span", {}, place < steps.length ? String(place + 1) : facts.hit ? "✓" : "✗"),
+        el("span", {}, place < steps.length ? String(place + 1) : `end ${facts.hit ? "✓" : "✗"}`),
         el("span", { class: "sr" }, `${frame.name} of ${steps.length}`)))));
     $("play").hidden = $("film").hidden = false;
     go(Math.min(Math.max(1, Number(step) || 1), frames.length) - 1);

@@ -2,7 +2,7 @@
 /* Which view an address shows, and the keys that work everywhere. */
 
 (() => {
-  const { store, overview, gallery, stage, film, sample, whole } = Report;
+  const { store, overview, gallery, stage, film, sample, whole, el } = Report;
   const $ = (id) => document.getElementById(id);
   const VIEWS = ["overview", "samples", "sample"]; // their ids begin with "view-": no address may make the page jump
   let view = null;
@@ -18,8 +18,11 @@
     for (const id of ["to-overview", "to-samples"]) if ($(id).hasAttribute("aria-current")) $(id).setAttribute("aria-current", "page");
   }
 
+  const lost = el("p", { class: "notice", role: "status", hidden: true });
+
   async function route() {
     const [name, rest] = split(location.hash.replace(/^#\/?/, ""));
+    lost.hidden = true;
     if (name === "samples") {
       const back = view === "sample";
       show("samples");
@@ -33,10 +36,14 @@
       const row = store.places.get(name.slice("sample/".length));
       await gallery.go(rest);
       if (row !== undefined) return open(row, new URLSearchParams(rest).get("step"));
+      lost.textContent = `This report has no sample ${readable(name.slice("sample/".length))}; this is its overview.`;
+      lost.hidden = false;
     }
     show("overview");
     document.title = title();
   }
+
+  const readable = (address) => { try { return decodeURIComponent(address); } catch { return address; } };
 
   const split = (hash) => {
     const at = hash.indexOf("?");
@@ -127,6 +134,7 @@
     const all = allRuns(store.summary);
     if (all) Object.assign($("to-all"), { href: all, hidden: false });
     overview.draw($("view-overview"));
+    $("view-overview").prepend(lost);
     gallery.start();
     stage.start();
     $("close").addEventListener("click", close);

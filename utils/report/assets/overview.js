@@ -112,8 +112,8 @@ Report.overview = (() => {
         figure.chance_text ? el("span", { title: `chance: ${data.chance}` }, ` · chance ${figure.chance_text}`) : null))));
   }
 
-  const legend = ({ figures, chance, unit }) => (figures.length
-    ? el("p", { class: "legend-of-scores quiet" }, `[ ] 95 % interval by ${unit}`, chance ? ` · dotted: chance, ${chance}` : null) : nothing());
+  const legend = ({ figures, chance, unit, terms }) => (figures.length
+    ? el("p", { class: "legend-of-scores quiet" }, `[ ] 95 % interval by ${unit}`, chance ? ` · dotted: chance, ${chance}` : null, terms ? ` · ${terms}` : null) : nothing());
 
   const UNBENT = { "vector-effect": "non-scaling-stroke" };
 
