@@ -218,7 +218,9 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
         dotted = getattr(asked, "environment", None)
         environment = dotted and resolve(dotted, role=f"data.{name}.environment")
         benchmark.configure({**dict(asked), "environment": environment})
-        circular = Circular(bool(asked.parse_function)) if asked.circular else None
+        has_own = asked.parse_function or any(each and name in each.parse_function
+                                              for each in entries.values())  # fmt: skip
+        circular = Circular(bool(has_own)) if asked.circular else None
         parse: ParseFunction = benchmark.default_parse
         if asked.parse_function:
             function = resolve(asked.parse_function, role=f"data.{name}.parse_function")

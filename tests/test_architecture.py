@@ -43,7 +43,7 @@ SEEN_BY_DOWNLOAD = {"utils", "utils.errors", "utils.protocol", "utils.images",
                     "utils.config.environment", *DOWNLOAD}  # fmt: skip
 
 BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
-    ".": 280,
+    ".": 290,
     "benchmarks": 1370,
     "benchmarks/worlds": 1200,
     "benchmarks/worlds/adapters": 230,
@@ -57,14 +57,14 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/api": 800,
     "models/wrappers/local": 1600,
     "models/wrappers/vllm": 560,
-    "utils": 2680,
+    "utils": 2700,
     "utils/analysis": 1170,
-    "utils/comparing": 1320,
-    "utils/config": 1120,
+    "utils/comparing": 1330,
+    "utils/config": 1130,
     "utils/engine": 1120,
     "utils/engine/ranks": 550,
     "utils/functions": 530,
-    "utils/report": 1430,
+    "utils/report": 1440,
     "utils/runs": 1560,
     "utils/scoring": 840,
 }

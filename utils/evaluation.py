@@ -12,6 +12,7 @@ from functools import partial
 
 from utils import PROJECT
 from utils.comparing.command import compare_after_run
+from utils.config.text import key_path
 from utils.contracts import ModelWrapper, Sample
 from utils.engine import checking
 from utils.engine.jobs import Job
@@ -199,9 +200,11 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
     except UserError as error:
         return plan.stop(dataset, folder, [f'model "{name}", {each}' for each in error.problems])
     console.show_scored(scored, name, options)
-    if len(plan.config.model) > 1 and any("parse_function" in each for each in scored.warnings):
-        print(f"  (data.{dataset}.parse_function holds for all models of the config: if the others "
-              "are read well, give this one a config of its own, and use compare.py)")  # fmt: skip
+    own = dataset in plan.config.model[name].parse_function
+    is_shared = own or len(plan.config.model) > 1
+    if is_shared and any("parse_function" in each for each in scored.warnings):
+        key = key_path("model", name, "parse_function", dataset)
+        print(f"  (data.{dataset}.parse_function is for all models, {key} for this one)")
     code = DONE if scored.is_whole else SOME_FAILED
     return Done(dataset, folder, code, is_scored=True, entry=found)
 
@@ -239,9 +242,12 @@ def check(plan: Plan) -> int:
     samples = [sample for data in plan.data.values() for sample in data.samples]
     problems = checking.unreadable_images(samples)
     pinged, warnings = False, plan.warnings
-    for dataset, data in plan.data.items():
-        if plan.config.data[dataset].parse_function and data.samples and not data.benchmark.acts:
-            odd, wrong = checking.try_parsing(data)
+    functions = {(dataset, *plan.config.parser_of(name, dataset)): plan.parse(name, dataset)
+                 for name in plan.models for dataset in plan.data}  # fmt: skip
+    for (dataset, dotted, _), parse in functions.items():
+        data = plan.data[dataset]
+        if dotted and data.samples and not data.benchmark.acts:
+            odd, wrong = checking.try_parsing(data, parse)
             print("".join(f"warning: {dataset}: {each}\n" for each in odd), end="")
             warnings += len(odd)
             problems += [f"{dataset}: {each}" for each in wrong]

@@ -18,7 +18,7 @@ from utils.config.environment import is_set
 from utils.config.options import Options
 from utils.config.schema import RunConfig, token_limit_key
 from utils.config.secret_filter import SecretFilter
-from utils.contracts import DataSet, ModelWrapper, Reading, Sample
+from utils.contracts import DataSet, ModelWrapper, ParseFunction, Reading, Sample
 from utils.coordinates import PIXEL_LIMITS
 from utils.engine.jobs import Job, Questions
 from utils.engine.worlds import Worlds
@@ -26,6 +26,7 @@ from utils.errors import SOME_FAILED, problem_report
 from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import code_digest, digest
 from utils.functions.prompting import prompt_builder
+from utils.functions.signatures import parse_caller
 from utils.import_utils import resolve
 from utils.runs.folder import RunFolder
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
@@ -58,6 +59,14 @@ class Plan:
         """All samples that are left out."""
         return [line for data in self.data.values() for line in data.bad_grouped]
 
+    def parse(self, name: str, dataset: str) -> ParseFunction:
+        """What reads the replies of one model to one data set."""
+        dotted, key = self.config.parser_of(name, dataset)
+        own = dataset in self.config.model[name].parse_function
+        return (
+            parse_caller(resolve(dotted, role=key)) if own and dotted else self.data[dataset].parse
+        )
+
     def scorer(self, name: str, dataset: str, *, skip_errors: bool | None = None) -> Scorer:
         """Judges the replies of one model to one data set."""
         entry, data = self.config.model[name], self.data[dataset]
@@ -65,12 +74,12 @@ class Plan:
             "prompt": entry.custom_prompt.get(dataset),
             "preprocess": entry.preprocess_function,
             "postprocess": entry.postprocess_function,
-            "parse": self.config.data[dataset].parse_function,
+            "parse": self.config.parser_of(name, dataset)[0],
         }
         return Scorer(
             data.benchmark,
             postprocess=self.models[name].postprocess(dataset),
-            parse=data.parse,
+            parse=self.parse(name, dataset),
             kwargs=entry.kwargs,
             skip_errors=is_set("SKIP_ERR") if skip_errors is None else skip_errors,
             functions={stage: dotted for stage, dotted in functions.items() if dotted},
@@ -103,8 +112,8 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
     episode, worlds = benchmark.episode, None
     fingerprint = None
     if not benchmark.replays:
-        dotted = plan.config.data[dataset].parse_function  # what decides how an episode goes on
-        parse = resolve(dotted, role=f"data.{dataset}.parse_function") if dotted else None
+        dotted, key = plan.config.parser_of(name, dataset)  # decides how an episode goes on
+        parse = resolve(dotted, role=key) if dotted else None
         codes = [code_digest(custom), code_digest(parse)]
         settings = [plan.models[name].settings_digest(), system_prompt, *codes]
         fingerprint = partial(_of_episode, settings)
@@ -118,7 +127,8 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
         worlds = Worlds(partial(benchmark.open_world, shots), places)
         kwargs = plan.config.model[name].kwargs
         reading = Reading(  # by workers, several at a time
-            plan.models[name].postprocess(dataset), one_at_a_time(data.parse, threading.Lock()),
+            plan.models[name].postprocess(dataset),
+            one_at_a_time(plan.parse(name, dataset), threading.Lock()),
             {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs},
         )  # fmt: skip
         episode = partial(episode, reading=reading)

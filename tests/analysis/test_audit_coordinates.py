@@ -323,12 +323,20 @@ def test_a_run_that_is_read_wrongly_prints_the_fix_and_the_fix_needs_no_request(
     assert dataset == L2 or {"parse_audit", "letter_bias"} <= sections.keys()
 
 
-def test_a_fix_beside_other_models_says_that_it_holds_for_them_too(staged):
+def test_a_fix_beside_other_models_names_the_key_of_this_one_alone(staged):
     pictures = [*WIDE, ("os_ios", (295, 639))] * 8
-    stage = staged(answer=lambda request: Reply("<p>250,150</p>"), pictures=pictures)
+    stage = staged(answer=lambda request: Reply("<p>250,150</p>" if request.body["model"] == "mock"
+                                                else "(0.25, 0.15)"), pictures=pictures)  # fmt: skip
     stage.data = {L2: {"mode": "all"}}
     alone = stage.run()
-    stage.model["other"] = stage.model["m"]
-    beside = stage.run("--model", "m", "--mode", "eval")
-    told = f"data.{L2}.parse_function holds for all models of the config"
-    assert (told in alone.output, told in beside.output) == (False, True)
+    other = stage.model["m"]["model_path"].replace("mock", "other")
+    stage.model["other"] = stage.model["m"] | {"model_path": other}
+    beside = stage.run()
+    told = (
+        f'(data.{L2}.parse_function is for all models, model."m".parse_function.{L2} for this one)'
+    )
+    assert (told in alone.output, beside.output.count(told)) == (False, 1)
+    stage.model["m"]["parse_function"] = {L2: "utils.coordinates.parse_per_mille"}
+    again = stage.run()
+    assert (again.requests, "coordinate audit" in again.output) == ([], False)
+    assert [stage.scores(L2, model)["Average accuracy"] for model in stage.model] == [100, 100]

@@ -51,6 +51,21 @@ def test_it_names_the_parameters_that_matter_and_what_is_the_users_own():
         "temperature 0 · stop a very long text that nobod… · img_detail low · L2: own prompt, parse"
     )
     assert facts({"imp_type": "custom"})["Parameters"] == "the defaults"
+    own = {**model, "parse_function": {L2: "mine.other"}}
+    assert facts(own, {L2: entry()}, data=data)["Parameters"].endswith("L2: own prompt, other")
+
+
+def test_parse_functions_are_those_of_the_last_scoring():
+    ran, scored = ({"model": {"m": {"imp_type": "custom"}}, "data": {L2: {"parse_function": name}}}
+                   for name in (None, "mine.later"))  # fmt: skip
+    manifest = {
+        "model": "m",
+        "config": ran,
+        "scoring": {"config": scored},
+        "datasets": {L2: entry()},
+    }
+    found = {each["name"]: each["text"] for each in run_facts(manifest, {L2: "L2"}, TOTALS)}
+    assert found["Parameters"] == "L2: later"
 
 
 @pytest.mark.parametrize(("totals", "expected"), [

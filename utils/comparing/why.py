@@ -130,10 +130,11 @@ def _functions_of(run: ComparedRun) -> dict[str, str]:
     """Dotted paths by what they are for, of the data sets that were scored."""
     config = run.manifest.get("config") or {}
     scored_with = (run.manifest.get("scoring") or {}).get("config") or config
-    entry = (config.get("model") or {}).get(run.model) or {}
+    entry, own = ((each.get("model") or {}).get(run.model) or {} for each in (config, scored_with))
     found = {name: entry.get(name) for name in ("preprocess_function", "postprocess_function")}
     for dataset in run.sets:
-        parse = ((scored_with.get("data") or {}).get(dataset) or {}).get("parse_function")
+        shared = ((scored_with.get("data") or {}).get(dataset) or {}).get("parse_function")
+        parse = (own.get("parse_function") or {}).get(dataset) or shared
         found[f"custom_prompt.{dataset}"] = (entry.get("custom_prompt") or {}).get(dataset)
         found[f"{dataset}.parse_function"] = parse
     return {name: str(path) for name, path in found.items() if path}

@@ -124,10 +124,11 @@ class _Reader:
         if imp_type is not None and isinstance(path, str):
             problem = self._path_problem(name, path, imp_type)
             findings += [(("model_path",), problem)] if problem else []
-        prompts = raw.get("custom_prompt")
-        for dataset in prompts if isinstance(prompts, dict) else ():
-            if dataset not in self.datasets:
-                findings.append((("custom_prompt", dataset), self._unknown_data_set(dataset)))
+        for key in schema.PER_DATA_SET:
+            given = raw.get(key)
+            for dataset in given if isinstance(given, dict) else ():
+                if dataset not in self.datasets:
+                    findings.append(((key, dataset), self._unknown_data_set(dataset)))
         self._references(name, raw, imp_type)
         if findings or {place[0] for place, _ in arguments} - {"generate_cfg"}:
             entry = None
@@ -166,9 +167,9 @@ class _Reader:
 
     def _references(self, name: str, raw: Mapping[str, Any], imp_type: str | None) -> None:
         """Notes which functions an entry names and what they will be called with."""
-        keys = ("kwargs", "generate_cfg", "custom_prompt")
+        keys = ("kwargs", "generate_cfg", *schema.PER_DATA_SET)
         blocks = (value if isinstance(value := raw.get(key), dict) else {} for key in keys)
-        kwargs, generate_cfg, prompts = blocks
+        kwargs, generate_cfg, prompts, parsers = blocks
         passed = ["dataset_name", *(key for key in kwargs if key not in schema.RESERVED_KWARGS)]
         local = imp_type == "transformers"
         if imp_type == "custom" and not path_problem(str(raw.get("model_path"))):
@@ -179,6 +180,8 @@ class _Reader:
             self._ref(("model", name, key), raw.get(key), kind, local, passed + more)
         for dataset, dotted in prompts.items():
             self._ref(("model", name, "custom_prompt", dataset), dotted, "prompt", local)
+        for dataset, dotted in parsers.items():
+            self._ref(("model", name, "parse_function", dataset), dotted, "parse")
 
     def _ref(
         self, place: tuple[str, ...], dotted: Any, kind: Any, local: bool = False,

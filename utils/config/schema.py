@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from utils.config.text import Finding, shown
+from utils.config.text import Finding, key_path, shown
 from utils.contracts import KWARGS_READ
 from utils.errors import did_you_mean, listed, nearest
 from utils.protocol import PLATFORMS
@@ -33,6 +33,7 @@ _SEEDS = "a list of whole numbers, at least one: [0]"
 _PLATFORMS = f"a list of platforms out of {', '.join(PLATFORMS)}"
 _TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"]'
 _IMAGES = "a whole number of earlier screenshots, from 0 up"
+PER_DATA_SET = ("custom_prompt", "parse_function")  # keys of a model entry
 _TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens", "max_length")
 _TYPES = {"string_type": "a text", "dict_type": "an object { }", "bool_type": "true or false"}
 _ELSEWHERE = {
@@ -73,6 +74,7 @@ class _Model(_Section):
     preprocess_function: str | None = None
     postprocess_function: str | None = None
     custom_prompt: dict[str, str] = {}
+    parse_function: dict[str, str] = {}  # by data set, in place of the data set's
     kwargs: dict[str, Any] = Field({}, repr=False)
     model_identity: str | None = None
 
@@ -155,12 +157,19 @@ class RunConfig(_Section):
     model: dict[str, ModelEntry]
     data: dict[str, LiveEntry | DataEntry]
 
+    def parser_of(self, model: str, dataset: str) -> tuple[str | None, str]:
+        """The dotted path of what reads replies (None: the default), and the key that names it."""
+        if own := self.model[model].parse_function.get(dataset):
+            return own, key_path("model", model, "parse_function", dataset)
+        return self.data[dataset].parse_function, f"data.{dataset}.parse_function"
+
 
 def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
     """The typed entry of a model, or None and what is wrong with it; also of an unknown kind."""
     entry = without_defaults(raw) | ({"imp_type": imp_type} if imp_type else {})
-    if isinstance(prompts := entry.get("custom_prompt"), dict):
-        entry["custom_prompt"] = {k: v for k, v in prompts.items() if v is not None and v != ""}
+    for key in PER_DATA_SET:
+        if isinstance(given := entry.get(key), dict):
+            entry[key] = {k: v for k, v in given.items() if v is not None and v != ""}
     made, findings = section(KINDS[imp_type or ""], entry)
     if isinstance(entry.get("kwargs"), dict):
         findings += _kwargs_findings(entry["kwargs"])
@@ -195,7 +204,7 @@ def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Fin
         found: dict[Any, str] = {}
         for detail in error.errors(include_url=False):
             # A value that may be of several types has an error for each; the key counts.
-            place = detail["loc"][: 2 if detail["loc"][0] == "custom_prompt" else 1]
+            place = detail["loc"][: 2 if detail["loc"][0] in PER_DATA_SET else 1]
             found.setdefault(place, _in_words(detail, kind, entry))
         return None, list(found.items())
 

@@ -19,6 +19,7 @@ from utils.contracts import (
     DataSet,
     Message,
     ModelWrapper,
+    ParseFunction,
     Prepared,
     Prompt,
     Sample,
@@ -112,8 +113,8 @@ def check_questions(
     return report, errors
 
 
-def try_parsing(data: DataSet) -> tuple[list[str], list[str]]:
-    """Calls the user's parse function with replies that nobody has given; warnings, problems.
+def try_parsing(data: DataSet, parse: ParseFunction) -> tuple[list[str], list[str]]:
+    """Calls a parse function of the user's with replies that nobody has given; warnings, problems.
 
     One that raises may be meant for another form of reply; a name that does not exist, and
     something returned that is never an answer, are mistakes.
@@ -122,7 +123,7 @@ def try_parsing(data: DataSet) -> tuple[list[str], list[str]]:
     assert sample.image is not None
     sizes = Sizes(*[read_header(sample.image).wh] * 3)
     meta = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
-    errors = [data.benchmark.judge(sample.line, sizes, reply, data.parse, meta).error
+    errors = [data.benchmark.judge(sample.line, sizes, reply, parse, meta).error
               for reply in MADE_UP]  # fmt: skip
     found = [(reply, error) for reply, error in zip(MADE_UP, errors, strict=True) if error]
     said = [f"{error} for the made-up reply {reply!r}" for reply, error in found]

@@ -31,7 +31,7 @@ def run_facts(
         totals: "samples", "images", "episodes" among them, "tasks", "requests", and how many
             samples were `REPEATED`.
     """
-    config, asking = manifest.get("config") or {}, manifest.get("asking") or {}
+    asking = manifest.get("asking") or {}
     entries: Mapping[str, Any] = manifest.get("datasets") or {}
     entries = {name: entries[name] for name in levels if name in entries}
     entry = model_entry(manifest)
@@ -39,7 +39,7 @@ def run_facts(
     weighted = ["L1 weighted by options"] * (variables.get("L1_USE_WEIGHTED") in WEIGHTED)
     facts = [
         _model(entry, entries),
-        ("Parameters", " · ".join(_parameters(entry, config.get("data") or {}, levels) + weighted)),
+        ("Parameters", " · ".join(_parameters(entry, _parsers(manifest), levels) + weighted)),
         ("Data", _data(entries)),
         ("Date", _date(asking.get("started_at"))),
         ("Samples", _samples(totals)),
@@ -90,7 +90,7 @@ def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, s
 
 
 def _parameters(
-    entry: Mapping[str, Any], data: Mapping[str, Any], levels: Mapping[str, str]
+    entry: Mapping[str, Any], parsers: Mapping[str, str], levels: Mapping[str, str]
 ) -> list[str]:
     kwargs = {name: value for name, value in (entry.get("kwargs") or {}).items()
               if value not in (None, QUIET_KWARGS.get(name))}  # fmt: skip
@@ -99,10 +99,18 @@ def _parameters(
     prompts = entry.get("custom_prompt") or {}
     for name, level in levels.items():
         own = ["own prompt"] if prompts.get(name) else []
-        if parser := (data.get(name) or {}).get("parse_function"):
-            own.append(str(parser).rpartition(".")[2])
+        own += [parsers[name].rpartition(".")[2]] if name in parsers else []
         found += [f"{level}: {', '.join(own)}"] if own else []
     return found or ["the defaults"] if entry else []
+
+
+def _parsers(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The user's parse functions that the scores were made with, by data set."""
+    config = (manifest.get("scoring") or {}).get("config") or manifest.get("config") or {}
+    entry = model_entry({**manifest, "config": config})
+    found = {name: each.get("parse_function") for name, each in (config.get("data") or {}).items()}
+    found |= entry.get("parse_function") or {}
+    return {name: str(dotted) for name, dotted in found.items() if dotted}
 
 
 def cut(value: Any, most: int) -> str:
