@@ -139,8 +139,13 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
             ended = [Done(job.dataset, folder, SOME_FAILED, stop.problems) for job in jobs]
             _write_manifest(plan, folder, ended)
             raise
-        return [plan.stop(job.dataset, folder, job.stopped.problems) if job.stopped else
-                _score(plan, name, folder, job.dataset) for job in jobs]  # fmt: skip
+        asked = [(job.dataset, job.stopped) for job in jobs]
+        if name == [*plan.models][-1]:  # what was asked is large, and scoring reads the log
+            opened, jobs = [], []
+            for data in plan.data.values():
+                data.samples = ()
+        return [plan.stop(dataset, folder, stopped.problems) if stopped else
+                _score(plan, name, folder, dataset) for dataset, stopped in asked]  # fmt: skip
 
 
 def _rescore(plan: Plan, name: str, dataset: str) -> Done:
