@@ -61,11 +61,10 @@ class Plan:
 
     def parse(self, name: str, dataset: str) -> ParseFunction:
         """What reads the replies of one model to one data set."""
+        if dataset not in self.config.model[name].parse_function:
+            return self.data[dataset].parse
         dotted, key = self.config.parser_of(name, dataset)
-        own = dataset in self.config.model[name].parse_function
-        return (
-            parse_caller(resolve(dotted, role=key)) if own and dotted else self.data[dataset].parse
-        )
+        return parse_caller(resolve(str(dotted), role=key))
 
     def scorer(self, name: str, dataset: str, *, skip_errors: bool | None = None) -> Scorer:
         """Judges the replies of one model to one data set."""

@@ -18,6 +18,7 @@ from utils.comparing.runs import ComparedRun, counted
 from utils.contracts import Facts
 from utils.coordinates import shown_wh
 from utils.errors import UserError, printable
+from utils.report.run_facts import parse_functions
 from utils.runs.folder import safe_name
 
 STAGES: Mapping[str, Callable[[Facts], str]] = {
@@ -129,14 +130,12 @@ def different_functions(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, 
 def _functions_of(run: ComparedRun) -> dict[str, str]:
     """Dotted paths by what they are for, of the data sets that were scored."""
     config = run.manifest.get("config") or {}
-    scored_with = (run.manifest.get("scoring") or {}).get("config") or config
-    entry, own = ((each.get("model") or {}).get(run.model) or {} for each in (config, scored_with))
+    entry = (config.get("model") or {}).get(run.model) or {}
+    parsers = parse_functions(run.manifest)
     found = {name: entry.get(name) for name in ("preprocess_function", "postprocess_function")}
     for dataset in run.sets:
-        shared = ((scored_with.get("data") or {}).get(dataset) or {}).get("parse_function")
-        parse = (own.get("parse_function") or {}).get(dataset) or shared
         found[f"custom_prompt.{dataset}"] = (entry.get("custom_prompt") or {}).get(dataset)
-        found[f"{dataset}.parse_function"] = parse
+        found[f"{dataset}.parse_function"] = parsers.get(dataset)
     return {name: str(path) for name, path in found.items() if path}
 
 

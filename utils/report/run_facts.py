@@ -39,7 +39,10 @@ def run_facts(
     weighted = ["L1 weighted by options"] * (variables.get("L1_USE_WEIGHTED") in WEIGHTED)
     facts = [
         _model(entry, entries),
-        ("Parameters", " · ".join(_parameters(entry, _parsers(manifest), levels) + weighted)),
+        (
+            "Parameters",
+            " · ".join(_parameters(entry, parse_functions(manifest), levels) + weighted),
+        ),
         ("Data", _data(entries)),
         ("Date", _date(asking.get("started_at"))),
         ("Samples", _samples(totals)),
@@ -104,7 +107,7 @@ def _parameters(
     return found or ["the defaults"] if entry else []
 
 
-def _parsers(manifest: Mapping[str, Any]) -> dict[str, str]:
+def parse_functions(manifest: Mapping[str, Any]) -> dict[str, str]:
     """The user's parse functions that the scores were made with, by data set."""
     config = (manifest.get("scoring") or {}).get("config") or manifest.get("config") or {}
     entry = model_entry({**manifest, "config": config})
