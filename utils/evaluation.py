@@ -108,6 +108,9 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
         scored, options = [each.dataset for each in here if each.is_scored], plan.options
         if scored:
             print(f"Scores, spreadsheets and log: {folder.path}")
+        if scored and (fuller := folder.fuller(scored)):
+            print(f"  {folder.model_folder} and compare.py keep to {fuller.name}, the newest run "
+                  "with all samples; name this folder to compare it")  # fmt: skip
         if len(plan.models) == 1:
             print(f"All runs: {(options.work_dir / INDEX).absolute().as_uri()}")
         if options.report and (scored or any(each.problems for each in here)):
@@ -229,7 +232,7 @@ def _write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None
         # Of a full disk has been told where it stopped a data set.
         with suppress(StopRun) if stopped and not entries else nullcontext():
             write_json(path, plan.secrets.clean_object(manifest))
-            folder.link_newest([path])
+            folder.link_newest([path], [each.dataset for each in done])
 
 
 def _why(done: Done, model: str) -> str:

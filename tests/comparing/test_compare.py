@@ -1,6 +1,7 @@
 """`compare.py`: which runs are found, what is compared, and what is printed about it."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from utils.comparing.pairing import SamplePair
 from utils.comparing.pairing import compare as compared
 from utils.comparing.runs import read_runs
 from utils.protocol import PUBLISHED_MD5
+from utils.runs.finished import load_run
 
 
 def runs_of(home, *sets, **more):
@@ -253,6 +255,22 @@ def test_the_folder_of_a_model_stands_for_its_newest_run_and_the_others_are_name
     assert run.folder.endswith("m/T20260103_Gaaa_2")
     others = "the newest run; there are also T20260103_G999, T20260103_Gaaa"
     assert run.notes() == [f"m: {run.folder}, {others}"]
+
+
+@pytest.mark.parametrize(("level", "partial", "is_passed_over"),
+                         [(L2, True, True), (L2, False, False), (L1, True, False)])  # fmt: skip
+def test_a_run_over_a_part_does_not_stand_for_its_model_where_another_has_all(
+    tmp_path, level, partial, is_passed_over
+):
+    for name, seq in (("T20260101_Gaaa", 1), ("T20260102_Gaaa", 2)):
+        make_run(tmp_path / "m" / name, {L2: l2_set("x.")}, seq=seq)
+    samples = l2_set("x") if level == L2 else l1_set("x")
+    make_run(tmp_path / "m" / "T20260103_Gaaa", {level: samples}, seq=3, partial=partial)
+    [run] = read_runs([tmp_path / "m"])
+    chosen = "T20260102_Gaaa" if is_passed_over else "T20260103_Gaaa"
+    assert (Path(run.folder).name, load_run(tmp_path / "m").folder.name) == (chosen, chosen)
+    said = "with all samples; there are also T20260103_Gaaa (newer, has less), T20260101_Gaaa"
+    assert (said in run.notes()[0]) is is_passed_over
 
 
 @pytest.mark.parametrize(("names", "labels"), [

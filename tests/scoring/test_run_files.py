@@ -103,6 +103,23 @@ def test_the_model_folder_links_to_the_newest_files_and_follows_to_a_newer_run(s
     assert {link.resolve().parent for link in links_of(stage).values()} == {newest.resolve()}
 
 
+def test_the_links_stay_with_a_run_that_has_all_samples_until_another_one_has(stage):
+    whole = stage.folder()
+    stage.model["m"]["generate_cfg"]["temperature"] = 1
+    trial = stage.run("--limit", "2", "--data", "L1")
+    assert f"m and compare.py keep to {whole.name}, the newest run with all samples" in trial.output
+    scored_again = stage.run("--mode", "eval", "--limit", "2", "--data", "L1")
+    assert f"log: {stage.folder()}\n" in scored_again.output
+    links = links_of(stage)
+    assert {link.resolve().parent for link in links.values()} == {whole.resolve()}
+    assert not any("partial" in name for name in links)
+    again = stage.run()
+    assert "keep to" not in again.output
+    assert {link.resolve().parent for link in links_of(stage).values()} == {
+        stage.folder().resolve()
+    }
+
+
 def test_the_l1_sheets_have_the_lines_of_the_file_and_what_was_read_in_each_reply(full):
     lines, rows = full[0].sheet(L1), full[0].sheet(L1, "_exact_matching_result")
     assert (len(lines), list(lines[0])) == (9, [*L1_COLUMNS, "prediction"])

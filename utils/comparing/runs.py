@@ -14,6 +14,7 @@ from utils.protocol import official_figures
 from utils.report.run_facts import REPORT_FOLDER
 from utils.runs import finished
 
+NEWER = " (newer, has less)"
 _AUDITS = ("coordinate_audit", "parse_audit")
 _CLAUSE_END = re.compile(r"; |\. ")
 
@@ -52,7 +53,7 @@ class ComparedRun:
     folder: str  # as it may be shown: below the current folder, or its last two parts
     sets: Mapping[str, ScoredSet]  # by name of the data set
     manifest: Mapping[str, Any]
-    others: Sequence[str]  # the model's other runs, where its newest one was not named itself
+    others: Sequence[str]  # the model's other runs, where it was not named itself
     report: Path | None  # its page
 
     def of_data(self, dataset: str, entry: str) -> Any:
@@ -61,8 +62,9 @@ class ComparedRun:
 
     def notes(self) -> list[str]:
         """What a reader must know about it."""
-        others = f"; there are also {', '.join(self.others)}"
-        found = [f"{self.label}: {self.folder}, the newest run{others}"] if self.others else []
+        also = f"; there are also {', '.join(self.others)}"
+        which = "the newest run" + " with all samples" * (NEWER in also)
+        found = [f"{self.label}: {self.folder}, {which}{also}"] if self.others else []
         for name, scored in self.sets.items():
             found += [f"{self.label}, {name}: {note}" for note in scored.notes()]
         return found
@@ -109,10 +111,15 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
             folder=_shown(run),
             sets={name: _scored_set(each) for name, each in own.items()},
             manifest=finished.read_json(run / finished.MANIFEST_NAME),
-            others=[other.name for other in finished.scored_runs(given) if other != run],
+            others=[
+                f"{other.name}{NEWER * (run in scored[place:])}"
+                for place, other in enumerate(scored)
+                if other != run
+            ],
             report=page if (page := run / REPORT_FOLDER / "index.html").is_file() else None,
         )
         for label, model, own, (_, given, run) in zip(labels, models, files, found, strict=True)
+        for scored in [finished.scored_runs(given)]
     ]
 
 

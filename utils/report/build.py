@@ -66,7 +66,7 @@ def report_after_run(
         return
     if not scored:  # the page from before is none of this run's, but says now why not
         return
-    run.link_newest([page.parent])
+    run.link_newest([page.parent], scored)
     if earlier := [name for name in shown if name not in scored]:
         print(f"The report shows an earlier scoring of {', '.join(earlier)}, not scored now")
     written = scored_files(run.path, newest=True)

@@ -140,11 +140,14 @@ def read_json(path: Path, *, must_be_whole: bool = True) -> dict[str, Any]:
 def find_run(path: Path) -> Path:
     """The folder of a run: `path` itself, or the newest run of the model whose folder it is.
 
+    Of those that have a part of their data sets the newest that has all of them stands in.
+
     Raises:
         UserError: there is none, or nothing in it was scored.
     """
     if runs := scored_runs(path):  # before `path`: a model's folder links to the newest files
-        return runs[0]
+        names = [each.name.partition("_samples")[0] for each in _samples_in(runs[0])]
+        return fuller_run(runs[0], names) or runs[0]
     if _samples_in(path):
         return path
     expected = "<work-dir>/<model>/T<date>_G<commit>, or <work-dir>/<model> for its newest run"
@@ -160,6 +163,20 @@ def find_run(path: Path) -> Path:
 def scored_runs(model_folder: Path) -> list[Path]:
     """The runs of a model that were scored, the newest first."""
     return sorted(filter(_samples_in, _folders(model_folder)), key=newest_start, reverse=True)
+
+
+def fuller_run(run: Path, stems: Collection[str]) -> Path | None:
+    """The newest run of the same model with full results of data sets that `run` has less of.
+
+    Args:
+        stems: how the files of these data sets begin.
+    """
+
+    def is_full(folder: Path) -> bool:
+        return all((folder / f"{stem}{SAMPLES_SUFFIX}").exists() for stem in stems)
+
+    others = () if is_full(run) else filter(is_full, _folders(run.parent))
+    return max(others, key=newest_start, default=None)
 
 
 def newest_start(folder: Path) -> tuple[Any, ...]:

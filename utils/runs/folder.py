@@ -14,11 +14,12 @@ import itertools
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from utils.errors import UserError
+from utils.runs.finished import fuller_run
 from utils.runs.log import LoggedRun, runs_of
 from utils.runs.provenance import Wanted
 
@@ -131,9 +132,16 @@ class RunFolder:
         """The logs of all runs of this model, those of ranks that are not merged yet included."""
         return all_logs(self.path.parents[1], self.model, dataset)
 
-    def link_newest(self, files: Iterable[Path]) -> None:
-        """Links in the model's folder to files and folders of this run, where links are allowed."""
-        for file in files:
+    def fuller(self, datasets: Iterable[str]) -> Path | None:
+        """The newest run with full results of data sets that this run has less of."""
+        return fuller_run(self.path, [self.stem(dataset) for dataset in datasets])
+
+    def link_newest(self, files: Iterable[Path], datasets: Collection[str]) -> None:
+        """Links in the model's folder to files and folders of this run, where links are allowed.
+
+        Those to a run that has more of these data sets stay.
+        """
+        for file in () if self.fuller(datasets) else files:
             link = self.model_folder / file.name
             if not file.exists():  # a link to one that is gone goes too
                 if link.is_symlink() and not link.exists():

@@ -81,7 +81,7 @@ def write_predictions(task: ScoringTask, view: LogView) -> bool:
             is_whole = is_whole and reply is not None
             shown = shown_reply(record, error) if reply is None else reply
             add(task.clean({**record["line"], "prediction": shown}))
-    task.folder.link_newest([path, task.folder.log(task.name)])
+    task.folder.link_newest([path, task.folder.log(task.name)], [task.name])
     if is_whole and task.data.circular is not None:
         return Rotations(task.data.circular.count, view).are_all_answered(task.postprocess)
     return is_whole
@@ -130,7 +130,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     derived = [*sheets, score_file, samples, name(ROTATIONS_SUFFIX), name(ANALYSIS_SUFFIX)]
     if not is_partial:  # those of an earlier --limit are out of date beside the full ones
         folder.drop_partial(task.name, [file.name for file in derived])
-    folder.link_newest([*derived, folder.log(task.name)])
+    folder.link_newest([*derived, folder.log(task.name)], [task.name])
     return Scored(
         mode=data.mode,
         analysis=analysis,
