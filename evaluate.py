@@ -55,19 +55,20 @@ __all__ = ["load_run", "main", "run"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
     protect_output()
-    given = sys.argv[1:] if arguments is None else arguments
-    if "--compare" in given:
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    compared = [each.removeprefix("--compare=") for each in given if each != "--compare"]
+    if compared != given:
         from utils.comparing.command import main as compare
 
         if os.environ.get("RANK", "0") != "0":  # under torchrun one comparison is enough
             return DONE
-        return compare([each for each in given if each != "--compare"])
+        return compare(compared)
     try:
         load_dotenv_files()
     except UserError as error:
         print(problem_report(error.problems), file=sys.stderr)
         return NOTHING_RUN
-    options = parse_arguments(arguments)
+    options = parse_arguments(given)
     end_like_ctrl_c()
     rank: Rank | None = None
     try:
@@ -96,8 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return INTERRUPTED
     except UserError as error:
-        print(problem_report(error.problems, ran=True), file=sys.stderr)
-        return SOME_FAILED
+        print(problem_report(error.problems, ran=not options.check), file=sys.stderr)
+        return NOTHING_RUN if options.check else SOME_FAILED
 
 
 def run(config: str | Path, **options: Any) -> list[RunResults]:

@@ -224,7 +224,8 @@ class Engine:
         if reason:
             job.reasons[reason] += 1
             if self._options.verbose:
-                where = f"{record['line'].get('index')}, {record['line'].get('image_path')}"
+                line = record["line"]
+                where = f"{line.get('index')}, {line.get('image_path') or line.get('task_id')}"
                 print(f"querying {job.dataset} {where}: {reason}")
         job.reused += outcome.reused
         self._progress.advance(record["status"], reused=outcome.reused)

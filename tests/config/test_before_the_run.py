@@ -103,6 +103,21 @@ def test_what_is_said_before_a_run(stage, server, entry, data, arguments, code, 
     assert code != 2 or "1 problem" in ran.output or "2 problems" in ran.output
 
 
+@pytest.mark.parametrize(("arguments", "says"), [
+    (("--config", "config.jsn", "--model", "m"), "config.jsn: there is no such file; did you mean"),
+    (("--config", "config.json", "--compare=a"), "Nothing was compared."),
+    (CHECK, 'holds results of model "a/b"; rename "a_b-c14cddc0" or use another --work-dir\n'
+            "1 problem. Nothing was run."),
+])  # fmt: skip
+def test_a_command_that_asks_for_the_impossible_ends_in_one_message(stage, arguments, says):
+    stage.model = {"a/b": stage.model["m"]}
+    assert stage.run("--limit", "1", "--no-report").code == 0
+    stage.model = {"a_b-c14cddc0": stage.model["a/b"]}
+    ran = stage.run(*arguments)
+    assert (ran.code, ran.requests) == (2, []), ran.output
+    assert says in ran.output and "has none" not in ran.output
+
+
 def test_one_mistake_is_one_problem(stage):
     stage.model["m"]["custom_prompt"] = {L1: "mine.text", L2: "mine.text"}
     ran = stage.run("--check")

@@ -193,6 +193,25 @@ def test_a_check_begins_one_task_and_asks_nothing(bench):
     assert Boxes.made["opened"] == Boxes.made["closed"] == 1
 
 
+def test_a_ping_shows_one_reply_to_a_task_that_was_begun(bench):
+    ran = bench(saying("Action: wait(0)")).run("--check", "--ping")
+    assert (ran.code, len(ran.requests)) == (0, 1), ran.output
+    assert "reply: 'Action: wait(0)'" in ran.output
+    assert f"image: file {WH[0]}x{WH[1]}" in ran.output
+    assert Boxes.made["opened"] == Boxes.made["closed"] == 2
+
+
+def test_a_check_says_once_that_a_prompt_function_fails(bench):
+    made = bench()
+    module(made, "def prompt(line, dataset):\n    return line['no_such_key']\n")
+    made.model["m"]["custom_prompt"] = {L3: "mine.prompt"}
+    ran = made.run("--check", "--worlds", "1")
+    assert (ran.code, ran.requests) == (2, [])
+    what = "index 0 on environment/one: prompt function raised KeyError: 'no_such_key'"
+    assert ran.output.count(what) == 1
+    assert Boxes.made["opened"] == Boxes.made["closed"] == 1
+
+
 def test_what_a_world_misses_is_said_before_anything_runs(bench, monkeypatch):
     problems = staticmethod(lambda: ["no browser; install one"])
     monkeypatch.setattr(Boxes, "problems", problems, raising=False)

@@ -174,6 +174,7 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
 
 
 def unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object]) -> list[str]:
-    has = f"it has {', '.join(known) or 'none'}"
+    """Names that a config lacks; of one without any at all that is said elsewhere."""
+    has = f"it has {', '.join(known)}"
     return [f"{option} {name}: not in the config{did_you_mean(name, known)}; {has}"
-            for name in wanted if name not in known]  # fmt: skip
+            for name in wanted if known and name not in known]  # fmt: skip

@@ -36,7 +36,7 @@ from utils.errors import UserError
 from utils.images import opened, read_header
 from utils.runs.log import StoredAnswer
 from utils.runs.records import answer_fields, new_record
-from utils.scoring.scorer import Scorer
+from utils.scoring.scorer import SIZES, Scorer
 
 LONGEST_SHOWN_TEXT = 2000
 MADE_UP = ("A", "(0.4, 0.3)", "I cannot see that.")  # replies, to try parse functions
@@ -78,7 +78,7 @@ def check_questions(
     for sample in asked.samples:
         whole = None if asked.fingerprint is None else asked.fingerprint(sample)
         try:
-            if whole is None or first is None:  # of whole episodes one is begun
+            if whole is None or sample is asked.samples[0]:  # of whole episodes one is begun
                 prompt, prepared = _first_request(model, asked, sample)
                 first = first or prompt
                 if not any(message["type"] == "image" for message in prompt.messages):
@@ -93,8 +93,6 @@ def check_questions(
                 reasons[found] += 1
         except (UserFunctionError, UserError, WorldError) as error:
             errors.setdefault(str(error), []).append(sample)
-    if asked.worlds is not None:
-        asked.worlds.close()
     report = []
     if first is not None:
         report.append(f"{asked.dataset}: the first prompt, images elided:")
@@ -152,7 +150,7 @@ def together(errors: Mapping[str, Mapping[str, Sequence[Sample]]]) -> list[str]:
 
 def _some(samples: Sequence[Sample]) -> str:
     line = samples[0].line
-    one = f"index {line.get('index')} on {line.get('image_path')}"
+    one = f"index {line.get('index')} on {line.get('image_path') or line.get('task_id')}"
     return f"{len(samples)} samples, the first {one}" if len(samples) > 1 else one
 
 
@@ -178,19 +176,21 @@ def ping(
         return [shown], [f"{where}: {generation.postprocess_error}"]
     record = new_record(sample, sample.key, asked.trial, prepared, Status.OK)
     record |= answer_fields(generation, record["sizes"])
-    scored = scorer.judge(record)  # as the run will judge it
-    columns, sizes = scored.judgement.columns, record["sizes"]
-    read_as = columns.get("parsed_prediction", columns.get("pred_bbox"))
-    wanted = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
-    file, sent, seen = (shown_wh(sizes[stage]) for stage in ("file", "sent", "seen"))
+    sizes = [shown_wh(record["sizes"][stage]) for stage in SIZES]
     report = [
         f"{asked.dataset}: asked {model.name} one question ({took})",
-        f"  image: file {file}, sent {sent}, seen by the model {seen}",
+        "  image: file {}, sent {}, seen by the model {}".format(*sizes),
         f"  tokens: {dict(generation.usage) or 'unknown'}",
     ]
     if generation.reasoning:
         report.append(f"  reasoning: {_shortened(repr(generation.reasoning))}")
+    if asked.worlds is not None:  # an episode is judged by what became of its world
+        return [*report, shown], []
+    scored = scorer.judge(record)  # as the run will judge it
+    columns = scored.judgement.columns
+    read_as = columns.get("parsed_prediction", columns.get("pred_bbox"))
+    wanted = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))
     verdict = scored.judgement.verdict or "postprocessing failed"
     report += [shown, f"  read as: {read_as}, wanted: {wanted}, verdict: {verdict}"]
     if scorer.counts["spent"]:
@@ -212,9 +212,12 @@ def shown_prompt(messages: Sequence[Message]) -> list[str]:
 def _first_request(
     model: ModelWrapper, asked: Questions, sample: Sample
 ) -> tuple[Prompt, Prepared]:
-    world = None if asked.worlds is None else asked.worlds.borrow()
-    with contextlib.closing(asked.episode(sample, world=world)) as episode:
-        prompt = next(episode)
+    with contextlib.ExitStack() as held:
+        world = None
+        if asked.worlds is not None:
+            held.callback(asked.worlds.close)
+            world = asked.worlds.borrow()
+        prompt = next(held.enter_context(contextlib.closing(asked.episode(sample, world=world))))
     is_custom = prompt.is_custom
     return prompt, model.request(prompt.messages, asked.dataset, is_custom_prompt=is_custom)
 
