@@ -191,9 +191,12 @@ def test_a_sample_has_both_replies_and_leads_into_both_reports(open_tab, work):
 
 
 def test_a_question_says_who_chose_what(open_tab):
-    options = open_tab(f"#/sample/{L1}/0").page.locator(".options li").all_inner_texts()
+    tab = open_tab(f"#/sample/{L1}/0")
+    options = tab.page.locator(".options li").all_inner_texts()
     assert [" ".join(option.split()) for option in options] == [
         f"A {BAD} new <script…(1)</script> chose", "B yes ✓ right old chose", "C no"]  # fmt: skip
+    assert ["chose B, right B", "chose A, right B"] == [
+        tab.page.locator(".side h3 > .quiet").nth(side).inner_text() for side in (0, 1)]  # fmt: skip
 
 
 def test_who_is_better_is_said_by_name(open_tab, tmp_path):

@@ -166,7 +166,7 @@ def test_an_item_says_verdict_answer_and_reply(open_tab, view, item):
     tab.settle()
     shown = {" ".join(text.split()) for text in tab.page.locator(item).all_inner_texts()}
     for parts in (
-        ("miss", "C → B", "Which is right?"), ("hit", "B → B"), ("unparsed", "– → B", "hm"),
+        ("miss", "chose C, right B", "Which is right?"), ("hit", "chose B, right B"), ("unparsed", "chose none, right B", "hm"),
         ("miss", f"{FAR_PX:.0f} px off", "click <script>"), ("hit", "inside", "(0.2, 0.3)"),
         ("unparsed", "I cannot see a zeppelin"), ("failed", "timeout <script>"),
     ):  # fmt: skip

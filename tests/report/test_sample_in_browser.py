@@ -101,7 +101,7 @@ def test_a_question_shows_what_was_chosen_in_each_rotation_of_its_options(open_t
     for turn, (verdict, right, text) in zip(
         shown, [("miss", "B", "no"), ("miss", "A", BAD), ("hit", "C", "yes")], strict=True
     ):
-        assert verdict in turn and f"C → {right}" in turn and text in turn, turn
+        assert verdict in turn and f"chose C, right {right}" in turn and text in turn, turn
 
 
 def test_without_images_targets_are_drawn_on_an_empty_frame(open_tab, report, tmp_path):

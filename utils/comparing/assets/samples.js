@@ -191,7 +191,7 @@ Report.samples = (() => {
 
   /** How a reply was read. */
   function how(side, row, details, wh) {
-    if (details.options) return details.chosen[side] ? `option ${details.chosen[side]}` : "";
+    if (details.options) return details.chosen[side] ? `chose ${details.chosen[side]}, right ${details.answer}` : "";
     const found = distance(pairs.columns.box[row], pairs.columns.points[row][side], wh);
     if (!found) return "";
     return found.px === 0 ? "inside the target" : `${found.px.toFixed(found.px < 10 ? 1 : 0)} px from the target`;

@@ -12,7 +12,7 @@ Report.items = (() => {
   /** Sign and word of what became of a row. */
   items.outcome = (row) => badge(items.isAnswered(row) ? store.value("verdict", row) : store.value("status", row));
 
-  /** What a row's answer comes to: the letters, chosen → right, or how far off the click was. */
+  /** What a row's answer comes to: the letters, chosen and right, or how far off the click was. */
   items.answer = (row) => {
     const right = store.columns.answer[row];
     if (right !== null) return items.letters(items.isAnswered(row) ? store.columns.chosen[row] : null, right);
@@ -21,9 +21,7 @@ Report.items = (() => {
     return el("span", {}, found.px === 0 ? "inside" : `${found.px < 10 ? found.px.toFixed(1) : whole(Math.round(found.px))} px off`);
   };
 
-  items.letters = (chosen, right) => el("span", { class: "letters", title: `chosen: ${chosen ?? "none"}, right: ${right}` },
-    el("span", { class: "sr" }, `chosen ${chosen ?? "none"}, right ${right}`),
-    el("span", { "aria-hidden": "true" }, `${chosen ?? "–"} → ${right}`));
+  items.letters = (chosen, right) => el("span", { class: "letters" }, `chose ${chosen ?? "none"}, right ${right}`);
 
   const tags = (row) => ["platform", "app", "split", "kind"].map((name) => store.value(name, row)).filter((value) => value !== null);
 
