@@ -16,7 +16,7 @@ from utils.analysis.parse_audit import parse_audit
 from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.errors import UserError
 from utils.misc import OPTION_LETTERS, parser_answers_into_option
-from utils.protocol import DIFFICULTIES
+from utils.protocol import DIFFICULTIES, is_weighted
 
 # parity: protocol text, to the byte.
 L1_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a screenshot of an application, a question and corresponding options. You need to choose one option as your answer for the question. Finally, you are ONLY allowed to return the single letter of your choice."""  # noqa: E501
@@ -106,12 +106,12 @@ class GUIContentUnderstanding(Benchmark):
 
     def summarise(self, counted: Iterable[OptionResult], settings: Mapping[str, str]) -> Scores:
         """Accuracy by difficulty and platform; `L1_USE_WEIGHTED` weighs by number of options."""
-        return score_content_understanding(counted, weighted=_is_weighted(settings))
+        return score_content_understanding(counted, weighted=is_weighted(settings))
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
         """Figures with intervals, how letters were read, and which ones the model likes."""
         return {
-            **option_sections(columns, self.title, weighted=_is_weighted(settings)),
+            **option_sections(columns, self.title, weighted=is_weighted(settings)),
             "parse_audit": parse_audit(columns),
             "letter_bias": letter_bias(columns),
         }
@@ -126,7 +126,3 @@ class GUIContentUnderstanding(Benchmark):
             "parser does not read; circular evaluation leaves them out. To read them, set "
             'data.GUIContentUnderstanding.parse_function: "utils.thinking.parse_option"'
         ][: len(beyond)]
-
-
-def _is_weighted(settings: Mapping[str, str]) -> bool:
-    return settings.get("L1_USE_WEIGHTED", "").strip().lower() in ("1", "true")

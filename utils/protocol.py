@@ -76,6 +76,11 @@ def shown(value: float, digits: int = 2, *, signed: bool = False) -> str:
     return f"{rounded or abs(rounded):{'+' if signed and rounded else ''}f}"  # no "-0.0"
 
 
+def is_weighted(variables: Mapping[str, str | None]) -> bool:
+    """Whether questions of L1 weigh by their number of options, by the environment's variables."""
+    return (variables.get("L1_USE_WEIGHTED") or "").strip().lower() in ("1", "true")
+
+
 def unit_of(level: str) -> str:
     """What the samples of a level are of, and its intervals go by."""
     return "task" if level in ACTING else "image"

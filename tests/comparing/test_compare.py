@@ -96,6 +96,12 @@ def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all
     assert any(each.p_value < 0.5 for each in official)
 
 
+def episode(number, **changes):
+    """Facts of L3: no image of its own, no target, no point."""
+    own = {"ended": "done", "steps": 3, "checks": [[False, "x"], [False, "y"]]}
+    return l2_sample(number, box_frac=None, point_frac=None, file_wh=None, **own | changes)
+
+
 @pytest.mark.parametrize(("make", "name", "first", "second", "outcome"), [
     (l2_sample, "verdict", "hit", "hit", "both right"),
     (l2_sample, "verdict", "hit", "miss", "only A right"),
@@ -107,8 +113,12 @@ def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all
     (l2_sample, "point_frac", None, [0.5, 0.5], "both wrong, apart"),
     (l1_sample, "chosen", "A", "C", "both wrong, apart"), (l1_sample, "chosen", "C", "C", "both wrong, alike"),
     (l1_sample, "chosen", None, "C", "both wrong, apart"), (l1_sample, "chosen", None, None, "both wrong, alike"),
+    (episode, "ended", "done", "fail", "both wrong, apart"), (episode, "ended", "done", "done", "both wrong, alike"),
+    (episode, "checks", [[True, "x"], [False, "y"]], [[False, "x"], [False, "y"]], "both wrong, apart"),
 ])  # fmt: skip
-def test_two_misses_are_apart_if_far_off_or_of_other_letters(make, name, first, second, outcome):
+def test_two_misses_are_apart_if_far_off_or_of_other_letters_or_ended_otherwise(
+    make, name, first, second, outcome
+):
     assert SamplePair(make(0, **{name: second}), make(0, **{name: first})).outcome == outcome
 
 
@@ -120,7 +130,7 @@ def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, make, cha
     changed = make("xxxxxx")
     changed[2].update(changes)
     pair = pair_of(tmp_path, make("......"), changed, L2 if make is l2_set else L1)
-    assert (pair.changed, pair.common) == (1, 5)
+    assert (pair.changed, len(pair.samples)) == (1, 5)
     assert changed[2]["key"] not in [each.run["key"] for each in pair.samples]
     assert "1 sample left out: question or truth differs between the runs" in pair.notes
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import json
 import re
 import shutil
@@ -14,7 +16,10 @@ from tests.support.runs import api_model
 from tests.support.stage import Stage, answer_records, read_log_lines
 from tests.support.standin import ENVIRONMENT, WH, Boxes, agent, solve
 from utils.comparing.boards import boards_of, notes_of
+from utils.comparing.files import flips_csv
+from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
+from utils.comparing.words import as_text
 from utils.report.data_files import value_of
 
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
@@ -339,6 +344,15 @@ def test_two_models_are_compared_episode_by_episode(bench):
     table = ran.output.rpartition("\n\n")[2]
     assert re.search(r"SR 50", ran.output) and table
     assert "GUITaskAutomation · SR and EQA in %, 95 % interval below" in ran.output
+    found = compare(read_runs([made.folder(model="m"), made.folder(model="n")]))
+    flips = {row["text"]: row for row in csv.DictReader(io.StringIO(flips_csv(found)))}
+    two = flips["Click the red box, then the green box."]
+    assert (two["right"], two["truth"]) == ("m", "clicked: ['red', 'green']")
+    assert (two["baseline_read_as"], two["run_read_as"]) == (
+        "done after 3 steps",
+        "done after 1 step",
+    )
+    assert "right: clicked: ['red', 'green']" in as_text(found, flips=TASKS)
 
 
 def test_published_rows_stand_below_those_of_a_run_and_are_never_comparable(bench):

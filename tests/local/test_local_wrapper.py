@@ -339,6 +339,21 @@ print(sorted({{"torch", "transformers", "qwen_vl_utils", "numpy"}} & set(sys.mod
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
+def test_a_hub_that_fails_without_a_word_is_named_by_the_kind_of_its_error(
+    tmp_path, monkeypatch, fingerprint
+):
+    import huggingface_hub
+
+    def fails(*_: object, **__: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", fails)
+    with pytest.raises(UserError, match="hub: TimeoutError$"):
+        fingerprint(folder="some-org/some-model")
+
+
 def test_a_hub_name_is_identified_by_its_commit(tmp_path, monkeypatch, make, fingerprint):
     import huggingface_hub
 

@@ -55,6 +55,14 @@ def test_it_names_the_parameters_that_matter_and_what_is_the_users_own():
     assert facts(own, {L2: entry()}, data=data)["Parameters"].endswith("L2: own prompt, other")
 
 
+@pytest.mark.parametrize(("value", "is_told"), [("1", 1), (" True ", 1), ("0", 0), (None, 0)])
+def test_weighted_scores_of_l1_are_named_where_the_score_was_weighted(value, is_told):
+    scoring = {"environment": {"L1_USE_WEIGHTED": value}}
+    manifest = {"config": {"model": {"m": {"imp_type": "custom"}}}, "scoring": scoring}
+    found = {each["name"]: each["text"] for each in run_facts(manifest, {}, TOTALS)}
+    assert ("L1 weighted by options" in found.get("Parameters", "")) == is_told
+
+
 def test_parse_functions_are_those_of_the_last_scoring():
     ran, scored = ({"model": {"m": {"imp_type": "custom"}}, "data": {L2: {"parse_function": name}}}
                    for name in (None, "mine.later"))  # fmt: skip

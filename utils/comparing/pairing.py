@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from utils.analysis.paired import PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, Published, boards_of, notes_of
-from utils.comparing.runs import ComparedRun, counted
+from utils.comparing.runs import ComparedRun
 from utils.contracts import Facts
-from utils.errors import UserError
+from utils.errors import UserError, counted
 from utils.protocol import AVERAGE, ELEMENT_KINDS, GROUNDING_TYPES, OFFICIAL, OVERALL, PLATFORMS
 
+_CAME_TO = ("chosen", "ended", "checks")
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
 
 
@@ -42,8 +43,8 @@ class SamplePair(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """Who is right. Wrong ones are apart if other options were chosen, or the clicks lie
-        further from each other than the target is large (its diagonal)."""
+        """Who is right. Wrong ones are apart if other options were chosen, the clicks lie further
+        from each other than the target is large (its diagonal), or episodes ended otherwise."""
         match bool(self.baseline["hit"]), bool(self.run["hit"]):
             case True, True:
                 return Outcome.BOTH
@@ -57,8 +58,9 @@ class SamplePair(NamedTuple):
         ours, theirs = (facts.get("point_frac") for facts in self)
         box, wh = self.run.get("box_frac"), self.run.get("file_wh")
         if ours is None or theirs is None or box is None or wh is None:
-            said = [(facts.get("chosen"), facts.get("point_frac") is None) for facts in self]
-            return said[0] != said[1]
+            if (ours is None) != (theirs is None):
+                return True
+            return any(self.run.get(name) != self.baseline.get(name) for name in _CAME_TO)
         between = ((ours[side] - theirs[side]) * wh[side] for side in (0, 1))
         target = ((box[side + 2] - box[side]) * wh[side] for side in (0, 1))
         return hypot(*between) > hypot(*target)
@@ -98,10 +100,9 @@ class PairOfRuns:
     dataset: str
     run: str
     baseline: str
-    common: int  # samples that both have, with the same truth
-    changed: int  # and with another truth
+    changed: int  # samples that both have, with another truth
     differences: Sequence[Difference]
-    samples: Sequence[SamplePair]  # those in common, in file order
+    samples: Sequence[SamplePair]  # that both have, with the same truth, in file order
     notes: Sequence[str]
     level: str
     doubts: Sequence[tuple[ComparedRun, str]]  # what the audits of either run say against its score
@@ -158,7 +159,7 @@ def compare(
         for each, p in zip(differences, p_holm, strict=True):
             each.p_holm = p
         pairs += found
-    if len(runs) > 1 and not any(pair.common for pair in pairs):
+    if len(runs) > 1 and not any(pair.samples for pair in pairs):
         changed = sum(pair.changed for pair in pairs)
         why = f" ({changed} have the same name and another truth)" if changed else ""
         names = ", ".join(f"{run.label} ({', '.join(run.sets)})" for run in runs)
@@ -176,12 +177,14 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
             for key in theirs.samples if key in ours.samples]  # fmt: skip
     common = [pair for pair in both
               if all(pair.run.get(name) == pair.baseline.get(name) for name in _TRUTH)]  # fmt: skip
-    notes, changed = [f"{counted(len(common))} in common"], len(both) - len(common)
+    notes, changed = [f"{counted(len(common), 'sample')} in common"], len(both) - len(common)
     if changed:
-        notes.append(f"{counted(changed)} left out: question or truth differs between the runs")
+        notes.append(
+            f"{counted(changed, 'sample')} left out: question or truth differs between the runs"
+        )
     for each, scored in ((run, ours), (baseline, theirs)):
         if count := len(scored.samples) - len(both):
-            notes.append(f"{counted(count)} only in {each.label}")
+            notes.append(f"{counted(count, 'sample')} only in {each.label}")
     if ours.is_weighted != theirs.is_weighted:
         notes.append("one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
                      "the differences are unweighted")  # fmt: skip
@@ -192,8 +195,7 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
     doubts = [(run, text) for run in (baseline, run) for text in run.sets[dataset].doubts]
     differences = _differences(common, is_weighted=ours.is_weighted and theirs.is_weighted)
     return PairOfRuns(
-        dataset, run.label, baseline.label, len(common), changed, differences, common, notes,
-        ours.level, doubts,
+        dataset, run.label, baseline.label, changed, differences, common, notes, ours.level, doubts,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Facts, Status
-from utils.errors import UserError, printable
+from utils.errors import UserError, counted, printable
 from utils.protocol import official_figures
 from utils.report.run_facts import REPORT_FOLDER
 from utils.runs import finished
@@ -34,9 +34,10 @@ class ScoredSet:
     def notes(self) -> list[str]:
         """What a reader must know about its figures."""
         without = sum(facts["status"] != Status.OK for facts in self.samples.values())
+        missing = f"{counted(without, 'sample')} without an answer, wrong in the score"
         notes = [
-            f"partial (‡), {counted(len(self.samples))}" if self.is_partial else "",
-            f"{counted(without)} without an answer, wrong in the score" if without else "",
+            f"partial (‡), {counted(len(self.samples), 'sample')}" if self.is_partial else "",
+            missing if without else "",
             "" if self.table else "no score table; run --mode eval again",
             "weighted by number of options (L1_USE_WEIGHTED)" if self.is_weighted else "",
         ]
@@ -68,11 +69,6 @@ class ComparedRun:
         for name, scored in self.sets.items():
             found += [f"{self.label}, {name}: {note}" for note in scored.notes()]
         return found
-
-
-def counted(samples: int) -> str:
-    """ "1 sample", "2 samples"."""
-    return f"{samples} sample{'' if samples == 1 else 's'}"
 
 
 def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:

@@ -14,10 +14,10 @@ from typing import Any
 from utils.comparing import words
 from utils.comparing.files import SAMPLE_COLUMNS, as_csv, sample_row, write_text
 from utils.comparing.pairing import SamplePair
-from utils.comparing.runs import ComparedRun, counted
+from utils.comparing.runs import ComparedRun
 from utils.contracts import Facts
 from utils.coordinates import shown_wh
-from utils.errors import UserError, printable
+from utils.errors import UserError, counted, printable
 from utils.report.run_facts import parse_functions
 from utils.runs.folder import safe_name
 
@@ -58,7 +58,8 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
         ours, theirs = a.sets[dataset].samples, b.sets[dataset].samples
         pairs = [SamplePair(theirs[key], ours[key]) for key in ours if key in theirs]
         causes = [first_difference(pair, a.label, b.label, settings) for pair in pairs]
-        print(printable(f"\nparity on {dataset}: {a.label} and {b.label}, {counted(len(pairs))}"))
+        both = f"{a.label} and {b.label}, {counted(len(pairs), 'sample')}"
+        print(printable(f"\nparity on {dataset}: {both}"))
         for line in _found(pairs, settings, causes):
             print(f"  {printable(line)}")
         rows = ({**sample_row(pair), "cause": cause, "detail": detail}

@@ -11,10 +11,9 @@ from typing import Any
 
 from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, SamplePair
-from utils.comparing.runs import counted
 from utils.contracts import Facts
 from utils.coordinates import shown_wh
-from utils.errors import printable
+from utils.errors import counted, printable
 from utils.protocol import PLATFORM_LABELS, shown, shown_accuracy, shown_range, unit_of
 from utils.report.run_facts import cut
 from utils.scoring.console import grid
@@ -54,9 +53,11 @@ def p_text(p: float | None) -> str:
 
 
 def truth_text(facts: Facts) -> str:
-    """What is right: the option, or the target's box in percent of the image."""
+    """What is right: the option, what an episode is to bring about, or the target's box."""
     if facts.get("answer") is not None:
         return f"{facts['answer']}. {(facts.get('options') or {}).get(facts['answer'])}"
+    if "checks" in facts:
+        return "; ".join(text for _, text in facts["checks"])
     box = facts.get("box_frac") or []
     return "box " + ", ".join(f"{100 * side:.1f}" for side in box) + " %"
 
@@ -68,11 +69,13 @@ def reply_text(facts: Facts) -> str:
 
 
 def parsed_text(facts: Facts) -> str:
-    """What the parse function made of a reply."""
+    """What the parse function made of a reply, or how an episode ended."""
     if facts.get("status") != "ok":
         return f"no answer ({facts.get('status')})"
     if "chosen" in facts:
         return str(facts["chosen"] or "unparsed")
+    if "ended" in facts:
+        return f"{facts['ended']} after {counted(facts['steps'], 'step')}"
     point = facts.get("point_frac")
     return "unparsed" if point is None else f"point {100 * point[0]:.1f}, {100 * point[1]:.1f} %"
 
@@ -144,7 +147,7 @@ def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:
         yield from _table(groups, pair.level)
     for winner, loser, found in pair.flips_by_winner:
         yield ""
-        yield from wrapped(f"{winner} right, {loser} wrong: {counted(len(found))}")
+        yield from wrapped(f"{winner} right, {loser} wrong: {counted(len(found), 'sample')}")
         for flip in found[:flips]:
             yield from _flip(flip)
         if len(found) > flips:

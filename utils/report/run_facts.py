@@ -9,12 +9,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from utils.errors import counted
-from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5, shown
+from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5, is_weighted, shown
 
 REPORT_FOLDER = "report"
 QUIET_KWARGS = {"img_size": -1, "system_prompt": "benchmark_default", "wire_format": "documented"}
 """Settings that are not worth a word where they have these values."""
-WEIGHTED = ("1", "true")
 LONGEST_VALUE = 28
 REPEATED = "retried"
 """The check of samples that took more than one request."""
@@ -36,7 +35,7 @@ def run_facts(
     entries = {name: entries[name] for name in levels if name in entries}
     entry = model_entry(manifest)
     variables = (manifest.get("scoring") or {}).get("environment") or {}
-    weighted = ["L1 weighted by options"] * (variables.get("L1_USE_WEIGHTED") in WEIGHTED)
+    weighted = ["L1 weighted by options"] * is_weighted(variables)
     facts = [
         _model(entry, entries),
         (

@@ -78,9 +78,9 @@ def pace(done: int, took_s: float, left: int) -> str:
 
 def duration(seconds: float) -> str:
     """A time for people: `40 s`, `12 min`, `3 h 05 min`."""
-    minutes = round(seconds / 60)
-    if minutes < 1:
+    if seconds < 59.5:
         return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 

@@ -177,7 +177,7 @@ def hub_commit(model_id: str) -> str:
         if not constants.HF_HUB_OFFLINE:
             return str(HfApi().model_info(model_id, timeout=20).sha)
     except Exception as error:  # noqa: BLE001 - no network, no such repository, no permission
-        reason = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
+        reason = f"{type(error).__name__}: {error}".splitlines()[0].rstrip(": ")
     if folder := settings_folder(model_id):
         return folder.name  # of its snapshot
     problem = "no such folder, and not to be had from the Hugging Face hub"
