@@ -350,7 +350,7 @@ def test_a_hub_that_fails_without_a_word_is_named_by_the_kind_of_its_error(
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub.HfApi, "model_info", fails)
-    with pytest.raises(UserError, match="hub: TimeoutError$"):
+    with pytest.raises(UserError, match=r"hub: TimeoutError$"):
         fingerprint(folder="some-org/some-model")
 
 
