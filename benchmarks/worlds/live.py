@@ -57,7 +57,7 @@ done()                     # the task is completed; ends it
 fail("why")                # the task cannot be completed; ends it
 
 x and y are fractions of the width and height of the screenshot: 0.000 is its left or upper edge, 1.000 its right or lower edge."""  # noqa: E501
-NEWEST_SUITE = 1  # raised when the way an episode goes is changed; stored ones are then played anew
+NEWEST_SUITE = 2  # raised when the way an episode goes is changed; stored ones are then played anew
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,18 @@ def test_another_release_with_other_goals_is_noticed(world):
         world.reset({**task_of("click-test"), "goal": "Something else."})
 
 
+def test_no_day_and_no_blinking_is_on_a_screenshot(world):
+    first = world.reset(task_of("terminal"))
+    assert world.tab.page.evaluate("document.body.innerText").count("Mon Mar 09 2026") == 1
+    assert {world.step(Action("wait", seconds=0.3)).image for _ in range(4)} == {first.image}
+
+
+def test_an_episode_may_take_days(world):
+    world.reset(task_of("click-test"))
+    assert world.tab.page.evaluate("core.EPISODE_MAX_TIME") > 20 * 24 * 3600 * 1000
+    assert not world.step(Action("wait", seconds=0.1)).has_ended
+
+
 def world_place(world, selector):
     left, top, width, height = world.tab.page.eval_on_selector(
         selector,

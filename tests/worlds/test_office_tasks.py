@@ -16,7 +16,7 @@ from tests.support.office_hand import StoreHand
 
 LEVELS = ("L3", "L4")
 SURVIVORS = {"files_attach_budget", "sheet_mail_those_on_leave"}
-"""Tasks that leave the text of a mail to the agent: any other text is right, too."""
+"""Tasks that ask for a mail with "any text you like": another text is right, too."""
 
 
 @functools.cache

@@ -190,6 +190,24 @@ def test_what_never_ends_is_not_waited_for(world, work, is_quiet):
         assert begun(world, server).state_ok == is_quiet
 
 
+def test_the_clock_of_a_page_begins_at_one_moment_and_goes_on(world):
+    page = (
+        "<script>began = [Date(), `${new Date()}`, new Date().toISOString(), Date.now()];</script>"
+    )
+    with Pages({"/": page, "/frame": f"<iframe srcdoc='{page}'></iframe>"}) as server:
+        begun(world, server)
+        texts = world.ask("began.map((each) => new Date(each).toISOString().slice(0, 16))")
+        assert texts == ["2026-03-09T09:00"] * 4
+        assert world.ask("new Date(2016, 11, 31) - new Date('2016-12-31')") == 0
+        assert world.ask("new Date().constructor === Date && new Date() instanceof Date")
+        goes_on = (
+            "(was => new Promise(done => setTimeout(() => done(Date.now() - was), 50)))(Date.now())"
+        )
+        assert 45 <= world.ask(goes_on) < 5000
+        begun(world, server, "frame")
+        assert world.ask("frames[0].began[2].slice(0, 10)") == "2026-03-09"
+
+
 # -- what a page is kept from ---------------------------------------------------------------------
 
 ATTEMPTS = {

@@ -56,8 +56,16 @@ STILL = """(() => {
   sheet.replaceSync("* { caret-animation: manual !important; scroll-behavior: auto !important }");
   document.adoptedStyleSheets.push(sheet);
   window.print = () => {};
+  const { now } = Date, ahead = Date.UTC(2026, 2, 9, 9) - now();
+  Date.now = () => now() + ahead;
+  window.Date = Date.prototype.constructor = new Proxy(Date, {
+    apply: () => new Date().toString(),
+    construct: (kind, given, as) =>
+      Reflect.construct(kind, given.length ? given : [Date.now()], as),
+  });
 })()"""
-"""A caret that does not blink, since a screenshot may come at any moment."""
+"""Keeps from screenshots what no run shows twice: a caret that blinks, and the day. The clock of a
+document begins at the office's one moment, and goes on, since animations go by it."""
 MOST_NOTES, LONGEST_NOTE = 3, 200
 
 

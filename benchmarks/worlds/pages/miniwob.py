@@ -24,11 +24,11 @@ from utils.errors import UserError
 LIST = Path(__file__).with_name("miniwob.json")
 VIEWPORT_WH, SCALE = (160, 210), 3  # a page of 160 x 210, seen three times as large
 SUCCESS = 0.99  # of the raw reward, which no time that passes takes away from
-LONGEST_MS = 1e6  # an episode; a timer of more than 2^31 ms would end at once
+LONGEST_MS = 2**31 - 1  # an episode, 24 days; a longer timer would end at once
 BEGIN = """async ([seed, longest]) => {
   const style = document.createElement("style");
   style.textContent = "#click-canvas, #reward-display { display: none !important }"
-    + " html { scrollbar-width: none }";
+    + " html { scrollbar-width: none } #input-flicker { display: inline !important }";
   document.head.append(style);
   core.EPISODE_MAX_TIME = longest;
   Math.seedrandom(seed);
