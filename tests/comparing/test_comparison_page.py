@@ -195,8 +195,8 @@ def test_a_question_says_who_chose_what(open_tab):
     options = tab.page.locator(".options li").all_inner_texts()
     assert [" ".join(option.split()) for option in options] == [
         f"A {BAD} new <script…(1)</script> chose", "B yes ✓ right old chose", "C no"]  # fmt: skip
-    assert ["chose B, right B", "chose A, right B"] == [
-        tab.page.locator(".side h3 > .quiet").nth(side).inner_text() for side in (0, 1)]  # fmt: skip
+    heads = tab.page.locator(".side h3 > .quiet").all_inner_texts()
+    assert heads == ["chose B, right B", "chose A, right B"]
 
 
 def test_who_is_better_is_said_by_name(open_tab, tmp_path):

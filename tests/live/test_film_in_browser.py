@@ -87,6 +87,17 @@ def test_the_list_of_episodes_speaks_of_tasks_and_categories(browser, page):
         "Actions",
     ]
     assert "Category" in tab.page.inner_text("#selects")
+    assert tab.texts("nav a:not([hidden])")[-1] == "Episodes"
+    assert tab.text("#count").startswith("4 episodes")
+    assert tab.page.title().startswith("Episodes · ")
+    named = "all => all.flatMap((e) => [e.ariaLabel, e.title, e.childElementCount ? '' : e.textContent])"
+    words = " ".join(
+        filter(
+            None,
+            tab.page.eval_on_selector_all("header *, main:not(#view-overview) *, dialog *", named),
+        )
+    )
+    assert "ample" not in words
 
 
 def test_the_last_frame_says_how_the_episode_ended_and_facts_have_capitals(tab):

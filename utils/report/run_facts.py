@@ -36,6 +36,7 @@ def run_facts(
     entry = model_entry(manifest)
     variables = (manifest.get("scoring") or {}).get("environment") or {}
     weighted = ["L1 weighted by options"] * is_weighted(variables)
+    is_acting = 0 < totals["samples"] == totals.get("episodes")
     facts = [
         _model(entry, entries),
         (
@@ -44,12 +45,12 @@ def run_facts(
         ),
         ("Data", _data(entries)),
         ("Date", _date(asking.get("started_at"))),
-        ("Samples", _samples(totals)),
+        (samples := "Episodes" if is_acting else "Samples", _samples(totals)),
         ("Tokens", _tokens(entries)),
         ("Duration", _duration(asking, entries)),
         ("Requests", _requests(entries, totals)),
     ]
-    links: dict[str, Any] = {"Samples": {}}
+    links: dict[str, Any] = {samples: {}}
     links |= {"Requests": {"check": REPEATED}} if totals[REPEATED] else {}
     return [{"name": n, "text": text, "link": links.get(n)} for n, text in facts if text]
 
@@ -140,7 +141,8 @@ def _samples(totals: Mapping[str, int]) -> str:
     asked = totals["samples"] - episodes
     parts = [f"{asked:,} on {totals['images']:,} images"] if asked or not episodes else []
     if episodes:
-        parts.append(f"{counted(episodes, 'episode')} of {counted(totals['tasks'], 'task')}")
+        of = f"of {counted(totals['tasks'], 'task')}"
+        parts.append(f"{counted(episodes, 'episode')} {of}" if asked else f"{episodes:,} {of}")
     return ", ".join(parts)
 
 

@@ -85,7 +85,7 @@ Report.filters = (() => {
   };
 
   function total(rows, filter) {
-    const of = plural(store.count, "sample");
+    const of = plural(store.count, store.noun);
     const text = rows.length < store.count ? `${whole(rows.length)} of ${of}` : of;
     if (filter.verdict || filter.status || !rows.length) return text;
     const hit = store.values("verdict").indexOf("hit");

@@ -29,14 +29,14 @@
       await gallery.go(rest);
       gallery.show();
       gallery.focus();
-      if (!back) document.title = `Samples · ${title()}`;
+      if (!back) document.title = `${$("to-samples").textContent} · ${title()}`;
       return;
     }
     if (name.startsWith("sample/")) {
       const row = store.places.get(name.slice("sample/".length));
       await gallery.go(rest);
       if (row !== undefined) return open(row, new URLSearchParams(rest).get("step"));
-      lost.textContent = `This report has no sample ${readable(name.slice("sample/".length))}; this is its overview.`;
+      lost.textContent = `This report has no ${store.noun} ${readable(name.slice("sample/".length))}; this is its overview.`;
       lost.hidden = false;
     }
     show("overview");
@@ -122,6 +122,18 @@
     return own === folder ? "../../index.html" : null; // the model's link to its newest report
   }
 
+  /** Where a report has nothing but episodes, the page calls them so. */
+  function rename() {
+    if (store.noun === "sample") return;
+    const renamed = (text) => text.replace(/\ba sample/, "an episode").replace("sample", "episode").replace("Sample", "Episode");
+    for (const each of document.querySelectorAll("#skip, #to-samples, #close, #nothing, #help td")) {
+      if (!each.childElementCount) each.textContent = renamed(each.textContent);
+    }
+    for (const name of ["aria-label", "title"]) {
+      for (const each of document.querySelectorAll(`[${name}*=ample]`)) each.setAttribute(name, renamed(each.getAttribute(name)));
+    }
+  }
+
   async function start() {
     try {
       await store.open();
@@ -129,6 +141,7 @@
       $("loading").textContent = `The data of this report cannot be read: ${error.message}`;
       return;
     }
+    rename();
     $("model").textContent = store.summary.model ?? "No samples";
     $("run").textContent = store.summary.run;
     const all = allRuns(store.summary);

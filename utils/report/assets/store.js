@@ -11,6 +11,8 @@ Report.store = (() => {
   store.open = async () => {
     store.summary = await load("summary", 0);
     store.count = store.summary.samples;
+    const { datasets } = store.summary;
+    store.noun = datasets.length && datasets.every(({ unit }) => unit === "task") ? "episode" : "sample";
     const chunks = await Promise.all(store.summary.rows.map((_, number) => load("rows", number)));
     for (const name of Object.keys(chunks[0] ?? {})) {
       store.columns[name] = [].concat(...chunks.map((chunk) => chunk[name]));
