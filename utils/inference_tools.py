@@ -50,6 +50,8 @@ class Progress(Protocol):
 
     def advance(self, status: str, *, reused: bool) -> None: ...
 
+    def take_back(self, count: int) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Task:
@@ -116,7 +118,7 @@ class Engine:
             try:
                 self._start_workers(min(self._workers, self._gate.limit + SPARE_WORKERS))
                 self._run(self._tasks(jobs), interrupted)
-                self._watcher.take_back()
+                self._take_back()
             except StopRun:
                 self._stop()
                 self._keep_what_comes()
@@ -159,7 +161,11 @@ class Engine:
                 with contextlib.suppress(StopRun):
                     self._settle_next(max(0.0, ends_s - time.monotonic()))
         with contextlib.suppress(StopRun):  # the disk is what went wrong
-            self._watcher.take_back()
+            self._take_back()
+
+    def _take_back(self) -> None:
+        if count := self._watcher.take_back():
+            self._progress.take_back(count)
 
     def _stop(self) -> None:
         """Nothing more is sent; what is under way comes back."""

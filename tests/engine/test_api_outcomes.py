@@ -190,6 +190,12 @@ def test_when_the_first_20_are_all_refused_the_run_stops_and_nothing_stays_refus
     assert (again.code, len(again.requests)) == (0, 60)
 
 
+def test_where_nothing_but_refusals_came_progress_and_summary_call_them_failed_alike(stage_for):
+    ran = stage_for(lambda request: error(400), pictures=1).run("--data", "L1")
+    assert (ran.code, told(ran.output, "failed: wrong")) == (1, [3])
+    assert "m: 3/3 (3 failed)" in ran.output and "refused" not in ran.output
+
+
 def test_after_one_answer_any_number_of_refusals_goes_through_and_counts_as_wrong(stage_for):
     left = ["B"]
     stage = stage_for(lambda request: Reply(left.pop()) if left else error(400), pictures=8)
@@ -277,3 +283,15 @@ def test_429_alone_is_reported_after_ten_seconds_and_stops_the_run_after_the_out
     assert (ran.code, missing(("nothing else", "(--outage)"), ran)) == (1, [])
     lines = [line for line in ran.output.splitlines() if "rate limited by the server since" in line]
     assert (len(lines), "next try in 1 s" in lines[0]) == (1, True), ran.output
+    assert "answers again" not in ran.output
+
+
+def test_a_server_that_was_reported_silent_is_reported_back(stage_for):
+    limits = [error(429, **{"retry-after": "11"})]
+    stage = stage_for(lambda request: limits.pop() if limits else Reply("B"), pictures=1)
+    ran = stage.run("--data", "L1", "--api-nproc", "1")
+    said = [
+        line.partition(" since ")[0] for line in ran.output.splitlines() if line.startswith("m: ")
+    ]
+    assert (ran.code, said[:2]) == (
+        0, ["m: rate limited by the server", "m: the server answers again after 11 s"]), ran.output  # fmt: skip

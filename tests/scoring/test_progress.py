@@ -22,6 +22,7 @@ def test_a_piped_run_ends_with_what_became_of_all_samples(capsys):
     progress = ConsoleProgress(3, "m")
     for status, reused in (("ok", True), ("ok", False), ("failed", False)):
         progress.advance(status, reused=reused)
+    progress.close()
     assert capsys.readouterr().err == "m: 3/3 (1 answered, 1 failed, 1 reused)\n"
 
 

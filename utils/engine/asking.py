@@ -51,7 +51,7 @@ class Asker:
         self._model, self._options, self._gate, self._stopping = model, options, gate, stopping
         self._clean, self._lock, self._answers = clean, threading.Lock(), 0
         self._began_s = self._away_since_s = self._limited_since_s = math.inf  # not yet
-        self._has_reported = False  # that the server is silent
+        self._silent_since_s: float | None = None  # where a line has said so
 
     def ask(self, prepared: Prepared) -> Asked | None:
         """Attempts until it is clear what comes of it; None if the run stopped meanwhile.
@@ -79,7 +79,8 @@ class Asker:
                 else:
                     now_s = time.monotonic()
                     with self._lock:
-                        self._answers, self._has_reported = self._answers + 1, False
+                        self._answers += 1
+                        self._report_answer(now_s)
                         self._away_since_s = self._limited_since_s = math.inf
                     self._gate.answered(sent_s=sent_s, now_s=now_s)
                     return Asked(Status.OK, attempts, generation, latency_s=now_s - sent_s)
@@ -129,11 +130,16 @@ class Asker:
     def _report_silence(self, what: str, since_s: float, next_s: float) -> None:
         """Once until the next answer."""
         with self._lock:
-            if self._has_reported or since_s < SILENT_S:
+            if self._silent_since_s is not None or since_s < SILENT_S:
                 return
-            self._has_reported = True
+            self._silent_since_s = time.monotonic() - since_s
         since = time.strftime("%H:%M:%S", time.localtime(time.time() - since_s))
         print(f"{self._model.name}: {what} since {since}, next try in {next_s:.0f} s", flush=True)
+
+    def _report_answer(self, now_s: float) -> None:
+        if self._silent_since_s is not None:
+            took_s, self._silent_since_s = now_s - self._silent_since_s, None
+            print(f"{self._model.name}: the server answers again after {took_s:.0f} s", flush=True)
 
 
 def presentable(error: CallError, clean: Callable[[str], str]) -> CallError:

@@ -62,14 +62,16 @@ class Watcher:
         if job.first_look is not None:
             self._look_at_first(job, job.first_look, record)
 
-    def take_back(self) -> None:
+    def take_back(self) -> int:
         """Once the run is over: if all was refused, that says nothing about the samples.
 
         They failed, and are asked again when the server or the settings were mended.
+        Returns how many.
         """
         refused, self._refused = self._refused or [], None
         for job, record in refused:
             job.log.append({**record, "status": Status.FAILED})
+        return len(refused)
 
     def _count(self, job: Job, stage: str, error: Mapping[str, Any]) -> None:
         job.failures_in_a_row[stage] += 1

@@ -53,18 +53,31 @@ class ConsoleProgress:
         if self._bar is not None:
             self._bar.set_postfix(dict(sorted(self._counts.items())), refresh=False)
             self._bar.update()
-        elif self._done == self._total or time.monotonic() >= self._next_line_s:
+        elif self._done < self._total and time.monotonic() >= self._next_line_s:
             self._next_line_s = time.monotonic() + SECONDS_BETWEEN_LINES
-            parts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
-            took_s = time.monotonic() - self._began_s
-            speed = pace(self._queried, took_s, self._total - self._done)
-            done = f"{self._label}: {self._done}/{self._total} ({parts}){speed}"
-            print(done, file=sys.stderr, flush=True)
+            self._print_line()
+
+    def take_back(self, count: int) -> None:
+        """So many that were refused count as failed after all."""
+        self._counts["refused"] -= count
+        self._counts["failed"] += count
+        self._counts = +self._counts
+        if self._bar is not None:
+            self._bar.set_postfix(dict(sorted(self._counts.items())))
 
     def close(self) -> None:
-        """Leaves the finished bar on the screen."""
+        """Leaves the finished bar on the screen, or the last line."""
         if self._bar is not None:
             self._bar.close()
+        elif self._done == self._total:
+            self._print_line()
+
+    def _print_line(self) -> None:
+        parts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
+        took_s = time.monotonic() - self._began_s
+        speed = pace(self._queried, took_s, self._total - self._done)
+        done = f"{self._label}: {self._done}/{self._total} ({parts}){speed}"
+        print(done, file=sys.stderr, flush=True)
 
 
 def pace(done: int, took_s: float, left: int) -> str:

@@ -84,6 +84,11 @@ class GroupProgress:
             self._shown.advance(status, reused=reused)
             self.catch_up()
 
+    def take_back(self, count: int) -> None:
+        """So many of this rank's refusals count as failures after all."""
+        if self.group.rank.leads:
+            self._shown.take_back(count)
+
     def catch_up(self, at_least: int = 0) -> None:
         """Shows what the others have finished since the last time."""
         theirs = max(at_least, self.group.finished_by_others(self._model))
