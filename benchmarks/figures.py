@@ -6,10 +6,16 @@ the values of the score file; a test compares them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.matrics import TaskResult, efficiency_area, expected_areas, in_order
+from benchmarks.matrics import (
+    TaskResult,
+    efficiency_area,
+    episode_groups,
+    expected_areas,
+    in_order,
+)
 from utils.analysis.columns import Row, SampleColumns, share, table
 from utils.protocol import DIFFICULTIES, ELEMENT_KINDS, GROUNDING_TYPES, PLATFORMS
 
@@ -43,9 +49,9 @@ def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Se
     averages["macro by difficulty"] = figures.mean([figures.where(split) for split in splits])
     for split in splits:
         parts = [figures.where(split, platform) for platform in platforms]
-        # parity: the level weighs platforms by their number of samples, whatever questions weigh.
-        level = figures.mean(parts, [float(mask.sum()) for mask in parts] if weighted else None)
-        level = level if weighted else figures.mean([figures.where(split)])
+        level = figures.one(figures.where(split))
+        if weighted:  # parity: platforms weigh by their number of samples, whatever questions weigh
+            level = figures.mean(parts, [float(mask.sum()) for mask in parts])
         rows.append({"name": split, "cells": [*map(figures.one, parts), level]})
         averages |= {split: level, f"{split}, macro by platform": figures.mean(parts)}
     chance = 1 / np.maximum(options, 1)
@@ -210,38 +216,30 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
     ]
     tasks = numbered([str(task) for task in columns["task"]])
 
-    def cells(name: str, budget: int, keep: Sequence[bool]) -> Row | None:
-        places = np.flatnonzero(np.array(keep, dtype=np.bool_))
-        if not len(places):
-            return None
+    def cell(name: str, budget: int, places: Sequence[int]) -> Row:
         cut = [results[place].within(budget) for place in places]
         if name == "EQA":
-            area = efficiency_area(cut, budget)
+            area = efficiency_area(cut, budget) or 0.0
             return {**share(np.zeros(len(cut)), tasks[places]), "low": None, "high": None,
-                    "value": None if area is None else 100 * area}  # fmt: skip
+                    "value": 100 * area}  # fmt: skip
         is_rate = name == "SR"
         values = [float(each.success) for each in cut] if is_rate else expected_areas(cut, budget)
         return {**share(values, tasks[places]), "value": 100 * sum(values) / len(values)}
 
-    platforms = in_order({result.platform for result in results}, PLATFORMS)
-    parts = [*([r.platform == name for r in results] for name in platforms), [True] * len(results)]
-    rows = [{"name": f"{name} {budget}", "cells": [cells(name, budget, keep) for keep in parts]}
+    def rates(group: Mapping[str, Sequence[int]]) -> dict[str, Row]:
+        return {name: cell("SR", budgets[-1], places) for name, places in group.items()}
+
+    every, groups = list(range(len(results))), episode_groups(results)
+    parts = [*groups["platform"].values(), every]
+    rows = [{"name": f"{name} {budget}", "cells": [cell(name, budget, places) for places in parts]}
             for budget in budgets for name in ("SR", "EQA", "EQA*")]  # fmt: skip
-    last = budgets[-1]
-    by_label = {
-        "platform": {name: [r.platform == name for r in results] for name in platforms},
-        "split": {name: [r.category == name for r in results]
-                  for name in sorted({r.category for r in results})},
-        "app": {name: [name in r.apps for r in results]
-                for name in sorted({app for r in results for app in r.apps})},
-    }  # fmt: skip
     ended = [str(each) for each in columns["ended"]]
     return {
-        "table": {"title": title, "columns": [*platforms, "Overall"], "rows": rows,
+        "table": {"title": title, "columns": [*groups["platform"], "Overall"], "rows": rows,
                   "unit": "SR and EQA in %, at most so many steps; EQA* in any order"},
-        "averages": {f"overall SR at {last} steps": cells("SR", last, [True] * len(results))},
-        "groups": {grouping: {name: cells("SR", last, keep) for name, keep in found.items()}
-                   for grouping, found in by_label.items()},
+        "averages": rates({f"overall SR at {budgets[-1]} steps": every}),
+        "groups": {"platform": rates(groups["platform"]), "split": rates(groups["category"]),
+                   "app": rates(groups["app"])},
         "episodes": {"title": "How episodes end", "rows": [_ending(name, [
             result for result, end in zip(results, ended, strict=True) if end == name
         ]) for name in sorted(set(ended))]},

@@ -240,20 +240,27 @@ def score_episodes(results: Sequence[TaskResult], budgets: Sequence[int]) -> Sco
     scores: Scores = {}
     for budget in budgets:
         cut = [result.within(budget) for result in results]
-        groups = {
-            "platform": {name: [r for r in cut if r.platform == name]
-                         for name in in_order({r.platform for r in cut}, PLATFORMS)},
-            "category": {name: [r for r in cut if r.category == name]
-                         for name in sorted({r.category for r in cut})},
-            "app": {name: [r for r in cut if name in r.apps]
-                    for name in sorted({app for r in cut for app in r.apps})},
-        }  # fmt: skip
         scores[f"Max step {budget}"] = _episode_block(cut, budget) | {
-            grouping: {name: _episode_block(group, budget) for name, group in found.items()}
-            for grouping, found in groups.items()
-        }
+            grouping: {name: _episode_block([cut[place] for place in places], budget)
+                       for name, places in found.items()}
+            for grouping, found in episode_groups(cut).items()
+        }  # fmt: skip
     scores["Total num"] = len(results)
     return scores
+
+
+def episode_groups(results: Sequence[TaskResult]) -> dict[str, dict[str, list[int]]]:
+    """Places of the episodes of each platform, category and application."""
+    labels = {
+        "platform": [{result.platform} for result in results],
+        "category": [{result.category} for result in results],
+        "app": [set(result.apps) for result in results],
+    }
+    return {
+        grouping: {name: [place for place, own in enumerate(each) if name in own]
+                   for name in in_order(set().union(*each), PLATFORMS)}
+        for grouping, each in labels.items()
+    }  # fmt: skip
 
 
 def _episode_block(results: Sequence[TaskResult], budget: int) -> Scores:

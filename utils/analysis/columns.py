@@ -153,7 +153,7 @@ def lead_over(
 
 
 def percent(fraction: float) -> float:
-    """A fraction in percent, without the noise of sums; `rounding` makes text of it."""
+    """A fraction in percent, without the noise of sums."""
     return round(100 * float(fraction), 6)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from utils.analysis.columns import Row, SampleColumns, in_percent, percent
+from utils.analysis.columns import LARGEST_P, Row, SampleColumns, in_percent, percent
 from utils.analysis.paired import compare_paired, holm
 from utils.protocol import shown_accuracy
 
 TITLE = "Letter bias: chosen against right"
-LARGEST_P = 0.05
 
 
 def letter_bias(columns: SampleColumns) -> dict[str, Any]:

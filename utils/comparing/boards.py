@@ -95,8 +95,7 @@ def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) ->
 
 
 def _is_whole(run: ComparedRun, dataset: str) -> bool:
-    entry = (run.manifest.get("datasets") or {}).get(dataset) or {}
-    return is_whole(entry, is_partial=run.sets[dataset].is_partial)
+    return is_whole(run.entry(dataset), is_partial=run.sets[dataset].is_partial)
 
 
 def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from utils.comparing.boards import read_published
-from utils.comparing.files import figures_csv, flips_csv, write_text
+from utils.comparing.files import figures_csv, flips_csv
 from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
@@ -21,6 +21,7 @@ from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, printable
 from utils.images import at_home
 from utils.report.all_runs import COMPARISONS, INDEX
 from utils.runs.folder import safe_name, work_dir_problems
+from utils.scoring.sheets import write_text
 
 FORMATS = ("text", "csv", "html")
 TABLES = {"comparison.csv": figures_csv, "flips.csv": flips_csv}

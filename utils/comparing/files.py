@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from utils.comparing import words
 from utils.comparing.pairing import Comparison, SamplePair
-from utils.scoring.sheets import safe_cell, whole_or_nothing
+from utils.scoring.sheets import safe_cell
 
 FIGURE_COLUMNS = (
     "kind", "dataset", "run", "baseline", "split", "platform", "group", "value", "low", "high",
@@ -72,11 +71,3 @@ def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     writer.writerow(columns)
     writer.writerows([safe_cell(row.get(name)) for name in columns] for row in rows)
     return file.getvalue()
-
-
-def write_text(path: Path, text: str) -> Path:
-    """Writes a whole file or none."""
-    with whole_or_nothing(path) as temporary:
-        # A reply may hold half a surrogate pair, which UTF-8 has no form for.
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
-    return path

@@ -19,7 +19,6 @@ from urllib.parse import quote
 
 from utils.comparing import words
 from utils.comparing.boards import Board
-from utils.comparing.files import write_text
 from utils.comparing.pairing import Comparison, Difference, Outcome, PairOfRuns, SamplePair
 from utils.comparing.runs import ComparedRun
 from utils.comparing.why import different_functions, different_settings
@@ -33,6 +32,7 @@ from utils.report.data_files import Chunks, Facets, ToJson, columns, replaced_fo
 from utils.report.pictures import Pictures
 from utils.report.privacy import path_hider
 from utils.report.run_facts import REPORT_FOLDER
+from utils.scoring.sheets import write_text
 
 PAGE, FILES_FOLDER, RUNS_FILE = "comparison.html", "comparison_files", "runs.json"
 ASSETS = Path(__file__).parent / "assets"

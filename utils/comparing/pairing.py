@@ -188,8 +188,8 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
     if ours.is_weighted != theirs.is_weighted:
         notes.append("one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
                      "the differences are unweighted")  # fmt: skip
-    for what, entry in (("annotations", "annotations"), ("images", "pictures")):
-        mine, his = run.of_data(dataset, entry), baseline.of_data(dataset, entry)
+    for what, name in (("annotations", "annotations"), ("images", "pictures")):
+        mine, his = (each.entry(dataset).get(name) or {} for each in (run, baseline))
         if mine and his and mine != his and mine.get("count") == his.get("count"):
             notes.append(f"the runs had different {what} (checksums in their manifests)")
     doubts = [(run, text) for run in (baseline, run) for text in run.sets[dataset].doubts]

@@ -57,9 +57,9 @@ class ComparedRun:
     others: Sequence[str]  # the model's other runs, where it was not named itself
     report: Path | None  # its page
 
-    def of_data(self, dataset: str, entry: str) -> Any:
-        """What the manifest has of a data set, such as its "annotations"; {} where it has not."""
-        return ((self.manifest.get("datasets") or {}).get(dataset) or {}).get(entry) or {}
+    def entry(self, dataset: str) -> Mapping[str, Any]:
+        """What the manifest says of a data set; empty where it says nothing."""
+        return (self.manifest.get("datasets") or {}).get(dataset) or {}
 
     def notes(self) -> list[str]:
         """What a reader must know about it."""

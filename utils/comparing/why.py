@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from utils.comparing import words
-from utils.comparing.files import SAMPLE_COLUMNS, as_csv, sample_row, write_text
+from utils.comparing.files import SAMPLE_COLUMNS, as_csv, sample_row
 from utils.comparing.pairing import SamplePair
 from utils.comparing.runs import ComparedRun
 from utils.contracts import Facts
 from utils.coordinates import shown_wh
 from utils.errors import UserError, counted, printable
-from utils.report.run_facts import parse_functions
+from utils.report.run_facts import model_entry, parse_functions
 from utils.runs.folder import safe_name
+from utils.scoring.sheets import write_text
 
 STAGES: Mapping[str, Callable[[Facts], str]] = {
     "image sent": lambda facts: shown_wh(facts.get("sent_wh") or facts["file_wh"]),
@@ -109,20 +110,18 @@ def _messages(pair: SamplePair, a: str, b: str) -> str:
 
 def different_settings(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
     """Settings that are not the same in both runs' configs: name, in `a`, in `b`."""
-    ours, theirs = _settings_of(a), _settings_of(b)
-    return [
-        (name, str(ours.get(name, "unset")), str(theirs.get(name, "unset")))
-        for name in dict.fromkeys([*ours, *theirs])
-        if ours.get(name) != theirs.get(name)
-        and (name not in _COMPUTING or (name in ours and name in theirs))
-    ]
+    found = _different(_settings_of(a), _settings_of(b))
+    return [each for each in found if each[0] not in _COMPUTING or "unset" not in each[1:]]
 
 
 def different_functions(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
     """Functions of the user's own that are not the same in both configs: name, in `a`, in `b`."""
-    ours, theirs = _functions_of(a), _functions_of(b)
+    return _different(_functions_of(a), _functions_of(b))
+
+
+def _different(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [
-        (name, ours.get(name, "unset"), theirs.get(name, "unset"))
+        (name, str(ours.get(name, "unset")), str(theirs.get(name, "unset")))
         for name in dict.fromkeys([*ours, *theirs])
         if ours.get(name) != theirs.get(name)
     ]
@@ -130,9 +129,7 @@ def different_functions(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, 
 
 def _functions_of(run: ComparedRun) -> dict[str, str]:
     """Dotted paths by what they are for, of the data sets that were scored."""
-    config = run.manifest.get("config") or {}
-    entry = (config.get("model") or {}).get(run.model) or {}
-    parsers = parse_functions(run.manifest)
+    entry, parsers = model_entry(run.manifest), parse_functions(run.manifest)
     found = {name: entry.get(name) for name in ("preprocess_function", "postprocess_function")}
     for dataset in run.sets:
         found[f"custom_prompt.{dataset}"] = (entry.get("custom_prompt") or {}).get(dataset)
@@ -142,7 +139,7 @@ def _functions_of(run: ComparedRun) -> dict[str, str]:
 
 def _settings_of(run: ComparedRun) -> dict[str, Any]:
     """What a run's model entry says about how replies are made, by name."""
-    entry = ((run.manifest.get("config") or {}).get("model") or {}).get(run.model) or {}
+    entry = model_entry(run.manifest)
     found = dict(entry.get("generate_cfg") or {})
     found |= found.pop("extra_body", None) or {}
     found = {_OTHER_NAMES.get(name, name): value for name, value in found.items()}

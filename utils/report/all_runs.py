@@ -27,7 +27,7 @@ from utils.protocol import AVERAGE, OVERALL, official_order, shown_accuracy, sho
 from utils.report.run_facts import SAMPLE, cut, data_kind
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import safe_name
-from utils.scoring.sheets import whole_or_nothing
+from utils.scoring.sheets import write_text
 
 INDEX = "index.html"
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
@@ -80,12 +80,8 @@ def write_index(work_dir: Path, *, ended: Collection[str] = ()) -> Path:
     Raises:
         StopRun: the folder cannot be written.
     """
-    target = work_dir / INDEX
     with _one_at_a_time(work_dir):  # the last one to look must be the last one to write
-        page = render_index(listed_runs(work_dir, ended=ended))
-        with whole_or_nothing(target) as temporary:
-            temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
-    return target
+        return write_text(work_dir / INDEX, render_index(listed_runs(work_dir, ended=ended)))
 
 
 @contextmanager

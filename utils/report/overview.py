@@ -31,7 +31,7 @@ from utils.report.run_facts import REPEATED, cut
 Json = dict[str, Any]
 NO_ANSWER = "no answer"
 OUTCOMES = ("hit", "miss", "unparsed", NO_ANSWER, "refused", "failed")
-FIELD_OF_GROUP = {name: name for name in ("platform", "kind", "split", "app")}
+FIELDS_OF_GROUPS = ("platform", "kind", "split", "app")
 GROUP_TITLES = {"kind": "Type of element", "split": "Category", "app": "Application"}
 SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 MOST_EXAMPLES = 3
@@ -241,8 +241,8 @@ def _table_link(dataset: str | None, row: str, column: str) -> Json | None:
 def _group_link(dataset: str, group: str, label: str) -> Json | None:
     if label == "none":  # samples without a value, which no filter names
         return None
-    if field := FIELD_OF_GROUP.get(group):
-        return {"dataset": dataset, field: label}
+    if group in FIELDS_OF_GROUPS:
+        return {"dataset": dataset, group: label}
     return {"dataset": dataset, "check": f"{group}: {label}"}
 
 

@@ -66,10 +66,14 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """A score file: indented, None as null; a `ValueError` for NaN and infinity (see `finite`)."""
-    text = json.dumps(value, indent=4, ensure_ascii=False, allow_nan=False)
+    write_text(path, json.dumps(value, indent=4, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> Path:
+    """A text file; half of a surrogate pair, which UTF-8 has no form for, as JSON's own escape."""
     with whole_or_nothing(path) as temporary:
-        # Half of a surrogate pair, as of an argument that is no UTF-8, becomes JSON's own escape.
-        temporary.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+    return path
 
 
 @contextmanager
