@@ -178,9 +178,6 @@ class World(Protocol):
     def reset(self, task: Line) -> Any:
         """Begins a task; returns the first observation."""
 
-    def observe(self) -> Any:
-        """What there is to see now, once it has settled."""
-
     def step(self, action: Any) -> Any:
         """Acts; returns the next observation."""
 

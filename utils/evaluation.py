@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from utils import PROJECT
 from utils.comparing.command import compare_after_run
@@ -254,7 +256,7 @@ def check(plan: Plan) -> int:
                  for name in plan.models for dataset in plan.data}  # fmt: skip
     for (dataset, dotted, _), parse in functions.items():
         data = plan.data[dataset]
-        if dotted and data.samples and not data.benchmark.acts:
+        if dotted and not data.benchmark.acts:
             odd, wrong = checking.try_parsing(data, parse)
             print("".join(f"warning: {dataset}: {each}\n" for each in odd), end="")
             warnings += len(odd)
@@ -265,20 +267,20 @@ def check(plan: Plan) -> int:
         _, folder, _ = experiment_of(plan, name)
         of_samples: dict[str, dict[str, list[Sample]]] = {}
         found: list[str] = []
-        for dataset in plan.data:
-            asked = questions_of(plan, name, dataset, folder)
-            report, of_samples[dataset] = checking.check_questions(model, asked, plan.options)
-            if plan.options.ping and not of_samples[dataset]:
-                scorer = plan.scorer(name, dataset, skip_errors=True)
-                pinged = True
-                told, failed = checking.ping(model, asked, scorer, plan.secrets.clean)
-                report += told
-                found += failed
-            print("\n".join(report))
-            warnings += sum(line.startswith("warning: ") for line in report)
+        with closing(model), TemporaryDirectory() as shots:
+            for dataset in plan.data:
+                asked = questions_of(plan, name, dataset, folder, Path(shots))
+                report, of_samples[dataset] = checking.check_questions(model, asked, plan.options)
+                if plan.options.ping and not of_samples[dataset]:
+                    scorer = plan.scorer(name, dataset, skip_errors=True)
+                    pinged = True
+                    told, failed = checking.ping(model, asked, scorer, plan.secrets.clean)
+                    report += told
+                    found += failed
+                print("\n".join(report))
+                warnings += sum(line.startswith("warning: ") for line in report)
         found += checking.together(of_samples)
         problems += [f'model "{name}": {problem}' for problem in found]
-        model.close()
     console.show_left_out(plan.bad_samples, None)
     if problems:
         print(problem_report(problems, ran=pinged, warnings=warnings), file=sys.stderr)
@@ -326,7 +328,7 @@ def infer(
     for note in model.notes_before():
         print(note)
     # Whether some sample was never asked, whatever has changed about the others since.
-    asked = (job.answers.knows(sample.key, job.trial) for job in jobs for sample in job.samples)
+    asked = (job.answers.knows(sample.key) for job in jobs for sample in job.samples)
     if options.fresh or not all(asked):
         model.warm_up()
     shown = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)

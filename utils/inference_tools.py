@@ -201,7 +201,7 @@ class Engine:
     def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
         """An episode that is stored, or is played as soon as there is a world for it."""
         parts = {"settings": fingerprint}
-        found = job.answers.look_up(sample.key, job.trial, fingerprint, parts, self._options)
+        found = job.answers.look_up(sample.key, fingerprint, parts, self._options)
         if isinstance(found, StoredAnswer):
             self._settle(_reused(_Task(job, sample), found))
             return
@@ -308,12 +308,12 @@ class Engine:
             )
             if job.fingerprint is None:
                 found = job.answers.look_up(
-                    key, job.trial, prepared.fingerprint, prepared.parts, self._options
+                    key, prepared.fingerprint, prepared.parts, self._options
                 )
                 if isinstance(found, StoredAnswer):
                     return _reused(task, found)
                 reason = found
-            record = records.new_record(task.sample, key, job.trial, prepared, Status.OK)
+            record = records.new_record(task.sample, key, prepared, Status.OK)
             came = self._asker.ask(prepared)
         except StopRun:
             raise
@@ -351,7 +351,7 @@ def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
     # Each log is whole by itself, so that it can be copied and scored without the others.
     job = task.job
     is_new = any(before[k] != now[k] for k in now) or not job.answers.stands_in(
-        job.log.path, job.run.asking, before["key"], job.trial, stored.fingerprint
+        job.log.path, job.run.asking, before["key"], stored.fingerprint
     )
     return _Outcome(task, before | now, reused=True, is_new=is_new)
 
@@ -361,7 +361,7 @@ def _failed(
     reason: str | None = None,
 ) -> _Outcome:  # fmt: skip
     """A sample whose request could not be made."""
-    record = records.new_record(task.sample, key, task.job.trial, prepared, Status.FAILED)
+    record = records.new_record(task.sample, key, prepared, Status.FAILED)
     record["error"] = {"class": "request", "message": str(error)}
     if isinstance(error, UserFunctionError):
         record["error"] = records.user_error_fields(error)

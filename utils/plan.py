@@ -6,11 +6,9 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from utils import PROJECT
@@ -52,7 +50,6 @@ class Plan:
     warnings: int = 0  # printed while this was made
     # what stops a model or data set is not printed: the caller gets it as an error
     is_quiet: bool = False
-    held: ExitStack = field(default_factory=ExitStack)  # what ends with it
 
     @property
     def bad_samples(self) -> list[str]:
@@ -104,8 +101,13 @@ class Done:
     entry: Entry | None = None  # what the manifest says of it; None: nothing new
 
 
-def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Questions:
-    """What one model is asked of one data set, and what it has answered before."""
+def questions_of(
+    plan: Plan, name: str, dataset: str, folder: RunFolder, shots: Path | None = None
+) -> Questions:
+    """What one model is asked of one data set, and what it has answered before.
+
+    Screenshots of its episodes go to the folder `shots`, else to one in the run's.
+    """
     data = plan.data[dataset]
     benchmark, (system_prompt, custom) = data.benchmark, _prompting(plan, name, dataset)
     episode, worlds = benchmark.episode, None
@@ -119,11 +121,8 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
         # Workers make the prompts of whole episodes, several at a time.
         custom = custom and one_at_a_time(custom, threading.Lock(), copy_result=True)
     if benchmark.acts:
-        shots = folder.path / SCREENSHOTS
-        if plan.options.check:
-            shots = Path(plan.held.enter_context(TemporaryDirectory()))
         places = plan.options.worlds or min(os.cpu_count() or 1, MOST_WORLDS)
-        worlds = Worlds(partial(benchmark.open_world, shots), places)
+        worlds = Worlds(partial(benchmark.open_world, shots or folder.path / SCREENSHOTS), places)
         kwargs = plan.config.model[name].kwargs
         reading = Reading(  # by workers, several at a time
             plan.models[name].postprocess(dataset),
@@ -136,7 +135,7 @@ def questions_of(plan: Plan, name: str, dataset: str, folder: RunFolder) -> Ques
         dataset=dataset,
         samples=data.asked(plan.options.limit),
         episode=partial(episode, prompt_of=prompt_of),
-        answers=AnswerIndex.of_logs(folder.logs_of_model(dataset), own=folder.log(dataset)),
+        answers=AnswerIndex(folder.logs_of_model(dataset), own=folder.log(dataset)),
         worlds=worlds,
         fingerprint=fingerprint,
     )
@@ -161,14 +160,14 @@ def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wante
     data = plan.data[asked.dataset]
     for note in asked.answers.notes:
         print(f"warning: {note}")
-    turns = data.turns()
+    chosen, turns = [sample.key for sample in data.chosen(wanted.limit)], data.turns()
     record = run_record(
         seq=seq,
         model=name,
         dataset=asked.dataset,
         mode=wanted.mode,
         limit=wanted.limit,
-        samples=(chosen := [sample.key for sample in data.chosen(wanted.limit)]),
+        samples=chosen,
         turns=[turns[key] for key in chosen],
         bad=data.bad,
         asking=wanted.asking,

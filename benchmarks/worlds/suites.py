@@ -104,10 +104,6 @@ class AnyWorld:
         self._now = self._worlds[name]
         return self._now.reset(task)
 
-    def observe(self) -> Any:
-        """What there is to see now."""
-        return self._current.observe()
-
     def step(self, action: Any) -> Any:
         """Acts; what there is to see then."""
         return self._current.step(action)

@@ -183,7 +183,7 @@ def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, l
 
     mine, theirs = (
         Job(dataset="L", samples=samples, log=log, run=LoggedRun(RUN, {}), episode=iter,
-            answers=AnswerIndex.of_logs([])) for _ in range(2))  # fmt: skip
+            answers=AnswerIndex([])) for _ in range(2))  # fmt: skip
     follower.leave("m/joined/1", note=True)
     runs.begin(leader, folder, [mine], batch=1)
     theirs.share = Share(follower, "m", "L", samples, 1)

@@ -136,7 +136,7 @@ def run(
     with contextlib.closing(RunLog(log)) as opened:
         job = Job(
             dataset="Live", samples=tasks, episode=episode,
-            answers=AnswerIndex.of_logs([log]), log=opened, run=LoggedRun({"seq": 0, "asking": {}}, {}),
+            answers=AnswerIndex([log]), log=opened, run=LoggedRun({"seq": 0, "asking": {}}, {}),
             worlds=Worlds(hand.make, worlds), fingerprint=lambda sample: f"{settings} {sample.key}",
         )  # fmt: skip
         given = Options(Path("config.json"), api_nproc=in_flight, retry=0, **more)

@@ -17,7 +17,7 @@ from utils.config.environment import read_text
 from utils.config.schema import DataEntry, LiveEntry, ModelEntry, RunConfig
 from utils.config.text import Finding, KeyPath, key_path, read_plain, shown
 from utils.errors import UserError, did_you_mean, listed
-from utils.functions.signatures import FunctionRef
+from utils.functions.signatures import FunctionRef, Kind
 from utils.import_utils import path_problem
 
 L1_NAME = "GUIContentUnderstanding"
@@ -171,26 +171,27 @@ class _Reader:
         blocks = (value if isinstance(value := raw.get(key), dict) else {} for key in keys)
         kwargs, generate_cfg, prompts, parsers = blocks
         passed = ["dataset_name", *(key for key in kwargs if key not in schema.RESERVED_KWARGS)]
-        local = imp_type == "transformers"
+        after = [*passed, "input_length"] if imp_type == "transformers" else passed
         if imp_type == "custom" and not path_problem(str(raw.get("model_path"))):
             place = ("model", name, "model_path")
-            self._ref(place, raw["model_path"], "custom-class", True, generate_cfg, kwargs)
-        for kind, more in (("preprocess", []), ("postprocess", ["input_length"] * local)):
+            self._ref(place, raw["model_path"], "custom-class", generate_cfg, kwargs)
+        kinds: Iterable[tuple[Kind, list[str]]] = (("preprocess", passed), ("postprocess", after))
+        for kind, keywords in kinds:
             key = f"{kind}_function"
-            self._ref(("model", name, key), raw.get(key), kind, local, passed + more)
+            self._ref(("model", name, key), raw.get(key), kind, keywords)
         for dataset, dotted in prompts.items():
-            self._ref(("model", name, "custom_prompt", dataset), dotted, "prompt", local)
+            self._ref(("model", name, "custom_prompt", dataset), dotted, "prompt")
         for dataset, dotted in parsers.items():
             self._ref(("model", name, "parse_function", dataset), dotted, "parse")
 
     def _ref(
-        self, place: tuple[str, ...], dotted: Any, kind: Any, local: bool = False,
-        keywords: Iterable[str] = (), init_keywords: Iterable[str] = (),
+        self, place: tuple[str, ...], dotted: Any, kind: Kind, keywords: Iterable[str] = (),
+        init_keywords: Iterable[str] = (),
     ) -> None:  # fmt: skip
         where = key_path(*place)
         if isinstance(dotted, str) and dotted and where not in self.unset:
             by_name = tuple(keywords), tuple(init_keywords)
-            ref = FunctionRef(str(self.path), where, dotted, kind, local, *by_name)
+            ref = FunctionRef(str(self.path), where, dotted, kind, *by_name)
             self.out.function_refs.append(ref)
 
     # ---- data sets ----

@@ -85,7 +85,7 @@ def check_questions(
                     without_image.append(sample)
             looked_up = (prepared.fingerprint, prepared.parts) if whole is None else (
                 whole, {"settings": whole})  # fmt: skip
-            found = asked.answers.look_up(sample.key, asked.trial, *looked_up, options)
+            found = asked.answers.look_up(sample.key, *looked_up, options)
             if isinstance(found, StoredAnswer):
                 kept[found.status] += 1
             else:
@@ -159,8 +159,6 @@ def ping(
 ) -> tuple[list[str], list[str]]:
     """Queries the first sample, once; what went out, what came back, how it is read; problems."""
     where = f"{asked.dataset}: ping"
-    if not asked.samples:
-        return [], [f"{where}: there is no sample to ask"]
     sample, began_s = asked.samples[0], time.monotonic()
     try:
         _, prepared = _first_request(model, asked, sample)
@@ -174,7 +172,7 @@ def ping(
     shown = f"  reply: {_shortened(repr(generation.text))}"
     if generation.postprocess_error:
         return [shown], [f"{where}: {generation.postprocess_error}"]
-    record = new_record(sample, sample.key, asked.trial, prepared, Status.OK)
+    record = new_record(sample, sample.key, prepared, Status.OK)
     record |= answer_fields(generation, record["sizes"])
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
     sizes = [shown_wh(record["sizes"][stage]) for stage in SIZES]

@@ -27,7 +27,6 @@ class Questions:
     # Of a whole episode (task and settings), where no single answer can be reused; None: each
     # sample has one prompt, whose answer can.
     fingerprint: Callable[[Sample], str] | None = None
-    trial: int = 0
 
 
 @dataclass(kw_only=True)

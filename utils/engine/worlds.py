@@ -78,8 +78,8 @@ class _LentWorld:
             self._calls.put((name, arguments, came))
         return came.result()
 
-    reset, observe = partialmethod(_call, "reset"), partialmethod(_call, "observe")
-    step, evaluate = partialmethod(_call, "step"), partialmethod(_call, "evaluate")
+    reset, step = partialmethod(_call, "reset"), partialmethod(_call, "step")
+    evaluate = partialmethod(_call, "evaluate")
 
     def _next_call(self, world: World | None) -> Any:
         """Waits for it; a world that has a `rest` uses that time for what comes later."""

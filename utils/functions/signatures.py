@@ -39,7 +39,6 @@ class FunctionRef:
     key_path: str  # `data.GUIElementGrounding.parse_function`
     dotted: str
     kind: Kind
-    local: bool = False
     keywords: tuple[str, ...] = ()  # names of the keyword arguments that it will get
     init_keywords: tuple[str, ...] = ()  # of a custom class: the names in its `kwargs` block
 

@@ -17,7 +17,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost
 _CRC = b',"crc":"%08x"}\n'
 _CRC_LENGTH = len(_CRC % 0)
 _OPEN_A_RUN = (b'{"kind":"run",', b'{"kind":"end",')
+OF_A_SAMPLE = ("answer", "episode")  # kinds of records
 
 
 def lock_or_refuse(path: Path) -> BaseFileLock:
@@ -233,36 +234,27 @@ class StoredAnswer:
         return record
 
 
-@dataclass
 class AnswerIndex:
     """Everything this model has answered for one data set, in whatever run folder.
 
-    Look-ups go by (sample key, trial, fingerprint); of equal ones that of the newest run counts.
-    Whole episodes are found likewise.
+    Look-ups go by key and fingerprint, those of whole episodes too; of equal records that of the
+    newest run counts.
+
+    Args:
+        own: our own log; of an answer and its copies the one in it counts.
+        since: answers of runs before the one of this number do not count.
     """
 
-    newest: int = 0  # the highest `seq` of a run
-    notes: list[str] = field(default_factory=list)  # of damaged lines
-    _by_fingerprint: dict[tuple[str, int, str], StoredAnswer] = field(default_factory=dict)
-    _of_sample: dict[tuple[str, int], list[StoredAnswer]] = field(default_factory=dict)
-
-    @classmethod
-    def of_logs(
-        cls, paths: Iterable[Path], *, own: Path | None = None, since: int = 0
-    ) -> AnswerIndex:
-        """What logs hold; of an answer and its copies the one in our own log counts.
-
-        Answers of runs before the one that `since` names do not count.
-        """
-        index = cls()
-        found = [each for path in paths for each in index._read(path, since)]
+    def __init__(self, paths: Iterable[Path], *, own: Path | None = None, since: int = 0) -> None:
+        self.newest = 0  # the highest `seq` of a run
+        self.notes: list[str] = []  # of damaged lines
+        self._by_key: dict[str, list[StoredAnswer]] = {}  # the newest last
+        found = [each for path in paths for each in self._read(path, since)]
         # Stable: within a run and a log the order of the lines stays.
-        for sample, stored in sorted(found, key=lambda each: (each[1].seq, each[1].path == own)):
-            index._by_fingerprint[*sample, stored.fingerprint] = stored
-            index._of_sample.setdefault(sample, []).append(stored)
-        return index
+        for key, stored in sorted(found, key=lambda each: (each[1].seq, each[1].path == own)):
+            self._by_key.setdefault(key, []).append(stored)
 
-    def _read(self, path: Path, since: int) -> Iterator[tuple[tuple[str, int], StoredAnswer]]:
+    def _read(self, path: Path, since: int) -> Iterator[tuple[str, StoredAnswer]]:
         runs: dict[int, Mapping[str, str]] = {}
         damaged: list[int] = []
         for offset, record in read_records(path, damaged):
@@ -270,15 +262,15 @@ class AnswerIndex:
             self.newest = max(self.newest, seq)
             if record["kind"] == "run":
                 runs[seq] = record["asking"]
-            elif record["kind"] in ("answer", "episode") and seq >= since:
-                yield (record["key"], record["trial"]), StoredAnswer(
+            elif record["kind"] in OF_A_SAMPLE and seq >= since:
+                yield record["key"], StoredAnswer(
                     path, offset, record["fingerprint"], Status(record["status"]),
                     record["parts"], seq, runs.get(seq),
                 )  # fmt: skip
         self.notes += damage_notes(path, damaged)
 
     def look_up(
-        self, key: str, trial: int, fingerprint: str, parts: Mapping[str, str], options: Options
+        self, key: str, fingerprint: str, parts: Mapping[str, str], options: Options
     ) -> StoredAnswer | str:
         """The newest record of exactly this request if it stands, or why the model is queried.
 
@@ -287,30 +279,28 @@ class AnswerIndex:
         """
         if options.fresh:
             return "--fresh"
-        found = self._by_fingerprint.get((key, trial, fingerprint))
-        if found is not None:
-            stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
-            return found if stands.get(found.status, True) else f"{found.status} last time"
-        before = self._of_sample.get((key, trial))
-        if before is None:
+        newest_first = self._by_key.get(key, [])[::-1]
+        for found in newest_first:
+            if found.fingerprint == fingerprint:
+                stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
+                return found if stands.get(found.status, True) else f"{found.status} last time"
+        if not newest_first:
             return "new"
-        if not before[-1].fingerprint:  # not even the request could be made
+        if not newest_first[0].fingerprint:  # not even the request could be made
             return "failed last time"
         changes = (
             [shown for part, shown in PARTS.items() if each.parts.get(part) != parts.get(part)]
-            for each in reversed(before)
+            for each in newest_first
         )  # fmt: skip
         changed = min(changes, key=len)  # of equally near ones the newest
         return " and ".join(changed or ["request"]) + " changed"
 
-    def stands_in(
-        self, log: Path, asking: Mapping[str, str], key: str, trial: int, fingerprint: str
-    ) -> bool:
+    def stands_in(self, log: Path, asking: Mapping[str, str], key: str, fingerprint: str) -> bool:
         """Whether a view of a run in `log` that asks so comes upon this answer by itself."""
-        same = [each.fingerprint for each in self._of_sample.get((key, trial), ())
+        same = [each.fingerprint for each in self._by_key.get(key, ())
                 if each.path == log and each.asking == asking]  # fmt: skip
         return same[-1:] == [fingerprint]
 
-    def knows(self, key: str, trial: int) -> bool:
+    def knows(self, key: str) -> bool:
         """Whether there is any record of this sample."""
-        return (key, trial) in self._of_sample
+        return key in self._by_key

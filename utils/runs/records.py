@@ -10,7 +10,7 @@ run      opens a run: started_at, model, dataset, mode, limit; samples (keys of 
          annotations, pictures (checksums); config (resolved, without secrets), config_file,
          arguments, git, versions, hardware, environment
 answer   one request of one sample, a rotation or step of which has the key `<sample>~<number>`:
-           key, trial, fingerprint, parts   which request it answers
+           key, trial (0), fingerprint, parts   which request it answers
            status, error                    how asking ended; a field, never a text to search for
            raw, reply                       what the model said; of local models also after
                                             postprocessing
@@ -53,16 +53,14 @@ def run_record(*, seq: int, made_with: Mapping[str, Any], **fields: Any) -> Reco
     return {"kind": "run", "seq": seq, "started_at": now(), **fields, **made_with}
 
 
-def new_record(
-    sample: Sample, key: str, trial: int, prepared: Prepared | None, status: Status
-) -> Record:
+def new_record(sample: Sample, key: str, prepared: Prepared | None, status: Status) -> Record:
     """A record as far as it is known before asking; `prepared` None: not even that succeeded."""
     sizes = prepared.sizes if prepared else Sizes()
     stages = {"file": sample.file_wh or sizes.file_wh, "sent": sizes.sent_wh, "seen": sizes.seen_wh}
     return {
         "kind": "answer",
         "key": key,
-        "trial": trial,
+        "trial": 0,
         "fingerprint": prepared.fingerprint if prepared else "",
         "parts": dict(prepared.parts) if prepared else {},
         "status": status,

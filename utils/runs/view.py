@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from utils.contracts import TURN_MARK, Line, Record, Status
 from utils.errors import UserError
-from utils.runs.log import LoggedRun, damage_notes, read_records, record_at
+from utils.runs.log import OF_A_SAMPLE, LoggedRun, damage_notes, read_records, record_at
 
 EVERYTHING = "all"  # the mode that no other one reaches beyond
 TOKENS = "prompt_tokens", "completion_tokens"
@@ -76,7 +76,7 @@ class LogView:
                     begins[seq] = record
                 elif record["kind"] == "end":
                     ends[seq] = record
-                elif record.get("trial") == 0:
+                elif record["kind"] in OF_A_SAMPLE:
                     seen.append(_seen(record, offset))
                     columns.setdefault(seq, {}).update(dict.fromkeys(record["line"]))
             self._file = path.open("rb")

@@ -35,6 +35,7 @@ from utils.errors import StopRun, UserError
 from utils.inference_tools import Progress
 from utils.runs.folder import RunFolder, safe_name
 from utils.runs.log import (
+    OF_A_SAMPLE,
     AnswerIndex,
     LoggedRun,
     RunLog,
@@ -43,7 +44,6 @@ from utils.runs.log import (
     runs_of,
 )
 
-ADOPTED_KINDS = ("answer", "episode")
 LEADER_SPEAKS_FIRST_S = 30.0  # ranks start a few seconds apart, on a busy machine more
 SEEN_S = 30.0  # until a network file system shows a new file on all machines
 
@@ -122,7 +122,7 @@ def adopt(folder: RunFolder, dataset: str, log: RunLog) -> None:
         except UserError:
             continue
         for _, record in read_records(part):
-            if record.get("kind") in ADOPTED_KINDS:
+            if record["kind"] in OF_A_SAMPLE:
                 log.append(record)
         log.sync()  # before the only other copy goes
         part.unlink(missing_ok=True)
@@ -184,7 +184,7 @@ def collect(
             # What the lost rank has answered of it is found; its log may still be held.
             logs = [job.log.path, *folder.rank_logs(job.dataset)]
             logs = logs if fresh else folder.logs_of_model(job.dataset)
-            answers = AnswerIndex.of_logs(logs, own=job.log.path, since=job.run.seq if fresh else 0)
+            answers = AnswerIndex(logs, own=job.log.path, since=job.run.seq if fresh else 0)
             again = replace(job, samples=rest, share=None, answers=answers, reused=0)
             ask([again])
             job.reused, job.stopped = job.reused + again.reused, again.stopped
