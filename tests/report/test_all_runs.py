@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tests.support.browser import Tab, need_browser
+from tests.support.browser import PHONE, Tab, need_browser
 from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import API, L1, L2, Stage, right_answers
 from utils.protocol import SAMPLE_MD5
@@ -234,6 +234,25 @@ def test_axe_finds_nothing(tmp_path, scheme):
     with need_browser().open_browser() as browser:
         tab = Tab(browser, tmp_path / "index.html", color_scheme=scheme)
         assert (tab.findings(), tab.troubles) == ([], [])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_each_run_says_the_main_things_without_scrolling_sideways(tmp_path, scheme):
+    run_at(tmp_path, "T20260101_G0", model="a-model-with-a-rather-long-name-7b-instruct")
+    run_at(tmp_path, "T20260101_G1", hours=1, figures=None)
+    write_index(tmp_path)
+    with need_browser().open_browser() as browser:
+        tab = Tab(browser, tmp_path / "index.html", viewport=PHONE, color_scheme=scheme)
+        assert tab.run(
+            "[document.documentElement, document.querySelector('.wide')].map((e) => e.scrollWidth)"
+        ) == [390, 390]
+        rows = [row.inner_text().split() for row in tab.page.locator("#runs tbody tr").all()]
+        labels = tab.run(
+            "getComputedStyle(document.querySelector('#runs tbody .lead'), '::before').content"
+        )
+        assert (tab.findings(), tab.troubles) == ([], [])
+    assert [row[0][:7] for row in rows] == ["m", "a-model"]
+    assert ("whole" in rows[1], labels) == (True, '"L2 "')
 
 
 def test_two_thousand_runs_are_listed_in_under_a_second(tmp_path):

@@ -36,7 +36,7 @@ STILL_RUNNING_S = 600.0  # a log that was written to so lately belongs to a run 
 LOCK_WAIT_S = 10.0
 HERE = Path(__file__).parent
 LONGEST_WHY = 60
-LEAD = ' class="lead"'  # the first column of a data set
+LEAD = ' class="lead"'  # the first column of a data set; on a phone the only one, with its name
 _RUN_FOLDER = re.compile(r"T\d{8}_G\w+", re.ASCII)
 _LOG = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
 
@@ -224,7 +224,7 @@ def render_index(runs: Sequence[ListedRun]) -> str:
         style=style, script=own["js"],
         style_hash=_checksum(style), script_hash=_checksum(own["js"]),
         heads=heads, subheads=subheads, count=f"{len(runs):,} run{'' if len(runs) == 1 else 's'}",
-        made=_when(time.time()), rows="\n".join(_row(run, columns) for run in runs),
+        made=_when(time.time()), rows="\n".join(_row(run, columns, levels) for run in runs),
     )  # fmt: skip
 
 
@@ -232,7 +232,7 @@ def _figures(run: ListedRun, dataset: str) -> Mapping[str, Mapping[str, Any]]:
     return run.datasets.get(dataset, {}).get("figures") or {}
 
 
-def _row(run: ListedRun, columns: Mapping[str, Sequence[str]]) -> str:
+def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[str, str]) -> str:
     folder = _text(run.folder.partition("/")[2])
     odd = sum(each.get("warnings") or 0 for each in run.datasets.values())
     warned = f' <span class="odd">{_to_report(run, counted(odd, "warning"))}</span>' if odd else ""
@@ -245,8 +245,9 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]]) -> str:
         f'<span class="folder"><a href="{_link(run.folder)}/">{folder}</a>{drawn}</span></th>',
         f'<td><span class="state is-{run.state}" title="{_text(run.why)}">{run.state}</span>',
         f"{warned}</td>",
-        *(_cells(run, *each) for each in columns.items()),
-        f'<td class="lead">{samples or "–"}</td><td data-value="{run.at:.0f}">{_when(run.at)}</td>',
+        *(_cells(run, *each, levels[each[0]]) for each in columns.items()),
+        f'<td class="lead" data-of="samples">{samples or "–"}</td>',
+        f'<td data-value="{run.at:.0f}">{_when(run.at)}</td>',
         f"<td>{' '.join(compared)}</td></tr>",
     ])  # fmt: skip
 
@@ -256,20 +257,23 @@ def _to_report(run: ListedRun, text: str) -> str:
     return f'<a href="{_link(page)}">{_text(text)}</a>' if run.has_report else _text(text)
 
 
-def _cells(run: ListedRun, dataset: str, figures: Sequence[str]) -> str:
+def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> str:
     """The figures of one data set, or why it has none."""
     entry, found = run.datasets.get(dataset, {}), _figures(run, dataset)
+    of = f' data-of="{_text(level or dataset)}"'
     statuses = entry.get("statuses") or {}
     total, failed = sum(statuses.values()), sum(statuses.values()) - statuses.get("ok", 0)
     instead = "" if not entry else "not scored" if not found else None
     if not found and dataset in run.stopped:
         why = str(run.stopped[dataset].get("why"))
         full, why = _text(why), _text(cut(why, LONGEST_WHY))
-        return f'<td class="lead none" colspan="{len(figures)}" title="{full}">stopped: {why}</td>'
+        return (
+            f'<td class="lead none"{of} colspan="{len(figures)}" title="{full}">stopped: {why}</td>'
+        )
     if 2 * failed > total:
         instead = f"{failed} of {total} requests failed"
     if instead is not None:
-        return f'<td class="lead none" colspan="{len(figures)}">{instead}</td>'
+        return f'<td class="lead none"{of} colspan="{len(figures)}">{instead}</td>'
     old = "its log has grown since then" if dataset in run.unscored else ""
     if dataset in run.stopped and not entry.get("missing"):  # else it may be what was answered
         old = f"the last one stopped: {run.stopped[dataset].get('why')}"
@@ -280,7 +284,9 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str]) -> str:
         told = f"{cell.get('samples')} samples, 95 % interval {shown_range(cell) or 'unknown'}"
         told += f"; of an earlier scoring: {old}" if old else ""
         value = f"{shown_accuracy(cell['value'])}{mark}" if cell else "–"
-        cells += f'<td{"" if cells else LEAD} title="{_text(told) if cell else ""}">{value}</td>'
+        cells += (
+            f'<td{"" if cells else LEAD + of} title="{_text(told) if cell else ""}">{value}</td>'
+        )
     return cells
 
 
