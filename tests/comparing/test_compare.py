@@ -366,6 +366,16 @@ def test_only_the_chosen_formats_are_written(two, formats, files):
     assert sorted(path.name for path in two.glob("there/*")) == files
 
 
+def test_a_comparison_of_other_runs_is_replaced_with_a_line_that_names_them(two, capsys):
+    make_run(two / "c", {L2: l2_set("xx.xxx")}, model="c")
+    printed = []
+    for named in (["a", "b"], ["b", "a"], ["a", "c"], ["a", "c", "--format", "text"]):
+        assert main(named) == 0
+        printed.append(capsys.readouterr().out)
+    said = f"comparison held a comparison of {two.name}/b and {two.name}/a, which this one replaces"
+    assert [said in each for each in printed] == [False, False, True, False]
+
+
 def test_a_folder_without_room_has_two_ways_out_and_a_late_failure_leaves_the_print(two, capsys):
     (two / "comparison").write_text("a file of mine")
     codes = [main(["a", "b"]), main(["a", "b", "--format", "text"])]

@@ -12,14 +12,14 @@ from utils.comparing.boards import read_published
 from utils.comparing.files import figures_csv, flips_csv
 from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
-from utils.comparing.runs import read_runs
+from utils.comparing.runs import ComparedRun, read_runs
 from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
 from utils.config.options import Parser, not_negative
 from utils.config.secret_filter import protect_output
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, printable
 from utils.images import at_home
-from utils.report.all_runs import COMPARISONS, INDEX
+from utils.report.all_runs import COMPARISONS, INDEX, runs_compared
 from utils.runs.folder import safe_name, work_dir_problems
 from utils.scoring.sheets import write_text
 
@@ -66,6 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(*map(printable, [*error.problems, _Parser.outcome]), sep="\n", file=sys.stderr)
         return NOTHING_RUN
     print(as_text(found, flips=given.flips), end="")
+    if {*given.format} != {"text"} and (before := _other_runs_in(output, runs)):
+        print(f"\n{output} held a comparison of {' and '.join(before)}, which this one replaces; "
+              "--output DIR keeps several")  # fmt: skip
     try:
         written = [write_text(output / name, make(found)) for name, make in TABLES.items()
                    if "csv" in given.format]  # fmt: skip
@@ -100,6 +103,13 @@ def compare_after_run(folders: Sequence[Path], work_dir: Path, *, has_page: bool
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         why = f"{type(error).__name__}: {error}" if not isinstance(error, UserError) else error
         print(f"warning: the models were not compared: {printable(str(why))}")
+
+
+def _other_runs_in(output: Path, runs: Sequence[ComparedRun]) -> list[str]:
+    """The runs that a comparison in the folder is of; none where it is of these."""
+    before = [(output / each).resolve() for each in runs_compared(output, output)]
+    is_same = {*before} == {run.path.resolve() for run in runs}
+    return [] if is_same else ["/".join(each.parts[-2:]) for each in before]
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

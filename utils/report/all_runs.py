@@ -110,7 +110,7 @@ def listed_runs(work_dir: Path, *, ended: Collection[str] = ()) -> list[ListedRu
             if is_run and (run := _listed(Path(folder.path), is_over=model.name in ended)):
                 found[run.folder] = run
     for comparison in _entries(work_dir / COMPARISONS):
-        for name in _compared(Path(comparison.path), work_dir):
+        for name in runs_compared(Path(comparison.path), work_dir):
             if name in found:
                 found[name].comparisons.append(f"{COMPARISONS}/{comparison.name}")
     return sorted(found.values(), key=lambda run: (-run.at, run.folder))
@@ -184,8 +184,8 @@ def _state(
     return ("partial", f"a part of {', '.join(parts)}") if parts else ("whole", "")
 
 
-def _compared(comparison: Path, work_dir: Path) -> list[str]:
-    """The runs of a comparison, by their folders below the work-dir."""
+def runs_compared(comparison: Path, work_dir: Path) -> list[str]:
+    """The runs of the comparison in a folder, by their folders below the work-dir, if any."""
     try:
         folders = json.loads((comparison / RUNS_OF_COMPARISON).read_bytes())
         home = os.path.realpath(work_dir)
