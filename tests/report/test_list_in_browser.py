@@ -12,29 +12,29 @@ from tests.support.report_runs import make_pictures, write_samples
 from utils.report.build import build_report
 from utils.scoring.scorer import FAILED_TEXT
 
-
-@pytest.mark.parametrize(("name", "value", "shown"), [
+FOUND = (
     ("dataset", L1, 3), ("platform", "os_ios", 1), ("split", "advanced", 1), ("kind", "text", 1),
     ("verdict", "unparsed", 2), ("verdict", "no answer", 1), ("status", "failed", 1),
     ("search", "basket", 1), ("search", "which is right", 1),  # an instruction, a question
     ("search", "ZEPPELIN", 1), ("search", "raw <script>", 1),  # a reply, read or as it came
-    ("search", "K00000002", 1), ("search", "nowhere", 0),  # a key
-])  # fmt: skip
-def test_a_filter_or_a_search_leaves_the_samples_that_fit(open_tab, name, value, shown):
+    ("search", "K00000002", 1), ("search", "nowhere", 0))  # a key  # fmt: skip
+
+
+def test_a_filter_or_a_search_leaves_the_samples_that_fit(open_tab):
     tab = open_tab(address="#/samples")
-    assert tab.count == "7 samples"
-    if name == "search":
-        tab.page.fill("#search", value)
-    else:
-        tab.page.select_option(f"#filter-{name}", value)
-        chosen = f"document.querySelector('#filter-{name}').selectedOptions[0].textContent"
-        assert re.fullmatch(rf".* \({shown}\)", tab.run(chosen))
-    tab.page.wait_for_function("() => document.getElementById('count').value.includes(' of ')")
-    tab.settle()
-    assert tab.count == f"{shown} of 7 samples"
-    assert len(tab.texts(".card")) == shown
-    assert tab.page.is_visible("#nothing") == (shown == 0)
-    tab.click("#clear")
+    for name, value, shown in FOUND:
+        assert tab.count == "7 samples"
+        if name == "search":
+            tab.page.fill("#search", value)
+        else:
+            tab.page.select_option(f"#filter-{name}", value)
+            chosen = f"document.querySelector('#filter-{name}').selectedOptions[0].textContent"
+            assert re.fullmatch(rf".* \({shown}\)", tab.run(chosen)), value
+        tab.page.wait_for_function("() => document.getElementById('count').value.includes(' of ')")
+        tab.settle()
+        assert (tab.count, len(tab.texts(".card"))) == (f"{shown} of 7 samples", shown), value
+        assert tab.page.is_visible("#nothing") == (shown == 0)
+        tab.click("#clear")
     assert tab.count == "7 samples"
 
 
@@ -65,8 +65,7 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     assert (tab.hash, active()) == ("#/samples", "5")
     tab.press("/")
     assert tab.focus == "search"
-    tab.page.keyboard.type("jk")  # letters are text here
-    tab.settle()
+    tab.type("jk")  # letters are text here
     assert tab.page.input_value("#search") == "jk"
     tab.press("Escape", "h")
     assert tab.page.is_visible("#help")
@@ -147,17 +146,15 @@ def test_a_level_in_an_address_means_its_data_set_and_unknown_fields_mean_nothin
     assert tab.text(f"#filter-dataset option[value={L1}]") == "L1 (3)"
 
 
-@pytest.mark.parametrize(("address", "name", "chosen", "count"), [
-    ("kind=icon&kind=nothing", "kind", "icon or nothing", "3 of 7 samples"),
-    ("app=Shop", "app", "Shop (7)", "7 samples"), ("app=Bank", "app", "Bank", "0 of 7 samples"),
-])  # fmt: skip
-def test_what_a_link_asks_for_is_seen_where_nothing_could_be_chosen_too(
-    open_tab, address, name, chosen, count
-):
-    tab = open_tab(address=f"#/samples?{address}")
-    shown = tab.run(f"document.getElementById('filter-{name}').selectedOptions[0].text")
-    assert (shown, tab.count) == (chosen, count)
-    assert tab.page.is_visible(f"#filter-{name}") and tab.page.is_enabled("#clear")
+def test_what_a_link_asks_for_is_seen_where_nothing_could_be_chosen_too(open_tab):
+    for address, name, chosen, count in (
+        ("kind=icon&kind=nothing", "kind", "icon or nothing", "3 of 7 samples"),
+        ("app=Shop", "app", "Shop (7)", "7 samples"), ("app=Bank", "app", "Bank", "0 of 7 samples"),
+    ):  # fmt: skip
+        tab = open_tab(address=f"#/samples?{address}")
+        shown = tab.run(f"document.getElementById('filter-{name}').selectedOptions[0].text")
+        assert (shown, tab.count) == (chosen, count)
+        assert tab.page.is_visible(f"#filter-{name}") and tab.page.is_enabled("#clear")
 
 
 @pytest.mark.parametrize(("view", "item"), [("", ".card"), ("&view=table", "#window .row")])
@@ -212,10 +209,13 @@ def test_selects_show_their_texts_whole_and_nothing_moves_when_filters_change(op
 
     tab = open_tab(address="#/samples")
     before = places()
-    for name, value in (("verdict", "no answer"), ("platform", "os_web"), ("q", "")):
-        tab.page.select_option(f"#filter-{name}", value) if value else tab.press("/", "e")
+    for name, value in (("verdict", "no answer"), ("platform", "os_web")):
+        tab.page.select_option(f"#filter-{name}", value)
         tab.settle()
         assert places() == before, name
+    tab.press("/")
+    tab.type("e")
+    assert places() == before
     cut = """() => [...document.querySelectorAll('#selects select')].filter((select) => {
         const drawn = document.createElement('canvas').getContext('2d');
         drawn.font = getComputedStyle(select).font;
@@ -225,8 +225,7 @@ def test_selects_show_their_texts_whole_and_nothing_moves_when_filters_change(op
     assert tab.run(cut) == []
 
 
-@pytest.mark.parametrize(("part", "whole", "expected"), [
-    (1, 16, "6.3"), (1, 2000, "0.1"), (1, 2001, "0.0"), (5, 8, "62.5"), (7, 7, "100.0"), (0, 3, "0.0"),
-])  # fmt: skip
-def test_a_share_is_rounded_half_up_in_the_list_too(open_tab, part, whole, expected):
-    assert open_tab().run(f"Report.shareText({part}, {whole})") == expected
+def test_a_share_is_rounded_half_up_in_the_list_too(open_tab):
+    shares = {(1, 16): "6.3", (1, 2000): "0.1", (1, 2001): "0.0", (5, 8): "62.5", (7, 7): "100.0", (0, 3): "0.0"}  # fmt: skip
+    tab = open_tab()
+    assert {pair: tab.run("(pair) => Report.shareText(...pair)", pair) for pair in shares} == shares

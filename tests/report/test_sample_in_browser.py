@@ -125,9 +125,9 @@ def swipe(tab, selector, right=0, down=0):
         point = {"x": x + right * step / 10, "y": y + down * step / 10}
         touch = {"type": "touchMove" if step else "touchStart", "touchPoints": [point]}
         send("Input.dispatchTouchEvent", touch)
-    tab.settle()  # the finger rests before it is lifted: nothing rolls on
+    tab.settle(180)  # the finger rests before it is lifted: nothing rolls on
     send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    tab.settle()
+    tab.settle(180)
 
 
 @pytest.fixture

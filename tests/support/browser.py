@@ -64,10 +64,23 @@ class Tab:
     def run(self, script, argument=None):
         return self.page.evaluate(script, argument)
 
-    def settle(self):
-        """Waits until what is under way is drawn."""
-        self.run("() => new Promise((done) => setTimeout("
-                 "() => requestAnimationFrame(() => requestAnimationFrame(done)), 180))")  # fmt: skip
+    def settle(self, least_ms=0):
+        """Waits until what is under way is drawn: data files have come, and two frames since."""
+        self.run(
+            """async (least) => {
+          const frame = () => new Promise(requestAnimationFrame);
+          await new Promise((done) => setTimeout(done, least));
+          do { await frame(); await frame(); } while (document.head.querySelector("script[src*='/data/']"));
+        }""",
+            least_ms,
+        )
+
+    def type(self, text):
+        """Into a search, which begins a moment after the last letter."""
+        self.page.keyboard.type(text)
+        found = "(q) => new URLSearchParams(location.hash.split('?')[1]).get('q') === q"
+        self.page.wait_for_function(found, arg=text)
+        self.settle()
 
     def press(self, *keys):
         for key in keys:
