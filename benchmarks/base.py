@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.matrics import Scores
-from utils.analysis.columns import SampleColumns
+from utils import contracts
 from utils.contracts import (
     WH,
     DataSet,
@@ -49,21 +48,12 @@ class BadSample:
         return f"{', '.join(filter(None, (self.where, self.picture)))}: {self.problem}"
 
 
-class Benchmark(ABC):
-    """One data set of the evaluator."""
+class Benchmark(contracts.Benchmark):
+    """One data set of the evaluator; what a run needs of it stands in `utils.contracts`."""
 
-    name: ClassVar[str]
-    level: ClassVar[str]
-    modes: ClassVar[tuple[str, ...]]
-    mode_column: ClassVar[str]  # of which `modes`, but "all", are the values
+    modes: ClassVar[tuple[str, ...]]  # "all" and the values of `mode_column`
     text_key: ClassVar[str]  # the column that, with the image, tells one sample from another
-    result_suffix: ClassVar[str]  # of the per-sample file
-    score_suffix: ClassVar[str]  # of the score file
-    result_columns: ClassVar[tuple[str, ...]]  # of the per-sample file
-    result_has_line: ClassVar[bool]  # whether it has the line's own columns in front of them
     system_prompt: ClassVar[str]
-    replays: ClassVar[bool] = True  # the answer to one prompt can be reused by itself
-    acts: ClassVar[bool] = False  # its episodes act in worlds
 
     def __init__(self, annotation_dir: Path, image_root: Path) -> None:
         self.image_root = image_root
@@ -71,7 +61,7 @@ class Benchmark(ABC):
         self.annotation_file = annotation_dir / f"{self.level}_annotations.json"
         self.title = f"{self.level} {self.name}"
 
-    def configure(self, asked: Mapping[str, Any]) -> None:  # noqa: B027 - most need none of it
+    def configure(self, asked: Mapping[str, Any]) -> None:
         """Takes what the config says of the data set alone."""
 
     def problems(self) -> list[str]:
@@ -159,10 +149,6 @@ class Benchmark(ABC):
         """The questions that one sample asks, one after the other; here a single one."""
         yield prompt_of(sample.line)
 
-    def open_world(self, shots: Path) -> World:
-        """A new world for episodes to act in; it saves its screenshots in the folder `shots`."""
-        raise NotImplementedError(f"{self.name} acts in no world")
-
     @staticmethod
     @abstractmethod
     def default_parse(response: str, meta: Mapping[str, Any], /) -> Any:
@@ -196,14 +182,6 @@ class Benchmark(ABC):
         except ValueError as nonsense:
             error = UserFunctionError("parse", str(nonsense), str(nonsense))
         return replace(self.judge_parsed(line, sizes, parsed, reply), error=error)
-
-    @abstractmethod
-    def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:
-        """The score object of every sample's `Judgement.counted`; settings: the environment."""
-
-    @abstractmethod
-    def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """What stands behind the scores, by section of the analysis; "table" is the score table."""
 
     def unreadable(self, samples: Sequence[Sample]) -> list[str]:
         """What the default parser cannot read of any reply to these samples, one line each."""

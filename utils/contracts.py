@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -189,7 +190,7 @@ class World(Protocol):
 
 
 class Benchmark(Protocol):
-    """What a run needs of a data set; `benchmarks.base.Benchmark` is where they come from."""
+    """What a run needs of a data set; `benchmarks.base.Benchmark` adds what all of them share."""
 
     name: ClassVar[str]
     level: ClassVar[str]  # "L1" to "L4"
@@ -198,8 +199,8 @@ class Benchmark(Protocol):
     score_suffix: ClassVar[str]
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
     result_has_line: ClassVar[bool]
-    replays: ClassVar[bool]  # the answer to one prompt can be reused; else only whole episodes
-    acts: ClassVar[bool]  # its episodes act in worlds
+    replays: ClassVar[bool] = True  # an answer can be reused by itself; else only whole episodes
+    acts: ClassVar[bool] = False  # its episodes act in worlds
     image_root: Path  # the folder that the lines' `image_path` is relative to
 
     def source(self) -> tuple[str, bytes]:
@@ -227,11 +228,16 @@ class Benchmark(Protocol):
     ) -> Judgement:
         """Parses and judges one reply; None: there was no answer."""
 
+    @abstractmethod
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]:
-        """The score object of all samples' `Judgement.counted`."""
+        """The score object of all samples' `Judgement.counted`; settings: the environment."""
 
+    @abstractmethod
     def sections(self, columns: Any, settings: Mapping[str, str]) -> dict[str, Any]:
-        """What stands behind the scores, of the `SampleColumns` of all scored samples."""
+        """What stands behind the scores, by section of the analysis; "table" is the score table.
+
+        Made of the `SampleColumns` of all scored samples.
+        """
 
 
 class Circular(Protocol):

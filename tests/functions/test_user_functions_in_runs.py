@@ -92,6 +92,20 @@ def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(s
     assert [record["line"]["bbox"] for record in stage.answers(L2)] == [[0.1, 0.1, 0.3, 0.2]] * 6
 
 
+@pytest.mark.parametrize("form", ["{path}", "{root}/{path}", "file://{root}/{path}"])
+def test_a_prompt_names_an_image_as_the_line_does_or_by_its_whole_path_or_url(staged, form):
+    stage = staged("""
+        import os
+        def prompt(line, dataset):
+            root = os.environ["LMUData"] + "/MMBench-GUI/offline_images"
+            image = os.environ["FORM"].format(root=root, path=line["image_path"])
+            return [{"role": "user", "type": "image", "value": image}]
+    """)
+    result = run_with(stage, "prompt", env={"FORM": form})
+    assert result.code == 0, result.output
+    assert {len(request.pictures) for request in result.requests} == {1}
+
+
 def test_preprocess_runs_once_for_each_sample_even_if_it_returns_the_same_list_each_time(staged):
     others_asked, first_sample = threading.Event(), []
 

@@ -51,8 +51,9 @@ def _checked(messages: Any, image_root: Path) -> list[Message]:
     checked = []
     for message in messages:
         ours = {key: os.fspath(message[key]) for key in MESSAGE_KEYS}
-        is_file = ours["type"] == "image" and not ours["value"].startswith(("data:", "http"))
-        if is_file and not Path(ours["value"]).exists():
-            ours["value"] = str(image_root / ours["value"])  # relative: meant as the line has it
+        if ours["type"] == "image" and not ours["value"].startswith(("data:", "http")):
+            ours["value"] = path = ours["value"].removeprefix("file://")
+            if not Path(path).exists():
+                ours["value"] = str(image_root / path)  # relative: meant as the line has it
         checked.append(ours)
     return checked
