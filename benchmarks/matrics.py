@@ -179,9 +179,9 @@ class TaskResult(NamedTuple):
 
     success: bool
     steps: int
-    platform: str = ""
-    category: str = ""
-    apps: tuple[str, ...] = ()
+    platform: str
+    category: str
+    apps: tuple[str, ...]
 
     def within(self, budget: int) -> TaskResult:
         """The same episode under a smaller budget: what came later did not happen."""

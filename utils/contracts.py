@@ -199,8 +199,7 @@ class Benchmark(Protocol):
     score_suffix: ClassVar[str]
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
     result_has_line: ClassVar[bool]
-    replays: ClassVar[bool] = True  # an answer can be reused by itself; else only whole episodes
-    acts: ClassVar[bool] = False  # its episodes act in worlds
+    acts: ClassVar[bool] = False  # its episodes act in worlds, and are reused whole or not at all
     image_root: Path  # the folder that the lines' `image_path` is relative to
 
     def source(self) -> tuple[str, bytes]:

@@ -112,7 +112,7 @@ def questions_of(
     benchmark, (system_prompt, custom) = data.benchmark, _prompting(plan, name, dataset)
     episode, worlds = benchmark.episode, None
     fingerprint = None
-    if not benchmark.replays:
+    if benchmark.acts:  # whole episodes are reused, not the answers to their prompts
         dotted, key = plan.config.parser_of(name, dataset)  # decides how an episode goes on
         parse = resolve(dotted, role=key) if dotted else None
         codes = [code_digest(custom), code_digest(parse)]
@@ -120,7 +120,6 @@ def questions_of(
         fingerprint = partial(_of_episode, settings)
         # Workers make the prompts of whole episodes, several at a time.
         custom = custom and one_at_a_time(custom, threading.Lock(), copy_result=True)
-    if benchmark.acts:
         places = plan.options.worlds or min(os.cpu_count() or 1, MOST_WORLDS)
         worlds = Worlds(partial(benchmark.open_world, shots or folder.path / SCREENSHOTS), places)
         kwargs = plan.config.model[name].kwargs

@@ -84,7 +84,7 @@ class LiveBenchmark(Benchmark):
     )  # fmt: skip
     result_has_line = False
     system_prompt = SYSTEM_PROMPT
-    replays, acts = False, True
+    acts = True
     default_parse = staticmethod(parse_actions)
     budgets: ClassVar[tuple[int, ...]] = (15, 50)  # steps, as the authors report them
 

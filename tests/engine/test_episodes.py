@@ -189,7 +189,7 @@ def test_a_world_may_use_the_time_that_nobody_waits_for_it():
 class Errands(GUIElementGrounding):
     """L2's instructions as errands in a made world; those about icons cannot be done."""
 
-    name, level, replays, acts = "Errands", "L3", False, True
+    name, level, acts = "Errands", "L3", True
     hand = Stagehand()
 
     def open_world(self, shots):

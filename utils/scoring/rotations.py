@@ -13,13 +13,11 @@ alone, and the official score, spreadsheets and samples file do not depend on it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from utils.analysis.columns import SampleColumns
-from utils.contracts import Facts, turn_key
+from utils.contracts import Circular, Facts, turn_key
 from utils.runs.view import LogView
 from utils.scoring.samples import Clean, facts_of
 from utils.scoring.scorer import Scorer, reply_of
@@ -29,47 +27,41 @@ ROTATIONS_SUFFIX = "_rotations.jsonl"
 SECTION = "circular"
 
 
-@dataclass
-class Rotations:
-    """The rotations of one log."""
+def write_rotations(
+    path: Path, head: Facts, questions: Iterable[Facts], circular: Circular, view: LogView,
+    scorer: Scorer, clean: Clean,
+) -> tuple[SampleColumns, int]:  # fmt: skip
+    """Writes the rotations file; returns what stands in it, and how many were not queried yet.
 
-    count_of: Callable[[Mapping[str, Any]], int]  # how many a line has, the 0th included
-    view: LogView
-    missing: int = 0  # how many have not been queried yet; known after `write`
+    Args:
+        questions: the facts of the samples, which are the 0th rotations.
+        scorer: one of its own, so that the official counts stay those of the questions.
 
-    def write(
-        self, path: Path, head: Facts, questions: Iterable[Facts], scorer: Scorer, clean: Clean
-    ) -> SampleColumns:
-        """Writes the rotations file; returns what stands in it.
+    Raises:
+        StopRun: a user's function failed ten times in a row, or the disk is full.
+    """
+    columns, missing = SampleColumns(), 0
+    with open_lines(path) as lines:
+        lines.write(to_json(head) + "\n")
+        for question in questions:
+            key, count = question["key"], circular.count(question)
+            for number in range(count):
+                record = view.record(turn_key(key, number))
+                if record is None:
+                    missing += 1
+                    continue
+                facts = clean(facts_of(record, scorer.judge(record))) if number else question
+                facts = {**facts, "question": key, "rotations": count, "rotation": number}
+                lines.write(to_json(facts) + "\n")
+                columns.add(facts)
+    return columns, missing
 
-        Args:
-            questions: the facts of the samples, which are the 0th rotations.
-            scorer: one of its own, so that the official counts stay those of the questions.
 
-        Raises:
-            StopRun: a user's function failed ten times in a row, or the disk is full.
-        """
-        columns = SampleColumns()
-        with open_lines(path) as lines:
-            lines.write(to_json(head) + "\n")
-            for question in questions:
-                key, count = question["key"], self.count_of(question)
-                for number in range(count):
-                    record = self.view.record(turn_key(key, number))
-                    if record is None:
-                        self.missing += 1
-                        continue
-                    facts = clean(facts_of(record, scorer.judge(record))) if number else question
-                    facts = {**facts, "question": key, "rotations": count, "rotation": number}
-                    lines.write(to_json(facts) + "\n")
-                    columns.add(facts)
-        return columns
-
-    def are_all_answered(self, postprocess: Callable[[str], str]) -> bool:
-        """Whether every rotation that the log covers has a usable reply, for `--mode infer`."""
-        for question in self.view.records():
-            for number in range(1, self.count_of(question["line"])):
-                record = self.view.record(turn_key(question["key"], number))
-                if record is None or reply_of(record, postprocess)[0] is None:
-                    return False
-        return True
+def are_all_answered(circular: Circular, view: LogView, postprocess: Callable[[str], str]) -> bool:
+    """Whether every rotation that the log covers has a usable reply, for `--mode infer`."""
+    for question in view.records():
+        for number in range(1, circular.count(question["line"])):
+            record = view.record(turn_key(question["key"], number))
+            if record is None or reply_of(record, postprocess)[0] is None:
+                return False
+    return True

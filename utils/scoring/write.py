@@ -18,7 +18,7 @@ from utils.errors import UserError
 from utils.runs.finished import SAMPLES_FORMAT, SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
 from utils.runs.view import COVERAGE, LogView, Selection
-from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, Rotations
+from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, are_all_answered, write_rotations
 from utils.scoring.samples import Clean, result_files
 from utils.scoring.scorer import Scorer, reply_of, shown_reply
 from utils.scoring.sheets import finite, open_sheet, write_json
@@ -83,7 +83,7 @@ def write_predictions(task: ScoringTask, view: LogView) -> bool:
             add(task.clean({**record["line"], "prediction": shown}))
     task.folder.link_newest([path, task.folder.log(task.name)], [task.name])
     if is_whole and task.data.circular is not None:
-        return Rotations(task.data.circular.count, view).are_all_answered(task.postprocess)
+        return are_all_answered(task.data.circular, view, task.postprocess)
     return is_whole
 
 
@@ -118,10 +118,12 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     analysis = {"head": head, **{title: finite(section) for title, section in sections.items()}}
     is_whole = records.is_all() and not scorer.has_failures
     if data.circular is not None:
-        rotations, turns = Rotations(data.circular.count, view), task.scorer()
-        columns = rotations.write(name(ROTATIONS_SUFFIX), head, questions, turns, task.clean)
+        turns = task.scorer()
+        columns, missing = write_rotations(
+            name(ROTATIONS_SUFFIX), head, questions, data.circular, view, turns, task.clean
+        )
         analysis[SECTION] = finite(data.circular.section(columns))
-        is_whole = is_whole and not (rotations.missing or turns.has_failures)
+        is_whole = is_whole and not (missing or turns.has_failures)
     else:  # those of an earlier circular run are out of date beside the new samples
         name(ROTATIONS_SUFFIX).unlink(missing_ok=True)
     analysis |= records.section()

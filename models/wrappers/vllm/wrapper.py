@@ -43,14 +43,14 @@ class VllmModelWrapper(APIModelWrapper):
 
     def __init__(
         self, name: str, *, model_path: str, kwargs: Mapping[str, Any],
-        serve_args: Sequence[str] = (), model_identity: str | None = None, **settings: Any,
+        serve_args: Sequence[str] = (), **settings: Any,
     ) -> None:  # fmt: skip
         unused = _address(name, 1, "unused")
         super().__init__(name, model_path=unused, kwargs=kwargs, proxies=False, **settings)
-        self.model_path, self._generation = model_path, settings["generate_cfg"]
+        self.model_path = model_path
         self._serve_args = [*serve_args, *_pixel_limits(kwargs, serve_args)]
         self._start_timeout_s = float(kwargs.get("serve_timeout_s", DEFAULT_START_TIMEOUT_S))
-        self._weights_identity, self._has_failures = model_identity, False
+        self._has_failures = False
         self._start_lock = threading.Lock()
         self._stopping = threading.Event()  # no server is started or waited for any more
         self._server: VllmServer | None = None  # one that answers
@@ -62,7 +62,7 @@ class VllmModelWrapper(APIModelWrapper):
 
     def notes_before(self) -> list[str]:
         """What the checkpoint brings along that changes answers though no config names it."""
-        given = {**self._generation, **(self._generation.get("extra_body") or {})}
+        given = {**self._generate_cfg, **(self._generate_cfg.get("extra_body") or {})}
         brought = checkpoint.read_generation_config(self.model_path)
         used = [f"{name} {brought[name]}" for name in SAMPLING if name in brought.keys() - given]
         if not used or SAMPLING_OPTIONS & dict(options(self._serve_args)[1]).keys():
@@ -77,7 +77,7 @@ class VllmModelWrapper(APIModelWrapper):
     @cached_property
     def identity(self) -> str:
         """Hash of the checkpoint and of the server's arguments that can change an answer."""
-        weights = self._weights_identity or checkpoint.checkpoint_identity(self.model_path)
+        weights = self._model_identity or checkpoint.checkpoint_identity(self.model_path)
         arguments = [[name, [_with_content(value) for value in values]]
                      for name, values in deciding_options(self._serve_args)]  # fmt: skip
         return digest(["vllm", weights, arguments])
