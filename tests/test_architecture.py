@@ -47,7 +47,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "benchmarks": 1370,
     "benchmarks/worlds": 1200,
     "benchmarks/worlds/adapters": 230,
-    "benchmarks/worlds/office": 930,
+    "benchmarks/worlds/office": 940,
     "benchmarks/worlds/office/apps": 710,
     "benchmarks/worlds/office/tasks": 830,
     "benchmarks/worlds/pages": 785,

@@ -9,7 +9,7 @@ from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.store import Store
 from benchmarks.worlds.office.tasks.checks import check
 from benchmarks.worlds.office.tasks.rows import find_row
-from benchmarks.worlds.office.week import base_world
+from benchmarks.worlds.office.week import base_store
 
 EVENT = {
     "title": "",
@@ -27,10 +27,10 @@ TODO = {"title": "", "list": "Personal", "due": "", "priority": "Normal", "note"
 class StoreHand:
     """One episode; `play` does the steps of an oracle."""
 
-    def __init__(self, task):
+    def __init__(self, task, before=None):
         self.task = task
-        self.store = Store(base_world(task["seed"]), task["setup"])
-        self.before = self.store.dump()
+        self.store = Store(base_store(task["seed"]), task["setup"])
+        self.before = before or self.store.dump()
         self.end, self.answer = "", ""
 
     def play(self, steps) -> Outcome:

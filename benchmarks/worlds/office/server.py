@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.store import Dump, Refused, Store
-from benchmarks.worlds.office.week import base_world
+from benchmarks.worlds.office.week import base_store
 
 PAGES = Path(__file__).parent / "pages"
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -104,7 +104,7 @@ class Office:
         apps = task.get("apps", ())
         start = apps[0] if len(apps) == 1 else "home"
         url = f"{self.url}/e/{token}/{look}/{start}/"
-        self.episodes[token] = EpisodeStore(url, Store(base_world(seed), task.get("setup")))
+        self.episodes[token] = EpisodeStore(url, Store(base_store(seed), task.get("setup")))
         return self.episodes[token]
 
     def end_episode(self, episode: EpisodeStore) -> None:

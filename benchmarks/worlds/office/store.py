@@ -32,11 +32,11 @@ class Refused(Exception):
 class Store:
     """All that the applications of one episode know. Safe to use from several threads."""
 
-    def __init__(self, world: World, setup: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, world: World | Store, setup: Mapping[str, Any] | None = None) -> None:
         """A store with a base world and the changes that a task makes to it.
 
         Args:
-            world: rows by table.
+            world: rows by table; or a store that has them, which is copied in a moment.
             setup: "add": {table: rows}, "set": [[table, where, values]], "drop": [[table, where]],
                 done in this order; `where` holds the values that a row must have. A file's
                 "parent" may be a path ("Documents/Personal"), a mail's "attachments" a list.
@@ -47,12 +47,16 @@ class Store:
         self._lock = threading.Lock()
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
         self._db.row_factory = sqlite3.Row
-        self._db.executescript(SCHEMA)
         self._db.execute("PRAGMA foreign_keys = ON")
-        with self._db:
-            for table, rows in world.items():
-                for row in rows:
-                    self.insert(table, row)
+        if isinstance(world, Store):
+            with world._lock:
+                world._db.backup(self._db)
+        else:
+            self._db.executescript(SCHEMA)
+            with self._db:
+                for table, rows in world.items():
+                    for row in rows:
+                        self.insert(table, row)
         try:
             with self._db:
                 self._prepare(setup or {})

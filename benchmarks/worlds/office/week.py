@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.worlds.office.store import ADDRESS, NAME, Row, World
+from benchmarks.worlds.office.store import ADDRESS, NAME, Row, Store, World
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 FIRST_DAY, LAST_DAY = datetime.date(2026, 2, 16), datetime.date(2026, 4, 24)  # of the calendar
@@ -44,6 +44,12 @@ def base_world(seed: int) -> World:
         **_sheets(luck),
         "todos": _todos(luck),
     }
+
+
+@functools.lru_cache(maxsize=8)
+def base_store(seed: int) -> Store:
+    """A store that holds it, to be copied and not to be changed."""
+    return Store(base_world(seed))
 
 
 def _address(name: str, company: str) -> str:

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.worlds.office.store import Row, Store
-from benchmarks.worlds.office.week import base_world
+from benchmarks.worlds.office.week import base_store
 
 VIEWS = (
     """people AS SELECT id, name, email, phone, company, note,
@@ -93,7 +93,7 @@ def variant(task: Mapping[str, Any], seed: int) -> Row:
         known: Row = {}
         _learn(known, task.get("draw", {}), _drawing_store(seed), luck)
         setup = _prepared(_filled(task.get("setup", {}), known))
-        store = _with_views(Store(base_world(seed), setup))
+        store = _with_views(Store(base_store(seed), setup))
         _learn(known, task.get("facts", {}), store, None)
         rest = {name: task[name] for name in ("goal", "answer", "feasible") if name in task}
         return {
@@ -112,7 +112,7 @@ def variant(task: Mapping[str, Any], seed: int) -> Row:
 
 @functools.lru_cache(maxsize=4)
 def _drawing_store(seed: int) -> Store:
-    return _with_views(Store(base_world(seed)))
+    return _with_views(Store(base_store(seed)))
 
 
 def _with_views(store: Store) -> Store:
