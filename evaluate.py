@@ -239,7 +239,7 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
         problems += [bad for each in data.values() for bad in each.bad_grouped]
     if problems or reading.config is None:
         raise UserError(list(dict.fromkeys(problems)))
-    dump = secrets.clean_object(mask_config(reading.config.model_dump(mode="json")))
+    dump = secrets.clean_object(mask_config(reading.config.dump()))
     return Plan(options, reading.config, dump, models, data, secrets, len(warnings))
 
 

@@ -91,8 +91,9 @@ class _Reader:
         self.out.models = self._entries(whole.get("model"), "model", self._model)
         self.out.data = self._entries(whole.get("data"), "data", self._data_set)
         if not self.out.problems:
-            sections = {"model": self.out.models, "data": self.out.data}
-            self.out.config = RunConfig.model_validate({"path": self.path, **sections})
+            models = {name: entry for name, entry in self.out.models.items() if entry is not None}
+            data = {name: entry for name, entry in self.out.data.items() if entry is not None}
+            self.out.config = RunConfig(self.path, models, data)
 
     def _entries(self, entries: Any, name: str, read: Callable[[str, Any], Read]) -> dict[str, Any]:
         if not isinstance(entries, dict) or not entries:

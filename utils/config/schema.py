@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -48,13 +49,13 @@ Pixels = Annotated[int, Field(gt=0, description=_AREA)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Kwargs(BaseModel):
     """What the program itself reads of the free `kwargs` block; all else belongs to the user."""
 
-    model_config = ConfigDict(strict=True, extra="ignore")
+    model_config = ConfigDict(strict=True, extra="ignore", defer_build=True)
     system_prompt: str | None = Field(None, description=_PROMPT)
     img_size: int = Field(-1, ge=-1, description=_SIDE)
     img_detail: Literal["auto", "low", "high"] = "auto"
@@ -150,12 +151,21 @@ class LiveEntry(DataEntry):
     history_images: Annotated[int, Field(ge=0)] = Field(0, description=_IMAGES)
 
 
-class RunConfig(_Section):
+@dataclass(frozen=True)
+class RunConfig:
     """A config without problems: the file as it was given, models and data sets in its order."""
 
     path: Path
-    model: dict[str, ModelEntry]
-    data: dict[str, LiveEntry | DataEntry]
+    model: Mapping[str, ModelEntry]
+    data: Mapping[str, DataEntry]
+
+    def dump(self) -> dict[str, Any]:
+        """All of it, defaults included, as in JSON."""
+        sections = {"model": self.model, "data": self.data}
+        return {"path": str(self.path)} | {
+            key: {name: entry.model_dump(mode="json") for name, entry in entries.items()}
+            for key, entries in sections.items()
+        }
 
     def parser_of(self, model: str, dataset: str) -> tuple[str | None, str]:
         """The dotted path of what reads replies (None: the default), and the key that names it."""
