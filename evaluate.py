@@ -7,9 +7,11 @@ arguments → config → check → for each model: infer → evaluate → write 
 
 from __future__ import annotations
 
+import gc
 import sys
 
 if __name__ == "__main__":  # ahead of the imports that would end in a traceback
+    gc.disable()  # what imports make stays; to look for garbage in it takes a tenth of the start
     from utils.errors import stop_unless_ready
 
     stop_unless_ready(
@@ -27,8 +29,6 @@ from benchmarks import BENCHMARK
 from benchmarks.base import fill
 from benchmarks.circular import Circular
 from models import argument_findings, build_model
-from utils.comparing.runs import read_runs
-from utils.comparing.why import explain, two_models
 from utils.config.environment import load_dotenv_files, odd_settings
 from utils.config.options import Options, options_of, parse_arguments, unknown_names
 from utils.config.read import ConfigReading, read_config
@@ -147,6 +147,8 @@ def plans_of(options: Options, rank: Rank | None) -> list[Plan]:
         return [prepare(options, rank)]
     if rank is not None:
         raise UserError("--parity compares in one process; start it without torchrun")
+    from utils.comparing.why import two_models
+
     plans = []
     for each in [replace(options, config=path) for path in (options.config, options.parity)]:
         known = _reading(each).models  # a name of --model may be one of the other config
@@ -248,6 +250,9 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
 
 def compare_paths(plans: Sequence[Plan]) -> int:
     """`--parity`: runs both, then prints why their replies differ."""
+    from utils.comparing.runs import read_runs
+    from utils.comparing.why import explain
+
     ran = [run_plan(plan) for plan in plans]
     folders = [each.folder.path for _, done in ran for each in done[:1] if each.folder is not None]
     code = max(code for code, _ in ran)
@@ -259,4 +264,6 @@ def compare_paths(plans: Sequence[Plan]) -> int:
 
 
 if __name__ == "__main__":
+    gc.freeze()
+    gc.enable()
     leave(main())

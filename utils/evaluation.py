@@ -13,10 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from utils import PROJECT
-from utils.comparing.command import compare_after_run
 from utils.config.text import key_path
 from utils.contracts import ModelWrapper, Sample
-from utils.engine import checking
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
 from utils.engine.ranks.group import SHARED_TYPES, Group, LateRank, NoGroup, Rank, joined
@@ -26,7 +24,6 @@ from utils.inference_tools import Engine
 from utils.plan import Done, Plan, experiment_of, open_job, questions_of
 from utils.protocol import official_figures
 from utils.report.all_runs import INDEX, index_after_run
-from utils.report.build import report_after_run
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import RunFolder, logs_by_age
 from utils.runs.log import RunLog
@@ -67,6 +64,8 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
             print(what, file=sys.stderr)
         folders = [each.folder.path for each in done if each.folder and each.is_scored]
         if len(folders := list(dict.fromkeys(folders))) > 1:
+            from utils.comparing.command import compare_after_run
+
             options = plan.options
             compare_after_run(folders, options.work_dir, has_page=options.report)
         lost = group is not None and bool(group.failed | group.given_up)
@@ -116,6 +115,8 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
         if len(plan.models) == 1:
             print(f"All runs: {(options.work_dir / INDEX).absolute().as_uri()}")
         if options.report and (scored or any(each.problems for each in here)):
+            from utils.report.build import report_after_run
+
             report_after_run(folder, scored, work_dir=options.work_dir,
                              small_images=options.small_images)  # fmt: skip
     return done
@@ -247,6 +248,8 @@ def _why(done: Done, model: str) -> str:
 
 def check(plan: Plan) -> int:
     """`--check`: reports what a run would do and everything that would go wrong."""
+    from utils.engine import checking
+
     for data in plan.data.values():
         print(f"{data.benchmark.name}: {len(data.samples)} samples, mode {data.mode}")
     samples = [sample for data in plan.data.values() for sample in data.samples]

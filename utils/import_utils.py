@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import inspect
 import pkgutil
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -35,6 +37,24 @@ def resolve(dotted: str, *, role: str) -> Callable[..., Any]:
         return _callable_at(dotted.split("."))
     except UserError as error:
         raise UserError(f"{role}: {error}") from None
+
+
+@contextmanager
+def no_collecting() -> Iterator[None]:
+    """For large imports, which make objects that stay: the search for garbage passes them over.
+
+    Only where `evaluate.py` is the program, which freezes what it has imported itself: objects of
+    a notebook that are garbage later would stay, too.
+    """
+    if not gc.get_freeze_count():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def check_reference(ref: FunctionRef) -> list[str]:

@@ -139,6 +139,7 @@ def made_with(
     }
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """Versions of Python and of the installed packages that can change an answer."""
     found = {"python": platform.python_version()}

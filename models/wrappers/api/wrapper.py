@@ -35,6 +35,7 @@ from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionEr
 from utils.functions.calling import call_user_function, one_at_a_time, private_copy
 from utils.functions.fingerprints import code_digest, digest
 from utils.images import read_header
+from utils.import_utils import no_collecting
 
 DEFAULT_TIMEOUT_S = 600.0
 # Of generate_cfg: they say how to send a request, not what it asks.
@@ -210,8 +211,9 @@ class APIModelWrapper(WrapperDefaults):
         """The one pooled client, made when the first request is due."""
         with self._client_lock:
             if self._client is None:
-                import httpx2
-                import openai
+                with no_collecting():
+                    import httpx2
+                    import openai
 
                 most = self._connections + 8
                 http_client = openai.DefaultHttpxClient(
