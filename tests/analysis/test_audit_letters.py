@@ -182,12 +182,12 @@ def test_a_liked_letter_shows_against_the_letters_that_are_right():
     assert [rows[x]["chosen"] for x in "ABCD"] == [40, 0, 0, 0]
     assert [rows[x]["right"] for x in "ABCD"] == [10, 10, 10, 10]
     assert (rows["A"]["difference"], rows["A"]["low"] > 50) == (75, True)
-    said = "A is chosen more often than it is right"
-    assert any(each.startswith(said) for each in section["findings"])
+    said = "A is chosen more often than right (100.00 % against 25.00 %), B is chosen less often"
+    assert section["warnings"][0].startswith(f"letter bias: {said}")
     # a model without a habit is not blamed
     samples = [facts("ABCD"[n % 4], answer="ABCD"[n // 2 % 4], image=n) for n in range(40)]
     section = section_of(letter_bias, samples)
-    assert section["findings"] == []
+    assert section["warnings"] == []
     assert all(row["difference"] == 0 for row in section["rows"])
 
 

@@ -15,6 +15,7 @@ from tests.support.mock_server import MockServer, Reply
 from tests.support.report_runs import L1, L2, l1_sample, l2_sample, make_pictures, write_samples
 from tests.support.runs import run_folder
 from tests.support.stage import API, Stage
+from utils.comparing.runs import read_runs
 from utils.protocol import PUBLISHED_MD5
 from utils.report.build import build_report
 
@@ -272,6 +273,27 @@ def test_what_makes_a_score_doubtful_stands_first_and_at_its_figure(open_tab, tm
     tab.click(".problems li:first-child a")
     assert tab.focus == "check-L2-Coordinate-audit" and tab.hash in ("", "#/overview")
     assert tab.page.is_visible(f"#{tab.focus} table") and tab.findings() == []
+
+
+def test_a_liked_letter_and_replies_that_say_nothing_are_doubts_too(open_tab, tmp_path):
+    stage, finished = ran(tmp_path / "run", 12, lambda request: Reply("A"))
+    said = {
+        "L2 Replies": "of 24 replies are unparsed",
+        "L1 Letter bias": "A is chosen more often than right (100.00 %",
+    }
+    tab = open_tab(report_of(stage))
+    alarms = [" ".join(each.split()) for each in tab.texts(".problems .alarm")]
+    assert [
+        (name in each, text in each)
+        for each, (name, text) in zip(alarms, said.items(), strict=True)
+    ] == [(True, True)] * 2
+    assert [text in finished.stdout for text in said.values()] == [True] * 2
+    assert tab.page.locator(".doubt").count() == 2
+    tab.click(".problems .alarm a >> nth=0")
+    assert tab.focus == "check-L2-Replies"
+    [compared] = read_runs([stage.folder()])
+    doubts = [text for each in compared.sets.values() for text in each.doubts]
+    assert [any(text in each for each in doubts) for text in said.values()] == [True] * 2
 
 
 def reported(home, *, is_published):

@@ -116,7 +116,9 @@ def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(con
     assert {"--model=m", "--data=GUIElementGrounding", "--no-report"} <= set(command)
     log = (whole.folder / f"m_{L2}.jsonl").read_text().splitlines()
     assert "--no-report" in json.loads(log[0])["arguments"]
-    assert load_run(tmp_path / "outputs" / "m").folder == limited.folder  # the newest one
+    assert (
+        load_run(tmp_path / "outputs" / "m").folder == whole.folder
+    )  # the newest with all samples
     assert len(load_run(whole.folder).samples) == 6
 
 

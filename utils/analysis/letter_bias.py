@@ -43,11 +43,11 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
         ]
         tested = any(row["p (Holm)"] is not None for row in rows)
         notes += ["p: paired test over images, Holm over the letters."] * tested
-    findings = [
-        f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than it is "
-        f"right: {shown_accuracy(row['chosen %'])} % against {shown_accuracy(row['right %'])} %."
-        for row in rows
-        if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P
-    ]
-    return {"title": TITLE, "rows": rows, "notes": notes, "findings": findings, "warnings": [],
-            "at": at}  # fmt: skip
+    clear = [row for row in rows if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P]
+    found = ", ".join(
+        f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than right "
+        f"({shown_accuracy(row['chosen %'])} % against {shown_accuracy(row['right %'])} %)"
+        for row in clear
+    )
+    warnings = [f"letter bias: {found}"] if found else []
+    return {"title": TITLE, "rows": rows, "notes": notes, "warnings": warnings, "at": at}

@@ -15,7 +15,7 @@ from utils.report.run_facts import REPORT_FOLDER
 from utils.runs import finished
 
 NEWER = " (newer, has less)"
-_AUDITS = ("coordinate_audit", "parse_audit")
+_AUDITS = ("replies", "coordinate_audit", "parse_audit", "letter_bias")
 _CLAUSE_END = re.compile(r"; |\. ")
 
 

@@ -19,6 +19,7 @@ CLEAR = {
     "coordinate_audit": "no other way to read these replies is clearly better",
     "parse_audit": "letters are read as they were meant",
     "letter_bias": "no letter is favoured",
+    "replies": "",  # there only if nearly all say nothing of the model
 }
 """Sections that are checks, and what is said where they found nothing."""
 SIGNED, COUNTED = ("lead", "difference"), ("on target", "count", "samples")
@@ -56,7 +57,8 @@ def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Jso
         {**details(dataset, level, section), "clear": clear,
          "findings": list(_findings(name, dataset, section))}
         for name, clear in CLEAR.items()
-        if isinstance(section := analysis.get(name), Mapping) and section.get("rows")
+        if isinstance(section := analysis.get(name), Mapping)
+        and (section.get("rows") or section.get("warnings"))
     ]  # fmt: skip
 
 
@@ -81,17 +83,15 @@ def details(dataset: str, level: str, section: Section) -> Json:
 
 def _findings(name: str, dataset: str, section: Section) -> Iterator[Json]:
     rows, at = section.get("rows") or [], section.get("at") or {}
-    warnings = [*(section.get("warnings") or ())]
-    for line in [*warnings, *(section.get("findings") or ())]:
+    for line in section.get("warnings") or ():
         text = line.removeprefix(f"{name.replace('_', ' ')}: ")
-        wanted = {
-            "coordinate_audit": "no point read" if "are JSON" in line else rows[1]["name"],
-            "parse_audit": "doubtful in all",
-            "letter_bias": f"{line[:1]} chosen",
-        }[name]
+        known = {"parse_audit": "doubtful in all", "letter_bias": f"{text[:1]} chosen"}
+        wanted = known.get(name, "no point read")
+        if name == "coordinate_audit" and "are JSON" not in line:
+            wanted = rows[1]["name"]
         link = {"dataset": dataset, "check": tag(section, wanted)} if at.get(wanted) else None
         told = text[:1].upper() + text[1:]
-        yield {"text": told, "link": link, "is_warning": line in warnings}
+        yield {"text": told, "link": link, "is_warning": True}
 
 
 def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]) -> Json:

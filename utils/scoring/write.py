@@ -63,11 +63,9 @@ class Scored:
 
     @property
     def warnings(self) -> list[str]:
-        """What replies and the sections of the analysis warn of; those on coverage are notes."""
+        """What the sections of the analysis warn of; those on coverage are notes."""
         sections = [section for name, section in self.analysis.items() if name != COVERAGE]
-        return self.scorer.doubts() + [
-            str(warning) for each in sections for warning in each.get("warnings", ())
-        ]
+        return [str(warning) for each in sections for warning in each.get("warnings", ())]
 
 
 def write_predictions(task: ScoringTask, view: LogView) -> bool:
@@ -116,6 +114,8 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
                 questions.append(facts)
     sections = benchmark.sections(columns, os.environ)
     analysis = {"head": head, **{title: finite(section) for title, section in sections.items()}}
+    if doubts := scorer.doubts():
+        analysis["replies"] = {"title": "Replies", "warnings": doubts}
     is_whole = records.is_all() and not scorer.has_failures
     if data.circular is not None:
         turns = task.scorer()
