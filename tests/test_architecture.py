@@ -61,12 +61,12 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/analysis": 1170,
     "utils/comparing": 1330,
     "utils/config": 1145,
-    "utils/engine": 1120,
+    "utils/engine": 1125,
     "utils/engine/ranks": 550,
     "utils/functions": 530,
     "utils/report": 1440,
-    "utils/runs": 1560,
-    "utils/scoring": 840,
+    "utils/runs": 1570,
+    "utils/scoring": 845,
 }
 MODULES_OF_A_ROOM = 8
 FLAT_MODULES = 14
