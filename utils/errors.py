@@ -46,7 +46,8 @@ def problem_report(problems: Sequence[str], *, ran: bool = False, warnings: int 
 
 def likeness(word: str, other: str) -> float:
     """How alike two names are, 0 to 1; case, dashes and underscores make no difference."""
-    left, right = (each.lower().replace("-", "").replace("_", "") for each in (word, other))
+    cut = (each[:200] for each in (word, other))  # what is longer is no name, and takes seconds
+    left, right = (each.lower().replace("-", "").replace("_", "") for each in cut)
     return SequenceMatcher(None, left, right, autojunk=False).ratio()
 
 

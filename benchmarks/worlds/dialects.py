@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -49,11 +50,13 @@ def _point(frame: Frame | None, meta: Mapping[str, Any], x: Any, y: Any) -> Poin
 # -- the default prompt's -------------------------------------------------------------------------
 
 _KIND_OF = {**{kind: kind for kind in CALLS}, **{name: kind for kind, name in CALLS.items()}}
-_BEGIN = re.compile(r"^[^\w\n]*(?P<label>action\s*\d*\W*:\W*)?(?=(?P<name>\w+)\s*\()",
+_LABEL = r"action\s*+\d*+[^\w:]*+:\W*+"  # possessive: nothing here is worth a second try
+_BEGIN = re.compile(rf"^[^\w\n]*+(?P<label>{_LABEL})?(?=(?P<name>\w++)\s*+\()",
                     re.IGNORECASE | re.MULTILINE)  # fmt: skip
 _NEXT = re.compile(r"[ ,;]*(?=(?P<name>\w+)\s*\()")
 _REST_OF_LINE = re.compile(r"[ \t`*.;,]*(?:(?:#|//).*)?$", re.MULTILINE)
-_BETWEEN = re.compile(r"(?:\W|action\s*\d*\W*:)*", re.IGNORECASE)  # two lines of actions
+_BETWEEN = re.compile(rf"\W*+(?:{_LABEL})*+", re.IGNORECASE)  # two lines of actions
+_SIGN = re.compile(r"[\\'\"()\n]")
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "scroll": ("x", "y", "direction", "amount"), "drag": ("x1", "y1", "x2", "y2"),
     "type": ("text",), "answer": ("text",), "fail": ("text",), "key": ("keys",),
@@ -70,13 +73,13 @@ def _own(reply: str, to_point: ToPoint) -> Found:
     calls: list[str] = []
     end = 0
     while begin := _BEGIN.search(reply, end):
-        found, stop = _calls_from(reply, begin.end())
-        is_known = begin["name"].lower() in _KIND_OF
-        if not found or not (begin["label"] or (is_known and _REST_OF_LINE.match(reply, stop))):
-            end = max(begin.end(), end + 1)
-            continue
-        follows = calls and _BETWEEN.fullmatch(reply, end, begin.end())
-        calls, end = [*(calls if follows else ()), *found], stop
+        if begin["label"] or begin["name"].lower() in _KIND_OF:
+            found, stop = _calls_from(reply, begin.end())
+            if found and (begin["label"] or _REST_OF_LINE.match(reply, stop)):
+                follows = calls and _BETWEEN.fullmatch(reply, end, begin.end())
+                calls, end = [*(calls if follows else ()), *found], stop
+                continue
+        end = max(begin.end(), end + 1)
     return [_of_call(call, to_point) for call in calls] or None
 
 
@@ -94,21 +97,24 @@ def _calls_from(text: str, place: int) -> tuple[list[str], int]:
 
 
 def _end_of_call(text: str, start: int) -> int | None:
-    """Where the bracket closes that was opened before `start`; those in quotes do not count."""
-    depth, quote, is_escaped = 1, "", False
-    for place in range(start, len(text)):
-        sign = text[place]
-        if quote:
-            if is_escaped or sign == "\\":
-                is_escaped = not is_escaped
-            elif sign == quote:
-                quote = ""
-        elif sign in "'\"":
-            quote = sign
-        elif sign in "()":
-            depth += 1 if sign == "(" else -1
-            if depth == 0:
-                return place + 1
+    """Where the bracket closes that was opened before `start`; None: not on its line.
+
+    Texts in quotes may go on over lines, and brackets in them do not count.
+    """
+    depth, quote, place = 1, "", start
+    while sign := _SIGN.search(text, place):
+        place = sign.end()
+        match sign[0]:
+            case "\\":
+                place += 1 if quote else 0
+            case "'" | '"' as mark if quote in ("", mark):
+                quote = "" if quote else mark
+            case "\n" if not quote:
+                return None
+            case "(" | ")" as bracket if not quote:
+                depth += 1 if bracket == "(" else -1
+                if depth == 0:
+                    return place
     return None
 
 
@@ -119,7 +125,8 @@ def _of_call(text: str, to_point: ToPoint) -> Action:
     kind = _KIND_OF[name]
     names = _ARGUMENTS.get(kind, ("x", "y"))
     try:  # literals only: nothing of a reply is run
-        call = ast.parse(text.replace("\n", "\\n"), mode="eval").body
+        with warnings.catch_warnings(action="ignore"):  # "\d" in a text
+            call = ast.parse(text.replace("\n", "\\n"), mode="eval").body
         assert isinstance(call, ast.Call)
         given = [ast.literal_eval(value) for value in call.args]
         if kind == "scroll" and isinstance(next(iter(given), 0), str):
@@ -160,7 +167,7 @@ _TARS_KINDS = {
     "call_user": "fail", "press_home": "home", "press_back": "back", "open_app": "open_app",
 }  # fmt: skip
 _TARS_CALL = re.compile(r"\s*(\w+)\(")
-_TARS_VALUE = re.compile(r"""(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
+_TARS_VALUE = re.compile(r"""\b(\w++)\s*+=\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _TARS_POINTS = ("point", "start_point", "start_box"), ("end_point", "end_box")
 TARS_WAIT_S = 5.0  # what its prompt says of `wait()`
 
