@@ -24,7 +24,6 @@ from utils.contracts import (
     Generation,
     Judgement,
     Line,
-    Message,
     ParseFunction,
     PromptOf,
     Reading,
@@ -163,18 +162,11 @@ class LiveBenchmark(Benchmark):
         now = f"This is the screen now (step {step} of at most {last}). What do you do next?"
         return f"Task: {line['instruction']}\n\n{so_far}{now}"
 
-    def build_prompt(
-        self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
-    ) -> list[Message]:
-        """The default prompt: system text, earlier screenshots, screenshot, task and history."""
-        system, kept = custom_system_prompt or self.system_prompt, self.settings.history_images
+    def images_of(self, line: Line) -> list[str]:
+        """Earlier screenshots, as many as the config says, and the one of now."""
+        kept = self.settings.history_images
         shown = [step["image_path"] for step in line.get("history", ())[-kept:]] if kept else []
-        shown += [line["image_path"]] if "image_path" in line else []
-        return [
-            *([{"role": "system", "type": "text", "value": system}] if use_system else []),
-            *({"role": "user", "type": "image", "value": image} for image in shown),
-            {"role": "user", "type": "text", "value": self.user_text(line)},
-        ]
+        return shown + ([line["image_path"]] if "image_path" in line else [])
 
     # -- episodes ---------------------------------------------------------------------------------
 

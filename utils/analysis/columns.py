@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import compress
+from itertools import compress, groupby
 from typing import TYPE_CHECKING, Any
 
 from utils.analysis.intervals import Interval, interval, numbered
@@ -87,14 +87,11 @@ class SampleColumns:
 
     def spans(self, keep: Sequence[bool] | Mask) -> str:
         """Which samples these are, in file order: `0-3 7`; `in_spans` reads it."""
-        text: list[str] = []
-        first = last = -2
-        for number in [*compress(self[NUMBER], keep), -2]:
-            if number == last + 1:
-                last = number
-                continue
-            text += [f"{first}-{last}" if last > first else f"{first}"] * (first >= 0)
-            first = last = number
+        text = []
+        kept = enumerate(compress(self[NUMBER], keep))
+        for _, span in groupby(kept, lambda each: each[1] - each[0]):  # the same all along a span
+            first, *more = (number for _, number in span)
+            text.append(f"{first}-{more[-1]}" if more else f"{first}")
         return " ".join(text)
 
 
