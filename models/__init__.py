@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from models.wrappers.vllm.arguments import serve_problems, serve_words
+from models.wrappers.vllm.arguments import serve_problems
 from utils.config.text import Finding
 from utils.contracts import ModelWrapper
 from utils.import_utils import resolve
@@ -53,26 +53,15 @@ def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapp
         from models.wrappers.local.wrapper import LocalModelWrapper
 
         return LocalModelWrapper(name, entry, **functions)
-    common: dict[str, Any] = {
-        "generate_cfg": entry.generate_cfg,
-        "kwargs": entry.kwargs,
-        "model_identity": entry.model_identity,
-    }
     if entry.imp_type == "custom":
         from models.wrappers.custom import CustomModelWrapper
 
         model_class = resolve(entry.model_path, role=f"{where}.model_path")
-        done = functions["postprocess_function"]
-        return CustomModelWrapper(
-            name, model_class=model_class, postprocess_function=done, **common
-        )
-    common |= {"model_path": entry.model_path, "connections": connections, **functions}
+        return CustomModelWrapper(name, entry, model_class, functions["postprocess_function"])
     if entry.imp_type == "vllm":
         from models.wrappers.vllm.wrapper import VllmModelWrapper
 
-        serve_args = serve_words(entry.serve_args)
-        serve_args += ["--trust-remote-code"] if entry.trust_remote_code else []
-        return VllmModelWrapper(name, serve_args=serve_args, **common)
+        return VllmModelWrapper(name, entry, connections=connections, **functions)
     from models.wrappers.api.wrapper import APIModelWrapper
 
-    return APIModelWrapper(name, **common)
+    return APIModelWrapper(name, entry, connections=connections, **functions)

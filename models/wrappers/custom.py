@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local.defaults import DEFAULTS_VERSION
@@ -12,6 +12,9 @@ from utils.errors import UserError
 from utils.functions.calling import as_user_error, private_copy
 from utils.functions.fingerprints import code_digest, digest, undescribed
 from utils.functions.signatures import custom_arguments
+
+if TYPE_CHECKING:
+    from utils.config.schema import Custom
 
 
 class CustomModelWrapper(WrapperDefaults):
@@ -23,17 +26,14 @@ class CustomModelWrapper(WrapperDefaults):
     """
 
     def __init__(
-        self, name: str, *, model_class: Callable[..., Any],
-        generate_cfg: Mapping[str, Any], kwargs: Mapping[str, Any],
-        postprocess_function: Callable[..., str] | None = None, model_identity: str | None = None,
+        self, name: str, entry: Custom, model_class: Callable[..., Any],
+        postprocess_function: Callable[..., str] | None,
     ) -> None:  # fmt: skip
-        self.name = name
-        self._class, self._generate_cfg, self._kwargs = model_class, generate_cfg, kwargs
+        self.name, self.entry, self._class = name, entry, model_class
         self._postprocess = postprocess_function
         self.max_concurrency = getattr(model_class, "max_concurrency", 1)
-        self._settings = digest(
-            [code_digest(model_class), DEFAULTS_VERSION, generate_cfg, kwargs, model_identity]
-        )
+        settings = [entry.generate_cfg, entry.kwargs, entry.model_identity]
+        self._settings = digest([code_digest(model_class), DEFAULTS_VERSION, *settings])
         self._model: Any = None
 
     def problems(self) -> list[str]:
@@ -60,7 +60,7 @@ class CustomModelWrapper(WrapperDefaults):
 
     def _built(self) -> Any:
         if self._model is None:
-            self._model = self._class(**custom_arguments(self._class, dict(self._kwargs)))
+            self._model = self._class(**custom_arguments(self._class, dict(self.entry.kwargs)))
         return self._model
 
     def settings_digest(self) -> str:
@@ -75,7 +75,7 @@ class CustomModelWrapper(WrapperDefaults):
 
     def generate(self, prepared: Prepared) -> Generation:
         """Calls the user's class once; `CallError` where it raised, or returned no text."""
-        messages, settings = private_copy((prepared.payload, dict(self._generate_cfg)))
+        messages, settings = private_copy((prepared.payload, self.entry.generate_cfg))
         try:
             text = self._built().generate(messages, dataset_name=prepared.dataset, **settings)
         except (KeyboardInterrupt, CallError):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from utils.contracts import Message, ModelWrapper, Prepared, Sizes
 from utils.coordinates import thumbnail_wh
@@ -14,6 +14,9 @@ from utils.functions.calling import call_postprocess, private_copy
 from utils.functions.fingerprints import digest
 from utils.functions.prompting import shown
 from utils.images import content_digest, read_header
+
+if TYPE_CHECKING:
+    from utils.config.schema import ModelEntry
 
 
 def local_file(value: str) -> Path | None:
@@ -50,13 +53,13 @@ def request_of(
 
 
 class WrapperDefaults(ModelWrapper):
-    """A wrapper with the user's postprocess function for replies that come as text."""
+    """A wrapper of a model entry, with the user's postprocess function for replies in text."""
 
+    entry: ModelEntry
     _postprocess: Callable[..., str] | None = None
-    _kwargs: Mapping[str, Any] = {}
 
     def postprocess(self, dataset: str) -> Callable[[str], str]:
         """The user's function for replies that came as text, if there is one."""
         if self._postprocess is None:
             return str
-        return partial(call_postprocess, self._postprocess, self._kwargs, dataset)
+        return partial(call_postprocess, self._postprocess, self.entry.kwargs, dataset)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from models.wrappers.api.arguments import envelope_findings
@@ -36,6 +36,9 @@ from utils.functions.calling import call_user_function, one_at_a_time, private_c
 from utils.functions.fingerprints import code_digest, digest
 from utils.images import read_header
 from utils.import_utils import no_collecting
+
+if TYPE_CHECKING:
+    from utils.config.schema import Api, Vllm
 
 DEFAULT_TIMEOUT_S = 600.0
 # Of generate_cfg: they say how to send a request, not what it asks.
@@ -70,23 +73,21 @@ def default_postprocess_function(response: str, model: None, processor: None, **
 class APIModelWrapper(WrapperDefaults):
     """Asks an OpenAI-style server; knows nothing of benchmarks but the name in `kwargs`.
 
-    Arguments are the keys of a model entry (see docs/config.md); `connections`: how many requests
-    may be in flight; `proxies`: whether those that the environment names are used.
+    `entry` is a model entry of a config; `connections`: how many requests may be in flight;
+    `address`: where it is asked, None: at the entry's `model_path`; `proxies`: whether those that
+    the environment names are used.
     """
 
     def __init__(
-        self, name: str, *, model_path: str,
-        generate_cfg: Mapping[str, Any], kwargs: Mapping[str, Any],
-        preprocess_function: Callable[..., Any] | None = None,
-        postprocess_function: Callable[..., str] | None = None,
-        model_identity: str | None = None, connections: int = 4, proxies: bool = True,
+        self, name: str, entry: Api | Vllm, *,
+        preprocess_function: Callable[..., Any] | None,
+        postprocess_function: Callable[..., str] | None,
+        connections: int, address: str | None = None, proxies: bool = True,
     ) -> None:  # fmt: skip
-        self.name = name
-        self._endpoint = parse_endpoint(model_path)
-        self._generate_cfg, self._kwargs = generate_cfg, kwargs
-        self._body = {"model": self._endpoint.model, **_body_part(generate_cfg)}
-        self._style = PictureStyle.from_kwargs(kwargs)
-        self._model_identity = model_identity
+        self.name, self.entry = name, entry
+        self._endpoint = parse_endpoint(address or entry.model_path)
+        self._body = {"model": self._endpoint.model, **_body_part(entry.generate_cfg)}
+        self._style = PictureStyle.from_kwargs(entry.kwargs)
         self._connections, self._proxies = connections, proxies
         lock = threading.Lock()  # one for both functions: they may share globals
         self._user_preprocess = preprocess_function
@@ -97,9 +98,9 @@ class APIModelWrapper(WrapperDefaults):
         self._client: Any = None
         self._client_lock = threading.Lock()
 
-    def move_to(self, model_path: str) -> None:
+    def move_to(self, address: str) -> None:
         """Another address of the same model, before the first request is sent."""
-        self._endpoint = parse_endpoint(model_path)
+        self._endpoint = parse_endpoint(address)
 
     def warm_up(self) -> None:
         """Imports the client library, which takes longer than all else before the first request."""
@@ -107,8 +108,8 @@ class APIModelWrapper(WrapperDefaults):
 
     def settings_digest(self) -> str:
         """Hash of where requests go, their parameters, and what makes them of messages."""
-        asked = self._asked(taken_apart(self._body, []), _envelope(self._generate_cfg))
-        kwargs = {k: v for k, v in self._kwargs.items() if k != "timeout_s"}
+        asked = self._asked(taken_apart(self._body, []), _envelope(self.entry.generate_cfg))
+        kwargs = {k: v for k, v in self.entry.kwargs.items() if k != "timeout_s"}
         own = [code_digest(self._user_preprocess), kwargs] if self._user_preprocess else None
         return digest([*asked, asdict(self._style), own])
 
@@ -122,7 +123,7 @@ class APIModelWrapper(WrapperDefaults):
             UserError: a picture cannot be read.
         """
         payload = self._payload(messages, dataset, is_custom_prompt)
-        parameters = {**self._generate_cfg, **payload}
+        parameters = {**self.entry.generate_cfg, **payload}
         body, (headers, query) = {**self._body, **_body_part(payload)}, _envelope(parameters)
         pictures: list[Any] = []
         said = taken_apart(body, pictures)
@@ -140,7 +141,9 @@ class APIModelWrapper(WrapperDefaults):
             file_wh = read_header(images[0]).wh if images else None
         except OSError:  # a custom preprocess may read pictures from anywhere, a URL for one
             file_wh = None
-        timeout_s = parameters.get("timeout") or self._kwargs.get("timeout_s", DEFAULT_TIMEOUT_S)
+        timeout_s = parameters.get("timeout") or self.entry.kwargs.get(
+            "timeout_s", DEFAULT_TIMEOUT_S
+        )
         return Prepared(
             dataset,
             fingerprint=digest([asked, words, sent]),
@@ -153,7 +156,7 @@ class APIModelWrapper(WrapperDefaults):
     @cached_property
     def identity(self) -> str | list[str]:
         """What stands for the model in fingerprints: a name of its weights, or an address."""
-        return self._model_identity or [_address(self._endpoint.base_url)]
+        return self.entry.model_identity or [_address(self._endpoint.base_url)]
 
     def _asked(self, said: Mapping[str, Any], envelope: Sequence[Mapping[str, Any]]) -> list[Any]:
         """What is asked for and of whom, apart from the messages; nothing of who is asking."""
@@ -169,7 +172,7 @@ class APIModelWrapper(WrapperDefaults):
         if self._preprocess is None:
             chat = chat_messages(messages, self._style, is_custom_prompt=is_custom_prompt)
             return {"messages": chat}
-        kwargs = {**private_copy(dict(self._kwargs)), "dataset_name": dataset}
+        kwargs = {**private_copy(self.entry.kwargs), "dataset_name": dataset}
         payload = call_user_function(
             "preprocess", self._preprocess, private_copy(messages), None, None, **kwargs
         )

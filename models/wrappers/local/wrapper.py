@@ -45,6 +45,8 @@ class LocalModelWrapper(WrapperDefaults):
     is not meant to change an answer; device, dtype and attention are.
     """
 
+    entry: Local
+
     def __init__(
         self, name: str, entry: Local, *,
         preprocess_function: Callable[..., Any] | None = None,

@@ -14,18 +14,21 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from models.wrappers.api.wrapper import APIModelWrapper
 from models.wrappers.local import checkpoint
-from models.wrappers.vllm.arguments import deciding_options, options
+from models.wrappers.vllm.arguments import deciding_options, options, serve_words
 from models.wrappers.vllm.server import HOST, VllmServer, interpreter_problems
 from utils.contracts import Abandoned, CallError, Generation, Prepared
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.fingerprints import digest
 from utils.images import at_home
+
+if TYPE_CHECKING:
+    from utils.config.schema import Vllm
 
 DEFAULT_START_TIMEOUT_S = 900.0
 LAST_BREATH_S = 3.0  # between the end of a connection and the end of its process
@@ -41,14 +44,12 @@ class VllmModelWrapper(APIModelWrapper):
     reach the server, unless `serve_args` has `--mm-processor-kwargs`.
     """
 
-    def __init__(
-        self, name: str, *, model_path: str, kwargs: Mapping[str, Any],
-        serve_args: Sequence[str] = (), **settings: Any,
-    ) -> None:  # fmt: skip
+    def __init__(self, name: str, entry: Vllm, **settings: Any) -> None:
         unused = _address(name, 1, "unused")
-        super().__init__(name, model_path=unused, kwargs=kwargs, proxies=False, **settings)
-        self.model_path = model_path
-        self._serve_args = [*serve_args, *_pixel_limits(kwargs, serve_args)]
+        super().__init__(name, entry, address=unused, proxies=False, **settings)
+        given, kwargs = serve_words(entry.serve_args), entry.kwargs
+        given += ["--trust-remote-code"] if entry.trust_remote_code else []
+        self._serve_args = [*given, *_pixel_limits(kwargs, given)]
         self._start_timeout_s = float(kwargs.get("serve_timeout_s", DEFAULT_START_TIMEOUT_S))
         self._has_failures = False
         self._start_lock = threading.Lock()
@@ -58,12 +59,14 @@ class VllmModelWrapper(APIModelWrapper):
 
     def problems(self) -> list[str]:
         """What stands in the way of running; starts no server."""
-        return checkpoint.checkpoint_problems(self.model_path) + interpreter_problems(os.environ)
+        found = checkpoint.checkpoint_problems(self.entry.model_path)
+        return found + interpreter_problems(os.environ)
 
     def notes_before(self) -> list[str]:
         """What the checkpoint brings along that changes answers though no config names it."""
-        given = {**self._generate_cfg, **(self._generate_cfg.get("extra_body") or {})}
-        brought = checkpoint.read_generation_config(self.model_path)
+        asked = self.entry.generate_cfg
+        given = {**asked, **(asked.get("extra_body") or {})}
+        brought = checkpoint.read_generation_config(self.entry.model_path)
         used = [f"{name} {brought[name]}" for name in SAMPLING if name in brought.keys() - given]
         if not used or SAMPLING_OPTIONS & dict(options(self._serve_args)[1]).keys():
             return []
@@ -77,7 +80,7 @@ class VllmModelWrapper(APIModelWrapper):
     @cached_property
     def identity(self) -> str:
         """Hash of the checkpoint and of the server's arguments that can change an answer."""
-        weights = self._model_identity or checkpoint.checkpoint_identity(self.model_path)
+        weights = self.entry.model_identity or checkpoint.checkpoint_identity(self.entry.model_path)
         arguments = [[name, [_with_content(value) for value in values]]
                      for name, values in deciding_options(self._serve_args)]  # fmt: skip
         return digest(["vllm", weights, arguments])
@@ -110,7 +113,7 @@ class VllmModelWrapper(APIModelWrapper):
             raise self._start_error
 
     def _started(self) -> VllmServer:
-        path = self.model_path
+        path = self.entry.model_path
         model = path if checkpoint.is_hub_id(path) else str(at_home(path).absolute())
         server = VllmServer(model, self.name, self._serve_args)
         try:
