@@ -30,8 +30,9 @@ DESCRIPTION = """\
 Puts finished runs side by side: their score tables, paired differences on the samples that both
 have, and the samples that one got right and the other missed.
 
-A RUN is the folder of a run, the folder of a model (its newest run), or NAME=folder. The first one
-is the baseline. No request is made and no function of yours is run; what was scored is compared.
+A RUN is the folder of a run, the folder of a model (its newest run with all samples), or
+NAME=folder. The first one is the baseline. No request is made and no function of yours is run; what
+was scored is compared.
 """
 EXAMPLES = """\
 examples:

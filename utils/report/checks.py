@@ -85,10 +85,12 @@ def _findings(name: str, dataset: str, section: Section) -> Iterator[Json]:
     rows, at = section.get("rows") or [], section.get("at") or {}
     for line in section.get("warnings") or ():
         text = line.removeprefix(f"{name.replace('_', ' ')}: ")
-        known = {"parse_audit": "doubtful in all", "letter_bias": f"{text[:1]} chosen"}
-        wanted = known.get(name, "no point read")
-        if name == "coordinate_audit" and "are JSON" not in line:
-            wanted = rows[1]["name"]
+        other = "".join(row["name"] for row in rows[1:2])
+        wanted = {
+            "coordinate_audit": "no point read" if "are JSON" in line else other,
+            "parse_audit": "doubtful in all",
+            "letter_bias": f"{text[:1]} chosen",
+        }.get(name, "")
         link = {"dataset": dataset, "check": tag(section, wanted)} if at.get(wanted) else None
         told = text[:1].upper() + text[1:]
         yield {"text": told, "link": link, "is_warning": True}
