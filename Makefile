@@ -18,7 +18,7 @@ demo-live: .venv/live.installed
 	.venv/bin/python evaluate.py --config configs/config_live.json --limit 10
 
 test: .venv/dev.installed
-	OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: .venv/dev.installed
 	.venv/bin/ruff check .

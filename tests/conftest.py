@@ -12,6 +12,13 @@ from tests.support.runs import PICTURES
 from tests.support.stage import Stage, right_answers
 
 REPLAYED: list[tuple[dict[str, int], int]] = []
+LONG = ("ranks", "local", "worlds", "live", "comparing", "vllm", "report", "analysis", "functions", "engine")  # fmt: skip
+"""Rooms whose files take long come first: in the end no worker waits for another one's."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rooms = {name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: rooms.get(item.path.parent.name, len(rooms)))
 
 
 @pytest.fixture

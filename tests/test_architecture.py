@@ -1,7 +1,5 @@
 """The rules of the house that a machine can check: who imports whom, what a run loads, how long."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re
@@ -25,15 +23,9 @@ HEAVY = ("torch", "torchvision", "transformers", "onnxruntime", "rapidocr", "vll
 ORDER = (
     ("utils", "utils.contracts", "utils.errors", "utils.protocol"),
     ("utils.misc", "utils.thinking", "utils.coordinates", "utils.images"),
-    ("utils.functions", "utils.import_utils"),
-    ("utils.config",),
-    ("utils.runs",),
-    ("utils.analysis",),
-    ("utils.scoring",),
-    ("utils.engine", "utils.inference_tools"),
-    ("utils.report", "utils.comparing"),
-    ("utils.plan", "utils.evaluation"),
-)
+    ("utils.functions", "utils.import_utils"), ("utils.config",), ("utils.runs",),
+    ("utils.analysis",), ("utils.scoring",), ("utils.engine", "utils.inference_tools"),
+    ("utils.report", "utils.comparing"), ("utils.plan", "utils.evaluation"))  # fmt: skip
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
 BELOW = "contracts errors protocol misc thinking coordinates images functions "
@@ -230,20 +222,17 @@ ARITHMETIC = {"pandas", "numpy", "scipy"}
     pytest.param(["--help"], 0, {*HEAVY}, id="help"),
     pytest.param(["--config", "bad.json"], 2, {*HEAVY, "pandas", "numpy", "openai"}, id="a config error"),
     pytest.param(["--config", "api.json", "--check"], 0, ARITHMETIC, id="reading a config"),
-    pytest.param(["--config", "api.json"], 0, {*HEAVY}, id="an API run"),
-    pytest.param(["--config", "api_gpt.json"], 0, {*HEAVY}, id="an API run with an example file"),
-    pytest.param(["--config", "api_uitars.json"], 0, {*HEAVY}, id="and with the other one"),
+    pytest.param(["--config", "uitars.json"], 0, {*HEAVY}, id="an API run with an example file"),
 ])  # fmt: skip
 def test_nothing_heavy_is_loaded_that_is_not_needed(tmp_path, arguments, code, forbidden):
     data = runs.make_data(tmp_path / "data")
     with MockServer() as server:
         runs.write_config(tmp_path / "bad.json", model={"m": {"imp_type": "transformers"}})
         runs.write_config(tmp_path / "api.json", model={"m": runs.api_model(server.url)})
-        for example in ("api_gpt", "api_uitars"):
-            prompt = {ONE_DATA_SET: f"models.{example}.build_custom_prompt"}
-            parse = {"mode": "all", "parse_function": f"models.{example}.parse_grounding_response"}
-            model = {"m": runs.api_model(server.url, custom_prompt=prompt)}
-            runs.write_config(tmp_path / f"{example}.json", model=model, data={ONE_DATA_SET: parse})
+        prompt = {ONE_DATA_SET: "models.api_uitars.build_custom_prompt"}
+        parse = {"mode": "all", "parse_function": "models.api_uitars.parse_grounding_response"}
+        model = {"m": runs.api_model(server.url, custom_prompt=prompt)}
+        runs.write_config(tmp_path / "uitars.json", model=model, data={ONE_DATA_SET: parse})
         result = loaded_by(tmp_path, *arguments, env={"LMUData": str(data)})
     assert (result["code"], set(result["loaded"]) & forbidden) == (code, set())
 

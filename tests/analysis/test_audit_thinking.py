@@ -64,14 +64,11 @@ STARTS = (
 ENDLESS = [(piece * LENGTH)[:LENGTH] for piece in PIECES]
 ENDLESS += [start + filler * LENGTH + end for start in STARTS for filler in " \n*1" for end in ("", ";")]  # fmt: skip
 READERS = {
-    "option_match": option_match,
-    "last_statement": last_statement,
+    "option_match": option_match, "last_statement": last_statement,
     "strict_option": lambda reply: strict_option(reply, "ABCD"),
-    "numbers_of_reply": numbers_of_reply,
-    "after_thinking": after_thinking,
+    "numbers_of_reply": numbers_of_reply, "after_thinking": after_thinking,
     "parse_per_cent": lambda reply: coordinates.parse_per_cent(reply, META),
-    "api_uitars": lambda reply: api_uitars.parse_grounding_response(reply, META),
-}
+    "api_uitars": lambda reply: api_uitars.parse_grounding_response(reply, META)}  # fmt: skip
 
 
 @pytest.mark.parametrize("reader", READERS)

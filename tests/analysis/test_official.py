@@ -29,16 +29,7 @@ def test_figures_of_episodes_are_official_at_whatever_steps_and_stand_by_steps()
     rows = ["SR 15", "EQA 15", "EQA* 15", "SR 120", "EQA 120", "EQA* 120"]
     assert [*official_figures(analysis(*rows))] == ["SR 15", "EQA 15", "SR 120", "EQA 120"]
     mixed = [
-        "EQA* 15",
-        "EQA 120",
-        "overall",
-        "SR 120",
-        "EQA 15",
-        "SR 15",
-        "easy",
-        "EQA* 120",
-        "other",
-    ]
+        "EQA* 15", "EQA 120", "overall", "SR 120", "EQA 15", "SR 15", "easy", "EQA* 120", "other"]  # fmt: skip
     assert sorted(mixed, key=official_order) == ["easy", "overall", "other", *rows]
 
 

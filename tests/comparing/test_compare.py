@@ -207,9 +207,7 @@ def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
 
 def test_figures_and_intervals_are_those_of_the_analysis(tmp_path):
     ios, overall = (
-        {"value": 50.0, "low": 31.5, "high": 68.5},
-        {"value": 1, "low": None, "high": None},
-    )
+        {"value": 50.0, "low": 31.5, "high": 68.5}, {"value": 1, "low": None, "high": None})  # fmt: skip
     cells, columns = [ios, None, overall], ["os_ios", "os_web", "Overall"]
     table = {"columns": columns, "rows": [{"name": "advanced", "cells": cells}]}
     _, board = boards_of(runs_of(tmp_path, {L2: l2_set("x..x..")}, tables={L2: table}))

@@ -1,7 +1,5 @@
 """`comparison.html` in headless Chromium, opened from disk as a user opens it."""
 
-from __future__ import annotations
-
 import shutil
 import time
 
@@ -23,26 +21,15 @@ A_POINT, B_POINT, BOX = [0.6214, 0.3593], [0.2604, 0.1602], [0.251, 0.1458, 0.27
 HIT = {"verdict": "hit", "point_frac": [0.2, 0.3]}
 MISS, FAR, UNPARSED = {}, {"point_frac": [0.9, 0.9]}, {"verdict": "unparsed", "point_frac": None}
 BOTH = [
-    (HIT, HIT),
-    (HIT, MISS),
-    (HIT, FAR),
-    (MISS, HIT),
-    (MISS, FAR),
-    (MISS, MISS),
-    (UNPARSED, HIT),
-]
+    (HIT, HIT), (HIT, MISS), (HIT, FAR), (MISS, HIT), (MISS, FAR), (MISS, MISS), (UNPARSED, HIT)]  # fmt: skip
 WARNING = "coordinate audit: read as per mille, these replies score 59.69 %; as configured 0.69 %"
 OUTCOMES = {"only-a-right": 2, "only-b-right": 3, "both-wrong-apart": 2, "both-wrong-alike": 1, "both-right": 1}  # fmt: skip
 
 
 def samples_of(side):
     """What one of the two runs (0: A, 1: B) has made of nine instructions and a question."""
-    wide = {
-        "file_wh": [1920, 1080],
-        "box_frac": BOX,
-        "point_frac": (A_POINT, B_POINT)[side],
-        "split": "advanced",
-    }
+    wide = {"file_wh": [1920, 1080], "box_frac": BOX, "point_frac": (A_POINT, B_POINT)[side],
+            "split": "advanced"}  # fmt: skip
     first = l2_sample(0, "os_windows/b.png", **wide, verdict=("miss", "hit")[side], kind="text",
                       text=f"Delete {BAD}", prediction=f"{'AB'[side]} said {BAD}", app=BAD)  # fmt: skip
     others = [l2_sample(n, ("os_web/a.png", "os_ios/tall.png")[n % 2], **both[side], text=f"Open {n}")

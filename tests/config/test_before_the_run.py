@@ -1,7 +1,5 @@
 """What is said before the first request is sent: exit code, message, number of requests."""
 
-from __future__ import annotations
-
 import json
 from importlib.util import find_spec
 

@@ -24,10 +24,8 @@ L1 = BENCHMARK["GUIContentUnderstanding"](NOWHERE, NOWHERE)
 L2 = BENCHMARK["GUIElementGrounding"](NOWHERE, NOWHERE)
 
 POINT_PARSERS = {
-    "point": parser_response_into_coordinates,
-    "uitars": api_uitars.parse_grounding_response,
-    "gpt": api_gpt.parse_grounding_response,
-}
+    "point": parser_response_into_coordinates, "uitars": api_uitars.parse_grounding_response,
+    "gpt": api_gpt.parse_grounding_response}  # fmt: skip
 
 # Replies that the reference read back from its spreadsheet as another text: what they say.
 REPLIES_AS_GIVEN_L1: dict[str, str | None] = {"NA": None, "=A": "A"}

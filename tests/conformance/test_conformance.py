@@ -1,7 +1,5 @@
 """Every case of every conformance file, through this project's public functions."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conformance import parsers, prompts, scores, wire

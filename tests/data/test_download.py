@@ -24,22 +24,15 @@ from utils import download
 
 ZIP, L1, L2 = "MMBench-GUI-OfflineImages.zip", "L1_annotations.json", "L2_annotations.json"
 SECRET = "hf_thisIsTheSecretOfTheTests"
-PICTURES = {
-    "os_windows/a.png": b"windows a",
-    "os_windows/b.png": b"windows b" * 1000,
-    "os_mac/c.png": b"mac c",
-    "os_ios/deep/d.png": b"ios d",
-    "os_web/e.png": b"",
-}
+PICTURES = {"os_windows/a.png": b"windows a", "os_windows/b.png": b"windows b" * 1000,
+            "os_mac/c.png": b"mac c", "os_ios/deep/d.png": b"ios d", "os_web/e.png": b""}  # fmt: skip
 NEW = PICTURES | {"os_linux/new.png": b"new"}
 L1_LINES = [
     {"index": number, "image_path": path, "platform": platform, "groups": [{}, {}, {}]}
     for number, (path, platform) in enumerate([("a.png", "os_windows"), ("os_mac/c.png", "os_mac")])
 ]
-L2_LINES = [
-    {"index": 0, "image_path": "os_web/e.png", "platform": "os_web"},
-    {"index": 1, "image_path": "os_windows/b.png", "platform": "os_windows"},
-]
+L2_LINES = [{"index": 0, "image_path": "os_web/e.png", "platform": "os_web"},
+            {"index": 1, "image_path": "os_windows/b.png", "platform": "os_windows"}]  # fmt: skip
 CHUNK = 10 * 2**20  # what the library writes at a time
 NOBODY = "http://127.0.0.1:9"  # where no server is
 LINK = zipfile.ZipInfo("os_mac/link.png")

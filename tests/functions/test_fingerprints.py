@@ -96,8 +96,7 @@ def test_what_code_looks_like_and_what_is_not_used_do_not_matter(texts, hash_of)
 
 # In each, 'TWO' for 'ONE' changes what `start` does. Constants first: what stands behind `K`.
 CONSTANTS = {
-    "text": "K = 'ONE'",
-    "dict": "K = {1: 'ONE', 'b': [2]}",
+    "text": "K = 'ONE'", "dict": "K = {1: 'ONE', 'b': [2]}",
     "dict-with-pairs-as-keys": "K = {('a', 'b'): 'ONE'}",
     "compiled-pattern": "import re; K = re.compile('ONE')",
     "array": "import numpy; K = numpy.array(['ONE'])",
@@ -114,8 +113,7 @@ CONSTANTS = {
     "around-an-open-file": "import os; K = open(os.devnull); OTHER = 'ONE'",
     "object-of-a-class-of-ones-own": "class C:\n    def __init__(self, k): self.k = k\nK = C('ONE')",
     "dataclass": "import dataclasses\n@dataclasses.dataclass\nclass C:\n    k: str\nK = C('ONE')",
-    "enum": "import enum\nclass E(enum.Enum): A, B = 1, 2\nK = {'ONE': E.A}.get('TWO', E.B)",
-}
+    "enum": "import enum\nclass E(enum.Enum): A, B = 1, 2\nK = {'ONE': E.A}.get('TWO', E.B)"}  # fmt: skip
 MAKER = "def make(k):\n    def inner(m): return k\n    return inner\n"
 ALONE = {
     **{f"constant-{name}": f"{code}\ndef start(m): return K" for name, code in CONSTANTS.items()},

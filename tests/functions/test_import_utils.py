@@ -50,12 +50,9 @@ class Deaf:
 
 BROKEN = {
     "raises": "x = 1\n\ndef f():\n    raise ValueError('two\\nlines')\nf()\n",
-    "exits": "import sys\nsys.exit('not on this machine')\n",
-    "syntax": "def f(:\n    pass\n",
-    "needs": "import no_such_package_anywhere\n",
-    "nested": "from users import raises\n",
-    "decodes": "import json\njson.loads('{')\n",
-}
+    "exits": "import sys\nsys.exit('not on this machine')\n", "syntax": "def f(:\n    pass\n",
+    "needs": "import no_such_package_anywhere\n", "nested": "from users import raises\n",
+    "decodes": "import json\njson.loads('{')\n"}  # fmt: skip
 UNKNOWN_PACKAGE = "ModuleNotFoundError: No module named 'no_such_package_anywhere' ("
 DATASET = ("dataset_name",)
 META = {"image_size": "[10, 20]"}

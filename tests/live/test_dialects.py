@@ -1,7 +1,5 @@
 """What a model says → actions: our own words, UI-TARS's, JSON of computer tools."""
 
-from __future__ import annotations
-
 import json
 import time
 import warnings
@@ -310,12 +308,7 @@ def test_keys_have_one_name_each(keys, names):
 
 def test_every_kind_of_action_can_be_said_in_our_own_words():
     values = {
-        "point": (0.1, 0.2),
-        "to_point": (0.3, 0.4),
-        "text": "x",
-        "keys": ("a",),
-        "app": "Mail",
-    }
+        "point": (0.1, 0.2), "to_point": (0.3, 0.4), "text": "x", "keys": ("a",), "app": "Mail"}  # fmt: skip
     for kind, needed in NEEDS.items():
         action = Action(kind, **{name: values[name] for name in needed})
         [found] = read(dialects.parse_actions, str(action))

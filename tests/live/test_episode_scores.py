@@ -1,7 +1,5 @@
 """SR and EQA of episodes against values worked out by hand."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

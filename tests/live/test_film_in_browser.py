@@ -1,7 +1,5 @@
 """An episode in the report: the strip of screenshots, the action on each, keys and links."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest
@@ -80,12 +78,7 @@ def test_the_list_of_episodes_speaks_of_tasks_and_categories(browser, page):
         "[role=columnheader]", "all => all.map((e) => e.innerText.split('\\n')[0])"
     )
     assert [head.strip("▲▼ ") for head in heads] == [
-        "Screen",
-        "Task",
-        "Answer",
-        "Verdict",
-        "Actions",
-    ]
+        "Screen", "Task", "Answer", "Verdict", "Actions"]  # fmt: skip
     assert "Category" in tab.page.inner_text("#selects")
     assert tab.texts("nav a:not([hidden])")[-1] == "Episodes"
     assert tab.text("#count").startswith("4 episodes")

@@ -1,7 +1,5 @@
 """L3 and L4 through `evaluate.py`: a scripted server acts in a small world."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io
@@ -349,9 +347,7 @@ def test_two_models_are_compared_episode_by_episode(bench):
     two = flips["Click the red box, then the green box."]
     assert (two["right"], two["truth"]) == ("m", "clicked: ['red', 'green']")
     assert (two["baseline_read_as"], two["run_read_as"]) == (
-        "done after 3 steps",
-        "done after 1 step",
-    )
+        "done after 3 steps", "done after 1 step")  # fmt: skip
     assert "right: clicked: ['red', 'green']" in as_text(found, flips=TASKS)
 
 
@@ -370,13 +366,7 @@ def test_published_rows_stand_below_those_of_a_run_and_are_never_comparable(benc
         assert (row.name, row.mark) == ("Model P", "† published, not comparable")
         assert {name: cell["value"] for name, cell in row.cells.items()} == cells
     assert [board.split for board in boards] == [
-        "SR 15",
-        "EQA 15",
-        "EQA* 15",
-        "SR 50",
-        "EQA 50",
-        "EQA* 50",
-    ]
+        "SR 15", "EQA 15", "EQA* 15", "SR 50", "EQA 50", "EQA* 50"]  # fmt: skip
     assert "NOT COMPARABLE" in notes_of(found, published)[-1]
 
 

@@ -1,7 +1,5 @@
 """L3 and L4 in the office, in a real browser, through `evaluate.py`."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

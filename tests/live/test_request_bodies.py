@@ -1,7 +1,5 @@
 """What L3 and L4 send to a server: whole bodies of the first turns of an episode."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 
 import pytest
@@ -94,11 +92,8 @@ DEFAULT = [
 ]  # fmt: skip
 CLICK = "Thought: a box.\nAction: click(point='<point>64 36</point>')"
 UITARS_REPLIES = (CLICK, "Let me think.", "Thought: all done.\nAction: finished(content='')")
-UITARS = [
-    [user(MOBILE, 1)],
-    [user(MOBILE, 1), said(CLICK), user(2)],
-    [user(MOBILE, 1), said(CLICK), user(2), said("Let me think."), user(NO_ACTION, 2)],
-]
+UITARS = [[user(MOBILE, 1)], [user(MOBILE, 1), said(CLICK), user(2)],
+          [user(MOBILE, 1), said(CLICK), user(2), said("Let me think."), user(NO_ACTION, 2)]]  # fmt: skip
 
 
 def bodies_of(home, level, replies, **model):

@@ -65,8 +65,8 @@ def with_pictures_swapped(encoded):
     return [*swapped, *encoded[OF_ONE_SIZE:]]
 
 
-@pytest.mark.parametrize("functions", [{}, USERS], ids=["default functions", "user functions"])
-@pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
+@pytest.mark.parametrize(("family", "functions"), [
+    *((family, {}) for family in tiny_checkpoint.FAMILIES), ("qwen2_vl", USERS)])  # fmt: skip
 def test_a_batch_answers_as_each_request_does_alone(family, functions, lively, questions):
     wrapper = of(lively[family], generate_cfg=EIGHT_TOKENS, **functions)
     encoded = encoded_all(wrapper, questions)

@@ -146,11 +146,7 @@ OWN_CODE = json.dumps({"auto_map": {"AutoModel": "modeling_own.Own"}, "model_typ
     ({"chat_template.jinja": None, "tokenizer_config.json": '{"chat_template": "x"}'}, None)])  # fmt: skip
 def test_what_is_missing_in_a_checkpoints_folder_is_named(changes, said, tmp_path):
     whole = {
-        "config.json": "{}",
-        WEIGHTS: "weights",
-        "tokenizer.json": "{}",
-        "chat_template.jinja": "x",
-    }
+        "config.json": "{}", WEIGHTS: "weights", "tokenizer.json": "{}", "chat_template.jinja": "x"}  # fmt: skip
     for name, content in {**whole, **changes}.items():
         if content is not None:
             (tmp_path / name).write_text(content)

@@ -125,7 +125,7 @@ def test_the_aguvis_example_has_its_own_ending_and_limits(dataset, ending, make,
 
 
 def test_the_reply_is_the_completion_without_prompt_and_end_tokens(folders, make, ask, tmp_path):
-    taught = tiny_checkpoint.teach(folders["qwen2_5_vl"], tmp_path / "taught", ANSWER, steps=300)
+    taught = tiny_checkpoint.teach(folders["qwen2_5_vl"], tmp_path / "taught", ANSWER)
 
     def said(**generate_cfg):
         wrapper = make(folder=taught, generate_cfg=generate_cfg)

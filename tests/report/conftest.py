@@ -1,7 +1,5 @@
 """A browser, a report, and tabs in which it is open."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.browser import Tab, need_browser

@@ -1,7 +1,5 @@
 """`<work-dir>/index.html`: all runs, the newest first, from small files alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -39,10 +37,7 @@ def run_at(work_dir, name, *, hours=0, model="m", log_later_s=-60, **changes):
     folder.mkdir(parents=True)
     asked = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(ended))
     manifest = {
-        "model": model,
-        "asking": {"ended_at": asked},
-        "datasets": {L2: data_set(**changes)},
-    }
+        "model": model, "asking": {"ended_at": asked}, "datasets": {L2: data_set(**changes)}}  # fmt: skip
     (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / f"{model}_{L2}.jsonl").write_text("")
     os.utime(folder / "manifest.json", (ended, ended))

@@ -1,7 +1,5 @@
 """The list of samples in headless Chromium: filters, search, order, cards, table, address."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The first screen of a report: figures with the digits of the score file, and links to samples."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -84,10 +82,8 @@ def figures_of_scores(stage):
     splits = {name: l1[name]["level_score"] for name in ("easy", "medium", "hard")}
     total = sum(splits[n] * l1[n]["level_sample_num"] for n in splits) / l1["total_sample_num"]
     names = {"basic": "Basic", "advanced": "Advanced", "average": "Average"}
-    return {
-        "L1": {n: rounded(100 * v, 2) for n, v in {**splits, "overall": total}.items()},
-        "L2": {name: rounded(l2[f"{key} accuracy"], 2) for name, key in names.items()},
-    }
+    return {"L1": {n: rounded(100 * v, 2) for n, v in {**splits, "overall": total}.items()},
+            "L2": {name: rounded(l2[f"{key} accuracy"], 2) for name, key in names.items()}}  # fmt: skip
 
 
 def figures_of_page(tab):

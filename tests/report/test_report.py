@@ -1,7 +1,5 @@
 """The files of a report: what is in them, what never is, and that nothing depends on them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The report page in headless Chromium, opened from disk as a user opens it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

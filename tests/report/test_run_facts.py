@@ -1,7 +1,5 @@
 """What a report says of its run in a few words."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.stage import L1, L2
@@ -67,11 +65,7 @@ def test_parse_functions_are_those_of_the_last_scoring():
     ran, scored = ({"model": {"m": {"imp_type": "custom"}}, "data": {L2: {"parse_function": name}}}
                    for name in (None, "mine.later"))  # fmt: skip
     manifest = {
-        "model": "m",
-        "config": ran,
-        "scoring": {"config": scored},
-        "datasets": {L2: entry()},
-    }
+        "model": "m", "config": ran, "scoring": {"config": scored}, "datasets": {L2: entry()}}  # fmt: skip
     found = {each["name"]: each["text"] for each in run_facts(manifest, {L2: "L2"}, TOTALS)}
     assert found["Parameters"] == "L2: later"
 

@@ -1,7 +1,5 @@
 """One sample in headless Chromium: its picture, what was sent, what came back."""
 
-from __future__ import annotations
-
 import io
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Every view of the report in headless Chromium: for everybody to use, and markup stays text."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -32,16 +30,7 @@ def test_axe_finds_nothing(open_tab, scheme, viewport):
 
 BAD_NAME = "<img src=x onerror=alert(3)>"  # without the slash that a file name may not have
 KEPT = {
-    "status",
-    "verdict",
-    "hit",
-    "image",
-    "index",
-    "box_frac",
-    "point_frac",
-    "chosen",
-    "attempts",
-}
+    "status", "verdict", "hit", "image", "index", "box_frac", "point_frac", "chosen", "attempts"}  # fmt: skip
 
 
 def spoilt(value):
@@ -55,13 +44,8 @@ def spoilt(value):
 
 def spoilt_sample(facts):
     """Markup in every field that a model, a data set or a user can fill."""
-    own = {
-        "index": f"{facts['index']} {BAD}",
-        "raw": BAD,
-        "reasoning": BAD,
-        "check": [BAD],
-        "extra": BAD,
-    }
+    own = {"index": f"{facts['index']} {BAD}", "raw": BAD, "reasoning": BAD, "check": [BAD],
+           "extra": BAD}  # fmt: skip
     own["chosen"] = BAD if facts.get("options") else None
     own["error"] = {"class": BAD, "message": BAD}
     own["prompt"] = [

@@ -1,7 +1,5 @@
 """`--limit`: few samples that show as much as they can, and the same ones each time."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -46,11 +46,7 @@ class Solver:
 
     def __init__(self, world: MiniWoB, task: dict[str, Any]) -> None:
         self.world, self.page, self.goal, self.name = (
-            world,
-            world.tab.page,
-            world.tab.page.evaluate(GOAL),
-            task["page"],
-        )
+            world, world.tab.page, world.tab.page.evaluate(GOAL), task["page"])  # fmt: skip
         self.quoted = re.findall(r'"(.+?)"', self.goal)
         self.actions: list[Action] = []
 
@@ -672,12 +668,8 @@ def slide(s: Solver, handle: str, value: str, wanted: int) -> None:
 
 @solves("use-slider")
 def _(s):
-    slide(
-        s,
-        "document.querySelector('.ui-slider-handle')",
-        f"{by_id('val')}.textContent",
-        int(s.found(r"Select (-?\d+)")),
-    )
+    slide(s, "document.querySelector('.ui-slider-handle')", f"{by_id('val')}.textContent",
+          int(s.found(r"Select (-?\d+)")))  # fmt: skip
     s.submit()
 
 
@@ -695,12 +687,8 @@ def _(s):
 
 @solves("form-sequence")
 def _(s):
-    slide(
-        s,
-        "document.querySelector('.ui-slider-handle')",
-        f"{by_id('val')}.textContent",
-        int(s.found(r"Select (-?\d+)")),
-    )
+    slide(s, "document.querySelector('.ui-slider-handle')", f"{by_id('val')}.textContent",
+          int(s.found(r"Select (-?\d+)")))  # fmt: skip
     s.click(by_id(f"checkbox-{s.found('slider, click the (.)')}"))
     s.submit()
 
@@ -756,10 +744,7 @@ def _(s):
         "(() => { const x = document.querySelector('#area_svg').lastElementChild; return [x.tagName, x.textContent]; })()"
     )
     kind = {
-        "rect": "rectangle",
-        "circle": "circle",
-        "text": "digit" if text.isdigit() else "letter",
-    }
+        "rect": "rectangle", "circle": "circle", "text": "digit" if text.isdigit() else "letter"}  # fmt: skip
     s.click(f"document.querySelector('button[data-type={kind.get(tag, 'triangle')}]')")
 
 

@@ -12,20 +12,11 @@ from benchmarks.worlds.office.tasks.rows import file_path, find_row
 
 READING = ("mail.read", "calendar.read", "calendar.show", "contacts.read", "chat.read", "files.read",
            "sheets.read", "shop.search", "shop.orders", "todo.show")  # fmt: skip
-TABLES = {
-    "mail": "mail",
-    "calendar": "events",
-    "contacts": "contacts",
-    "chat": "messages",
-    "files": "files",
-    "todo": "todos",
-}
+TABLES = {"mail": "mail", "calendar": "events", "contacts": "contacts", "chat": "messages",
+          "files": "files", "todo": "todos"}  # fmt: skip
 CHOICES = {
-    "list": ["Work", "Personal"],
-    "priority": ["Low", "High"],
-    "delivery": ["Standard", "Express"],
-    "address": ["Home", "Office", "Warehouse"],
-}
+    "list": ["Work", "Personal"], "priority": ["Low", "High"], "delivery": ["Standard", "Express"],
+    "address": ["Home", "Office", "Warehouse"]}  # fmt: skip
 EXTRA: list[list[Any]] = [
     ["todo.new", {"title": "Something else"}],
     ["chat.post", "#random", "Hello"],
@@ -60,10 +51,8 @@ def _spoiled(verb: str, args: list[Any], dump: dict[str, Any]) -> Iterator[tuple
         if isinstance(value, dict):
             for name, each in value.items():
                 for spoiled in _values(name, each):
-                    yield (
-                        f"{name} {spoiled!r}",
-                        [{**value, name: spoiled} if arg is value else arg for arg in args],
-                    )
+                    yield (f"{name} {spoiled!r}",
+                           [{**value, name: spoiled} if arg is value else arg for arg in args])  # fmt: skip
             if verb == "mail.send" and "cc" not in value:
                 yield "one more copy", [{**value, "cc": "press@fair-news.example"}]
             continue
@@ -140,11 +129,8 @@ def _values(name: str, value: Any) -> list[Any]:
         return [each for each in CHOICES[name] if each != value][:1]
     if name in ("to", "cc", "guests"):
         _, *others = value.split(", ")
-        return [
-            "olga.moreau@brightline.example",
-            f"{value}, olga.moreau@brightline.example",
-            *([", ".join(others)] if others else []),
-        ]
+        return ["olga.moreau@brightline.example", f"{value}, olga.moreau@brightline.example",
+                *([", ".join(others)] if others else [])]  # fmt: skip
     if name == "files":
         return [["Documents/keys.txt"], []]
     if isinstance(value, int):

@@ -5,8 +5,6 @@
 acts in one until it is stopped.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import suppress

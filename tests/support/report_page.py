@@ -10,11 +10,8 @@ from tests.support.report_runs import L1, L2, l1_sample, l2_sample, make_picture
 from utils.report.build import build_report
 from utils.scoring.scorer import FAILED_TEXT
 
-WH = {
-    "os_web/pic0.png": (400, 300),
-    "os_windows/pic0.png": (1920, 1080),
-    "os_ios/tall.png": (300, 640),
-}
+WH = {"os_web/pic0.png": (400, 300), "os_windows/pic0.png": (1920, 1080),
+      "os_ios/tall.png": (300, 640)}  # fmt: skip
 IMAGES = list(WH)
 BAD = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 BOX, POINT = [0.251, 0.1458, 0.2708, 0.1792], [0.6214, 0.3593]

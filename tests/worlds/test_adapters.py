@@ -231,19 +231,12 @@ def test_androidworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_p
         assert world.evaluate().success == (kind in ENDS)  # which is how its own runner counts
     said, _ = world._env.said, world.close()
     assert {kind for kind, note in notes.items() if "cannot be done here" in note} == {
-        "triple",
-        "right",
-        "move",
-        "drag",
-        "key",
-    }
+        "triple", "right", "move", "drag", "key"}  # fmt: skip
     assert said[:2] == [{"go_home": True}, {"action_type": "click", "x": 100, "y": 50}]
     assert {"action_type": "open_app", "app_name": "Clock"} in said
     assert {"action_type": "scroll", "direction": "down"} in said
     assert [each["goal_status"] for each in said if "goal_status" in each] == [
-        "complete",
-        "infeasible",
-    ]
+        "complete", "infeasible"]  # fmt: skip
     assert said[-1] == {"closed": True}
 
 
@@ -290,11 +283,8 @@ class Gym:
         code = self._read(action)
         self.said.append(code)
         eval(code, {name: getattr(Actions(), name) for name in dir(Actions) if name[0] != "_"})
-        seen = {
-            "goal": "Do it.",
-            "screenshot": PIXELS,
-            "last_action_error": "" if "click" in code else "no",
-        }
+        seen = {"goal": "Do it.", "screenshot": PIXELS,
+                "last_action_error": "" if "click" in code else "no"}  # fmt: skip
         return seen, float("send_msg" in code), "send_msg" in code, False, {}
 
     def close(self):

@@ -1,7 +1,5 @@
 """MiniWoB++ as a suite: which tasks, that their goals stay the same, and how they are judged."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import pytest

@@ -1,7 +1,5 @@
 """`python -m benchmarks.worlds.office`: a task in a browser of one's own."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Oracles, played with mouse and keyboard: the applications let a task be done as it says."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.worlds.office.suite import open_world

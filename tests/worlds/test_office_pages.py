@@ -1,7 +1,5 @@
 """The office in a browser: that it behaves as such applications do, in every look."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -131,11 +129,7 @@ def test_a_form_says_at_the_field_what_is_wrong_and_saves_once_it_is_right(desk,
     calendar.press("Enter")
     [row] = calendar.changed().values()
     assert (row["title"], row["date"], row["start"], row["end"]) == (
-        "Dry run",
-        "2026-04-02",
-        "10:00",
-        "11:30",
-    )
+        "Dry run", "2026-04-02", "10:00", "11:30")  # fmt: skip
 
 
 def test_a_message_that_is_closed_becomes_a_draft_and_can_be_sent_from_there(desk):
@@ -152,10 +146,7 @@ def test_a_message_that_is_closed_becomes_a_draft_and_can_be_sent_from_there(des
     mail.press("Control+Enter")
     [row] = mail.changed().values()
     assert (row["recipients"], row["subject"], row["body"]) == (
-        "ana.orton@aldera.example",
-        "Samples",
-        "They are here.\nAll of them.",
-    )
+        "ana.orton@aldera.example", "Samples", "They are here.\nAll of them.")  # fmt: skip
     assert mail.shows("Nothing in Drafts.")
 
 
@@ -260,22 +251,10 @@ def test_a_sheet_is_written_with_the_keyboard_alone(desk):
     sheets = desk("sheets")
     sheets.click("sheets.cell", "F2")
     sheets.press(
-        "7",
-        "Enter",
-        "8",
-        "Enter",
-        *"=F2+F3",
-        "Tab",
-        "x",
-        "Escape",
-        "ArrowUp",
-        "Shift+ArrowLeft",
-        "Delete",
-    )
+        "7", "Enter", "8", "Enter", *"=F2+F3", "Tab", "x", "Escape", "ArrowUp", "Shift+ArrowLeft",
+        "Delete")  # fmt: skip
     assert {key: row["value"] for (_, key), row in sheets.changed().items()} == {
-        "Expenses!F2": "7",
-        "Expenses!F4": "=F2+F3",
-    }
+        "Expenses!F2": "7", "Expenses!F4": "=F2+F3"}  # fmt: skip
     assert sheets.find("sheets.cell", "F4").inner_text() == "7"
 
 

@@ -1,7 +1,5 @@
 """The office's server: whom it answers, and that episodes know nothing of each other."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import threading
@@ -100,12 +98,8 @@ def test_episodes_side_by_side_know_nothing_of_each_other(office):
 
     def tick(episode, number):
         for todo in range(1, number + 2):
-            ask(
-                office,
-                path_of(office, episode, "api/todo/tick"),
-                method="POST",
-                body=json.dumps({"id": todo, "on": True}),
-            )
+            ask(office, path_of(office, episode, "api/todo/tick"), method="POST",
+                body=json.dumps({"id": todo, "on": True}))  # fmt: skip
 
     threads = [
         threading.Thread(target=tick, args=(episode, number))

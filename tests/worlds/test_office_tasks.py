@@ -1,7 +1,5 @@
 """Tasks of the office: each can be solved as its oracle does, and not in another way."""
 
-from __future__ import annotations
-
 import functools
 import re
 
@@ -91,11 +89,7 @@ def test_each_level_has_sixty_tasks_and_more_in_every_application_and_layout(lev
     }  # fmt: skip
     assert all((len(task["apps"]) == 1) == (level == "L3") for task in several)
     assert {task["platform"] for task in several} == {
-        "os_web",
-        "os_windows",
-        "os_mac",
-        "os_android",
-    }
+        "os_web", "os_windows", "os_mac", "os_android"}  # fmt: skip
 
 
 def test_a_goal_is_a_whole_text():
@@ -129,15 +123,8 @@ def test_a_value_is_compared_as_people_would(wanted, got, fits):
     assert matches(wanted, got) is fits
 
 
-ROW = {
-    "id": 3,
-    "title": "Stamps",
-    "list": "Personal",
-    "due": "",
-    "done": 0,
-    "priority": "Normal",
-    "note": "",
-}
+ROW = {"id": 3, "title": "Stamps", "list": "Personal", "due": "", "done": 0, "priority": "Normal",
+       "note": ""}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The office as a world: what an episode is told, and what is left of it."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -42,9 +40,7 @@ def test_an_episode_acts_in_its_own_office_and_is_judged_by_its_store(world):
     world.reset(TASK)
     world.step(Action("answer", text="7"))
     assert [(each.success, each.lines) for each in (first, world.evaluate())] == [
-        (True, [(True, "1 done ")]),
-        (False, [(True, "0 answer 7")]),
-    ]
+        (True, [(True, "1 done ")]), (False, [(True, "0 answer 7")])]  # fmt: skip
 
 
 @pytest.mark.parametrize(("action", "app", "note"), [

@@ -1,7 +1,5 @@
 """Pages that hang and pages that crash: each costs the try of an episode, and no more."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
