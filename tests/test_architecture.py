@@ -36,21 +36,21 @@ SEEN_BY_DOWNLOAD = {"utils", "utils.errors", "utils.protocol", "utils.images",
 
 BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
     ".": 290,
-    "benchmarks": 1370,
+    "benchmarks": 1350,
     "benchmarks/worlds": 1200,
     "benchmarks/worlds/adapters": 230,
     "benchmarks/worlds/office": 940,
     "benchmarks/worlds/office/apps": 710,
     "benchmarks/worlds/office/tasks": 830,
     "benchmarks/worlds/pages": 785,
-    "models": 490,
+    "models": 480,
     "models/ocr_baseline": 390,
     "models/wrappers": 160,
     "models/wrappers/api": 800,
     "models/wrappers/local": 1600,
     "models/wrappers/vllm": 560,
     "utils": 2740,
-    "utils/analysis": 1170,
+    "utils/analysis": 1165,
     "utils/comparing": 1330,
     "utils/config": 1145,
     "utils/engine": 1125,
@@ -58,7 +58,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/functions": 530,
     "utils/report": 1440,
     "utils/runs": 1570,
-    "utils/scoring": 845,
+    "utils/scoring": 840,
 }
 MODULES_OF_A_ROOM = 8
 FLAT_MODULES = 14

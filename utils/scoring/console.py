@@ -35,7 +35,7 @@ class ConsoleProgress:
     def __init__(self, total: int, label: str) -> None:
         self._total, self._label = total, label
         self._counts: Counter[str] = Counter()
-        self._done = self._queried = 0
+        self._queried = 0
         self._began_s = time.monotonic()
         self._next_line_s = self._began_s + SECONDS_BETWEEN_LINES
         self._bar: Any = None
@@ -46,14 +46,13 @@ class ConsoleProgress:
 
     def advance(self, status: str, *, reused: bool) -> None:
         """One sample is finished."""
-        self._done += 1
         self._queried += not reused
         names = ("reused", "answered") if status == "ok" else (f"{status} before", str(status))
         self._counts[names[not reused]] += 1
         if self._bar is not None:
             self._bar.set_postfix(dict(sorted(self._counts.items())), refresh=False)
             self._bar.update()
-        elif self._done < self._total and time.monotonic() >= self._next_line_s:
+        elif self._counts.total() < self._total and time.monotonic() >= self._next_line_s:
             self._next_line_s = time.monotonic() + SECONDS_BETWEEN_LINES
             self._print_line()
 
@@ -69,15 +68,15 @@ class ConsoleProgress:
         """Leaves the finished bar on the screen, or the last line."""
         if self._bar is not None:
             self._bar.close()
-        elif self._done == self._total:
+        elif self._counts.total() == self._total:
             self._print_line()
 
     def _print_line(self) -> None:
         parts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
-        took_s = time.monotonic() - self._began_s
-        speed = pace(self._queried, took_s, self._total - self._done)
-        done = f"{self._label}: {self._done}/{self._total} ({parts}){speed}"
-        print(done, file=sys.stderr, flush=True)
+        took_s, done = time.monotonic() - self._began_s, self._counts.total()
+        speed = pace(self._queried, took_s, self._total - done)
+        line = f"{self._label}: {done}/{self._total} ({parts}){speed}"
+        print(line, file=sys.stderr, flush=True)
 
 
 def pace(done: int, took_s: float, left: int) -> str:
@@ -161,17 +160,17 @@ def render_averages(section: Mapping[str, Any]) -> str:
 
 def show_scored(scored: Scored, model: str, options: Options) -> None:
     """Prints what came of scoring one data set."""
-    note = "" if scored.mode == "all" else f" · {scored.mode} only"
-    note += " (partial)" if scored.is_partial else ""
-    analysis = scored.analysis
-    counts = scored.scorer.counts
+    analysis, counts = scored.analysis, scored.scorer.counts
+    head = analysis["head"]
+    note = "" if head["mode"] == "all" else f" · {head['mode']} only"
+    note += " (partial)" if head["partial"] else ""
     total = counts["samples"]
     without_answer = sum(counts[kind] for kind in ("failed", "refused", "spoilt"))
     if 2 * without_answer > total:
         failed = f"{without_answer} of {total} samples have no answer"
         print(f"\n{analysis['table']['title']} · {model} · no score: {failed}{note}")
     else:
-        unit = unit_of(analysis["head"]["level"])
+        unit = unit_of(head["level"])
         print("\n" + render_table(analysis["table"], model, total, note=note, unit=unit))
         if unit == "image":  # of episodes the table has it
             print(render_averages(analysis["averages"]))

@@ -53,12 +53,10 @@ class ScoringTask:
 class Scored:
     """What came of scoring a log."""
 
-    mode: str
-    analysis: dict[str, Any]  # sections by name: the score table with intervals, averages, audits
+    analysis: dict[str, Any]  # sections by name: head, score table with intervals, audits, ...
     scorer: Scorer  # with counts and errors
     missing: int  # samples of the run without an answer so far
     notes: list[str]  # what the score leaves out or rests on, one line each
-    is_partial: bool  # the files end in `_partial`
     is_whole: bool  # all that was asked for was answered and scored
 
     @property
@@ -134,11 +132,9 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         folder.drop_partial(task.name, [file.name for file in derived])
     folder.link_newest([*derived, folder.log(task.name)], [task.name])
     return Scored(
-        mode=data.mode,
         analysis=analysis,
         scorer=scorer,
         missing=records.missing,
         notes=[f"{task.name}: {warning}" for warning in records.warnings()],
-        is_partial=is_partial,
         is_whole=is_whole,
     )
