@@ -175,8 +175,6 @@ def only_one(work: Path) -> AbstractContextManager[Any]:
         return FileLock(work / LOCK_NAME).acquire(timeout=0)
     except Timeout:
         raise UserError(f"{work.parent}: another download into this folder is running.") from None
-    except NotImplementedError:  # a network disk without locks: two at once are unlikely there too
-        return nullcontext()
 
 
 def read_annotations(path: Path) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -26,7 +26,6 @@ from utils.contracts import (
     Prompt,
     Record,
     Sample,
-    Sizes,
     Status,
     UserFunctionError,
     WorldError,
@@ -293,7 +292,8 @@ class Engine:
                     if turn.generation is None:
                         return ended | {name: turn.record[name] for name in ("status", "error")}
                     ended["turns"] += 1
-                    prompt = episode.send(_with_sizes(turn.generation, turn.record["sizes"]))
+                    sizes = records.sizes_of(turn.record)
+                    prompt = episode.send(replace(turn.generation, sizes=sizes))
             except StopIteration as end:
                 return ended | {"returned": end.value}
             except UserFunctionError as error:
@@ -335,12 +335,6 @@ class Engine:
         failed = records.user_error_fields(generation.postprocess_error)
         record |= {"status": Status.FAILED, "error": failed}
         return _Outcome(task, record, reason=reason)
-
-
-def _with_sizes(said: Generation, sizes: Mapping[str, Any]) -> Generation:
-    """A generation with all that is known of the sizes of its image."""
-    known = {f"{stage}_wh": tuple(wh) for stage, wh in sizes.items() if wh}
-    return replace(said, sizes=Sizes(**known))
 
 
 def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:

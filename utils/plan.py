@@ -63,7 +63,7 @@ class Plan:
         dotted, key = self.config.parser_of(name, dataset)
         return parse_caller(resolve(str(dotted), role=key))
 
-    def scorer(self, name: str, dataset: str, *, skip_errors: bool | None = None) -> Scorer:
+    def scorer(self, name: str, dataset: str, *, skip_errors: bool = False) -> Scorer:
         """Judges the replies of one model to one data set."""
         entry, data = self.config.model[name], self.data[dataset]
         functions = {
@@ -77,7 +77,7 @@ class Plan:
             postprocess=self.models[name].postprocess(dataset),
             parse=self.parse(name, dataset),
             kwargs=entry.kwargs,
-            skip_errors=is_set("SKIP_ERR") if skip_errors is None else skip_errors,
+            skip_errors=skip_errors or is_set("SKIP_ERR"),
             functions={stage: dotted for stage, dotted in functions.items() if dotted},
             token_limit=token_limit_key(self.dump["model"][name]),
         )

@@ -69,12 +69,12 @@ def test_the_documented_config_is_read_as_documented():
     [(name, entry)] = reading.config.model.items()
     assert (entry.imp_type, entry.kwargs["max_pixels"]) == ("transformers", 12845056)
     assert reading.config.data[L1].match_mode == "exact_matching"
-    assert [(ref.key_path, ref.kind, ref.local) for ref in reading.function_refs] == [
-        (f'model."{name}".preprocess_function', "preprocess", True),
-        (f'model."{name}".postprocess_function', "postprocess", True),
-        (f'model."{name}".custom_prompt.{L2}', "prompt", True),
-        (f"data.{L2}.parse_function", "parse", False),
-        (f"data.{L1}.parse_function", "parse", False),
+    assert [(ref.key_path, ref.kind) for ref in reading.function_refs] == [
+        (f'model."{name}".preprocess_function', "preprocess"),
+        (f'model."{name}".postprocess_function', "postprocess"),
+        (f'model."{name}".custom_prompt.{L2}', "prompt"),
+        (f"data.{L2}.parse_function", "parse"),
+        (f"data.{L1}.parse_function", "parse"),
     ]
     assert "input_length" in reading.function_refs[1].keywords
     assert "dataset_name" in reading.function_refs[0].keywords
@@ -243,6 +243,9 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
     ({**LOCAL, "trust_remote_code": "yes"}, ['trust_remote_code: must be true or false, not "yes"']),
     ({**LOCAL, "dtype": "float61"}, ['dtype: must be one of "auto", "float32", "bfloat16", "float16", '
                                      'not "float61"; did you mean "float16"?']),
+    ({**LOCAL, "device_map": {}}, ['device_map: must be a device like "auto", "cpu" or "cuda:0", '
+                                   "or an object module → device, not an object"]),
+    ({**LOCAL, "dtype": "\ud800"}, ['dtype: must be a text of whole characters, not "\ud800"']),
     ({**LOCAL, "device_map": 1.5}, ['device_map: must be a device like "auto", "cpu" or "cuda:0", '
                                     "or an object module → device, not 1.5"]),
     # unknown keys, and keys of another kind of model

@@ -137,7 +137,7 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
     parser = Parser(
         prog=program,
         description="Measures how well a vision-language model understands graphical user "
-        "interfaces (MMBench-GUI L1 and L2).",
+        "interfaces (MMBench-GUI L1 to L4).",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,

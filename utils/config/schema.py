@@ -36,7 +36,8 @@ _TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"
 _IMAGES = "a whole number of earlier screenshots, from 0 up"
 PER_DATA_SET = ("custom_prompt", "parse_function")  # keys of a model entry
 _TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens", "max_length")
-_TYPES = {"string_type": "a text", "dict_type": "an object { }", "bool_type": "true or false"}
+_TYPES = {"string_type": "a text", "string_unicode": "a text of whole characters",
+          "dict_type": "an object { }", "bool_type": "true or false"}  # fmt: skip
 _ELSEWHERE = {
     **dict.fromkeys(KWARGS_READ, '"kwargs"'),
     **dict.fromkeys(("max_tokens", "max_new_tokens", "temperature", "top_p"), '"generate_cfg"'),
@@ -91,7 +92,9 @@ class Local(_Model):
 
     imp_type: Literal["transformers"]
     generate_function: str = "generate"
-    device_map: str | int | dict[str, str | int] | None = Field(None, description=_DEVICE)
+    device_map: str | int | Annotated[dict[str, str | int], Field(min_length=1)] | None = Field(
+        None, description=_DEVICE
+    )
     dtype: Literal["auto", "float32", "bfloat16", "float16"] | None = None
     attn_implementation: str | None = None
     batch_size: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(1, description=_BATCH)

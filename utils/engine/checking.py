@@ -35,8 +35,8 @@ from utils.engine.retry_policy import is_away
 from utils.errors import UserError
 from utils.images import opened, read_header
 from utils.runs.log import StoredAnswer
-from utils.runs.records import answer_fields, new_record
-from utils.scoring.scorer import SIZES, Scorer
+from utils.runs.records import SIZES, answer_fields, new_record
+from utils.scoring.scorer import Scorer
 
 LONGEST_SHOWN_TEXT = 2000
 MADE_UP = ("A", "(0.4, 0.3)", "I cannot see that.")  # replies, to try parse functions

@@ -90,7 +90,7 @@ def _one_at_a_time(work_dir: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     lock = FileLock(work_dir / f".{INDEX}.lock", timeout=LOCK_WAIT_S)
-    with suppress(Timeout, OSError, NotImplementedError):
+    with suppress(Timeout, OSError):
         lock.acquire()
     try:
         yield

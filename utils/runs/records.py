@@ -42,6 +42,8 @@ from utils.contracts import (
     UserFunctionError,
 )
 
+SIZES = ("file", "sent", "seen")  # of an image, in a record and in `Sizes`
+
 
 def run_record(*, seq: int, made_with: Mapping[str, Any], **fields: Any) -> Record:
     """The record that opens a run in its log; its fields are those at the top of this module.
@@ -71,6 +73,11 @@ def new_record(sample: Sample, key: str, prepared: Prepared | None, status: Stat
         "prompt": list(prepared.prompt) if prepared else [],
         "sizes": {stage: wh and list(wh) for stage, wh in stages.items()},
     }
+
+
+def sizes_of(record: Record) -> Sizes:
+    """The sizes of the image of a record, as far as they are known."""
+    return Sizes(*(wh and tuple(wh) for wh in map(record["sizes"].get, SIZES)))
 
 
 def answer_fields(generation: Generation, sizes: Mapping[str, Any]) -> Record:

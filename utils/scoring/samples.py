@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Benchmark, Facts, Record
-from utils.runs.records import user_error_fields
-from utils.scoring.scorer import SIZES, ScoredSample
+from utils.runs.records import SIZES, user_error_fields
+from utils.scoring.scorer import ScoredSample
 from utils.scoring.sheets import open_lines, open_sheet, to_json
 
 Clean = Callable[[Any], Any]

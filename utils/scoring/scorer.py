@@ -17,7 +17,6 @@ from utils.contracts import (
     Line,
     ParseFunction,
     Record,
-    Sizes,
     Status,
     UserFunctionError,
     Verdict,
@@ -25,9 +24,8 @@ from utils.contracts import (
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.calling import FAILURES_IN_A_ROW
-from utils.runs.records import error_text, user_error_fields
+from utils.runs.records import error_text, sizes_of, user_error_fields
 
-SIZES = ("file", "sent", "seen")  # of an image, in a record
 MOST_EXAMPLES = 3
 NEARLY_ALL = 0.8  # of the replies
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
@@ -70,11 +68,11 @@ class Scorer:
             StopRun: a postprocess or parse function failed ten times in a row.
         """
         reply, error = reply_of(record, self.postprocess)
-        sizes = {stage: tuple(wh) for stage, wh in record["sizes"].items() if wh}
+        sizes = sizes_of(record)
         extra = {key: self.kwargs[key] for key in PIXEL_LIMITS if key in self.kwargs}
-        extra |= {f"{stage}_size": sizes[stage] for stage in ("sent", "seen") if stage in sizes}
-        stages = Sizes(*map(sizes.get, SIZES))
-        judged = self.benchmark.judge(record["line"], stages, reply, self.parse, extra)
+        known = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
+        extra |= {name: wh for name, wh in known.items() if wh}
+        judged = self.benchmark.judge(record["line"], sizes, reply, self.parse, extra)
         error = error or judged.error
         if error or record.get("error") or self._failures_in_a_row:
             self._note(record, error)
