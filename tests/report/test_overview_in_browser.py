@@ -273,10 +273,8 @@ def test_what_makes_a_score_doubtful_stands_first_and_at_its_figure(open_tab, tm
 
 def test_a_liked_letter_and_replies_that_say_nothing_are_doubts_too(open_tab, tmp_path):
     stage, finished = ran(tmp_path / "run", 12, lambda request: Reply("A"))
-    said = {
-        "L2 Replies": "of 24 replies are unparsed",
-        "L1 Letter bias": "A is chosen more often than right (100.00 %",
-    }
+    said = {"L2 Replies": "of 24 replies are unparsed",
+            "L1 Letter bias": "A is chosen more often than right (100.00 %"}  # fmt: skip
     tab = open_tab(report_of(stage))
     alarms = [" ".join(each.split()) for each in tab.texts(".problems .alarm")]
     assert [
