@@ -302,9 +302,7 @@ JSON_AS = "coordinate audit: 2 replies are JSON such as"
     (L2, '{"x": 0.25, "y": 0.15}', "coordinates.parse_fractions", WIDE, {}, JSON_AS + ' {"x": 0.25, "y": 0.15}'),
     (L2, '```json\n{"x": 250, "y": 150}\n```', "coordinates.parse_per_mille", WIDE, {}, f"{JSON_AS} ```json"),
 ])  # fmt: skip
-def test_a_run_that_is_read_wrongly_prints_the_fix_and_the_fix_needs_no_request(
-    staged, dataset, reply, function, pictures, kwargs, told
-):
+def test_a_run_read_wrongly_prints_a_fix(staged, dataset, reply, function, pictures, kwargs, told):
     def score():
         scores = stage.scores(dataset)
         return scores["Average accuracy"] if dataset == L2 else 100 * scores["easy"]["level_score"]

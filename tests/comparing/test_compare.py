@@ -57,9 +57,7 @@ def test_episodes_are_compared_by_task(tmp_path):
     (L2, l2_set, "basic advanced", ["basic", "advanced", "average"], ["os_ios", "os_web", "icon", "text"]),
     (L2, l2_set, "basic", ["basic"], ["icon", "text"]),  # one alone: no figure over several
 ])  # fmt: skip
-def test_official_figures_are_the_headline_and_platforms_and_kinds_the_groups(
-    tmp_path, dataset, make, splits, headline, groups
-):
+def test_official_figures_lead_and_kinds_follow(tmp_path, dataset, make, splits, headline, groups):
     sets = [[s for s in make(hits * 3) if s["split"] in splits] for hits in ("x.x.", "xxxx")]
     for samples in sets:
         for place, each in enumerate(samples):
@@ -116,9 +114,7 @@ def episode(number, **changes):
     (episode, "ended", "done", "fail", "both wrong, apart"), (episode, "ended", "done", "done", "both wrong, alike"),
     (episode, "checks", [[True, "x"], [False, "y"]], [[False, "x"], [False, "y"]], "both wrong, apart"),
 ])  # fmt: skip
-def test_two_misses_are_apart_if_far_off_or_of_other_letters_or_ended_otherwise(
-    make, name, first, second, outcome
-):
+def test_two_misses_are_apart_if_they_came_to_different_things(make, name, first, second, outcome):
     assert SamplePair(make(0, **{name: second}), make(0, **{name: first})).outcome == outcome
 
 
@@ -267,7 +263,7 @@ def test_the_folder_of_a_model_stands_for_its_newest_run_and_the_others_are_name
 
 @pytest.mark.parametrize(("level", "partial", "is_passed_over"),
                          [(L2, True, True), (L2, False, False), (L1, True, False)])  # fmt: skip
-def test_a_run_over_a_part_does_not_stand_for_its_model_where_another_has_all(
+def test_a_run_over_a_part_stands_aside_where_another_has_all(
     tmp_path, level, partial, is_passed_over
 ):
     for name, seq in (("T20260101_Gaaa", 1), ("T20260102_Gaaa", 2)):

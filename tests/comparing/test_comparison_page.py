@@ -96,15 +96,8 @@ def test_one_that_a_run_has_made_leads_back_to_the_list_of_all_runs(open_tab, wo
 
 def test_the_overview_has_the_headline_of_each_data_set_and_who_is_right(open_tab):
     text = open_tab().text("#view-overview").replace("\n", " ")
-    for expected in (
-        "average",
-        "overall" if False else "easy",
-        "too few images",
-        "only A right",
-        "stop",
-        "0 <script>alert(1)",
-    ):
-        assert expected in text, expected
+    told = ("average", "easy", "too few images", "only A right", "stop", "0 <script>alert(1)")
+    assert [each for each in told if each not in text] == []
 
 
 def test_an_audit_that_doubts_a_score_stands_beside_the_headline_and_leads_to_the_report(open_tab):

@@ -29,9 +29,7 @@ def test_every_file_is_replayed():
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_case_comes_out_as_the_reference_or_the_departures_say(
-    name, tmp_path, monkeypatch, record_property
-):
+def test_a_case_comes_out_as_reference_or_departures(name, tmp_path, monkeypatch, record_property):
     for variable in ("LMUData", "IMAGE_ROOT_DIR", "L2_USER_PROMPT", "L1_USE_WEIGHTED"):
         monkeypatch.delenv(variable, raising=False)
     counts, mismatches = replay(name, REPLAYS[name], World(tmp_path, monkeypatch))

@@ -280,9 +280,7 @@ def test_a_connection_that_always_closes_is_given_up_with_one_message(place, hub
     assert place.run(hub).code == 0
 
 
-def test_bad_files_are_not_kept_zips_that_cannot_be_read_and_accepted_annotations_that_are_none(
-    place, hub
-):
+def test_files_that_cannot_be_read_are_not_kept_accepted_or_not(place, hub):
     for content in (b"{", b"{}", b"[1]", b"\xff"):
         hub.files[L1] = content
         assert_one_message(place.run(hub, "--accept-changed"), L1)

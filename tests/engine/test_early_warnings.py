@@ -61,9 +61,7 @@ LOCAL_KEY = {"extra_body": {"max_new_tokens": 9}}
       for given, key in (({}, "max_tokens"), ({"max_completion_tokens": 9}, "max_completion_tokens"),
                          (LOCAL_KEY, "extra_body.max_new_tokens"))],
 ])  # fmt: skip
-def test_a_few_samples_whose_replies_say_nothing_are_warned_of_at_the_end(
-    replies, generate_cfg, warned, run
-):
+def test_few_replies_that_say_nothing_are_warned_of_at_the_end(replies, generate_cfg, warned, run):
     def answer(request):
         return replies[int("hard" in request.text) % len(replies)]
 

@@ -72,14 +72,10 @@ def test_a_smaller_budget_cuts_off_what_came_later():
 
 
 def test_each_platform_category_and_application_has_its_own_figures():
-    scores = score_episodes(
-        [
-            TaskResult(YES, 5, "os_web", "lookup", ("mail", "chat")),
-            TaskResult(NO, 50, "os_web", "update", ("mail",)),
-            TaskResult(YES, 9, "os_android", "update", ("chat",)),
-        ],
-        [50],
-    )["Max step 50"]
+    results = [TaskResult(YES, 5, "os_web", "lookup", ("mail", "chat")),
+               TaskResult(NO, 50, "os_web", "update", ("mail",)),
+               TaskResult(YES, 9, "os_android", "update", ("chat",))]  # fmt: skip
+    scores = score_episodes(results, [50])["Max step 50"]
     rates = {name: {label: (each["SR"], each["Total num"]) for label, each in scores[name].items()}
              for name in ("platform", "category", "app")}  # fmt: skip
     assert rates == {

@@ -132,9 +132,7 @@ def kill_browser():
 
 
 @pytest.mark.parametrize(("deaths", "asked"), [(1, [1, 2, 1, 2, 3]), (2, [1, 2, 1, 2])])
-def test_a_browser_that_is_killed_costs_one_try_and_twice_is_a_failure_of_the_world(
-    walk, deaths, asked
-):
+def test_a_killed_browser_costs_one_try_and_twice_fails_the_world(walk, deaths, asked):
     bench, came = walk(1, lambda task, step, time: step == 2 and time <= deaths and kill_browser())
     first = bench.run("--worlds", "1")
     assert (first.code, [step for _, step in came]) == (deaths - 1, asked), first.output
@@ -144,9 +142,7 @@ def test_a_browser_that_is_killed_costs_one_try_and_twice_is_a_failure_of_the_wo
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_stopped_leaves_no_process_behind_and_plays_on_with_what_is_missing(
-    walk, how
-):
+def test_a_stopped_run_leaves_no_process_and_plays_on_with_what_is_missing(walk, how):
     reached = threading.Event()
     bench, came = walk(3, lambda task, step, time: (task, step) == (1, 2) and reached.set())
     process = bench.start("--worlds", "1")

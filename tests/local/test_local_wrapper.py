@@ -339,9 +339,7 @@ print(sorted({{"torch", "transformers", "qwen_vl_utils", "numpy"}} & set(sys.mod
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
-def test_a_hub_that_fails_without_a_word_is_named_by_the_kind_of_its_error(
-    tmp_path, monkeypatch, fingerprint
-):
+def test_a_hub_that_fails_silently_is_named_by_its_error(tmp_path, monkeypatch, fingerprint):
     import huggingface_hub
 
     def fails(*_: object, **__: object) -> None:

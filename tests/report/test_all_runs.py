@@ -161,9 +161,7 @@ def test_a_run_that_was_killed_before_it_had_a_manifest_is_stopped(tmp_path):
     ({"figures": None}, ["not scored"]),
     ({"statuses": {"ok": 1, "failed": 3, "refused": 1}}, ["4 of 5 requests failed"]),
 ])  # fmt: skip
-def test_scores_are_rounded_as_everywhere_and_absent_where_most_requests_failed(
-    tmp_path, changes, told
-):
+def test_scores_are_rounded_and_absent_where_most_requests_failed(tmp_path, changes, told):
     run_at(tmp_path, "T20260101_Gaa", **changes)
     assert page_of(tmp_path).rows[2][2:-3] == told
 
@@ -174,7 +172,7 @@ def test_scores_are_rounded_as_everywhere_and_absent_where_most_requests_failed(
     ({}, 60, {}, "§", "its log has grown since then"),
     ({"missing": 3, "partial": True}, -60, {"why": "gone"}, "‡", ""),  # of what was answered
 ])  # fmt: skip
-def test_figures_of_an_earlier_scoring_are_marked_with_the_reason(
+def test_an_earlier_scoring_is_marked_with_its_reason(
     tmp_path, changes, log_later_s, stopped, mark, why
 ):
     run = run_at(tmp_path, "T20260101_Gaa", log_later_s=log_later_s, **changes)

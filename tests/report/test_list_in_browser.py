@@ -79,9 +79,7 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     assert tab.page.is_disabled("#next")
 
 
-def test_seven_thousand_samples_are_never_all_in_the_page_and_in_order_when_asked(
-    open_tab, tmp_path
-):
+def test_of_seven_thousand_samples_few_are_in_the_page_and_in_order(open_tab, tmp_path):
     make_pictures(tmp_path / "images", IMAGES)
     write_samples(tmp_path / "run", L2, report_runs.many_samples(7000, IMAGES))
     places = {"image_root": tmp_path / "images", "cache": tmp_path / "cache"}

@@ -181,9 +181,7 @@ def test_a_click_on_a_count_opens_the_list_that_says_so(open_tab, mixed_run, sel
     assert tab.count.split()[0] == str(shown) and shown > 0
 
 
-def test_what_failed_stands_above_the_scores_with_three_examples_that_lead_to_their_samples(
-    open_tab, mixed_run
-):
+def test_what_failed_stands_above_the_scores_with_three_examples(open_tab, mixed_run):
     tab = open_tab(report_of(mixed_run[0]))
     problems = tab.page.locator(".problems li:not(.alarm)").all()
     texts = [problem.inner_text() for problem in problems]
@@ -303,7 +301,7 @@ def reported(home, *, is_published):
 
 
 @pytest.mark.parametrize("is_published", [True, False])
-def test_published_results_stand_beside_those_of_their_own_data_or_as_context_on_demand(
+def test_published_results_stand_beside_their_own_data_else_on_demand(
     open_tab, tmp_path, is_published
 ):
     tab = open_tab(reported(tmp_path, is_published=is_published))
@@ -331,9 +329,7 @@ def test_axe_finds_nothing_with_everything_opened(open_tab, mixed_run, scheme, v
     assert tab.run("document.documentElement.scrollWidth") <= viewport["width"]
 
 
-def test_a_report_in_its_place_links_the_list_of_all_runs_and_one_that_was_moved_does_not(
-    report, open_tab, tmp_path
-):
+def test_a_report_links_the_list_of_all_runs_unless_it_was_moved(report, open_tab, tmp_path):
     run = report.parents[1]
     newest = run.parent / "report"
     newest.unlink(missing_ok=True)

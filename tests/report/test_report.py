@@ -66,9 +66,6 @@ def write_samples(home, samples, dataset=L2, **more):
     return report_runs.write_samples(home / "out/m/T1_Ga", dataset, samples, **more)
 
 
-# -- what is in it --------------------------------------------------------------------------------
-
-
 def test_a_report_holds_page_data_and_an_image_of_each_screenshot_wherever_it_is_moved(home):
     write_samples(home, [l2_sample(n, IMAGES[n % 3]) for n in range(7)])
 
@@ -166,8 +163,6 @@ def test_browsers_show_an_image_as_the_model_saw_it(kind, options, small, suffix
         assert shown.width > shown.height and not shown.getexif()
 
 
-# -- what never is --------------------------------------------------------------------------------
-
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028 \u2029 ' \\' \" \\u003c \ud83d \x00 `${1}`"
 
 
@@ -234,9 +229,6 @@ def test_the_page_has_no_inline_code_or_style_and_a_strict_policy():
     scripts = "".join(path.read_text("utf-8") for path in assets.glob("*.js"))
     unsafe = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function"
     assert not re.search(unsafe, scripts)
-
-
-# -- images that are not there, and the cache -----------------------------------------------------
 
 
 @pytest.mark.parametrize("image_root", [None, "nowhere"])
@@ -306,9 +298,6 @@ def test_a_report_that_fails_leaves_the_one_before(home):
     assert not list(report.parent.glob(".*"))
 
 
-# -- as part of a run -----------------------------------------------------------------------------
-
-
 @pytest.fixture
 def stage(tmp_path):
     with MockServer(right_answers) as server:
@@ -344,9 +333,7 @@ def test_trying_some_samples_out_takes_no_full_report_away_and_none_holds_the_ke
 
 
 @pytest.mark.parametrize("arguments", [("--no-report",), ("--mode", "infer")])
-def test_no_report_where_none_is_wanted_and_one_without_images_where_they_are_gone(
-    stage, arguments
-):
+def test_no_report_where_none_is_wanted_one_without_images_where_gone(stage, arguments):
     finished = stage.evaluate({"m": API}, *arguments)
     assert finished.code == 0 and "Report:" not in finished.stdout
     assert not report_of(stage).exists() and not (stage.work_dir / ".view_images").exists()

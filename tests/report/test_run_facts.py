@@ -31,9 +31,7 @@ def facts(model, datasets=None, *, data=None, **asking):
     ({"imp_type": "vllm", "model_path": "org/name"}, {}, "Checkpoint", "org/name · vLLM"),
     ({"imp_type": "custom", "model_path": "mine.Model"}, {}, "Model", "mine.Model"),
 ])  # fmt: skip
-def test_it_names_the_endpoint_or_the_checkpoint_with_what_it_ran_on(
-    model, runs_with, name, expected
-):
+def test_it_names_endpoint_or_checkpoint_and_what_it_ran_on(model, runs_with, name, expected):
     assert facts(model, {L2: entry(runs_with=runs_with)})[name] == expected
 
 
@@ -118,9 +116,7 @@ def test_it_says_when_how_long_and_at_what_cost(wall_s, expected):
 @pytest.mark.parametrize(("first", "expected"), [
     ("2026-01-02T03:04:06.5+00:00", "9.0 s"), ("2026-01-01T22:00:00+00:00", "9.0 s, the rest in earlier runs"),
 ])  # fmt: skip
-def test_the_duration_is_that_of_the_newest_run_and_says_so_where_others_have_answered(
-    first, expected
-):
+def test_the_duration_is_that_of_the_newest_run_and_says_so(first, expected):
     sets = {L1: entry(answered=[]), L2: entry(answered=[first, "2026-01-02T03:04:14+00:00"])}
     found = facts({}, sets, wall_s=9, started_at="2026-01-02T03:04:05+00:00")
     assert found["Duration"] == expected
@@ -134,7 +130,5 @@ def test_what_is_not_known_is_left_out():
     (entry(), False, True), (entry(), True, False), (entry(left_out=1), False, False),
     (entry(sums=SAMPLE_MD5), False, False), ({}, False, False), (entry(mode="basic"), False, False),
 ])  # fmt: skip
-def test_only_the_whole_published_data_set_compares_with_published_results(
-    of, is_partial, expected
-):
+def test_only_the_whole_published_data_set_is_the_published_one(of, is_partial, expected):
     assert is_whole(of, is_partial=is_partial) == expected

@@ -319,13 +319,6 @@ def test_meta_has_sizes_and_options_as_text_for_replies_alone(name, extra, colum
     assert not isinstance(value, str) or ast.literal_eval(value)
 
 
-def test_a_failed_request_counts_as_a_format_error_of_l2_and_as_a_miss_of_l1():
-    of_l2 = scores(L2, judge(L2, None), judge(L2, "(0.3, 0.3)"))["basic"]["os_web"]
-    of_l1 = scores(L1, judge(L1, None), judge(L1, "B"))["easy"]["os_web"]
-    assert [of_l2[x] for x in ("Total num", "Error format num", "Total accuracy")] == [2, 1, 50.0]
-    assert of_l1 == {"score": 0.5, "sample_num": 2}
-
-
 @pytest.mark.parametrize(("setting", "weighted"), [
     ("1", True), ("true", True), ("True", True), (" TRUE ", True),
     ("", False), ("0", False), ("false", False), ("no", False)])  # fmt: skip

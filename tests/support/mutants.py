@@ -67,37 +67,19 @@ def _others(verb: str, place: int, value: Any, dump: dict[str, Any]) -> list[Any
     if verb == "chat.post" and place == 0:
         return ["#general" if value != "#general" else "#random"]
     if verb == "sheets.set" and place < 2:
-        return [
-            ("Sales" if value != "Sales" else "Suppliers")
-            if place == 0
-            else f"{value[0]}{int(value[1:]) + 1}"
-        ]
+        other_sheet = "Sales" if value != "Sales" else "Suppliers"
+        return [other_sheet if place == 0 else f"{value[0]}{int(value[1:]) + 1}"]
     if verb == "shop.buy" and place == 0:
-        return [
-            next(
-                row["name"]
-                for row in dump["products"].values()
-                if row["name"] != value and row["stock"] > 3
-            )
-        ]
+        there = (row["name"] for row in dump["products"].values() if row["stock"] > 3)
+        return [next(name for name in there if name != value)]
     if verb == "shop.cancel":
-        return [
-            next(
-                row["id"]
-                for row in dump["orders"].values()
-                if row["id"] != value and row["status"] == "Processing"
-            )
-        ]
+        open_ = (row["id"] for row in dump["orders"].values() if row["status"] == "Processing")
+        return [next(number for number in open_ if number != value)]
     if verb in ("files.move", "files.copy") and place == 1:
         return ["Pictures"]
     if verb in ("files.new", "files.folder") and place == 0:
-        return [
-            "Pictures/" + value.rpartition("/")[2],
-            *(
-                f"{value.rpartition('/')[0]}/{name}"
-                for name in _values("", value.rpartition("/")[2])
-            ),
-        ]
+        folder, _, own = value.rpartition("/")
+        return [f"Pictures/{own}", *(f"{folder}/{name}" for name in _values("", own))]
     if place == 0 and app in TABLES and verb != "chat.post":
         return _other_rows(app, value, dump)
     if verb == "mail.forward" and place == 1:
@@ -113,9 +95,7 @@ def _other_rows(app: str, named: Any, dump: dict[str, Any]) -> list[Any]:
         return []  # the oracle makes it first
     others = [each for each in dump[table].values() if each["id"] not in (row["id"], 0)]
     if app == "chat":
-        others = [
-            each for each in others if each["author"] == row["author"] and not each["deleted"]
-        ]
+        others = [x for x in others if x["author"] == row["author"] and not x["deleted"]]
     if app == "files":
         others = [each for each in others if each["kind"] == "text"]
         return [file_path(dump, others[0])]

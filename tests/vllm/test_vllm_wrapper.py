@@ -205,7 +205,6 @@ def test_a_failure_that_only_workers_meet_is_reported_once(stage):
 
 
 @pytest.mark.parametrize(("behaviour", "message"), [
-    ("die:4", "the vLLM server ended while it was asked (exit code 9)"),
     ("die:4 family", "the vLLM server ended while it was asked (exit code 9)"),
     ("broken:4", "the vLLM server no longer works")])  # fmt: skip
 def test_a_lost_server_stops_the_run_and_the_same_command_goes_on(stage, behaviour, message):

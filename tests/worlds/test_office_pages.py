@@ -198,14 +198,8 @@ def test_back_leads_from_a_window_to_the_message_the_list_and_the_desk(desk):
     mail.click("mail.reply")
     seen = []
     for _ in range(4):
-        seen.append(
-            [
-                mail.find("dialog.ok").count(),
-                mail.find("mail.back").count(),
-                mail.find("mail.row").count(),
-                mail.find("shell.app", "mail").count(),
-            ]
-        )
+        places = (("dialog.ok",), ("mail.back",), ("mail.row",), ("shell.app", "mail"))
+        seen.append([mail.find(*place).count() for place in places])
         if len(seen) % 2:  # the back of a person's own browser does the same
             mail.tab.page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
         else:
@@ -266,14 +260,8 @@ def test_the_same_steps_show_the_same_pictures(desk, look):
     def pictures():
         shop = desk("shop", look=look)
         taken = [shop.tab.screenshot()]
-        for step in [
-            ("shop.row", 1),
-            ("shop.add",),
-            ("shop.cart",),
-            ("shop.checkout",),
-            ("shop.address",),
-        ]:
-            shop.click(*step)
+        for step in (("row", 1), ("add",), ("cart",), ("checkout",), ("address",)):
+            shop.click(f"shop.{step[0]}", *step[1:])
             taken.append(shop.tab.screenshot())
         return taken
 

@@ -71,22 +71,14 @@ def test_meetings_of_the_week_do_not_overlap(seed):
 def test_a_task_adds_changes_and_drops_rows():
     setup = {
         "add": {
-            "mail": [
-                {
-                    "sender": "Ana Orton",
-                    "sender_addr": "ana.orton@aldera.example",
-                    "subject": "Keys",
-                    "body": "-",
-                    "sent_at": "2026-03-09 08:10",
-                    "attachments": [{"name": "a.txt", "text": "A"}],
-                }
-            ],
+            "mail": [{"sender": "Ana Orton", "sender_addr": "ana.orton@aldera.example", "subject": "Keys",
+                      "body": "-", "sent_at": "2026-03-09 08:10", "attachments": [{"name": "a.txt", "text": "A"}]}],
             "files": [{"parent": "Documents/Personal", "name": "list.txt", "content": "x"}],
             "cells": [{"sheet": "Expenses", "cell": "H1", "value": "7"}],
         },
         "set": [["todos", {"title": "Order toner"}, {"due": "2026-03-12", "done": 0}]],
         "drop": [["events", {"title": "Stand-up"}]],
-    }
+    }  # fmt: skip
     before, after = Store(base_world(0)).dump(), Store(base_world(0), setup).dump()
     found = effects(before, after)
     assert [
@@ -143,9 +135,7 @@ TODO = {"title": "Stamps", "list": "Work", "due": "", "priority": "Low", "note":
     ("todo", "save", {"todo": TODO}, {("todos", 19): {"title": "Stamps", "list": "Work", "due": "", "priority": "Low"}}),
     ("todo", "tick", {"id": 1, "on": True}, {("todos", 1): {"done": 1}}),
 ])  # fmt: skip
-def test_what_an_application_is_asked_changes_that_and_nothing_else(
-    store, app, verb, arguments, expected
-):
+def test_what_is_asked_changes_that_and_nothing_else(store, app, verb, arguments, expected):
     before = store.dump()
     call(store, app, verb, **arguments)
     found = effects(before, store.dump())

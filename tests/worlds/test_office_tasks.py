@@ -129,9 +129,7 @@ ROW = {"id": 3, "title": "Stamps", "list": "Personal", "due": "", "done": 0, "pr
         ({}, [], ["nothing else, but: remove todos 3: id 3, title “Stamps”, list “Personal”, priority “Normal”"]),
     ],
 )  # fmt: skip
-def test_a_check_says_line_by_line_what_is_missing_and_what_else_has_changed(
-    after, expect, reasons
-):
+def test_a_check_says_what_is_missing_and_what_else_has_changed(after, expect, reasons):
     found = check({"expect": expect}, {"todos": {3: ROW}}, {"todos": after}, "done")
     assert [text for fits, text in found.lines if not fits] == reasons
     assert found.success is not bool(reasons)
