@@ -189,6 +189,14 @@ def test_a_liked_letter_shows_against_the_letters_that_are_right():
     section = section_of(letter_bias, samples)
     assert section["warnings"] == []
     assert all(row["difference"] == 0 for row in section["rows"])
+    # one with a habit of a few points is not either, however sure that is
+    samples = [
+        facts("A" if n % 20 == 1 else "ABCD"[n % 4], answer="ABCD"[n % 4], image=n)
+        for n in range(400)
+    ]
+    section = section_of(letter_bias, samples)
+    assert section["warnings"] == []
+    assert [row["p (Holm)"] < 0.05 for row in section["rows"]] == [True, True, False, False]
 
 
 def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():

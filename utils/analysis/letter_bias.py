@@ -10,6 +10,9 @@ from utils.protocol import shown_accuracy
 
 TITLE = "Letter bias: chosen against right"
 
+# Thousands of questions make the smallest habit significant; one worth a warning moves the score.
+SMALLEST_HABIT = 10.0  # points
+
 
 def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     """The section; replies without a letter are only counted."""
@@ -43,7 +46,13 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
         ]
         tested = any(row["p (Holm)"] is not None for row in rows)
         notes += ["p: paired test over images, Holm over the letters."] * tested
-    clear = [row for row in rows if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P]
+    clear = [
+        row
+        for row in rows
+        if row["p (Holm)"] is not None
+        and row["p (Holm)"] < LARGEST_P
+        and abs(row["difference"]) >= SMALLEST_HABIT
+    ]
     found = ", ".join(
         f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than right "
         f"({shown_accuracy(row['chosen %'])} % against {shown_accuracy(row['right %'])} %)"
