@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import Any
 
 from utils.contracts import CallError, Generation, Sizes
-from utils.errors import UserError
 
 LONGEST_ERROR_BODY = 64 * 1024
 LARGEST_REPLY = 64 * 1024 * 1024  # unpacked: 2 MB may be packed so that they take gigabytes
@@ -74,14 +73,9 @@ def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallErr
 
     Args:
         key_place: where the key came from, which a 401 refuses.
-
-    Raises:
-        UserError: the request could not even be made.
     """
     import openai
 
-    if isinstance(error, UserError):
-        raise error
     if isinstance(error, openai.APIStatusError):
         status, headers = error.status_code, error.response.headers
         text = f"HTTP {status}: {_excerpt(error.response.content)}"
