@@ -86,20 +86,8 @@ def load(entry: Local) -> Checkpoint:
     vision = getattr(config, "vision_config", None)
     if on_cuda and attention == "sdpa" and getattr(vision, "window_size", None):
         print("note: with flash-attn installed, the images of this model are read much faster")
-    tokenizer = getattr(processor, "tokenizer", processor)
-    tokenizer.padding_side = "left"  # on the right the reply would follow the padding
-    if getattr(tokenizer, "pad_token", None) is None:
-        # Asked to pad, it would refuse a single text too; what pads is masked out.
-        tokenizer.pad_token = getattr(tokenizer, "eos_token", None)
-    image_processor = getattr(processor, "image_processor", None)
-    limits = {name: entry.kwargs[name] for name in PIXEL_LIMITS if entry.kwargs.get(name)}
-    if limits and image_processor is not None and resizes_by_area(image_processor):
-        edges = ("shortest_edge", "longest_edge")
-        image_processor.size = dict(zip(edges, pixel_limits(image_processor, limits), strict=True))
-    elif limits:
-        why = "the image processor does not resize by area"
-        print(f"warning: {', '.join(limits)} has no effect: {why}", file=sys.stderr)
-    patch_size = getattr(image_processor, "patch_size", None)
+    _prepare(processor, entry.kwargs)
+    patch_size = getattr(getattr(processor, "image_processor", None), "patch_size", None)
     held = getattr(model, "generation_config", None)
     parts = (getattr(model, "hf_device_map", None) or {}).values()
     devices = {f"cuda:{part}" if isinstance(part, int) else str(part) for part in parts}
@@ -115,6 +103,23 @@ def load(entry: Local) -> Checkpoint:
         tuple(in_order),
         {"device": ", ".join(named), "dtype": dtype, "attention": attention},
     )
+
+
+def _prepare(processor: Any, kwargs: Mapping[str, Any]) -> None:
+    """Lets a processor pad on the left, and resize within the limits of `kwargs`."""
+    tokenizer = getattr(processor, "tokenizer", processor)
+    tokenizer.padding_side = "left"  # on the right the reply would follow the padding
+    if getattr(tokenizer, "pad_token", None) is None:
+        # Asked to pad, it would refuse a single text too; what pads is masked out.
+        tokenizer.pad_token = getattr(tokenizer, "eos_token", None)
+    image_processor = getattr(processor, "image_processor", None)
+    limits = {name: kwargs[name] for name in PIXEL_LIMITS if kwargs.get(name)}
+    if limits and image_processor is not None and resizes_by_area(image_processor):
+        edges = ("shortest_edge", "longest_edge")
+        image_processor.size = dict(zip(edges, pixel_limits(image_processor, limits), strict=True))
+    elif limits:
+        why = "the image processor does not resize by area"
+        print(f"warning: {', '.join(limits)} has no effect: {why}", file=sys.stderr)
 
 
 def _is_for_cuda(torch: Any, device_map: Any) -> bool:
