@@ -110,7 +110,7 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
         if scored:
             print(f"Scores, spreadsheets and log: {folder.path}")
         if scored and (fuller := folder.fuller(scored)):
-            print(f"  {folder.model_folder} and compare.py keep to {fuller.name}, the newest run "
+            print(f"  {folder.path.parent} and compare.py keep to {fuller.name}, the newest run "
                   "with all samples; name this folder to compare it")  # fmt: skip
         if len(plan.models) == 1:
             print(f"All runs: {(options.work_dir / INDEX).absolute().as_uri()}")

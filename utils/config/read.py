@@ -191,8 +191,7 @@ class _Reader:
     ) -> None:  # fmt: skip
         where = key_path(*place)
         if isinstance(dotted, str) and dotted and where not in self.unset:
-            by_name = tuple(keywords), tuple(init_keywords)
-            ref = FunctionRef(str(self.path), where, dotted, kind, *by_name)
+            ref = FunctionRef(str(self.path), where, dotted, kind, (*keywords,), (*init_keywords,))
             self.out.function_refs.append(ref)
 
     # ---- data sets ----

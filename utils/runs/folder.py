@@ -62,7 +62,7 @@ class RunFolder:
     """The folder of one model's run, and the names of the files in it."""
 
     model: str  # its name in the config
-    path: Path  # below the folder of the model
+    path: Path  # in the folder of all runs of the model
 
     @classmethod
     def of_experiment(
@@ -95,11 +95,6 @@ class RunFolder:
         apart = " and ".join(differences(held.get(first, {}), wanted))
         return cls(model, folder), f"{first.name} holds a run with {apart}" if apart else None
 
-    @property
-    def model_folder(self) -> Path:
-        """All runs of this model."""
-        return self.path.parent
-
     def stem(self, dataset: str) -> str:
         """How the files of one data set begin."""
         return f"{safe_name(self.model)}_{dataset}"
@@ -124,7 +119,7 @@ class RunFolder:
     def drop_partial(self, dataset: str, full_names: Iterable[str]) -> None:
         """Removes the `_partial` twins of full files and the links to them."""
         for name in full_names:
-            for folder in (self.path, self.model_folder):
+            for folder in (self.path, self.path.parent):
                 twin = folder / f"{Path(name).stem}_partial{Path(name).suffix}"
                 twin.unlink(missing_ok=True)
 
@@ -142,7 +137,7 @@ class RunFolder:
         Those to a run that has more of these data sets stay.
         """
         for file in () if self.fuller(datasets) else files:
-            link = self.model_folder / file.name
+            link = self.path.parent / file.name
             if not file.exists():  # a link to one that is gone goes too
                 if link.is_symlink() and not link.exists():
                     link.unlink()
@@ -150,7 +145,7 @@ class RunFolder:
             temporary = link.with_name(f".{link.name}.tmp")
             try:
                 temporary.unlink(missing_ok=True)  # left behind by a kill
-                temporary.symlink_to(os.path.relpath(file, self.model_folder), file.is_dir())
+                temporary.symlink_to(os.path.relpath(file, self.path.parent), file.is_dir())
                 temporary.replace(link)
             except OSError:  # Windows without the privilege, some network file systems
                 temporary.unlink(missing_ok=True)
