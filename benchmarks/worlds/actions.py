@@ -26,6 +26,7 @@ ENDS = ("answer", "done", "fail")
 """With these an episode is over."""
 DIRECTIONS = ("up", "down", "left", "right")
 MOST_ACTIONS, LONGEST_TEXT, LONGEST_WAIT_S, MOST_NOTCHES, MOST_KEYS = 8, 5000, 5.0, 100, 4
+MOST_LINES = 200  # to type; pressing Enter takes its time
 NOTCHES = 5.0  # of the wheel, where a model does not say how far
 
 MODIFIERS = ("ctrl", "alt", "shift", "meta")
@@ -145,6 +146,9 @@ def _read(given: Any, screen_wh: WH) -> Action:
     direction = str(fields.get("direction", "down")).lower()
     if direction not in DIRECTIONS:
         raise NoAction(f"scroll {direction!r:.60}; known are {', '.join(DIRECTIONS)}")
+    text = str(fields.get("text", ""))[:LONGEST_TEXT]
+    if kind == "type" and (lines := text.count("\n") + 1) > MOST_LINES:
+        raise NoAction(f"type: {lines} lines; at most {MOST_LINES} are allowed")
     at = {name: _point(fields[name], screen_wh, kind)
           for name in ("point", "to_point") if name in fields}  # fmt: skip
     if kind == "scroll":
@@ -152,7 +156,7 @@ def _read(given: Any, screen_wh: WH) -> Action:
     return Action(
         kind,
         **at,
-        text=str(fields.get("text", ""))[:LONGEST_TEXT],
+        text=text,
         keys=read_keys(fields["keys"]) if kind == "key" else (),
         direction=direction,
         amount=_number(fields.get("amount", NOTCHES), kind, MOST_NOTCHES),

@@ -97,6 +97,7 @@ def test_own_words(reply, actions):
     ('Action: press("ctrl+hyper")', "there is no key 'hyper'"),
     ('Action: press("")', "there is no key ''"),
     ('Action: scroll(0.5, 0.5, "sideways")', "scroll 'sideways'"),
+    ('Action: type("' + "x\\n" * 300 + '")', "type: 301 lines; at most 200 are allowed"),
     ("Action: drag(0.1, 0.2, 0.3)", "drag takes x1, y1, x2, y2"),
     ("Action: wait('long')", "'long' is no number"),
     ("Action: " + "done(); " * (MOST_ACTIONS + 1), f"at most {MOST_ACTIONS}"),

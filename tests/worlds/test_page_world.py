@@ -85,6 +85,17 @@ def test_text_reaches_the_field_with_the_focus(world, actions, expected):
         assert world.ask("document.querySelector('textarea').value") == expected
 
 
+def test_a_long_text_of_short_lines_is_not_typed_key_by_key(world):
+    count = "<script>keys = 0; onkeydown = () => keys++;</script>"
+    with Pages({"/": f"{STYLE}<textarea class=at></textarea>{count}"}) as server:
+        begun(world, server)
+        world.step(Action("click", (0.5, 0.5)))
+        text = "\n".join(["three little words"] * 60)
+        world.step(Action("type", text=text))
+        assert world.ask("document.querySelector('textarea').value") == text
+        assert world.ask("keys") == 59  # Enter
+
+
 @pytest.mark.parametrize(("direction", "amount", "expected"), [
     ("down", 3, [0, 300]), ("up", 3, [0, 0]), ("right", 2, [200, 0]),
 ])  # fmt: skip

@@ -73,7 +73,7 @@ class OfficeWorld(PageWorld):
         wanted = "".join(filter(str.isalnum, name)).casefold()
         found = wanted if wanted in APPS else wanted + "s"
         if found not in APPS:
-            return f"There is no application {name!r}; there are {', '.join(APPS.values())}."
+            return f"There is no application {name!r:.60}; there are {', '.join(APPS.values())}."
         tab.page.evaluate("name => { office.open(name); }", found)
         return ""
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 HELD_MS = 600.0  # a long press
 NOTCH_PX = 100.0  # what a notch of the wheel scrolls
 DRAG_MOVES = 10
-LONG_PART = 40  # characters; more than that are put in at once, not key by key
+LONG_PART, LONG_TEXT = 40, 200  # characters; more are put in at once, not key by key
 NAMES = {
     "ctrl": "Control", "alt": "Alt", "shift": "Shift", "meta": "Meta", "up": "ArrowUp",
     "down": "ArrowDown", "left": "ArrowLeft", "right": "ArrowRight", "pageup": "PageUp",
@@ -66,10 +66,11 @@ def _place(point: Point | None, viewport_wh: WH) -> Point:
 
 
 def _type(keyboard: Keyboard, text: str) -> None:
+    most = LONG_PART if len(text) <= LONG_TEXT else 0
     for number, part in enumerate(text.replace("\r\n", "\n").split("\n")):
         if number:
             keyboard.press("Enter")
-        (keyboard.insert_text if len(part) > LONG_PART else keyboard.type)(part)
+        (keyboard.insert_text if len(part) > most else keyboard.type)(part)
 
 
 def _press(keyboard: Keyboard, keys: tuple[str, ...]) -> None:
