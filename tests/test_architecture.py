@@ -119,9 +119,10 @@ def module_name(path):
 def imported(path, *, at_import=False):
     """The modules that a file imports; `at_import`: not those within functions and for types."""
     tree = ast.parse((PROJECT / path).read_text(encoding="utf-8"))
-    inside = {node for definition in ast.walk(tree) for node in ast.walk(definition)
+    inside = {node for definition in ast.walk(tree)
               if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef))
-              or (isinstance(definition, ast.If) and "TYPE_CHECKING" in ast.unparse(definition.test))}  # fmt: skip
+              or (isinstance(definition, ast.If) and "TYPE_CHECKING" in ast.unparse(definition.test))
+              for node in ast.walk(definition)}  # fmt: skip
     known, found = set(map(module_name, program_files())), set()
     for node in ast.walk(tree):
         if at_import and node in inside:

@@ -17,7 +17,7 @@ def covering():
     }
     chosen, missing = [], set().union(*kinds.values())
     while missing:
-        best = max(kinds, key=lambda name: len(kinds[name] & missing))
+        best = max(kinds, key=lambda n: len(kinds[n] & missing) / (2 + len(EVERY[n]["oracle"])))
         chosen.append(EVERY[best])
         missing -= kinds[best]
     return chosen
