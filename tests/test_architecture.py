@@ -50,7 +50,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/local": 1600,
     "models/wrappers/vllm": 560,
     "utils": 2740,
-    "utils/analysis": 1165,
+    "utils/analysis": 1170,
     "utils/comparing": 1330,
     "utils/config": 1145,
     "utils/engine": 1125,

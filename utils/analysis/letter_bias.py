@@ -23,14 +23,13 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     at: dict[str, str] = {}
     p_values = []
     for letter in sorted({letter for options in columns["options"] for letter in options}):
-        chosen = [float(each == letter) for each in columns["chosen"]]
-        right = [float(each == letter) for each in columns["answer"]]
+        chosen = [each == letter for each in columns["chosen"]]
+        right = [each == letter for each in columns["answer"]]
         paired = compare_paired(chosen, right, pictures)
-        at |= {f"{letter} chosen": columns.spans([each > 0 for each in chosen]),
-               f"{letter} right": columns.spans([each > 0 for each in right])}  # fmt: skip
+        at |= {f"{letter} chosen": columns.spans(chosen), f"{letter} right": columns.spans(right)}
         p_values.append(paired.p_value if paired.interval else None)
         rows.append({
-            "name": letter, "chosen": int(sum(chosen)), "right": int(sum(right)),
+            "name": letter, "chosen": sum(chosen), "right": sum(right),
             "chosen %": percent(sum(chosen) / len(chosen)),
             "right %": percent(sum(right) / len(right)),
             "difference": percent(paired.difference),
@@ -38,21 +37,16 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
         })  # fmt: skip
     for row, p in zip(rows, holm(p_values), strict=True):
         row["p (Holm)"] = None if p is None else float(f"{p:.3g}")
+    tested = [row for row in rows if row["p (Holm)"] is not None]
     notes = ["No letter was chosen."]
     if rows:
         notes = [
             f"Of {len(columns)} replies with a letter; {len(answered) - len(columns)} have none. "
             "difference: chosen less right, in points, with a 95 % interval by image."
         ]
-        tested = any(row["p (Holm)"] is not None for row in rows)
-        notes += ["p: paired test over images, Holm over the letters."] * tested
-    clear = [
-        row
-        for row in rows
-        if row["p (Holm)"] is not None
-        and row["p (Holm)"] < LARGEST_P
-        and abs(row["difference"]) >= SMALLEST_HABIT
-    ]
+        notes += ["p: paired test over images, Holm over the letters."] * bool(tested)
+    significant = [row for row in tested if row["p (Holm)"] < LARGEST_P]
+    clear = [row for row in significant if abs(row["difference"]) >= SMALLEST_HABIT]
     found = ", ".join(
         f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than right "
         f"({shown_accuracy(row['chosen %'])} % against {shown_accuracy(row['right %'])} %)"
