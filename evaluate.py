@@ -55,7 +55,7 @@ __all__ = ["load_run", "main", "run"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
     protect_output()
-    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    given = [*map(str, sys.argv[1:] if arguments is None else arguments)]
     compared = [each.removeprefix("--compare=") for each in given if each != "--compare"]
     if compared != given:
         from utils.comparing.command import main as compare
@@ -63,15 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("RANK", "0") != "0":  # under torchrun one comparison is enough
             return DONE
         return compare(compared)
-    try:
-        load_dotenv_files()
-    except UserError as error:
-        print(problem_report(error.problems), file=sys.stderr)
-        return NOTHING_RUN
-    options = parse_arguments(given)
-    end_like_ctrl_c()
     rank: Rank | None = None
     try:
+        load_dotenv_files()
+        options = parse_arguments(given)
+        end_like_ctrl_c()
         rank = rank_of(os.environ)
         if rank is not None and not rank.leads:
             if options.check or options.mode == "eval":

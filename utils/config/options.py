@@ -102,10 +102,10 @@ class Parser(argparse.ArgumentParser):
         raise UserError(f"{self.prog}: {message}")
 
 
-def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+def parse_arguments(arguments: Sequence[str]) -> Options:
     """Reads the command line; exits with code 2 and one line if it is off."""
     try:
-        return _options(list(map(str, sys.argv[1:] if arguments is None else arguments)))
+        return _options(arguments)
     except UserError as error:
         sys.stderr.write(f"{error}; see --help. Nothing was run.\n")
         sys.exit(NOTHING_RUN)
