@@ -80,7 +80,8 @@ class Asker:
                     now_s = time.monotonic()
                     with self._lock:
                         self._answers += 1
-                        self._report_answer(now_s)
+                        if self._silent_since_s is not None:
+                            self._report_answer(now_s - self._silent_since_s)
                         self._away_since_s = self._limited_since_s = math.inf
                     self._gate.answered(sent_s=sent_s, now_s=now_s)
                     return Asked(Status.OK, attempts, generation, latency_s=now_s - sent_s)
@@ -136,10 +137,9 @@ class Asker:
         since = time.strftime("%H:%M:%S", time.localtime(time.time() - since_s))
         print(f"{self._model.name}: {what} since {since}, next try in {next_s:.0f} s", flush=True)
 
-    def _report_answer(self, now_s: float) -> None:
-        if self._silent_since_s is not None:
-            took_s, self._silent_since_s = now_s - self._silent_since_s, None
-            print(f"{self._model.name}: the server answers again after {took_s:.0f} s", flush=True)
+    def _report_answer(self, took_s: float) -> None:
+        self._silent_since_s = None
+        print(f"{self._model.name}: the server answers again after {took_s:.0f} s", flush=True)
 
 
 def presentable(error: CallError, clean: Callable[[str], str]) -> CallError:

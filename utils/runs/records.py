@@ -77,7 +77,8 @@ def new_record(sample: Sample, key: str, prepared: Prepared | None, status: Stat
 
 def sizes_of(record: Record) -> Sizes:
     """The sizes of the image of a record, as far as they are known."""
-    return Sizes(*(wh and tuple(wh) for wh in map(record["sizes"].get, SIZES)))
+    file, sent, seen = map(record["sizes"].get, SIZES)
+    return Sizes(file and tuple(file), sent and tuple(sent), seen and tuple(seen))
 
 
 def answer_fields(generation: Generation, sizes: Mapping[str, Any]) -> Record:
