@@ -102,7 +102,7 @@ class LogView:
         keys = [key for key in records if TURN_MARK not in key]
         self.covered: list[str] = self.run.get("samples", keys)  # in file order
         in_turn = self.run.get("turns", range(len(self.covered)))
-        self.turns: dict[str, int] = dict(zip(self.covered, in_turn, strict=False))
+        self.turns: dict[str, int] = dict(zip(self.covered, in_turn, strict=True))
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
         self.left_out: list[str] = self.run.get("bad") or []  # bad samples, one line each
@@ -211,7 +211,7 @@ class Selection:
     def _limited(self, limit: int) -> list[str]:
         """The covered keys whose turns come first, in file order."""
         taken: set[str] = set()
-        for key in sorted(self._log.covered, key=lambda key: self._log.turns.get(key, 0)):
+        for key in sorted(self._log.covered, key=self._log.turns.__getitem__):
             record = self._log.record(key)
             is_of_mode = self._mode == self._log.mode  # no record: nothing else is known
             if self._in_mode(record["line"], self._mode) if record else is_of_mode:
