@@ -47,10 +47,6 @@ exit codes: 0 compared; 1 compared, but not all files could be written; 2 nothin
 """
 
 
-class _Parser(Parser):
-    outcome = "Nothing was compared."
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compares, prints, writes; the exit code."""
     protect_output()  # names and replies may be of any script
@@ -64,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         published = read_published() if given.published else None
         found = compare(runs, all_pairs=given.all_pairs, published=published)
     except UserError as error:
-        print(*map(printable, [*error.problems, _Parser.outcome]), sep="\n", file=sys.stderr)
+        print(
+            *map(printable, [*error.problems, "Nothing was compared."]), sep="\n", file=sys.stderr
+        )
         return NOTHING_RUN
     print(as_text(found, flips=given.flips), end="")
     if {*given.format} != {"text"} and (before := _other_runs_in(output, runs)):
@@ -114,7 +112,7 @@ def _other_runs_in(output: Path, runs: Sequence[ComparedRun]) -> list[str]:
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = _Parser(
+    parser = Parser(
         prog="compare.py", description=DESCRIPTION, epilog=EXAMPLES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
