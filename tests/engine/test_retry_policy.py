@@ -2,6 +2,8 @@
 
 import math
 import threading
+import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from utils.contracts import CallError, Generation, Prepared, Sizes
 from utils.engine.asking import Asker
 from utils.engine.gate import Gate, Limit
 from utils.engine.retry_policy import Action, History, decide
+from utils.errors import StopRun
 
 AGAIN, PAUSE, STOP = Action.AGAIN, Action.PAUSE, Action.STOP
 REFUSED, FAILED = Action.REFUSED, Action.FAILED
@@ -146,3 +149,35 @@ def test_a_server_that_is_away_or_busy_uses_up_no_retry(failures, is_answered):
     server.asker = Asker(server, options(retry=1), gate, stopping, clean=str)
     outcome = server.asker.ask(Prepared("L2", "first", {}, []))
     assert (outcome.generation is not None) is is_answered
+
+
+class Clock:
+    """In the place of the event that stops a run: time passes where somebody waits for it."""
+
+    now_s = 5000.0
+
+    def is_set(self):
+        return False
+
+    def wait(self, timeout_s):
+        self.now_s += timeout_s + 0.001
+
+
+@pytest.mark.parametrize(("failures", "answers_again"), [(9, False), (1, True)])
+def test_429_alone_is_reported_after_ten_seconds_and_what_follows(
+    failures, answers_again, monkeypatch, capsys
+):
+    clock, limited = Clock(), http(429, retry_after_s=11 if answers_again else 999_999)
+    monkeypatch.setattr(time, "monotonic", lambda: clock.now_s)
+    gate = Gate(Limit.of(1), clock, clock=time.monotonic)
+    asker = Asker(
+        Server([(limited, False)] * failures), options(outage_s=11.5), gate, clock, clean=str
+    )
+    assert asker.ask(Prepared("L2", "other", {}, [])).generation is not None
+    stopped = pytest.raises(StopRun, match=r"nothing else for 12 s \(--outage\)")
+    with nullcontext() if answers_again else stopped:
+        assert asker.ask(Prepared("L2", "first", {}, [])).generation is not None
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first.startswith("m: rate limited by the server since ")
+    assert first.endswith(f", next try in {1 if answers_again else 2} s")
+    assert others == ["m: the server answers again after 11 s"] * answers_again
