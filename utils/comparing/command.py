@@ -60,9 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         published = read_published() if given.published else None
         found = compare(runs, all_pairs=given.all_pairs, published=published)
     except UserError as error:
-        print(
-            *map(printable, [*error.problems, "Nothing was compared."]), sep="\n", file=sys.stderr
-        )
+        said = map(printable, [*error.problems, "Nothing was compared."])
+        print(*said, sep="\n", file=sys.stderr)
         return NOTHING_RUN
     print(as_text(found, flips=given.flips), end="")
     if {*given.format} != {"text"} and (before := _other_runs_in(output, runs)):
