@@ -146,16 +146,7 @@ def _of_call(text: str, to_point: ToPoint) -> Action:
             fields[target] = to_point(fields.pop(x), fields.pop(y))
     if names[:1] in (("x",), ("x1",)) and set(fields) & set(names[:4]) - {"direction", "amount"}:
         raise NoAction(f"{name} takes {', '.join(names)}")
-    return _action(kind, fields)
-
-
-def _action(kind: str, fields: Mapping[str, Any]) -> Action:
-    """An action as the model has it; `read_actions` looks at the values."""
-    try:
-        return Action(kind, **fields)
-    except TypeError:
-        known = ", ".join(Action.__dataclass_fields__)
-        raise NoAction(f"{kind}: its values are {known}") from None
+    return Action(kind, **fields)
 
 
 # -- UI-TARS --------------------------------------------------------------------------------------
@@ -207,7 +198,7 @@ def _of_uitars(name: str, values: Mapping[str, str], to_point: ToPoint) -> Actio
         fields["app"] = values.get("app_name", "")
     elif kind == "done" and content:
         kind, fields = "answer", {"text": content}
-    return _action(kind, fields)
+    return Action(kind, **fields)
 
 
 def _point_of_text(text: str, to_point: ToPoint) -> Point:
@@ -303,7 +294,7 @@ def _of_json(call: Mapping[str, Any], to_point: ToPoint) -> Action:
         kind = "fail"
     elif kind == "fail":
         fields["text"] = call.get("reason", text)
-    return _action(kind, fields)
+    return Action(kind, **fields)
 
 
 def _places(kind: str, call: Mapping[str, Any], to_point: ToPoint) -> dict[str, Any]:

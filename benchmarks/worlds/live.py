@@ -6,7 +6,7 @@ import fnmatch
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -182,12 +182,8 @@ class LiveBenchmark(Benchmark):
         """Plays one task; returns what it came to, for `judge`."""
         assert world is not None and reading is not None
         line = sample.line
-        task = self._tasks[line["task_id"], line["seed"]]
-
-        def read(said: Generation, told: Line, screen_wh: WH) -> Read:
-            return _read(said, told, screen_wh, reading)
-
-        first = world.reset(task)
+        first = world.reset(self._tasks[line["task_id"], line["seed"]])
+        read = partial(_read, reading)
         played = yield from play(line, first, world, prompt_of, read, line["max_steps"])
         outcome: Outcome = world.evaluate()
         steps = [{**step, "image_path": Path(step["image_path"]).name} for step in played.steps]
@@ -262,7 +258,7 @@ def _key_of(name: str, line: Line) -> str:
     return digest([name, line["task_id"], line["seed"]])[:16]
 
 
-def _read(said: Generation, told: Line, screen_wh: WH, reading: Reading) -> Read:
+def _read(reading: Reading, said: Generation, told: Line, screen_wh: WH) -> Read:
     """The actions of a reply; a function that raises leaves it unread."""
     sizes = {"file_size": screen_wh, "sent_size": said.sizes.sent_wh,
              "seen_size": said.sizes.seen_wh}  # fmt: skip

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Protocol, cast
 
 from utils.contracts import World
@@ -48,17 +50,11 @@ class Suite(Protocol):
 def suites_of(level: str, environment: Any = None) -> dict[str, Suite]:
     """The suites of a level by name, or the user's environment alone."""
     if environment is not None:
-        return {"environment": _Environment(environment)}
+        offered = {"tasks": environment.tasks, "open_world": environment,
+                   "problems": getattr(environment, "problems", list)}  # fmt: skip
+        return {"environment": cast(Suite, SimpleNamespace(**offered))}
     return {name: cast(Suite, importlib.import_module(module))
             for name, module in SUITES[level].items()}  # fmt: skip
-
-
-class _Environment:
-    """The user's class as a suite."""
-
-    def __init__(self, cls: Any) -> None:
-        self.tasks, self.open_world = cls.tasks, cls
-        self.problems = getattr(cls, "problems", list)
 
 
 def problems_of(suite: Suite) -> list[str]:
@@ -120,14 +116,9 @@ class AnyWorld:
     def close(self) -> None:
         """Closes every world that was made, even if one of them cannot be."""
         worlds, self._worlds, self._now = self._worlds, {}, None
-        errors = []
-        for world in worlds.values():
-            try:
-                world.close()
-            except Exception as error:  # noqa: BLE001 - the others are to be closed, too
-                errors.append(error)
-        if errors:
-            raise errors[0]
+        with ExitStack() as closing:
+            for world in worlds.values():
+                closing.callback(world.close)
 
     @property
     def _current(self) -> World:

@@ -115,7 +115,6 @@ class Office:
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True
     request_queue_size = 64
 
     def __init__(self, office: Office) -> None:

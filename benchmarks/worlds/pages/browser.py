@@ -27,7 +27,7 @@ from benchmarks.worlds.pages.settle import WATCH, Requests, settle
 from utils.contracts import WH, WorldError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog, Page, Request, Route, WebSocket
+    from playwright.sync_api import Browser, Dialog, Page, Route
 
 PATIENCE_S = 30.0  # for opening it, and for one step; after that its browser is killed
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -215,11 +215,12 @@ class Tab:
         for event, answer in (
             ("dialog", self._answer_dialog),
             ("filechooser", lambda _: self._note("Files of this computer cannot be chosen.")),
-            ("websocket", self._name_socket),
+            ("websocket", lambda socket: self._refuse(socket.url)),  # no route sees it
             ("download", lambda _: self._note("Nothing can be downloaded.")),
             ("crash", lambda _: setattr(self, "_crashed", True)),
             ("request", lambda request: self._requests.update({request: time.monotonic()})),
-            ("requestfinished", self._forget_request), ("requestfailed", self._forget_request),
+            ("requestfinished", lambda request: self._requests.pop(request, None)),
+            ("requestfailed", lambda request: self._requests.pop(request, None)),
         ):  # fmt: skip
             page.on(event, answer)  # type: ignore[call-overload]
         self._devtools = context.new_cdp_session(page)
@@ -275,10 +276,6 @@ class Tab:
         self._refuse(route.request.url)
         route.abort()
 
-    def _name_socket(self, socket: WebSocket) -> None:
-        """No route sees it; the proxy has refused it."""
-        self._refuse(socket.url)
-
     def _refuse(self, url: str) -> None:
         self.refused.append(url[:LONGEST_NOTE])
         self._note(f"The page may not reach {url[:LONGEST_NOTE]}.")
@@ -294,9 +291,6 @@ class Tab:
         if page is not self.page:
             self._note("A new window was closed.")
             page.close()
-
-    def _forget_request(self, request: Request) -> None:
-        self._requests.pop(request, None)
 
     def _note(self, text: str) -> None:
         if len(self._notes) < MOST_NOTES:

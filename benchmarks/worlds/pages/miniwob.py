@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.worlds.actions import Action, Outcome
 from benchmarks.worlds.pages.browser import Chromium, Tab, browser_problems
 from benchmarks.worlds.pages.page_world import PageWorld, Task
-from utils.contracts import World, WorldError
+from utils.contracts import WorldError
 from utils.errors import UserError
 
 LIST = Path(__file__).with_name("miniwob.json")
@@ -66,11 +66,6 @@ def problems() -> list[str]:
     return missing + browser_problems()
 
 
-def open_world(shots: Path) -> World:
-    """A world for these tasks, which saves its screenshots in the folder `shots`."""
-    return MiniWoB(shots)
-
-
 def pages_folder() -> Path | None:
     """The package's pages; the package itself is not imported, and needs nothing else."""
     found = find_spec("miniwob")
@@ -83,8 +78,6 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that hangs up in the middle is nobody's news."""
 
@@ -128,3 +121,6 @@ class MiniWoB(PageWorld):
         finally:
             self._server.shutdown()
             self._server.server_close()
+
+
+open_world = MiniWoB

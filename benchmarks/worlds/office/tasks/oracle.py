@@ -290,8 +290,7 @@ class Oracle:
         for depth in range(len(names)):
             self._click("files.row", self._row("files", "/".join(names[: depth + 1]))["id"])
 
-    def _files_read(self, path: str) -> None:
-        self._files_go(path)
+    _files_read = _files_go
 
     def _files_new(self, path: str, content: Any) -> None:
         self._files_make(path, "file")
