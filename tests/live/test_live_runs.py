@@ -84,7 +84,9 @@ def test_an_agent_that_solves_every_task_gets_them_all(bench):
     summary = value_of((made.folder() / "report" / "data" / "summary_0.js").read_text("ascii"))
     assert [(each["unit"], each["samples"], each["pictures"]) for each in summary["datasets"]] == [
         ("task", 8, TASKS)] * 2  # fmt: skip
-    assert "16 episodes of 8 tasks" in [each["text"] for each in summary["facts"]]
+    assert ("Episodes", "16 in 8 tasks") in [
+        (each["name"], each["text"]) for each in summary["facts"]
+    ]
 
 
 def test_each_prompt_has_the_task_the_screen_and_what_was_done_so_far(bench):

@@ -70,7 +70,7 @@ def test_parse_functions_are_those_of_the_last_scoring():
 
 @pytest.mark.parametrize(("totals", "expected"), [
     ({}, "1,200 on 1,100 images"),
-    ({"samples": 3, "episodes": 3, "tasks": 1, "images": 0}, "3 of 1 task"),
+    ({"samples": 3, "episodes": 3, "tasks": 1, "images": 0}, "3 in 1 task"),
     ({"samples": 20, "episodes": 8, "tasks": 4, "images": 6}, "12 on 6 images, 8 episodes of 4 tasks"),
 ])  # fmt: skip
 def test_samples_are_on_images_and_episodes_of_tasks(totals, expected):

@@ -141,8 +141,10 @@ def _samples(totals: Mapping[str, int]) -> str:
     asked = totals["samples"] - episodes
     parts = [f"{asked:,} on {totals['images']:,} images"] if asked or not episodes else []
     if episodes:
-        of = f"of {counted(totals['tasks'], 'task')}"
-        parts.append(f"{counted(episodes, 'episode')} {of}" if asked else f"{episodes:,} {of}")
+        tasks = counted(totals["tasks"], "task")
+        parts.append(
+            f"{counted(episodes, 'episode')} of {tasks}" if asked else f"{episodes:,} in {tasks}"
+        )
     return ", ".join(parts)
 
 
