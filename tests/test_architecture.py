@@ -37,7 +37,7 @@ SEEN_BY_DOWNLOAD = {"utils", "utils.errors", "utils.protocol", "utils.images",
 BUDGET = {  # lines a room may have; raising one needs its reason in the commit message
     ".": 290,
     "benchmarks": 1350,
-    "benchmarks/worlds": 1200,
+    "benchmarks/worlds": 1180,
     "benchmarks/worlds/adapters": 230,
     "benchmarks/worlds/office": 940,
     "benchmarks/worlds/office/apps": 710,
