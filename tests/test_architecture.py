@@ -45,7 +45,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "benchmarks/worlds/pages": 785,
     "models": 480,
     "models/ocr_baseline": 390,
-    "models/wrappers": 160,
+    "models/wrappers": 165,
     "models/wrappers/api": 800,
     "models/wrappers/local": 1600,
     "models/wrappers/vllm": 560,

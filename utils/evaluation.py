@@ -235,7 +235,8 @@ def _write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None
         # Of a full disk has been told where it stopped a data set.
         with suppress(StopRun) if stopped and not entries else nullcontext():
             write_json(path, plan.secrets.clean_object(manifest))
-            folder.link_newest([path], [each.dataset for each in done])
+            whole = [name for name, entry in entries.items() if not entry.facts["partial"]]
+            folder.link_newest([path], {each.dataset for each in done}.difference(whole))
 
 
 def _why(done: Done, model: str) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -57,6 +58,7 @@ _NEXT = re.compile(r"[ ,;]*(?=(?P<name>\w+)\s*\()")
 _REST_OF_LINE = re.compile(r"[ \t`*.;,]*(?:(?:#|//).*)?$", re.MULTILINE)
 _BETWEEN = re.compile(rf"\W*+(?:{_LABEL})*+", re.IGNORECASE)  # two lines of actions
 _SIGN = re.compile(r"[\\'\"()\n]")
+_QUIET = threading.Lock()  # two threads that put filters of warnings back would leave wrong ones
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "scroll": ("x", "y", "direction", "amount"), "drag": ("x1", "y1", "x2", "y2"),
     "type": ("text",), "answer": ("text",), "fail": ("text",), "key": ("keys",),
@@ -125,7 +127,7 @@ def _of_call(text: str, to_point: ToPoint) -> Action:
     kind = _KIND_OF[name]
     names = _ARGUMENTS.get(kind, ("x", "y"))
     try:  # literals only: nothing of a reply is run
-        with warnings.catch_warnings(action="ignore"):  # "\d" in a text
+        with _QUIET, warnings.catch_warnings(action="ignore"):  # "\d" in a text
             call = ast.parse(text.replace("\n", "\\n"), mode="eval").body
         assert isinstance(call, ast.Call)
         given = [ast.literal_eval(value) for value in call.args]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local.defaults import DEFAULTS_VERSION
+from models.wrappers.local.generating import free_memory
 from utils.contracts import CallError, Generation, Message, Prepared
 from utils.errors import UserError
 from utils.functions.calling import as_user_error, private_copy
@@ -89,5 +90,6 @@ class CustomModelWrapper(WrapperDefaults):
         return Generation(text, sizes=prepared.sizes)
 
     def close(self) -> None:
-        """Lets the object go."""
+        """Lets the object go, and its memory, even where parts of it hold each other."""
         self._model = None
+        free_memory()

@@ -261,15 +261,16 @@ def test_the_folder_of_a_model_stands_for_its_newest_run_and_the_others_are_name
     assert run.notes() == [f"m: {run.folder}, {others}"]
 
 
-@pytest.mark.parametrize(("level", "partial", "is_passed_over"),
-                         [(L2, True, True), (L2, False, False), (L1, True, False)])  # fmt: skip
+@pytest.mark.parametrize(("model", "level", "partial", "is_passed_over"), [
+    ("m", L2, True, True), ("m", L2, False, False), ("m", L1, True, False),
+    ("few_samples", L2, True, True)])  # fmt: skip
 def test_a_run_over_a_part_stands_aside_where_another_has_all(
-    tmp_path, level, partial, is_passed_over
+    tmp_path, model, level, partial, is_passed_over
 ):
     for name, seq in (("T20260101_Gaaa", 1), ("T20260102_Gaaa", 2)):
-        make_run(tmp_path / "m" / name, {L2: l2_set("x.")}, seq=seq)
-    samples = l2_set("x") if level == L2 else l1_set("x")
-    make_run(tmp_path / "m" / "T20260103_Gaaa", {level: samples}, seq=3, partial=partial)
+        make_run(tmp_path / "m" / name, {L2: l2_set("x.")}, model=model, seq=seq)
+    samples = {level: l2_set("x") if level == L2 else l1_set("x")}
+    make_run(tmp_path / "m" / "T20260103_Gaaa", samples, model=model, seq=3, partial=partial)
     [run] = read_runs([tmp_path / "m"])
     chosen = "T20260102_Gaaa" if is_passed_over else "T20260103_Gaaa"
     assert (Path(run.folder).name, load_run(tmp_path / "m").folder.name) == (chosen, chosen)

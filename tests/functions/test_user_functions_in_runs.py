@@ -443,3 +443,25 @@ def test_a_custom_class_is_called_one_at_a_time_unless_it_says_otherwise(staged)
     models = {"one": custom(), "three": custom("Wide")}
     result = stage.evaluate(models, "--api-nproc", "6", data=ONLY_L2)
     assert result.code == 0, result.output
+
+
+def test_a_custom_model_has_left_its_memory_when_the_next_one_is_asked(staged):
+    stage = staged(
+        CALM
+        + """
+import gc, weakref
+class Large(Model):
+    def __init__(self):
+        gc.disable()  # nothing but the end of this model is to look for garbage
+        self.itself, Next.before = self, weakref.ref(self)
+class Next(Model):
+    def __init__(self):
+        gc.freeze()  # as the import of a client does, once it is needed
+    def generate(self, message, **named):
+        gc.enable()
+        assert self.before() is None, "is still here"
+        return super().generate(message, **named)
+"""
+    )
+    result = stage.evaluate({"large": custom("Large"), "next": custom("Next")}, data=ONLY_L2)
+    assert result.code == 0, result.output

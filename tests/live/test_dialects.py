@@ -1,8 +1,10 @@
 """What a model says → actions: our own words, UI-TARS's, JSON of computer tools."""
 
 import json
+import sys
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
@@ -246,6 +248,18 @@ def test_every_dialect_reads_points_in_every_frame_of_l2(frame):
         parse = getattr(dialects, f"parse_{dialect}_{frame}")
         [action] = read(parse, reply)
         assert action.point == pytest.approx((0.25, 0.5), abs=1e-6)
+
+
+def test_warnings_of_others_are_heard_after_many_replies_were_read_at_once():
+    interval_s, before = sys.getswitchinterval(), [*warnings.filters]
+    sys.setswitchinterval(1e-5)
+    try:
+        with warnings.catch_warnings(), ThreadPoolExecutor(4) as pool:
+            found = pool.map(lambda reply: read(dialects.parse_actions, reply), ["done()"] * 1000)
+            assert {*found} == {one("done")}
+            assert warnings.filters == before
+    finally:
+        sys.setswitchinterval(interval_s)
 
 
 LONG = 99_000

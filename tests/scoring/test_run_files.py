@@ -120,6 +120,18 @@ def test_the_links_stay_with_a_run_that_has_all_samples_until_another_one_has(st
     }
 
 
+def test_what_was_only_queried_has_the_links_to_what_there_is_of_it(stage):
+    scored = stage.folder()
+    stage.model["m"]["generate_cfg"]["temperature"] = 1
+    assert stage.run("--mode", "infer").code == 0
+    queried = {"manifest.json"} | {
+        f"m_{name}{kind}" for name in (L1, L2) for kind in (".xlsx", ".jsonl")
+    }
+    folders = {name: link.resolve().parent for name, link in links_of(stage).items()}
+    assert {name for name in folders if folders[name] == stage.folder().resolve()} == queried
+    assert {folders[name] for name in folders.keys() - queried} == {scored.resolve()}
+
+
 def test_the_l1_sheets_have_the_lines_of_the_file_and_what_was_read_in_each_reply(full):
     lines, rows = full[0].sheet(L1), full[0].sheet(L1, "_exact_matching_result")
     assert (len(lines), list(lines[0])) == (9, [*L1_COLUMNS, "prediction"])

@@ -146,7 +146,7 @@ def find_run(path: Path) -> Path:
         UserError: there is none, or nothing in it was scored.
     """
     if runs := scored_runs(path):  # before `path`: a model's folder links to the newest files
-        names = [each.name.partition("_samples")[0] for each in _samples_in(runs[0])]
+        names = [each.name.rpartition("_samples")[0] for each in _samples_in(runs[0])]
         return fuller_run(runs[0], names) or runs[0]
     if _samples_in(path):
         return path

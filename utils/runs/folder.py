@@ -134,7 +134,8 @@ class RunFolder:
     def link_newest(self, files: Iterable[Path], datasets: Collection[str]) -> None:
         """Links in the model's folder to files and folders of this run, where links are allowed.
 
-        Those to a run that has more of these data sets stay.
+        Those to a run that has more of these data sets stay. What was queried whole and not
+        scored yet is no part, though it has no results: its caller names none.
         """
         for file in () if self.fuller(datasets) else files:
             link = self.path.parent / file.name

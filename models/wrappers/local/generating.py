@@ -220,6 +220,7 @@ def model_failure(error: BaseException) -> str:
 
 def free_memory() -> None:
     """Gives back what nobody uses any more; never raises, on a device that has failed either."""
+    gc.unfreeze()  # what `no_collecting` passes over was in use then, and may be garbage now
     gc.collect()
     torch = sys.modules.get("torch")
     with contextlib.suppress(Exception):  # it is called to clean up, after errors above all
