@@ -96,6 +96,24 @@ def test_equal_systems_differ_by_zero_within_an_interval():
     assert found.interval.high > 0.01
 
 
+@pytest.mark.parametrize(
+    ("pictures", "ahead", "least_p"), [(18, 3, 1e-3), (60, 1, 1e-6), (18, 1, 0.01)]
+)
+def test_a_system_that_is_better_on_every_image_is_told_apart(pictures, ahead, least_p):
+    """By so many of 8 samples on each; and the more images the other one wins, the less."""
+
+    def won_by_first(lost):
+        sums = [-ahead if n < lost else ahead for n in range(pictures)]
+        first = [float(k < each) for each in sums for k in range(8)]
+        second = [float(k < -each) for each in sums for k in range(8)]
+        return compare_paired(first, second, [n // 8 for n in range(8 * pictures)])
+
+    found = [won_by_first(lost) for lost in range(0, pictures // 2, 2)]
+    assert found[0].p_value < least_p
+    assert found[0].interval.low > 0.4 * found[0].difference
+    assert [each.p_value for each in found] == sorted(each.p_value for each in found)
+
+
 def test_ten_pictures_are_needed_for_the_interval_not_for_the_test():
     found = compare_paired([1] * 18, [0] * 18, [number // 2 for number in range(18)])
     assert (found.interval, found.p_value) == (None, pytest.approx(2 / 2**9))

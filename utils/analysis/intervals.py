@@ -95,6 +95,12 @@ class Layout:
         found: Floats = cells.sum(axis=1) ** 2 / (squares + (squares == 0))
         return found
 
+    def informative(self, cells: Floats) -> Floats:
+        """On how many images these parts of the weight in cells rest, or the others if fewer."""
+        import numpy as np
+
+        return np.minimum(self.effective(cells), self.effective(self.cell_weights - cells))
+
     def means(self, cells: Floats) -> Floats:
         """Mean of each group, shape (rows, groups)."""
         import numpy as np
@@ -148,8 +154,7 @@ def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
     mean = np.clip(cells.sum(axis=1), 0.0, 1.0)
     binomial = np.maximum(mean * (1 - mean), TINY)
     spread = _spread_of_groups(cells, mean, binomial, layout)
-    informative = np.minimum(layout.effective(cells), layout.effective(layout.cell_weights - cells))
-    effect, df = design_effect(cells, spread, informative, layout)
+    effect, df = design_effect(cells, spread, layout.informative(cells), layout)
     size, t = binomial / (spread @ layout.squares) / effect, t_quantile(df)
     middle = (mean + t**2 / (2 * size)) / (1 + t**2 / size)
     reach = t / (1 + t**2 / size) * np.sqrt(mean * (1 - mean) / size + t**2 / (4 * size**2))

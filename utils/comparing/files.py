@@ -13,7 +13,7 @@ from utils.scoring.sheets import safe_cell
 
 FIGURE_COLUMNS = (
     "kind", "dataset", "run", "baseline", "split", "platform", "group", "value", "low", "high",
-    "samples", "pictures", "run_accuracy", "baseline_accuracy", "p_sign_flip", "p_holm",
+    "samples", "pictures", "run_accuracy", "baseline_accuracy", "p_value", "p_holm",
     "p_mcnemar_ignoring_pictures", "only_run_right", "only_baseline_right", "published", "mark",
 )  # fmt: skip
 SAMPLE_COLUMNS = (
@@ -39,7 +39,7 @@ def figures_csv(comparison: Comparison) -> str:
                 "baseline": pair.baseline, "group": each.group, "value": points, "low": low,
                 "high": high, "samples": each.samples, "pictures": found.pictures,
                 "run_accuracy": each.run_pct, "baseline_accuracy": each.baseline_pct,
-                "p_sign_flip": found.p_value, "p_holm": each.p_holm,
+                "p_value": found.p_value, "p_holm": each.p_holm,
                 "p_mcnemar_ignoring_pictures": found.p_mcnemar,
                 "only_run_right": found.only_first, "only_baseline_right": found.only_second,
             })  # fmt: skip

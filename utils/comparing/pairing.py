@@ -155,7 +155,8 @@ def compare(
         found = [_compared(run, baseline, name) for baseline, run in combinations(having, 2)
                  if all_pairs or baseline is having[0]]  # fmt: skip
         differences = [each for pair in found for each in pair.subgroups]
-        p_holm = holm([each.paired.p_value for each in differences])
+        p_holm = holm([each.paired.p_value if each.paired.interval else None
+                       for each in differences])  # fmt: skip
         for each, p in zip(differences, p_holm, strict=True):
             each.p_holm = p
         pairs += found

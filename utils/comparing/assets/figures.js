@@ -112,11 +112,12 @@ Report.figures = (() => {
 
   function groups(found) {
     const reach = reachOf(found.groups), clear = found.groups.filter((each) => each.is_clear);
+    const tested = found.groups.filter(({ p }) => p !== "-").length;
     const heads = ["group", "B − A [95 %]", `−${reach} … 0 … +${reach}`, "A", "B", "n", `${found.unit}s`, "p (Holm)", "only A right", "only B right"];
     const count = (each, outcome, value) => el("td", {}, value ? el("a", { href: linkOf(found, each, { outcome }) }, whole(value)) : "0");
     return el("details", { class: "groups", open: clear.length > 0 },
       el("summary", {}, el("b", {}, found.unit === "task" ? "By platform" : "By platform and kind of element"), el("span", { class: "quiet" },
-        clear.length ? ` ${clear.length} of ${found.groups.length} ${clear.length === 1 ? "differs" : "differ"} clearly` : ` none of ${found.groups.length} differs clearly`)),
+        !tested ? ` too few ${found.unit}s` : clear.length ? ` ${clear.length} of ${tested} ${clear.length === 1 ? "differs" : "differ"} clearly` : ` none of ${tested} differs clearly`)),
       el("p", { class: "quiet" }, "p is corrected for all tests of groups on this data set (Holm); the tests above stand for themselves."),
       el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": `Groups of ${found.dataset}` }, el("table", { class: "plain" },
         el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
