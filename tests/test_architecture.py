@@ -56,7 +56,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils/engine": 1125,
     "utils/engine/ranks": 550,
     "utils/functions": 530,
-    "utils/report": 1445,
+    "utils/report": 1452,
     "utils/runs": 1570,
     "utils/scoring": 840,
 }

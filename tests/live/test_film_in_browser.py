@@ -72,6 +72,14 @@ def test_keys_go_through_the_steps_and_the_address_links_to_each(tab):
     assert "clicked: ['red', 'green']" in tab.page.text_content("#facts .final-checks .good")
 
 
+def test_episodes_succeed_or_not_and_are_no_hits(browser, page):
+    for address, place in (("#/overview", ".outcome"), ("#/samples", "#count"), (TWO, "#facts")):
+        tab = Tab(browser, page, address=address)
+        text = tab.page.text_content(place)
+        assert "succeeded" in text and "hit" not in text
+        tab.context.close()
+
+
 def test_the_list_of_episodes_speaks_of_tasks_and_categories(browser, page):
     tab = Tab(browser, page, address="#/samples?view=table")
     heads = tab.page.eval_on_selector_all(

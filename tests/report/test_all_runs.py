@@ -229,6 +229,25 @@ def test_axe_finds_nothing(tmp_path, scheme):
         assert (tab.findings(), tab.troubles) == ([], [])
 
 
+@pytest.mark.parametrize("width", [1400, 1920])
+def test_the_columns_of_four_levels_fit_a_wide_window(tmp_path, width):
+    run = run_at(tmp_path, "T20260101_Gaa", partial=True, model="some-model-of-7b-instruct")
+    manifest = json.loads((run / "manifest.json").read_text())
+    options = {name: cell(50.0) for name in ("easy", "medium", "hard", "overall")}
+    episodes = {name: cell(100.0) for name in ("SR 15", "EQA 15")}
+    manifest["datasets"] |= {
+        L1: data_set(level="L1", figures=options),
+        "GUITaskAutomation": data_set(level="L3", figures=episodes, warnings=12),
+        "GUITaskCollaboration": data_set(level="L4", figures=episodes),
+    }
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    write_index(tmp_path)
+    with need_browser().open_browser() as browser:
+        tab = Tab(browser, tmp_path / "index.html", viewport={"width": width, "height": 900})
+        box = "document.querySelector('.wide')"
+        assert tab.run(f"{box}.scrollWidth - {box}.clientWidth") == 0
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_each_run_says_the_main_things_without_scrolling_sideways(tmp_path, scheme):
     run_at(tmp_path, "T20260101_G0", model="a-model-with-a-rather-long-name-7b-instruct")

@@ -241,10 +241,10 @@ def test_json_replies_get_a_hint_of_their_own_on_the_first_screen(open_tab, tmp_
 
     stage, finished = ran(tmp_path / "run", 3, answer)
     tab = open_tab(report_of(stage))
-    finding = tab.text(".finding")
+    finding = tab.text(".problems .alarm")
     assert '6 replies are JSON such as {"x": 0.95, "y": 0.35}' in finding
     assert 'data.GUIElementGrounding.parse_function: "utils.coordinates.parse_fractions"' in finding
-    assert finding.removesuffix(" Show them")[1:] in finished.stdout
+    assert finding.partition(": ")[2][1:] in finished.stdout
     tab.click(".finding a")
     assert tab.count == "6 of 15 samples"
 
@@ -259,6 +259,7 @@ def test_what_makes_a_score_doubtful_stands_first_and_at_its_figure(open_tab, tm
     assert first == f"L2 Coordinate audit: {told[:1].upper()}{told[1:]}"
     assert len(others) == 1 and "are unparsed" in others[0]
     assert "parse_function" in tab.text(".problems li:first-child code >> nth=0")
+    assert tab.text("#view-overview").count(told[1:]) == 1  # not again at its check
     assert tab.page.locator(".doubt").count() == 1
     assert told[1:] in tab.page.get_attribute(".strip[data-level=L2] .main .doubt", "title")
     for level in ("L1", "L2"):

@@ -91,6 +91,28 @@ def test_an_image_of_any_mode_is_shown(home, mode, small):
     assert summary(build(home, small_images=small))["pictures"][0]["wh"] == [30, 20]
 
 
+def test_a_section_of_the_analysis_stands_in_the_report_without_being_listed(home):
+    row = {"name": "closed", "count": 1, "share": 50.0, "samples": 2}
+    blink = {"title": "Blink audit: eyes", "rows": [row], "at": {"closed": "1"}}
+    sections = {
+        "blink_audit": {**blink, "warnings": ["blink audit: half of them blinked"]},
+        "calm_audit": {"title": "Calm audit", "rows": [row], "warnings": []},
+        "depth": {"title": "Depth: how far", "rows": [row]},
+    }
+    write_samples(home, [l2_sample(n) for n in range(2)])
+    report_runs.write_analysis(home / "out/m/T1_Ga", L2, report_runs.analysis_of_l2() | sections)
+
+    known = summary(build(home))
+
+    checks = {each["title"]: each for each in known["checks"]}
+    link = {"dataset": L2, "check": "Blink audit: closed"}
+    told = {"text": "Half of them blinked", "link": link, "is_warning": True}
+    assert (checks["Blink audit"]["findings"], checks["Calm audit"]["findings"]) == ([told], [])
+    assert checks["Calm audit"]["clear"] and "Depth" not in checks
+    titles = [each["title"] for each in known["datasets"][0]["details"]]
+    assert titles == ["Where the misses are", "Depth"]
+
+
 def test_every_sample_is_in_the_chunk_that_the_summary_says(home):
     write_samples(home, [l1_sample(n) for n in range(4)], L1)
     write_samples(home, [l2_sample(n, prediction=f"reply {n}") for n in range(4100)])

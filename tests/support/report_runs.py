@@ -151,5 +151,5 @@ def analysis_of_l2(columns: Sequence[str] = PLATFORMS) -> dict[str, Any]:
             "notes": ["Lead: points ahead of the configured reading on the same replies."],
             "warnings": ["read as per mille, these replies score 80.0 %"], "counts": {"answered": 6860}},
         "anatomy": {"title": "Where the misses are", "rows": [{"name": "within one target size", "share": 31.2, "samples": 700}],
-                    "notes": [], "warnings": []},
+                    "notes": []},
     }  # fmt: skip

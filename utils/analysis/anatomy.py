@@ -34,7 +34,7 @@ def anatomy(columns: SampleColumns) -> dict[str, Any]:
 
     columns = columns.answered()
     if not len(columns):
-        return {"title": TITLE, "rows": [], "notes": ["No reply to look at."], "warnings": []}
+        return {"title": TITLE, "rows": [], "notes": ["No reply to look at."]}
     # Squares and products of these numbers must stay finite.
     points = np.array([
         [min(max(value, -FARTHEST), FARTHEST) for value in point or (float("nan"),) * 2]
@@ -58,7 +58,7 @@ def anatomy(columns: SampleColumns) -> dict[str, Any]:
              **share(outside[has_point], pictures[has_point])),
         *_directions(away[has_point], pictures[has_point]),
     ]  # fmt: skip
-    return {"title": TITLE, "rows": rows, "notes": NOTES, "warnings": [], "at": at}
+    return {"title": TITLE, "rows": rows, "notes": NOTES, "at": at}
 
 
 def _row(group: str, name: str, unit: str, **numbers: Any) -> Row:

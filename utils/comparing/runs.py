@@ -13,9 +13,9 @@ from utils.errors import UserError, counted, printable
 from utils.protocol import official_figures
 from utils.report.run_facts import REPORT_FOLDER
 from utils.runs import finished
+from utils.runs.view import NOTICES
 
 NEWER = " (newer, has less)"
-_AUDITS = ("replies", "coordinate_audit", "parse_audit", "letter_bias")
 _CLAUSE_END = re.compile(r"; |\. ")
 
 
@@ -124,7 +124,10 @@ def _scored_set(files: finished.ScoredFiles) -> ScoredSet:
     is_weighted, analysis = "'score_base'" in str(files.scores), files.analysis
     figures, table = official_figures(analysis), analysis.get("table") or {}
     warnings = [
-        each for audit in _AUDITS for each in (analysis.get(audit) or {}).get("warnings", ())
+        each
+        for name, section in analysis.items()
+        if name not in NOTICES and isinstance(section, dict)
+        for each in section.get("warnings", ())
     ]
     doubts = [_CLAUSE_END.split(str(each))[0] for each in warnings]
     return ScoredSet(files.level, files.is_partial, is_weighted, samples, figures, table, doubts)

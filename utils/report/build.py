@@ -16,7 +16,7 @@ from typing import Any
 from utils.contracts import Facts
 from utils.images import image_root
 from utils.protocol import unit_of
-from utils.report.checks import checks_of, details, tags_by_sample
+from utils.report.checks import checks_of, details, sections, tags_by_sample
 from utils.report.data_files import (
     Chunks,
     Facets,
@@ -32,7 +32,7 @@ from utils.report.privacy import path_hider, without_absolute_paths
 from utils.report.run_facts import REPORT_FOLDER, is_whole, model_entry, run_facts
 from utils.runs.finished import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
-from utils.runs.view import COVERAGE
+from utils.runs.view import NOTICES
 
 ASSETS = Path(__file__).parent / "assets"
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
@@ -171,10 +171,10 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
             "name": name, "level": level, "partial": scored.is_partial, "first": totals["samples"],
             "samples": tally.counts["samples"], "pictures": len(units),
             "problems": tally.problems(level) if tally.has_score else [],
-            "notices": [line for section in (COVERAGE, "circular")
+            "notices": [line for section in NOTICES
                         for line in (analysis.get(section) or {}).get("warnings", ())],
-            "details": [details(name, level, analysis[part]) for part in ("anatomy", "episodes")
-                        if (analysis.get(part) or {}).get("rows")],
+            "details": [details(name, level, section)
+                        for section in sections(analysis, is_check=False).values()],
             **scores_of(tally, analysis, level, is_comparable=comparable),
         })  # fmt: skip
         summary["checks"] += checks_of(name, level, analysis)

@@ -11,17 +11,17 @@ from typing import Any
 
 from utils.analysis.columns import in_spans
 from utils.protocol import shown, shown_accuracy, shown_range
+from utils.runs.view import NOTICES
 
 Section = Mapping[str, Any]
 Json = dict[str, Any]
 
-CLEAR = {
+CLEAR = {  # what is said of a section that found nothing
     "coordinate_audit": "no other way to read these replies is clearly better",
     "parse_audit": "letters are read as they were meant",
     "letter_bias": "no letter is favoured",
-    "replies": "",  # there only if nearly all say nothing of the model
 }
-"""Sections that are checks, and what is said where they found nothing."""
+NO_AUDITS = ("table", *NOTICES)
 SIGNED, COUNTED = ("lead", "difference"), ("on target", "count", "samples")
 HIDDEN = {"name", "group", "unit", "low", "high", "pictures"}
 HEADS = {"share": "share %", "discordant pictures": "discordant images", "count": "samples"}
@@ -34,6 +34,16 @@ def tag(section: Section, name: str) -> str:
 
 def _short_title(section: Section) -> str:
     return str(section.get("title", "")).partition(":")[0]
+
+
+def sections(analysis: Mapping[str, Any], *, is_check: bool) -> dict[str, Section]:
+    """Those with warnings, or an empty list of them, are checks; others with rows stand below."""
+    return {
+        name: section for name, section in analysis.items()
+        if name not in NO_AUDITS and isinstance(section, Mapping)
+        and ("warnings" in section) == is_check
+        and (section.get("rows") or section.get("warnings"))
+    }  # fmt: skip
 
 
 def tags_by_sample(analysis: Mapping[str, Any]) -> dict[int, list[str]]:
@@ -54,11 +64,9 @@ def tags_by_sample(analysis: Mapping[str, Any]) -> dict[int, list[str]]:
 def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Json]:
     """The checks of a data set, those that found something opened."""
     return [
-        {**details(dataset, level, section), "clear": clear,
+        {**details(dataset, level, section), "clear": CLEAR.get(name, "nothing odd was found"),
          "findings": list(_findings(name, dataset, section))}
-        for name, clear in CLEAR.items()
-        if isinstance(section := analysis.get(name), Mapping)
-        and (section.get("rows") or section.get("warnings"))
+        for name, section in sections(analysis, is_check=True).items()
     ]  # fmt: skip
 
 
@@ -90,7 +98,7 @@ def _findings(name: str, dataset: str, section: Section) -> Iterator[Json]:
             "coordinate_audit": "no point read" if "are JSON" in line else other,
             "parse_audit": "doubtful in all",
             "letter_bias": f"{text[:1]} chosen",
-        }.get(name, "")
+        }.get(name, next(iter(at), ""))
         link = {"dataset": dataset, "check": tag(section, wanted)} if at.get(wanted) else None
         told = text[:1].upper() + text[1:]
         yield {"text": told, "link": link, "is_warning": True}
@@ -109,7 +117,7 @@ def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]
     first, basis, hidden = rows[0], None, HIDDEN
     if counted != "samples":
         hidden = HIDDEN | {"samples"}
-        if len(common) == 1 and first.get("samples"):
+        if len(common) == 1 and first.get("samples") and first.get("pictures"):
             text = "of {:,} samples on {:,} images".format(*common.pop())
             basis = {"text": text, "link": link(first.get("group", "compared"))}
     columns = [key for key in keys if key not in hidden and any(row.get(key) for row in rows)]

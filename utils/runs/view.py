@@ -22,6 +22,7 @@ from utils.runs.log import OF_A_SAMPLE, LoggedRun, damage_notes, read_records, r
 EVERYTHING = "all"  # the mode that no other one reaches beyond
 TOKENS = "prompt_tokens", "completion_tokens"
 COVERAGE = "coverage"  # the section of the analysis
+NOTICES = (COVERAGE, "circular")  # sections whose warnings say what is missing, not what is odd
 
 
 def fit(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, bool]:

@@ -182,7 +182,7 @@ Report.samples = (() => {
     const verdict = pairs.columns.verdicts[row][side], text = details.replies[side], error = details.errors[side];
     const isAnswer = verdict !== "failed" && verdict !== "refused";
     return el("section", { class: "side", "aria-label": `Reply of ${letter}` },
-      el("h3", {}, figures.mark(letter), el("span", { class: "run-name" }, pairs.match[letter.toLowerCase()]), badge(verdict),
+      el("h3", {}, figures.mark(letter), el("span", { class: "run-name" }, pairs.match[letter.toLowerCase()]), badge(verdict, pairs.set(row)?.unit === "task"),
         el("span", { class: "quiet" }, how(side, row, details, wh)),
         details.finish[side] === "length" ? el("span", { class: "tag bad" }, "cut off") : null),
       error ? el("p", { class: "quiet" }, `${error.class ?? "error"}: ${error.message ?? ""}`) : null,

@@ -80,9 +80,11 @@ const Report = (() => {
     hit: ["✓", "hit"], miss: ["✗", "miss"], unparsed: ["?", "unparsed"],
     "no answer": ["–", "no answer"], refused: ["⊘", "refused"], failed: ["!", "failed"],
   };
+  const OF_EPISODES = { hit: "succeeded", miss: "without success" };
+  const told = (verdict, isEpisode) => (isEpisode && OF_EPISODES[verdict]) || (VERDICTS[verdict]?.[1] ?? String(verdict));
   /** Sign, word and colour of a verdict: never told apart by colour alone. */
-  function badge(verdict) {
-    const [sign, word] = VERDICTS[verdict] ?? ["·", String(verdict)];
+  function badge(verdict, isEpisode = false) {
+    const sign = VERDICTS[verdict]?.[0] ?? "·", word = told(verdict, isEpisode);
     return el("span", { class: `badge is-${String(verdict).replaceAll(" ", "-")}` },
       el("span", { "aria-hidden": "true", class: "sign" }, sign), ` ${word}`);
   }
@@ -147,6 +149,6 @@ const Report = (() => {
   const isCell = (value) => Boolean(value) && typeof value === "object" && "value" in value && "samples" in value;
 
   return {
-    take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, shareText, distance, marked, excerpt, wide, isCell, VERDICTS,
+    take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, shareText, distance, marked, excerpt, wide, isCell, VERDICTS, told,
   };
 })();

@@ -2,7 +2,7 @@
 /* What the list is narrowed to: the fields to choose from, the search, the order, cards or table. */
 
 Report.filters = (() => {
-  const { el, styled, label, whole, plural, shareText, store, VERDICTS } = Report;
+  const { el, styled, label, whole, plural, shareText, store, told } = Report;
   const $ = (id) => document.getElementById(id);
   const NAMES = {
     dataset: "Level", platform: "Platform", split: "Split", kind: "Type", app: "App", verdict: "Verdict", status: "Status",
@@ -54,7 +54,7 @@ Report.filters = (() => {
   }
 
   function word(name, value) {
-    if (name === "verdict") return VERDICTS[value]?.[1] ?? value;
+    if (name === "verdict") return told(value, store.noun === "episode");
     if (name === "dataset") return store.summary.datasets.find((data) => data.name === value)?.level ?? value;
     return label(value);
   }
@@ -90,7 +90,7 @@ Report.filters = (() => {
     if (filter.verdict || filter.status || !rows.length) return text;
     const hit = store.values("verdict").indexOf("hit");
     const hits = rows.reduce((sum, row) => sum + (store.columns.verdict[row] === hit), 0);
-    return `${text} · ${plural(hits, "hit")}, ${shareText(hits, rows.length)} %`;
+    return `${text} · ${store.noun === "episode" ? `${whole(hits)} succeeded` : plural(hits, "hit")}, ${shareText(hits, rows.length)} %`;
   }
 
   return filters;

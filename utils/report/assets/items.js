@@ -10,7 +10,7 @@ Report.items = (() => {
   items.isAnswered = (row) => ["ok", null].includes(store.value("status", row));
 
   /** Sign and word of what became of a row. */
-  items.outcome = (row) => badge(items.isAnswered(row) ? store.value("verdict", row) : store.value("status", row));
+  items.outcome = (row) => badge(items.isAnswered(row) ? store.value("verdict", row) : store.value("status", row), Boolean(store.value("ended", row)));
 
   /** What a row's answer comes to: the letters, chosen and right, or how far off the click was. */
   items.answer = (row) => {

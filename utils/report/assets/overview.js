@@ -2,7 +2,7 @@
 /* The first screen and what is below it. Texts, figures and links come ready from Python; nothing is rounded here. */
 
 Report.overview = (() => {
-  const { el, svg, styled, whole, wide, plural, store, VERDICTS } = Report;
+  const { el, svg, styled, whole, wide, plural, store, VERDICTS, told } = Report;
   let isWithPublished = null; // whether published results are shown; null: as the data have it
 
   const link = (filter, ...children) => (filter ? el("a", { href: store.listLink(filter) }, ...children) : el("span", {}, ...children));
@@ -90,7 +90,7 @@ Report.overview = (() => {
       el("div", { class: "stack", "aria-hidden": "true" }, data.outcomes.map(({ name, count }) =>
         styled(el("span", { class: tone(name) }), { "flex-grow": count }))),
       el("ul", {}, data.outcomes.map(({ name, count, share, link: filter }) => el("li", { class: tone(name), title: `${share} %` },
-        link(filter, el("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[name][0]), `${whole(count)} ${VERDICTS[name][1]}`)))));
+        link(filter, el("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[name][0]), `${whole(count)} ${told(name, data.unit === "task")}`)))));
   }
 
   function noScore({ text, link: filter, examples }) {
@@ -181,7 +181,7 @@ Report.overview = (() => {
     }
     return el("div", { class: "check odd", id: placeOf(check), tabIndex: -1 },
       el("p", { class: "line" }, head),
-      check.findings.map(({ text, link: filter }) => el("p", { class: "finding" }, withCode(text), filter ? [" ", el("a", { href: store.listLink(filter) }, "Show them")] : null)),
+      check.findings.map(({ text, link: filter, is_warning: isAbove }) => el("p", { class: "finding" }, isAbove ? el("span", { class: "quiet" }, "See the warning at the top.") : withCode(text), filter ? [" ", el("a", { href: store.listLink(filter) }, "Show them")] : null)),
       isMore ? el("details", {}, el("summary", { class: "quiet" }, "Figures"), tables(check)) : null);
   }
 
