@@ -151,7 +151,7 @@ def main() -> None:
 
 def report(found: dict[str, list[dict[str, float]]], given: argparse.Namespace) -> None:
     """Medians, ratios, raw numbers."""
-    print(f"{given.samples} samples, {given.per_picture} per picture, {given.threads} in flight, "
+    print(f"{given.samples} samples, {given.per_picture} per image, {given.threads} in flight, "
           f"{given.rounds} rounds, medians")  # fmt: skip
     median = {
         kind: {key: statistics.median(run[key] for run in runs) for key in ("wall_s", "cpu_s")}
