@@ -24,8 +24,8 @@ def facts(reply="(0.5, 0.3)", **more):
     (facts(), facts(), "", ""), (facts(), facts("(0.5, 0.3)<|im_end|>"), "", ""),
     (facts("cut\ufffd"), facts("cut"), "", ""),  # the token limit has torn a character
     (facts(), facts(status="failed"), "no answer", "ok in a, failed in b"),
-    (facts(prompt=[SYSTEM, *QUESTION]), facts(), "messages", "a sends system text 'You are a GUI agent.', b user image ''"),
-    (facts(), facts(prompt=[SYSTEM, *QUESTION]), "messages", "a sends user image '', b system text 'You are a GUI agent.'"),
+    (facts(prompt=[SYSTEM, *QUESTION]), facts(), "messages", "a sends system text 'You are a GUI agent.', b user image"),
+    (facts(), facts(prompt=[SYSTEM, *QUESTION]), "messages", "a sends user image, b system text 'You are a GUI agent.'"),
     (facts(), facts(prompt=[QUESTION[0], {**QUESTION[1], "value": "Click it."}]), "messages",
      "a sends user text 'Where is it?', b user text 'Click it.'"),
     (facts(), facts(prompt=QUESTION[:1]), "messages", "a sends user text 'Where is it?', b no more"),
@@ -56,6 +56,10 @@ def differing(home, ours, theirs, **manifests):
     a, b = read_runs([home / "a", home / "b"])
     explain(a, b, home / "why")
     return list(csv.DictReader((home / "why" / f"a_b_{L2}.csv").open(encoding="utf-8", newline="")))
+
+
+def endpoint(model):
+    return {"imp_type": "openai", "model_path": f"http://h/v1?api_key=***&model={model}"}
 
 
 def local(dtype=None, **generate_cfg):
@@ -89,7 +93,9 @@ def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
     (served({"max_pixels": 9}), served(), "settings", "kwargs.max_pixels 9 in a, unset in b"),
     (local("float32"), local("float16"), "settings", "dtype float32 in a, float16 in b"),
     (local("float32"), served(), "reply", ""),  # a server's own business
-    (local("float32"), local("auto"), "reply", "")])  # fmt: skip
+    (local("float32"), local("auto"), "reply", ""),
+    (endpoint("acme-2b"), endpoint("acme-7b"), "settings", "model acme-2b in a, acme-7b in b"),
+    (local(), {**served(), **endpoint("acme-7b")}, "reply", "")])  # fmt: skip
 def test_settings_are_a_cause_if_only_replies_differ(tmp_path, capsys, ours, theirs, cause, told):
     [pair] = differing(tmp_path, facts(), facts("no"), a=ours, b=theirs)
     [same] = differing(tmp_path, facts(), facts(), a=ours, b=theirs)
@@ -108,7 +114,8 @@ def test_causes_are_counted_and_every_sample_stands_in_a_file(tmp_path, monkeypa
 
     assert main(["a", "b", "--why", "--format", "text"]) == 0
     printed = capsys.readouterr().out
-    assert "parity on GUIElementGrounding: a and b, 30 samples" in printed
+    assert "\nparity on GUIElementGrounding: a and b, 30 samples" in printed
+    assert "\\n" not in printed
     assert "  reply               equal in 29 of 30" in printed
     assert "  size seen           not known on both sides" in printed
     assert "  3 x image sent: 400x300 in a, 200x150 in b\n  1 x reply: reply 3 x in a" in printed

@@ -15,6 +15,7 @@ from utils.comparing import words
 from utils.comparing.files import SAMPLE_COLUMNS, as_csv, sample_row
 from utils.comparing.pairing import SamplePair
 from utils.comparing.runs import ComparedRun
+from utils.config.endpoint import is_url, parse_endpoint
 from utils.contracts import Facts
 from utils.coordinates import shown_wh
 from utils.errors import UserError, counted, printable
@@ -60,7 +61,7 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
         pairs = [SamplePair(theirs[key], ours[key]) for key in ours if key in theirs]
         causes = [first_difference(pair, a.label, b.label, settings) for pair in pairs]
         both = f"{a.label} and {b.label}, {counted(len(pairs), 'sample')}"
-        print(printable(f"\nparity on {dataset}: {both}"))
+        print(f"\n{printable(f'parity on {dataset}: {both}')}")
         for line in _found(pairs, settings, causes):
             print(f"  {printable(line)}")
         rows = ({**sample_row(pair), "cause": cause, "detail": detail}
@@ -103,14 +104,16 @@ def _messages(pair: SamplePair, a: str, b: str) -> str:
     if not ours or not theirs or ours == theirs:
         return ""
     both = next(both for both in zip_longest(ours, theirs) if both[0] != both[1])
-    shown = [f"{part['role']} {part['type']} {words.one_line(part['value'], _LONGEST_TEXT)!r}"
+    shown = [f"{part['role']} {part['type']}"  # the value of an image is not kept
+             + (f" {words.one_line(part['value'], _LONGEST_TEXT)!r}" if part["value"] else "")
              if part else "no more" for part in both]  # fmt: skip
     return f"{a} sends {shown[0]}, {b} {shown[1]}"
 
 
 def different_settings(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
     """Settings that are not the same in both runs' configs: name, in `a`, in `b`."""
-    found = _different(_settings_of(a), _settings_of(b))
+    found = _different(_served_as(a), _served_as(b)) if _served_as(a) and _served_as(b) else []
+    found += _different(_settings_of(a), _settings_of(b))
     return [each for each in found if each[0] not in _COMPUTING or "unset" not in each[1:]]
 
 
@@ -135,6 +138,13 @@ def _functions_of(run: ComparedRun) -> dict[str, str]:
         found[f"custom_prompt.{dataset}"] = (entry.get("custom_prompt") or {}).get(dataset)
         found[f"{dataset}.parse_function"] = parsers.get(dataset)
     return {name: str(path) for name, path in found.items() if path}
+
+
+def _served_as(run: ComparedRun) -> dict[str, str]:
+    """What a server calls the model; a checkpoint that is compared with one has another name."""
+    entry = model_entry(run.manifest)
+    is_served = entry.get("imp_type") == "openai" and is_url(entry.get("model_path"))
+    return {"model": parse_endpoint(entry["model_path"]).model} if is_served else {}
 
 
 def _settings_of(run: ComparedRun) -> dict[str, Any]:
