@@ -37,6 +37,11 @@ def test_the_parameters_of_the_client_are_known():
     ("model", "x", "the model name stands in model_path"),
     ("timeout", "60s", 'must be a number of seconds greater than 0, not "60s"'),
     ("timeout", 0, "must be a number of seconds greater than 0, not 0"),
+    ("temperature", "0", 'must be a number, not "0"'), ("top_p", True, "must be a number, not true"),
+    ("seed", 1.5, "must be a whole number, not 1.5"), ("max_tokens", "5", 'must be a whole number, not "5"'),
+    ("max_completion_tokens", 5.0, "must be a whole number, not 5"), ("top_logprobs", [], "must be a whole"),
+    ("stop", 5, "must be a text or a list of texts, not 5"), ("stop", ["a", 1], "a list of texts, not a list"),
+    ("logprobs", 1, "must be true or false, not 1"),
     ("extra_body", 5, OBJECT), ("extra_headers", "X: 5", OBJECT), ("extra_query", ["a"], OBJECT),
     ("extra_body.stream", True, "replies are not streamed; leave it out"),
     *[("extra_headers.X", value, SIGNS) for value in (5, None, "two\nlines", "schlüssel")],
@@ -50,5 +55,5 @@ def test_what_the_api_does_not_take_is_an_error_with_a_hint(place, value, expect
 
 def test_what_the_api_takes_passes():
     every = {"temperature": 0, "max_tokens": 5, "seed": 1, "stream": False, "n": 1, "extra_body": {},
-             "timeout": 1.5, "extra_headers": {"X-A": ""}, "extra_query": {"a": ["x", True]}}  # fmt: skip
+             "timeout": 1.5, "stop": ["\n"], "top_p": None, "logprobs": True, "extra_headers": {"X-A": ""}, "extra_query": {"a": ["x", True]}}  # fmt: skip
     assert findings(**every) == findings(timeout=None) == []

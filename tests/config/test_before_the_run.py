@@ -17,6 +17,7 @@ def nothing(messages, model, processor, **kwargs): return None
 def number(outputs, model, processor, **kwargs): return 5
 def word(response, meta): return "left"
 def forgot(response, meta): return re.findall("x", response)
+def never(response, meta): return None
 def strict(response, meta): return [float(each) for each in response.split(",")]
 class Silent:
     def generate(self, message, *, dataset_name, **generate_cfg): return None
@@ -78,10 +79,13 @@ CHECK, PING = ("--check",), ("--check", "--ping", "--data", "L2")
     pytest.param({"parse_function": {L2: "mine.forgot"}}, {}, CHECK, 2,
                  "parse function raised NameError", 0, id="an import of a model's own"),
     pytest.param({"parse_function": {"L2": "mine.strict"}}, {}, CHECK, 2,
-                 'model."m".parse_function.L2: unknown data set; known are', 0, id="for an unknown data set"),
+                 'model."m".parse_function.L2: unknown data set; L2 is "GUIElementGrounding"', 0, id="for an unknown data set"),
     pytest.param({}, {"parse_function": "mine.strict"}, CHECK, 0, "No problems, 1 warning.", 0, id="another form"),
     pytest.param({"model_path": "http://127.0.0.1:9/v1?api_key=k&model=mock"}, {}, PING, 2,
-                 "Is the server running, and is the base URL right?", 0, id="a server that is not there"),
+                 ". Is the server running, and is the base URL right?", 0, id="a server that is not there"),
+    pytest.param({"parse_function": {L2: "mine.never"}}, {}, PING, 0,
+                 f"warning: {L2}: ping: the reply could not be read by mine.never\n\nNo problems, 1 warning.",
+                 1, id="a reply that is not read"),
     pytest.param({"model_path": "mine.Silent", "imp_type": "custom", "generate_cfg": {}}, {}, PING, 2,
                  "generate returned NoneType; expected str", 0, id="what a class generates"),
     pytest.param({}, {}, ("--check", "--data", "L1"), 0, f"{L1}: 9 samples", 0, id="a level's short name"),

@@ -111,6 +111,7 @@ def test_code_of_a_checkpoint_is_trusted_only_where_a_config_says_so(tmp_path, e
 
 @pytest.mark.parametrize(("name", "expected"), [
     ("config_gtp.json", 'there is no such file; did you mean "config_gpt.json"?'),
+    ("nope.json", "there is no such file"),
     ("config_gpt.py", "config files are JSON, and there is {0}/config_gpt.json: use --config {0}/config_gpt.json"),
     ("", "cannot be read: Is a directory"),
     ("latin.json", "is not UTF-8 text (line 2); save it as UTF-8"),
@@ -121,6 +122,7 @@ def test_a_file_that_cannot_be_read_is_named_with_what_to_do(tmp_path, name, exp
     [problem] = read_file(tmp_path / name).problems
     assert problem.startswith(f"{tmp_path / name}: ")
     assert expected.format(tmp_path) in problem
+    assert ("did you mean" in problem) == ("did you mean" in expected)
     (tmp_path / "marked.json").write_text(json.dumps(model(LOCAL)), encoding="utf-8-sig")
     assert read_file(tmp_path / "marked.json").problems == []  # a byte order mark does no harm
 
@@ -203,21 +205,23 @@ KINDS = (
 )
 NO_IMP_TYPE = f"imp_type: is missing; it {KINDS}"
 NO_PATH = "model_path: is missing"
+NO_SCHEME = "model_path: must begin with http:// or https:// (base_url?api_key=...&model=...)"
 ONLY_LOCAL = 'only for imp_type "transformers"; leave it out'
 BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
 
 
 @pytest.mark.parametrize(("entry", "expected"), [
     # imp_type and model_path
-    *[({"model_path": path}, [NO_IMP_TYPE]) for path in (
-        "/ckpt", "C:/ckpt", "127.0.0.1:80/v1?model=m", "h.org/v1?api_key=k-123456&model=m")],
+    *[({"model_path": path}, [NO_IMP_TYPE]) for path in ("/ckpt", "C:/ckpt", "acme/gui-7b")],
+    *[({"model_path": path}, [NO_SCHEME]) for path in (
+        "127.0.0.1:80/v1?model=m", "h.org/v1?api_key=k-123456&model=m", "localhost:8000/v1")],
     *[(entry, [NO_PATH]) for entry in ({}, {"imp_type": "transformers"}, {**LOCAL, "model_path": None})],
     ({"model_pth": "x"}, [NO_PATH, 'model_pth: unknown key; did you mean "model_path"?']),
     ({**LOCAL, "model_path": 3}, ["model_path: must be a text, not 3"]),
     ({**LOCAL, "model_path": " "}, ["model_path: is empty"]),
     ({**LOCAL, "imp_type": "transformer"}, [f'imp_type: {KINDS}, not "transformer"']),
     ({**LOCAL, "imp_type": "openai"},
-     ["model_path: must begin with http:// or https:// (base_url?api_key=...&model=...)"]),
+     [NO_SCHEME]),
     ({"model_path": "http://:80/v1?model=m"},
      ["model_path: is not a valid URL: it names no host (http://host:port/v1)"]),
     ({"model_path": "http://h/v1?api_key=k"}, ["model_path: names no model; add model=... to the query"]),
@@ -307,6 +311,7 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
 
 @pytest.mark.parametrize(("data", "expected"), [
     ({"GUIElementGroundng": {}}, f'GUIElementGroundng: unknown data set; did you mean "{L2}"?'),
+    ({"L2": {}}, f'L2: unknown data set; L2 is "{L2}"'),
     ({"ScreenSpot": {}}, f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}"'),
     ({L2: {"max_steps": 9}}, f"{L2}.max_steps: {KEYS}"), ({L1: {"batch_size": 2}}, f"{L1}.batch_size: {KEYS}"),
     ({LIVE: {"max_steps": 0}}, f"{LIVE}.max_steps: must be a whole number of steps of at least 1, not 0"),

@@ -20,6 +20,8 @@ def no_answer(request):
 
 
 @pytest.mark.parametrize(("answer", "code", "printed"), [
+    (lambda request: Reply("(0.123456, 0.15)" if "Click" in request.text else "B"), 0, [
+        "  tokens: prompt 7, completion 3, total 10\n", "  read as: [0.1235, 0.15], wanted"]),
     (right_answers, 0, [
         "image: file 640x360, sent 640x360, seen by the model unknown",
         "read as: B, wanted: B, verdict: hit",
@@ -29,8 +31,8 @@ def no_answer(request):
     (no_answer, 2, [
         "  reasoning: 'hm!!", "!… (", "  what came back: {",
         "the model used all its tokens before it answered; raise generate_cfg.max_tokens",
-        "ping: the answer has no text (finish_reason 'stop')", "1 problem.\n"]),  # something was asked
-], ids=["answered", "failed", "reasoning without an answer"])  # fmt: skip
+        "ping: the answer has no text (finish_reason 'stop')", "1 problem, 1 warning.\n"]),  # something was asked
+], ids=["digits", "answered", "failed", "reasoning without an answer"])  # fmt: skip
 def test_a_ping_shows_what_came_back_and_how_it_is_read(answer, code, printed, staged):
     stage = staged(answer=answer)
     run = stage.evaluate({"m": API | {"model_path": "{url}?api_key=k-123456&model=mock"}}, *PING)

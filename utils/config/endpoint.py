@@ -43,6 +43,12 @@ def is_url(model_path: object) -> bool:
     return isinstance(model_path, str) and model_path.lower().startswith(("http://", "https://"))
 
 
+def lacks_scheme(model_path: object) -> bool:
+    """Whether it is an endpoint but for its http://: it has a port, or the query of one."""
+    form = r"[\w.-]+:\d+(/|$)|.*\?(.*&)?(model|api_key)="
+    return isinstance(model_path, str) and re.match(form, model_path) is not None
+
+
 def parse_endpoint(model_path: str) -> Endpoint:
     """Takes an endpoint apart; UserError: it is no URL, or its query was meant otherwise."""
     base_url, _, query = model_path.partition("?")

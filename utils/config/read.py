@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from utils.config import schema
-from utils.config.endpoint import is_url, parse_endpoint
+from utils.config.endpoint import is_url, lacks_scheme, parse_endpoint
 from utils.config.environment import read_text
 from utils.config.schema import DataEntry, LiveEntry, ModelEntry, RunConfig
 from utils.config.text import Finding, KeyPath, key_path, read_plain, shown
-from utils.errors import UserError, did_you_mean, listed
+from utils.errors import UserError, did_you_mean, listed, nearest
 from utils.functions.signatures import FunctionRef, Kind
 from utils.import_utils import path_problem
 
@@ -24,6 +24,7 @@ L1_NAME = "GUIContentUnderstanding"
 L1_KEYS = ("match_mode", "circular")
 CHECKPOINTS = ("transformers", "vllm")
 LIVE_NAMES = ("GUITaskAutomation", "GUITaskCollaboration")
+LEVELS = {"L1": L1_NAME, "L2": "GUIElementGrounding", "L3": LIVE_NAMES[0], "L4": LIVE_NAMES[1]}
 Arguments = Callable[[str, Mapping[str, Any]], Iterable[Finding]]
 Read = tuple[Any, list[Finding]]
 
@@ -58,7 +59,9 @@ def read_config(
             raise ValueError(f"config files are JSON, and there is {twin}: use --config {twin}")
         plain = read_plain(read_text(path), environ, unset)
     except FileNotFoundError:
-        hint = did_you_mean(path.name, [file.name for file in sorted(path.parent.glob("*.json"))])
+        files = {file.stem: file.name for file in sorted(path.parent.glob("*.json"))}
+        best = nearest(path.stem, files)  # what all names end in makes none of them near
+        hint = f'; did you mean "{files[best]}"?' if best is not None else ""
         return ConfigReading(problems=[f"{path}: there is no such file{hint}"])
     except UserError as error:
         return ConfigReading(problems=[str(error)])
@@ -144,7 +147,8 @@ class _Reader:
             what = f"{shown(given)} is not used: model_path is a URL, so the model is an API model"
             self._warn(name, "imp_type", what)
         # A path that is missing or not known may be meant as a URL; that is reported.
-        is_open = path is None or key_path("model", name, "model_path") in self.unset
+        is_open = key_path("model", name, "model_path") in self.unset
+        is_open |= path is None or lacks_scheme(path)
         if is_url(path) or given == "api" or (given is None and is_open):
             return "openai"
         return given if isinstance(given, str) and given in schema.KINDS else None
@@ -218,4 +222,6 @@ class _Reader:
 
     def _unknown_data_set(self, name: str) -> str:
         known = list(self.datasets)
+        if full := LEVELS.get(name.upper()):
+            return f'unknown data set; {name} is "{full}"'
         return "unknown data set" + (did_you_mean(name, known) or f"; known are {listed(known)}")

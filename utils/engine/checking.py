@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from utils.config.options import Options
 from utils.contracts import (
@@ -166,7 +167,8 @@ def ping(
     except CallError as error:
         reply = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
         advice = NOT_THERE if is_away(error) else ADVICE[404] * (error.status_code == 404)
-        return reply, [f"{where}: {presentable(error, clean)} {advice}".rstrip()]
+        said = str(presentable(error, clean))
+        return reply, [f"{where}: " + (f"{said.rstrip('.')}. {advice}" if advice else said)]
     except (UserFunctionError, UserError) as error:
         return [], [f"{where}: {error}"]
     shown = f"  reply: {_shortened(repr(generation.text))}"
@@ -179,7 +181,7 @@ def ping(
     report = [
         f"{asked.dataset}: asked {model.name} one question ({took})",
         "  image: file {}, sent {}, seen by the model {}".format(*sizes),
-        f"  tokens: {dict(generation.usage) or 'unknown'}",
+        f"  tokens: {_tokens_text(generation.usage)}",
     ]
     if generation.reasoning:
         report.append(f"  reasoning: {_shortened(repr(generation.reasoning))}")
@@ -188,13 +190,24 @@ def ping(
     scored = scorer.judge(record)  # as the run will judge it
     columns = scored.judgement.columns
     read_as = columns.get("parsed_prediction", columns.get("pred_bbox"))
+    if isinstance(read_as, list):
+        read_as = [round(number, 4) for number in read_as]
     wanted = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))
     verdict = scored.judgement.verdict or "postprocessing failed"
     report += [shown, f"  read as: {read_as}, wanted: {wanted}, verdict: {verdict}"]
     if scorer.counts["spent"]:
         why = "the model used all its tokens before it answered"
-        report.append(f"  {why}; raise {scorer.token_limit}")
+        report.append(f"warning: {where}: {why}; raise {scorer.token_limit}")
+    elif verdict == "unparsed" and not scorer.errors:
+        by = scorer.functions.get("parse", "the default parser")
+        report.append(f"warning: {where}: the reply could not be read by {by}")
     return report, [f"{where}: {kind}" for kind in scorer.errors]
+
+
+def _tokens_text(usage: Mapping[str, Any]) -> str:
+    """Counts as a server names them, e.g. `prompt_tokens`; details within details are left out."""
+    counts = {name.removesuffix("_tokens"): n for name, n in usage.items() if isinstance(n, int)}
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "unknown"
 
 
 def shown_prompt(messages: Sequence[Message]) -> list[str]:

@@ -22,6 +22,13 @@ PARAMETERS = frozenset({
     *ENVELOPE,
 })  # fmt: skip
 
+_WHOLE, _NUMBER = ((int,), "a whole number"), ((int, float), "a number")
+_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("max_completion_tokens", "max_tokens", "seed", "top_logprobs"), _WHOLE),
+    **dict.fromkeys(("frequency_penalty", "presence_penalty", "temperature", "top_p"), _NUMBER),
+    "logprobs": ((bool,), "true or false"),
+    "stop": ((str, list), "a text or a list of texts"),
+}
 NOT_YOURS = {
     "messages": "the messages come from the prompt; leave it out",
     "model": "the model name stands in model_path (?model=...); leave it out",
@@ -50,6 +57,8 @@ def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
             hint = _ELSEWHERE.get(name) or did_you_mean(name, known).removeprefix("; ")
             extra = f'what only some servers know goes into "extra_body": {{"{name}": ...}}'
             yield ("generate_cfg", name), f"{_UNKNOWN}; {hint or extra}"
+        elif problem := _of_wrong_type(name, value):
+            yield ("generate_cfg", name), problem
     for place, problem in envelope_findings(generate_cfg):
         yield ("generate_cfg", *place), problem
 
@@ -78,6 +87,16 @@ def _header(name: str, value: Any) -> str | None:
         return "is no name of a header"
     is_sent = isinstance(value, str) and re.fullmatch(r"[\x20-\x7e\t]*", value)
     return None if is_sent else "must be a text of one line and of ASCII signs alone"
+
+
+def _of_wrong_type(name: str, value: Any) -> str | None:
+    if name not in _TYPES or value is None:
+        return None
+    types, described = _TYPES[name]
+    parts = value if isinstance(value, list) else ()
+    if type(value) in types and all(isinstance(part, str) for part in parts):
+        return None
+    return f"must be {described}, not {shown(value)}"
 
 
 def _changes_the_reply(name: str, value: Any) -> str | None:
