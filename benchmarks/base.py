@@ -221,6 +221,11 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
         folder = f"the folder that holds {path.parent.name}/"
         trial = "LMUData=sample_data tries the program without it"
         problem = f"no such annotation file. Set LMUData to {folder}, or {fetch}; {trial}"
+        root = path.parents[1]
+        if root.name == path.parent.name and (root / path.name).is_file():
+            problem = (
+                f"LMUData is that folder itself. Set LMUData to its parent folder, {root.parent}"
+            )
     except (OSError, ValueError, RecursionError) as error:
         problem = f"cannot be read: {error}. Is it whole? To replace it, {fetch}"
     raise UserError(f"{path}: {problem}") from None

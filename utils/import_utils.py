@@ -86,7 +86,8 @@ def _callable_at(parts: list[str]) -> Callable[..., Any]:
         elif hasattr(value, part):
             value = getattr(value, part)
         else:
-            raise UserError(f'{name} has no "{part}"{_what_else(value, part)}')
+            hint = _what_else(value, part, is_last=is_last)
+            raise UserError(f'{name} has no "{part}"{hint}')
         if inspect.isclass(owner) and inspect.isfunction(inspect.getattr_static(owner, part, None)):
             raise UserError(f'"{name}.{part}" is a method of objects; make it a @staticmethod')
     dotted = ".".join(parts)
@@ -110,8 +111,11 @@ def _imported(parts: list[str]) -> ModuleType:
         raise UserError(f"{name} cannot be imported: {_one_line(error)}") from None
 
 
-def _what_else(owner: Any, wanted: str) -> str:
-    """`; it has "a", "b"`: what a module or class holds, those most like `wanted` if it is much."""
+def _what_else(owner: Any, wanted: str, *, is_last: bool = True) -> str:
+    """What `wanted` was probably meant as, else what a module or class holds, the likest first.
+
+    Unless it `is_last` in its path, functions are left out: they hold nothing.
+    """
     if not isinstance(owner, (ModuleType, type)):
         return f"; it is a {type(owner).__name__}"
     module = owner.__name__ if isinstance(owner, ModuleType) else owner.__module__
@@ -119,12 +123,14 @@ def _what_else(owner: Any, wanted: str) -> str:
         name
         for name, value in vars(owner).items()
         if not name.startswith("_")
-        and (inspect.isroutine(value) or inspect.isclass(value))
+        and ((is_last and inspect.isroutine(value)) or inspect.isclass(value))
         and getattr(getattr(value, "__func__", value), "__module__", None) == module
     ]
     if hasattr(owner, "__path__"):
         names += [info.name for info in pkgutil.iter_modules(owner.__path__)]
     if wanted:
+        if hint := did_you_mean(wanted, names):
+            return hint
         names.sort(key=lambda known: -likeness(known, wanted))
     return f"; it has {listed(names, 8)}" if names else "; it defines no functions"
 

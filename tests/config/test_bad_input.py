@@ -96,6 +96,12 @@ def test_a_data_root_without_data_is_reported(root, stage):
     )
 
 
+def test_a_data_root_that_is_one_folder_too_deep_is_told_its_parent(stage):
+    env = {"LMUData": str(stage.annotations)}
+    result = stage.evaluate({"m": API}, env=env, data={L2: {"mode": "all"}})
+    assert_refused(result, stage, f"Set LMUData to its parent folder, {stage.root}\n")
+
+
 @pytest.mark.parametrize(("option", "name", "fragments"), [
     ("--data", "ScreenSpot", [f"--data ScreenSpot: not in the config; it has {L1}, {L2}"]),
     ("--data", "GUIElementGroundng", ["--data GUIElementGroundng", f'mean "{L2}"', L1]),

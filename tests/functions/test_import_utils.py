@@ -88,12 +88,13 @@ def check(dotted, kind="parse", **more):
         "models/good.py", "good.py", "users.good:parse_box", "users..good", "pkg of users.good.f")],
     ("modles.good.f", 'there is no module "modles"; did you mean "models"?', ""),
     ("no_such_thing.f", 'there is no module "no_such_thing"', ""),
-    ("users.god.f", 'users has no "god"; it has "good", ', ""),
+    ("users.god.f", 'users has no "god"; did you mean "good"?', ""),
+    ("users.elsewhere.f", 'users has no "elsewhere"; it has "', ""),
     ("users.good", '"users.good" is a module; name a function in it; it has "parse_box"', ""),
-    ("users.good.parse_bbox", 'users.good has no "parse_bbox"; it has "parse_box", ', ""),
+    ("users.good.parse_bbox", 'users.good has no "parse_bbox"; did you mean "parse_box"?', ""),
     ("users.good.LIMIT", '"users.good.LIMIT" cannot be called: it is a int', ""),
     ("users.good.LIMIT.x", 'users.good.LIMIT has no "x"; it is a int', ""),
-    ("users.good.Parsers.pont", 'users.good.Parsers has no "pont"; it has "point", ', ""),
+    ("users.good.Parsers.pont", 'users.good.Parsers has no "pont"; did you mean "point"?', ""),
     ("users.good.Mute.x", 'has no "x"; it defines no functions', ""),
     ("users.good.Parsers.bound", "is a method of objects; make it a @staticmethod", ""),
     ("users.raises.f", "users.raises cannot be imported: ValueError: two lines (", "raises.py:4)"),
@@ -107,6 +108,7 @@ def test_a_path_that_leads_nowhere_says_which_part_is_wrong(dotted, expected, pl
     (problem,) = check(dotted)
     assert expected in problem and place in problem
     assert '"join"' not in problem  # imported there, not defined
+    assert '"in_package"' not in problem  # nothing is in a function
     with pytest.raises(UserError) as caught:
         resolve(dotted, role="parse function")
     assert str(caught.value) == f"parse function: {problem}"

@@ -21,7 +21,9 @@ TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_P
 @pytest.mark.parametrize(("changes", "expected"), [
     ({}, Rank(1, 2, 60)), ({"RANK": "0", "EVAL_RANK_SILENCE_S": "5"}, Rank(0, 2, 5)),
     ({"RANK": "0", "WORLD_SIZE": "1"}, None), ({"RANK": None, "WORLD_SIZE": None}, None),  # one process
-    ({"MASTER_ADDR": None}, "MASTER_ADDR.*start with torchrun"),
+    ({"MASTER_ADDR": None}, "by torchrun, but MASTER_ADDR is not; start with torchrun"),
+    ({"RANK": "5", "MASTER_ADDR": None, "MASTER_PORT": None},
+     "RANK and WORLD_SIZE are set as by torchrun, but MASTER_ADDR, MASTER_PORT are not; start with"),
     ({"MASTER_PORT": "x"}, "'x'.*start with torchrun"),
     *[({"RANK": rank}, f"RANK is {rank}, expected 0 to 1.*start with torchrun") for rank in ("2", "-1")],
     *[({"WORLD_SIZE": size}, "start with torchrun") for size in ("0", "-2", "two", "")],

@@ -52,8 +52,8 @@ NO_GRID = (
     "config's kwargs say min_pixels and max_pixels)."
 )
 OTHER_NUMBERS = (
-    "other numbers used: the parse function read other numbers than the audit (the last in form "
-    "form, of what follows any thinking), or in no frame known here."
+    "other numbers used: the parse function read other numbers than the audit (the last with "
+    "names, in brackets or on a line of their own, after any thinking), or in no frame known here."
 )
 _JSON_POINT = re.compile(r"""\{\s*(["'])[xy]\1\s*:\s*["']?[-+.\d]""", re.IGNORECASE)
 

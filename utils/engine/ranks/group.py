@@ -30,6 +30,7 @@ CONNECT_S = 300.0
 START_S = 300.0  # for the first heartbeat: torch from a busy network disk may take minutes
 DEFAULT_SILENCE_S = 60.0
 POLL_S = 0.1
+CURE = "start with torchrun, or unset them"
 LONGEST_BEAT_S = 2.0
 SHARED_TYPES = frozenset({"transformers"})
 """Model entries whose samples the ranks share; rank 0 alone asks all others, because a server takes
@@ -62,15 +63,17 @@ def rank_of(environ: Mapping[str, str]) -> Rank | None:
     """This process's rank; None where it is the only one, with or without torchrun."""
     if environ.get("WORLD_SIZE", "1") == "1" or "RANK" not in environ:
         return None
+    if missing := [name for name in ("MASTER_ADDR", "MASTER_PORT") if name not in environ]:
+        what = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not"
+        raise UserError(f"RANK and WORLD_SIZE are set as by torchrun, but {what}; {CURE}")
     try:
         number, count = int(environ["RANK"]), int(environ["WORLD_SIZE"])
-        _ = environ["MASTER_ADDR"], int(environ["MASTER_PORT"])
+        int(environ["MASTER_PORT"])
         if not 0 <= number < count:
             raise ValueError(f"RANK is {number}, expected 0 to {count - 1}")
-    except (KeyError, ValueError) as error:
-        what = f"not all that goes with it ({type(error).__name__}: {error})"
-        cure = "start with torchrun, or unset it"
-        raise UserError(f"WORLD_SIZE is set as by torchrun, but {what}; {cure}") from None
+    except ValueError as error:
+        what = f"RANK, WORLD_SIZE and MASTER_PORT do not fit: {error}"
+        raise UserError(f"{what}; {CURE}") from None
     text = environ.get("EVAL_RANK_SILENCE_S", "").strip() or str(DEFAULT_SILENCE_S)
     with suppress(ValueError):
         if 1 <= float(text) < math.inf:  # NaN is not, either
