@@ -68,9 +68,16 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
 
             options = plan.options
             compare_after_run(folders, options.work_dir, has_page=options.report)
+        elif len(plan.models) > 1 and any(each.folder for each in done):
+            show_index(plan.options.work_dir)
         lost = group is not None and bool(group.failed | group.given_up)
         code = SOME_FAILED if plan.bad_samples or lost else DONE
         return max([code, *(each.code for each in done)]), done
+
+
+def show_index(work_dir: Path) -> None:
+    """Where to look at everything that was run."""
+    print(f"All runs: {(work_dir / INDEX).absolute().as_uri()}")
 
 
 def follow(plan: Plan, group: Group) -> int:
@@ -113,7 +120,7 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
             print(f"  {folder.path.parent} and compare.py keep to {fuller.name}, the newest run "
                   "with all samples; name this folder to compare it")  # fmt: skip
         if len(plan.models) == 1:
-            print(f"All runs: {(options.work_dir / INDEX).absolute().as_uri()}")
+            show_index(options.work_dir)
         if options.report and (scored or any(each.problems for each in here)):
             from utils.report.build import report_after_run
 

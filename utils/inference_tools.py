@@ -111,6 +111,7 @@ class Engine:
             StopRun: nothing can work any more (wrong key, no server, full disk).
             Interrupted: after Ctrl-C; a second one raises KeyboardInterrupt at once.
         """
+        self._asker.has_stored = any(job.answers.has_any for job in jobs)
         worlds = [job.worlds for job in jobs if job.worlds is not None]
         self._workers += sum(each.places for each in worlds)  # who acts in one asks nothing
         with two_step_interrupt(self._stop) as interrupted:

@@ -239,6 +239,7 @@ def test_a_401_without_any_key_says_how_to_give_one(stage_for):
     stage = stage_for(lambda request: error(401, "who are you?"))
     stage.model["m"]["model_path"] = f"{stage.server.url}?model=mock"
     ran = stage.run()
+    assert "Answers so far" not in ran.output  # there are none
     assert missing(["no API key was given", "?api_key=${NAME}&model=", ".env"], ran) == []
     assert ran.requests[0].headers["authorization"] == "Bearer api_key_placeholder"
 

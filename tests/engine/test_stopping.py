@@ -78,7 +78,7 @@ def test_a_wrong_key_ends_the_run_though_others_hang(staged, released, goes_on):
     ran = stage.run("--api-nproc", str(IN_FLIGHT))
     assert time.monotonic() - began_s < 30  # the others would hang for a minute
     assert (ran.code, len(ran.requests), ran.output.count("bad key")) == (1, IN_FLIGHT, 1)
-    assert ("Answers so far are kept" in ran.output, answers(stage)) == (True, [])
+    assert ("Answers so far are kept" in ran.output, answers(stage)) == (False, [])  # of none
     released.set()
     stage.server.answer = some_right
     goes_on(stage)

@@ -26,6 +26,16 @@ def test_a_piped_run_ends_with_what_became_of_all_samples(capsys):
     assert capsys.readouterr().err == "m: 3/3 (1 answered, 1 failed, 1 reused)\n"
 
 
+def test_a_piped_run_that_was_interrupted_says_how_far_it_came(capsys):
+    progress = ConsoleProgress(9, "m")
+    for status in ("ok", "ok", "failed"):
+        progress.advance(status, reused=False)
+    progress.close()
+    assert capsys.readouterr().err == "m: 2 of 9 answered\n"
+    ConsoleProgress(9, "m").close()
+    assert capsys.readouterr().err == ""
+
+
 def test_three_replies_without_an_answer_are_shown_each_once(staged):
     stage = staged(answer=lambda request: Reply(f"I see target {request.text[-2]}" + "!" * 99))
     ran = stage.run("--no-report", "--data", L2)

@@ -221,6 +221,11 @@ def test_the_last_line_names_the_models_that_failed_if_there_are_any(stage):
     ran = stage.run(*ONE_BY_ONE)
     assert (ran.code, "models failed" in well.output) == (1, False)
     assert "1 of 3 models failed: gone" in ran.output.splitlines()
+    del stage.model["n"]
+    both = stage.run(*ONE_BY_ONE)  # one is left, and nothing to compare
+    assert "1 of 2 models failed: gone" in both.stderr
+    index = stage.work_dir / "index.html"
+    assert both.stdout.splitlines()[-1] == f"All runs: {index.as_uri()}" and index.exists()
 
 
 def test_the_summary_says_what_this_command_does_with_failed_samples(stage, answers):

@@ -23,6 +23,7 @@ ADVICE = {
 }
 NOT_THERE = ("Is the server running, and is the base URL right? --wait-for-server S waits for one "
              "that is still loading.")  # fmt: skip
+KEPT = "Answers so far are kept; --mode eval scores them."
 LONGEST_ERROR_TEXT = 600  # characters of what a server said
 SILENT_S = 10.0  # of a server that is away or rate limits everything: then a line says so
 
@@ -52,6 +53,7 @@ class Asker:
         self._clean, self._lock, self._answers = clean, threading.Lock(), 0
         self._began_s = self._away_since_s = self._limited_since_s = math.inf  # not yet
         self._silent_since_s: float | None = None  # where a line has said so
+        self.has_stored = False  # answers from before
 
     def ask(self, prepared: Prepared) -> Asked | None:
         """Attempts until it is clear what comes of it; None if the run stopped meanwhile.
@@ -90,7 +92,8 @@ class Asker:
             history = self._history(failure, failures, rate_limited_s, answered_meanwhile)
             decision = decide(failure, history, self._options, jitter=random.random())
             if decision.action is Action.STOP:
-                raise StopRun(_stop_text(self._model.name, failure, history))
+                kept = f" {KEPT}" if history.run_has_answers or self.has_stored else ""
+                raise StopRun(_stop_text(self._model.name, failure, history) + kept)
             if decision.action in (Action.REFUSED, Action.FAILED):
                 return Asked(Status(decision.action.value), attempts, error=failure)
             failures += decision.counts
@@ -159,4 +162,4 @@ def _stop_text(model: str, error: CallError, history: History) -> str:
         advice = f"The server has been away for {history.away_s:.0f} s (--outage)."
     elif advice is None:
         advice = NOT_THERE
-    return f'model "{model}": {error}. {advice} Answers so far are kept; --mode eval scores them.'
+    return f'model "{model}": {error}. {advice}'

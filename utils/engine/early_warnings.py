@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from utils.contracts import Record, Status
+from utils.engine.asking import KEPT
 from utils.engine.jobs import Job
 from utils.engine.retry_policy import AWAY_KINDS, AWAY_STATUS, MISPLACED_STATUS, REFUSED_STATUS
 from utils.errors import StopRun
@@ -91,8 +92,8 @@ class Watcher:
         self._for_no_sample = self._for_no_sample + 1 if is_for_no_sample else 0
         if self._for_no_sample >= (FAILURES_IN_A_ROW if self._has_answers else NEVER_THERE):
             what = f"{self._for_no_sample} samples in a row got {error['message']}"
-            kept = "Answers so far are kept; --mode eval scores them."
-            raise StopRun(f'model "{self._model}": {what}. {kept}')
+            kept = f" {KEPT}" if self._has_answers or job.answers.has_any else ""
+            raise StopRun(f'model "{self._model}": {what}.{kept}')
         if self._refused is None or code not in REFUSED_STATUS:
             self._refused = None
             return

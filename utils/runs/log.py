@@ -301,6 +301,11 @@ class AnswerIndex:
                 if each.path == log and each.asking == asking]  # fmt: skip
         return same[-1:] == [fingerprint]
 
+    @property
+    def has_any(self) -> bool:
+        """Whether there is an answer of any sample."""
+        return any(each.status is Status.OK for found in self._by_key.values() for each in found)
+
     def knows(self, key: str) -> bool:
         """Whether there is any record of this sample."""
         return key in self._by_key

@@ -70,6 +70,9 @@ class ConsoleProgress:
             self._bar.close()
         elif self._counts.total() == self._total:
             self._print_line()
+        elif self._counts:
+            answered = sum(self._counts[each] for each in ("answered", "reused", "by other ranks"))
+            print(f"{self._label}: {answered} of {self._total} answered", file=sys.stderr)
 
     def _print_line(self) -> None:
         parts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
