@@ -24,6 +24,7 @@ from utils.inference_tools import Engine
 from utils.plan import Done, Plan, experiment_of, open_job, questions_of
 from utils.protocol import official_figures
 from utils.report.all_runs import INDEX, index_after_run
+from utils.report.build import report_after_run  # now: the program may be another by the end
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import RunFolder, logs_by_age
 from utils.runs.log import RunLog
@@ -122,8 +123,6 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
         if len(plan.models) == 1:
             show_index(options.work_dir)
         if options.report and (scored or any(each.problems for each in here)):
-            from utils.report.build import report_after_run
-
             report_after_run(folder, scored, work_dir=options.work_dir,
                              small_images=options.small_images)  # fmt: skip
     return done
