@@ -70,7 +70,7 @@ class ConsoleProgress:
             self._bar.close()
         elif self._counts.total() == self._total:
             self._print_line()
-        elif self._counts:
+        elif 0 < self._counts.total() < self._total:  # two ranks may have answered one sample
             answered = sum(self._counts[each] for each in ("answered", "reused", "by other ranks"))
             print(f"{self._label}: {answered} of {self._total} answered", file=sys.stderr)
 
