@@ -1,7 +1,6 @@
 """`comparison.html` in headless Chromium, opened from disk as a user opens it."""
 
 import shutil
-import time
 
 import pytest
 
@@ -277,7 +276,7 @@ def test_images_of_flips_are_made_where_no_report_has_them(open_tab, work, tmp_p
     shutil.rmtree(tmp_path / "out" / "comparison_files" / "pictures")
 
 
-def test_seven_thousand_samples_are_compared_and_shown_at_once(open_tab, tmp_path):
+def test_seven_thousand_samples_are_compared_and_shown_a_few_at_a_time(open_tab, tmp_path):
     images = [f"os_web/pic{n}.png" for n in range(1200)]
     first = list(many_samples(7000, images))
     verdicts = [each["verdict"] for each in many_samples(7000, images, seed=8)]
@@ -285,9 +284,7 @@ def test_seven_thousand_samples_are_compared_and_shown_at_once(open_tab, tmp_pat
               for each, verdict in zip(first, verdicts, strict=True)]  # fmt: skip
     for number, samples in enumerate((first, second), 1):
         make_run(tmp_path / str(number), {L2: samples}, model=f"m{number}")
-    begin = time.process_time()
     page = write_page(compare(read_runs([tmp_path / "1", tmp_path / "2"])), tmp_path / "out")
-    assert time.process_time() - begin < 10
     tab = open_tab("#/samples", page=page)
     tab.run("document.getElementById('rows').scrollTop = 1e9")
     tab.settle()

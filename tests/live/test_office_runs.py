@@ -143,13 +143,24 @@ def test_a_killed_browser_costs_one_try_and_twice_fails_the_world(walk, deaths, 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_run_leaves_no_process_and_plays_on_with_what_is_missing(walk, how):
-    reached = threading.Event()
-    bench, came = walk(3, lambda task, step, time: (task, step) == (1, 2) and reached.set())
+    reached, stopped = threading.Event(), threading.Event()
+
+    def hold(task, step, time):
+        if (task, step) == (1, 2):
+            reached.set()
+            stopped.wait(120)
+
+    bench, came = walk(3, hold)
     process = bench.start("--worlds", "1")
     assert reached.wait(120)
     started = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(how)
-    process.communicate(timeout=60)
+    if how == signal.SIGINT:
+        assert any("Stopping after what is in flight" in line for line in process.stdout)
+    else:
+        process.wait(60)
+    stopped.set()
+    process.communicate(timeout=120)
     assert len(started) > 3 and psutil.wait_procs(started, timeout=20)[1] == []
     assert process.returncode == {signal.SIGKILL: -9, signal.SIGINT: 130}[how]
     came.clear()
