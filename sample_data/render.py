@@ -65,6 +65,8 @@ CHROMIUM_FLAGS = (
     "--force-color-profile=srgb",
 )
 
+SECONDS_TO_START = 120
+
 BOX_DECIMALS = 4
 CHECK_TOLERANCE_PX = 0.5
 
@@ -131,7 +133,9 @@ def open_browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(CHROMIUM_FLAGS))
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=list(CHROMIUM_FLAGS), timeout=1000 * SECONDS_TO_START
+        )
         try:
             yield browser
         finally:

@@ -1,5 +1,6 @@
 """An episode in the report: the strip of screenshots, the action on each, keys and links."""
 
+import datetime
 import shutil
 
 import pytest
@@ -45,8 +46,9 @@ def shown(tab):
 
 
 def test_the_point_of_an_action_lies_where_it_was_done(tab):
-    seen = tab.page.eval_on_selector("#canvas img", "e => [e.complete, e.naturalWidth]")
-    assert seen == [True, 320]
+    images = "[...document.querySelectorAll('#canvas img, #film img')]"
+    tab.page.wait_for_function(f"() => {images}.every((e) => e.complete)")
+    assert tab.run(f"{images}.map((e) => e.naturalWidth)") == [320] * 5
     canvas = tab.page.locator("#canvas").bounding_box()
     x, y = middle("red")
     at = tab.page.eval_on_selector(
@@ -54,9 +56,6 @@ def test_the_point_of_an_action_lies_where_it_was_done(tab):
     )
     assert at == pytest.approx(
         [canvas["x"] + x * canvas["width"], canvas["y"] + y * canvas["height"]], abs=1
-    )
-    assert tab.page.eval_on_selector_all(
-        "#film img", "all => all.every((e) => e.complete && e.naturalWidth === 320)"
     )
 
 
@@ -117,11 +116,14 @@ def test_an_address_opens_its_step(browser, page):
 
 
 def test_it_plays_to_its_end_and_stops(tab):
+    tab.page.clock.install()
+    tab.page.clock.pause_at(datetime.datetime.now() + datetime.timedelta(hours=1))
     tab.page.keyboard.press("p")
-    assert tab.page.text_content("#play") == "Stop"
-    tab.page.wait_for_function(
-        "() => document.querySelector('#reply h3').textContent.startsWith('End')"
-    )
+    assert (tab.page.text_content("#play"), shown(tab)[:6]) == ("Stop", "Step 1")
+    for step in ("Step 2", "Step 3", "End: d"):
+        assert tab.page.text_content("#play") == "Stop"
+        tab.page.clock.run_for(1000)
+        assert shown(tab)[:6] == step
     assert tab.page.text_content("#play") == "Play"
 
 

@@ -49,12 +49,14 @@ class Tab:
     def __init__(self, browser, page_path, *, address="", **context):
         settings = {"viewport": DESKTOP, "reduced_motion": "reduce", **context}
         self.context = browser.new_context(**settings)
+        self.context.set_default_timeout(120_000)
         self.page, self.troubles = self.context.new_page(), []
         self.page.on("console", lambda m: self.note(m.type in ("error", "warning"), m.text))
         self.page.on("pageerror", lambda error: self.note(True, error))
         self.page.on("dialog", lambda dialog: (self.note(True, dialog.message), dialog.dismiss()))
         self.page.on("request", lambda r: self.note(not r.url.startswith(("file:", "data:")), r.url))  # fmt: skip
-        self.page.on("requestfailed", lambda r: self.note(True, f"failed: {r.url}"))
+        # A page that makes way for another one gives up what it was still loading.
+        self.page.on("requestfailed", lambda r: self.note(r.failure != "net::ERR_ABORTED", f"failed: {r.url}"))  # fmt: skip
         self.page.goto(page_path.as_uri() + address)
         self.page.wait_for_function(f"() => {self.READY}")
 
