@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import ExitStack
 
 import pytest
@@ -14,6 +15,11 @@ from tests.support.stage import Stage, right_answers
 REPLAYED: list[tuple[dict[str, int], int]] = []
 LONG = ("ranks", "local", "worlds", "live", "comparing", "vllm", "report", "analysis", "functions", "engine")  # fmt: skip
 """Rooms whose files take long come first: in the end no worker waits for another one's."""
+
+
+def pytest_configure() -> None:
+    """Ctrl-C is what it is at a terminal: jobs that a shell put into the background ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
