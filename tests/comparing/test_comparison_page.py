@@ -163,6 +163,7 @@ def test_a_sample_has_both_replies_and_leads_into_both_reports(open_tab, work):
     ends = [f"out/{side}/T20260101_Gaa/report/index.html#/sample/{L2}/0" for side in "ab"]
     assert links == [f"../{end}" for end in ends]
     tab.page.click("#sample-links a")
+    tab.page.wait_for_url(lambda url: "/report/index.html" in url)
     tab.page.wait_for_function(f"() => {Tab.READY}")
     assert "Delete <script>" in tab.text("#view-sample")
 
@@ -200,6 +201,23 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     assert tab.page.is_visible("#help")
     tab.press("Escape", "o")
     assert tab.page.is_visible("#view-overview")
+
+
+def test_the_search_keeps_the_focus_while_a_sample_is_still_loaded(open_tab):
+    tab = open_tab()
+    tab.run("""() => {
+      const { details } = Report.pairs;
+      Report.pairs.details = async (row) => {
+        await new Promise((done) => { window.come = done; });
+        return details(row);
+      };
+    }""")
+    tab.press("/")
+    tab.page.wait_for_function("() => window.come")
+    assert tab.focus == "search"
+    tab.run("window.come()")
+    tab.settle()
+    assert tab.focus == "search"
 
 
 def test_nothing_that_a_model_or_a_data_set_says_becomes_markup(open_tab):
@@ -273,6 +291,7 @@ def test_images_of_flips_are_made_where_no_report_has_them(open_tab, work, tmp_p
     made = list((tmp_path / "out" / "comparison_files" / "pictures").iterdir())
     tab = open_tab(f"#/sample/{L2}/0", page=page)
     assert len(made) == 3 and tab.box("#canvas img")[2] > 300
+    tab.page.wait_for_function("() => document.querySelector('#canvas img').naturalWidth")
     shutil.rmtree(tmp_path / "out" / "comparison_files" / "pictures")
 
 

@@ -79,6 +79,28 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     assert tab.page.is_disabled("#next")
 
 
+def test_letters_that_are_typed_while_a_search_goes_on_stay(open_tab):
+    tab = open_tab(address="#/samples")
+    tab.run("""() => {
+      const { select } = Report.store;
+      Report.store.select = async (filter) => {
+        Report.store.select = select;
+        await new Promise((done) => { window.answer = done; });
+        return select(filter);
+      };
+    }""")
+    tab.page.fill("#search", "zep")
+    tab.page.wait_for_function("() => window.answer")
+    tab.run("""() => {
+      const search = document.getElementById("search");
+      search.value = "zeppelin";
+      search.dispatchEvent(new Event("input"));
+      window.answer();
+    }""")
+    tab.page.wait_for_function("() => location.hash.endsWith('q=zeppelin')")
+    assert (tab.count, tab.page.input_value("#search")) == ("1 of 7 samples", "zeppelin")
+
+
 def test_of_seven_thousand_samples_few_are_in_the_page_and_in_order(open_tab, tmp_path):
     make_pictures(tmp_path / "images", IMAGES)
     write_samples(tmp_path / "run", L2, report_runs.many_samples(7000, IMAGES))

@@ -5,7 +5,7 @@
   const { el, whole, plural, stage, pairs, figures, samples } = Report;
   const $ = (id) => document.getElementById(id);
   const QUICK = { a: "only-a-right", b: "only-b-right", w: "both-wrong-apart", e: null };
-  let view = null;
+  let view = null, toSearch = false;
 
   function show(name) {
     view = name;
@@ -30,13 +30,16 @@
       delete document.body.dataset.open;
       return show("overview");
     }
-    const entered = view !== "samples";
+    const entered = view !== "samples", types = toSearch;
+    toSearch = false;
     show("samples");
+    if (types) search();
     document.title = `Samples · ${title()}`;
     const wanted = {};
     for (const name of pairs.FILTERS) if (parameters.has(name)) wanted[name] = parameters.getAll(name);
     await samples.show(wanted, parameters.get("q") ?? "", isSample ? path.slice("/sample/".length) : null);
-    if (entered) (samples.isNarrow && isSample ? $("sample-title") : $("rows")).focus({ preventScroll: true });
+    if (types) { if (document.activeElement !== $("search")) search(); } // on a phone it was hidden until now
+    else if (entered) (samples.isNarrow && isSample ? $("sample-title") : $("rows")).focus({ preventScroll: true });
   }
 
   async function choose(number) {
@@ -52,6 +55,11 @@
     figures.draw($("view-overview"));
     $("to-samples").href = $("skip").href = samples.listAddress();
     $("to-overview").href = `#/overview${pairs.query({})}`;
+  }
+
+  function search() {
+    $("search").focus();
+    $("search").select();
   }
 
   function onKey(event) {
@@ -71,7 +79,11 @@
     else if (!pairs.match) return false;
     else if (key === "s") location.hash = samples.listAddress();
     else if (key in QUICK) samples.go({ ...samples.wanted, outcome: QUICK[key] ? [QUICK[key]] : [] });
-    else if (key === "/") { if (view !== "samples" || document.body.dataset.open === "sample") location.hash = samples.listAddress(); setTimeout(() => { $("search").focus(); $("search").select(); }, 30); }
+    else if (key === "/") {
+      toSearch = view !== "samples" || document.body.dataset.open === "sample";
+      if (toSearch) location.hash = samples.listAddress();
+      else search();
+    }
     else if (view !== "samples") return false;
     else return inSamples(event);
     return true;

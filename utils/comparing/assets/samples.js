@@ -8,6 +8,7 @@ Report.samples = (() => {
   const LABELS = { dataset: "Data set", platform: "Platform", split: "Split", kind: "Type" };
   const samples = { rows: [], active: 0, wanted: {}, query: "", isNarrow: false };
   let drawn = new Map(), selects = {}, turn = 0, shown = 0;
+  let typed = 0; // a timer: what has been typed is not searched for yet
 
   samples.start = () => {
     const narrow = matchMedia("(max-width: 860px)");
@@ -16,17 +17,21 @@ Report.samples = (() => {
     fold();
     $("rows").addEventListener("scroll", draw, { passive: true });
     new ResizeObserver(draw).observe($("rows"));
-    let timer = 0;
     $("search").addEventListener("input", () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => samples.go(samples.wanted, $("search").value.trim()), 120);
+      forget();
+      typed = setTimeout(() => { typed = 0; samples.go(samples.wanted, $("search").value.trim()); }, 120);
     });
     $("filters").addEventListener("submit", (event) => event.preventDefault());
-    $("clear").addEventListener("click", () => { samples.go({}, ""); $("rows").focus(); });
+    $("clear").addEventListener("click", () => { forget(); samples.go({}, ""); $("rows").focus(); });
     $("close").addEventListener("click", samples.close);
     $("previous").addEventListener("click", () => samples.step(-1));
     $("next").addEventListener("click", () => samples.step(1));
   };
+
+  function forget() {
+    clearTimeout(typed);
+    typed = 0;
+  }
 
   /** Filters by what two other runs have. */
   samples.reset = () => {
@@ -83,7 +88,7 @@ Report.samples = (() => {
       pairs.match.facets[name].forEach((value, place) => { select.options[place + 1].textContent = `${pairs.label(value)} (${whole(left[name][place])})`; });
       select.value = samples.wanted[name]?.[0] ?? "";
     }
-    if ($("search").value.trim() !== samples.query) $("search").value = samples.query;
+    if (!typed && $("search").value.trim() !== samples.query) $("search").value = samples.query;
     const isAll = rows.length === pairs.count;
     $("count").value = isAll ? plural(pairs.count, "sample") : `${whole(rows.length)} of ${plural(pairs.count, "sample")}`;
     $("clear").hidden = isAll && !samples.query;

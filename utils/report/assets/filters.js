@@ -16,6 +16,7 @@ Report.filters = (() => {
   const MOST_CHARS = 24;
   const filters = { onChange: () => {}, onClear: () => {} }; // the first one gets {field: value}
   const selects = {};
+  let typed = 0; // a timer: what has been typed is not searched for yet
 
   filters.start = () => {
     if (store.summary.datasets.every((data) => ["L3", "L4"].includes(data.level))) NAMES.split = "Category";
@@ -26,18 +27,22 @@ Report.filters = (() => {
     order.append(...Object.entries(ORDERS).filter(([value]) => !value.endsWith("distance") || store.columns.point_frac?.some(Boolean))
       .map(([value, word]) => el("option", { value }, word)));
     order.addEventListener("change", () => filters.onChange({ sort: order.value }));
-    let timer = 0;
     $("search").addEventListener("input", () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => filters.onChange({ q: $("search").value.trim() }), 120);
+      forget();
+      typed = setTimeout(() => { typed = 0; filters.onChange({ q: $("search").value.trim() }); }, 120);
     });
-    $("clear").addEventListener("click", () => filters.onClear());
+    $("clear").addEventListener("click", () => { forget(); filters.onClear(); });
     $("filters").addEventListener("submit", (event) => event.preventDefault());
     for (const view of ["cards", "table"]) {
       $(`as-${view}`).addEventListener("click", () => filters.onChange({ view: view === "table" ? view : null }));
     }
     if (matchMedia("(max-width: 700px)").matches) $("more-filters").open = false;
   };
+
+  function forget() {
+    clearTimeout(typed);
+    typed = 0;
+  }
 
   /** Whether some samples have a value of a field that others do not have. */
   const isChoice = (name) => store.values(name).length > 1
@@ -73,7 +78,7 @@ Report.filters = (() => {
       (known || (wanted.length ? several : select.options[0])).selected = true;
       select.classList.toggle("chosen", wanted.length > 0);
     }
-    if ($("search").value.trim() !== (filter.q ?? "")) $("search").value = filter.q ?? "";
+    if (!typed && $("search").value.trim() !== (filter.q ?? "")) $("search").value = filter.q ?? "";
     $("order").value = filter.sort in ORDERS ? filter.sort : "";
     for (const view of ["cards", "table"]) $(`as-${view}`).setAttribute("aria-pressed", String((filter.view ?? "cards") === view));
     const chosen = store.FIELDS.filter((name) => filter[name]).length;
