@@ -1,14 +1,15 @@
 """A made benchmark whose samples act in a made world, for tests of the engine; runs as a process too.
 
-    python -m tests.support.live LOG REQUESTS --episodes 8 --worlds 4 [--step-s 0.2]
+    python -m tests.support.live LOG REQUESTS --episodes 8 --worlds 4 [--most 30]
 
-appends a line to REQUESTS for each request that the model gets.
+appends a line to REQUESTS for each request that the model gets; beyond the most none is answered.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import threading
 import time
 from collections import Counter
@@ -25,6 +26,7 @@ from utils.inference_tools import Engine
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 
 TURNS = 5
+PATIENCE_S = 60
 
 
 @dataclass
@@ -32,17 +34,17 @@ class Stagehand:
     """Makes worlds whose steps take a while, and knows what became of each.
 
     Attributes:
+        meets: at the first step of an episode its world waits for others at theirs.
         fails: is given the task and the number of the try, and says whether the third step fails.
     """
 
     step_s: float = 0.0
+    meets: threading.Barrier = field(default_factory=lambda: threading.Barrier(1))
     fails: Callable[[str, int], bool] = lambda task, attempt: False
     made: int = 0
     closed: int = 0
     begun: Counter[str] = field(default_factory=Counter)
     threads: list[set[int]] = field(default_factory=list)
-    at_once: int = 0
-    most_at_once: int = 0
 
     def make(self) -> World:
         self.made += 1
@@ -67,10 +69,9 @@ class _World:
     def step(self, action: str) -> str:
         self._note()
         self._steps += 1
-        self._hand.at_once += 1
-        self._hand.most_at_once = max(self._hand.most_at_once, self._hand.at_once)
-        time.sleep(self._hand.step_s)  # what is measured: a world that takes its time
-        self._hand.at_once -= 1
+        time.sleep(self._hand.step_s)  # so that a run ends in the middle of one
+        if self._steps == 1:
+            self._hand.meets.wait(PATIENCE_S)
         if self._steps == 3 and self._hand.fails(self._task, self._hand.begun[self._task]):
             raise RuntimeError("the page crashed")
         return f"{self.observe()} after {action}"
@@ -147,14 +148,17 @@ def run(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     for name, kind, default in (("log", Path, None), ("requests", Path, None), ("--episodes", int, 8),
-                                ("--worlds", int, 4), ("--step-s", float, 0.2)):  # fmt: skip
+                                ("--worlds", int, 4), ("--most", int, 10**9)):  # fmt: skip
         parser.add_argument(name, type=kind, default=default)
     asked = parser.parse_args()
+    numbers = itertools.count(1)
 
     def noted(text: str) -> str:
         with asked.requests.open("a") as file:
             file.write(f"{text}\n")
+        if next(numbers) > asked.most:
+            threading.Event().wait()
         return "click"
 
-    hand, given = Stagehand(asked.step_s), {"episodes": asked.episodes, "worlds": asked.worlds}
-    run(asked.log, Model(noted), hand, **given)
+    given = {"episodes": asked.episodes, "worlds": asked.worlds}
+    run(asked.log, Model(noted), Stagehand(), **given)
