@@ -83,6 +83,7 @@ class MockServer:
         self.answer, self.requests = answer, list[Request]()
         self._lock = threading.Condition()
         self._connections: list[socket.socket] = []
+        self._place = socket.socket()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -139,9 +140,14 @@ class MockServer:
         return self._server.server_port
 
     def go_away(self) -> None:
-        """As a process that is killed does: nobody listens, and every connection is cut."""
+        """As a process that is killed does: nobody listens, and every connection is cut.
+
+        The port is kept for a server that comes up there later.
+        """
         self._server.shutdown()
         self._server.server_close()
+        self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._place.bind(("127.0.0.1", self.port))
         with self._lock:
             for connection in self._connections:
                 with contextlib.suppress(OSError):  # closed before
