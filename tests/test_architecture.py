@@ -42,7 +42,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "benchmarks/worlds/office": 940,
     "benchmarks/worlds/office/apps": 710,
     "benchmarks/worlds/office/tasks": 830,
-    "benchmarks/worlds/pages": 785,
+    "benchmarks/worlds/pages": 790,
     "models": 480,
     "models/ocr_baseline": 390,
     "models/wrappers": 165,

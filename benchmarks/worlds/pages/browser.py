@@ -29,7 +29,8 @@ from utils.contracts import WH, WorldError
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page, Route
 
-PATIENCE_S = 30.0  # for opening it, and for one step; after that its browser is killed
+START_S = 120.0  # for the browser to start: several at once, from a slow disk
+PATIENCE_S = 30.0  # for opening a page, and for one step; after that its browser is killed
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--disable-gpu", "--disable-software-rasterizer", "--disable-quic", "--no-first-run",
@@ -112,6 +113,7 @@ class Chromium:
                 executable_path=chromium_path(), headless=True, args=list(FLAGS),
                 ignore_default_args=["--hide-scrollbars"], handle_sigint=False,
                 handle_sigterm=False, handle_sighup=False, env={**os.environ, **LANGUAGE},
+                timeout=1000 * START_S,
             )  # fmt: skip
             told = self._browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
             self._pid = next(e["id"] for e in told["processInfo"] if e["type"] == "browser")

@@ -1,6 +1,7 @@
 """When a page is quiet: no request under way, no change of late, nothing about to come, two frames.
 
-It is waited for that, never for a fixed time, and for `LIMIT_S` at most.
+It is waited for that, never for a fixed time, and for `LIMIT_S` at most; longer only where a slow
+machine, or one that stood still, has hardly had a look at the page by then.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 LIMIT_S = 3.0
+LEAST_FRAMES, LEAST_ROUNDS = 30, 10  # of looking before a page is given up; half a second usually
 QUIET_MS, FRAMES = 20.0, 2  # without a change
 SOON_MS = 500  # a timer up to that is waited for: a search as one types, a menu that opens
 Requests = dict[Any, float]  # what the page asks of its server, and since when
@@ -68,17 +70,17 @@ QUIET = """([quietMs, limitMs]) => new Promise((done) => {
     });
     return Math.min(live ? now - live.changed : Infinity, ...frames);
   };
-  let frames = -1, last = start;
+  let frames = -1, last = start, looks = 0;
   const look = () => {
     const now = performance.now(), idle = idleMs(window);
     frames = idle < now - last ? 0 : frames + 1;
     last = now;
     if (frames >= FRAMES && idle >= quietMs) done(true);
-    else if (now - start > limitMs) done(false);
+    else if (looks++ > LEAST && now - start > limitMs) done(false);
     else requestAnimationFrame(look);
   };
   look();
-})""".replace("FRAMES", str(FRAMES))
+})""".replace("FRAMES", str(FRAMES)).replace("LEAST", str(LEAST_FRAMES))
 """True once the document and those of its own frames are quiet; false: they are not in time."""
 
 
@@ -91,8 +93,9 @@ def settle(page: Page, requests: Requests) -> bool:
     from playwright.sync_api import Error
     from playwright.sync_api import TimeoutError as TookTooLong
 
-    ends_s = time.monotonic() + LIMIT_S
-    while (left_ms := 1000 * (ends_s - time.monotonic())) > 0:
+    ends_s, rounds = time.monotonic() + LIMIT_S, 0
+    while (left_ms := 1000 * (ends_s - time.monotonic())) > 0 or rounds < LEAST_ROUNDS:
+        rounds += 1
         try:
             if not page.evaluate(QUIET, [QUIET_MS, left_ms]):
                 return False
@@ -102,7 +105,7 @@ def settle(page: Page, requests: Requests) -> bool:
             if page.is_closed() or "crashed" in str(error):
                 raise
             try:  # the document has made way for the next one
-                page.wait_for_load_state("domcontentloaded", timeout=max(left_ms, 1))
+                page.wait_for_load_state("domcontentloaded", timeout=max(left_ms, 500))
             except TookTooLong:
                 return False
             continue
