@@ -20,6 +20,7 @@ class Desk:
     def __init__(self, office, chromium, app, look="web"):
         self.episode = office.new_episode({"apps": [app]}, look=look)
         self.tab = chromium.open(self.episode.url, self.episode.url, LOOKS[look].viewport_wh)
+        self.tab.page.set_default_timeout(120_000)
         self.errors = []
         self.tab.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.tab.settle()
@@ -29,11 +30,11 @@ class Desk:
         return self.tab.page.locator(where, has_text=text).locator("visible=true").last
 
     def click(self, name, key=None, text=None):
-        self.find(name, key, text).click(timeout=5000)
+        self.find(name, key, text).click()
         self.tab.settle()
 
     def write(self, name, text):
-        self.find(name).fill(text, timeout=5000)
+        self.find(name).fill(text)
         self.tab.settle()
 
     def press(self, *keys):

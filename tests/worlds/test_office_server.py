@@ -18,7 +18,7 @@ def office():
 def ask(office, path, *, method="GET", body=None, **headers):
     """Status, headers and body of a request that a browser could send."""
     connection = http.client.HTTPConnection(
-        "127.0.0.1", int(office.url.rpartition(":")[2]), timeout=20
+        "127.0.0.1", int(office.url.rpartition(":")[2]), timeout=120
     )
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, body, named)

@@ -59,7 +59,7 @@ def test_applications_are_opened_by_name_and_left_by_home_and_back(world, action
 
 def test_worlds_side_by_side_share_one_server_which_ends_with_the_last_of_them(tmp_path):
     need_browser()
-    all_here, running = threading.Barrier(2, timeout=60), []
+    all_here, running = threading.Barrier(2, timeout=240), []
 
     def play(number):
         world = OfficeWorld(tmp_path, what_is_done)
