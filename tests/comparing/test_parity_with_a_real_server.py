@@ -2,6 +2,7 @@
 
 import csv
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -19,16 +20,15 @@ from tests.support import tiny_checkpoint
 from tests.support.mock_server import MockServer
 from tests.support.stage import L1, L2, Stage
 
-SECONDS_TO_START = 120
+SECONDS_TO_START = 300
+PORTS = range(20_000, 30_000)  # none that others get by asking for any
 LIMITS = {"min_pixels": 3136, "max_pixels": 1003520}  # what the checkpoint's processor has
 
 
 @contextmanager
 def transformers_server(checkpoint, cache):
     """The base URL of a server for one checkpoint."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = next(filter(is_free, random.sample(PORTS, 100)))
     cache.mkdir()
     command = [sys.executable, "-m", "transformers.cli.transformers", "serve", str(checkpoint),
                "--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--dtype", "float32"]  # fmt: skip
@@ -42,6 +42,11 @@ def transformers_server(checkpoint, cache):
         process.kill()
         process.wait()
         log.close()
+
+
+def is_free(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 def wait_until_it_answers(process, port, log):

@@ -128,7 +128,7 @@ class MockServer:
         """The base URL, ending in /v1."""
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
-    def wait_for(self, count: int, timeout_s: float = 60) -> None:
+    def wait_for(self, count: int, timeout_s: float = 120) -> None:
         """Blocks until so many requests have arrived."""
         with self._lock:
             arrived = self._lock.wait_for(lambda: len(self.requests) >= count, timeout_s)

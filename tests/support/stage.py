@@ -216,7 +216,7 @@ class Stage:
         return sorted(path for path in found if path.parent != self.work_dir)
 
 
-def end_of(process: Popen[str], timeout_s: float = 60) -> tuple[int, str]:
+def end_of(process: Popen[str], timeout_s: float = 240) -> tuple[int, str]:
     """Exit code of a process that is about to end, and everything printed."""
     ended = finish(process, timeout_s)
     assert "Traceback" not in ended.output

@@ -33,7 +33,7 @@ INDEX = "index.html"
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
 RUNS_OF_COMPARISON = "comparison_files/runs.json"  # in the folder of each
 STILL_RUNNING_S = 600.0  # a log that was written to so lately belongs to a run that goes on
-LOCK_WAIT_S = 10.0
+LOCK_WAIT_S = 60.0
 HERE = Path(__file__).parent
 LONGEST_WHY = 60
 LEAD = ' class="lead"'  # the first column of a data set; on a phone the only one, with its name
