@@ -139,7 +139,7 @@ def test_a_rank_with_another_work_dir_says_so_and_sigterm_ends_the_one_that_wait
 
 def test_a_silent_rank_is_given_up_and_the_others_ask_what_it_left(stage, alone):
     with rank_variables(2) as variables:
-        stage.env = {"EVAL_RANK_SILENCE_S": "5", **most_of(1, 3)}
+        stage.env = {"EVAL_RANK_SILENCE_S": "20", **most_of(1, 3)}  # busy machines pause, too
         first, second = (stage.start(env=variables[rank]) for rank in range(2))
         wait_until(lambda: by_rank(stage) == [1, 3], second)
         second.send_signal(signal.SIGSTOP)
@@ -149,7 +149,7 @@ def test_a_silent_rank_is_given_up_and_the_others_ask_what_it_left(stage, alone)
         second.send_signal(signal.SIGCONT)
         late = finish(second)
     assert ran.code == 1  # or torchrun would wait for the silent one
-    assert "rank 1 was silent for more than 5 s and was given up" in ran.stderr
+    assert "rank 1 was silent for more than 20 s and was given up" in ran.stderr
     assert "25 of" not in ran.output and ran.output.count(" answered\n") == 2
     assert (len(kept), asked(ran.output)) == (SAMPLES, SAMPLES - 3), ran.output
     assert stage.both_scores() == alone

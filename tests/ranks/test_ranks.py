@@ -1,6 +1,7 @@
 """The parts of a group of ranks: shares, logs, notes, heartbeats; no torch, no processes."""
 
 import itertools
+import time
 from contextlib import closing, nullcontext
 from types import SimpleNamespace
 
@@ -64,7 +65,25 @@ def group():
         one.close()
 
 
-def test_ranks_find_each_other_read_each_others_notes_and_wait_for_a_slow_one(group):
+@pytest.fixture
+def second(monkeypatch):
+    """Lets one pass on the clock of the ranks, which stands still otherwise."""
+    passed_s = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: passed_s[-1])
+    return lambda *_: passed_s.append(passed_s[-1] + 1)
+
+
+def hear(listener, speaker):
+    """Returns when the one has heard a heartbeat that the other has given meanwhile."""
+    speaker.finished = ("m", speaker.finished[1] + 1)
+    for _ in range(10_000):
+        if listener.finished_by_others("m") == speaker.finished[1]:
+            return
+        time.sleep(0.01)  # until the threads of both have come to it
+    raise AssertionError("no heartbeat is heard")
+
+
+def test_ranks_find_each_other_read_each_others_notes_and_wait_for_a_slow_one(group, second):
     leader, follower = group(0, silence_s=2), group(1, silence_s=2)
     leader.leave("m/start", ["folder"])
     assert follower.wait_for_leader(lambda: follower.find("m/start")) == ["folder"]
@@ -72,24 +91,31 @@ def test_ranks_find_each_other_read_each_others_notes_and_wait_for_a_slow_one(gr
     assert leader.wait_for_others(lambda rank: leader.find("m/report")) == {1: {"x": 1}}
     assert [leader.count_up("c"), follower.count_up("c"), leader.count_up("c")] == [0, 1, 2]
     looks = itertools.count()  # many of them: long after the silence that is allowed
-    found = leader.wait_for_others(lambda rank: "done" if next(looks) > 25 else None)
-    assert found == {1: "done"}
+
+    def look(rank):
+        hear(leader, follower)
+        second()
+        return "done" if next(looks) > 5 else None
+
+    assert leader.wait_for_others(look) == {1: "done"}
 
 
-def test_a_rank_without_a_heartbeat_is_given_up_and_learns_of_it(group):
-    leader, follower = group(0, silence_s=0.5), group(1)
+def test_a_rank_without_a_heartbeat_is_given_up_and_learns_of_it(group, second):
+    leader, follower = group(0, silence_s=5), group(1)
+    hear(leader, follower)
     follower.close()
-    assert leader.wait_for_others(lambda rank: None) == {}
+    assert leader.wait_for_others(second) == {}
     assert leader.given_up == {1}
     with pytest.raises(LateRank, match="silent for too long"):
         follower.count_up("c")
 
 
-def test_ranks_do_not_wait_for_a_leader_that_is_gone(group):
-    leader, follower = group(0), group(1, silence_s=0.5)
+def test_ranks_do_not_wait_for_a_leader_that_is_gone(group, second):
+    leader, follower = group(0), group(1, silence_s=5)
+    hear(follower, leader)
     leader.close()
     with pytest.raises(NoGroup, match="rank 0 has given no heartbeat"):
-        follower.wait_for_leader(lambda: None)
+        follower.wait_for_leader(second)
 
 
 def test_a_store_that_cannot_be_reached_is_one_clear_message():
