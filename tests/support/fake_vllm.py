@@ -7,8 +7,8 @@ environment, one word or several; it notes each start in the file `FAKE_VLLM_NOT
     absent      has no vLLM
     fail        prints many lines, its key too, and exits with 3
     hang        never listens
-    die:N       dies without a word after N answers
-    broken:N    after N answers its engine is gone: 500, and 503 from its health check
+    die:N       dies without a word after N answers, when two requests more have come
+    broken:N    then its engine is gone: 500, and 503 from its health check
     hold        never answers a request
     family      starts a grandchild that leaves the process group and does not listen to SIGTERM
 """
@@ -26,6 +26,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+PATIENCE_S = 120
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 
 
@@ -41,7 +42,8 @@ def install(folder: Path) -> Path:
 def notes(folder: Path) -> list[dict[str, Any]]:
     """What the servers started with this folder have noted: `pids`, `argv`, `environ`."""
     file = folder / "vllm_notes.jsonl"
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]  # or it is being written
 
 
 def _note(**fields: Any) -> None:
@@ -56,6 +58,8 @@ class _Server:
         given = dict(word[2:].split("=", 1) for word in arguments if "=" in word)
         self.name, self.behaviour = given["served-model-name"], behaviour
         self.answered, self.lock, outer = 0, threading.Lock(), self
+        # Of a run with two requests in flight, whose answers so far are in its log then.
+        self.both = threading.Barrier(2)
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -97,13 +101,15 @@ class _Server:
             _note(held=True)
             threading.Event().wait()
         with self.lock:
-            if self.is_broken():
+            limit = self.behaviour.get("die", self.behaviour.get("broken"))
+            is_over = limit is not None and self.answered >= limit
+            self.answered += not is_over
+        if is_over:
+            self.both.wait(PATIENCE_S)
+            if "broken" in self.behaviour:
                 return 500, {"error": {"message": "EngineCore encountered an issue"}}
-            limit = self.behaviour.get("die")
-            if limit is not None and self.answered >= limit:
-                print("CUDA error: an illegal memory access was encountered", flush=True)
-                os._exit(9)
-            self.answered += 1
+            print("CUDA error: an illegal memory access was encountered", flush=True)
+            os._exit(9)
         message = {"role": "assistant", "content": f"B, says {body['model']}"}
         return 200, {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
 
