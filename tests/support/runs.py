@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib
 import io
 import json
@@ -16,13 +17,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import IO, Any
+from unittest import mock
 
 from PIL import Image, ImageDraw
 
 PROJECT = Path(__file__).resolve().parents[2]
 BOTH = {"GUIContentUnderstanding": {"mode": "all"}, "GUIElementGrounding": {"mode": "all"}}
+ONE_DAY = SimpleNamespace(datetime=mock.Mock(now=mock.Mock(return_value=datetime.datetime.now())))
+"""The calendar by which runs in this process name their folders: no midnight comes between two."""
 PICTURES = (("os_windows", (640, 360)), ("os_ios", (295, 639)), ("os_web", (400, 300)))
 
 
@@ -111,7 +115,7 @@ def _as_in_a_process(
         sys.argv, sys.path = command, [str(PROJECT), *folders, *before["path"]]
         sys.stdout, sys.stderr, sys.dont_write_bytecode = stdout, stderr, True
         importlib.invalidate_caches()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), mock.patch("utils.runs.folder.datetime", ONE_DAY):
             warnings.simplefilter("ignore")
             yield
     finally:
