@@ -5,7 +5,7 @@ A server that plays it: `agent` answers each request by what it says of the task
 
 from __future__ import annotations
 
-import hashlib
+import io
 import re
 import threading
 from collections import Counter
@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from PIL import Image, ImageDraw
 
 from benchmarks.worlds.actions import Action, Observation, Outcome
+from benchmarks.worlds.environment import save_screenshot
 from tests.support.mock_server import Reply, Request
 
 WH = (320, 180)
@@ -97,10 +98,9 @@ class Boxes:
         draw.text(
             (10, 150), f"{len(self._clicked)} {self._task['id']} {self._task['seed']}", "black"
         )
-        content = picture.tobytes()
-        path = self._shots / f"{hashlib.blake2b(content, digest_size=10).hexdigest()}.png"
-        picture.save(path)
-        return Observation(path, note, "boxes")
+        png = io.BytesIO()
+        picture.save(png, "PNG")
+        return Observation(save_screenshot(self._shots, png.getvalue()), note, "boxes")
 
     @classmethod
     def _count(cls, what: str) -> None:
