@@ -15,7 +15,7 @@ from utils.engine.gate import FIRST_LIMIT, MOST_IN_FLIGHT, Gate, Limit
 
 SAMPLES, LATENCY_S, ROUND_TRIP_S, RETRY_AFTER_S = 3000, 0.1, 0.002, 0.1
 UNLIMITED = 1 << 30
-SOON_S = 20.0  # for what must happen
+SOON_S = 120.0  # for what must happen
 NOT_SOON_S = 0.05  # for what must not
 
 

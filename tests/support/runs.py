@@ -57,7 +57,7 @@ def evaluate(
 ) -> Finished:
     """Runs `python evaluate.py ...` to its end, in this process unless a process is what is tested.
 
-    Variables that only the start of an interpreter reads get a process, too.
+    Variables that only the start of an interpreter or an import reads get a process, too.
     """
     variables = environment(**(env or {}))
     if process or _is_for_an_interpreter(env or {}):
@@ -78,7 +78,7 @@ def run_process(
 def _is_for_an_interpreter(env: Mapping[str, str]) -> bool:
     folders = filter(None, env.get("PYTHONPATH", "").split(os.pathsep))
     return any((Path(folder) / "sitecustomize.py").exists() for folder in folders) or any(
-        name.startswith("PYTHON") and name != "PYTHONPATH" for name in env
+        name == "OPENAI_LOG" or (name.startswith("PYTHON") and name != "PYTHONPATH") for name in env
     )
 
 
