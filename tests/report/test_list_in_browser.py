@@ -79,8 +79,8 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     assert tab.page.is_disabled("#next")
 
 
-def test_letters_that_are_typed_while_a_search_goes_on_stay(open_tab):
-    tab = open_tab(address="#/samples")
+def hold_search(tab):
+    """The next search ends when `window.answer` is called."""
     tab.run("""() => {
       const { select } = Report.store;
       Report.store.select = async (filter) => {
@@ -89,6 +89,11 @@ def test_letters_that_are_typed_while_a_search_goes_on_stay(open_tab):
         return select(filter);
       };
     }""")
+
+
+def test_letters_that_are_typed_while_a_search_goes_on_stay(open_tab):
+    tab = open_tab(address="#/samples")
+    hold_search(tab)
     tab.page.fill("#search", "zep")
     tab.page.wait_for_function("() => window.answer")
     tab.run("""() => {
@@ -99,6 +104,19 @@ def test_letters_that_are_typed_while_a_search_goes_on_stay(open_tab):
     }""")
     tab.page.wait_for_function("() => location.hash.endsWith('q=zeppelin')")
     assert (tab.count, tab.page.input_value("#search")) == ("1 of 7 samples", "zeppelin")
+
+
+@pytest.mark.parametrize("address", [f"#/sample/{L2}/1?q=basket", "#/samples?q=basket"])
+def test_who_leaves_while_a_search_goes_on_is_not_taken_back(open_tab, address):
+    tab = open_tab()
+    hold_search(tab)
+    tab.go(address)
+    tab.page.wait_for_function("() => window.answer")
+    tab.go("#/overview")
+    title = tab.page.title()
+    tab.run("window.answer()")
+    tab.settle()
+    assert tab.page.is_visible("#view-overview") and tab.page.title() == title
 
 
 def test_of_seven_thousand_samples_few_are_in_the_page_and_in_order(open_tab, tmp_path):

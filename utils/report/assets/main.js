@@ -5,7 +5,7 @@
   const { store, overview, gallery, stage, film, sample, whole, el } = Report;
   const $ = (id) => document.getElementById(id);
   const VIEWS = ["overview", "samples", "sample"]; // their ids begin with "view-": no address may make the page jump
-  let view = null;
+  let view = null, turn = 0;
 
   function show(name) {
     if (view === "samples" && name !== view) gallery.leave();
@@ -21,12 +21,13 @@
   const lost = el("p", { class: "notice", role: "status", hidden: true });
 
   async function route() {
-    const [name, rest] = split(location.hash.replace(/^#\/?/, ""));
+    const mine = ++turn, [name, rest] = split(location.hash.replace(/^#\/?/, ""));
     lost.hidden = true;
     if (name === "samples") {
       const back = view === "sample";
       show("samples");
       await gallery.go(rest);
+      if (mine !== turn) return; // another address meanwhile
       gallery.show();
       gallery.focus();
       if (!back) document.title = `${$("to-samples").textContent} · ${title()}`;
@@ -35,6 +36,7 @@
     if (name.startsWith("sample/")) {
       const row = store.places.get(name.slice("sample/".length));
       await gallery.go(rest);
+      if (mine !== turn) return;
       if (row !== undefined) return open(row, new URLSearchParams(rest).get("step"));
       lost.textContent = `This report has no ${store.noun} ${readable(name.slice("sample/".length))}; this is its overview.`;
       lost.hidden = false;
