@@ -67,7 +67,7 @@ def evaluate(
 
 
 def run_process(
-    script: str, *arguments: str | Path, cwd: Path, env: Mapping[str, str], timeout_s: float = 300
+    script: str, *arguments: str | Path, cwd: Path, env: Mapping[str, str], timeout_s: float = 600
 ) -> Finished:
     """Runs a script of the project to its end, in a process."""
     command = [sys.executable, str(PROJECT / script), *map(str, arguments)]
@@ -149,7 +149,7 @@ def start(
     )  # fmt: skip
 
 
-def finish(process: subprocess.Popen[str], timeout_s: float = 240) -> Finished:
+def finish(process: subprocess.Popen[str], timeout_s: float = 600) -> Finished:
     """Waits for the end of a process that `start` has started."""
     try:
         stdout, stderr = process.communicate(timeout=timeout_s)
