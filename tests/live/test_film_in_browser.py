@@ -117,7 +117,7 @@ def test_an_address_opens_its_step(browser, page):
 
 def test_it_plays_to_its_end_and_stops(tab):
     tab.page.clock.install()
-    tab.page.clock.pause_at(datetime.datetime.now() + datetime.timedelta(hours=1))
+    tab.page.clock.pause_at(datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=1))
     tab.page.keyboard.press("p")
     assert (tab.page.text_content("#play"), shown(tab)[:6]) == ("Stop", "Step 1")
     for step in ("Step 2", "Step 3", "End: d"):
