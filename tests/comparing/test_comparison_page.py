@@ -279,6 +279,22 @@ def test_each_pair_of_three_runs_has_its_own_address(open_tab, work, tmp_path):
     assert (tab.hash, tab.page.is_visible("#view-overview")) == ("#/overview", True)
     tab.press("s")
     assert shown(tab) == 10
+    title = tab.text("#title")
+    tab.run("""() => {
+      const { choose } = Report.pairs;
+      Report.pairs.choose = async (number) => {
+        Report.pairs.choose = choose;
+        await new Promise((done) => { window.come = done; });
+        return choose(number);
+      };
+    }""")
+    tab.go("#/samples?pair=3")
+    tab.page.wait_for_function("() => window.come")
+    tab.go("#/overview")  # while the samples of the third pair still come
+    tab.run("window.come()")
+    tab.settle()
+    assert tab.page.input_value("#match") == "0"
+    assert (tab.page.is_visible("#view-overview"), tab.page.title()) == (True, title)
 
 
 def test_images_of_flips_are_made_where_no_report_has_them(open_tab, work, tmp_path, monkeypatch):

@@ -5,7 +5,7 @@
   const { el, whole, plural, stage, pairs, figures, samples } = Report;
   const $ = (id) => document.getElementById(id);
   const QUICK = { a: "only-a-right", b: "only-b-right", w: "both-wrong-apart", e: null };
-  let view = null, toSearch = false;
+  let view = null, toSearch = false, turn = 0;
 
   function show(name) {
     view = name;
@@ -21,9 +21,10 @@
 
   /** Shows what the address names: #/overview, #/samples?…, #/sample/<data set>/<index>?… */
   async function route() {
-    const [path, ...rest] = location.hash.slice(1).split("?");
+    const mine = ++turn, [path, ...rest] = location.hash.slice(1).split("?");
     const parameters = new URLSearchParams(rest.join("?"));
     await choose(Number(parameters.get("pair") ?? 1) - 1);
+    if (mine !== turn) return route(); // another address meanwhile, perhaps of two other runs
     const isSample = path.startsWith("/sample/");
     if (!pairs.match || !(isSample || path === "/samples")) {
       document.title = title();
