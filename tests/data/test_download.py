@@ -96,8 +96,9 @@ class Place:
     def under_way(self):
         """A hub that holds back the end of its zip, and a process that has the rest of it."""
         with HubServer(self.files, stalls_after={ZIP: 22 * 2**20}) as server:
-            process = self.start(server)
-            parts, deadline = f".download/*{ZIP}.part", time.monotonic() + 60
+            # The library reads for ten seconds only, then it would fetch the rest anew.
+            process = self.start(server, env={"HF_HUB_DOWNLOAD_TIMEOUT": "600"})
+            parts, deadline = f".download/*{ZIP}.part", time.monotonic() + 120
             while sum(path.stat().st_size for path in self.home.glob(parts)) < 2 * CHUNK:
                 assert time.monotonic() < deadline, "the transfer never came that far"
                 time.sleep(0.02)
