@@ -171,10 +171,12 @@ class Model:
     """Answers with ten times the number; holds its first batch until it may go on.
 
     It has room for so many padded tokens, cannot answer broken numbers, and raises failures first.
-    `kept`: by call, whether tensors of an earlier one were still held.
+    `kept`: by call, whether tensors of an earlier one were still held. With `total`, items of one
+    length, it holds each batch until one of twice its size can follow, however late threads are.
     """
 
-    def __init__(self, room=99, broken=(), failures=None):
+    def __init__(self, room=99, broken=(), failures=None, total=0):
+        self.total, self.made, self.answered = total, [], 0
         self.room, self.broken, self.failures = room, broken, failures or []
         self.batches, self.kept, self.tensors, self.failed = [], [], [], 0
         self.may_go_on = threading.Event()
@@ -187,6 +189,7 @@ class Model:
         tensors = threading.Event()  # what a batch holds on the device
         self.tensors.append(weakref.ref(tensors))
         assert len(self.batches) > 1 or self.may_go_on.wait(60)
+        wait_until(lambda: len(self.made) >= min(self.total, self.answered + 3 * len(items)))
         if len(items) * max(each.input_length for each in items) > self.room:
             self.failed += 1
             raise OutOfMemory(f"no room for {len(items)}")
@@ -197,16 +200,18 @@ class Model:
                 tensors.lookup_that_fails  # noqa: B018 - the library's own error, below ours
             except AttributeError as error:
                 raise failure from error
+        self.answered += len(items)
         return [10 * each.number for each in items]
 
 
 def ask_all(model, size, items, *, on_cpu=True, threads=None, **more):
     """Results (or what was raised), by item."""
     batcher, results = Batcher(model, size, on_cpu=on_cpu, **more), {}
+    made = getattr(model, "made", [])
 
     def ask(each):
         try:
-            results[each.number] = batcher.answer(lambda: each)
+            results[each.number] = batcher.answer(lambda: made.append(each) or each)
         except (CallError, Abandoned) as error:
             results[each.number] = error
 
@@ -245,7 +250,7 @@ def test_everyone_gets_his_own_answer(size, room):
 
 
 def test_auto_grows_and_steps_back_when_memory_runs_out(capsys):
-    model = Model(room=3)
+    model = Model(room=3, total=40)
     assert ask_all(model, "auto", items_of(40)) == tens(40)
     assert [len(batch) for batch in model.batches].count(4) == model.failed == 1  # tried once
     assert max(map(len, model.batches)) == 4
@@ -263,7 +268,7 @@ def test_one_long_prompt_does_not_make_all_later_batches_small(size, capsys):
 
 
 def test_what_a_reply_may_have_counts_like_the_prompt(capsys):
-    model = Model(room=39)  # four prompts of 10 tokens are too many
+    model = Model(room=39, total=32)  # four prompts of 10 tokens are too many
     ask_all(model, 8, [item(n, 10) for n in range(32)], on_cpu=False, reply_tokens=90)
     told = re.search(r"with (\d+) samples at once \((\d+) tokens\)", capsys.readouterr().err)
     assert told is not None and int(told[2]) == 100 * int(told[1])
@@ -307,12 +312,13 @@ def test_what_failed_holds_no_tensors_while_others_are_generated():
 
 @pytest.mark.parametrize("size", [2, "auto"])
 def test_inputs_that_cannot_go_together_go_one_by_one(size, capsys):
-    def run(items):
-        if len(items) > 1:
-            raise CannotCollate("input x differs between samples")
-        return [10 * each.number for each in items]
+    class Apart(Model):
+        def __call__(self, items):
+            if len(items) > 1:
+                raise CannotCollate("input x differs between samples")
+            return super().__call__(items)
 
-    assert ask_all(run, size, items_of(20)) == tens(20)
+    assert ask_all(Apart(total=20), size, items_of(20)) == tens(20)
     assert "input x differs between samples; going on with one at a time" in capsys.readouterr().err
 
 
