@@ -28,7 +28,7 @@ HOST = "127.0.0.1"
 API = "vllm.entrypoints.openai.api_server"
 TAIL_LINES, LONGEST_TAIL_LINE = 30, 300
 POLL_S, SECONDS_BETWEEN_LINES = 0.2, 30.0
-STOP_S = keeper.GRACE_S + keeper.LAST_S + 3.0  # the keeper ends by itself: killed, it leaves processes
+STOP_S = keeper.GRACE_S + keeper.LAST_S + 3.0  # killed earlier, it leaves processes
 
 INSTALL = (
     "vLLM is not installed there; make it a place of its own (.venv-vllm) with pip install -r "
@@ -177,7 +177,7 @@ class VllmServer:
         return text
 
     def stop(self, *, keep_log: bool) -> None:
-        """Ends the server and everything that it has started; takes a few seconds at most."""
+        """Ends the server and everything that it has started; a matter of seconds."""
         with contextlib.suppress(OSError):
             self._hold.close()
         try:
