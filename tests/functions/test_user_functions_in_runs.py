@@ -1,5 +1,6 @@
 """The user's own functions in real runs: how they are called, and what happens when they fail."""
 
+import gc
 import json
 import threading
 
@@ -463,5 +464,9 @@ class Next(Model):
         return super().generate(message, **named)
 """
     )
-    result = stage.evaluate({"large": custom("Large"), "next": custom("Next")}, data=ONLY_L2)
+    try:
+        result = stage.evaluate({"large": custom("Large"), "next": custom("Next")}, data=ONLY_L2)
+    finally:  # of this process
+        gc.enable()
+        gc.unfreeze()
     assert result.code == 0, result.output
