@@ -1,8 +1,9 @@
 """A made benchmark whose samples act in a made world, for tests of the engine; runs as a process too.
 
-    python -m tests.support.live LOG REQUESTS --episodes 8 --worlds 4 [--most 30]
+    python -m tests.support.live LOG REQUESTS --episodes 8 --worlds 8 [--step-s 0.2] [--most 30]
 
-appends a line to REQUESTS for each request that the model gets; beyond the most none is answered.
+says how long it took, and appends a line to REQUESTS for each request that the model gets; beyond
+the most none is answered.
 """
 
 from __future__ import annotations
@@ -148,7 +149,8 @@ def run(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     for name, kind, default in (("log", Path, None), ("requests", Path, None), ("--episodes", int, 8),
-                                ("--worlds", int, 4), ("--most", int, 10**9)):  # fmt: skip
+                                ("--worlds", int, 4), ("--step-s", float, 0.0),
+                                ("--most", int, 10**9)):  # fmt: skip
         parser.add_argument(name, type=kind, default=default)
     asked = parser.parse_args()
     numbers = itertools.count(1)
@@ -160,5 +162,6 @@ if __name__ == "__main__":
             threading.Event().wait()
         return "click"
 
-    given = {"episodes": asked.episodes, "worlds": asked.worlds}
-    run(asked.log, Model(noted), Stagehand(), **given)
+    began_s, given = time.monotonic(), {"episodes": asked.episodes, "worlds": asked.worlds}
+    run(asked.log, Model(noted), Stagehand(asked.step_s), **given)
+    print(f"{time.monotonic() - began_s:.2f} s")
