@@ -205,18 +205,11 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
 
 def test_the_search_keeps_the_focus_while_a_sample_is_still_loaded(open_tab):
     tab = open_tab()
-    tab.run("""() => {
-      const { details } = Report.pairs;
-      Report.pairs.details = async (row) => {
-        await new Promise((done) => { window.come = done; });
-        return details(row);
-      };
-    }""")
+    tab.hold("Report.pairs", "details")
     tab.press("/")
-    tab.page.wait_for_function("() => window.come")
+    tab.wait_until_held()
     assert tab.focus == "search"
-    tab.run("window.come()")
-    tab.settle()
+    tab.release()
     assert tab.focus == "search"
 
 
@@ -280,19 +273,11 @@ def test_each_pair_of_three_runs_has_its_own_address(open_tab, work, tmp_path):
     tab.press("s")
     assert shown(tab) == 10
     title = tab.text("#title")
-    tab.run("""() => {
-      const { choose } = Report.pairs;
-      Report.pairs.choose = async (number) => {
-        Report.pairs.choose = choose;
-        await new Promise((done) => { window.come = done; });
-        return choose(number);
-      };
-    }""")
+    tab.hold("Report.pairs", "choose")
     tab.go("#/samples?pair=3")
-    tab.page.wait_for_function("() => window.come")
+    tab.wait_until_held()
     tab.go("#/overview")  # while the samples of the third pair still come
-    tab.run("window.come()")
-    tab.settle()
+    tab.release()
     assert tab.page.input_value("#match") == "0"
     assert (tab.page.is_visible("#view-overview"), tab.page.title()) == (True, title)
 

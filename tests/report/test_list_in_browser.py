@@ -79,28 +79,16 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     assert tab.page.is_disabled("#next")
 
 
-def hold_search(tab):
-    """The next search ends when `window.answer` is called."""
-    tab.run("""() => {
-      const { select } = Report.store;
-      Report.store.select = async (filter) => {
-        Report.store.select = select;
-        await new Promise((done) => { window.answer = done; });
-        return select(filter);
-      };
-    }""")
-
-
 def test_letters_that_are_typed_while_a_search_goes_on_stay(open_tab):
     tab = open_tab(address="#/samples")
-    hold_search(tab)
+    tab.hold("Report.store", "select")
     tab.page.fill("#search", "zep")
-    tab.page.wait_for_function("() => window.answer")
+    tab.wait_until_held()
     tab.run("""() => {
       const search = document.getElementById("search");
       search.value = "zeppelin";
       search.dispatchEvent(new Event("input"));
-      window.answer();
+      window.release();
     }""")
     tab.page.wait_for_function("() => location.hash.endsWith('q=zeppelin')")
     assert (tab.count, tab.page.input_value("#search")) == ("1 of 7 samples", "zeppelin")
@@ -109,13 +97,12 @@ def test_letters_that_are_typed_while_a_search_goes_on_stay(open_tab):
 @pytest.mark.parametrize("address", [f"#/sample/{L2}/1?q=basket", "#/samples?q=basket"])
 def test_who_leaves_while_a_search_goes_on_is_not_taken_back(open_tab, address):
     tab = open_tab()
-    hold_search(tab)
+    tab.hold("Report.store", "select")
     tab.go(address)
-    tab.page.wait_for_function("() => window.answer")
+    tab.wait_until_held()
     tab.go("#/overview")
     title = tab.page.title()
-    tab.run("window.answer()")
-    tab.settle()
+    tab.release()
     assert tab.page.is_visible("#view-overview") and tab.page.title() == title
 
 

@@ -77,6 +77,27 @@ class Tab:
             least_ms,
         )
 
+    def hold(self, owner, name):
+        """The page's next call of this function of the owner goes on at `release`."""
+        self.run(
+            """(name) => {
+          const held = OWNER, before = held[name];
+          held[name] = async (...given) => {
+            held[name] = before;
+            await new Promise((done) => { window.release = done; });
+            return before(...given);
+          };
+        }""".replace("OWNER", owner),
+            name,
+        )
+
+    def wait_until_held(self):
+        self.page.wait_for_function("() => window.release")
+
+    def release(self):
+        self.run("window.release()")
+        self.settle()
+
     def type(self, text):
         """Into a search, which begins a moment after the last letter."""
         self.page.keyboard.type(text)
