@@ -8,7 +8,7 @@ Report.samples = (() => {
   const LABELS = { dataset: "Data set", platform: "Platform", split: "Split", kind: "Type" };
   const samples = { rows: [], active: 0, wanted: {}, query: "", isNarrow: false };
   let drawn = new Map(), selects = {}, turn = 0, shown = 0;
-  let typed = 0; // a timer: what has been typed is not searched for yet
+  let search = null;
 
   samples.start = () => {
     const narrow = matchMedia("(max-width: 860px)");
@@ -17,21 +17,13 @@ Report.samples = (() => {
     fold();
     $("rows").addEventListener("scroll", draw, { passive: true });
     new ResizeObserver(draw).observe($("rows"));
-    $("search").addEventListener("input", () => {
-      forget();
-      typed = setTimeout(() => { typed = 0; samples.go(samples.wanted, $("search").value.trim()); }, 120);
-    });
+    search = Report.searching($("search"), (query) => samples.go(samples.wanted, query));
     $("filters").addEventListener("submit", (event) => event.preventDefault());
-    $("clear").addEventListener("click", () => { forget(); samples.go({}, ""); $("rows").focus(); });
+    $("clear").addEventListener("click", () => { search.forget(); samples.go({}, ""); $("rows").focus(); });
     $("close").addEventListener("click", samples.close);
     $("previous").addEventListener("click", () => samples.step(-1));
     $("next").addEventListener("click", () => samples.step(1));
   };
-
-  function forget() {
-    clearTimeout(typed);
-    typed = 0;
-  }
 
   /** Filters by what two other runs have. */
   samples.reset = () => {
@@ -88,7 +80,7 @@ Report.samples = (() => {
       pairs.match.facets[name].forEach((value, place) => { select.options[place + 1].textContent = `${pairs.label(value)} (${whole(left[name][place])})`; });
       select.value = samples.wanted[name]?.[0] ?? "";
     }
-    if (!typed && $("search").value.trim() !== samples.query) $("search").value = samples.query;
+    search.show(samples.query);
     const isAll = rows.length === pairs.count;
     $("count").value = isAll ? plural(pairs.count, "sample") : `${whole(rows.length)} of ${plural(pairs.count, "sample")}`;
     $("clear").hidden = isAll && !samples.query;

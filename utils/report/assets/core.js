@@ -146,9 +146,24 @@ const Report = (() => {
   /** What may be wider than the page: it scrolls by itself, by keys too. */
   const wide = (name, ...children) => el("div", { class: "wide", role: "region", tabIndex: 0, "aria-label": name }, children);
 
+  /** A field whose text is searched for a moment after the last letter. */
+  function searching(field, go) {
+    let timer = 0; // what has been typed is not searched for yet
+    const forget = () => {
+      clearTimeout(timer);
+      timer = 0;
+    };
+    field.addEventListener("input", () => {
+      forget();
+      timer = setTimeout(() => { timer = 0; go(field.value.trim()); }, 120);
+    });
+    const show = (query) => { if (!timer && field.value.trim() !== query) field.value = query; };
+    return { forget, show };
+  }
+
   const isCell = (value) => Boolean(value) && typeof value === "object" && "value" in value && "samples" in value;
 
   return {
-    take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, shareText, distance, marked, excerpt, wide, isCell, VERDICTS, told,
+    take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, shareText, distance, marked, excerpt, wide, searching, isCell, VERDICTS, told,
   };
 })();

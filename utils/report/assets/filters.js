@@ -16,7 +16,7 @@ Report.filters = (() => {
   const MOST_CHARS = 24;
   const filters = { onChange: () => {}, onClear: () => {} }; // the first one gets {field: value}
   const selects = {};
-  let typed = 0; // a timer: what has been typed is not searched for yet
+  let search = null;
 
   filters.start = () => {
     if (store.summary.datasets.every((data) => ["L3", "L4"].includes(data.level))) NAMES.split = "Category";
@@ -27,22 +27,14 @@ Report.filters = (() => {
     order.append(...Object.entries(ORDERS).filter(([value]) => !value.endsWith("distance") || store.columns.point_frac?.some(Boolean))
       .map(([value, word]) => el("option", { value }, word)));
     order.addEventListener("change", () => filters.onChange({ sort: order.value }));
-    $("search").addEventListener("input", () => {
-      forget();
-      typed = setTimeout(() => { typed = 0; filters.onChange({ q: $("search").value.trim() }); }, 120);
-    });
-    $("clear").addEventListener("click", () => { forget(); filters.onClear(); });
+    search = Report.searching($("search"), (q) => filters.onChange({ q }));
+    $("clear").addEventListener("click", () => { search.forget(); filters.onClear(); });
     $("filters").addEventListener("submit", (event) => event.preventDefault());
     for (const view of ["cards", "table"]) {
       $(`as-${view}`).addEventListener("click", () => filters.onChange({ view: view === "table" ? view : null }));
     }
     if (matchMedia("(max-width: 700px)").matches) $("more-filters").open = false;
   };
-
-  function forget() {
-    clearTimeout(typed);
-    typed = 0;
-  }
 
   /** Whether some samples have a value of a field that others do not have. */
   const isChoice = (name) => store.values(name).length > 1
@@ -78,7 +70,7 @@ Report.filters = (() => {
       (known || (wanted.length ? several : select.options[0])).selected = true;
       select.classList.toggle("chosen", wanted.length > 0);
     }
-    if (!typed && $("search").value.trim() !== (filter.q ?? "")) $("search").value = filter.q ?? "";
+    search.show(filter.q ?? "");
     $("order").value = filter.sort in ORDERS ? filter.sort : "";
     for (const view of ["cards", "table"]) $(`as-${view}`).setAttribute("aria-pressed", String((filter.view ?? "cards") === view));
     const chosen = store.FIELDS.filter((name) => filter[name]).length;
