@@ -7,15 +7,17 @@ moves the images alone.
 
 from __future__ import annotations
 
-import functools
 import io
 import os
 import struct
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from cachetools import LRUCache, cached
 
 from utils.contracts import WH
 
@@ -60,24 +62,24 @@ class Header:
     mime: str  # by content, not by file name
 
 
-def remembered(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """For a function of a file: its values, so many at most, are kept while a file is the same."""
+def remembered(
+    most: int, weigh: Callable[[Any], int] | None = None
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """For a function of a file: its values are kept while the file is the same.
 
-    def decorate(make: Callable[..., T]) -> Callable[..., T]:
-        @functools.lru_cache(most)
-        def made(_: tuple[int, ...], path: Path, *rest: Any) -> T:
-            return make(path, *rest)
+    Neighbouring samples share images: threads that ask for the same value wait for the first.
 
-        @functools.wraps(make)
-        def get(path: Path, *rest: Any) -> T:
-            # A copy with size and times of another file has a newer change time.
-            now = path.stat()
-            state = now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
-            return made(state, path, *rest)
+    Args:
+        most: sum of weights to keep; the values not used for longest go first.
+        weigh: weight of a value, 1 by default.
+    """
 
-        return get
+    def state(path: Path, *rest: Any) -> tuple[Any, ...]:
+        # A copy with size and times of another file has a newer change time.
+        now = path.stat()
+        return path, now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns, *rest
 
-    return decorate
+    return cached(LRUCache(most, weigh), key=state, condition=threading.Condition())
 
 
 @remembered(20_000)

@@ -1,6 +1,8 @@
 """What is remembered of an image file and for how long; which files are whole; where they may lie."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 from PIL import Image
@@ -42,6 +44,38 @@ def test_what_was_not_used_for_longest_goes_first_and_failures_are_not_kept(file
         read(files[3])
     files[3].write_text("u", encoding="utf-8")
     assert (made, read(files[3])) == ([0, 1, 2, 1, 3, 3], "u")
+
+
+def test_values_are_kept_up_to_a_sum_of_weights_and_one_too_heavy_is_made_each_time(files):
+    made = []
+
+    @remembered(6, weigh=len)
+    def read(path):
+        made.append(files.index(path))
+        return path.read_text()
+
+    for number in (0, 1, 2, 0, 1, 3, 1, 3, 2):  # weights 1, 2, 3, 4
+        read(files[number])
+    assert made == [0, 1, 2, 3, 2]
+    files[0].write_text("heavier")
+    made.clear()
+    assert [read(files[0]), read(files[0]), made] == ["heavier", "heavier", [0, 0]]
+
+
+def test_threads_that_ask_for_a_value_at_once_get_the_one_that_the_first_makes(files):
+    made, second = [], Event()
+
+    @remembered(2)
+    def read(path):
+        made.append(path)
+        if len(made) > 1:
+            second.set()
+        second.wait(0.2)  # time for the others to begin as well, were they let
+        return object()
+
+    with ThreadPoolExecutor(8) as pool:
+        values = set(pool.map(read, [files[0]] * 8))
+    assert (len(values), len(made)) == (1, 1)
 
 
 @pytest.mark.parametrize("file_format", ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"])

@@ -30,7 +30,7 @@ from utils.images import (
 
 JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
 JPEG_QUALITY_REFERENCE = 75
-CACHED_IMAGES = 32  # a screenshot may be 10 MB
+CACHED_BYTES = 256 * 1024 * 1024
 
 # A text can hold anything, so what marks a picture's place must be unguessable.
 _SLOT_MARK = secrets.token_hex(16)
@@ -99,7 +99,7 @@ class PictureSlot:
             raise UserError(f"{self.path}: cannot be sent as the settings ask: {error}") from None
 
 
-@remembered(CACHED_IMAGES)
+@remembered(CACHED_BYTES, weigh=lambda encoded: len(encoded[0]))
 def _encoded(path: Path, target: str | None, style: PictureStyle) -> tuple[bytes, WH]:
     if target is None:
         return pybase64.b64encode(path.read_bytes()), read_header(path).wh
