@@ -80,6 +80,19 @@ def test_an_image_is_resized_once_within_the_limits(family, wh, limits, make, en
     assert sizes.file_wh == sizes.sent_wh == wh
 
 
+@pytest.mark.parametrize(("wh", "limits"), [
+    ((1920, 1080), {}), ((60, 50), {}), ((300, 200), {"max_pixels": 30000})])  # fmt: skip
+def test_limits_of_a_video_are_halved_for_an_image(wh, limits, folders, copy_of, make, encode, tmp_path):  # fmt: skip
+    own = {"image_processor_type": "Glm4vImageProcessor", "patch_size": 14, "merge_size": 2,
+           "temporal_patch_size": 2, "size": {"shortest_edge": 12544, "longest_edge": 3000000}}  # fmt: skip
+    folder = copy_of(folders["qwen2_5_vl"], processor_config={"image_processor": own})
+    Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
+    for function in ({}, {"preprocess_function": naive}):  # as its own processor has it
+        seen = encode(make(folder=folder, kwargs=limits, **function), path).sizes.seen_wh
+        most = limits.get("max_pixels", 1500000)
+        assert seen == smart_resize(*wh[::-1], 28, 6272, most)[::-1]
+
+
 def naive(message, model, processor, **kwargs):
     with Image.open(message[0]["value"]) as image:
         text = "<|vision_start|><|image_pad|><|vision_end|>?"
@@ -124,8 +137,27 @@ def test_the_aguvis_example_has_its_own_ending_and_limits(dataset, ending, make,
     assert encoded.sizes.seen_wh == smart_resize(200, 300, 28, 200704, 937664)[::-1]
 
 
-def test_the_reply_is_the_completion_without_prompt_and_end_tokens(folders, make, ask, tmp_path):
-    taught = tiny_checkpoint.teach(folders["qwen2_5_vl"], tmp_path / "taught", ANSWER)
+@pytest.fixture(scope="module")
+def taught(folders, tmp_path_factory):
+    """A checkpoint that always says `ANSWER`."""
+    folder = tmp_path_factory.mktemp("taught") / "taught"
+    return tiny_checkpoint.teach(folders["qwen2_5_vl"], folder, ANSWER)
+
+
+def test_what_training_left_in_the_generation_settings_does_no_harm(taught, copy_of, make, ask, capsys):  # fmt: skip
+    left = {"eos_token_id": None, "use_cache": False}
+    folder = copy_of(taught, generation_config=left)
+    wrapper = make(folder=folder, generate_cfg={"max_new_tokens": 40})
+    generation, held = ask(wrapper), wrapper.model().checkpoint
+    assert (generation.text, generation.finish_reason) == (ANSWER, "stop")
+    assert generation.usage["completion_tokens"] == len(ANSWER) + 1
+    assert held.generation["eos_token_id"] == held.tokenizer.eos_token_id
+    assert held.model.generation_config.use_cache is not False
+    said = capsys.readouterr().err
+    assert "end token" in said and "use_cache" in said
+
+
+def test_the_reply_is_the_completion_without_prompt_and_end_tokens(taught, make, ask):
 
     def said(**generate_cfg):
         wrapper = make(folder=taught, generate_cfg=generate_cfg)

@@ -48,7 +48,11 @@ def checkpoint_problems(model_path: str) -> list[str]:
     problems = [f"{file}: {damage}" for file in weights if (damage := _damage(file))]
     index = _json_object(folder / "model.safetensors.index.json") or {}
     missing = sorted(set(index.get("weight_map", {}).values()) - {file.name for file in weights})
+    images = (_json_object(folder / "preprocessor_config.json") or {}).get("image_processor_type")
+    never_released = str(images).startswith("Qwen2_5_VLImageProcessor")
     found = {
+        f'no release of transformers knows its image_processor_type "{images}"; write '
+        '"Qwen2VLImageProcessor" into preprocessor_config.json': never_released,
         "no config.json in it that can be read": _json_object(folder / "config.json") is None,
         "no weight files in it (*.safetensors or *.bin)": not weights,
         f"weight files that its index names are missing: {missing}": weights and missing,

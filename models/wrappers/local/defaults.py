@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 from utils.contracts import Message
+from utils.coordinates import PIXEL_LIMITS
 
-DEFAULTS_VERSION = 2
+DEFAULTS_VERSION = 3
 """Raise it when the functions below make other inputs or replies: older answers count no more."""
 
 
@@ -162,11 +164,19 @@ def resizes_by_area(image_processor: Any) -> bool:
 
 def pixel_limits(image_processor: Any, settings: Mapping[str, Any]) -> tuple[int, int]:
     """Least and greatest area in pixels: as configured, else the processor's (as servers do)."""
-    least = int(settings.get("min_pixels") or _edge(image_processor, "shortest_edge"))
-    most = int(settings.get("max_pixels") or _edge(image_processor, "longest_edge"))
+    edges, frames = ("shortest_edge", "longest_edge"), frames_of_image(image_processor)
+    own = [_edge(image_processor, edge) // frames for edge in edges]
+    least, most = (int(settings.get(name) or n) for name, n in zip(PIXEL_LIMITS, own, strict=True))
     if settings.get("max_pixels"):  # the checkpoint's own limit gives way
         return min(least, most), most
     return least, max(least, most)
+
+
+def frames_of_image(image_processor: Any) -> int:
+    """How often a picture counts in its processor's limits: GLM-V's are those of a video."""
+    resize = getattr(image_processor, "resize", None)
+    is_video = resize is not None and "temporal_factor" in signature(resize).parameters
+    return int(image_processor.temporal_patch_size) if is_video else 1
 
 
 def _edge(image_processor: Any, name: str) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from models.wrappers.local.checkpoint import is_hub_id
-from models.wrappers.local.defaults import pixel_limits, resizes_by_area
+from models.wrappers.local.defaults import frames_of_image, pixel_limits, resizes_by_area
 from models.wrappers.local.settings import cuda_present, device_kinds
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import UserError
@@ -70,9 +70,10 @@ def load(entry: Local) -> Checkpoint:
         processor = transformers.AutoProcessor.from_pretrained(source, **options)
         model_class = _model_class(transformers, config, entry.trust_remote_code)
         can_flash = on_cuda and _has_half_precision(config, precision)
+        can_flash = can_flash and torch.cuda.get_device_capability()[0] >= 8  # Ampere
         if "flash" in (attention or "") and not can_flash:
-            raise ValueError(f"{attention} needs a CUDA device and half precision")
-        if attention is None and can_flash and _flash_is_there(torch, model_class):
+            raise ValueError(f"{attention} needs a CUDA device since Ampere and half precision")
+        if attention is None and can_flash and _flash_is_there(model_class):
             attention = "flash_attention_2"
         options |= {"dtype": precision, "attn_implementation": attention}
         model, report = model_class.from_pretrained(
@@ -89,6 +90,8 @@ def load(entry: Local) -> Checkpoint:
     _prepare(processor, entry.kwargs)
     patch_size = getattr(getattr(processor, "image_processor", None), "patch_size", None)
     held = getattr(model, "generation_config", None)
+    if held is not None:
+        _mend(held, processor)
     parts = (getattr(model, "hf_device_map", None) or {}).values()
     devices = {f"cuda:{part}" if isinstance(part, int) else str(part) for part in parts}
     devices = devices if len(devices) > 1 else {str(model.device)}
@@ -116,10 +119,23 @@ def _prepare(processor: Any, kwargs: Mapping[str, Any]) -> None:
     limits = {name: kwargs[name] for name in PIXEL_LIMITS if kwargs.get(name)}
     if limits and image_processor is not None and resizes_by_area(image_processor):
         edges = ("shortest_edge", "longest_edge")
-        image_processor.size = dict(zip(edges, pixel_limits(image_processor, limits), strict=True))
+        frames, areas = frames_of_image(image_processor), pixel_limits(image_processor, limits)
+        image_processor.size = {edge: n * frames for edge, n in zip(edges, areas, strict=True)}
     elif limits:
         why = "the image processor does not resize by area"
         print(f"warning: {', '.join(limits)} has no effect: {why}", file=sys.stderr)
+
+
+def _mend(held: Any, processor: Any) -> None:
+    """Takes out of a checkpoint's generation settings what its training left there, and says so."""
+    end = getattr(getattr(processor, "tokenizer", processor), "eos_token_id", None)
+    if held.eos_token_id is None and end is not None:  # replies would go on to the token limit
+        held.eos_token_id = end
+        why = "names no end token, so the tokenizer's ends replies"
+        print(f"note: the checkpoint's generation_config {why}", file=sys.stderr)
+    if held.use_cache is False:  # every token would take as long as the whole prompt
+        held.use_cache = None
+        print("note: use_cache false of the checkpoint is not used, only slow", file=sys.stderr)
 
 
 def _is_for_cuda(torch: Any, device_map: Any) -> bool:
@@ -149,14 +165,11 @@ def _has_half_precision(config: Any, precision: str) -> bool:
     return precision in ("float16", "bfloat16")
 
 
-def _flash_is_there(torch: Any, model_class: Any) -> bool:
+def _flash_is_there(model_class: Any) -> bool:
     from transformers.utils import is_flash_attn_2_available
 
-    return (
-        getattr(model_class, "_supports_flash_attn", False) is True
-        and is_flash_attn_2_available()
-        and torch.cuda.get_device_capability()[0] >= 8  # Ampere
-    )
+    is_supported = getattr(model_class, "_supports_flash_attn", False) is True
+    return is_supported and bool(is_flash_attn_2_available())
 
 
 def _refuse_made_up_weights(model_path: str, model: Any, missing: list[str]) -> None:
