@@ -49,16 +49,16 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/api": 810,
     "models/wrappers/local": 1630,
     "models/wrappers/vllm": 560,
-    "utils": 2745,
+    "utils": 2750,
     "utils/analysis": 1175,
-    "utils/comparing": 1340,
+    "utils/comparing": 1376,
     "utils/config": 1160,
     "utils/engine": 1140,
     "utils/engine/ranks": 555,
     "utils/functions": 530,
-    "utils/report": 1452,
+    "utils/report": 1475,
     "utils/runs": 1580,
-    "utils/scoring": 840,
+    "utils/scoring": 858,
 }
 MODULES_OF_A_ROOM = 8
 FLAT_MODULES = 14

@@ -86,6 +86,11 @@ def unit_of(level: str) -> str:
     return "task" if level in ACTING else "image"
 
 
+def noun_of(level: str) -> str:
+    """What people call a sample of a level."""
+    return "episode" if level in ACTING else "sample"
+
+
 def shown_accuracy(value: float | None) -> str:
     """A score in percent as papers print it; "-" for want of one."""
     return "-" if value is None else shown(value)

@@ -157,6 +157,19 @@ def test_differences_are_weighted_where_both_scores_are(tmp_path, weighted, poin
     assert found.notes == [note for note, is_so in zip(told, weighted, strict=True) if is_so]
 
 
+def test_weighted_figures_of_a_difference_are_those_of_the_score(tmp_path):
+    sides = [l1_set(hits) for hits in ("x..x.xx..x.xxx", "xxx..xx.xxx..x")]
+    for each in (sample for side in sides for sample in side):
+        if each["platform"] == "os_ios" and each["index"] % 5:  # others weigh more than these
+            each["options"] = {"A": "one", "B": "two"}
+    found = compared(runs_of(tmp_path, *({L1: side} for side in sides), weighted=True))
+    official = [{name: cell["value"] for name, cell in row.cells.items()}
+                for row in found.summary[0].rows]  # fmt: skip
+    for name in ("baseline_pct", "run_pct"):
+        figures = {each.group: getattr(each, name) for each in found.pairs[0].headline}
+        assert figures == pytest.approx(official.pop(0))
+
+
 @pytest.mark.parametrize(("entry", "name", "told"), [
     ("pictures", "digest", "images"), ("annotations", "sha256", "annotations")])  # fmt: skip
 def test_other_data_and_samples_without_an_answer_are_reported(tmp_path, entry, name, told):
@@ -171,6 +184,16 @@ def test_other_data_and_samples_without_an_answer_are_reported(tmp_path, entry, 
     assert pair.notes[1:] == [f"the runs had different {told} (checksums in their manifests)"]
     assert pair.headline[-1].points[0] == -50
     assert found.notes == [f"b, {L2}: 1 sample without an answer, wrong in the score"]
+
+
+def test_a_data_set_that_was_stopped_is_named(tmp_path):
+    for name, stopped in (("a", {}), ("b", {L1: "the server was away"}), ("c", {L2: "a parser"})):
+        why = {each: {"level": "L1", "why": text} for each, text in stopped.items()}
+        make_run(tmp_path / name, {L2: l2_set("xx..")}, model=name, manifest={"stopped": why})
+    assert compared(read_runs([tmp_path / name for name in "abc"])).notes == [
+        f"b, {L1}: stopped: the server was away",
+        f"c, {L2}: stopped: a parser; what is shown is of an earlier scoring",
+    ]
 
 
 def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(stage):

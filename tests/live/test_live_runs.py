@@ -350,7 +350,14 @@ def test_two_models_are_compared_episode_by_episode(bench):
     assert (two["right"], two["truth"]) == ("m", "clicked: ['red', 'green']")
     assert (two["baseline_read_as"], two["run_read_as"]) == (
         "done after 3 steps", "done after 1 step")  # fmt: skip
-    assert "right: clicked: ['red', 'green']" in as_text(found, flips=TASKS)
+    text = as_text(found, flips=TASKS)
+    assert "right: clicked: ['red', 'green']" in text
+    assert " sample" not in text.partition("A difference is B less A")[0]
+    # Categories are many: their tests are corrected for each other, and no official figures.
+    [pair] = found.pairs
+    assert [each.group for each in pair.headline] == ["overall"]
+    assert [each.group for each in pair.subgroups] == [
+        "os_android", "os_web", "update", "lookup", "infeasible"]  # fmt: skip
 
 
 def test_published_rows_stand_below_those_of_a_run_and_are_never_comparable(bench):

@@ -23,7 +23,7 @@ from utils.comparing.pairing import Comparison, Difference, Outcome, PairOfRuns,
 from utils.comparing.runs import ComparedRun
 from utils.comparing.why import different_functions, different_settings
 from utils.contracts import Facts
-from utils.errors import UserError, counted
+from utils.errors import UserError
 from utils.images import image_root
 from utils.protocol import shown, shown_share, unit_of
 from utils.report.build import ASSETS as REPORT_ASSETS
@@ -139,7 +139,7 @@ def _set(pair: PairOfRuns) -> dict[str, Any]:
         "dataset": pair.dataset, "level": pair.level, "unit": unit_of(pair.level),
         "notes": list(pair.notes), "doubts": [(run.label, text) for run, text in pair.doubts],
         "headline": [*map(_figure, pair.headline)], "groups": [*map(_figure, pair.subgroups)],
-        "outcomes": counts, "common": counted(len(pair.samples), "sample"),
+        "outcomes": counts,
     }  # fmt: skip
 
 

@@ -19,7 +19,16 @@ from utils.comparing.boards import Board, Published, boards_of, notes_of
 from utils.comparing.runs import ComparedRun
 from utils.contracts import Facts
 from utils.errors import UserError, counted
-from utils.protocol import AVERAGE, ELEMENT_KINDS, GROUNDING_TYPES, OFFICIAL, OVERALL, PLATFORMS
+from utils.protocol import (
+    ACTING,
+    AVERAGE,
+    ELEMENT_KINDS,
+    GROUNDING_TYPES,
+    OFFICIAL,
+    OVERALL,
+    PLATFORMS,
+    noun_of,
+)
 
 _CAME_TO = ("chosen", "ended", "checks")
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
@@ -114,7 +123,7 @@ class PairOfRuns:
 
     @property
     def subgroups(self) -> list[Difference]:
-        """Platforms and kinds of elements."""
+        """Platforms and kinds of elements; of episodes, platforms and categories."""
         return [each for each in self.differences if not each.is_headline]
 
     @property
@@ -178,14 +187,15 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
             for key in theirs.samples if key in ours.samples]  # fmt: skip
     common = [pair for pair in both
               if all(pair.run.get(name) == pair.baseline.get(name) for name in _TRUTH)]  # fmt: skip
-    notes, changed = [f"{counted(len(common), 'sample')} in common"], len(both) - len(common)
+    noun, changed = noun_of(ours.level), len(both) - len(common)
+    notes = [f"{counted(len(common), noun)} in common"]
     if changed:
         notes.append(
-            f"{counted(changed, 'sample')} left out: question or truth differs between the runs"
+            f"{counted(changed, noun)} left out: question or truth differs between the runs"
         )
     for each, scored in ((run, ours), (baseline, theirs)):
         if count := len(scored.samples) - len(both):
-            notes.append(f"{counted(count, 'sample')} only in {each.label}")
+            notes.append(f"{counted(count, noun)} only in {each.label}")
     if ours.is_weighted != theirs.is_weighted:
         notes.append("one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
                      "the differences are unweighted")  # fmt: skip
@@ -194,32 +204,46 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
         if mine and his and mine != his and mine.get("count") == his.get("count"):
             notes.append(f"the runs had different {what} (checksums in their manifests)")
     doubts = [(run, text) for run in (baseline, run) for text in run.sets[dataset].doubts]
-    differences = _differences(common, is_weighted=ours.is_weighted and theirs.is_weighted)
+    is_weighted, is_acting = ours.is_weighted and theirs.is_weighted, ours.level in ACTING
+    differences = _differences(common, is_weighted=is_weighted, is_acting=is_acting)
     return PairOfRuns(
         dataset, run.label, baseline.label, changed, differences, common, notes, ours.level, doubts,
     )  # fmt: skip
 
 
-def _differences(common: Sequence[SamplePair], *, is_weighted: bool) -> list[Difference]:
+def _differences(
+    common: Sequence[SamplePair], *, is_weighted: bool, is_acting: bool
+) -> list[Difference]:
     def weight(pair: SamplePair) -> float:
         options = pair.run.get("options") if is_weighted else None
         return (len(options) - 1) / len(options) if options else 1.0
 
     if not common:
         return []
-    splits = _groups(common, "split", OFFICIAL)
-    found = [_difference(name, pairs, weight) for name, pairs in splits.items()]
+    splits = {} if is_acting else _groups(common, "split", OFFICIAL)
+    found = [_difference(name, pairs, _as_in_a_level(pairs, weight))
+             for name, pairs in splits.items()]  # fmt: skip
     if set(splits) == {*GROUNDING_TYPES}:
         of_split = {name: 1 / len(pairs) for name, pairs in splits.items()}
         found.append(_difference(AVERAGE, common, lambda pair: of_split[pair.run["split"]]))
-    elif len(splits) > 1:
+    elif is_acting or len(splits) > 1:
         found.append(_difference(OVERALL, common, weight))
     for each in found:
         each.is_headline = True
-    for column, order in (("platform", PLATFORMS), ("kind", ELEMENT_KINDS)):
+    groups_of = {"platform": PLATFORMS, **({"split": ()} if is_acting else {"kind": ELEMENT_KINDS})}
+    for column, order in groups_of.items():
         if len(groups := _groups(common, column, order)) > 1:
             found += [_difference(name, pairs, weight) for name, pairs in groups.items()]
     return found
+
+
+def _as_in_a_level(
+    pairs: Sequence[SamplePair], weight: Callable[[SamplePair], float]
+) -> Callable[[SamplePair], float]:
+    """parity: in a difficulty platforms weigh by their samples, whatever questions weigh."""
+    means = {name: sum(map(weight, own)) / len(own) or 1.0
+             for name, own in _groups(pairs, "platform", PLATFORMS).items()}  # fmt: skip
+    return lambda pair: weight(pair) / means[str(pair.run["platform"])]
 
 
 def _groups(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from utils.contracts import Facts, Status
+from utils.contracts import Facts
 from utils.errors import UserError, counted, printable
-from utils.protocol import official_figures
+from utils.protocol import noun_of, official_figures
 from utils.report.run_facts import REPORT_FOLDER
 from utils.runs import finished
 from utils.runs.view import NOTICES
@@ -33,10 +33,10 @@ class ScoredSet:
 
     def notes(self) -> list[str]:
         """What a reader must know about its figures."""
-        without = sum(facts["status"] != Status.OK for facts in self.samples.values())
-        missing = f"{counted(without, 'sample')} without an answer, wrong in the score"
+        without, noun = _unanswered(self.samples), noun_of(self.level)
+        missing = f"{counted(without, noun)} without an answer, wrong in the score"
         notes = [
-            f"partial (‡), {counted(len(self.samples), 'sample')}" if self.is_partial else "",
+            f"partial (‡), {counted(len(self.samples), noun)}" if self.is_partial else "",
             missing if without else "",
             "" if self.table else "no score table; run --mode eval again",
             "weighted by number of options (L1_USE_WEIGHTED)" if self.is_weighted else "",
@@ -68,6 +68,10 @@ class ComparedRun:
         found = [f"{self.label}: {self.folder}, {which}{also}"] if self.others else []
         for name, scored in self.sets.items():
             found += [f"{self.label}, {name}: {note}" for note in scored.notes()]
+        for name, each in (self.manifest.get("stopped") or {}).items():
+            is_old = name in self.sets and not self.entry(name).get("missing")
+            earlier = "; what is shown is of an earlier scoring" * is_old
+            found.append(f"{self.label}, {name}: stopped: {each.get('why')}{earlier}")
         return found
 
 
@@ -130,7 +134,14 @@ def _scored_set(files: finished.ScoredFiles) -> ScoredSet:
         for each in section.get("warnings", ())
     ]
     doubts = [_CLAUSE_END.split(str(each))[0] for each in warnings]
+    if 2 * (without := _unanswered(samples)) > len(samples):
+        doubts.insert(0, f"{without} of {len(samples)} {noun_of(files.level)}s have no answer")
     return ScoredSet(files.level, files.is_partial, is_weighted, samples, figures, table, doubts)
+
+
+def _unanswered(samples: Mapping[str, Facts]) -> int:
+    """How many failed, were refused, or lost their reply in the postprocess function."""
+    return sum(facts.get("verdict") is None for facts in samples.values())
 
 
 def _labels(names: Sequence[str], models: Sequence[str], runs: Sequence[Path]) -> list[str]:

@@ -14,7 +14,7 @@ from utils.comparing.pairing import Comparison, Difference, PairOfRuns, SamplePa
 from utils.contracts import Facts
 from utils.coordinates import shown_wh
 from utils.errors import counted, printable
-from utils.protocol import PLATFORM_LABELS, shown, shown_accuracy, shown_range, unit_of
+from utils.protocol import PLATFORM_LABELS, noun_of, shown, shown_accuracy, shown_range, unit_of
 from utils.report.run_facts import cut
 from utils.scoring.console import grid
 
@@ -147,7 +147,9 @@ def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:
         yield from _table(groups, pair.level)
     for winner, loser, found in pair.flips_by_winner:
         yield ""
-        yield from wrapped(f"{winner} right, {loser} wrong: {counted(len(found), 'sample')}")
+        yield from wrapped(
+            f"{winner} right, {loser} wrong: {counted(len(found), noun_of(pair.level))}"
+        )
         for flip in found[:flips]:
             yield from _flip(flip)
         if len(found) > flips:

@@ -50,7 +50,7 @@
     await pairs.choose(next);
     $("title").textContent = title();
     $("to-all").hidden = location.pathname.split("/").at(-3) !== "comparisons"; // one that a run has made
-    $("what").textContent = `Comparison · ${plural(pairs.count, "sample")} in common`;
+    $("what").textContent = `Comparison · ${plural(pairs.count, pairs.noun(...pairs.match.sets))} in common`;
     $("match").value = String(next);
     samples.reset();
     figures.draw($("view-overview"));

@@ -12,7 +12,7 @@ Report.figures = (() => {
     host.replaceChildren(...[
       match ? sides(match) : null,
       ...(match?.sets ?? []).map(set),
-      many || !match ? panel("Scores of all runs", "Accuracy in %, below it the 95 % interval where there is one.", tables(summary.summary)) : null,
+      many || !match ? panel("Scores of all runs", "In %, below each figure its 95 % interval where there is one.", tables(summary.summary)) : null,
       match ? differs(match) : null,
       summary.boards.length ? el("details", { class: "sheet" }, el("summary", {}, el("h2", {}, "Scores by platform")), tables(summary.boards)) : null,
       notes([...summary.notes, ...(match ? [summary.how] : [])]),
@@ -62,7 +62,7 @@ Report.figures = (() => {
     const [points, bounds] = split(each.text);
     return el("div", { class: isMain ? "official first" : "official" },
       el("p", { class: "o-name" }, el("a", { href: linkOf(found, each, {}) }, each.name)),
-      el("p", { class: "o-value", title: `${pairs.match.b} − ${pairs.match.a} = ${each.text}, ${plural(each.samples, "sample")}${below(each, found.unit)}` },
+      el("p", { class: "o-value", title: `${pairs.match.b} − ${pairs.match.a} = ${each.text}, ${plural(each.samples, pairs.noun(found))}${below(each, found.unit)}` },
         points, bounds ? el("small", {}, ` ${bounds}`) : null),
       track(each, reach),
       el("p", { class: "from-to" }, mark("A"), ` ${each.a} → `, mark("B"), ` ${each.b}`),
@@ -116,7 +116,7 @@ Report.figures = (() => {
     const heads = ["group", "B − A [95 %]", `−${reach} … 0 … +${reach}`, "A", "B", "n", `${found.unit}s`, "p (Holm)", "only A right", "only B right"];
     const count = (each, outcome, value) => el("td", {}, value ? el("a", { href: linkOf(found, each, { outcome }) }, whole(value)) : "0");
     return el("details", { class: "groups", open: clear.length > 0 },
-      el("summary", {}, el("b", {}, found.unit === "task" ? "By platform" : "By platform and kind of element"), el("span", { class: "quiet" },
+      el("summary", {}, el("b", {}, found.unit === "task" ? "By platform and category" : "By platform and kind of element"), el("span", { class: "quiet" },
         !tested ? ` too few ${found.unit}s` : clear.length ? ` ${clear.length} of ${tested} ${clear.length === 1 ? "differs" : "differ"} clearly` : ` none of ${tested} differs clearly`)),
       el("p", { class: "quiet" }, "p is corrected for all tests of groups on this data set (Holm); the tests above stand for themselves."),
       el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": `Groups of ${found.dataset}` }, el("table", { class: "plain" },

@@ -39,6 +39,9 @@ Report.pairs = (() => {
 
   pairs.set = (row) => pairs.match.sets.find((set) => set.dataset === pairs.value("dataset", row));
 
+  /** What people call a sample of these data sets. */
+  pairs.noun = (...sets) => (sets.every(({ unit }) => unit === "task") ? "episode" : "sample");
+
   pairs.picture = (row) => pairs.summary.pictures[pairs.columns.picture[row]] ?? null;
 
   /** Options, replies and errors of a sample. */

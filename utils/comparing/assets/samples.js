@@ -81,8 +81,8 @@ Report.samples = (() => {
       select.value = samples.wanted[name]?.[0] ?? "";
     }
     search.show(samples.query);
-    const isAll = rows.length === pairs.count;
-    $("count").value = isAll ? plural(pairs.count, "sample") : `${whole(rows.length)} of ${plural(pairs.count, "sample")}`;
+    const isAll = rows.length === pairs.count, all = plural(pairs.count, pairs.noun(...pairs.match.sets));
+    $("count").value = isAll ? all : `${whole(rows.length)} of ${all}`;
     $("clear").hidden = isAll && !samples.query;
     $("nothing").hidden = rows.length > 0;
     $("rows").hidden = !rows.length;
@@ -148,7 +148,7 @@ Report.samples = (() => {
     const picture = pairs.picture(row), { text, box, points, index } = pairs.columns;
     const wh = details.wh ?? picture?.wh ?? [1600, 1000];
     const found = pairs.set(row);
-    $("sample-title").textContent = `${found.level} sample ${index[row] ?? ""}`;
+    $("sample-title").textContent = `${found.level} ${pairs.noun(found)} ${index[row] ?? ""}`;
     $("position").textContent = place >= 0 ? `${whole(place + 1)} of ${whole(samples.rows.length)}` : "outside the filters";
     $("previous").disabled = place <= 0;
     $("next").disabled = place < 0 || place >= samples.rows.length - 1;
