@@ -207,7 +207,7 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
                 return Done(dataset, folder, DONE if is_whole else SOME_FAILED, entry=found)
             entry = None if options.mode == "eval" else found
             scored = score_data_set(task, view)
-            found.facts["figures"] = official_figures(scored.analysis)
+            found.facts["figures"] = official_figures(scored.analysis) if scored.has_score else {}
             found.facts["warnings"] = len(scored.warnings)
     except StopRun as stop:  # this data set's functions; the others are scored all the same
         done = plan.stop(dataset, folder, [f"{dataset}: {each}" for each in stop.problems])

@@ -143,6 +143,15 @@ def test_the_overview_says_how_episodes_end_and_lists_filter_by_it(browser, page
     assert "How episodes end" in text and "SR 15" in text and "Category" in text
     terms = tab.page.text_content(".strip .legend-of-scores")
     assert "SR: share of episodes" in terms and "EQA: eff" in terms and "EQA*: the same" in terms
+    links = tab.run(
+        "[...document.querySelectorAll('.chart tr .number a')].map((a) => [a.getAttribute('href'), a.textContent])"
+    )
+    assert (
+        len(links) > 5
+    )  # platforms, categories, and applications, of which a task may need several
+    for address, text in links:
+        tab.go(address)
+        assert text == f"n = {tab.count.partition(' ')[0]}", address
     tab.page.evaluate("location.hash = '#/samples?ended=fail'")
     tab.page.wait_for_function(
         "() => document.querySelector('#count').textContent.startsWith('1 ')"

@@ -13,9 +13,11 @@ import pytest
 from tests.support.browser import PHONE, Tab, need_browser
 from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import API, L1, L2, Stage, right_answers
+from utils.comparing.runs import read_runs
 from utils.protocol import SAMPLE_MD5
 from utils.report.all_runs import listed_runs, write_index
 from utils.report.data_files import value_of
+from utils.runs.finished import load_run
 
 BAD = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\x1b[31m"
 HOUR_S = 3600
@@ -265,6 +267,33 @@ def test_on_a_phone_each_run_says_the_main_things_without_scrolling_sideways(tmp
         assert (tab.findings(), tab.troubles) == ([], [])
     assert [row[0][:7] for row in rows] == ["m", "a-model"]
     assert ("whole" in rows[1], labels) == (True, '"L2 "')
+
+
+def test_runs_without_a_score_sort_below_those_that_have_one(tmp_path):
+    low = {name: cell(5.0) for name in ("basic", "advanced", "average")}
+    run_at(tmp_path, "T20260101_Ga", model="low", figures=low)
+    run_at(tmp_path, "T20260101_Gb", model="lost", statuses={"ok": 1, "failed": 99})
+    run_at(tmp_path, "T20260101_Gc", model="high")
+    write_index(tmp_path)
+    with need_browser().open_browser() as browser:
+        tab = Tab(browser, tmp_path / "index.html")
+        tab.page.click("#runs button:text('average')")
+        models = tab.texts("#runs tbody th")
+        tab.context.close()
+    assert [each.partition("T2026")[0] for each in models] == ["high", "low", "lost"]
+
+
+def test_where_replies_were_lost_after_they_came_there_is_no_score_anywhere(tmp_path):
+    with MockServer(right_answers) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.module("def post(response, model, processor, **kwargs):\n    raise ValueError\n")
+        ended = stage.evaluate({"m": {**API, "postprocess_function": "mymodel.post"}},
+                               data={L2: {"mode": "all"}}, env={"SKIP_ERR": "1"})  # fmt: skip
+    assert "no score: " in ended.stdout
+    assert page_of(stage.work_dir).rows[2][2:-3] == ["not scored"]
+    assert load_run(stage.folder()).figures == {}
+    [compared] = read_runs([stage.folder()])
+    assert compared.sets[L2].doubts[0].endswith("samples have no answer")
 
 
 def test_two_thousand_runs_are_listed_and_searched(tmp_path):

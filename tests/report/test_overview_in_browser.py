@@ -270,6 +270,18 @@ def test_what_makes_a_score_doubtful_stands_first_and_at_its_figure(open_tab, tm
     assert tab.page.is_visible(f"#{tab.focus} table") and tab.findings() == []
 
 
+@pytest.mark.parametrize("level", [L1, L2])
+def test_a_run_of_one_mode_has_one_figure_which_is_the_main_one(open_tab, tmp_path, level):
+    mode = {L1: "easy", L2: "basic"}[level]
+    with MockServer(lambda request: Reply("A")) as server:
+        stage = Stage.make(tmp_path, server, 12, kwargs={"img_size": 20})
+        stage.evaluate(stage.model, data={level: {"mode": mode}})
+    tab = open_tab(report_of(stage))
+    assert tab.texts(".figure.main .name") == [mode] and tab.page.locator(".doubt").count() == 1
+    size = "12 of 12 samples had their image sent in another size"
+    assert size in tab.text(".checks")
+
+
 def test_a_liked_letter_and_replies_that_say_nothing_are_doubts_too(open_tab, tmp_path):
     stage, finished = ran(tmp_path / "run", 12, lambda request: Reply("A"))
     said = {"L2 Replies": "of 24 replies are unparsed",

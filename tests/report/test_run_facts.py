@@ -6,6 +6,7 @@ from tests.support.stage import L1, L2
 from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5
 from utils.report.run_facts import REPEATED, is_whole, run_facts
 
+L3, TASKS = "GUITaskAutomation", {"annotations": {"file": "L3_tasks", "md5": "5"}}
 TOTALS = {"samples": 1200, "images": 1100, "requests": 1250, REPEATED: 40}
 
 
@@ -92,8 +93,11 @@ def test_of_a_config_with_several_models_it_names_the_one_that_the_report_is_of(
     ({L2: entry(limit=50)}, "MMBench-GUI as published, 50 samples of each level"),
     ({L1: entry(L1, SAMPLE_MD5)}, "sample data of the program: drawn screens, no benchmark result"),
     ({L2: entry(sums={})}, "other than the published files"),
-    ({"GUITaskAutomation": {"annotations": {"file": "L3_tasks", "md5": "5"}}}, "tasks in live worlds"),
+    ({L3: TASKS}, "tasks in live worlds"),
     ({L1: entry(L1, {}), L2: entry()}, "in part other than the published files"),
+    ({L1: entry(L1, SAMPLE_MD5), L3: TASKS},
+     "sample data of the program: drawn screens, no benchmark result; tasks in live worlds"),
+    ({L2: entry(), L3: TASKS}, "MMBench-GUI as published; tasks in live worlds"),
 ])  # fmt: skip
 def test_it_says_what_data_the_scores_are_of(datasets, expected):
     assert facts({}, datasets)["Data"] == expected

@@ -46,7 +46,8 @@ class Boxes:
             made += [
                 {"id": "one", "goal": f"Click the {first} box.", "boxes": [first], "category": "update"},
                 {"id": "two", "goal": f"Click the {first} box, then the {second} box.",
-                 "boxes": [first, second], "category": "update", "platform": "os_android"},
+                 "boxes": [first, second], "category": "update", "platform": "os_android",
+                 "apps": ["boxes", "paint"]},
                 {"id": "count", "goal": "How many boxes are there?", "boxes": [], "answer": "3",
                  "category": "lookup"},
                 {"id": "none", "goal": "Click the purple box.", "boxes": [], "end": "fail",

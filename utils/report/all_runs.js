@@ -22,7 +22,7 @@
   const valueOf = (row, column) => {
     const cell = cellAt(row, column), text = cell?.dataset.value ?? cell?.textContent ?? "";
     if (column < 2) return text.toLowerCase();
-    return /^[\d.]/.test(text) ? Number.parseFloat(text) : -Infinity;
+    return /^[\d.]/.test(text) && !cell.classList.contains("none") ? Number.parseFloat(text) : -Infinity;
   };
   const [first, second] = document.querySelectorAll("#runs thead tr");
   const single = [...first.cells].filter((cell) => cell.rowSpan === 2);

@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import quote
 
 from utils.errors import StopRun, counted
-from utils.protocol import AVERAGE, OVERALL, official_order, shown_accuracy, shown_range
+from utils.protocol import AVERAGE, OVERALL, noun_of, official_order, shown_accuracy, shown_range
 from utils.report.run_facts import SAMPLE, cut, data_kind
 from utils.runs.finished import MANIFEST_NAME, read_json
 from utils.runs.folder import safe_name
@@ -277,11 +277,12 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
     old = "its log has grown since then" if dataset in run.unscored else ""
     if dataset in run.stopped and not entry.get("missing"):  # else it may be what was answered
         old = f"the last one stopped: {run.stopped[dataset].get('why')}"
-    signs, cells = "‡" * bool(entry.get("partial")) + "§" * bool(old), ""
+    noun, cells = f"{noun_of(level)}s", ""
+    signs = "‡" * bool(entry.get("partial")) + "§" * bool(old)
     mark = f"<i>{signs}</i>" if signs else ""
     for figure in figures:
         cell = found.get(figure, {})
-        told = f"{cell.get('samples')} samples, 95 % interval {shown_range(cell) or 'unknown'}"
+        told = f"{cell.get('samples')} {noun}, 95 % interval {shown_range(cell) or 'unknown'}"
         told += f"; of an earlier scoring: {old}" if old else ""
         value = f"{shown_accuracy(cell['value'])}{mark}" if cell else "–"
         cells += (

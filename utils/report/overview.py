@@ -19,6 +19,7 @@ from utils.protocol import (
     GROUNDING_TYPES,
     OVERALL,
     PLATFORM_LABELS,
+    noun_of,
     official_figures,
     shown,
     shown_accuracy,
@@ -51,6 +52,7 @@ class Tally:
         self.dataset = dataset
         self.counts: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
+        self.apps: dict[str, set[str]] = {}  # as the list filters by them, of each application
         self._examples: dict[str, tuple[list[Json], list[Json]]] = {}
 
     def add(self, facts: Facts, row: int) -> list[str]:
@@ -60,8 +62,10 @@ class Tally:
         attempts = facts.get("attempts") or 1
         tags = [CUT_OFF] * (facts.get("finish_reason") == "length")
         is_resized = facts.get("sent_wh") and facts["sent_wh"] != facts.get("file_wh")
-        tags += [RESIZED] * bool(is_resized and facts.get("box_frac"))  # of points it matters
+        tags += [RESIZED] * bool(is_resized)
         tags += [REPEATED] * (attempts > 1)
+        for name in facts.get("apps") or ():
+            self.apps.setdefault(str(name), set()).add(str(facts.get("app")))
         self.outcomes[outcome] += 1
         self.counts.update(["samples", *tags])
         self.counts["requests"] += attempts
@@ -93,7 +97,12 @@ class Tally:
     def problems(self, level: str) -> list[Json]:
         """What failed or could not be read, with examples."""
         total = self.counts["samples"]
+        is_acting = unit_of(level) == "task"
         texts = {
+            "failed": "episodes failed", "refused": "episodes were refused by the server",
+            NO_ANSWER: "episodes have no result",
+            "unparsed": "episodes ended because no action could be read",
+        } if is_acting else {
             "failed": "requests failed", "refused": "requests were refused by the server",
             NO_ANSWER: "replies have no text to read", "unparsed": "replies are unparsed",
         }  # fmt: skip
@@ -125,13 +134,13 @@ def run_checks(counts: Mapping[str, int], entry: Mapping[str, Any]) -> list[Json
 
     `entry`: of the model, in the config.
     """
-    total = counts["samples"]
+    total = counts["samples"] - counts["episodes"]  # of their turns nothing is known here
     found = [
         ("Token limit", "no reply was cut off", CUT_OFF, {"finish": "length"},
          f"replies were cut off at the token limit ({token_limit_key(entry)})"),
         ("Image size", "all images were sent as they are", RESIZED, {"check": RESIZED},
-         "images were sent in another size than the file's; pixel coordinates in replies are "
-         "divided by the size of the file"),
+         "samples had their image sent in another size than the file's; pixel coordinates in "
+         "replies are divided by the size of the file"),
     ]  # fmt: skip
     return [
         {"level": "", "title": title, "clear": clear, "tables": [], "notes": [],
@@ -148,13 +157,14 @@ def scores_of(
     dataset, unit = tally.dataset, unit_of(level)
     official = official_figures(analysis) if tally.has_score else {}
     main = {OVERALL, AVERAGE, *[name for name in official if name.startswith("SR ")][-1:]}
+    main |= official.keys() if len(official) == 1 else set()  # of a single mode
     figures = [{**_figure(dataset, name, cell, analysis), "is_main": name in main}
                for name, cell in official.items()]  # fmt: skip
     circular = analysis.get("circular") or {}
     return {
         "unit": unit,
         "figures": figures,
-        "no_score": None if tally.has_score else _no_score(tally),
+        "no_score": None if tally.has_score else _no_score(tally, level),
         "chance": (analysis.get("chance") or {}).get("meaning"),
         "terms": EPISODE_TERMS if unit == "task" else "",
         "published": _published(dataset, figures, is_comparable=is_comparable),
@@ -164,7 +174,7 @@ def scores_of(
             {**_table(None, circular["table"], unit), "notes": circular["notes"]},
         "groups": [
             {"title": GROUP_TITLES.get(name, _heading(name)), "cells": [
-                _cell(cell, _group_link(dataset, name, label), name=_heading(label))
+                _cell(cell, _group_link(tally, name, label), name=_heading(label))
                 for label, cell in cells.items() if cell]}
             for name, cells in (analysis.get("groups") or {}).items()
             if figures and (name != "split" or "episodes" in analysis)  # else: official figures
@@ -184,10 +194,12 @@ def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) ->
     return {**_cell(cell, link, name=name), **found}
 
 
-def _no_score(tally: Tally) -> Json:
+def _no_score(tally: Tally, level: str) -> Json:
     """What stands in the place of the score."""
-    what = "samples have no answer" if tally.outcomes[NO_ANSWER] else "requests failed"
-    lost = [each for each in tally.problems("") if each["link"].get("verdict") != "unparsed"]
+    noun = noun_of(level)
+    what = "requests failed" if noun == "sample" else "episodes failed"
+    what = f"{noun}s have no answer" if tally.outcomes[NO_ANSWER] else what
+    lost = [each for each in tally.problems(level) if each["link"].get("verdict") != "unparsed"]
     return {
         "text": f"{tally.without_answer:,} of {tally.counts['samples']:,} {what}",
         "link": {"dataset": tally.dataset, "verdict": NO_ANSWER},
@@ -238,12 +250,14 @@ def _table_link(dataset: str | None, row: str, column: str) -> Json | None:
     return link | ({"split": row} if row in SPLITS else {})
 
 
-def _group_link(dataset: str, group: str, label: str) -> Json | None:
+def _group_link(tally: Tally, group: str, label: str) -> Json | None:
     if label == "none":  # samples without a value, which no filter names
         return None
+    if group == "app":  # an episode may need several
+        return {"dataset": tally.dataset, group: sorted(tally.apps.get(label, {label}))}
     if group in FIELDS_OF_GROUPS:
-        return {"dataset": dataset, group: label}
-    return {"dataset": dataset, "check": f"{group}: {label}"}
+        return {"dataset": tally.dataset, group: label}
+    return {"dataset": tally.dataset, "check": f"{group}: {label}"}
 
 
 def _heading(name: str) -> str:

@@ -124,16 +124,19 @@ def cut(value: Any, most: int) -> str:
 
 def _data(entries: Mapping[str, Any]) -> str:
     kinds = {data_kind(entry) for entry in entries.values()}
-    if not kinds:
-        return ""
-    if kinds == {SAMPLE}:
-        return "sample data of the program: drawn screens, no benchmark result"
-    if kinds == {LIVE}:
-        return "tasks in live worlds"
-    if kinds != {PUBLISHED}:
-        return "in part " * (kinds != {OTHER}) + "other than the published files"
-    limit = max(entry.get("limit") or 0 for entry in entries.values())
-    return "MMBench-GUI as published" + (f", {limit} samples of each level" if limit else "")
+    of_files, limit = (
+        kinds - {LIVE},
+        max((e.get("limit") or 0 for e in entries.values()), default=0),
+    )
+    found = []
+    if of_files == {SAMPLE}:
+        found.append("sample data of the program: drawn screens, no benchmark result")
+    elif of_files == {PUBLISHED}:
+        some = f", {limit} samples of each level" if limit else ""
+        found.append(f"MMBench-GUI as published{some}")
+    elif of_files:
+        found.append("in part " * (of_files != {OTHER}) + "other than the published files")
+    return "; ".join(found + ["tasks in live worlds"] * (LIVE in kinds))
 
 
 def _samples(totals: Mapping[str, int]) -> str:

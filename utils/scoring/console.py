@@ -11,7 +11,14 @@ from typing import Any
 
 from utils.analysis.intervals import FEWEST_PICTURES
 from utils.config.options import Options
-from utils.protocol import PLATFORM_LABELS, shown_accuracy, shown_range, shown_share, unit_of
+from utils.protocol import (
+    PLATFORM_LABELS,
+    noun_of,
+    shown_accuracy,
+    shown_range,
+    shown_share,
+    unit_of,
+)
 from utils.scoring.write import Scored
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -168,9 +175,8 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
     note = "" if head["mode"] == "all" else f" · {head['mode']} only"
     note += " (partial)" if head["partial"] else ""
     total = counts["samples"]
-    without_answer = sum(counts[kind] for kind in ("failed", "refused", "spoilt"))
-    if 2 * without_answer > total:
-        failed = f"{without_answer} of {total} samples have no answer"
+    if not scored.has_score:
+        failed = f"{scored.without_answer} of {total} {noun_of(head['level'])}s have no answer"
         print(f"\n{analysis['table']['title']} · {model} · no score: {failed}{note}")
     else:
         unit = unit_of(head["level"])
@@ -205,7 +211,9 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     if scored.missing:
         lines.append(f"{scored.missing} samples of this run have not been queried yet")
     if counts["size_differs"]:
-        sent = f"{counts['size_differs']} images were sent in another size than the file's"
+        sent = (
+            f"{counts['size_differs']} samples had their image sent in another size than the file's"
+        )
         read = "pixel coordinates in replies are still divided by the size of the file"
         lines.append(f"{sent}; {read}")
     most = sorted(scored.scorer.errors.items(), key=lambda item: -item[1][0])

@@ -60,6 +60,16 @@ class Scored:
     is_whole: bool  # all that was asked for was answered and scored
 
     @property
+    def has_score(self) -> bool:
+        """Not where most samples have no answer: what they would score says nothing."""
+        return 2 * self.without_answer <= self.scorer.counts["samples"]
+
+    @property
+    def without_answer(self) -> int:
+        """Failed, refused, or lost in the postprocess function."""
+        return sum(self.scorer.counts[kind] for kind in ("failed", "refused", "spoilt"))
+
+    @property
     def warnings(self) -> list[str]:
         """What the sections of the analysis warn of; those on coverage are notes."""
         sections = [section for name, section in self.analysis.items() if name != COVERAGE]
