@@ -172,7 +172,8 @@ def test_images_are_copies_so_that_redacting_one_leaves_the_data_set_alone(home)
 
 @pytest.mark.parametrize(("kind", "options", "small", "suffix"), [
     ("PNG", {}, False, ".png"), ("PNG", {}, True, "_1600.webp"), ("JPEG", {}, False, ".jpeg"),
-    ("JPEG", {"exif": TURNED}, False, "_1600.webp"), ("TIFF", {}, False, "_1600.webp"),
+    ("JPEG", {"exif": TURNED}, False, "_1600.webp"), ("PNG", {"exif": TURNED}, False, "_1600.webp"),
+    ("TIFF", {}, False, "_1600.webp"),
 ])  # fmt: skip
 def test_browsers_show_an_image_as_the_model_saw_it(kind, options, small, suffix, home):
     Image.new("RGB", (1700, 300)).save(home / "images" / IMAGES[0], kind, **options)

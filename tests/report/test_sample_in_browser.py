@@ -9,6 +9,7 @@ from PIL import Image
 
 from tests.support.browser import DESKTOP, PHONE
 from tests.support.report_page import BAD, BOX, FAR_PX, L1, L2, POINT, SIZE_PX
+from tests.support.report_runs import l2_sample, write_samples
 from utils.report.build import build_report
 from utils.scoring.scorer import FAILED_TEXT
 
@@ -39,6 +40,26 @@ def test_target_and_click_lie_where_the_image_has_them(open_tab, keys, viewport)
     assert tab.box("#canvas .target") == pytest.approx(expected, abs=1)
     click = [left + POINT[0] * width, top + POINT[1] * height]
     assert tab.box("#canvas .point")[:2] == pytest.approx(click, abs=1)
+
+
+@pytest.mark.parametrize(("click", "key", "seen"), [
+    ([0.9, 0.9], "t", [".target", ".point"]), ([1.4, 0.3], "t", [".target", ".point"]),
+    ([3.2, 0.5], "t", [".target"]), ([0.9, 0.9], "2", [".target"]),
+])  # fmt: skip
+def test_what_is_zoomed_to_is_in_sight_wherever_the_click_went(
+    open_tab, tmp_path, click, key, seen
+):
+    sample = l2_sample(0, box_frac=[0.1, 0.2, 0.12, 0.22], point_frac=click, file_wh=[1920, 1080])
+    write_samples(tmp_path / "run", L2, [sample])
+    tab = open_tab(build_report(tmp_path / "run", image_root=None, cache=tmp_path / "cache"),
+                   address=f"#/sample/{L2}/0")  # fmt: skip
+    outside = max(click) > 1
+    assert ("click, outside the image" in tab.text("#legend")) == outside
+    tab.press(key)
+    left, top, width, height = tab.box("#stage")
+    for mark in seen:
+        x, y, *_ = tab.box(f"#canvas {mark}")
+        assert left < x < left + width and top < y < top + height
 
 
 def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab):

@@ -57,7 +57,9 @@ def view_image(source: Path, cache: Path, *, small: bool = False) -> tuple[Path,
 def _is_turned(source: Path, kind: str) -> bool:
     """Whether browsers turn an image by its EXIF data, which no model does."""
     with opened(source) as picture:
-        return kind == "JPEG" and picture.getexif().get(ORIENTATION, 1) != 1
+        # Asked for data that a PNG does not begin with, Pillow would decode it whole.
+        is_told = kind == "JPEG" or "exif" in picture.info
+        return is_told and picture.getexif().get(ORIENTATION, 1) != 1
 
 
 def _save_small(source: Path, target: Path) -> None:

@@ -86,11 +86,12 @@ Report.stage = (() => {
     $("zoom-target").hidden = !box;
     $("legend").replaceChildren(
       ...(box ? [el("span", { class: "key box" }, "target")] : []),
-      ...clicks.map(({ name, mark }) => el("span", { class: `key dot ${of(mark)}` }, name)),
+      ...clicks.map(({ point, name, mark }) => el("span", { class: `key dot ${of(mark)}` }, name, isInside(point) ? null : ", outside the image")),
       ...(box && !clicks.length ? [el("span", { class: "quiet" }, isAnswered ? "no click could be read" : "no reply")] : []));
     fit();
   };
 
+  const isInside = (point) => point.every((value) => value >= 0 && value <= 1);
   const of = (mark) => (mark ? `of-${mark.toLowerCase()}` : "");
 
   const fractions = (box) => ({
@@ -141,20 +142,25 @@ Report.stage = (() => {
     place();
   }
 
-  /** A scale with target and click in the middle; null chooses one that shows both well. */
-  function zoomOnTarget(scale) {
-    if (!shown) return;
-    const { wh, box, clicks } = shown, host = $("stage");
-    const spots = [...(box ? [[box[0], box[1]], [box[2], box[3]]] : []), ...clicks.map((click) => click.point)];
-    if (!spots.length) spots.push([0.5, 0.5]);
+  /** The middle of some places of the picture, in its pixels, and the scale at which they just fit. */
+  function around(spots) {
+    const { wh } = shown, host = $("stage");
     const xs = spots.map((spot) => spot[0] * wh[0]), ys = spots.map((spot) => spot[1] * wh[1]);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    const close = Math.min(0.6 * host.clientWidth / Math.max(1, right - left), 0.6 * host.clientHeight / Math.max(1, bottom - top), 4);
-    const next = scale ?? Math.max(close, fitScale());
-    view = {
-      scale: next, fitted: false,
-      x: host.clientWidth / 2 - next * (left + right) / 2, y: host.clientHeight / 2 - next * (top + bottom) / 2,
-    };
+    const scale = Math.min(host.clientWidth / Math.max(1, right - left), host.clientHeight / Math.max(1, bottom - top));
+    return { x: (left + right) / 2, y: (top + bottom) / 2, scale };
+  }
+
+  /** A scale with target and click in the middle, or the target alone where both do not fit (a click
+      may lie far outside the picture); null chooses one that shows them well. */
+  function zoomOnTarget(scale) {
+    if (!shown) return;
+    const { box, clicks } = shown, host = $("stage");
+    const target = box ? [[box[0], box[1]], [box[2], box[3]]] : [], spots = [...target, ...clicks.map((click) => click.point)];
+    const both = around(spots.length ? spots : [[0.5, 0.5]]);
+    const middle = box && both.scale < (scale ?? fitScale() / 2) ? around(target) : both;
+    const next = scale ?? Math.max(Math.min(4, 0.6 * middle.scale), Math.min(fitScale(), 0.85 * middle.scale));
+    view = { scale: next, x: host.clientWidth / 2 - next * middle.x, y: host.clientHeight / 2 - next * middle.y, fitted: false };
     place();
   }
 
