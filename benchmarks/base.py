@@ -203,7 +203,8 @@ def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
     if not data.samples:
         first = f"{name}: none of its samples can be used, for instance"
         why = data.bad_grouped[:3] or [f"no sample is of mode {data.mode}"]
-        raise UserError([first, *why, "Do LMUData and IMAGE_ROOT_DIR point to the data set?"])
+        ask = "Do LMUData and IMAGE_ROOT_DIR point to the data set?"
+        raise UserError("\n  ".join([first, *why, ask]))
     is_default = data.parse == benchmark.default_parse
     return benchmark.unreadable(data.samples) if is_default else []
 

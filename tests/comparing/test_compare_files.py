@@ -80,6 +80,16 @@ def test_the_headline_is_the_difference_with_its_interval(tmp_path):
     assert "p is corrected for all tests of groups" in as_text(found, flips=0)
 
 
+def test_a_headline_names_no_runs_that_are_alike_once_they_are_cut(tmp_path):
+    made = [make_run(tmp_path / f"T20260101_Gab12cd34{end}", {L2: l2_set("x.x.")}, model="my-model")
+            for end in ("", "_2")]  # fmt: skip
+    text = as_text(compare(read_runs(made)), flips=0)
+    assert f"L2 {L2} · average: B − A = 0.0" in text
+    assert (
+        "A: my-model (T20260101_Gab12cd34) (baseline), B: my-model (T20260101_Gab12cd34_2);" in text
+    )
+
+
 def test_without_an_interval_no_p_is_shown_and_the_table_of_figures_has_it(tmp_path):
     made = [make_run(tmp_path / name, {L2: l2_set(hits, 12)}, model=name)
             for name, hits in (("a", "x" * 12), ("b", "x" * 12))]  # fmt: skip

@@ -28,11 +28,13 @@ def no_answer(request):
         "read as: [0.2, 0.15], wanted: [0.1, 0.1, 0.3, 0.2], verdict: hit"]),
     (lambda request: Reply(status=500, body=b"bad key k-123456"), 2, [
         "ping: HTTP 500: bad key [secret]"]),
+    (lambda request: Reply(body=b"<html>"), 2, [
+        "the server's answer is no chat completion (does the base URL end in /v1?): <html>\n"]),
     (no_answer, 2, [
         "  reasoning: 'hm!!", "!… (", "  what came back: {",
         "the model used all its tokens before it answered; raise generate_cfg.max_tokens",
         "ping: the answer has no text (finish_reason 'stop')", "1 problem, 1 warning.\n"]),  # something was asked
-], ids=["digits", "answered", "failed", "reasoning without an answer"])  # fmt: skip
+], ids=["digits", "answered", "failed", "a web page", "reasoning without an answer"])  # fmt: skip
 def test_a_ping_shows_what_came_back_and_how_it_is_read(answer, code, printed, staged):
     stage = staged(answer=answer)
     run = stage.evaluate({"m": API | {"model_path": "{url}?api_key=k-123456&model=mock"}}, *PING)
@@ -56,4 +58,5 @@ def test_a_data_set_without_a_single_image_stops_the_run_and_spares_earlier_scor
     run = stage.evaluate({"m": API})
     assert (run.code, "IMAGE_ROOT_DIR" in run.stderr) == (2, True)
     assert f"{L1}: none of its samples can be used" in run.stderr
+    assert "2 problems. Nothing was run." in run.stderr  # one for each data set
     assert (stage.scores(L1), len(stage.server.requests)) == (before, asked)

@@ -54,7 +54,7 @@ def test_a_stopped_run_is_scored_with_the_answers_from_before_it(stage, answers,
     for denies_after, arguments in stops:
         answers.denies_after = denies_after
         stopped = stage.run(*ONE_BY_ONE, *arguments)
-        assert "--mode eval scores them" in stopped.output
+        assert "kept: the same command goes on from here, --mode eval scores them" in stopped.output
     ran = stage.run(*EVAL)
     there = 9 - len(answers.broken)
     assert (ran.code, told(ran.output, "answered")) == (len(answers.broken), [there]), ran.output
@@ -92,7 +92,7 @@ def test_a_limit_counts_covered_samples_not_answers(stage):
     stage.log(L1).write_bytes(b"".join(kept))
     ran = stage.run(*EVAL, "--limit", "4")
     assert (ran.code, [row["index"] for row in stage.sheet(L1, "_partial")]) == (1, [5, 8])
-    assert "2 samples of this run have not been queried yet" in ran.output
+    assert "2 samples of this run have not been queried yet; the same command without" in ran.output
 
 
 def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(stage):

@@ -27,7 +27,7 @@ examples:
       20 samples of each data set; score files end in _partial
 
 Interrupted or crashed? The same command queries only what is missing.
-exit codes: 0 all done; 1 some sample or combination failed; 2 nothing was run; 130 interrupted
+exit codes: 0 all done; 1 a sample, model or data set failed; 2 nothing was run; 130 interrupted
 """
 
 

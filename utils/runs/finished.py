@@ -162,7 +162,9 @@ def find_run(path: Path) -> Path:
 
 def scored_runs(model_folder: Path) -> list[Path]:
     """The runs of a model that were scored, the newest first."""
-    return sorted(filter(_samples_in, _folders(model_folder)), key=newest_start, reverse=True)
+    runs = [folder for folder in _folders(model_folder)  # a model's own folder has links alone
+            if not all(each.is_symlink() for each in _samples_in(folder))]  # fmt: skip
+    return sorted(runs, key=newest_start, reverse=True)
 
 
 def fuller_run(run: Path, stems: Collection[str]) -> Path | None:

@@ -196,12 +196,11 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions."""
     counts, total = scored.scorer.counts, scored.scorer.counts["samples"]
     how = "without --mode eval" if options.mode == "eval" else "by the same command"
-    limit = scored.scorer.token_limit
     fate = "left as they are (--ignore)" if options.ignore else f"queried again {how}"
     lines = [f"{counts['answered']} of {total} answered"]
     for name, text in SUMMARY.items():
         if count := counts[name]:
-            said = text.format(fate=fate, limit=limit)
+            said = text.format(fate=fate, limit=scored.scorer.token_limit)
             lines.append(f"  {count} ({shown_share(count, total)} %) {said}")
         if name == "unparsed":
             lines += [f"    such as {repr(reply)[:90]}" for reply in scored.scorer.unparsed]
@@ -209,7 +208,8 @@ def _summary(scored: Scored, options: Options) -> list[str]:
         tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
         lines.append(f"  tokens: {tokens} (prompt + completion)")
     if scored.missing:
-        lines.append(f"{scored.missing} samples of this run have not been queried yet")
+        again = f"the same command{' without --mode eval' * (options.mode == 'eval')} queries them"
+        lines.append(f"{scored.missing} samples of this run have not been queried yet; {again}")
     if counts["size_differs"]:
         sent = (
             f"{counts['size_differs']} samples had their image sent in another size than the file's"

@@ -48,8 +48,8 @@ def read_reply(body: bytes, sizes: Sizes) -> Generation:
         if not isinstance(text, str | None):
             raise TypeError(type(text))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        why = f"the server's answer is no chat completion: {_excerpt(body)}"
-        raise CallError("bad_body", why) from None
+        why = "the server's answer is no chat completion (does the base URL end in /v1?)"
+        raise CallError("bad_body", f"{why}: {_excerpt(body)}") from None
     finish_reason, usage = choice.get("finish_reason"), answer.get("usage")
     refusal = message.get("refusal")
     if not text and (refusal or finish_reason != "length"):
