@@ -125,6 +125,11 @@ def test_every_count_leads_to_exactly_its_samples(open_tab):
         assert shown(tab) == count, address
 
 
+def test_no_choice_of_a_filter_leaves_those_without_a_value_too(open_tab):
+    tab = open_tab(f"#/samples?dataset={L1}")  # its questions have no kind of element
+    assert tab.texts("#selects option:first-child") == ["All (10)", "All (1)", "All (1)", "All (1)"]
+
+
 @pytest.mark.parametrize(("outcome", "count"), OUTCOMES.items())
 def test_flips_are_filters_that_live_in_the_address(open_tab, outcome, count):
     tab = open_tab(f"#/samples?outcome={outcome}&dataset={L2}")

@@ -4,6 +4,7 @@
 Report.figures = (() => {
   const { el, svg, styled, whole, plural, pairs } = Report;
   const figures = {};
+  const GROUPS = { L1: "By platform", L2: "By platform and kind of element" };
   const OUTCOMES = ["only B right", "only A right", "both wrong, apart", "both wrong, alike", "both right"];
 
   figures.draw = (host) => {
@@ -116,7 +117,7 @@ Report.figures = (() => {
     const heads = ["group", "B − A [95 %]", `−${reach} … 0 … +${reach}`, "A", "B", "n", `${found.unit}s`, "p (Holm)", "only A right", "only B right"];
     const count = (each, outcome, value) => el("td", {}, value ? el("a", { href: linkOf(found, each, { outcome }) }, whole(value)) : "0");
     return el("details", { class: "groups", open: clear.length > 0 },
-      el("summary", {}, el("b", {}, found.unit === "task" ? "By platform and category" : "By platform and kind of element"), el("span", { class: "quiet" },
+      el("summary", {}, el("b", {}, GROUPS[found.level] ?? "By platform and category"), el("span", { class: "quiet" },
         !tested ? ` too few ${found.unit}s` : clear.length ? ` ${clear.length} of ${tested} ${clear.length === 1 ? "differs" : "differ"} clearly` : ` none of ${tested} differs clearly`)),
       el("p", { class: "quiet" }, "p is corrected for all tests of groups on this data set (Holm); the tests above stand for themselves."),
       el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": `Groups of ${found.dataset}` }, el("table", { class: "plain" },

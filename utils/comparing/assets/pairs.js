@@ -64,7 +64,7 @@ Report.pairs = (() => {
   /** An outcome as it stands in an address: "only A right" is "only-a-right". */
   pairs.slug = (outcome) => outcome.toLowerCase().replace(/[^a-z]+/g, "-");
 
-  /** Rows that fit, and for each filter how many rows each of its values would leave. */
+  /** Rows that fit, and for each filter how many rows each of its values would leave, and no choice. */
   pairs.select = async (wanted, query) => {
     const texts = query ? await searchable() : null, needle = query.toLowerCase();
     const { facets } = pairs.match;
@@ -72,16 +72,19 @@ Report.pairs = (() => {
       ? new Set(facets[name].flatMap((value, number) => (wanted[name].includes(name === "outcome" ? pairs.slug(value) : value) ? [number] : []))) : null));
     const columns = FILTERS.map((name) => pairs.columns[name] ?? []);
     const counts = FILTERS.map((name) => new Array(facets[name].length).fill(0));
-    const rows = [];
+    const rows = [], all = FILTERS.map(() => 0);
     for (let row = 0; row < pairs.count; row++) {
       if (texts && !texts[row].includes(needle)) continue;
       const failed = [];
       for (let f = 0; f < FILTERS.length && failed.length < 2; f++) if (allowed[f] && !allowed[f].has(columns[f][row])) failed.push(f);
       if (!failed.length) rows.push(row);
       const counted = failed.length === 0 ? FILTERS.keys() : failed.length === 1 ? failed : [];
-      for (const f of counted) if (columns[f][row] !== null) counts[f][columns[f][row]]++;
+      for (const f of counted) {
+        all[f]++; // some rows have no value
+        if (columns[f][row] !== null) counts[f][columns[f][row]]++;
+      }
     }
-    return { rows, counts: Object.fromEntries(FILTERS.map((name, f) => [name, counts[f]])) };
+    return { rows, counts: Object.fromEntries(FILTERS.map((name, f) => [name, counts[f]])), all: Object.fromEntries(FILTERS.map((name, f) => [name, all[f]])) };
   };
 
   /** What stands behind the "?" of an address: two runs, filters, search. */

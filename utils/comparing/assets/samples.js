@@ -64,19 +64,18 @@ Report.samples = (() => {
     $("pane").hidden = !samples.rows.length && row === undefined;
   };
 
-  function counts({ rows, counts: left }) {
+  function counts({ rows, counts: left, all: without }) {
     const { outcome } = pairs.match.facets;
     const chosen = samples.wanted.outcome ?? [];
-    const total = left.outcome.reduce((sum, count) => sum + count, 0);
     const chip = (name, slug, count) => el("button", {
       type: "button", class: `chip is-${slug ?? "all"}`, "aria-pressed": String(slug ? chosen.includes(slug) : !chosen.length),
       onclick: () => samples.go({ ...samples.wanted, outcome: slug ? [slug] : [] }),
     }, slug ? el("i", { class: `swatch is-${slug}`, "aria-hidden": "true" }) : null, `${name} `, el("b", {}, whole(count)));
     const focused = document.activeElement?.closest?.("#outcomes") ? [...$("outcomes").children].indexOf(document.activeElement) : -1;
-    $("outcomes").replaceChildren(chip("all", null, total), ...outcome.map((name, place) => chip(name, pairs.slug(name), left.outcome[place])));
+    $("outcomes").replaceChildren(chip("all", null, without.outcome), ...outcome.map((name, place) => chip(name, pairs.slug(name), left.outcome[place])));
     if (focused >= 0) $("outcomes").children[focused]?.focus();
     for (const [name, select] of Object.entries(selects)) {
-      select.options[0].textContent = `All (${whole(left[name].reduce((sum, count) => sum + count, 0))})`;
+      select.options[0].textContent = `All (${whole(without[name])})`;
       pairs.match.facets[name].forEach((value, place) => { select.options[place + 1].textContent = `${pairs.label(value)} (${whole(left[name][place])})`; });
       select.value = samples.wanted[name]?.[0] ?? "";
     }
