@@ -153,7 +153,7 @@ def test_what_training_left_in_the_generation_settings_does_no_harm(taught, copy
     assert generation.usage["completion_tokens"] == len(ANSWER) + 1
     assert held.generation["eos_token_id"] == held.tokenizer.eos_token_id
     assert held.model.generation_config.use_cache is not False
-    said = capsys.readouterr().err
+    said = capsys.readouterr().out
     assert "end token" in said and "use_cache" in said
 
 

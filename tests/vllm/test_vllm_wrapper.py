@@ -75,6 +75,7 @@ def all_end(handles, timeout_s=0):
 def test_a_checkpoint_is_evaluated_through_a_server_that_is_gone_afterwards(stage):
     stage.model["m"]["serve_args"] = {"max-num-seqs": 8, "enforce-eager": True}
     stage.model["m"]["kwargs"] = {"min_pixels": 3136, "max_pixels": 200704}
+    stage.model["m"]["trust_remote_code"] = True
     proxy = {"HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": ""}
     ran = stage.run(env=proxy | acting("family"))
     assert ran.code == 0, ran.output
@@ -82,7 +83,7 @@ def test_a_checkpoint_is_evaluated_through_a_server_that_is_gone_afterwards(stag
     [server] = started(stage)
     assert server["argv"][:-1] == [
         "-m", "vllm.entrypoints.openai.api_server", "--max-num-seqs=8", "--enforce-eager",
-        "--mm-processor-kwargs.min_pixels=3136", "--mm-processor-kwargs.max_pixels=200704",
+        "--trust-remote-code", "--mm-processor-kwargs.min_pixels=3136", "--mm-processor-kwargs.max_pixels=200704",
         f"--model={stage.home}/checkpoint", "--served-model-name=m", "--host=127.0.0.1"]  # fmt: skip
     assert (all_gone(stage), logs(stage)) == (True, [])
     # No secret reaches the server, and its key reaches nobody.

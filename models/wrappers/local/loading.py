@@ -132,10 +132,10 @@ def _mend(held: Any, processor: Any) -> None:
     if held.eos_token_id is None and end is not None:  # replies would go on to the token limit
         held.eos_token_id = end
         why = "names no end token, so the tokenizer's ends replies"
-        print(f"note: the checkpoint's generation_config {why}", file=sys.stderr)
+        print(f"note: the checkpoint's generation_config {why}")
     if held.use_cache is False:  # every token would take as long as the whole prompt
         held.use_cache = None
-        print("note: use_cache false of the checkpoint is not used, only slow", file=sys.stderr)
+        print("note: use_cache false of the checkpoint is not used, only slow")
 
 
 def _is_for_cuda(torch: Any, device_map: Any) -> bool:
