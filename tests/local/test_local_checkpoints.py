@@ -69,6 +69,13 @@ def test_a_system_prompt_is_shown_or_refused(template, why, place, llava, copy_o
         assert "You are  a GUI agent." in shown and "Where" in shown
 
 
+def test_a_chat_template_that_only_the_tokenizer_has_will_do(llava, copy_of, questions):
+    folder = copy_of(llava, tokenizer_config={"chat_template": FOR_EVERY_PART})
+    (folder / "chat_template.jinja").unlink()
+    assert of(folder).problems() == []
+    assert prompt_of(of(folder), questions[0]).startswith("USER: ")
+
+
 @pytest.mark.parametrize("template_begins", [True, False])
 def test_a_prompt_begins_with_one_token_of_beginning(template_begins, llava, copy_of, questions):
     from tokenizers import Tokenizer, processors

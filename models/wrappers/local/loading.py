@@ -109,12 +109,15 @@ def load(entry: Local) -> Checkpoint:
 
 
 def _prepare(processor: Any, kwargs: Mapping[str, Any]) -> None:
-    """Lets a processor pad on the left, and resize within the limits of `kwargs`."""
+    """Lets a processor pad on the left, find its template, and resize within `kwargs`' limits."""
     tokenizer = getattr(processor, "tokenizer", processor)
     tokenizer.padding_side = "left"  # on the right the reply would follow the padding
     if getattr(tokenizer, "pad_token", None) is None:
         # Asked to pad, it would refuse a single text too; what pads is masked out.
         tokenizer.pad_token = getattr(tokenizer, "eos_token", None)
+    template = getattr(tokenizer, "chat_template", None)
+    if template and getattr(processor, "chat_template", None) is None:  # servers take it, too
+        processor.chat_template = template
     image_processor = getattr(processor, "image_processor", None)
     limits = {name: kwargs[name] for name in PIXEL_LIMITS if kwargs.get(name)}
     if limits and image_processor is not None and resizes_by_area(image_processor):
