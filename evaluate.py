@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run_plan(plan, rank)[0]
     except (Interrupted, KeyboardInterrupt):
         print(
-            "Interrupted. Nothing that was answered is lost: the same command goes on from here, "
+            f"Interrupted. Nothing that was answered is lost: {options.to_go_on}, "
             "--mode eval scores what is there."
         )
         return INTERRUPTED

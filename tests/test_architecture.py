@@ -52,7 +52,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils": 2750,
     "utils/analysis": 1175,
     "utils/comparing": 1376,
-    "utils/config": 1160,
+    "utils/config": 1162,
     "utils/engine": 1140,
     "utils/engine/ranks": 555,
     "utils/functions": 530,

@@ -102,7 +102,7 @@ class Engine:
         self._gate = Gate(limit, self._stopping)
         self._asker = Asker(model, options, self._gate, self._stopping, clean)
         self._under_way = 0  # samples that were handed out and have not come back
-        self._watcher = Watcher(model.name, skip_errors=is_set("SKIP_ERR"))
+        self._watcher = Watcher(model.name, options.to_go_on, skip_errors=is_set("SKIP_ERR"))
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Asks everything that has no answer yet; returns when all of it is in the logs.

@@ -86,8 +86,11 @@ def test_a_wrong_key_ends_the_run_though_others_hang(staged, released, goes_on):
     goes_on(stage)
 
 
-@pytest.mark.parametrize("by", ["two interrupts", "SIGTERM"])
-def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(by, staged, released, goes_on):
+@pytest.mark.parametrize(("by", "option", "how"), [
+    ("two interrupts", [], "the same command"), ("SIGTERM", ["--fresh"], "the same command without --fresh")])  # fmt: skip
+def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(
+    by, option, how, staged, released, goes_on
+):
     arrived = itertools.count(1)
 
     def answer(request):
@@ -96,7 +99,7 @@ def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(by, staged, 
         return some_right(request)
 
     stage = staged(answer=answer, pictures=PICTURES)
-    process = stage.start("--api-nproc", str(IN_FLIGHT))
+    process = stage.start("--api-nproc", str(IN_FLIGHT), *option)
     stage.server.wait_for(IN_FLIGHT + 5)  # nobody asks on before his answer is in the log
     if by == "SIGTERM":
         process.terminate()
@@ -106,7 +109,7 @@ def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(by, staged, 
         process.send_signal(signal.SIGINT)
     code, output = end_of(process, PATIENCE_S)
     assert (code, len(answers(stage))) == (130, 5), output
-    assert "the same command goes on from here" in output
+    assert f"{how} goes on from here" in output
     released.set()
     goes_on(stage)
 

@@ -54,7 +54,8 @@ def test_a_stopped_run_is_scored_with_the_answers_from_before_it(stage, answers,
     for denies_after, arguments in stops:
         answers.denies_after = denies_after
         stopped = stage.run(*ONE_BY_ONE, *arguments)
-        assert "kept: the same command goes on from here, --mode eval scores them" in stopped.output
+        how = "the same command" + " without --fresh" * ("--fresh" in arguments)
+        assert f"kept: {how} goes on from here, --mode eval scores them" in stopped.output
     ran = stage.run(*EVAL)
     there = 9 - len(answers.broken)
     assert (ran.code, told(ran.output, "answered")) == (len(answers.broken), [there]), ran.output

@@ -94,6 +94,11 @@ class Options:
     verbose: bool = _option(False, "tracebacks of user functions, reasons by sample")
     arguments: tuple[str, ...] = ()  # as they were typed
 
+    @property
+    def to_go_on(self) -> str:
+        """What continues a run that was stopped; with `--fresh` it would begin again."""
+        return "the same command" + " without --fresh" * self.fresh + " goes on from here"
+
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, without the usage text."""

@@ -23,7 +23,7 @@ ADVICE = {
 }
 NOT_THERE = ("Is the server running, and is the base URL right? --wait-for-server S waits for one "
              "that is still loading.")  # fmt: skip
-KEPT = "Answers so far are kept: the same command goes on from here, --mode eval scores them."
+KEPT = " Answers so far are kept: {}, --mode eval scores them."
 LONGEST_ERROR_TEXT = 600  # characters of what a server said
 SILENT_S = 10.0  # of a server that is away or rate limits everything: then a line says so
 
@@ -92,7 +92,8 @@ class Asker:
             history = self._history(failure, failures, rate_limited_s, answered_meanwhile)
             decision = decide(failure, history, self._options, jitter=random.random())
             if decision.action is Action.STOP:
-                kept = f" {KEPT}" if history.run_has_answers or self.has_stored else ""
+                kept = KEPT.format(self._options.to_go_on)
+                kept *= history.run_has_answers or self.has_stored
                 raise StopRun(_stop_text(self._model.name, failure, history) + kept)
             if decision.action in (Action.REFUSED, Action.FAILED):
                 return Asked(Status(decision.action.value), attempts, error=failure)

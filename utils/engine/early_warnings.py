@@ -34,8 +34,8 @@ class Watcher:
     With `skip_errors` it goes on however often a function fails.
     """
 
-    def __init__(self, model: str, *, skip_errors: bool) -> None:
-        self._model, self._skip_errors = model, skip_errors
+    def __init__(self, model: str, to_go_on: str, *, skip_errors: bool) -> None:
+        self._model, self._to_go_on, self._skip_errors = model, to_go_on, skip_errors
         self._refused: list[tuple[Job, Record]] | None = []  # None once one was not
         self._has_answers, self._for_no_sample = False, 0  # failures in a row that are no sample's
         self._first: dict[str, tuple[list[Record], list[Record]]] = {}  # answers, failures
@@ -92,7 +92,7 @@ class Watcher:
         self._for_no_sample = self._for_no_sample + 1 if is_for_no_sample else 0
         if self._for_no_sample >= (FAILURES_IN_A_ROW if self._has_answers else NEVER_THERE):
             what = f"{self._for_no_sample} samples in a row got {error['message']}"
-            kept = f" {KEPT}" if self._has_answers or job.answers.has_any else ""
+            kept = KEPT.format(self._to_go_on) * (self._has_answers or job.answers.has_any)
             raise StopRun(f'model "{self._model}": {what}.{kept}')
         if self._refused is None or code not in REFUSED_STATUS:
             self._refused = None
