@@ -161,8 +161,7 @@ def _head(pair: PairOfRuns) -> Iterator[str]:
     of = " · ".join([f"{pair.level} {pair.dataset}", *(each.group for each in pair.headline[-1:])])
     names = [one_line(name, _LONGEST_NAME // 2) for name in (pair.run, pair.baseline)]
     names = ["B", "A"] if names[0] == names[1] else names  # what sets them apart was cut off
-    found = "".join(f" = {difference_text(each)}" for each in pair.headline[-1:])
-    yield f"{of}: {' − '.join(names)}{found}"
+    yield " = ".join([f"{of}: {' − '.join(names)}", *map(difference_text, pair.headline[-1:])])
     yield from wrapped("; ".join([f"A: {pair.baseline} (baseline), B: {pair.run}", *pair.notes]), 2)
     if pair.headline:
         yield from _table(pair.headline, pair.level)
