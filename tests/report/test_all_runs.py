@@ -290,8 +290,10 @@ def test_where_replies_were_lost_after_they_came_there_is_no_score_anywhere(tmp_
         ended = stage.evaluate({"m": {**API, "postprocess_function": "mymodel.post"}},
                                data={L2: {"mode": "all"}}, env={"SKIP_ERR": "1"})  # fmt: skip
     assert "no score: " in ended.stdout
-    assert page_of(stage.work_dir).rows[2][2:-3] == ["not scored"]
-    assert load_run(stage.folder()).figures == {}
+    told = "no score: most samples have no answer"
+    assert page_of(stage.work_dir).rows[2][2:-3] == [told]
+    found = load_run(stage.folder())
+    assert found.figures == {"L2": {}} and f"L2: {told}" in str(found)
     [compared] = read_runs([stage.folder()])
     assert compared.sets[L2].doubts[0].endswith("samples have no answer")
 

@@ -264,6 +264,8 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
     statuses = entry.get("statuses") or {}
     total, failed = sum(statuses.values()), sum(statuses.values()) - statuses.get("ok", 0)
     instead = "" if not entry else "not scored" if not found else None
+    if entry.get("figures") == {}:
+        instead = f"no score: most {noun_of(level)}s have no answer"
     if not found and dataset in run.stopped:
         why = str(run.stopped[dataset].get("why"))
         full, why = _text(why), _text(cut(why, LONGEST_WHY))

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.images import at_home
-from utils.protocol import shown_accuracy, shown_range
+from utils.protocol import noun_of, shown_accuracy, shown_range
 from utils.runs.log import runs_of
 from utils.runs.records import error_text
 
@@ -218,7 +218,8 @@ class RunResults:
 
     def _cells(self) -> dict[str, dict[str, Any]]:
         found = (self.manifest.get("datasets", {}).get(name, {}) for name in self.datasets)
-        return {entry["level"]: entry["figures"] for entry in found if entry.get("figures")}
+        known = (entry for entry in found if entry.get("figures") is not None)
+        return {entry["level"]: entry["figures"] for entry in known}
 
     def __str__(self) -> str:
         """The model, its official figures in percent with their intervals, and the folder."""
@@ -227,7 +228,8 @@ class RunResults:
             shown = (f"{name} {shown_accuracy(cell['value'])}" + f" [{bounds}]" * bool(bounds)
                      for name, cell in cells.items()
                      for bounds in [shown_range(cell)])  # fmt: skip
-            lines.append(f"  {level}: {', '.join(shown)}")
+            why = f"no score: most {noun_of(level)}s have no answer"
+            lines.append(f"  {level}: {', '.join(shown) or why}")
         return "\n".join([*lines, f"  {self.folder}"])
 
     @cached_property
