@@ -165,7 +165,7 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
     options = plan.options
     logs = logs_by_age(options.work_dir, name, dataset)
     if not logs:
-        why = f'model "{name}", {dataset}: no log under {options.work_dir}; run --mode infer'
+        why = f'model "{name}", {dataset}: no log under {options.work_dir}; leave out --mode eval'
         return plan.stop(dataset, None, [why])
     path = logs[0][0]
     folder, least = RunFolder(name, path.parent), DONE

@@ -94,7 +94,7 @@ def test_check_shows_prompts_and_counts_what_would_be_asked(stage):
     assert ("base64" in result.output, len(result.stdout) < 5000) == (False, True)
     assert {f"{L1}: 9 samples, mode all", f"{L2}: 6 samples, mode all"} <= set(shown)
     l1_line = next(line for line in shown if line.startswith(f"{L1}: 9 requests to send"))
-    assert "9 new" in l1_line and "MB" in l1_line and "0 answers there already" in l1_line
+    assert "9 new" in l1_line and "MB" in l1_line and "0 answers stored already" in l1_line
     assert any(line.startswith(f"{L2}: 6 requests to send") for line in shown)
     for dataset in (L1, L2):
         assert f"{dataset}: 2 requests to send" in limited.stdout
@@ -109,7 +109,7 @@ def test_check_counts_the_answers_that_are_there_and_says_why_others_are_asked_a
     for told in (
         f"{L1}: 9 requests to send",
         f"{L2}: 3 requests to send (3 new",
-        "3 answers there already",
+        "3 answers stored already",
     ):
         assert told in result.stdout
     assert (result.code, len(stage.server.requests)) == (0, 3)
@@ -153,7 +153,7 @@ def a_prompt_function_that_raises(stage):
     (a_prompt_function_that_raises, {"custom_prompt": {L2: "mymodel.prompt"}},
      [f"{L2}: 2 samples, the first index 2 on os_ios/pic1.png: "
       "prompt function raised KeyError: 'instruction'"],
-     [f"{L2}: 4 requests to send", "0 answers there already, 2 with a problem"]),
+     [f"{L2}: 4 requests to send", "0 answers stored already, 2 with a problem"]),
     (lambda stage: (stage.annotations / "L1_annotations.json").unlink(), {},
      ["L1_annotations.json: no such annotation file"], []),
 ])  # fmt: skip

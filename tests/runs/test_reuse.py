@@ -362,7 +362,7 @@ FAILED_CASES = {
         f"{L1}: queried 2 (1 failed last time, 1 refused last time), reused 7"]),
     "--retry-refused --ignore": ([EASY_1], 1, 2 / 3, []),
     "--check": ([], 0, 1 / 3, ["(1 failed last time, ",
-        "7 answers there already, 1 refused before (--retry-refused)"]),
+        "7 answers stored already, 1 refused before (--retry-refused)"]),
     "--check --retry-refused": ([], 0, 1 / 3, [
         "2 requests to send (1 failed last time, 1 refused last time, "]),
     "--check --fresh": ([], 0, 1 / 3, ["9 requests to send (9 --fresh, "]),

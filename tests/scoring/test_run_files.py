@@ -249,7 +249,7 @@ def test_one_grounding_type_has_null_for_the_other_and_an_average_over_what_is_t
 
 def test_infer_writes_predictions_and_eval_of_them_the_scores_without_a_model(empty, full):
     without = empty.run("--mode", "eval")
-    assert without.code in (1, 2) and "run --mode infer" in without.output
+    assert without.code in (1, 2) and "leave out --mode eval" in without.output
     inferred = empty.run("--mode", "infer")
     assert (inferred.code, inferred.asked) == (0, {L1: 9, L2: 6})
     assert derived(empty.folder()) == {f"m_{L1}.xlsx", f"m_{L2}.xlsx"}

@@ -96,11 +96,11 @@ def check_questions(
             errors.setdefault(str(error), []).append(sample)
     report = []
     if first is not None:
-        report.append(f"{asked.dataset}: the first prompt, images elided:")
+        report.append(f"{asked.dataset}: the first prompt, images by file name:")
         report += shown_prompt(first.messages)
     to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
     to_ask += f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
-    there = f"{kept[Status.OK]} answers there already"
+    there = f"{kept[Status.OK]} answers stored already"
     more = {"failed before": kept[Status.FAILED], "with a problem": sum(map(len, errors.values())),
             "refused before (--retry-refused)": kept[Status.REFUSED]}  # fmt: skip
     there += "".join(f", {count} {what}" for what, count in more.items() if count)
@@ -179,7 +179,7 @@ def ping(
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
     sizes = [shown_wh(record["sizes"][stage]) for stage in SIZES]
     report = [
-        f"{asked.dataset}: asked {model.name} one question ({took})",
+        f"{asked.dataset}: queried {model.name} once ({took})",
         "  image: file {}, sent {}, seen by the model {}".format(*sizes),
         f"  tokens: {_tokens_text(generation.usage)}",
     ]
