@@ -132,6 +132,11 @@ def test_a_dotenv_file_in_another_encoding_is_named_with_its_line(stage, argumen
     assert "Jos" not in result.output  # it may be a secret
 
 
+def test_a_folder_that_is_called_dotenv_is_no_file_of_settings(stage):
+    (stage.home / ".env").mkdir()  # many a virtual environment
+    assert stage.run("--data", L2, "--limit", "1").code == 0
+
+
 @pytest.mark.parametrize(("env", "sent"), [
     ({}, "Find {a} for Click"),  # its braces stay
     ({"L2_USER_PROMPT": "Of the shell: {instruction}"}, "Of the shell: Click")])  # fmt: skip

@@ -31,7 +31,8 @@ def load_dotenv_files() -> None:
 
     for file in (PROJECT / ".env", Path.cwd() / ".env"):
         with suppress(FileNotFoundError):
-            load_dotenv(stream=io.StringIO(read_text(file)), override=False)
+            if not file.is_dir():  # many a virtual environment is called so
+                load_dotenv(stream=io.StringIO(read_text(file)), override=False)
 
 
 def is_set(name: str) -> bool:
