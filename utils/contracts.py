@@ -123,8 +123,8 @@ class UserFunctionError(Exception):
 class CallError(Exception):
     """One attempt to get an answer failed; `retry_policy` decides what follows."""
 
-    # "http" (an error status), "timeout", "connection", "dns", "refused_connection", "bad_body" (no
-    # usable answer), "content_filter", "refusal" (the model's own), "model" (it raised)
+    # "http" (an error status), "timeout", "connection", "dns", "refused_connection", "unreachable",
+    # "bad_body" (no usable answer), "content_filter", "refusal" (the model's own), "model" (raised)
     kind: str
     message: str
     status_code: int | None = None  # the HTTP status, or None

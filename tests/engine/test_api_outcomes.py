@@ -1,5 +1,6 @@
 """How requests can end, against a server that misbehaves: answered, refused, failed, stopped."""
 
+import errno
 import gzip
 import json
 import re
@@ -77,19 +78,23 @@ TRANSIENT = {
     **{name: Reply(body=body) for name, body in BODIES.items()},
     **{name: completion(message) for name, message in MESSAGES.items()},
     "content-empty": Reply(text=""), "too-large": packed(b" " * (65 << 20)),
+    # Routers begin a 200 answer before they know what the model's own server will say.
+    "500-in-a-200": Reply(body=b'{"error": {"message": "A", "code": 500}}'),
+    "429-in-a-200": Reply(body=b'{"error": {"message": "A", "code": 429}}'),
+    "broken-off": Reply("A and th", finish_reason="error"),
 }  # fmt: skip
 
 
 def test_every_transient_error_is_followed_by_the_answer(stage_for):
     failures = dict(enumerate(TRANSIENT.values()))
-    stage = stage_for(lambda request: failures.pop(number_of(request), Reply("B")), pictures=10)
+    stage = stage_for(lambda request: failures.pop(number_of(request), Reply("B")), pictures=11)
     ran = stage.run("--api-nproc", "16", "--retry", "1")
     asked, records = [number_of(request) for request in ran.requests], by_number(stage)
     came = {
         name: (asked.count(n), *(records[n][field] for field in ("attempts", "status", "raw")))
         for n, name in enumerate(TRANSIENT)
     }
-    assert (len(TRANSIENT), came) == (30, dict.fromkeys(TRANSIENT, (2, 2, "ok", "B")))
+    assert (len(TRANSIENT), came) == (33, dict.fromkeys(TRANSIENT, (2, 2, "ok", "B")))
     assert ran.code == 0, ran.output
 
 
@@ -104,7 +109,8 @@ REFUSED = {
     "400": error(400, "A picture too large"), "413": error(413), "422": error(422),
     "400-content-filter": error(400, "policy", code="content_filter"),
     "content-filter": completion({"content": None}, "content_filter"),
-    "refusal": completion({"content": None, "refusal": "I will not"})}  # fmt: skip
+    "refusal": completion({"content": None, "refusal": "I will not"}),
+    "400-in-a-200": completion({"content": ""}, "error", error={"code": 400, "message": "A"})}  # fmt: skip
 PARTS = [{"type": "text", "text": "C"}, {"type": "text", "text": "!"}]
 THOUGHT = {"content": None, "reasoning_content": "A? No"}
 ANSWERED = {
@@ -117,7 +123,8 @@ ANSWERED = {
     "packed": (packed(Reply("C").encoded()), "C"),
 }
 # All but rate limits and a server that is away, which use up no retry.
-FAILED = {name: reply for name, reply in TRANSIENT.items() if reply.status not in (429, 502, 503)}
+FAILED = {name: reply for name, reply in TRANSIENT.items()
+          if reply.status not in (429, 502, 503) and "429" not in name}  # fmt: skip
 LASTING = {**{name: reply for name, (reply, _) in ANSWERED.items()}, **REFUSED, **FAILED}
 
 
@@ -212,23 +219,31 @@ def test_after_one_answer_any_number_of_refusals_goes_through_and_counts_as_wron
     (error(401, "bad key"), ["401", "bad key", "API key"]),
     (error(402, "pay first"), ["402", "pay first", "credit"]),
     (error(429, "quota", code="insufficient_quota", **NO_WAIT), ["quota is used up"]),
+    (error(429, "inactive", code="billing_not_active", **NO_WAIT), ["inactive", "the account"]),
     (error(403, "not yours"), ["403", "not yours", "key may not use"]),
     (error(404, "no model mock"), ["404", "no model mock", "/v1"]),
     (Reply(status=307, headers={"location": "http://127.0.0.1:9/away"}),  # not followed
      ["HTTP 307: the server redirects to http://127.0.0.1:9/away", "write it into model_path"]),
-], ids=["401", "402", "insufficient-quota", "403-first", "404-first", "redirect-first"])  # fmt: skip
+], ids=["401", "402", "insufficient-quota", "inactive", "403-first", "404-first", "redirect-first"])  # fmt: skip
 def test_a_run_that_cannot_work_stops_at_once_and_says_what_to_do(reply, said, stage_for):
     ran = stage_for(lambda request: reply, pictures=8).run("--api-nproc", "3")
     assert (ran.code, 1 <= len(ran.requests) <= 3) == (1, True)
     assert missing((*said, 'model "m"'), ran) == []
 
 
-def test_a_401_in_the_middle_keeps_what_was_answered(stage_for):
+@pytest.mark.parametrize("refusal", [
+    error(401), error(400, "Your credit balance is too low to access the API."),
+    error(400, "API key expired. Please renew the API key."), error(400, code="Arrearage"),
+], ids=["401", "no-credit", "expired", "in-arrears"])  # fmt: skip
+def test_a_key_that_is_refused_in_the_middle_keeps_what_was_answered(stage_for, refusal):
     left = ["B"] * 5
-    stage = stage_for(lambda request: Reply(left.pop()) if left else error(401))
+    stage = stage_for(lambda request: Reply(left.pop()) if left else refusal)
     ran = stage.run("--api-nproc", "1")
     assert (ran.code, len(ran.requests)) == (1, 6)
-    assert missing(["Answers so far are kept"], ran) == []
+    assert (
+        missing(["Answers so far are kept", "the account" if "400" in ran.stderr else "key"], ran)
+        == []
+    )
     assert len(stage.run("--api-nproc", "1").requests) == 1  # nothing more counts as answered
     left.extend("B" * 99)
     again = stage.run("--api-nproc", "1")
@@ -244,17 +259,22 @@ def test_a_401_without_any_key_says_how_to_give_one(stage_for):
     assert ran.requests[0].headers["authorization"] == "Bearer api_key_placeholder"
 
 
-@pytest.mark.parametrize(("host", "code", "text"), [
-    ("127.0.0.1", 0, ""), ("no-such-host.invalid", socket.EAI_NONAME, "Name or service not known"),
-    ("no-such-host.invalid", socket.EAI_AGAIN, "Temporary failure in name resolution"),
-    ("no-such-host.invalid", socket.EAI_NONAME, "nodename nor servname provided, or not known"),
-], ids=["nobody-listens", "unknown-host", "no-name-server", "unknown-host-on-a-mac"])  # fmt: skip
-def test_a_server_that_is_not_there_stops_its_model(host, code, text, stage_for, monkeypatch):
+@pytest.mark.parametrize(("host", "why"), [
+    ("127.0.0.1", OSError()),
+    ("elsewhere.invalid", socket.gaierror(socket.EAI_NONAME, "Name or service not known")),
+    ("elsewhere.invalid", socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")),
+    ("elsewhere.invalid", socket.gaierror(socket.EAI_NONAME, "nodename nor servname provided")),
+    ("elsewhere.invalid", OSError(errno.EHOSTUNREACH, "No route to host")),
+    ("elsewhere.invalid", OSError(errno.ENETUNREACH, "Network is unreachable")),
+    ("elsewhere.invalid", TimeoutError(errno.ETIMEDOUT, "Connection timed out")),
+], ids=["nobody-listens", "unknown-host", "no-name-server", "unknown-host-on-a-mac", "no-route",
+        "no-network", "switched-off"])  # fmt: skip
+def test_a_server_that_is_not_there_stops_its_model(host, why, stage_for, monkeypatch):
     stage, known = stage_for(lambda request: Reply("B")), socket.getaddrinfo
 
     def getaddrinfo(asked, *args, **kwargs):  # what resolvers say differs between machines
-        if asked in ("no-such-host.invalid", b"no-such-host.invalid"):
-            raise socket.gaierror(code, text)
+        if asked in ("elsewhere.invalid", b"elsewhere.invalid"):
+            raise why
         return known(asked, *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
@@ -282,3 +302,35 @@ def test_429_alone_stops_the_run_after_the_outage(stage_for):
     left, busy = ["B"] * 2, error(429, **{"retry-after": "999999"})
     ran = stage_for(lambda request: Reply(left.pop()) if left else busy).run("--outage", "0.5")
     assert (ran.code, missing(("nothing else", "(--outage)"), ran)) == (1, [])
+
+
+@pytest.mark.parametrize("status", [401, 500])
+def test_of_a_long_page_with_an_error_the_beginning_is_told_and_kept(status, stage_for):
+    stage = stage_for(lambda request: error(status, "x" * 5000), pictures=1)
+    ran = stage.run("--retry", "0", "--no-report")
+    texts = [ran.output, *(path.read_text() for path in stage.written() if path.suffix != ".xlsx")]
+    assert 400 < max(map(len, re.findall("x+", " ".join(texts)))) <= 600
+
+
+def test_an_answer_is_kept_though_its_image_has_gone_meanwhile(stage_for):
+    def answer(request):
+        stage.picture(0).unlink()
+        return Reply("B")
+
+    stage = stage_for(answer, pictures=1)
+    assert stage.run("--limit", "1").code == 0
+    assert [record["status"] for record in stage.answers(L1)] == ["ok"]
+
+
+@pytest.mark.parametrize(("env", "said"), [
+    ({"ALL_PROXY": "ftp://me:Hidden-1234@127.0.0.1:9"}, "Unknown scheme for proxy URL"),
+    ({"HTTP_PROXY": "http://me:Hidden/1234@127.0.0.1:9"}, "no connection"),
+    ({"SSL_CERT_FILE": "no-such-file.pem"}, "No such file"),
+], ids=["scheme", "no-url", "certificates"])  # fmt: skip
+def test_a_proxy_or_certificate_file_that_cannot_be_used_is_told_without_a_traceback(
+    env, said, stage_for
+):
+    stage = stage_for(lambda request: Reply("B"), pictures=1)
+    ran = stage.run(env=env)
+    assert (ran.code, ran.requests, missing([said, *env], ran)) == (1, [], [])
+    assert "Hidden" not in ran.output

@@ -38,7 +38,7 @@ def other(kind, **facts):
     *[(http(status, code="insufficient_quota"), STOP, STOP) for status in (429, 403)],
     # wrong address or model at first, one sample's matter later
     *[(http(status), STOP, FAILED) for status in (403, 404, 307)],
-    *[(other(kind), STOP, PAUSE) for kind in ("dns", "refused_connection")],
+    *[(other(kind), STOP, PAUSE) for kind in ("dns", "refused_connection", "unreachable")],
     # away: a matter of the whole run, once it has begun
     *[(http(status), AGAIN, PAUSE) for status in (502, 503)],
     # the server will not answer this one
@@ -90,7 +90,8 @@ def test_waits_double_up_to_a_limit_and_jitter_shortens_them_by_up_to_half():
 
 @pytest.mark.parametrize(("error", "history", "wait_s"), [
     (http(429, retry_after_s=7.5), History(failures=3), 7.5), (http(503, retry_after_s=7.5), NEW, 7.5),
-    (http(429, retry_after_s=0.0), NEW, 0.0), (http(429, retry_after_s=math.inf), NEW, 900.0),
+    (http(429, retry_after_s=0.0), NEW, 0.0), (http(429, retry_after_s=0.0), History(limited_s=60), 6.0),
+    (http(429, retry_after_s=math.inf), NEW, 900.0),
     (http(429, retry_after_s=999_999.0), History(limited_s=895), 5.0),  # to --outage
     (http(429), History(rate_limited_s=20.0), 20.0), (http(500), History(failures=10_000), 30.0),
 ])  # fmt: skip

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from utils.config.options import Options
 from utils.contracts import Abandoned, CallError, Generation, ModelWrapper, Prepared, Status
 from utils.engine.gate import Gate
-from utils.engine.retry_policy import AWAY_STATUS, Action, History, decide, is_away
+from utils.engine.retry_policy import AWAY_STATUS, FATAL_CODES, Action, History, decide, is_away
 from utils.errors import StopRun
 
 ADVICE = {
@@ -149,7 +149,7 @@ class Asker:
 def presentable(error: CallError, clean: Callable[[str], str]) -> CallError:
     """The error with a short text, cleaned of secrets before, so that no half key is left."""
     text = clean(str(error))
-    error.args = (text if len(text) <= LONGEST_ERROR_TEXT else text[:LONGEST_ERROR_TEXT] + "…",)
+    error.message = text[:LONGEST_ERROR_TEXT] + "…" * (len(text) > LONGEST_ERROR_TEXT)
     return error
 
 
@@ -157,6 +157,8 @@ def _stop_text(model: str, error: CallError, history: History) -> str:
     advice = ADVICE.get(error.status_code or 0)
     if error.code == "insufficient_quota":
         advice = "The account's quota is used up."
+    elif error.code in FATAL_CODES or error.status_code == 400:
+        advice = "The server refuses the account or its key."
     elif error.status_code == 429:
         advice = f"The server has answered nothing else for {history.limited_s:.0f} s (--outage)."
     elif advice is None and history.run_has_answers:

@@ -16,11 +16,14 @@ LONGEST_RATE_LIMITED_S = 900.0  # of one sample, all its 429 together
 REFUSED_STATUS = frozenset({400, 413, 422})
 TRANSIENT_STATUS = frozenset({408, 409, 429})
 FATAL_STATUS = frozenset({401, 402})
+FATAL_CODES = frozenset({"insufficient_quota", "billing_not_active", "Arrearage"})
+# Anthropic and Google say 400, as of a malformed request, to all that such an account asks.
+FATAL_WORDS = ("credit balance is too low", "api key expired", "api key not valid")
 # Wrong model or path, a redirect (none is followed), or something about one sample.
 MISPLACED_STATUS = frozenset({301, 302, 303, 307, 308, 403, 404})
 REFUSED_KINDS = frozenset({"content_filter", "refusal"})
 AWAY_STATUS = frozenset({502, 503})
-AWAY_KINDS = frozenset({"dns", "refused_connection"})
+AWAY_KINDS = frozenset({"dns", "refused_connection", "unreachable"})
 
 
 class Action(StrEnum):
@@ -63,7 +66,7 @@ def decide(error: CallError, history: History, options: Options, jitter: float =
     """
     status = error.status_code
     is_limited_too_long = status == 429 and history.limited_s > options.outage_s
-    if status in FATAL_STATUS or error.code == "insufficient_quota" or is_limited_too_long:
+    if is_about_account(error) or is_limited_too_long:
         return Decision(Action.STOP)
     is_alone = is_away(error) and not history.answered_meanwhile
     if is_alone and (patient := _while_away(error, history, options)):
@@ -82,6 +85,12 @@ def decide(error: CallError, history: History, options: Options, jitter: float =
     if history.failures < options.retry:
         return Decision(Action.AGAIN, wait_s)
     return Decision(Action.FAILED)
+
+
+def is_about_account(error: CallError) -> bool:
+    """Whether it is the key or the account that is refused, and with it every request."""
+    says_so = error.status_code == 400 and any(each in str(error).lower() for each in FATAL_WORDS)
+    return error.status_code in FATAL_STATUS or error.code in FATAL_CODES or says_so
 
 
 def is_away(error: CallError) -> bool:
@@ -114,7 +123,8 @@ def _asked_for(retry_after_s: float | None) -> float:
 
 def _wait_s(error: CallError, history: History, jitter: float) -> float:
     if error.retry_after_s is not None:
-        return _asked_for(error.retry_after_s)
+        # A server that says "at once" for minutes is asked less and less often.
+        return _asked_for(error.retry_after_s) or min(history.limited_s / 10, LONGEST_WAIT_S)
     doubled = FIRST_WAIT_S * 2.0 ** min(history.failures, 16)
     # Rate limits use up no retry, so what doubles is the time already waited for them.
     patience_s: float = min(max(doubled, history.rate_limited_s), LONGEST_WAIT_S)

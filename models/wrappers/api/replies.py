@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import socket
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 from utils.contracts import CallError, Generation, Sizes
 
 LONGEST_ERROR_BODY = 64 * 1024
+UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN}
 LARGEST_REPLY = 64 * 1024 * 1024  # unpacked: 2 MB may be packed so that they take gigabytes
 
 
@@ -36,10 +38,14 @@ def read_reply(body: bytes, sizes: Sizes) -> Generation:
 
     Raises:
         CallError: no JSON, no choices, no text for another reason, withheld by a content filter,
-            or refused by the model in the field that the API has for that.
+            or refused by the model in the field that the API has for that; or the error that a
+            router learned of after it had begun a 200 answer.
     """
     try:
         answer = json.loads(body)
+        if (error := answer.get("error")) and 400 <= int(error["code"]) < 600:
+            why = f"HTTP {error['code']}, in a 200 answer: {_excerpt(body)}"
+            raise CallError("http", why, int(error["code"]))
         choice = answer["choices"][0]
         message = choice["message"]
         text = message.get("content")
@@ -52,9 +58,11 @@ def read_reply(body: bytes, sizes: Sizes) -> Generation:
         raise CallError("bad_body", f"{why}: {_excerpt(body)}") from None
     finish_reason, usage = choice.get("finish_reason"), answer.get("usage")
     refusal = message.get("refusal")
-    if not text and (refusal or finish_reason != "length"):
+    is_broken_off = finish_reason == "error"  # as routers have it
+    if is_broken_off or (not text and (refusal or finish_reason != "length")):
         kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
-        why = f"the answer has no text (finish_reason {finish_reason!r})"
+        lacks = "broke off" if is_broken_off else "has no text"
+        why = f"the answer {lacks} (finish_reason {finish_reason!r})"
         if refusal:
             kind, why = "refusal", f"the model refused to answer: {refusal}"
         raise CallError(kind, why, reply=_excerpt(body))
@@ -74,6 +82,7 @@ def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallErr
     Args:
         key_place: where the key came from, which a 401 refuses.
     """
+    import httpx2
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -89,6 +98,8 @@ def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallErr
     kind, text = "bad_body", f"{type(error).__name__}: {error}"
     if isinstance(error, openai.APITimeoutError):
         kind, text = "timeout", f"no answer within {latency_s:.1f} s"
+        if isinstance(error.__cause__, httpx2.ConnectTimeout):
+            kind, text = "unreachable", f"no connection within {latency_s:.1f} s"
     elif isinstance(error, openai.APIConnectionError):
         causes: list[BaseException] = [error]
         while cause := causes[-1].__cause__ or causes[-1].__context__:
@@ -100,6 +111,8 @@ def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallErr
             kind = "refused_connection"
         elif any(isinstance(cause, socket.gaierror) for cause in causes):
             kind = "dns"
+        elif getattr(causes[-1], "errno", None) in UNREACHABLE:
+            kind = "unreachable"
     return CallError(kind, text)
 
 

@@ -32,6 +32,7 @@ from utils.config.endpoint import OPENAI_HOST, parse_endpoint, place_of_key, res
 from utils.config.secret_filter import is_secret_name
 from utils.config.text import key_path
 from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
+from utils.errors import StopRun
 from utils.functions.calling import call_user_function, one_at_a_time, private_copy
 from utils.functions.fingerprints import code_digest, digest
 from utils.images import read_header
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from utils.config.schema import Api, Vllm
 
 DEFAULT_TIMEOUT_S = 600.0
+CONNECTING = "the environment's ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE or SSL_CERT_DIR"
 # Of generate_cfg: they say how to send a request, not what it asks.
 TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "extra_body"})
 
@@ -197,7 +199,9 @@ class APIModelWrapper(WrapperDefaults):
         request: ApiRequest = prepared.payload
         options = {"headers": {"content-type": "application/json", **request.headers},
                    "params": dict(request.query), "timeout": request.timeout_s}  # fmt: skip
-        body, client, began_s = encode_body(request.body), self._connected(), time.monotonic()
+        body = encode_body(request.body)
+        sent = next((sent_wh(url) for url in request.urls), None)
+        client, began_s = self._connected(), time.monotonic()
         try:
             with deadline(request.timeout_s):
                 response = client.post(
@@ -206,7 +210,6 @@ class APIModelWrapper(WrapperDefaults):
         except Exception as error:
             key_place = place_of_key(self._endpoint, os.environ)
             raise as_call_error(error, time.monotonic() - began_s, key_place) from error
-        sent = next((sent_wh(url) for url in request.urls), None)
         sizes = Sizes(file_wh=prepared.sizes.file_wh, sent_wh=sent)
         return read_reply(response.content, sizes)
 
@@ -219,12 +222,19 @@ class APIModelWrapper(WrapperDefaults):
                     import openai
 
                 most = self._connections + 8
-                http_client = openai.DefaultHttpxClient(
-                    limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most),
-                    trust_env=self._proxies,
-                    follow_redirects=False,  # they would take key and image elsewhere
-                    event_hooks={"response": [keep_small]},
-                )
+                try:
+                    http_client = openai.DefaultHttpxClient(
+                        limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most),
+                        trust_env=self._proxies,
+                        follow_redirects=False,  # they would take key and image elsewhere
+                        event_hooks={"response": [keep_small]},
+                    )
+                except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
+                    # Of a broken URL no part is told: it may be that of a password.
+                    why = "" if isinstance(error, httpx2.InvalidURL) else f": {error}"
+                    raise StopRun(
+                        f"no connection can be made as {CONNECTING} have it{why}"
+                    ) from None
                 keep_deadlines(http_client)
                 client = openai.OpenAI(
                     base_url=self._endpoint.base_url,
