@@ -47,7 +47,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/ocr_baseline": 390,
     "models/wrappers": 165,
     "models/wrappers/api": 835,
-    "models/wrappers/local": 1630,
+    "models/wrappers/local": 1635,
     "models/wrappers/vllm": 560,
     "utils": 2750,
     "utils/analysis": 1175,

@@ -91,7 +91,7 @@ def load(entry: Local) -> Checkpoint:
     patch_size = getattr(getattr(processor, "image_processor", None), "patch_size", None)
     held = getattr(model, "generation_config", None)
     if held is not None:
-        _mend(held, processor)
+        _mend(held, processor, entry.generate_cfg)
     parts = (getattr(model, "hf_device_map", None) or {}).values()
     devices = {f"cuda:{part}" if isinstance(part, int) else str(part) for part in parts}
     devices = devices if len(devices) > 1 else {str(model.device)}
@@ -129,13 +129,15 @@ def _prepare(processor: Any, kwargs: Mapping[str, Any]) -> None:
         print(f"warning: {', '.join(limits)} has no effect: {why}", file=sys.stderr)
 
 
-def _mend(held: Any, processor: Any) -> None:
+def _mend(held: Any, processor: Any, generate_cfg: Mapping[str, Any]) -> None:
     """Takes out of a checkpoint's generation settings what its training left there, and says so."""
     end = getattr(getattr(processor, "tokenizer", processor), "eos_token_id", None)
     if held.eos_token_id is None and end is not None:  # replies would go on to the token limit
         held.eos_token_id = end
         why = "names no end token, so the tokenizer's ends replies"
         print(f"note: the checkpoint's generation_config {why}")
+    if generate_cfg.get("max_new_tokens") or held.max_new_tokens:
+        held.max_length = None  # it has no effect then, of which the library tells at each sample
     if held.use_cache is False:  # every token would take as long as the whole prompt
         held.use_cache = None
         print("note: use_cache false of the checkpoint is not used, only slow")
