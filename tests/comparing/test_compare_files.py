@@ -137,7 +137,7 @@ def test_intervals_stand_below_their_figures(tmp_path):
 def test_the_text_says_who_is_a_and_who_is_b_and_no_folder_of_this_machine(tmp_path):
     found = comparison(tmp_path)  # "a<b>" was named first
     text = as_text(found, flips=0)
-    assert "A difference is B less A" in text
+    assert "A difference is B minus A" in text
     assert "\n  A: a<b> (baseline), B: b; " in text
     files = (text, figures_csv(found), flips_csv(found))
     assert not [file for file in files if str(tmp_path.parent) in file]

@@ -352,7 +352,7 @@ def test_two_models_are_compared_episode_by_episode(bench):
         "done after 3 steps", "done after 1 step")  # fmt: skip
     text = as_text(found, flips=TASKS)
     assert "right: clicked: ['red', 'green']" in text
-    assert " sample" not in text.partition("A difference is B less A")[0]
+    assert " sample" not in text.partition("A difference is B minus A")[0]
     # Categories are many: their tests are corrected for each other, and no official figures.
     [pair] = found.pairs
     assert [each.group for each in pair.headline] == ["overall"]

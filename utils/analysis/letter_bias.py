@@ -42,7 +42,7 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     if rows:
         notes = [
             f"Of {len(columns)} replies with a letter; {len(answered) - len(columns)} have none. "
-            "difference: chosen less right, in points, with a 95 % interval by image."
+            "difference: chosen minus right, in points, with a 95 % interval by image."
         ]
         notes += ["p: paired test over images, Holm over the letters."] * bool(tested)
     significant = [row for row in tested if row["p (Holm)"] < LARGEST_P]

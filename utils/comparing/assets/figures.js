@@ -119,7 +119,7 @@ Report.figures = (() => {
     return el("details", { class: "groups", open: clear.length > 0 },
       el("summary", {}, el("b", {}, GROUPS[found.level] ?? "By platform and category"), el("span", { class: "quiet" },
         !tested ? ` too few ${found.unit}s` : clear.length ? ` ${clear.length} of ${tested} ${clear.length === 1 ? "differs" : "differ"} clearly` : ` none of ${tested} differs clearly`)),
-      el("p", { class: "quiet" }, "p is corrected for all tests of groups on this data set (Holm); the tests above stand for themselves."),
+      el("p", { class: "quiet" }, "p is corrected for all tests of groups on this data set (Holm); the tests above are not corrected."),
       el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": `Groups of ${found.dataset}` }, el("table", { class: "plain" },
         el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
         el("tbody", {}, found.groups.map((each) => {
