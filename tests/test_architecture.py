@@ -51,7 +51,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/vllm": 560,
     "utils": 2750,
     "utils/analysis": 1175,
-    "utils/comparing": 1377,
+    "utils/comparing": 1385,
     "utils/config": 1165,
     "utils/engine": 1155,
     "utils/engine/ranks": 555,

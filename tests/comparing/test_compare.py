@@ -61,7 +61,7 @@ def test_official_figures_lead_and_kinds_follow(tmp_path, dataset, make, splits,
     sets = [[s for s in make(hits * 3) if s["split"] in splits] for hits in ("x.x.", "xxxx")]
     for samples in sets:
         for place, each in enumerate(samples):
-            each["kind"] = None if dataset == L1 else ("icon", "text")[place % 3 == 0]
+            each["kind"] = None if dataset == L1 else ("icon", None, "text")[place % 3]
     pair = pair_of(tmp_path, *sets, dataset)
     assert [each.group for each in pair.headline] == headline
     assert [each.group for each in pair.subgroups] == groups

@@ -15,6 +15,7 @@ from tests.support.stage import Stage, answer_records, read_log_lines
 from tests.support.standin import ENVIRONMENT, WH, Boxes, agent, solve
 from utils.comparing.boards import boards_of, notes_of
 from utils.comparing.files import flips_csv
+from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.comparing.words import as_text
@@ -358,6 +359,21 @@ def test_two_models_are_compared_episode_by_episode(bench):
     assert [each.group for each in pair.headline] == ["overall"]
     assert [each.group for each in pair.subgroups] == [
         "os_android", "os_web", "update", "lookup", "infeasible"]  # fmt: skip
+
+
+def test_an_episode_that_failed_in_one_run_has_truth_and_screen_of_the_other(bench, tmp_path):
+    made = bench(tasks=["environment/one"])
+    assert made.run().code == 0
+    made.model = {"n": made.model["m"]}
+    Boxes.fails = staticmethod(lambda task, attempt: True)
+    assert made.run().code == 1
+    found = compare(read_runs([made.folder(), made.folder(model="n")]))
+    [row] = csv.DictReader(io.StringIO(flips_csv(found)))
+    assert (row["right"], row["truth"]) == ("m", "clicked: ['red']")
+    data = write_page(found, tmp_path / "page").parent / "comparison_files" / "data"
+    [picture] = value_of((data / "summary_0.js").read_text("ascii"))["pictures"]
+    assert picture["view"].startswith("../out/m/")
+    assert value_of((data / "details0_0.js").read_text("ascii"))[0]["screen"] == "A"
 
 
 def test_published_rows_stand_below_those_of_a_run_and_are_never_comparable(bench):

@@ -58,7 +58,7 @@ def flips_csv(comparison: Comparison) -> str:
 
 def sample_row(pair: SamplePair) -> dict[str, Any]:
     """One sample with what became of it in both runs."""
-    row = {**pair.run, "truth": words.truth_text(pair.run)}
+    row = {**pair.run, "truth": words.truth_of(pair)}
     for name, of in words.OF_A_SAMPLE.items():
         row |= {f"run_{name}": of(pair.run), f"baseline_{name}": of(pair.baseline)}
     return row

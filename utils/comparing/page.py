@@ -181,7 +181,10 @@ class _Samples:
         facts, both = pair.run, (pair.baseline, pair.run)
         named = {**facts, "dataset": dataset, "outcome": pair.outcome}
         is_flip = pair.outcome in (Outcome.ONLY_A, Outcome.ONLY_B)
-        image = facts.get("last_image") or facts.get("image")  # of an episode: what it came to
+        image, screen = facts.get("image"), None
+        if "ended" in facts:  # an episode: what it came to, in the later run if it was played there
+            screens = ((of.get("last_image"), name) for of, name in ((facts, "B"), (both[0], "A")))
+            image, screen = next((each for each in screens if each[0]), (None, None))
         self._rows.add(self._facets.row(named) | {
             "text": facts.get("text"), "index": facts.get("index"),
             "picture": self._images.number(image, is_wanted=is_flip),
@@ -191,7 +194,7 @@ class _Samples:
         })  # fmt: skip
         self._details.add({
             "options": facts.get("options"), "answer": facts.get("answer"),
-            "wh": facts.get("file_wh"),
+            "wh": facts.get("file_wh"), "screen": screen,
             **{name: [each.get(of) for each in both] for name, of in (
                 ("chosen", "chosen"), ("replies", "prediction"), ("errors", "error"),
                 ("finish", "finish_reason"))},

@@ -251,7 +251,8 @@ def _groups(
 ) -> Mapping[str, Sequence[SamplePair]]:
     found: dict[str, list[SamplePair]] = {name: [] for name in order}
     for pair in common:
-        found.setdefault(str(pair.run[column]), []).append(pair)
+        if pair.run[column] is not None:  # an element may be of no kind
+            found.setdefault(str(pair.run[column]), []).append(pair)
     return {name: pairs for name, pairs in found.items() if pairs}
 
 

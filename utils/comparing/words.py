@@ -62,6 +62,11 @@ def truth_text(facts: Facts) -> str:
     return "box " + ", ".join(f"{100 * side:.1f}" for side in box) + " %"
 
 
+def truth_of(pair: SamplePair) -> str:
+    """The same of a sample in two runs; of an episode that failed in one, the other knows it."""
+    return truth_text(pair.run) or truth_text(pair.baseline)
+
+
 def reply_text(facts: Facts) -> str:
     """The reply as it was parsed."""
     found = facts.get("prediction")
@@ -183,7 +188,7 @@ def _flip(flip: SamplePair) -> Iterator[str]:
     place = ", ".join(str(facts.get(name)) for name in ("platform", "split", "key"))
     room = max(20, WIDTH - 6 - len(place))
     yield f"  {one_line(str(facts.get('text')), room)}  [{place}]"
-    yield f"      {one_line(f'right: {truth_text(facts)}', WIDTH - 6)}"
+    yield f"      {one_line(f'right: {truth_of(flip)}', WIDTH - 6)}"
     for mark, each in (("A", flip.baseline), ("B", flip.run)):
         read, reply = f"  → {one_line(parsed_text(each), 40)}", one_line(reply_text(each))
         room = WIDTH - 9 - len(read)

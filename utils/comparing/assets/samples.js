@@ -161,6 +161,7 @@ Report.samples = (() => {
       el("p", { class: "line quiet" }, el("span", { class: "outcome" }, el("i", { class: `swatch is-${pairs.slug(pairs.value("outcome", row))}`, "aria-hidden": "true" }), pairs.value("outcome", row)), meta.join(" · ")));
     const clicks = ["A", "B"].flatMap((mark, side) => (points[row][side] ? [{ point: points[row][side], mark, name: `${mark}'s click` }] : []));
     stage.show({ wh, box: box[row], clicks, picture, alt: `Screenshot for: ${text[row] ?? ""}`, isAnswered: true });
+    if (details.screen) $("legend").replaceChildren(el("span", { class: "quiet" }, `${details.screen}'s last screen; the reports have every step`));
     $("sides").replaceChildren(...[details.options ? options(details) : null,
       ...["A", "B"].map((letter, side) => reply(letter, side, row, details, wh))].filter(Boolean));
     $("sides").scrollTop = 0;

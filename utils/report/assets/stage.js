@@ -68,7 +68,7 @@ Report.stage = (() => {
   stage.show = ({ wh, box, clicks, picture, alt, isAnswered }) => {
     const source = picture?.view;
     shown = { wh, box, clicks, isSharp: !source?.endsWith("_1600.webp") || Math.max(...wh) <= 1600 };
-    const absent = () => el("p", { class: "absent" }, "This image was not found or not readable when the page was built");
+    const absent = () => el("p", { class: "absent" }, picture ? "This image was not found or not readable when the page was built" : "There is no image");
     const layers = [];
     if (source) {
       const image = el("img", { src: source, alt, draggable: "false", onerror: () => { image.replaceWith(absent()); $("canvas").className = "canvas empty"; } });
