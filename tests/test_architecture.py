@@ -51,14 +51,14 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/vllm": 560,
     "utils": 2750,
     "utils/analysis": 1175,
-    "utils/comparing": 1385,
+    "utils/comparing": 1386,
     "utils/config": 1165,
     "utils/engine": 1155,
     "utils/engine/ranks": 555,
     "utils/functions": 530,
     "utils/report": 1475,
     "utils/runs": 1580,
-    "utils/scoring": 858,
+    "utils/scoring": 859,
 }
 MODULES_OF_A_ROOM = 8
 FLAT_MODULES = 14

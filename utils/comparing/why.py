@@ -19,6 +19,7 @@ from utils.config.endpoint import is_url, parse_endpoint
 from utils.contracts import Facts
 from utils.coordinates import shown_wh
 from utils.errors import UserError, counted, printable
+from utils.protocol import noun_of
 from utils.report.run_facts import model_entry, parse_functions
 from utils.runs.folder import safe_name
 from utils.scoring.sheets import write_text
@@ -60,7 +61,7 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
         ours, theirs = a.sets[dataset].samples, b.sets[dataset].samples
         pairs = [SamplePair(theirs[key], ours[key]) for key in ours if key in theirs]
         causes = [first_difference(pair, a.label, b.label, settings) for pair in pairs]
-        both = f"{a.label} and {b.label}, {counted(len(pairs), 'sample')}"
+        both = f"{a.label} and {b.label}, {counted(len(pairs), noun_of(a.sets[dataset].level))}"
         print(f"\n{printable(f'parity on {dataset}: {both}')}")
         for line in _found(pairs, settings, causes):
             print(f"  {printable(line)}")

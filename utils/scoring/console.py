@@ -209,7 +209,8 @@ def _summary(scored: Scored, options: Options) -> list[str]:
         lines.append(f"  tokens: {tokens} (prompt + completion)")
     if scored.missing:
         again = f"the same command{' without --mode eval' * (options.mode == 'eval')} queries them"
-        lines.append(f"{scored.missing} samples of this run have not been queried yet; {again}")
+        noun = noun_of(scored.analysis["head"]["level"])
+        lines.append(f"{scored.missing} {noun}s of this run have not been queried yet; {again}")
     if counts["size_differs"]:
         sent = (
             f"{counts['size_differs']} samples had their image sent in another size than the file's"
