@@ -52,7 +52,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "utils": 2750,
     "utils/analysis": 1175,
     "utils/comparing": 1386,
-    "utils/config": 1165,
+    "utils/config": 1170,
     "utils/engine": 1155,
     "utils/engine/ranks": 555,
     "utils/functions": 530,

@@ -360,7 +360,8 @@ def infer(
     wall_s = max(time.monotonic() - began_s, longest_s)
     cpu_s = time.process_time() - began_cpu_s + others_cpu_s
     for job in jobs:
-        job.log.append(end_record(wall_s, cpu_s, asked=job.reasons, reused=job.reused))
+        if job.stopped is None:
+            job.log.append(end_record(wall_s, cpu_s, asked=job.reasons, reused=job.reused))
         print(console.render_asked(job.dataset, job.reasons, job.reused))
     for note in model.notes_after():
         print(note)

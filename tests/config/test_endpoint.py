@@ -34,10 +34,11 @@ def test_only_openai_has_a_default_model():
     ("127.0.0.1:8000/v1", SCHEME), ("htp://h/v1", SCHEME), ("", SCHEME),
     *[(f"http://{rest}", "it names no host") for rest in ("", "/v1?model=m", ":8000/v1")],
     *[(f"http://{place}/v1", "its host or port is malformed") for place in (
-        "h:port", "h:99999", "h:0", "h:-1", "[::1", "api.openai.com\\@evil.example")],
+        "h:port", "h:99999", "h:0", "h:-1", "[::1", "api.openai.com\\@evil.example", "…", "a..b", 64 * "a")],
     ("http://my host/v1", WHITE), ("http://h/v1?model=a b", WHITE), ("http://h/v1\n", WHITE),
     ("http://h/v1?api_key=a#b&model=m", 'contains "#"'),
     ("http://h/v1?api_key=k%0A&model=m", "its api_key holds a sign"),
+    ("http://h/v1?api_key=k%20&model=m", "its api_key begins or ends with a blank"),
     ("http://h/v1?api_key=schl%C3%BCssel&model=m", "its api_key holds a sign"),
     ("http://h/v1?api_key=k&model=m%0A", "its model holds a sign"),
     ("https://api.openai.com/v1?api_key=your-api-key=gpt-4o", '"&model" is missing'),

@@ -73,7 +73,8 @@ def test_secrets_of_the_environment():
     ("a", "http://h/v1?apikey=wrong-name&model=m", {"wrong-name"}),
     ("a", "http://h/v1?model=m;api_key=zzzz", {"zzzz"}), ("kwargs.judge", "h:8000/v1?token=other", {"other"}),
     ("a", "http://h/v1?api_key=your-key=gpt-4o", {"your-key=gpt-4o", "your-key"}),
-    ("a", "http://user:pa%21ss@h/v1?model=m", {"pa%21ss"}), ("a", "http://[broken/v1?api_key=still", {"still"}),
+    ("a", "http://user:pa%21ss@h/v1?model=m", {"pa%21ss"}), ("a", "http://u:p@ss:w@h/v1", {"p@ss:w"}),
+    ("a", "http://[broken/v1?api_key=still", {"still"}),
     ("a", "htps://h/v1?api_key=mistyped&model=m", {"mistyped"}), ("a", "/ckpt?api_key=still", {"still"}),
     ("a", "http://h/v1?api_key=${KEY}", {"a+b/", "a%2Bb%2F"}),
     ("kwargs.note", "with ${KEY} and ${ROOT}", {"a+b/"}),
@@ -94,6 +95,7 @@ def test_secrets_of_the_config(place, text, expected):
 
 @pytest.mark.parametrize(("url", "masked"), [
     ("http://u:p@h/v1?api_key=k&model=m", f"http://u:{MASK}@h/v1?api_key={MASK}&model=m"),
+    ("http://u:p@ss:w@h/v1?model=m", f"http://u:{MASK}@h/v1?model=m"),
     ("/ckpt?api_key=k&model=m", f"/ckpt?api_key={MASK}&model=m"),
     ("htps://h/v1?api_key=k&model=m", f"htps://h/v1?api_key={MASK}&model=m"),
     ("h:8000/v1?api_key=k&model=m", f"h:8000/v1?api_key={MASK}&model=m"),

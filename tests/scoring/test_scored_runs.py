@@ -64,6 +64,28 @@ def test_a_stopped_run_is_scored_with_the_answers_from_before_it(stage, answers,
     assert "queried yet" not in ran.output
 
 
+MOODY = """
+import os
+from models.base import default_api_preprocess_function as chat
+def pre(message, model, processor, **kwargs):
+    if os.environ.get("MOOD"):
+        raise KeyError("mood")
+    return chat(message, model, processor, **kwargs)
+"""
+
+
+def test_a_run_that_a_users_function_has_stopped_is_no_finished_one(staged):
+    stage = staged(pictures=4, preprocess_function="mymodel.pre")
+    stage.data = {L1: {"mode": "all"}}
+    stage.module(MOODY)
+    assert stage.run(*ONE_BY_ONE).code == 0
+    arguments, env = (*ONE_BY_ONE, "--fresh"), {"MOOD": "bad"}
+    stopped = stage.evaluate(stage.model, *arguments, data=stage.data, env=env)
+    failed = told(stage.run(*EVAL).output, "failed")[0]
+    assert (stopped.code, 10 <= failed < 12) == (1, True)
+    assert f"{12 - failed} of 12 {FROM_BEFORE}" in stage.run(*EVAL).output
+
+
 def coverage(stage):
     [analysis] = stage.folder().glob("*_analysis.json")
     return json.loads(analysis.read_text())["coverage"]

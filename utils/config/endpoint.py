@@ -64,6 +64,9 @@ def parse_endpoint(model_path: str) -> Endpoint:
         elif not value.isprintable() or (name == "api_key" and not value.isascii()):
             what = "holds a sign that is never sent, such as a line break; was it read from a file?"
             raise UserError(f"its {name} {what}")
+        elif value != value.strip():
+            what = 'begins or ends with a blank ("+" stands for one, %2B for itself)'
+            raise UserError(f"its {name} {what}")
         given.setdefault(name, value)
     # "=" at the end of a key is base64 padding; text after it is another value, as in
     # "?api_key=your-api-key=gpt-4o", a typing error that the documentation once had.
@@ -105,8 +108,9 @@ def _check(model_path: str, base_url: str) -> None:
     with suppress(ValueError):
         parts = urlsplit(base_url)
         host = parts.hostname or ""
+        name = host.encode("idna")  # in which "…" is three dots
         # URL libraries read a backslash differently: a key must not reach another host.
-        is_odd = parts.port == 0 or "\\" in parts.netloc
+        is_odd = parts.port == 0 or "\\" in parts.netloc or b".." in name
     for is_wrong, what in (
         (not is_url(model_path), f"must begin with http:// or https:// ({_FORM})"),
         (re.search(r"[\s\x00-\x1f\x7f]", model_path), "contains white space; write a blank as %20"),

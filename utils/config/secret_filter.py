@@ -25,7 +25,7 @@ MASK = "[secret]"
 _DUMMIES = (PLACEHOLDER_KEY, "lm-studio", "not-needed", "sk-no-key-required")
 
 _QUERY = re.compile(r"(?:[?&;]|\A--)(?P<name>[^=&;]*)=(?P<value>(?:(?!;[\w-]+=)[^&#])+)")
-_PASSWORD = re.compile(r"(?<=//)(?P<user>[^/?@:]*):(?P<value>[^/?@]*)@")
+_PASSWORD = re.compile(r"(?<=//)(?P<user>[^/?@:]*):(?P<value>[^/?\s]*)@")
 _SECRET_NAME = re.compile(
     r"secret|passw|credential|authorization|api[_-]?key|access[_-]?key|subscription-key|\Akey\Z"
     r"|(access|bearer|refresh|hf|hub)[_-]?token|(\A|[_-])(auth|token)\Z|(?<!public)[_ -]key\Z",
