@@ -20,6 +20,7 @@ from utils.contracts import WH, ParseFunction, Point
 from utils.thinking import after_thinking
 
 QWEN_FACTOR = 28  # two patches of 14 px, merged (Qwen2-VL, Qwen2.5-VL; Qwen3-VL has 32)
+QWEN_MAX_PIXELS = 1280 * QWEN_FACTOR**2  # 1,003,520: the processors' own limit, and that of hosts
 UITARS_MIN_PIXELS = 100 * QWEN_FACTOR**2
 UITARS_MAX_PIXELS = 16384 * QWEN_FACTOR**2
 MAX_ASPECT_RATIO = 200
@@ -240,6 +241,7 @@ class Frame(StrEnum):
     PIXELS = "pixels"  # of the image file
     PIXELS_SENT = "pixels_sent"  # of the image as it went out, after `img_size`
     GRID_PIXELS = "grid_pixels"  # of the image as the model resized it
+    MILLION_PIXELS = "million_pixels"  # of the image as Qwen's servers resize it unless told else
     PER_MILLE = "per_mille"
     PER_CENT = "per_cent"
     WIDTH_1000 = "width_1000"  # pixels of the image resized to a width of 1000
@@ -249,6 +251,8 @@ class Frame(StrEnum):
 
 FULL_SCALE = {Frame.FRACTIONS: 1, Frame.PER_MILLE: 1000, Frame.PER_CENT: 100}
 """What the right and lower edges count as, in the frames that do not depend on the image."""
+OF_THE_IMAGE_SENT = (Frame.PIXELS_SENT, Frame.MILLION_PIXELS)
+"""Frames that go by the size that was sent, not by the file's."""
 
 
 def parse_function_name(frame: Frame, *, y_first: bool = False) -> str:
@@ -259,10 +263,15 @@ def parse_function_name(frame: Frame, *, y_first: bool = False) -> str:
 def place_in_frame(frame: Frame, image_wh: WH) -> tuple[float, float, float, float]:
     """Where an image of this size lies in the numbers of a frame: left, top, width, height.
 
-    The size is that of the file, but for `PIXELS_SENT` and `GRID_PIXELS`, which count another one.
+    The size is that of the file, but for `PIXELS_SENT` and `MILLION_PIXELS`, which go by the image
+    sent, and `GRID_PIXELS`, which counts another one.
     """
     width, height = image_wh
     longest = max(width, height)
+    if frame is Frame.MILLION_PIXELS and longest <= MAX_ASPECT_RATIO * min(width, height):
+        least = 4 * QWEN_FACTOR**2
+        high, wide = smart_resize(height, width, QWEN_FACTOR, least, QWEN_MAX_PIXELS)
+        return 0, 0, wide, high
     if frame in FULL_SCALE:
         return 0, 0, FULL_SCALE[frame], FULL_SCALE[frame]
     if frame is Frame.LETTERBOXED:
@@ -308,7 +317,7 @@ def frame_parser(frame: Frame, *, y_first: bool = False) -> ParseFunction:
 def _size_for(frame: Frame, meta: Mapping[str, Any]) -> WH:
     if frame is Frame.GRID_PIXELS:
         return model_grid_wh(meta)
-    sent = _known_size(meta, "sent_size") if frame is Frame.PIXELS_SENT else None
+    sent = _known_size(meta, "sent_size") if frame in OF_THE_IMAGE_SENT else None
     return (1, 1) if frame in FULL_SCALE else sent or _file_wh(meta)
 
 

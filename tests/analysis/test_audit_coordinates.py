@@ -43,7 +43,8 @@ def function_of(reading):
 @pytest.mark.parametrize("accuracy", [1.0, 0.6])
 def test_replies_in_each_frame_are_recognised(reading, is_box, accuracy):
     model = Model(reading, accuracy=accuracy, spread=0.1, correlation=0.3, is_box=is_box)
-    section = audit_of(1, model, pictures=60)
+    shrinks = reading.frame is not Frame.MILLION_PIXELS  # that is the grid of a shrunk one, too
+    section = audit_of(1, model, pictures=60, shrinks=shrinks)
     assert reading.name in section["best"]
     configured = {*section["configured"]} & {*section["best"]}
     assert named(section) == ([] if configured else [reading.parse_function])
@@ -295,6 +296,9 @@ JSON_AS = "coordinate audit: 2 replies are JSON such as"
     (L2, "<think>The window is at (0.9, 0.9).</think>\n(0.25, 0.15)", "coordinates.parse_fractions", WIDE * 12, {},
      "coordinate audit: "),
     (L2, "(25.0%, 15.0%)", "coordinates.parse_per_cent", WIDE * 12, {}, f"{READ_AS} per cent"),
+    # a server has resized the image and says nothing of it
+    (L2, "(199, 119)", "coordinates.parse_million_pixels", [("os_web", (2000, 2000))] * 12, {},
+     f"{READ_AS} pixels of the image at 1,003,520 pixels"),
     # the grid follows from the limits in the config: pixels of it, read as pixels of the file
     (L2, "(70, 42)", "coordinates.parse_grid_pixels", [("os_web", (1000, 1000))] * 12,
      {"min_pixels": 3136, "max_pixels": 280 * 280}, f"{READ_AS} pixels of the grid seen"),

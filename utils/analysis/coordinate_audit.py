@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share, table
 from utils.analysis.paired import holm
-from utils.coordinates import Frame, numbers_of_reply, parse_function_name, place_in_frame
+from utils.coordinates import (
+    OF_THE_IMAGE_SENT,
+    Frame,
+    numbers_of_reply,
+    parse_function_name,
+    place_in_frame,
+)
 from utils.protocol import ELEMENT_KINDS, shown, shown_accuracy
 from utils.thinking import after_thinking
 
@@ -33,6 +39,7 @@ LABELS = {
     Frame.PIXELS: "pixels of the file",
     Frame.PIXELS_SENT: "pixels of the image sent",
     Frame.GRID_PIXELS: "pixels of the grid seen",
+    Frame.MILLION_PIXELS: "pixels of the image at 1,003,520 pixels",
     Frame.PER_MILLE: "per mille",
     Frame.PER_CENT: "per cent",
     Frame.WIDTH_1000: "pixels at a width of 1000",
@@ -108,7 +115,7 @@ class _Replies:
             return pairs / self.grid_wh
         if reading.frame is Frame.LETTERBOXED:
             pairs = np.where(pairs.max(axis=1, keepdims=True) <= 1, 1000 * pairs, pairs)
-        wh = self.sent_wh if reading.frame is Frame.PIXELS_SENT else self.file_wh
+        wh = self.sent_wh if reading.frame in OF_THE_IMAGE_SENT else self.file_wh
         sizes, where = np.unique(wh, axis=0, return_inverse=True)
         places = table([place_in_frame(reading.frame, size) for size in sizes.tolist()], 4)
         found: Floats = (pairs - places[where.ravel(), :2]) / places[where.ravel(), 2:]
