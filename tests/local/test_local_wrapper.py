@@ -99,12 +99,14 @@ def naive(message, model, processor, **kwargs):
         return processor(text=[text], images=[image], return_tensors="pt")
 
 
-@pytest.mark.parametrize(("function", "limits", "expected"), [
-    (local_uitars.preprocess_uitars, {}, ()),  # those that its points assume
-    (naive, {"min_pixels": 3136, "max_pixels": 20000}, (28, 3136, 20000))])  # fmt: skip
-def test_limits_reach_the_processor_of_a_users_function(function, limits, expected, make, encode):
-    found = encode(make(preprocess_function=function, kwargs=limits)).sizes.seen_wh
-    assert found == smart_resize(200, 300, *expected)[::-1]
+@pytest.mark.parametrize(("function", "wh", "limits", "expected"), [
+    (local_uitars.preprocess_uitars, (300, 200), {}, ()),  # those that its points assume
+    (local_uitars.preprocess_uitars, (1920, 1080), {}, ()),  # beyond the processor's own
+    (naive, (300, 200), {"min_pixels": 3136, "max_pixels": 20000}, (28, 3136, 20000))])  # fmt: skip
+def test_limits_of_a_function_and_those_of_the_config_both_hold(function, wh, limits, expected, make, encode, tmp_path):  # fmt: skip
+    Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
+    found = encode(make(preprocess_function=function, kwargs=limits), path).sizes.seen_wh
+    assert found == smart_resize(*wh[::-1], *expected)[::-1]
 
 
 def test_an_image_is_shrunk_before_anything_sees_it(make, encode, tmp_path):
