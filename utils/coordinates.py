@@ -269,9 +269,9 @@ def place_in_frame(frame: Frame, image_wh: WH) -> tuple[float, float, float, flo
     width, height = image_wh
     longest = max(width, height)
     if frame is Frame.MILLION_PIXELS and longest <= MAX_ASPECT_RATIO * min(width, height):
-        least = 4 * QWEN_FACTOR**2
-        high, wide = smart_resize(height, width, QWEN_FACTOR, least, QWEN_MAX_PIXELS)
-        return 0, 0, wide, high
+        limits = 4 * QWEN_FACTOR**2, QWEN_MAX_PIXELS
+        grid_h, grid_w = smart_resize(height, width, QWEN_FACTOR, *limits)
+        return 0, 0, grid_w, grid_h
     if frame in FULL_SCALE:
         return 0, 0, FULL_SCALE[frame], FULL_SCALE[frame]
     if frame is Frame.LETTERBOXED:
