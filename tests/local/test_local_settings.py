@@ -140,7 +140,7 @@ OWN_CODE = json.dumps({"auto_map": {"AutoModel": "modeling_own.Own"}, "model_typ
     ({"config.json": OWN_CODE}, """'own' is code that comes with the checkpoint; if you trust it, set "trust_"""),
     ({"config.json": OWN_CODE.replace('"own"', '"qwen2_vl"')}, None),  # the library's own class is taken
     ({"preprocessor_config.json": '{"image_processor_type": "Qwen2_5_VLImageProcessor"}'},
-     'no release of transformers knows its image_processor_type "Qwen2_5_VLImageProcessor"; write "Qwen2VLI'),
+     'has no image_processor_type "Qwen2_5_VLImageProcessor"; write "Qwen2VLImageProcessor" into'),
     ({"config.json": None}, "no config.json in it"), ({WEIGHTS: None}, "no weight files in it"),
     ({INDEX: '{"weight_map": {"x": "model.safetensors", "y": "b.st"}}'}, "['b.st']"),
     ({INDEX: "{broken", "config.json": "{broken"}, "no config.json in it that can be read"),

@@ -49,10 +49,10 @@ def checkpoint_problems(model_path: str) -> list[str]:
     index = _json_object(folder / "model.safetensors.index.json") or {}
     missing = sorted(set(index.get("weight_map", {}).values()) - {file.name for file in weights})
     images = (_json_object(folder / "preprocessor_config.json") or {}).get("image_processor_type")
-    never_released = str(images).startswith("Qwen2_5_VLImageProcessor")
+    is_gone = str(images).startswith("Qwen2_5_VLImageProcessor")  # of early 2025
     found = {
-        f'no release of transformers knows its image_processor_type "{images}"; write '
-        '"Qwen2VLImageProcessor" into preprocessor_config.json': never_released,
+        f'transformers has no image_processor_type "{images}"; write "Qwen2VLImageProcessor" into '
+        "preprocessor_config.json": is_gone,
         "no config.json in it that can be read": _json_object(folder / "config.json") is None,
         "no weight files in it (*.safetensors or *.bin)": not weights,
         f"weight files that its index names are missing: {missing}": weights and missing,
