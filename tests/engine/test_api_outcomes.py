@@ -234,7 +234,8 @@ def test_a_run_that_cannot_work_stops_at_once_and_says_what_to_do(reply, said, s
 @pytest.mark.parametrize("refusal", [
     error(401), error(400, "Your credit balance is too low to access the API."),
     error(400, "API key expired. Please renew the API key."), error(400, code="Arrearage"),
-], ids=["401", "no-credit", "expired", "in-arrears"])  # fmt: skip
+    error(400, "Budget has been exceeded! Current cost: 5.1, Max budget: 5.0"),
+], ids=["401", "no-credit", "expired", "in-arrears", "no-budget"])  # fmt: skip
 def test_a_key_that_is_refused_in_the_middle_keeps_what_was_answered(stage_for, refusal):
     left = ["B"] * 5
     stage = stage_for(lambda request: Reply(left.pop()) if left else refusal)

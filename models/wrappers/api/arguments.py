@@ -85,8 +85,9 @@ def _header(name: str, value: Any) -> str | None:
     """What is wrong with a header; values are not quoted, they may be keys."""
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
         return "is no name of a header"
-    is_sent = isinstance(value, str) and re.fullmatch(r"[\x20-\x7e\t]*", value)
-    return None if is_sent else "must be a text of one line and of ASCII signs alone"
+    is_sent = isinstance(value, str) and re.fullmatch(r"(?! )[\x20-\x7e\t]*(?<! )", value)
+    what = "must be a text of one line and of ASCII signs alone, with no blank at its ends"
+    return None if is_sent else what
 
 
 def _of_wrong_type(name: str, value: Any) -> str | None:
