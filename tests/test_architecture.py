@@ -49,7 +49,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/api": 835,
     "models/wrappers/local": 1635,
     "models/wrappers/vllm": 560,
-    "utils": 2758,
+    "utils": 2760,
     "utils/analysis": 1182,
     "utils/comparing": 1386,
     "utils/config": 1170,

@@ -362,6 +362,7 @@ def infer(
     for job in jobs:
         if job.stopped is None:
             job.log.append(end_record(wall_s, cpu_s, asked=job.reasons, reused=job.reused))
+        job.log.sync()  # a network disk that is full says so here
         print(console.render_asked(job.dataset, job.reasons, job.reused))
     for note in model.notes_after():
         print(note)

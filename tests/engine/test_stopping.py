@@ -1,6 +1,8 @@
 """Runs that must stop: a wrong key, an impatient user, a full disk, a kill between two steps."""
 
+import errno
 import itertools
+import os
 import signal
 import threading
 
@@ -151,6 +153,17 @@ def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(limit, nproc, st
     assert MAKE_ROOM in ran.stderr
     assert len(ran.requests) - len(answers(stage)) <= 2 * int(nproc)
     goes_on(stage, nproc)
+
+
+def test_a_network_disk_that_names_a_full_quota_at_the_end_alone_is_believed(staged, monkeypatch):
+    def fsync(_number):
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    stage = staged(answer=some_right, pictures=1)
+    monkeypatch.setattr(os, "fsync", fsync)  # all that is written before is taken
+    ran = stage.run()
+    assert (ran.code, MAKE_ROOM in ran.stderr) == (1, True)
+    assert list(stage.work_dir.rglob("*.xlsx")) == []  # answers that may be lost are not scored
 
 
 @pytest.mark.parametrize("limit", [0, 1000])

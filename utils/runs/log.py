@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PARTS = {"prompt": "prompt", "picture": "image", "settings": "settings"}  # of a request, as shown
 SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost
+CURE = "make room and start the same command again"
 _CRC = b',"crc":"%08x"}\n'
 _CRC_LENGTH = len(_CRC % 0)
 _OPEN_A_RUN = (b'{"kind":"run",', b'{"kind":"end",')
@@ -109,8 +110,7 @@ class RunLog:
             with contextlib.suppress(OSError):  # half a record at the end would be repaired anyway
                 self._file.truncate(self._whole_bytes)
             what = f"cannot write ({error.strerror}). All answers before this one are kept"
-            again = "make room and start the same command again"
-            raise StopRun(f"{self._file_path}: {what}; {again}") from error
+            raise StopRun(f"{self._file_path}: {what}; {CURE}") from error
         self._whole_bytes += len(line)
 
     def sync(self) -> None:
@@ -118,7 +118,7 @@ class RunLog:
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise StopRun(f"{self._file_path}: cannot write ({error.strerror})") from error
+            raise StopRun(f"{self._file_path}: cannot write ({error.strerror}); {CURE}") from error
 
     def close(self) -> None:
         """Brings everything to disk and lets the next process in."""
