@@ -161,7 +161,8 @@ def test_a_run_that_was_killed_before_it_had_a_manifest_is_stopped(tmp_path):
 @pytest.mark.parametrize(("changes", "told"), [
     ({}, ["60.06", "70.13", "50.00"]), ({"partial": True}, ["60.06‡", "70.13‡", "50.00‡"]),
     ({"figures": None}, ["not scored"]),
-    ({"statuses": {"ok": 1, "failed": 3, "refused": 1}}, ["4 of 5 requests failed"]),
+    ({"figures": {}, "statuses": {"ok": 1, "failed": 3, "refused": 1}}, ["4 of 5 requests failed"]),
+    ({"statuses": {"ok": 40, "failed": 60}}, ["60.06", "70.13", "50.00"]),  # rotations, not samples
 ])  # fmt: skip
 def test_scores_are_rounded_and_absent_where_most_requests_failed(tmp_path, changes, told):
     run_at(tmp_path, "T20260101_Gaa", **changes)
@@ -272,7 +273,7 @@ def test_on_a_phone_each_run_says_the_main_things_without_scrolling_sideways(tmp
 def test_runs_without_a_score_sort_below_those_that_have_one(tmp_path):
     low = {name: cell(5.0) for name in ("basic", "advanced", "average")}
     run_at(tmp_path, "T20260101_Ga", model="low", figures=low)
-    run_at(tmp_path, "T20260101_Gb", model="lost", statuses={"ok": 1, "failed": 99})
+    run_at(tmp_path, "T20260101_Gb", model="lost", figures={}, statuses={"ok": 1, "failed": 99})
     run_at(tmp_path, "T20260101_Gc", model="high")
     write_index(tmp_path)
     with need_browser().open_browser() as browser:

@@ -272,7 +272,7 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
         return (
             f'<td class="lead none"{of} colspan="{len(figures)}" title="{full}">stopped: {why}</td>'
         )
-    if 2 * failed > total:
+    if not found and 2 * failed > total:  # of rotations and turns, too
         instead = f"{failed} of {total} requests failed"
     if instead is not None:
         return f'<td class="lead none"{of} colspan="{len(figures)}">{instead}</td>'
