@@ -222,7 +222,7 @@ def test_a_run_plays_scores_and_reuses_episodes(staged, monkeypatch):
     home, stage.data = stage.annotations, {Errands.name: {"mode": "all"}}
     (home / "L2_annotations.json").rename(home / "L3_annotations.json")
     check = stage.run("--check")
-    assert f"{Errands.name}: 6 episodes to play (6 new), 0 answers there" in check.output
+    assert f"{Errands.name}: 6 episodes to play (6 new), 0 answers stored" in check.output
     assert "the first screen" in check.output
     assert (check.code, check.requests, Errands.hand.made - made) == (0, [], 1)
     ran = stage.run("--api-nproc", "2")
