@@ -44,7 +44,7 @@ def test_the_parameters_of_the_client_are_known():
     ("logprobs", 1, "must be true or false, not 1"),
     ("extra_body", 5, OBJECT), ("extra_headers", "X: 5", OBJECT), ("extra_query", ["a"], OBJECT),
     ("extra_body.stream", True, "replies are not streamed; leave it out"),
-    *[("extra_headers.X", value, SIGNS) for value in (5, None, "two\nlines", "schlüssel", "key ", " key")],
+    *[("extra_headers.X", value, SIGNS) for value in (5, None, "two\nlines", "schlüssel", "key ", " key", "key\t")],
     ("extra_headers.X Y", "a", "is no name of a header"),
 ])  # fmt: skip
 def test_what_the_api_does_not_take_is_an_error_with_a_hint(place, value, expected):

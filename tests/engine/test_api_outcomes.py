@@ -82,19 +82,21 @@ TRANSIENT = {
     "500-in-a-200": Reply(body=b'{"error": {"message": "A", "code": 500}}'),
     "429-in-a-200": Reply(body=b'{"error": {"message": "A", "code": 429}}'),
     "broken-off": Reply("A and th", finish_reason="error"),
+    "aborted": Reply("A and th", finish_reason="abort"),  # vLLM and SGLang
+    "endless-code-in-a-200": Reply(body=b'{"error": {"message": "A", "code": 1e999}}'),
 }  # fmt: skip
 
 
 def test_every_transient_error_is_followed_by_the_answer(stage_for):
     failures = dict(enumerate(TRANSIENT.values()))
-    stage = stage_for(lambda request: failures.pop(number_of(request), Reply("B")), pictures=11)
+    stage = stage_for(lambda request: failures.pop(number_of(request), Reply("B")), pictures=12)
     ran = stage.run("--api-nproc", "16", "--retry", "1")
     asked, records = [number_of(request) for request in ran.requests], by_number(stage)
     came = {
         name: (asked.count(n), *(records[n][field] for field in ("attempts", "status", "raw")))
         for n, name in enumerate(TRANSIENT)
     }
-    assert (len(TRANSIENT), came) == (33, dict.fromkeys(TRANSIENT, (2, 2, "ok", "B")))
+    assert (len(TRANSIENT), came) == (35, dict.fromkeys(TRANSIENT, (2, 2, "ok", "B")))
     assert ran.code == 0, ran.output
 
 
@@ -107,6 +109,7 @@ def parse(response):
 """
 REFUSED = {
     "400": error(400, "A picture too large"), "413": error(413), "422": error(422),
+    "400-that-quotes": error(400, f"A: no such role in {'a long prompt, ' * 20}API key expired"),
     "400-content-filter": error(400, "policy", code="content_filter"),
     "content-filter": completion({"content": None}, "content_filter"),
     "refusal": completion({"content": None, "refusal": "I will not"}),
@@ -120,6 +123,7 @@ ANSWERED = {
     "parts": (completion({"content": PARTS}), "C!"),
     "cut-by-the-filter": (Reply("C", finish_reason="content_filter"), "C"),
     "all-thought": (completion(THOUGHT, "length", usage={"completion_tokens": 16}), ""),
+    "no-error-in-a-200": (completion({"content": "C"}, error={"message": "", "code": None}), "C"),
     "packed": (packed(Reply("C").encoded()), "C"),
 }
 # All but rate limits and a server that is away, which use up no retry.

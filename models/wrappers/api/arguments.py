@@ -85,7 +85,7 @@ def _header(name: str, value: Any) -> str | None:
     """What is wrong with a header; values are not quoted, they may be keys."""
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
         return "is no name of a header"
-    is_sent = isinstance(value, str) and re.fullmatch(r"(?! )[\x20-\x7e\t]*(?<! )", value)
+    is_sent = isinstance(value, str) and re.fullmatch(r"(?!\s)[\x20-\x7e\t]*(?<!\s)", value)
     what = "must be a text of one line and of ASCII signs alone, with no blank at its ends"
     return None if is_sent else what
 

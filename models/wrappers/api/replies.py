@@ -43,7 +43,8 @@ def read_reply(body: bytes, sizes: Sizes) -> Generation:
     """
     try:
         answer = json.loads(body)
-        if (error := answer.get("error")) and 400 <= int(error["code"]) < 600:
+        error = answer.get("error")  # beside an answer some have an empty one
+        if isinstance(error, Mapping) and error.get("code") in range(400, 600):
             why = f"HTTP {error['code']}, in a 200 answer: {_excerpt(body)}"
             raise CallError("http", why, int(error["code"]))
         choice = answer["choices"][0]
@@ -58,7 +59,7 @@ def read_reply(body: bytes, sizes: Sizes) -> Generation:
         raise CallError("bad_body", f"{why}: {_excerpt(body)}") from None
     finish_reason, usage = choice.get("finish_reason"), answer.get("usage")
     refusal = message.get("refusal")
-    is_broken_off = finish_reason == "error"  # as routers have it
+    is_broken_off = finish_reason in ("error", "abort")  # as routers have it, and servers
     if is_broken_off or (not text and (refusal or finish_reason != "length")):
         kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
         lacks = "broke off" if is_broken_off else "has no text"

@@ -232,9 +232,8 @@ class APIModelWrapper(WrapperDefaults):
                 except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
                     # Of a broken URL no part is told: it may be that of a password.
                     why = "" if isinstance(error, httpx2.InvalidURL) else f": {error}"
-                    raise StopRun(
-                        f"no connection can be made as {CONNECTING} have it{why}"
-                    ) from None
+                    what = f"no connection can be made as {CONNECTING} have it{why}"
+                    raise StopRun(what) from None
                 keep_deadlines(http_client)
                 client = openai.OpenAI(
                     base_url=self._endpoint.base_url,
