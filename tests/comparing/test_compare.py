@@ -316,9 +316,8 @@ def odd_folders(home):
     make_run(home / "l1", {L1: l1_set("x.x.")}, model="l1")
     for name in ("out/model-a/T1", "unscored", "old", "broken"):
         make_run(home / name, {L2: l2_set("x")})
-    newest = (
-        f"m_{L2}_samples.jsonl"  # the folder of a model links to it, that of all models has none
-    )
+    # The folder of a model links to it, that of all models has none.
+    newest = f"m_{L2}_samples.jsonl"
     (home / "out" / "model-a" / newest).symlink_to(home / "out" / "model-a" / "T1" / newest)
     for file in (home / "unscored").iterdir():
         if not file.name.endswith(f"{L2}.jsonl"):

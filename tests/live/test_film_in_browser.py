@@ -146,9 +146,8 @@ def test_the_overview_says_how_episodes_end_and_lists_filter_by_it(browser, page
     links = tab.run(
         "[...document.querySelectorAll('.chart tr .number a')].map((a) => [a.getAttribute('href'), a.textContent])"
     )
-    assert (
-        len(links) > 5
-    )  # platforms, categories, and applications, of which a task may need several
+    # Platforms, categories, and applications, of which a task may need several.
+    assert len(links) > 5
     for address, text in links:
         tab.go(address)
         assert text == f"n = {tab.count.partition(' ')[0]}", address

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.matrics import Box, point_as_fractions, score_click
 from utils.analysis.columns import SampleColumns
 from utils.analysis.coordinate_audit import Reading
-from utils.coordinates import Frame, known_grid_wh, place_in_frame, smart_resize
+from utils.coordinates import OF_THE_IMAGE_SENT, Frame, known_grid_wh, place_in_frame, smart_resize
 
 # Sizes that people's screens have; a few are larger than what is sent or seen.
 SCREENS = ((1920, 1080), (2560, 1440), (3840, 2160), (1366, 768), (1179, 2556), (1080, 2400))
@@ -110,7 +110,8 @@ def _click(dice: random.Random, box: Box, model: Model) -> tuple[float, float]:
 
 def _said(dice: random.Random, click: tuple[float, float], model: Model, sizes: Sizes) -> str:
     frame, file_wh = model.reading.frame, sizes["image_size"]
-    counted = {Frame.PIXELS_SENT: sizes["sent_size"], Frame.GRID_PIXELS: sizes["seen_size"]}
+    counted = {Frame.GRID_PIXELS: sizes["seen_size"]}
+    counted |= dict.fromkeys(OF_THE_IMAGE_SENT, sizes["sent_size"])
     known = place_in_frame(frame, counted.get(frame, file_wh))
     left, top, wide, high = model.place(file_wh) if model.place else known
     x, y = left + click[0] * wide, top + click[1] * high

@@ -124,11 +124,8 @@ def cut(value: Any, most: int) -> str:
 
 def _data(entries: Mapping[str, Any]) -> str:
     kinds = {data_kind(entry) for entry in entries.values()}
-    of_files, limit = (
-        kinds - {LIVE},
-        max((e.get("limit") or 0 for e in entries.values()), default=0),
-    )
-    found = []
+    limit = max((entry.get("limit") or 0 for entry in entries.values()), default=0)
+    of_files, found = kinds - {LIVE}, []
     if of_files == {SAMPLE}:
         found.append("sample data of the program: drawn screens, no benchmark result")
     elif of_files == {PUBLISHED}:
