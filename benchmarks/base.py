@@ -90,10 +90,10 @@ class Benchmark(contracts.Benchmark):
         """The sample with the size of its image, or what is wrong with it."""
         where = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
         if row["image_path"] is None:
-            return BadSample(where, "", "image missing: image_path and platform must be texts")
+            return BadSample(where, "", "image missing: image_path and platform must be strings")
         picture, image = printable(row["image_path"]), self._image(row["image_path"])
         if Path(row["image_path"]).is_absolute() or ".." in Path(row["image_path"]).parts:
-            return BadSample(where, picture, "image_path leads out of the image folder")
+            return BadSample(where, picture, "image_path points outside the image folder")
         try:
             file_wh = read_header(image).wh
         except FileNotFoundError:
@@ -202,7 +202,7 @@ def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
     data.bad, data.bad_grouped = list(map(str, bad)), [f"{name}: {each}" for each in grouped(bad)]
     if not data.samples:
         first = f"{name}: none of its samples can be used, for instance"
-        why = data.bad_grouped[:3] or [f"no sample is of mode {data.mode}"]
+        why = data.bad_grouped[:3] or [f"no sample has mode {data.mode}"]
         ask = "Do LMUData and IMAGE_ROOT_DIR point to the data set?"
         raise UserError("\n  ".join([first, *why, ask]))
     is_default = data.parse == benchmark.default_parse
@@ -220,7 +220,7 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
         problem = "expected a list of annotations, and at least one"
     except FileNotFoundError:
         folder = f"the folder that holds {path.parent.name}/"
-        trial = "LMUData=sample_data tries the program without it"
+        trial = "to try the program without it, set LMUData=sample_data"
         problem = f"no such annotation file. Set LMUData to {folder}, or {fetch}; {trial}"
         root = path.parents[1]
         if root.name == path.parent.name and (root / path.name).is_file():
@@ -228,7 +228,7 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
                 f"LMUData is that folder itself. Set LMUData to its parent folder, {root.parent}"
             )
     except (OSError, ValueError, RecursionError) as error:
-        problem = f"cannot be read: {error}. Is it whole? To replace it, {fetch}"
+        problem = f"cannot be read: {error}. Is it complete? To replace it, {fetch}"
     raise UserError(f"{path}: {problem}") from None
 
 

@@ -39,8 +39,8 @@ COLUMNS = {  # of the table, and the fields of a row that they show
 }
 MEANING = (
     "circular: right in every rotation of the options; consistent: the same text chosen in every "
-    "rotation, right or wrong; blind: a letter drawn anew for each rotation, worked out and so "
-    "without an interval"
+    "rotation, right or wrong; blind: a random letter for each rotation, computed exactly and "
+    "so without an interval"
 )
 
 
@@ -194,7 +194,7 @@ class Circular:
         if flagged := [question.index for question in questions if question.is_flagged]:
             without = rows[-1]["circular_unflagged"]["value"]
             notes.append(
-                'rotating breaks options that name letters or places ("A and B", "all of the '
+                'rotating breaks options that refer to letters or places ("A and B", "all of the '
                 f'above"): {len(flagged)} of {len(questions)} questions, index {_named(flagged)}; '
                 f"circular accuracy without them: {shown_accuracy(without)} %"
             )
@@ -241,13 +241,13 @@ def _named(indices: Sequence[Any]) -> str:
 
 
 def _warnings(counts: Counter[str]) -> list[str]:
-    besides = "beside the questions themselves"
+    besides = "not counting the questions themselves"
     texts = {
-        "incomplete": "questions with rotations that were not queried yet: {}; they are left out "
-        "of the circular accuracy, the same command without --mode queries them",
-        "failed": f"rotations failed, {besides}: {{}}; they count as not right, the same command "
+        "incomplete": "questions with rotations not queried yet: {}; they are left out of the "
+        "circular accuracy; the same command without --mode queries them",
+        "failed": f"rotations failed, {besides}: {{}}; they count as wrong; the same command "
         "queries them again",
-        "refused": f"rotations refused, {besides}: {{}}; they count as not right",
+        "refused": f"rotations refused, {besides}: {{}}; they count as wrong",
         "not rotated": "questions queried in the same words in several rotations: {}; a prompt "
         'function must take the options from line["options"]',
     }

@@ -57,7 +57,7 @@ def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Se
     chance = 1 / np.maximum(options, 1)
     return {
         "chance": {
-            "meaning": "a letter drawn blindly",
+            "meaning": "a random letter",
             "overall": figures.chance(chance, [figures.weights > 0]),
             **{split: figures.chance(chance, [figures.where(split)]) for split in splits},
         },
@@ -85,7 +85,7 @@ def grounding_sections(columns: SampleColumns, title: str) -> Sections:
     chance = _areas(columns["box_frac"])
     return {
         "chance": {
-            "meaning": "a blind click, the mean area of the targets",
+            "meaning": "a random click: the mean area of the targets",
             **{split: figures.chance(chance, [figures.where(split)]) for split in splits},
             "average": figures.chance(chance, [figures.where(split) for split in splits]),
         },
@@ -236,7 +236,7 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
     ended = [str(each) for each in columns["ended"]]
     return {
         "table": {"title": title, "columns": [*groups["platform"], "Overall"], "rows": rows,
-                  "unit": "SR and EQA in %, at most so many steps; EQA* in any order"},
+                  "unit": "SR and EQA in %, by step limit; EQA* in any order"},
         "averages": rates({f"overall SR at {budgets[-1]} steps": every}),
         "groups": {"platform": rates(groups["platform"]), "split": rates(groups["category"]),
                    "app": rates(groups["app"])},

@@ -71,7 +71,7 @@ class GUIContentUnderstanding(Benchmark):
             return f"option keys must be single letters A to Z, found {unknown}"
         odd = [key for key, text in options.items() if not isinstance(text, (str, type(None)))]
         if odd:
-            return f"option {odd[0]} is no text: {options[odd[0]]!r:.100}"
+            return f"option {odd[0]} is not a string: {options[odd[0]]!r:.100}"
         if not isinstance(answer, str) or answer not in options or options[answer] is None:
             return f"the answer {answer!r} is not among the options {', '.join(options)}"
         return None

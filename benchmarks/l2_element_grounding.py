@@ -59,9 +59,9 @@ class GUIElementGrounding(Benchmark):
         if problem := super().problem_of(row, file_wh):
             return problem
         if not isinstance(row.get("bbox"), list):
-            return f"the box is missing or no list: {row.get('bbox')!r}"
+            return f"the box is missing or not a list: {row.get('bbox')!r}"
         if not isinstance(row.get("data_type"), (str, type(None))):
-            return f"data_type: {row['data_type']!r} is no text"
+            return f"data_type: {row['data_type']!r} is not a string"
         try:
             box_as_fractions(row["bbox"], file_wh)
         except ValueError as error:

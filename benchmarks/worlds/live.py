@@ -125,7 +125,7 @@ class LiveBenchmark(Benchmark):
                 raise UserError(f'{place}: there is no task "{pattern}"{hint}')
         asked = [line for line in self.rows([], mode) if self.in_mode(line, mode)]
         if not asked:
-            raise UserError(f"data.{self.name}: no task is left of what its keys ask for")
+            raise UserError(f"data.{self.name}: no task matches all of its keys")
         return [Sample(_key_of(self.name, line), line, None, None) for line in asked], []
 
     def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:

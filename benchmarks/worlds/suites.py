@@ -74,7 +74,7 @@ def tasks_of(name: str, suite: Suite, level: str, seeds: Sequence[int]) -> list[
     for number, task in enumerate(tasks):
         where = f"{name}, {level}, task {task.get('id', number)!r}"
         if missing := [key for key in TEXTS if not isinstance(task.get(key), str)]:
-            raise UserError(f"{where}: {missing[0]} must be a text, not {task.get(missing[0])!r}")
+            raise UserError(f"{where}: {missing[0]} must be a string, not {task.get(missing[0])!r}")
         if task["platform"] not in PLATFORMS:
             known = ", ".join(PLATFORMS)
             raise UserError(f"{where}: unknown platform {task['platform']!r}; known are {known}")

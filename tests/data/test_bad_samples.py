@@ -32,7 +32,7 @@ BAD = [  # what is spoilt, what is said of it, how many samples are left
                   f"{L2}: os_ios/pic1.png (2 samples): image unreadable: ",
                   "/offline_images/os_ios/pic1.png"], 6, 4),
     (box_outside, [f"{BY_LINE}pic2.png: box: ", "outside the image of 400x300"], 9, 5),
-    (line_4(data_type=["icon"]), [f"{BY_LINE}pic2.png: data_type: ['icon'] is no text"], 9, 5),
+    (line_4(data_type=["icon"]), [f"{BY_LINE}pic2.png: data_type: ['icon'] is not a string"], 9, 5),
     (answer_beyond, [f"{L1}: L1_annotations.json, question 7, os_web/pic2.png: the answer 'D' is not among "
                      "the options A, B, C"], 8, 6),
     (line_4(image_path="a\0b.png"), [f"{BY_LINE}a\\x00b.png: image unreadable: "], 9, 5),

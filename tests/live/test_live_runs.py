@@ -81,7 +81,7 @@ def test_an_agent_that_solves_every_task_gets_them_all(bench):
     assert Boxes.made["opened"] == Boxes.made["closed"] <= 4
     assert "SR 15" in ran.output and "100.00" in ran.output
     assert "queried 8 (8 new)" in ran.output
-    assert ran.output.count("no 95 % intervals in the table: under 10 tasks a cell") == 2
+    assert ran.output.count("no 95 % intervals in the table: under 10 tasks per cell") == 2
     summary = value_of((made.folder() / "report" / "data" / "summary_0.js").read_text("ascii"))
     assert [(each["unit"], each["samples"], each["pictures"]) for each in summary["datasets"]] == [
         ("task", 8, TASKS)] * 2  # fmt: skip
@@ -178,7 +178,7 @@ def test_the_config_says_which_tasks(bench, asked, tasks):
 
 @pytest.mark.parametrize(("asked", "why"), [
     ({"tasks": ["environment/on"]}, 'tasks: there is no task "environment/on"; did you mean "environment/one"?'),
-    ({"tasks": ["*two"], "platforms": ["os_web"]}, "no task is left of what its keys ask for"),
+    ({"tasks": ["*two"], "platforms": ["os_web"]}, "no task matches all of its keys"),
 ])  # fmt: skip
 def test_tasks_that_do_not_exist_stop_the_run(bench, asked, why):
     made = bench(**asked)

@@ -95,12 +95,12 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
 @pytest.mark.parametrize(("name", "changed", "problem"), [
     *((L2, *row) for row in [
         *(({"image_path": path}, "image missing") for path in ("gone.png", None, ["a"])),
-        ({"image_path": "../../secret.png"}, "image_path leads out of the image folder"),
-        ({"platform": "", "image_path": "/etc/hostname"}, "image_path leads out of the image folder"),
+        ({"image_path": "../../secret.png"}, "image_path points outside the image folder"),
+        ({"platform": "", "image_path": "/etc/hostname"}, "image_path points outside the image folder"),
         *(({"image_path": path}, "image unreadable") for path in ("torn.png", "folder.png")),
         *(({"bbox": box}, "outside the image") for box in ([0, 0, 201, 100], [0.5, 0.5, -0.2, 1])),
         *(({"bbox": box}, "expected four numbers") for box in ([0, 0, 1], [0, 0, 1, 10**400])),
-        ({"bbox": None}, "box is missing"), ({"bbox": "[0, 0, 1, 1]"}, "box is missing or no list"),
+        ({"bbox": None}, "box is missing"), ({"bbox": "[0, 0, 1, 1]"}, "box is missing or not a list"),
         ({"instruction": None}, "instruction is missing"),
         *(({"grounding_type": odd}, "unknown grounding type") for odd in ("expert", None, ["basic"])),
         *(({"platform": odd}, "image missing") for odd in (None, ["os_web"])),
@@ -112,8 +112,8 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
         ({"options": {"A": "no", "B": None}}, "answer 'B' is not among"),
         *(({"options": odd}, "options are missing") for odd in ({}, None, ["no", "yes"])),
         ({"options": {"A": "no", "B": "yes", "AB": "both"}}, "single letters A to Z"),
-        *(({"options": {"A": odd, "B": "yes"}}, f"option A is no text: {odd!r}") for odd in (["no"], 5)),
-        ({"options": {"A": "no", "B": {"text": "yes"}}}, "option B is no text: {'text': 'yes'}"),
+        *(({"options": {"A": odd, "B": "yes"}}, f"option A is not a string: {odd!r}") for odd in (["no"], 5)),
+        ({"options": {"A": "no", "B": {"text": "yes"}}}, "option B is not a string: {'text': 'yes'}"),
         ({"question": None}, "question is missing"),
         *(({"difficulty": odd}, "unknown difficulty") for odd in ("extreme", ["easy"])),
     ])])  # fmt: skip
@@ -140,11 +140,11 @@ def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_the
         instruction(index=3, platform=None), gone[1], instruction(index=5, bbox=None))  # fmt: skip
     folder, name = benchmark.image_root / "os_web", "L2_annotations.json"
     assert grouped(benchmark.load("all")[1]) == [
-        f"{name}, index 0, os_web/{PICTURE}: the box is missing or no list: None",
+        f"{name}, index 0, os_web/{PICTURE}: the box is missing or not a list: None",
         f"os_web/gone.png (2 samples): image missing: {folder / 'gone.png'}",
         f"{name}, index 2, os_web/lost.png: image missing: {folder / 'lost.png'}",
-        f"{name}, index 3: image missing: image_path and platform must be texts",
-        f"{name}, index 5, os_web/{PICTURE}: the box is missing or no list: None",
+        f"{name}, index 3: image missing: image_path and platform must be strings",
+        f"{name}, index 5, os_web/{PICTURE}: the box is missing or not a list: None",
     ]
 
 

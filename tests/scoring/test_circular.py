@@ -130,7 +130,7 @@ def test_the_printed_table_has_intervals_from_ten_images_on_but_none_of_a_worked
     [below] = [under for line, under in itertools.pairwise(lines) if line.startswith("Overall ")]
     assert below.split() == ["95", "%", *ranges] and all(ranges)
     shown = render_table(section(*ten[1:])["table"], "m", 9)
-    assert "no 95 % intervals in the table: under 10 images a cell" in shown
+    assert "no 95 % intervals in the table: under 10 images per cell" in shown
     assert "  95 %" not in shown.replace("no 95 %", "")
 
 
@@ -138,7 +138,7 @@ SEVEN = {**turns(7, "A", texts="stuvwxy", asked=1)[0], "rotations": 1}  # G: bey
 
 
 @pytest.mark.parametrize(("questions", "counted", "where", "said"), [
-    ([turns(0, "ACB"), turns(1, "AA", asked=2)], [1, 1], "warnings", "rotations that were not queried yet: 1;"),
+    ([turns(0, "ACB"), turns(1, "AA", asked=2)], [1, 1], "warnings", "rotations not queried yet: 1;"),
     ([turns(0, "ACB"), [SEVEN]], [1, 1], "notes", "knows only the options A to F: 1 questions, index 7"),
     ([turns(0, "ACB", fingerprint="f")], [1, 1], "warnings", "in the same words in several rotations: 1;"),
     ([turns(0, "ACB"), turns(1, "AAA", fingerprint="")], [2, 2], "warnings", None),
@@ -279,7 +279,7 @@ def test_after_a_plain_run_only_further_rotations_are_asked_and_its_files_stay(s
     scored, scores = stage.run("--mode", "eval"), stage.scores(L1)
     circular, again = stage.run(), stage.run()
     assert (scored.code, scored.requests, scores) == (1, [], json.loads(before[0][0]))
-    assert f"rotations that were not queried yet: {QUESTIONS};" in scored.output
+    assert f"rotations not queried yet: {QUESTIONS};" in scored.output
     asked = [len(ran.requests) for ran in (plain, circular, again)]
     assert asked == [QUESTIONS, ROTATIONS - QUESTIONS, 0]
     assert not {r.text for r in plain.requests} & {r.text for r in circular.requests}
@@ -339,7 +339,7 @@ def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(sta
         resumed = replace(stage, server=slow).run("--api-nproc", "1")
     assert (scored.code, partial) == (1, [0, 1, 2, 0])
     assert [row["questions"] for row in left_out["rows"]] == [1, 1]
-    assert "rotations that were not queried yet: 1;" in scored.output
+    assert "rotations not queried yet: 1;" in scored.output
     assert resumed.code == 0
     assert arrived[5] == arrived[4]  # the one that was on its way
     assert [r.text for r in resumed.requests] == arrived[5:]
@@ -369,7 +369,7 @@ def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(stage, broken, s
         mended = stage.run()
     assert (failing.code, len(failing.requests), found["questions"]) == (1, ROTATIONS, QUESTIONS)
     assert f"{answered} of {QUESTIONS} answered" in failing.output
-    warning = "warning: rotations refused, beside the questions themselves: 2;"
+    warning = "warning: rotations refused, not counting the questions themselves: 2;"
     assert (warning in failing.output) is refused
     assert (inferred.code, mended.code) == (1, int(refused))
     assert [broken in r.text for r in mended.requests] == ([] if refused else [True, True])

@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("level", nargs="?", choices=("L3", "L4"))
     parser.add_argument("task", nargs="?", help="its name; without one, all are listed")
-    parser.add_argument("--seed", type=int, default=0, help="of the world and of the variant")
+    parser.add_argument("--seed", type=int, default=0, help="picks the world and the variant")
     parser.add_argument("--look", choices=tuple(LOOKS), help="instead of the task's own")
     given = parser.parse_args(arguments)
     found = tasks(given.level, [given.seed]) if given.level else []
@@ -40,9 +40,9 @@ def main(arguments: list[str] | None = None) -> None:
     with Office() as office:
         episode = office.new_episode(task, given.seed, look)
         size = "x".join(map(str, LOOKS[look].viewport_wh))
-        print(f"{episode.url}\nMade for a page of {size}.")
+        print(f"{episode.url}\nDesigned for a page of {size}.")
         print(task["goal"])
-        print("Then: done, fail, or answer and the answer. Nothing, or Ctrl-C, ends it.")
+        print("Then: done, fail, or answer and the answer. An empty line, or Ctrl-C, ends it.")
         for line in iter(sys.stdin.readline, ""):
             end, _, answer = line.strip().partition(" ")
             if not end:

@@ -90,7 +90,7 @@ def browser_problems() -> list[str]:
     if find_spec("playwright") is None:
         return ["playwright is not installed; pip install playwright"]
     if chromium_path() is None:
-        return ["there is no Chromium; apt install chromium, or: playwright install chromium"]
+        return ["Chromium is not installed; apt install chromium, or playwright install chromium"]
     return []
 
 

@@ -68,13 +68,13 @@ class PageWorld(ABC):
         """Begins a task in a page of its own."""
         self._leave()
         self._chromium = self._chromium or Chromium.borrow()
-        with self._chromium.watched("opening it", PATIENCE_S):
+        with self._chromium.watched("opening the page", PATIENCE_S):
             self._tab = self.open(task, self._chromium)
             return self._seen(self._tab)
 
     def observe(self) -> Observation:
         """What there is to see once the page is quiet."""
-        with self._watched("looking at it") as tab:
+        with self._watched("reading the screen") as tab:
             return self._seen(tab)
 
     def step(self, action: Action) -> Observation:
@@ -91,7 +91,7 @@ class PageWorld(ABC):
 
     def evaluate(self) -> Outcome:
         """What the episode has come to."""
-        with self._watched("judging it") as tab:
+        with self._watched("judging the episode") as tab:
             return self.judge(tab, self._end)
 
     def close(self) -> None:
