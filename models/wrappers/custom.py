@@ -42,7 +42,7 @@ class CustomModelWrapper(WrapperDefaults):
         wanted = self.max_concurrency
         if wanted is not None and (type(wanted) is not int or wanted < 1):
             name = getattr(self._class, "__qualname__", "the class")
-            return [f"{name}.max_concurrency must be a whole number from 1 up, not {wanted!r}"]
+            return [f"{name}.max_concurrency must be a whole number of at least 1, not {wanted!r}"]
         try:
             self._built()
         except UserError as error:

@@ -126,7 +126,7 @@ def test_ids_and_masks_are_padded_on_the_left_and_images_joined_in_order():
     ({"a": [torch.ones(2)]}, {"a": [torch.ones(2)]}, "input a (list) differs between samples, or can"),
     ({"a": numpy.ones(2)}, {"a": numpy.ones(2)}, "input a (ndarray) differs between samples, or can"),
     ({"a": torch.ones(2, 3)}, {"a": torch.ones(2, 3).to_sparse()}, "input a has shapes or types"),
-    ({"hint": 1}, {}, "hint are there for some samples")])  # fmt: skip
+    ({"hint": 1}, {}, "hint exist for only some samples")])  # fmt: skip
 def test_what_cannot_be_put_together_is_named(first, second, named):
     with pytest.raises(CannotCollate) as raised:
         collate([request(2, **first), request(2, **second)], pad_id=0)
@@ -254,7 +254,7 @@ def test_auto_grows_and_steps_back_when_memory_runs_out(capsys):
     assert ask_all(model, "auto", items_of(40)) == tens(40)
     assert [len(batch) for batch in model.batches].count(4) == model.failed == 1  # tried once
     assert max(map(len, model.batches)) == 4
-    line = "out of memory with 4 samples at once (4 tokens); going on with at most 2 tokens"
+    line = "out of memory with 4 samples at once (4 tokens); continuing with at most 2 tokens"
     assert line in capsys.readouterr().err
 
 
@@ -319,7 +319,7 @@ def test_inputs_that_cannot_go_together_go_one_by_one(size, capsys):
             return super().__call__(items)
 
     assert ask_all(Apart(total=20), size, items_of(20)) == tens(20)
-    assert "input x differs between samples; going on with one at a time" in capsys.readouterr().err
+    assert "input x differs between samples; continuing with one" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(encoder_count() == 1, reason="one processor prepares one input at a time")

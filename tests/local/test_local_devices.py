@@ -91,7 +91,7 @@ def test_any_error_after_which_the_device_is_silent_stops_the_model(stage, error
         ask(raising(stage, error))
     [line] = raised.value.problems
     assert line.startswith('model "m": the device (cuda:1) failed')
-    assert "assert triggered. Everything answered so far is kept; the same command" in line
+    assert "assert triggered. All answers so far are kept; the same command" in line
     assert "kernel errors" not in line
 
 

@@ -64,9 +64,9 @@ GREEDY = "generation: greedy, at most 8 new tokens"
     ({"max_new_tokens": 8, "repetition_penalty": 1.0}, {"repetition_penalty": 1.05}, [GREEDY]),
     ({}, {"max_new_tokens": 8}, [GREEDY + " (from the checkpoint)"]),
     ({}, {}, ["generation: greedy, at most 20 new tokens (the library's own limit)",
-              "warning: max_new_tokens is not set, so replies are cut: at most 20"]),
+              "warning: max_new_tokens is not set, so replies are cut off: at most 20"]),
     ({"max_length": 330}, {}, ["generation: greedy, at most 330 tokens, prompt and image included",
-                               "warning: max_new_tokens is not set, so replies are cut: at most 330"]),
+                               "warning: max_new_tokens is not set, so replies are cut off: at most 330"]),
     ({}, {"max_length": 330},
      ["generation: greedy, at most 330 tokens, prompt and image included (from the checkpoint)",
       "warning: max_new_tokens is not set"])])  # fmt: skip
@@ -141,9 +141,9 @@ OWN_CODE = json.dumps({"auto_map": {"AutoModel": "modeling_own.Own"}, "model_typ
     ({"config.json": OWN_CODE.replace('"own"', '"qwen2_vl"')}, None),  # the library's own class is taken
     ({"preprocessor_config.json": '{"image_processor_type": "Qwen2_5_VLImageProcessor"}'},
      'has no image_processor_type "Qwen2_5_VLImageProcessor"; write "Qwen2VLImageProcessor" into'),
-    ({"config.json": None}, "no config.json in it"), ({WEIGHTS: None}, "no weight files in it"),
+    ({"config.json": None}, "no readable config.json in it"), ({WEIGHTS: None}, "no weight files in it"),
     ({INDEX: '{"weight_map": {"x": "model.safetensors", "y": "b.st"}}'}, "['b.st']"),
-    ({INDEX: "{broken", "config.json": "{broken"}, "no config.json in it that can be read"),
+    ({INDEX: "{broken", "config.json": "{broken"}, "no readable config.json in it"),
     ({"tokenizer.json": None}, "no tokenizer files in it"), ({"chat_template.jinja": None}, "no chat template in it"),
     ({"chat_template.jinja": None, "tokenizer_config.json": '{"chat_template": "x"}'}, None)])  # fmt: skip
 def test_what_is_missing_in_a_checkpoints_folder_is_named(changes, said, tmp_path):

@@ -75,7 +75,7 @@ def test_arguments_are_written_out(value, words):
     (["--model", "x"], ['"--model": the checkpoint is model_path; leave it out']),
     (["--model-impl", "transformers"], []),
     (["serve", "--seed", "1"], [
-        '"serve" is no option; the list must begin with one, like "--max-num-seqs"'
+        '"serve" is not an option; the list must begin with one, like "--max-num-seqs"'
     ])])  # fmt: skip
 def test_arguments_that_the_program_sets_itself_are_refused_shortened_too(words, said):
     found = list(serve_problems(words))

@@ -147,7 +147,7 @@ def test_a_check_starts_no_server_a_ping_starts_and_stops_one_and_scoring_needs_
     checked = stage.run("--check")
     assert (checked.code, started(stage)) == (0, []), checked.output
     assert "9 requests to send" in checked.output
-    note = "takes from the checkpoint's settings: repetition_penalty 1.05 ("
+    note = "uses the checkpoint's settings: repetition_penalty 1.05 ("
     assert note in checked.output
     stage.model["m"]["serve_args"] = {"generation-config": "vllm"}
     assert note not in stage.run("--check").output
@@ -177,7 +177,7 @@ def test_all_problems_are_reported_together_before_anything_is_started(stage):
 def test_a_server_that_fails_at_once_shows_the_end_of_its_log_and_where_the_rest_is(stage):
     ran = stage.run(env=acting("fail"))
     assert (ran.code, len(started(stage))) == (1, 1), ran.output
-    assert "ended before it was ready (exit code 3)" in ran.stderr
+    assert "exited before it was ready (exit code 3)" in ran.stderr
     assert "ValueError: this architecture is not known" in ran.stderr
     assert "line 39 of its log" in ran.stderr and "line 5 of its log" not in ran.stderr
     [log] = logs(stage)
@@ -211,16 +211,16 @@ def test_a_failure_that_only_workers_meet_is_reported_once(stage):
     stage.model["m"]["generate_cfg"] = {"max_tokens": 3}
     ran = stage.run("--api-nproc", "16", env=acting("fail"))
     assert (ran.code, len(started(stage))) == (1, 2), ran.output
-    assert ran.stderr.count("ended before it was ready") == 1
+    assert ran.stderr.count("exited before it was ready") == 1
 
 
 @pytest.mark.parametrize(("behaviour", "message"), [
-    ("die:4 family", "the vLLM server ended while it was asked (exit code 9)"),
-    ("broken:4", "the vLLM server no longer works")])  # fmt: skip
+    ("die:4 family", "the vLLM server exited while it was being queried (exit code 9)"),
+    ("broken:4", "the vLLM server has stopped working")])  # fmt: skip
 def test_a_lost_server_stops_the_run_and_the_same_command_goes_on(stage, behaviour, message):
     ran = stage.run("--api-nproc", "2", env=acting(behaviour))
     assert ran.code == 1, ran.output
-    assert message in ran.stderr and "the same command goes on from here" in ran.stderr
+    assert message in ran.stderr and "the same command continues from here" in ran.stderr
     assert ("CUDA error: an illegal memory access" in ran.stderr) is behaviour.startswith("die")
     assert [record["status"] for record in answers(stage)] == ["ok"] * 4
     assert (len(logs(stage)), all_gone(stage)) == (1, True)
@@ -282,4 +282,4 @@ def test_a_server_whose_keeper_was_killed_ends_and_so_does_the_run(stage):
     signal.pidfd_send_signal(keeper, signal.SIGKILL)
     code, output = stop(process)
     assert (code, all_end([server])) == (1, True), output
-    assert "the vLLM server ended while it was asked" in output
+    assert "the vLLM server exited while it was being queried" in output

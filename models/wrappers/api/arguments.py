@@ -27,11 +27,11 @@ _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("max_completion_tokens", "max_tokens", "seed", "top_logprobs"), _WHOLE),
     **dict.fromkeys(("frequency_penalty", "presence_penalty", "temperature", "top_p"), _NUMBER),
     "logprobs": ((bool,), "true or false"),
-    "stop": ((str, list), "a text or a list of texts"),
+    "stop": ((str, list), "a string or a list of strings"),
 }
 NOT_YOURS = {
     "messages": "the messages come from the prompt; leave it out",
-    "model": "the model name stands in model_path (?model=...); leave it out",
+    "model": "the model name comes from model_path (?model=...); leave it out",
     "stream_options": "replies are not streamed; leave it out",
     **dict.fromkeys(
         ("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"),
@@ -55,7 +55,7 @@ def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
         elif name not in PARAMETERS:
             known = () if name in ("top_k", "min_tokens") else sorted(PARAMETERS)  # of servers
             hint = _ELSEWHERE.get(name) or did_you_mean(name, known).removeprefix("; ")
-            extra = f'what only some servers know goes into "extra_body": {{"{name}": ...}}'
+            extra = f'server-specific parameters go into "extra_body": {{"{name}": ...}}'
             yield ("generate_cfg", name), f"{_UNKNOWN}; {hint or extra}"
         elif problem := _of_wrong_type(name, value):
             yield ("generate_cfg", name), problem
@@ -76,7 +76,7 @@ def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
         check = {"extra_headers": _header, "extra_body": _changes_the_reply}.get(name)
         for inner, item in value.items():
             if not isinstance(inner, str):
-                yield (name, inner), "is no name, names are texts"
+                yield (name, inner), "is not a valid name; names are strings"
             elif check is not None and (problem := check(inner, item)):
                 yield (name, inner), problem
 
@@ -84,9 +84,9 @@ def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
 def _header(name: str, value: Any) -> str | None:
     """What is wrong with a header; values are not quoted, they may be keys."""
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
-        return "is no name of a header"
+        return "is not a valid header name"
     is_sent = isinstance(value, str) and re.fullmatch(r"(?!\s)[\x20-\x7e\t]*(?<!\s)", value)
-    what = "must be a text of one line and of ASCII signs alone, with no blank at its ends"
+    what = "must be one line of ASCII characters, with no white space at either end"
     return None if is_sent else what
 
 
@@ -106,5 +106,5 @@ def _changes_the_reply(name: str, value: Any) -> str | None:
     if name == "stream" and value not in (False, None):
         return "replies are not streamed; leave it out"
     if name == "n" and value is not None and (value != 1 or isinstance(value, bool)):
-        return "each sample is asked once, so n must be 1; leave it out"
+        return "each sample is queried once, so n must be 1; leave it out"
     return None

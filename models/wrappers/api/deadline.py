@@ -69,5 +69,5 @@ def _left_s(timeout: float | None) -> float | None:
     if left_s <= 0:
         import httpcore2
 
-        raise httpcore2.ReadTimeout("the time for this request is over")
+        raise httpcore2.ReadTimeout("the time limit of this request has passed")
     return left_s if timeout is None else min(timeout, left_s)

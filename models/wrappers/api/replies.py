@@ -45,7 +45,7 @@ def read_reply(body: bytes, sizes: Sizes) -> Generation:
         answer = json.loads(body)
         error = answer.get("error")  # beside an answer some have an empty one
         if isinstance(error, Mapping) and error.get("code") in range(400, 600):
-            why = f"HTTP {error['code']}, in a 200 answer: {_excerpt(body)}"
+            why = f"HTTP {error['code']}, in a 200 response: {_excerpt(body)}"
             raise CallError("http", why, int(error["code"]))
         choice = answer["choices"][0]
         message = choice["message"]
@@ -55,7 +55,7 @@ def read_reply(body: bytes, sizes: Sizes) -> Generation:
         if not isinstance(text, str | None):
             raise TypeError(type(text))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        why = "the server's answer is no chat completion (does the base URL end in /v1?)"
+        why = "the server's answer is not a chat completion (does the base URL end in /v1?)"
         raise CallError("bad_body", f"{why}: {_excerpt(body)}") from None
     finish_reason, usage = choice.get("finish_reason"), answer.get("usage")
     refusal = message.get("refusal")

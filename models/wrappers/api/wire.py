@@ -218,7 +218,7 @@ def encode_body(request: Mapping[str, Any]) -> bytes:
     def mark(value: Any) -> str:
         if not isinstance(value, PictureSlot):
             kind = type(value).__name__
-            raise UserError(f"the request holds a {kind}, no JSON can carry that: {value!r:.80}")
+            raise UserError(f"the request holds a {kind}, which JSON cannot carry: {value!r:.80}")
         slots.append(value)
         return _SLOT_MARK
 

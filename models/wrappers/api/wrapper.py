@@ -232,8 +232,7 @@ class APIModelWrapper(WrapperDefaults):
                 except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
                     # Of a broken URL no part is told: it may be that of a password.
                     why = "" if isinstance(error, httpx2.InvalidURL) else f": {error}"
-                    what = f"no connection can be made as {CONNECTING} have it{why}"
-                    raise StopRun(what) from None
+                    raise StopRun(f"no connection can be set up with {CONNECTING}{why}") from None
                 keep_deadlines(http_client)
                 client = openai.OpenAI(
                     base_url=self._endpoint.base_url,
@@ -280,7 +279,7 @@ def _problem_of(payload: Any) -> str | None:
     try:
         json.dumps(payload, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        return f"a payload that is no JSON: {error}"
+        return f"a payload that is not JSON: {error}"
     return next((f"a payload whose {key_path(*place)} {problem}"
                  for place, problem in envelope_findings(payload)), None)  # fmt: skip
 

@@ -177,7 +177,7 @@ class Batcher:
             return []
         return [
             f"the model generated for {self._generating_s:.1f} s in {self._batches} batches of "
-            f"{self._samples / self._batches:.1f} (the largest of {self._largest}) and waited "
+            f"{self._samples / self._batches:.1f} (at most {self._largest}) and waited "
             f"{self._idle_s:.1f} s for inputs"
         ]
 
@@ -232,11 +232,11 @@ class Batcher:
                 self._answer([each])
         elif isinstance(failure, CannotCollate) and len(group) > 1:
             self._most = 1
-            self._put_back(group, f"{failure}; going on with one at a time")
+            self._put_back(group, f"{failure}; continuing with one at a time")
         elif isinstance(failure, OutOfMemory) and len(group) > 1:
             self._budget = self._limit = padded // 2
             what = f"out of memory with {len(group)} samples at once ({padded:,} tokens)"
-            self._put_back(group, f"{what}; going on with at most {self._limit:,} tokens at once")
+            self._put_back(group, f"{what}; continuing with at most {self._limit:,} tokens at once")
         else:
             said = str(failure)
             no_room = isinstance(failure, OutOfMemory)

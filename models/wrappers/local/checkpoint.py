@@ -53,7 +53,7 @@ def checkpoint_problems(model_path: str) -> list[str]:
     found = {
         f'transformers has no image_processor_type "{images}"; write "Qwen2VLImageProcessor" into '
         "preprocessor_config.json": is_gone,
-        "no config.json in it that can be read": _json_object(folder / "config.json") is None,
+        "no readable config.json in it": _json_object(folder / "config.json") is None,
         "no weight files in it (*.safetensors or *.bin)": not weights,
         f"weight files that its index names are missing: {missing}": weights and missing,
     }
@@ -184,5 +184,5 @@ def hub_commit(model_id: str) -> str:
         reason = f"{type(error).__name__}: {error}".splitlines()[0].rstrip(": ")
     if folder := settings_folder(model_id):
         return folder.name  # of its snapshot
-    problem = "no such folder, and not to be had from the Hugging Face hub"
+    problem = "no such folder, and not available from the Hugging Face hub"
     raise UserError(f"{model_id}: {problem}: {reason}")

@@ -201,8 +201,8 @@ def stop_if_lost(name: str, checkpoint: Checkpoint) -> None:
         reason = (str(failure).strip().splitlines() or ["?"])[0].rstrip(".")
         raise StopRun(
             f'model "{name}": the device ({", ".join(devices)}) failed, and this process cannot '
-            f"use it any more: {reason}. Everything answered so far is kept; the same command goes "
-            "on (where it fails again, CUDA_LAUNCH_BLOCKING=1 shows why)"
+            f"use it any more: {reason}. All answers so far are kept; the same command "
+            "continues (if it fails again, CUDA_LAUNCH_BLOCKING=1 shows why)"
         ) from None
 
 

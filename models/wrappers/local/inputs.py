@@ -91,7 +91,7 @@ def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any
 
     names = set(requests[0])
     if odd := sorted(set().union(*(names ^ set(inputs) for inputs in requests))):
-        raise CannotCollate(f"inputs {', '.join(odd)} are there for some samples only")
+        raise CannotCollate(f"inputs {', '.join(odd)} exist for only some samples")
     if not isinstance(requests[0].get("input_ids"), torch.Tensor):
         raise CannotCollate("inputs without a tensor input_ids cannot be put into a batch")
     # What is padded must be told from what is not.
@@ -119,7 +119,7 @@ def _joined(name: str, values: list[Any], lengths: list[int], fill: int) -> Any:
     if shapes[0] and len({(v.shape[1:], v.dtype, v.layout) for v in values}) == 1:
         return torch.cat(values)
     listed = ", ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
-    raise CannotCollate(f"input {name} has shapes or types that do not go together: {listed}")
+    raise CannotCollate(f"input {name} has shapes or types that do not match: {listed}")
 
 
 def starts_with(ids: Any, prompt: Any) -> bool:

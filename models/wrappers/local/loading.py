@@ -72,7 +72,7 @@ def load(entry: Local) -> Checkpoint:
         can_flash = on_cuda and _has_half_precision(config, precision)
         can_flash = can_flash and torch.cuda.get_device_capability()[0] >= 8  # Ampere
         if "flash" in (attention or "") and not can_flash:
-            raise ValueError(f"{attention} needs a CUDA device since Ampere and half precision")
+            raise ValueError(f"{attention} needs half precision and a CUDA device, Ampere or newer")
         if attention is None and can_flash and _flash_is_there(model_class):
             attention = "flash_attention_2"
         options |= {"dtype": precision, "attn_implementation": attention}
@@ -86,7 +86,7 @@ def load(entry: Local) -> Checkpoint:
     attention = str(getattr(model.config, "_attn_implementation", None) or attention)
     vision = getattr(config, "vision_config", None)
     if on_cuda and attention == "sdpa" and getattr(vision, "window_size", None):
-        print("note: with flash-attn installed, the images of this model are read much faster")
+        print("note: with flash-attn installed, the images of this model are processed much faster")
     _prepare(processor, entry.kwargs)
     patch_size = getattr(getattr(processor, "image_processor", None), "patch_size", None)
     held = getattr(model, "generation_config", None)
@@ -134,13 +134,13 @@ def _mend(held: Any, processor: Any, generate_cfg: Mapping[str, Any]) -> None:
     end = getattr(getattr(processor, "tokenizer", processor), "eos_token_id", None)
     if held.eos_token_id is None and end is not None:  # replies would go on to the token limit
         held.eos_token_id = end
-        why = "names no end token, so the tokenizer's ends replies"
+        why = "names no end token, so the tokenizer's is used"
         print(f"note: the checkpoint's generation_config {why}")
     if generate_cfg.get("max_new_tokens") or held.max_new_tokens:
         held.max_length = None  # it has no effect then, of which the library tells at each sample
     if held.use_cache is False:  # every token would take as long as the whole prompt
         held.use_cache = None
-        print("note: use_cache false of the checkpoint is not used, only slow")
+        print("note: the checkpoint's use_cache false is ignored: it only makes generation slow")
 
 
 def _is_for_cuda(torch: Any, device_map: Any) -> bool:

@@ -91,7 +91,7 @@ def placement_problems(entry: Local) -> list[str]:
         found.append("asks for CUDA, and this machine has no usable CUDA device")
     if ranks > 1 and device_map not in (None, "", "cuda", "cpu"):
         found.append(f"would put all {ranks} copies that torchrun starts onto the same devices")
-    advice = "leave device_map out to run on what is there"
+    advice = "leave device_map out to run on what is available"
     problems = [f"device_map {device_map!r} {why}; {advice}" for why in found]
     placed = expected_placement(device_map, entry.dtype, entry.attn_implementation)
     if "flash" in placed["attention"] and (placed["device"] != "cuda" or entry.dtype == "float32"):
@@ -103,11 +103,11 @@ def placement_problems(entry: Local) -> list[str]:
 
 # The common ones, so that `--check` finds them without torch; the library checks the rest.
 _RULES = (
-    (("max_new_tokens", "max_length", "num_beams"), (int,), 1, inf, "a whole number from 1"),
+    (("max_new_tokens", "max_length", "num_beams"), (int,), 1, inf, "a whole number of at least 1"),
     (("min_new_tokens", "min_length", "top_k", "no_repeat_ngram_size"),
-     (int,), 0, inf, "a whole number from 0"),
+     (int,), 0, inf, "a whole number of at least 0"),
     (("top_p", "min_p"), (int, float), 0, 1, "a number from 0 to 1"),
-    (("temperature",), (int, float), 0, inf, "a number from 0"),
+    (("temperature",), (int, float), 0, inf, "a number of at least 0"),
     (("repetition_penalty", "max_time"), (int, float), 1e-9, inf, "a number greater than 0"),
     (("do_sample",), (bool,), 0, 1, "true or false"),
 )  # fmt: skip
@@ -164,7 +164,7 @@ def generation_notes(
         why = f"sets {name} {brought[name]}, which servers may not apply"
         notes.append(f"warning: the checkpoint's generation_config {why}; set it in generate_cfg")
     if used.get("max_new_tokens") is None:
-        notes.append(f"warning: max_new_tokens is not set, so replies are cut: {limit}")
+        notes.append(f"warning: max_new_tokens is not set, so replies are cut off: {limit}")
     if batch_size != 1 and (names := not_for_batches(used)):
         why = f"{' and '.join(names)} would count a batch's padding or time"
         notes.append(f"warning: {why}, so samples are generated one at a time")

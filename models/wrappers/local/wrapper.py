@@ -179,7 +179,7 @@ class LocalModelWrapper(WrapperDefaults):
         loaded, wanted = load(self.entry), self.entry.generate_function
         problem, made = "", type(loaded.processor).__name__
         if not callable(getattr(loaded.model, wanted, None)):
-            problem = f"generate_function {wanted!r} is no method of {type(loaded.model).__name__}"
+            problem = f"{type(loaded.model).__name__} has no method {wanted!r} (generate_function)"
         elif self._functions[0] is not None:
             pass  # it makes the inputs
         elif getattr(loaded.processor, "image_processor", None) is None:

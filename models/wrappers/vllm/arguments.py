@@ -20,7 +20,7 @@ _NOT_YOURS = {
          "ssl-keyfile", "ssl-certfile", "ssl-ca-certs", "ssl-cert-reqs"),
         "the program sets address, port, name and key of its server itself; leave it out",
     ),
-    "config": "arguments in a file of vLLM's own cannot be checked; write them into serve_args",
+    "config": "arguments in a config file of vLLM cannot be checked; write them into serve_args",
 }  # fmt: skip
 
 # Where and how fast, not what is answered. Everything that is not listed here counts as part of
@@ -82,7 +82,7 @@ def serve_problems(value: Any) -> Iterator[str]:
     """What cannot be passed on, one line each."""
     stray, given = options(serve_words(value))
     if stray:
-        yield f'"{stray[0]}" is no option; the list must begin with one, like "--max-num-seqs"'
+        yield f'"{stray[0]}" is not an option; the list must begin with one, like "--max-num-seqs"'
     for name, _ in given:
         # vLLM's parser takes the beginning of a name for it; -O and -q are names of their own.
         meant = [ours for ours in _NOT_YOURS if ours.startswith(name) and len(name) > 1]

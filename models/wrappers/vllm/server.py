@@ -31,8 +31,8 @@ POLL_S, SECONDS_BETWEEN_LINES = 0.2, 30.0
 STOP_S = keeper.GRACE_S + keeper.LAST_S + 3.0  # killed earlier, it leaves processes
 
 INSTALL = (
-    "vLLM is not installed there; make it a place of its own (.venv-vllm) with pip install -r "
-    "requirements/vllm.txt, and set VLLM_PYTHON=.venv-vllm/bin/python"
+    "vLLM is not installed there; create an environment of its own (.venv-vllm), pip install -r "
+    "requirements/vllm.txt in it, and set VLLM_PYTHON=.venv-vllm/bin/python"
 )
 _HUB_TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 # torchrun tells its ranks about each other; a server that read it would wait for the others.
@@ -156,8 +156,8 @@ class VllmServer:
     def obituary(self, when: str) -> str:
         """What has become of it, with the end of its log."""
         if not self.has_ended():
-            return self._with_log("the vLLM server no longer works")
-        return self._with_log(f"the vLLM server ended {when} (exit code {self._exit_code})")
+            return self._with_log("the vLLM server has stopped working")
+        return self._with_log(f"the vLLM server exited {when} (exit code {self._exit_code})")
 
     def _with_log(self, what: str) -> str:
         end = self._last_lines(TAIL_LINES)

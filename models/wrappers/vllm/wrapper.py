@@ -70,8 +70,8 @@ class VllmModelWrapper(APIModelWrapper):
         used = [f"{name} {brought[name]}" for name in SAMPLING if name in brought.keys() - given]
         if not used or SAMPLING_OPTIONS & dict(options(self._serve_args)[1]).keys():
             return []
-        cure = 'generate_cfg goes first; "generation-config": "vllm" in serve_args ignores it'
-        return [f"vLLM takes from the checkpoint's settings: {', '.join(used)} ({cure})"]
+        cure = 'generate_cfg takes precedence; "generation-config": "vllm" in serve_args ignores it'
+        return [f"vLLM uses the checkpoint's settings: {', '.join(used)} ({cure})"]
 
     def warm_up(self) -> None:
         """Starts the server and waits until it answers; StopRun has the end of its log."""
@@ -93,8 +93,8 @@ class VllmModelWrapper(APIModelWrapper):
         except CallError as error:
             self._has_failures = True
             if _is_gone(server, error):
-                kept = "Answers so far are kept; the same command goes on from here."
-                why = server.obituary("while it was asked")
+                kept = "Answers so far are kept; the same command continues from here."
+                why = server.obituary("while it was being queried")
                 raise StopRun(f'model "{self.name}": {why}\n{kept}') from error
             raise
 
