@@ -75,7 +75,7 @@ def read_size(value: Any) -> WH:
         width, height = ast.literal_eval(value.strip()) if isinstance(value, str) else value
         return int(width + 0), int(height + 0)  # parity: texts of digits are no numbers
     except (SyntaxError, TypeError, ValueError):
-        raise ValueError(f"{value!r} is no size; expected [width, height] or its text") from None
+        raise ValueError(f"{value!r} is not a size; expected [width, height] or its text") from None
 
 
 def _known_size(meta: Mapping[str, Any], key: str) -> WH | None:

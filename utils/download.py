@@ -68,7 +68,7 @@ class Download:
         sizes, images = note["sizes"], self.home / IMAGE_FOLDER
         is_unpacked = bool(sizes) and all(_size(images / name) == sizes[name] for name in sizes)
         is_done = is_unpacked and all(there.values())
-        _say("Everything is there already." if is_done else f"{REPO_ID} → {self.home}")
+        _say("Everything is already there." if is_done else f"{REPO_ID} → {self.home}")
         with nullcontext() if is_done else only_one(self.work):
             # The small files first: what is wrong with them is known before gigabytes are fetched.
             for name, is_there in there.items():
@@ -79,8 +79,8 @@ class Download:
                 note = self._unpacked_from(by_hand if is_there else hub.fetch(ZIP_NAME, self.work))
         if note["md5"] != self.md5[ZIP_NAME]:
             sums = f"MD5 {note['md5']}, expected {self.md5[ZIP_NAME]}"
-            what = f"{ZIP_NAME} differs from the one that is known: {sums}"
-            _warn(f"warning: {what}; scores may not compare with older ones.")
+            what = f"{ZIP_NAME} differs from the known one: {sums}"
+            _warn(f"warning: {what}; scores may not be comparable with older ones.")
 
     def _note(self) -> dict[str, Any]:
         """What was unpacked last: MD5 of the zip, and the size of each image."""
@@ -98,8 +98,8 @@ class Download:
         if md5 != expected and not self.accept_changed:
             if hub:
                 path.unlink()
-            rest = "nothing was replaced." if hub else "to have it fetched again, remove it."
-            what = f"{path} {difference}; scores would not compare with published ones"
+            rest = "nothing was replaced." if hub else "to fetch it again, remove it."
+            what = f"{path} {difference}; scores would not be comparable with published ones"
             cure = "To use it anyway, run the same command with --accept-changed"
             raise UserError(f"{what}. {cure}; {rest}")
         if md5 != expected:
@@ -116,11 +116,11 @@ class Download:
             with zipfile.ZipFile(path) as archive:
                 note["sizes"] = unpack(archive, self.home / IMAGE_FOLDER)
         except BROKEN_ZIP as problem:
-            advice = f"Remove {path} to have it fetched."
+            advice = f"Remove {path} and run the same command to fetch it."
             if path.parent == self.work:
                 path.unlink()
                 advice = "It was removed; run the same command again to fetch it anew."
-            raise UserError(f"{path}: no zip that can be read ({problem}). {advice}") from problem
+            raise UserError(f"{path}: not a readable zip file ({problem}). {advice}") from problem
         part = self.work / f"{NOTE_NAME}.part"
         part.write_text(json.dumps(note), encoding="ascii")
         part.replace(self.work / NOTE_NAME)
@@ -151,7 +151,7 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
             shutil.copyfileobj(source, sink)
         part.replace(images / target)
     if skipped := sum(not image_of(member.filename) for member in files):
-        _say(f"skipped {skipped} members that are no images of a platform")
+        _say(f"skipped {skipped} members that are not images of a platform")
     return {target: member.file_size for target, member in wanted.items()}
 
 
@@ -182,7 +182,7 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as problem:
-        raise UserError(f"{path}: no valid JSON ({problem})") from problem
+        raise UserError(f"{path}: not valid JSON ({problem})") from problem
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise UserError(f"{path}: expected a list of objects")
     return entries
@@ -218,9 +218,9 @@ def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python utils/download.py",
         description=f"Fetch the data set {REPO_ID} from the Hugging Face hub, check it and unpack"
-        " it into <LMUData>/MMBench-GUI. Run it again after an interruption: it goes on.",
+        " it into <LMUData>/MMBench-GUI. Run it again after an interruption: it continues.",
         epilog="HF_ENDPOINT (a mirror), HF_TOKEN and proxy variables work as in huggingface_hub."
-        f" Without network, put {L1_NAME}, {L2_NAME} and {ZIP_NAME} there by hand and run this.",
+        f" Without a network, put {L1_NAME}, {L2_NAME} and {ZIP_NAME} there by hand and run this.",
     )
     add = parser.add_argument
     add("--data-root", metavar="FOLDER", help="instead of LMUData (default: ~/LMUData)")
@@ -255,9 +255,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as problem:
         what = f"{problem.filename or 'the data root'}: {problem.strerror or problem}"
         again = "or choose another folder with --data-root, and run the same command again"
-        _warn(f"error: {what}. Mend this, {again}; what has arrived is kept.")
+        _warn(f"error: {what}. Fix this, {again}; what has arrived is kept.")
     except KeyboardInterrupt:
-        _warn("\nStopped. What has arrived is kept; run the same command again, it goes on.")
+        _warn("\nStopped. What has arrived is kept; run the same command again to continue.")
         return 130
     return 2
 

@@ -89,7 +89,7 @@ def _callable_at(parts: list[str]) -> Callable[..., Any]:
             hint = _what_else(value, part, is_last=is_last)
             raise UserError(f'{name} has no "{part}"{hint}')
         if inspect.isclass(owner) and inspect.isfunction(inspect.getattr_static(owner, part, None)):
-            raise UserError(f'"{name}.{part}" is a method of objects; make it a @staticmethod')
+            raise UserError(f'"{name}.{part}" is an instance method; make it a @staticmethod')
     dotted = ".".join(parts)
     if isinstance(value, ModuleType):
         raise UserError(f'"{dotted}" is a module; name a function in it{_what_else(value, "")}')

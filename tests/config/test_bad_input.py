@@ -36,7 +36,7 @@ FUNCTIONS = """
 IN_PROCESS = {"imp_type": "custom", "model_path": "mymodel.Model"}
 """A model that spares a run the import of the API client; it leaves a file `asked`."""
 UNKNOWN = 'unknown option --confg; did you mean "--config"?'
-COUNT = "expected a whole number from"
+COUNT = "expected a whole number of at least"
 
 
 @pytest.fixture
@@ -68,14 +68,14 @@ def of_class(name, data=BOTH):
     (of(data={"GUITaskAutomation": {"environment": "mymodel.Mute"}}),
      ["config.json: data.GUITaskAutomation.environment: mymodel.Mute has no tasks(level, seeds)"]),
     (of(model_path="{url}?api_key=${MY_KEY}&model=mock"),
-     ['config.json: model."m".model_path: its api_key holds a sign', "line break"]),
+     ['config.json: model."m".model_path: its api_key holds a character', "line break"]),
     (of_class("Model", {L1: {"parse_function": "faulty.f"}}),
      [f"data.{L1}.parse_function: faulty cannot be imported: ", "ValueError: no weights", "faulty.py:2"]),
     (of_class("Mute"), ['config.json: model."m".model_path: mymodel.Mute has no method generate']),
     *[(of_class(name), ['config.json: model."m": ', what]) for name, what in (
         ("Weightless", "cannot be built: it raised FileNotFoundError: weights.bin (mymodel.py, line"),
         ("Unlicensed", "cannot be built: it raised SystemExit: no licence (mymodel.py, line"),
-        ("Wordy", "must be a whole number from 1 up"), ("Nobody", "must be a whole number from 1 up"))],
+        ("Wordy", "must be a whole number of at least 1"), ("Nobody", "must be a whole number of at least 1"))],
 ])  # fmt: skip
 def test_a_wrong_config_is_refused_with_key_path_and_cure(config, fragments, stage):
     stage.module("x = 1\nraise ValueError('no weights')", "faulty")
@@ -250,17 +250,17 @@ def test_what_a_program_needs_is_listed_in_the_core_requirements():
         ("--quickly", "unknown option --quickly"), ("--key=sk-123456", "unknown option --key"),
         ("y.json", "y.json: belongs to no option; a config is named by --config"),
         ("--mode inferr", "argument --mode: invalid choice: 'inferr' (choose from 'all', "),
-        ("--limit many", f"argument --limit: {COUNT} 1 up, got 'many'"),
-        ("--limit 0", f"argument --limit: {COUNT} 1 up, got '0'"),
-        ("--retry often", f"argument --retry: {COUNT} 0 up, got 'often'"),
-        ("--api-nproc 2.5", f"argument --api-nproc: {COUNT} 1 up, got '2.5'"),
-        ("--outage -1", "argument --outage: expected a number from 0 up, got '-1'"),
-        ("--wait-for-server long", "argument --wait-for-server: expected a number from 0 up, got 'long'"),
-        ("--ping", "--ping goes with --check"),
+        ("--limit many", f"argument --limit: {COUNT} 1, got 'many'"),
+        ("--limit 0", f"argument --limit: {COUNT} 1, got '0'"),
+        ("--retry often", f"argument --retry: {COUNT} 0, got 'often'"),
+        ("--api-nproc 2.5", f"argument --api-nproc: {COUNT} 1, got '2.5'"),
+        ("--outage -1", "argument --outage: expected a number of at least 0, got '-1'"),
+        ("--wait-for-server long", "argument --wait-for-server: expected a number of at least 0, got 'long'"),
+        ("--ping", "--ping needs --check"),
         ("--check --mode eval", "--check is about queries; --mode eval makes none"),
         ("--no-report --small-images", "--small-images does not go with --no-report"),
         ("--parity y.json --check", "--parity does not go with --check or --mode"),
-        ("--fresh --reuse", "--fresh and --reuse exclude each other"))],
+        ("--fresh --reuse", "--fresh and --reuse cannot be combined"))],
 ])  # fmt: skip
 def test_a_command_line_that_is_off_gets_one_line_that_names_the_option(arguments, message, capsys):
     with pytest.raises(SystemExit) as ended:

@@ -192,7 +192,7 @@ def test_an_unset_name_is_one_error_with_its_key_path(tmp_path, environ, state):
      ' "data": {"GUIElementGrounding": {}}}',
      ['model."m".model_path: this key is given more than once; keep one of them']),
     *[(json.dumps(model(LOCAL, generate_cfg={"temperature": float(value)}, kwargs={"x": [float(value)]})),
-       [f'model."m".{place}: {value} is no number that JSON has'
+       [f'model."m".{place}: {value} is not a JSON number'
         for place in ("generate_cfg.temperature", "kwargs.x[0]")])
       for value in ("NaN", "Infinity", "-Infinity")],
 ])  # fmt: skip
@@ -217,7 +217,7 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
         "127.0.0.1:80/v1?model=m", "h.org/v1?api_key=k-123456&model=m", "localhost:8000/v1")],
     *[(entry, [NO_PATH]) for entry in ({}, {"imp_type": "transformers"}, {**LOCAL, "model_path": None})],
     ({"model_pth": "x"}, [NO_PATH, 'model_pth: unknown key; did you mean "model_path"?']),
-    ({**LOCAL, "model_path": 3}, ["model_path: must be a text, not 3"]),
+    ({**LOCAL, "model_path": 3}, ["model_path: must be a string, not 3"]),
     ({**LOCAL, "model_path": " "}, ["model_path: is empty"]),
     ({**LOCAL, "imp_type": "transformer"}, [f'imp_type: {KINDS}, not "transformer"']),
     ({**LOCAL, "imp_type": "openai"},
@@ -235,13 +235,13 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
                                  '["--max-num-seqs", "8", ...], not 3']),
     ({**LOCAL, "generate_cfg": []}, ["generate_cfg: must be an object { }, not a list"]),
     ({**LOCAL, "kwargs": "x"}, ['kwargs: must be an object { }, not "x"']),
-    *[({**LOCAL, "preprocess_function": value}, [f"preprocess_function: must be a text, not {shown}"])
+    *[({**LOCAL, "preprocess_function": value}, [f"preprocess_function: must be a string, not {shown}"])
       for value, shown in ((["a"], "a list"), ([], "a list"), (0, "0"), (False, "false"))],
     *[({**LOCAL, "custom_prompt": value}, [f"custom_prompt: must be an object {{ }}, not {shown}"])
       for value, shown in (("models.m.f", '"models.m.f"'), ([], "a list"))],
-    ({**LOCAL, "custom_prompt": {L2: False}}, [f"custom_prompt.{L2}: must be a text, not false"]),
+    ({**LOCAL, "custom_prompt": {L2: False}}, [f"custom_prompt.{L2}: must be a string, not false"]),
     ({**LOCAL, "custom_prompt": {L2: 3, "GUIElementGroundin": "models.m.f"}},
-     [f"custom_prompt.{L2}: must be a text, not 3",
+     [f"custom_prompt.{L2}: must be a string, not 3",
       f'custom_prompt.GUIElementGroundin: unknown data set; did you mean "{L2}"?']),
     ({**LOCAL, "batch_size": 0}, [f"{BATCH} 0"]), ({**LOCAL, "batch_size": True}, [f"{BATCH} true"]),
     ({**LOCAL, "trust_remote_code": "yes"}, ['trust_remote_code: must be true or false, not "yes"']),
@@ -249,7 +249,7 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
                                      'not "float61"; did you mean "float16"?']),
     ({**LOCAL, "device_map": {}}, ['device_map: must be a device like "auto", "cpu" or "cuda:0", '
                                    "or an object module → device, not an object"]),
-    ({**LOCAL, "dtype": "\ud800"}, ['dtype: must be a text of whole characters, not "\ud800"']),
+    ({**LOCAL, "dtype": "\ud800"}, ['dtype: must be a string of valid characters, not "\ud800"']),
     ({**LOCAL, "device_map": 1.5}, ['device_map: must be a device like "auto", "cpu" or "cuda:0", '
                                     "or an object module → device, not 1.5"]),
     # unknown keys, and keys of another kind of model
@@ -322,12 +322,12 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
      "any text: [\"office/mail_*\"], not \"mail\""),
     ({L2: {"mode": "easy"}}, f'{L2}.mode: unknown mode "easy"; {MODES}'),
     ({L2: {"mode": "advancd"}}, f'{L2}.mode: unknown mode "advancd"; did you mean "advanced"? {MODES}'),
-    ({L2: {"mode": 1}}, f"{L2}.mode: must be a text, not 1"),
+    ({L2: {"mode": 1}}, f"{L2}.mode: must be a string, not 1"),
     *[({name: {key: value}}, f"{name}.{key}: only for {L1}; leave it out") for name, key, value in (
         (L2, "match_mode", "exact_match"), (L2, "circular", True), (LIVE, "circular", True))],
     ({L1: {"match_mode": "judge"}}, f'{L1}.match_mode: must be "exact_match" (replies are compared as '
                                     'letters; there is no judge model), not "judge"'),
-    ({L1: {"parse_function": 0}}, f"{L1}.parse_function: must be a text, not 0"),
+    ({L1: {"parse_function": 0}}, f"{L1}.parse_function: must be a string, not 0"),
     ({L1: {"circular": "yes"}}, f'{L1}.circular: must be true or false, not "yes"'),
     ({L1: {"parse_func": "models.m.f"}}, f'{L1}.parse_func: unknown key; did you mean "parse_function"?'),
 ])  # fmt: skip

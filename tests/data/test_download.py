@@ -182,13 +182,13 @@ def test_what_is_there_is_used_without_network_and_what_was_lost_is_brought_back
     hub.seen.clear()
     done = place.run(hub)
     assert (done.code, hub.seen) == (0, [])
-    assert "there already" in done.stdout
+    assert "already there" in done.stdout
     assert {path: path.stat().st_mtime_ns for path in place.home.rglob("*")} == before
     # As a copy of the data root has it.
     for path in place.images.rglob("*.png"):
         os.utime(path, (1, 1))
     hub.__exit__()
-    assert "there already" in place.run(hub).stdout
+    assert "already there" in place.run(hub).stdout
     # A note that cannot be read costs time and nothing else.
     for content in ("", "{", "[]", '{"md5": 3, "sizes": {}}'):
         (place.home / ".download" / "unpacked.json").write_text(content)
@@ -294,7 +294,7 @@ def test_files_that_cannot_be_read_are_not_kept_accepted_or_not(place, hub):
     hub.files = published()
     for content in (b"no zip at all", b"", published()[ZIP][:-30]):
         hub.files[ZIP] = content
-        assert_one_message(place.run(hub), "no zip that can be read", "It was removed")
+        assert_one_message(place.run(hub), "not a readable zip file", "It was removed")
         assert not [path for path in place.home.rglob("*") if path.name.endswith(ZIP)]
     hub.files = published()
     assert (place.run(hub).code, place.pictures()) == (0, PICTURES)

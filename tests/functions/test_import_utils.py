@@ -96,7 +96,7 @@ def check(dotted, kind="parse", **more):
     ("users.good.LIMIT.x", 'users.good.LIMIT has no "x"; it is a int', ""),
     ("users.good.Parsers.pont", 'users.good.Parsers has no "pont"; did you mean "point"?', ""),
     ("users.good.Mute.x", 'has no "x"; it defines no functions', ""),
-    ("users.good.Parsers.bound", "is a method of objects; make it a @staticmethod", ""),
+    ("users.good.Parsers.bound", "is an instance method; make it a @staticmethod", ""),
     ("users.raises.f", "users.raises cannot be imported: ValueError: two lines (", "raises.py:4)"),
     ("users.exits.f", "cannot be imported: SystemExit: not on this machine (", "exits.py:2)"),
     ("users.syntax.f", "cannot be imported: SyntaxError: ", "syntax.py:1)"),
@@ -157,7 +157,7 @@ def test_the_project_is_importable_from_any_folder(tmp_path):
     ("Mute", "custom-class", {}, "has no method generate(message, *, dataset_name"),
     ("Deaf", "custom-class", {}, "is called as f(message, dataset_name=...) but is defined as (message): "
      "got an unexpected keyword"),
-    ("build", "custom-class", {}, "is no class; imp_type custom needs a class"),
+    ("build", "custom-class", {}, "is not a class; imp_type custom needs one"),
 ])  # fmt: skip
 def test_signatures_are_checked_for_the_way_they_are_called(name, kind, more, expected):
     found = check(f"users.good.{name}", kind, **more)

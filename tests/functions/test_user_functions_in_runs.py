@@ -12,7 +12,7 @@ from tests.support.stage import API, L1, L2, l2_counts, right_answers
 ONLY_L2, EASY = {L2: {"mode": "all"}}, {L1: {"mode": "easy"}}
 UNPARSED = "unparsed: wrong in the score"
 FAILED = "failed: wrong in the score, queried again by the same command"
-SPOILT = "failed in the postprocess function: wrong in the score; fix it, it takes no new requests"
+SPOILT = "failed in the postprocess function: wrong in the score; fixing it takes no new requests"
 STAGES = ["prompt", "preprocess", "generate", "postprocess", "parse"]
 LABELS = {stage: f"{stage} function" for stage in STAGES} | {"generate": "model: generate function"}
 NOTE = """
@@ -284,7 +284,7 @@ RETURNED = {
             ("'timeout': '60s'", "timeout must be a number of seconds greater than 0"),
             ("'extra_body': ['x']", "extra_body must be an object"),
             ("'extra_body': {'messages': 5}", "extra_body.messages"),
-            ("'extra_headers': {'X': 5}", "extra_headers.X must be a text"),
+            ("'extra_headers': {'X': 5}", "extra_headers.X must be one line"),
             ("'extra_query': 'a=b'", "extra_query must be an object"),
             ("'extra_query': {5: 1}", "extra_query"))],
     ],

@@ -34,7 +34,7 @@ NO_SIZE = ("oops", "[1, 2", "[1, 2, 3]", "5", None, {"w": 1, "h": 2}, "[None, 3]
 def test_a_size_is_read_in_either_form_and_what_is_none_is_an_error():
     assert [c.read_size(same) for same in IN_EITHER_FORM] == [(1179, 2556)] * len(IN_EITHER_FORM)
     for odd in NO_SIZE:
-        with pytest.raises(ValueError, match="is no size"):
+        with pytest.raises(ValueError, match="is not a size"):
             c.read_size(odd)
 
 

@@ -62,10 +62,10 @@ def parse_endpoint(model_path: str) -> Endpoint:
             hint = did_you_mean(name, _KNOWN) or "; known are api_key and model"
             warnings.append(f'"{shown}" in the query is ignored{hint}')
         elif not value.isprintable() or (name == "api_key" and not value.isascii()):
-            what = "holds a sign that is never sent, such as a line break; was it read from a file?"
+            what = "holds a character that cannot be sent (a line break?); was it read from a file?"
             raise UserError(f"its {name} {what}")
         elif value != value.strip():
-            what = 'begins or ends with a blank ("+" stands for one, %2B for itself)'
+            what = 'begins or ends with a space ("+" stands for one, %2B for itself)'
             raise UserError(f"its {name} {what}")
         given.setdefault(name, value)
     # "=" at the end of a key is base64 padding; text after it is another value, as in
@@ -75,10 +75,10 @@ def parse_endpoint(model_path: str) -> Endpoint:
         raise UserError(f"{what} (if it belongs to the key, write it as %3D)")
     if base_url.rstrip("/").endswith(_ADDED):
         base_url = base_url.rstrip("/").removesuffix(_ADDED)
-        warnings.append(f"{_ADDED} at the end of the URL is left out: it is added by itself")
+        warnings.append(f"{_ADDED} at the end of the URL is left out: it is added automatically")
     problem = None if "model" in given else "names no model; add model=... to the query"
     if problem and urlsplit(base_url).hostname == OPENAI_HOST:
-        warnings, problem = [*warnings, f"{problem}; {DEFAULT_MODEL} is used now"], None
+        warnings, problem = [*warnings, f"{problem}; {DEFAULT_MODEL} is used instead"], None
     key, model = given.get("api_key", PLACEHOLDER_KEY), given.get("model", DEFAULT_MODEL)
     return Endpoint(base_url, key, model, tuple(warnings), problem)
 
@@ -113,7 +113,7 @@ def _check(model_path: str, base_url: str) -> None:
         is_odd = parts.port == 0 or "\\" in parts.netloc or b".." in name
     for is_wrong, what in (
         (not is_url(model_path), f"must begin with http:// or https:// ({_FORM})"),
-        (re.search(r"[\s\x00-\x1f\x7f]", model_path), "contains white space; write a blank as %20"),
+        (re.search(r"[\s\x00-\x1f\x7f]", model_path), "contains white space; write a space as %20"),
         ("#" in model_path, 'contains "#", which cuts a URL off; write it as %23'),
         (is_odd, "is not a valid URL: its host or port is malformed"),
         (not host, "is not a valid URL: it names no host (http://host:port/v1)"),

@@ -37,7 +37,7 @@ def not_negative(text: str, least: int = 0, kind: Callable[[str], float] = int) 
         number = kind(text)
         if least <= number < float("inf"):
             return number
-    wanted = f"a {'whole ' * (kind is int)}number from {least} up"
+    wanted = f"a {'whole ' * (kind is int)}number of at least {least}"
     raise argparse.ArgumentTypeError(f"expected {wanted}, got {text!r}")
 
 
@@ -73,20 +73,20 @@ class Options:
         "all", "infer: query only; eval: score what is there", choices=("all", "infer", "eval")
     )
     api_nproc: int | None = _option(4, "requests in flight (default 4), or auto", "N", _nproc)
-    worlds: int | None = _option(None, "L3, L4: episodes side by side (by cores)", "N", _positive)
+    worlds: int | None = _option(None, "L3, L4: episodes in parallel (by cores)", "N", _positive)
     retry: int = _option(5, "retries for transient errors (default 5)", "N", not_negative)
     outage_s: float = _option(900.0, "seconds a server may be away (default 900)", "S", _seconds)
-    wait_for_server_s: float = _option(0.0, "seconds to wait for one that loads (0)", "S", _seconds)
-    limit: int | None = _option(None, "N samples of each data set", "N", _positive)
+    wait_for_server_s: float = _option(0.0, "seconds a server may take to load (0)", "S", _seconds)
+    limit: int | None = _option(None, "only N samples of each data set", "N", _positive)
     fresh: bool = _option(False, "query everything again, whatever is stored")
     reuse: bool = _option(False, "use stored answers that still fit (the default)")
     ignore: bool = _option(False, "do not query failed samples again")
-    retry_refused: bool = _option(False, "query again what the server refused; answers stay")
+    retry_refused: bool = _option(False, "query again what the server refused; answers are kept")
     strict: bool = _option(False, "a bad sample stops the run before it starts")
     check: bool = _option(False, "everything short of a model call, then stop")
     ping: bool = _option(False, "with --check: also query each model once per data set")
     parity: Path | None = _option(
-        None, "another config (or the same, with two --model): where both differ, and why",
+        None, "another config (or the same, with two --model): where the two differ, and why",
         "FILE", Path,
     )  # fmt: skip
     report: bool = _option(True, "no report page beside the scores")
@@ -97,7 +97,7 @@ class Options:
     @property
     def to_go_on(self) -> str:
         """What continues a run that was stopped; with `--fresh` it would begin again."""
-        return "the same command" + " without --fresh" * self.fresh + " goes on from here"
+        return "the same command" + " without --fresh" * self.fresh + " continues from here"
 
 
 class Parser(argparse.ArgumentParser):
@@ -125,7 +125,7 @@ def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
     typed = [f"--config={config}"]
     for name, value in given.items():
         if name in ("check", "ping", "parity", "compare"):
-            raise UserError(f"run(): {name} makes no results; use the command line")
+            raise UserError(f"run(): {name} produces no results; use the command line")
         if isinstance(value, bool):
             typed += [_flag(name)] if value is not (name == "report") else []
         elif value is not None:
@@ -168,10 +168,10 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
     o = Options(**given)
     for is_wrong, why in (
         (o.check and o.mode == "eval", "--check is about queries; --mode eval makes none"),
-        (o.ping and not o.check, "--ping goes with --check"),
+        (o.ping and not o.check, "--ping needs --check"),
         (o.parity and (o.check or o.mode != "all"), "--parity does not go with --check or --mode"),
         (o.small_images and not o.report, "--small-images does not go with --no-report"),
-        (o.fresh and o.reuse, "--fresh and --reuse exclude each other"),
+        (o.fresh and o.reuse, "--fresh and --reuse cannot be combined"),
     ):
         if is_wrong:
             parser.error(why)

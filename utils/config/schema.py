@@ -33,10 +33,10 @@ _STEPS = "a whole number of steps of at least 1"
 _SEEDS = "a list of whole numbers, at least one: [0]"
 _PLATFORMS = f"a list of platforms out of {', '.join(PLATFORMS)}"
 _TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"]'
-_IMAGES = "a whole number of earlier screenshots, from 0 up"
+_IMAGES = "a whole number of earlier screenshots of at least 0"
 PER_DATA_SET = ("custom_prompt", "parse_function")  # keys of a model entry
 _TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens", "max_length")
-_TYPES = {"string_type": "a text", "string_unicode": "a text of whole characters",
+_TYPES = {"string_type": "a string", "string_unicode": "a string of valid characters",
           "dict_type": "an object { }", "bool_type": "true or false"}  # fmt: skip
 _ELSEWHERE = {
     **dict.fromkeys(KWARGS_READ, '"kwargs"'),

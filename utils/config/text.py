@@ -97,7 +97,7 @@ def read_plain(text: str, environ: Mapping[str, str], unset: str | None = None) 
             return [walk(each, (*path, place)) for place, each in enumerate(value)]
         place = key_path(*path)
         if isinstance(value, float) and not math.isfinite(value):
-            result.problems.append(f"{place}: {shown(value)} is no number that JSON has")
+            result.problems.append(f"{place}: {shown(value)} is not a JSON number")
             return 1  # one problem is enough
         if not isinstance(value, str):
             return value

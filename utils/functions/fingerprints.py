@@ -125,7 +125,7 @@ class _CodeWalk:
         if isinstance(value, types.ModuleType):
             return f"module {value.__name__}"
         if type(value) not in WITHOUT_VALUE:  # an open file, say: by the text of its module
-            self._text_of(module, f"{key} is a {type(value).__qualname__} that nothing describes")
+            self._text_of(module, f"{key} is a {type(value).__qualname__} that cannot be described")
         return _name_of(value)
 
     def _text_of(self, module: str, what: str) -> ast.AST:

@@ -45,7 +45,7 @@ def _checked(messages: Any, image_root: Path) -> list[Message]:
     if not is_list or not all(isinstance(message, dict) and all(
         isinstance(message.get(key), (str, os.PathLike)) for key in MESSAGE_KEYS
     ) for message in messages):  # fmt: skip
-        expected = 'a list of messages {"role", "type", "value"}, all texts, or None'
+        expected = 'a list of messages {"role", "type", "value"}, all strings, or None'
         problem = f"returned {messages!r:.200}; expected {expected}"
         raise UserFunctionError("prompt", problem, problem)
     checked = []

@@ -104,7 +104,7 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
 def _generate_of(name: str, cls: Any, init_keywords: tuple[str, ...]) -> Callable[..., Any]:
     """The method of a custom class, as an object of it has it."""
     if not inspect.isclass(cls):
-        raise UserError(f"{name} is no class; imp_type custom needs a class with a generate method")
+        raise UserError(f"{name} is not a class; imp_type custom needs one with a generate method")
     custom_arguments(cls, dict.fromkeys(init_keywords))
     generate = getattr(cls, "generate", None)
     if not callable(generate):
