@@ -87,10 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return compare_paths([plan, *others])
         return run_plan(plan, rank)[0]
     except (Interrupted, KeyboardInterrupt):
-        print(
-            f"Interrupted. Nothing that was answered is lost: {options.to_go_on}, "
-            "--mode eval scores what is there."
-        )
+        print(f"Interrupted. All answers are kept: {options.to_go_on}; --mode eval scores them.")
         return INTERRUPTED
     except UserError as error:
         print(problem_report(error.problems, ran=not options.check), file=sys.stderr)
@@ -109,12 +106,12 @@ def run(config: str | Path, **options: Any) -> list[RunResults]:
             `work_dir`, `mode`, `api_nproc`, `limit`, `fresh=True`, ...
 
     Returns:
-        What each model came to, in the order of the config. Samples without an answer are wrong
-        in the scores and no error; `samples["status"]` tells them.
+        What each model came to, in the order of the config. Samples without an answer count as
+        wrong in the scores and raise nothing; `samples["status"]` tells which they are.
 
     Raises:
         UserError: all problems, before the run or after it.
-        Interrupted: Ctrl-C; the same call goes on from there.
+        Interrupted: Ctrl-C; the same call continues from there.
     """
     load_dotenv_files()
     with errors_for_callers():
@@ -123,7 +120,7 @@ def run(config: str | Path, **options: Any) -> list[RunResults]:
         stopped = [problem for each in done for problem in each.problems]
         if stopped:  # all else was written and can be loaded
             kept = [str(folder.path) for folder in folders if folder.path.exists()]
-            where = f"What was answered is kept: {', '.join(kept)}" if kept else ""
+            where = f"All answers are kept: {', '.join(kept)}" if kept else ""
             raise UserError([*stopped, *filter(None, [where])])
         scored = [(each.folder, each.dataset) for each in done if each.is_scored]
         return [results_written(one.path, one.model, [name for at, name in scored if at == one])

@@ -3,7 +3,7 @@
 python -m perf.fuzz [--flips 2000] [--replies 2000] [--annotations 2000] [--seed 1]
 
 logs         one bit flipped, or a line cut, doubled, dropped or replaced; then --mode eval. Its
-             scores are the ones from before, or it says what it lacks or has passed over.
+             scores are the ones from before, or it says what it lacks or has skipped.
 replies      bodies of a server: whole, mutated, random; each sample gets a record, and each whole
              body counts.
 annotations  values, keys and bytes of an annotation file; then a run, which names the bad samples.
@@ -33,7 +33,7 @@ from tests.support.stage import L1, L2, answer_records
 NOWHERE = "http://127.0.0.1:9/v1"
 PICTURES = [("os_web", (40, 30)), ("os_ios", (30, 60)), ("os_mac", (64, 48))]
 REPLIES = ("(0.2, 0.15)", "(0.9, 0.9)", "none", "x=0.15, y=0.12")
-SAID = ("passed over", "not been queried", "nothing to score", "is lost")  # of a damaged log
+SAID = ("skipped", "not been queried", "nothing to score", "is lost")  # of a damaged log
 ODD: tuple[Any, ...] = (
     None, True, -1, 0, 1.5, 1e308, "", "A", "../../x.png", "\x1b[31m", [], {}, [1], [[]], {"A": 1},
     "x" * 5000, 10**400, [0.1, 0.1, 0.3, 0.2], [5, 4, 3, 2], "os_web",

@@ -118,7 +118,7 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
         if scored:
             print(f"Scores, spreadsheets and log: {folder.path}")
         if scored and (fuller := folder.fuller(scored)):
-            print(f"  {folder.path.parent} and compare.py keep to {fuller.name}, the newest run "
+            print(f"  {folder.path.parent} and compare.py use {fuller.name}, the newest run "
                   "with all samples; name this folder to compare it")  # fmt: skip
         if len(plan.models) == 1:
             show_index(options.work_dir)
@@ -173,8 +173,8 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
     whole = [log for log, held in logs if any(all(fit(run, *wanted)) for run in held)]
     if whole and path not in whole:
         least, other = SOME_FAILED, whole[0].parent.name
-        print(f"{dataset}: the newest log, in {path.parent.name}, holds a part of what is asked "
-              f"for, and {other} all of it. The command of that run, without --mode eval, makes "
+        print(f"{dataset}: the newest log, in {path.parent.name}, holds only part of what is "
+              f"asked for, {other} all of it. The command of that run, without --mode eval, makes "
               "it the newest and repeats no requests")  # fmt: skip
     try:
         log = RunLog(path)  # keeps others from writing while files are made
@@ -212,7 +212,7 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
     except StopRun as stop:  # this data set's functions; the others are scored all the same
         done = plan.stop(dataset, folder, [f"{dataset}: {each}" for each in stop.problems])
         if task.has_earlier_files:
-            print(f"{dataset}: not scored; its files are those of an earlier scoring")
+            print(f"{dataset}: not scored; its files are from an earlier scoring")
         return replace(done, entry=entry)
     except UserError as error:
         return plan.stop(dataset, folder, [f'model "{name}", {each}' for each in error.problems])

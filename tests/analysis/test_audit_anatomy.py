@@ -110,4 +110,4 @@ def test_runs_of_one_kind_of_verdict_or_of_none_are_no_problem(points, counted):
     without = {"verdict": None} if not counted else {}
     section = section_of([sample(point, **without) for point in points])
     assert bool(section["rows"]) is bool(counted)
-    assert (section["notes"] == ["No reply to look at."]) is (counted == 0)
+    assert (section["notes"] == ["No replies to look at."]) is (counted == 0)

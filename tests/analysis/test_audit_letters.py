@@ -101,7 +101,7 @@ def test_a_parser_of_ones_own_is_said_to_be_one_and_no_pattern_is_blamed():
     assert section["rows"][0]["name"] == "the parse function (the score)"
     assert counts(section)["decided by: read otherwise than by the default parser"] == 12
     assert counts(section)["doubtful in all"] == 0
-    said = "is not the default one: it reads 12 replies otherwise"
+    said = "is not the default one: it reads 12 replies differently"
     assert any(said in note for note in section["notes"])
 
 
@@ -204,4 +204,4 @@ def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
     section = section_of(letter_bias, [*odd, facts("E", letters="ABE")])
     chosen = {row["name"]: row["chosen"] for row in section["rows"]}
     assert chosen == {"A": 0, "B": 0, "C": 0, "D": 0, "E": 1}
-    assert "Of 2 replies with a letter; 1 have none" in section["notes"][0]
+    assert "Over 2 replies with a letter; 1 have none" in section["notes"][0]

@@ -35,7 +35,7 @@ def unless(special, reply, usual):
     (lambda request: Reply(body=json.dumps({"choices": [THOUGHTS]}).encode()), 7,
      ["all of the first 20 answers are empty: the model used all its tokens", "raise generate_cfg.max_tokens"]),
     (lambda request: Reply(status=418, body=b"teapot"), 7,
-     ["none of the first 20 samples has an answer, all failed alike", "teapot"]),
+     ["none of the first 20 samples has an answer, all failed in the same way", "teapot"]),
     (unless("Question 3 hard", Reply("B."), Reply(status=418)), 7, None),
     (unless("Question 3 hard", Reply(status=410), Reply(status=418)), 7, None),
     (lambda request: Reply("B."), 7, None), (lambda request: Reply("?"), 2, None),
@@ -53,7 +53,7 @@ LOCAL_KEY = {"extra_body": {"max_new_tokens": 9}}
 
 @pytest.mark.parametrize(("replies", "generate_cfg", "warned"), [
     ([Reply("B.")], {}, []),
-    ([Reply("?")], {}, [f"warning: 6 of 6 replies are unparsed, so the score says little of the model; "
+    ([Reply("?")], {}, [f"warning: 6 of 6 replies are unparsed, so the score says little about the model; "
                         f"ask for another form, or set data.{L1}.parse_function"]),
     ([Reply("?"), Reply("B.")], {}, []),
     *[([Reply("B.", finish_reason="length")], given,

@@ -111,7 +111,7 @@ def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(
         process.send_signal(signal.SIGINT)
     code, output = end_of(process, PATIENCE_S)
     assert (code, len(answers(stage))) == (130, 5), output
-    assert f"{how} goes on from here" in output
+    assert f"{how} continues from here" in output
     released.set()
     goes_on(stage)
 
@@ -140,7 +140,7 @@ if "FULL_AT" in os.environ:
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(os.environ["FULL_AT"]), hard))
 """
-MAKE_ROOM = "make room and start the same command again"
+MAKE_ROOM = "free some space and run the same command again"
 
 
 @pytest.mark.parametrize(("limit", "nproc"), [

@@ -108,7 +108,7 @@ def killed(tmp_path_factory, server, checkpoint):
 def test_a_killed_rank_ends_the_run_and_what_all_have_answered_can_be_scored(killed, tmp_path):
     stage, ran = killed[0].copy_to(tmp_path / "copy"), killed[1]
     assert (ran.code, len(stage.answered()), stage.rank_logs() != []) == (1, 10, True)
-    assert "Interrupted. Nothing that was answered is lost" in ran.stdout
+    assert "Interrupted. All answers are kept" in ran.stdout
     ran = stage.run("--mode", "eval")
     assert (ran.code, sum(told(ran.output, "answered"))) == (1, 10), ran.output
     assert (stage.answered().total(), stage.rank_logs()) == (10, [])
@@ -131,7 +131,7 @@ def test_a_rank_with_another_work_dir_says_so_and_sigterm_ends_the_one_that_wait
         first.terminate()
         ended = finish(first)
     assert (second.code, "rank 1" in second.stderr) == (1, True)
-    assert second.stderr.count("this rank sees another work-dir than rank 0") == 1
+    assert second.stderr.count("this rank and rank 0 see different work-dirs") == 1
     assert str(stage.work_dir) in second.stderr and str(elsewhere) in second.stderr
     assert "Traceback" not in second.output + ended.output
     assert (ended.code, stage.answered(), elsewhere.exists()) == (130, {}, False), ended.output
@@ -154,7 +154,7 @@ def test_a_silent_rank_is_given_up_and_the_others_ask_what_it_left(stage, alone)
     assert (len(kept), asked(ran.output)) == (SAMPLES, SAMPLES - 3), ran.output
     assert stage.both_scores() == alone
     assert late.code == 0  # or torchrun would end the others, too
-    assert "was silent for too long, rank 0 goes on without it" in late.stderr
+    assert "was silent for too long, so rank 0 continues without it" in late.stderr
     again = stage.run()
     assert (again.code, asked(again.output), stage.rank_logs()) == (0, 0, []), again.output
     assert stage.both_scores() == alone

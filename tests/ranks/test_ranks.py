@@ -28,7 +28,7 @@ TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_P
     ({"MASTER_PORT": "x"}, "'x'.*start with torchrun"),
     *[({"RANK": rank}, f"RANK is {rank}, expected 0 to 1.*start with torchrun") for rank in ("2", "-1")],
     *[({"WORLD_SIZE": size}, "start with torchrun") for size in ("0", "-2", "two", "")],
-    *[({"EVAL_RANK_SILENCE_S": text}, f"EVAL_RANK_SILENCE_S is '{text}'; expected seconds from 1")
+    *[({"EVAL_RANK_SILENCE_S": text}, f"EVAL_RANK_SILENCE_S is '{text}'; expected 1 or more seconds")
       for text in ("soon", "0", "-5", "nan", "inf")]])  # fmt: skip
 def test_torchruns_variables_say_which_rank_this_is_or_that_they_do_not_fit(changes, expected):
     variables = {name: text for name, text in {**TORCHRUN, **changes}.items() if text is not None}

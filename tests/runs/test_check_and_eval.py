@@ -29,7 +29,7 @@ def no_answer(request):
     (lambda request: Reply(status=500, body=b"bad key k-123456"), 2, [
         "ping: HTTP 500: bad key [secret]"]),
     (lambda request: Reply(body=b"<html>"), 2, [
-        "the server's answer is no chat completion (does the base URL end in /v1?): <html>\n"]),
+        "the server's answer is not a chat completion (does the base URL end in /v1?): <html>\n"]),
     (no_answer, 2, [
         "  reasoning: 'hm!!", "!… (", "  what came back: {",
         "the model used all its tokens before it answered; raise generate_cfg.max_tokens",

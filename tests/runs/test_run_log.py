@@ -92,7 +92,7 @@ def test_one_interrupt_finishes_what_is_in_flight(stage, released, finished):
     released.set()
     code, output = end_of(process)
     assert (code, "Ctrl-C again stops now" in said) == (130, True)
-    assert "the same command goes on from here" in output
+    assert "the same command continues from here" in output
     assert (len(stage.server.requests), answered(stage)) == (3, 3)  # nothing new was begun
     ran = stage.run()
     assert (ran.code, len(ran.requests)) == (0, SAMPLES - 3), ran.output
@@ -111,7 +111,7 @@ def test_a_damaged_tail_is_repaired_by_the_next_run(damage, lost, finished, tmp_
     log.write_bytes(damage(b"".join(lines)))
     ran = stage.run()
     assert (ran.code, ran.asked) == (0, {L1: 0, L2: lost}), ran.output
-    assert "passed over" not in ran.output
+    assert "skipped" not in ran.output
     assert all(json.loads(line) for line in log.read_bytes().splitlines())
     assert stage.both_scores() == finished.both_scores()
 

@@ -65,7 +65,7 @@ def test_what_is_loaded_is_that_of_the_files_and_a_table_unstacks_as_it_was_prin
     (lambda run: load_run(run.folder / "nowhere"), "nowhere: there is no such folder$"),
     *[(lambda run, folder=folder: load_run(run.folder / folder), "has a log but no scored samples")
       for folder in ("log/m", "log/m/T20260101_Gab")],
-    (lambda run: run.samples, "is no samples file of this version")])  # fmt: skip
+    (lambda run: run.samples, "is not a samples file of this version")])  # fmt: skip
 def test_what_is_not_there_is_reported(tmp_path, ask, said):
     run = load_run(make_run(tmp_path / "r", {L2: l2_set("x.")}, tables={L2: {"rows": []}}))
     run.analysis[L2].clear()
@@ -124,9 +124,9 @@ def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(con
 
 @pytest.mark.parametrize(("options", "said"), [
     ({"modell": "m"}, 'run(): unknown option --modell; did you mean "--model"?'),
-    ({"check": True}, "run(): check makes no results; use the command line"),
-    ({"limit": 0}, "run(): argument --limit: expected a whole number from 1 up, got '0'"),
-    ({"fresh": True, "reuse": True}, "run(): --fresh and --reuse exclude each other"),
+    ({"check": True}, "run(): check produces no results; use the command line"),
+    ({"limit": 0}, "run(): argument --limit: expected a whole number of at least 1, got '0'"),
+    ({"fresh": True, "reuse": True}, "run(): --fresh and --reuse cannot be combined"),
     ({"model": "x"}, "--model x: not in the config"),
     ({"mode": "eval"}, f'model "m", {L1}: no log under')])  # fmt: skip
 def test_problems_are_raised_and_not_printed(config, capsys, options, said):
@@ -141,4 +141,4 @@ def test_a_run_that_is_stopped_raises_without_the_key(config, stage):
     with pytest.raises(UserError) as caught:
         evaluate.run(config, model="m", report=False)
     assert (KEY in str(caught.value), "401" in str(caught.value)) == (False, True)
-    assert "What was answered is kept" in str(caught.value)
+    assert "All answers are kept" in str(caught.value)

@@ -39,7 +39,7 @@ def stage(staged, answers):
 
 ONE_BY_ONE = ("--api-nproc", "1", "--retry", "0", "--no-report")
 EVAL = ("--mode", "eval", "--no-report")
-FROM_BEFORE = "answers are those of earlier runs in this log, which asked the same"
+FROM_BEFORE = "answers are from earlier runs in this log, with the same requests"
 
 
 @pytest.mark.parametrize(("stops", "own"), [
@@ -55,7 +55,7 @@ def test_a_stopped_run_is_scored_with_the_answers_from_before_it(stage, answers,
         answers.denies_after = denies_after
         stopped = stage.run(*ONE_BY_ONE, *arguments)
         how = "the same command" + " without --fresh" * ("--fresh" in arguments)
-        assert f"kept: {how} goes on from here, --mode eval scores them" in stopped.output
+        assert f"kept: {how} continues from here; --mode eval scores them" in stopped.output
     ran = stage.run(*EVAL)
     there = 9 - len(answers.broken)
     assert (ran.code, told(ran.output, "answered")) == (len(answers.broken), [there]), ran.output
@@ -128,7 +128,7 @@ def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(stage):
     back = stage.run("--no-report")
     assert [told(each.output, "answered") for each in (as_many, fewer)] == [[3], [2]]
     assert (as_many.code, fewer.code, "all of it" in as_many.output) == (0, 0, False)
-    said = f"in {trial.name}, holds a part of what is asked for, and {whole.name} all of it"
+    said = f"in {trial.name}, holds only part of what is asked for, {whole.name} all of it"
     for ran in (all_of_it, more):
         assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
         assert said in ran.output
@@ -194,12 +194,12 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(stage):
     summary = (page.parent / "data" / "summary_0.js").read_text("ascii")
     [stopped] = value_of(summary)["stopped"]
     assert re.fullmatch(f"L2 {L2}: stopped: .*mine.parse failed 10 times in a row.*; "
-                        "what is shown is of an earlier scoring", stopped)  # fmt: skip
+                        "what is shown is from an earlier scoring", stopped)  # fmt: skip
     alone, both = stage.run("--data", L2), stage.run()
     assert (alone.code, "Report:" in alone.output) == (1, False), alone.output
-    assert f"{L2}: not scored; its files are those of an earlier scoring" in alone.output
+    assert f"{L2}: not scored; its files are from an earlier scoring" in alone.output
     assert "Report:" in both.output
-    assert f"shows an earlier scoring of {L2}, not scored now" in both.output
+    assert f"shows an earlier scoring of {L2}, not scored this time" in both.output
     assert page.stat().st_mtime_ns > before
 
 

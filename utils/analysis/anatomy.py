@@ -22,8 +22,8 @@ FARTHEST = 1000.0  # images away; a reply that ends in a loop of digits means no
 
 NOTES = [
     "A target's size is its diagonal; distances are to the nearest point of its box, in pixels of "
-    "the file, of misses with a point inside the image or out.",
-    "Direction: from the target's centre to the point, of all replies with a point; positive is "
+    "the file, for misses with a point, inside the image or outside.",
+    "Direction: from the target's centre to the point, for all replies with a point; positive is "
     "right and down. The median resists a few clicks that went far astray.",
 ]
 
@@ -34,7 +34,7 @@ def anatomy(columns: SampleColumns) -> dict[str, Any]:
 
     columns = columns.answered()
     if not len(columns):
-        return {"title": TITLE, "rows": [], "notes": ["No reply to look at."]}
+        return {"title": TITLE, "rows": [], "notes": ["No replies to look at."]}
     # Squares and products of these numbers must stay finite.
     points = np.array([
         [min(max(value, -FARTHEST), FARTHEST) for value in point or (float("nan"),) * 2]

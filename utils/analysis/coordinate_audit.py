@@ -48,7 +48,7 @@ LABELS = {
 }
 NOTE = (
     "Lead: points ahead of the configured reading on the same replies. Readings with the same "
-    "verdict on every reply stand in one row."
+    "verdict on every reply share a row."
 )
 P_NOTE = (
     "p: paired test over images, Holm over all readings, where the lead is 5 points on 10 "

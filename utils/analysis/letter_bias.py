@@ -41,7 +41,7 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     notes = ["No letter was chosen."]
     if rows:
         notes = [
-            f"Of {len(columns)} replies with a letter; {len(answered) - len(columns)} have none. "
+            f"Over {len(columns)} replies with a letter; {len(answered) - len(columns)} have none. "
             "difference: chosen minus right, in points, with a 95 % interval by image."
         ]
         notes += ["p: paired test over images, Holm over the letters."] * bool(tested)

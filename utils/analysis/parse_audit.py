@@ -35,7 +35,7 @@ PATTERN_NAMES = (  # in the order of `utils.misc.OPTION_PATTERNS`
 NO_LETTER, OTHER_PARSER = "no letter found", "read otherwise than by the default parser"
 DOUBTS = {  # as a row of the table names it, and a warning
     "first letter of a word, or the article": "are the first letter of a word or an article",
-    "no option of the question": "are no option of the question",
+    "no option of the question": "are not options of the question",
     "another letter is stated later": "contradict an answer that is stated later",
     "read out of the thinking, another letter is answered": "are read out of the thinking and are "
     "not the answer that follows",
@@ -47,7 +47,7 @@ NOTE = (
     "share: of the answered questions, in percent; right: how many of them are. The strict parser "
     "takes a reply that is only a letter, the last plain statement of an answer, or a "
     "single list item, only letters of the question's options, and only what follows any thinking. "
-    f"{PARSE_OPTION} takes the protocol's letter of that where nothing is stated plainly."
+    f"{PARSE_OPTION} falls back on the protocol's letter where nothing is stated plainly."
 )
 
 
@@ -96,7 +96,7 @@ def parse_audit(columns: SampleColumns) -> dict[str, Any]:
 
     columns = columns.answered()
     if not len(columns):
-        return {"title": TITLE, "rows": [], "notes": ["No reply to look at."], "warnings": []}
+        return {"title": TITLE, "rows": [], "notes": ["No replies to look at."], "warnings": []}
     listed = ([x for x, text in each.items() if text is not None] for each in columns["options"])
     samples = zip(columns["prediction"], columns["chosen"], listed, strict=True)
     replies = [read(*sample) for sample in samples]
@@ -134,7 +134,7 @@ def parse_audit(columns: SampleColumns) -> dict[str, Any]:
     if decided[OTHER_PARSER]:
         notes.append(
             f"The configured parse function is not the default one: it reads "
-            f"{decided[OTHER_PARSER]} replies otherwise. No pattern decided those; the strict "
+            f"{decided[OTHER_PARSER]} replies differently. No pattern decided those; the strict "
             "parser is compared with what the configured one chose."
         )
     doubts = Counter(doubt for each in replies for doubt in each.doubts)

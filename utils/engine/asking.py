@@ -23,7 +23,7 @@ ADVICE = {
 }
 NOT_THERE = ("Is the server running, and is the base URL right? --wait-for-server S waits for one "
              "that is still loading.")  # fmt: skip
-KEPT = " Answers so far are kept: {}, --mode eval scores them."
+KEPT = " Answers so far are kept: {}; --mode eval scores them."
 LONGEST_ERROR_TEXT = 600  # characters of what a server said
 SILENT_S = 10.0  # of a server that is away or rate limits everything: then a line says so
 

@@ -121,7 +121,7 @@ class Watcher:
             kinds = {(each["class"], each.get("status_code")) for each in errors}
             if len(failures) == ENOUGH and len(kinds) == 1:
                 what = f"none of the first {ENOUGH} samples has an answer, all {record['status']}"
-                self._warn(job, f"{what} alike; the last one: {errors[-1]['message']}")
+                self._warn(job, f"{what} in the same way; the last one: {errors[-1]['message']}")
 
     def _judge(self, job: Job, scorer: Scorer, answers: Sequence[Record]) -> None:
         by_key = {record["key"]: record for record in answers}

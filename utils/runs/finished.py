@@ -115,7 +115,7 @@ def _lines(path: Path) -> Iterator[Facts]:
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ValueError:
-        why = "is no samples file of this version; run --mode eval again"
+        why = "is not a samples file of this version; run --mode eval again"
         raise UserError(f"{path}: {why}") from None
 
 
@@ -132,7 +132,7 @@ def read_json(path: Path, *, must_be_whole: bool = True) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         value = error
     if not isinstance(value, dict) and must_be_whole:
-        why = f"cannot be read: {value}" if isinstance(value, OSError) else "is no JSON object"
+        why = f"cannot be read: {value}" if isinstance(value, OSError) else "is not a JSON object"
         raise UserError(f"{path}: {why}; run --mode eval again")
     return value if isinstance(value, dict) else {}
 
@@ -151,7 +151,7 @@ def find_run(path: Path) -> Path:
     if _samples_in(path):
         return path
     expected = "<work-dir>/<model>/T<date>_G<commit>, or <work-dir>/<model> for its newest run"
-    why = f"is no folder of a run; expected {expected}"
+    why = f"is not a run folder; expected {expected}"
     if not path.exists():
         why = "there is no such folder"
     elif any(map(newest_start, [path, *_folders(path)])):
@@ -234,10 +234,10 @@ class RunResults:
 
     @cached_property
     def samples(self) -> pd.DataFrame:
-        """One row a scored sample, over all data sets, in file order.
+        """One row per scored sample, over all data sets, in file order.
 
         Columns: those of the samples file (`scoring/samples.py`), None where a level has no such
-        field; but `prompt_tokens` and `completion_tokens` stand for `usage`, `error` is a text.
+        field; but `prompt_tokens` and `completion_tokens` stand for `usage`, `error` is a string.
         """
         import pandas as pd
 
@@ -250,7 +250,7 @@ class RunResults:
         return frame
 
     def table(self, dataset: str) -> pd.DataFrame:
-        """The printed table of a data set, one row a figure.
+        """The printed table of a data set, one row per figure.
 
         Index: `row` (a difficulty, a grounding type, ...) and `column` (a platform or "Overall");
         `.table(d)["value"].unstack()` looks as it was printed. Columns: `value`, `low`, `high` in

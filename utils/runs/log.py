@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PARTS = {"prompt": "prompt", "picture": "image", "settings": "settings"}  # of a request, as shown
 SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost
-CURE = "make room and start the same command again"
+CURE = "free some space and run the same command again"
 _CRC = b',"crc":"%08x"}\n'
 _CRC_LENGTH = len(_CRC % 0)
 _OPEN_A_RUN = (b'{"kind":"run",', b'{"kind":"end",')
@@ -165,7 +165,7 @@ def damage_notes(path: Path, damaged: list[int]) -> list[str]:
     if not damaged:
         return []
     lines = ", ".join(map(str, damaged[:10])) + (", ..." if damaged[10:] else "")
-    what = "is damaged and passed over" if len(damaged) == 1 else "are damaged and passed over"
+    what = "is damaged and skipped" if len(damaged) == 1 else "are damaged and skipped"
     return [f"{path.parent.name}/{path.name}: line {lines} {what}"]
 
 

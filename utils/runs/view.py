@@ -246,12 +246,12 @@ class Selection:
         if not log.has(self._mode):
             found.append(f"the log covers mode {log.mode} alone, not all of mode {self._mode}")
         if self.earlier:
-            why = "which asked the same: the newest run was stopped before it came to these samples"
+            why = "with the same requests: the newest run stopped before it got to these samples"
             answers = f"{self.earlier} of {self.taken} answers"
-            found.append(f"{answers} are those of earlier runs in this log, {why}")
+            found.append(f"{answers} are from earlier runs in this log, {why}")
         if self._is_short:
             covers = f"the log covers {log.limit} samples only"
-            found.append(f"{covers}; the same command without --mode eval asks the others")
+            found.append(f"{covers}; the same command without --mode eval queries the others")
         return found + log.notes
 
     def is_all(self) -> bool:

@@ -28,7 +28,7 @@ SUMMARY = {  # what is counted, and what is said of it
     "unparsed": "unparsed: wrong in the score",
     "refused": "refused by the server: wrong in the score, queried again with --retry-refused",
     "failed": "failed: wrong in the score, {fate}",
-    "spoilt": "failed in the postprocess function: wrong in the score; fix it, it takes no new "
+    "spoilt": "failed in the postprocess function: wrong in the score; fixing it takes no new "
     "requests",
     "cut_off": "cut off at the token limit ({limit})",
     "spent": "empty: the model used all its tokens before it answered (reasoning); raise {limit}",
@@ -141,7 +141,7 @@ def render_table(
             has_ranges = True
     said = section.get("unit", "accuracy in %") + f", 95 % intervals by {unit}" * has_ranges
     head = f"{section['title']} · {model} · {said} · n = {samples}{note}"
-    none = f"no 95 % intervals in the table: under {FEWEST_PICTURES} {unit}s a cell"
+    none = f"no 95 % intervals in the table: under {FEWEST_PICTURES} {unit}s per cell"
     return "\n".join([head, *grid(rows), *([] if has_ranges else [none])])
 
 
@@ -212,9 +212,7 @@ def _summary(scored: Scored, options: Options) -> list[str]:
         noun = noun_of(scored.analysis["head"]["level"])
         lines.append(f"{scored.missing} {noun}s of this run have not been queried yet; {again}")
     if counts["size_differs"]:
-        sent = (
-            f"{counts['size_differs']} samples had their image sent in another size than the file's"
-        )
+        sent = f"{counts['size_differs']} samples had their image resized before sending"
         read = "pixel coordinates in replies are still divided by the size of the file"
         lines.append(f"{sent}; {read}")
     most = sorted(scored.scorer.errors.items(), key=lambda item: -item[1][0])

@@ -129,8 +129,8 @@ class Scorer:
         answered, limit, name = self.counts["answered"], self.token_limit, self.benchmark.name
         for kind, text in (
             ("cut_off", f"were cut off at the token limit; raise {limit}"),
-            ("unparsed", "are unparsed, so the score says little of the model; ask for another "
-             f"form, or set data.{name}.parse_function"),
+            ("unparsed", "are unparsed, so the score says little about the model; ask for "
+             f"another form, or set data.{name}.parse_function"),
         ):  # fmt: skip
             if answered and (count := self.counts[kind]) >= NEARLY_ALL * answered:
                 return [f"{count} of {answered} replies {text}"]
@@ -145,7 +145,7 @@ class Scorer:
 def keeps_failing(stage: str, functions: Mapping[str, str], then: str, failure: str) -> StopRun:
     """Why no more samples are tried on one of the user's functions, the last failure included."""
     name = " ".join(filter(None, (f"the {stage} function", functions.get(stage))))
-    advice = "set SKIP_ERR=1 to go on in spite of failures"
+    advice = "set SKIP_ERR=1 to continue despite failures"
     what = f"{name} failed {FAILURES_IN_A_ROW} times in a row; {then} ({advice})"
     return StopRun(f"{what}. The last failure:\n{failure}")
 

@@ -58,7 +58,7 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
         yield temporary
         temporary.replace(path)
     except OSError as error:
-        advice = "The log is whole; make room and start the same command again"
+        advice = "The log is complete; free some space and run the same command again"
         raise StopRun(f"{path}: cannot write ({error.strerror or error}). {advice}") from error
     finally:
         temporary.unlink(missing_ok=True)

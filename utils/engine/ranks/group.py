@@ -72,13 +72,13 @@ def rank_of(environ: Mapping[str, str]) -> Rank | None:
         if not 0 <= number < count:
             raise ValueError(f"RANK is {number}, expected 0 to {count - 1}")
     except ValueError as error:
-        what = f"RANK, WORLD_SIZE and MASTER_PORT do not fit: {error}"
+        what = f"RANK, WORLD_SIZE and MASTER_PORT do not fit together: {error}"
         raise UserError(f"{what}; {CURE}") from None
     text = environ.get("EVAL_RANK_SILENCE_S", "").strip() or str(DEFAULT_SILENCE_S)
     with suppress(ValueError):
         if 1 <= float(text) < math.inf:  # NaN is not, either
             return Rank(number, count, float(text))
-    raise UserError(f"EVAL_RANK_SILENCE_S is {text!r}; expected seconds from 1 up, e.g. 60")
+    raise UserError(f"EVAL_RANK_SILENCE_S is {text!r}; expected 1 or more seconds, e.g. 60")
 
 
 def torch_store() -> Any:
@@ -131,7 +131,7 @@ class Group:
     def count_up(self, key: str) -> int:
         """Adds one to a counter of the group; its value before. No two ranks get the same."""
         if self.find(f"given-up/{self.rank.number}"):
-            what = "this rank was silent for too long, rank 0 goes on without it"
+            what = "this rank was silent for too long, so rank 0 continues without it"
             raise LateRank(f"{what}; its answers are kept")
         return int(self._asked(lambda: self._store.add(key, 1))) - 1
 
@@ -141,7 +141,7 @@ class Group:
         except RuntimeError as error:  # all of torch's errors about networks and stores
             reason = (str(error).splitlines() or ["?"])[0]
             what = f"the store that the ranks share cannot be reached: {reason}"
-            raise NoGroup(f"{what} All answers are kept; the same command goes on") from None
+            raise NoGroup(f"{what} All answers are kept; the same command continues") from None
 
     # -- waiting ----------------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ class Group:
         while (found := look()) is None:
             if self._is_silent(0):
                 what = f"rank 0 has given no heartbeat for {self.rank.silence_s:.0f} s"
-                raise NoGroup(f"{what}; all answers are kept, the same command goes on")
+                raise NoGroup(f"{what}; all answers are kept; the same command continues")
             time.sleep(POLL_S)
         return found
 

@@ -214,7 +214,7 @@ def join(group: Group, model: str, work_dir: Path) -> tuple[RunFolder, dict[str,
     while (opened := _opened(folder, runs)) is None:
         if time.monotonic() > ends_s:
             where = f"in {seen_from}, not in this machine's {folder.path.absolute()}"
-            what = f"this rank sees another work-dir than rank 0, which has begun {where}"
+            what = f"this rank and rank 0 see different work-dirs: rank 0 has begun {where}"
             raise NoGroup(f"{what}; name a folder that all ranks share")
         time.sleep(POLL_S)
     group.leave(f"{model}/joined/{group.rank.number}", note=True)
