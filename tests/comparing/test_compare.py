@@ -128,7 +128,7 @@ def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, make, cha
     pair = pair_of(tmp_path, make("......"), changed, L2 if make is l2_set else L1)
     assert (pair.changed, len(pair.samples)) == (1, 5)
     assert changed[2]["key"] not in [each.run["key"] for each in pair.samples]
-    assert "1 sample left out: question or truth differs between the runs" in pair.notes
+    assert "1 sample left out: question or ground truth differs" in pair.notes
 
 
 def test_flips_hold_both_replies_and_samples_of_one_run_alone_are_reported(tmp_path):
@@ -192,7 +192,7 @@ def test_a_data_set_that_was_stopped_is_named(tmp_path):
         make_run(tmp_path / name, {L2: l2_set("xx..")}, model=name, manifest={"stopped": why})
     assert compared(read_runs([tmp_path / name for name in "abc"])).notes == [
         f"b, {L1}: stopped: the server was away",
-        f"c, {L2}: stopped: a parser; what is shown is of an earlier scoring",
+        f"c, {L2}: stopped: a parser; what is shown is from an earlier scoring",
     ]
 
 
@@ -297,7 +297,7 @@ def test_a_run_over_a_part_stands_aside_where_another_has_all(
     [run] = read_runs([tmp_path / "m"])
     chosen = "T20260102_Gaaa" if is_passed_over else "T20260103_Gaaa"
     assert (Path(run.folder).name, load_run(tmp_path / "m").folder.name) == (chosen, chosen)
-    said = "with all samples; there are also T20260103_Gaaa (newer, has less), T20260101_Gaaa"
+    said = "with all samples; there are also T20260103_Gaaa (newer, incomplete), T20260101_Gaaa"
     assert (said in run.notes()[0]) is is_passed_over
 
 
@@ -332,16 +332,16 @@ def odd_folders(home):
 @pytest.mark.parametrize(("arguments", "said"), [
     ("good nowhere", "nowhere: there is no such folder"),
     ("good x=nowhere", "nowhere: there is no such folder"),
-    ("good file.txt", "file.txt: is no folder of a run"),
-    ("good empty", "empty: is no folder of a run; expected <work-dir>/<model>/T<date>_G<commit>"),
-    ("good out", "out: is no folder of a run; expected <work-dir>/<model>"),
+    ("good file.txt", "file.txt: is not a run folder"),
+    ("good empty", "empty: is not a run folder; expected <work-dir>/<model>/T<date>_G<commit>"),
+    ("good out", "out: is not a run folder; expected <work-dir>/<model>"),
     ("good unscored", "unscored: has a log but no scored samples; run evaluate.py with the same"),
-    ("good old", "is no samples file of this version; run --mode eval again"),
-    ("good broken", "score.json: is no JSON object; run --mode eval again"),
+    ("good old", "is not a samples file of this version; run --mode eval again"),
+    ("good broken", "score.json: is not a JSON object; run --mode eval again"),
     ("good ./good", "good: is the same run as good; compare"),
     ("a=good a=l1", "a=: two runs have this name; give each its own"),
     ("good l1", "no sample in common, so there is nothing to compare"),
-    ("good", "compare.py: one run alone; name another one, or --published"), ("good l1 --flips -1", "-1"),
+    ("good", "compare.py: only one run; name another one, or use --published"), ("good l1 --flips -1", "-1"),
     ("good --published --output file.txt", "--output file.txt: file.txt cannot be written (Not a directory)"),
     ("good --published --output file.txt/x", "file.txt cannot be written (Not a directory); ")])  # fmt: skip
 def test_what_cannot_be_compared_is_one_line(tmp_path, monkeypatch, capsys, arguments, said):

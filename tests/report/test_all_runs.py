@@ -187,7 +187,7 @@ def test_an_earlier_scoring_is_marked_with_its_reason(
     page = page_of(tmp_path)
     assert page.rows[2][2:-3] == [f"{each}{mark}" for each in ("60.06", "70.13", "50.00")]
     told = [title for title in page.titles if "95 % interval" in title]
-    assert [title.partition("; of an earlier scoring: ")[2] for title in told] == [why] * 3
+    assert [title.partition("; from an earlier scoring: ")[2] for title in told] == [why] * 3
 
 
 @pytest.mark.parametrize(("md5", "told"), [(SAMPLE_MD5["L2_annotations.json"], " · sample data"), ("0", "")])  # fmt: skip

@@ -222,7 +222,7 @@ def test_the_first_screen_holds_run_scores_and_checks(open_tab, tmp_path, scheme
 
     assert known["Endpoint"].startswith("mock · 127.0.0.1:")
     assert known["Parameters"] == "max_tokens 16 · temperature 0"
-    assert known["Data"] == "other than the published files"
+    assert known["Data"] == "different from the published files"
     assert (known["Samples"], known["Requests"]) == ("60 on 12 images", "60")
     assert list(known) == ["Endpoint", "Parameters", "Data", "Date", "Samples", "Tokens", "Duration", "Requests"]  # fmt: skip
     assert "L1 GUIContentUnderstanding" in tab.text(".strip >> nth=0")
@@ -278,7 +278,7 @@ def test_a_run_of_one_mode_has_one_figure_which_is_the_main_one(open_tab, tmp_pa
         stage.evaluate(stage.model, data={level: {"mode": mode}})
     tab = open_tab(report_of(stage))
     assert tab.texts(".figure.main .name") == [mode] and tab.page.locator(".doubt").count() == 1
-    size = "12 of 12 samples had their image sent in another size"
+    size = "12 of 12 samples had their image resized before sending"
     assert size in tab.text(".checks")
 
 

@@ -315,7 +315,7 @@ def test_a_report_that_fails_leaves_the_one_before(home):
     report = build(home)
     before = all_text(report)
     write_samples(home, [l2_sample(0)], L1).write_text('{"kind":"head","format":0}\n')
-    with pytest.raises(UserError, match="is no samples file of this version"):
+    with pytest.raises(UserError, match="is not a samples file of this version"):
         build(home)
     assert all_text(report) == before
     assert not list(report.parent.glob(".*"))
@@ -352,7 +352,7 @@ def test_trying_some_samples_out_takes_no_full_report_away_and_none_holds_the_ke
     known = summary(full)
     assert [(d["samples"], d["partial"]) for d in known["datasets"]] == [(9, False), (6, False)]
     assert f"The report shows the full results of {L1}, which this run left alone" in easy.stdout
-    assert f"The report shows an earlier scoring of {L2}, not scored now" in easy.stdout
+    assert f"The report shows an earlier scoring of {L2}, not scored this time" in easy.stdout
 
 
 @pytest.mark.parametrize("arguments", [("--no-report",), ("--mode", "infer")])

@@ -91,12 +91,12 @@ def test_of_a_config_with_several_models_it_names_the_one_that_the_report_is_of(
 @pytest.mark.parametrize(("datasets", "expected"), [
     ({L2: entry()}, "MMBench-GUI as published"),
     ({L2: entry(limit=50)}, "MMBench-GUI as published, 50 samples of each level"),
-    ({L1: entry(L1, SAMPLE_MD5)}, "sample data of the program: drawn screens, no benchmark result"),
-    ({L2: entry(sums={})}, "other than the published files"),
+    ({L1: entry(L1, SAMPLE_MD5)}, "sample data of the program: drawn screens, not a benchmark result"),
+    ({L2: entry(sums={})}, "different from the published files"),
     ({L3: TASKS}, "tasks in live worlds"),
-    ({L1: entry(L1, {}), L2: entry()}, "in part other than the published files"),
+    ({L1: entry(L1, {}), L2: entry()}, "in part different from the published files"),
     ({L1: entry(L1, SAMPLE_MD5), L3: TASKS},
-     "sample data of the program: drawn screens, no benchmark result; tasks in live worlds"),
+     "sample data of the program: drawn screens, not a benchmark result; tasks in live worlds"),
     ({L2: entry(), L3: TASKS}, "MMBench-GUI as published; tasks in live worlds"),
 ])  # fmt: skip
 def test_it_says_what_data_the_scores_are_of(datasets, expected):

@@ -31,15 +31,15 @@ Puts finished runs side by side: their score tables, paired differences on the s
 have, and the samples that one got right and the other missed.
 
 A RUN is the folder of a run, the folder of a model (its newest run with all samples), or
-NAME=folder. The first one is the baseline. No request is made and no function of yours is run; what
-was scored is compared.
+NAME=folder. The first one is the baseline. No request is made and none of your functions is run;
+what was scored is compared.
 """
 EXAMPLES = """\
 examples:
   python compare.py outputs/model-a outputs/model-b
   python compare.py old=outputs/m/T20260101_Gabc12345 new=outputs/m/T20260201_Gdef67890
   python compare.py outputs/my-model --published
-      one's own scores above the published ones
+      your own scores above the published ones
   python compare.py outputs/local outputs/served --why
       also the first thing that differs, sample by sample: messages, image, settings, reply, ...
 
@@ -129,5 +129,5 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="how many flipped samples of each kind to print (default 5)")  # fmt: skip
     given = parser.parse_args(arguments)
     if len(given.runs) == 1 and not given.published:
-        parser.error("one run alone; name another one, or --published")
+        parser.error("only one run; name another one, or use --published")
     return given

@@ -171,7 +171,7 @@ def compare(
         pairs += found
     if len(runs) > 1 and not any(pair.samples for pair in pairs):
         changed = sum(pair.changed for pair in pairs)
-        why = f" ({changed} have the same name and another truth)" if changed else ""
+        why = f" ({changed} have the same name but another ground truth)" if changed else ""
         names = ", ".join(f"{run.label} ({', '.join(run.sets)})" for run in runs)
         raise UserError(f"{names}: no sample in common{why}, so there is nothing to compare")
     notes = [note for run in runs for note in run.notes()] + notes_of(runs, published)
@@ -190,9 +190,7 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
     noun, changed = noun_of(ours.level), len(both) - len(common)
     notes = [f"{counted(len(common), noun)} in common"]
     if changed:
-        notes.append(
-            f"{counted(changed, noun)} left out: question or truth differs between the runs"
-        )
+        notes.append(f"{counted(changed, noun)} left out: question or ground truth differs")
     for each, scored in ((run, ours), (baseline, theirs)):
         if count := len(scored.samples) - len(both):
             notes.append(f"{counted(count, noun)} only in {each.label}")

@@ -15,7 +15,7 @@ from utils.report.run_facts import REPORT_FOLDER
 from utils.runs import finished
 from utils.runs.view import NOTICES
 
-NEWER = " (newer, has less)"
+NEWER = " (newer, incomplete)"
 _CLAUSE_END = re.compile(r"; |\. ")
 
 
@@ -70,7 +70,7 @@ class ComparedRun:
             found += [f"{self.label}, {name}: {note}" for note in scored.notes()]
         for name, each in (self.manifest.get("stopped") or {}).items():
             is_old = name in self.sets and not self.entry(name).get("missing")
-            earlier = "; what is shown is of an earlier scoring" * is_old
+            earlier = "; what is shown is from an earlier scoring" * is_old
             found.append(f"{self.label}, {name}: stopped: {each.get('why')}{earlier}")
         return found
 

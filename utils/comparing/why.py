@@ -196,7 +196,7 @@ def two_models(
         chosen = [name for name in names if name in wanted] or names
         if len(chosen) != (2 if is_one else 1):
             raise UserError(f"{config}: has {len(chosen)} models ({', '.join(chosen)}); --parity "
-                            f"compares {meant}, name them with --model")  # fmt: skip
+                            f"compares {meant}; name them with --model")  # fmt: skip
         found += chosen
     if found[0] == found[1]:
         raise UserError(f'--parity: both configs call their model "{found[0]}"; rename one')

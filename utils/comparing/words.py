@@ -22,9 +22,9 @@ WIDTH = 100  # of the console's text, in columns
 _LONGEST_NAME = 40  # of a run in a table; in a headline half of it
 HOW_TO_READ = (
     "A difference is B minus A, in percentage points, on the samples that both have. Intervals "
-    "(95 %) and p go by image, those of L3 and L4 by task: samples of one image are not "
-    "independent evidence; p is that of the more careful of two tests. The tests of the official "
-    "figures are not corrected for multiple testing; those of the groups are (Holm)."
+    "(95 %) and p are by image, for L3 and L4 by task: samples of one image are not independent "
+    "evidence; p comes from the more conservative of two tests. The tests of the official figures "
+    "are not corrected for multiple testing; those of the groups are (Holm)."
 )
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]*\|>")
 

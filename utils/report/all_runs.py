@@ -66,7 +66,7 @@ def index_after_run(work_dir: Path, models: Iterable[str]) -> None:
         if work_dir.is_dir():
             write_index(work_dir, ended=[safe_name(model) for model in models])
     except StopRun:  # as the run itself has said of its own files
-        print(f"warning: {work_dir}: no list of all runs, for want of room")
+        print(f"warning: {work_dir}: no list of all runs, for lack of space")
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         print(f"warning: {work_dir}: no list of all runs ({why})")
@@ -173,13 +173,13 @@ def _state(
 ) -> tuple[str, str]:  # fmt: skip
     """Whole, partial, stopped or running, and why; `is_open`: its log is newer than its scores."""
     if is_open and is_running:
-        return "running", "it was writing to its log when this page was made"
+        return "running", "it was writing to its log when this page was built"
     if is_open:
-        return "stopped", "not finished: the same command goes on from there"
+        return "stopped", "not finished: the same command continues from there"
     if ended:
         return "stopped", "; ".join(f"{name}: {why}" for name, why in ended.items())
     if missing := sum(each.get("missing") or 0 for each in datasets.values()):
-        return "stopped", f"{missing} samples not queried yet: the same command goes on from there"
+        return "stopped", f"{missing} samples not queried yet: the same command queries them"
     parts = [name for name, each in datasets.items() if each.get("partial")]
     return ("partial", f"a part of {', '.join(parts)}") if parts else ("whole", "")
 
@@ -285,7 +285,7 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
     for figure in figures:
         cell = found.get(figure, {})
         told = f"{cell.get('samples')} {noun}, 95 % interval {shown_range(cell) or 'unknown'}"
-        told += f"; of an earlier scoring: {old}" if old else ""
+        told += f"; from an earlier scoring: {old}" if old else ""
         value = f"{shown_accuracy(cell['value'])}{mark}" if cell else "–"
         cells += (
             f'<td{"" if cells else LEAD + of} title="{_text(told) if cell else ""}">{value}</td>'

@@ -68,7 +68,7 @@ def report_after_run(
         return
     run.link_newest([page.parent], scored)
     if earlier := [name for name in shown if name not in scored]:
-        print(f"The report shows an earlier scoring of {', '.join(earlier)}, not scored now")
+        print(f"The report shows an earlier scoring of {', '.join(earlier)}, not scored this time")
     written = scored_files(run.path, newest=True)
     if kept := [name for name in shown if name in scored and shown[name] != written[name]]:
         print(f"The report shows the full results of {', '.join(kept)}, which this run left alone")
@@ -191,7 +191,7 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
         summary["checks"] += run_checks(totals, model_entry(manifest))
     summary["stopped"] = [
         f"{each.get('level')} {name}: stopped: {each.get('why')}"
-        + "; what is shown is of an earlier scoring"
+        + "; what is shown is from an earlier scoring"
         * (name in levels and not (entries.get(name) or {}).get("missing"))
         for name, each in (manifest.get("stopped") or {}).items()]  # fmt: skip
     summary["checks"].sort(key=lambda check: str(check["title"]) == "Letter bias")  # no score's

@@ -38,9 +38,9 @@ SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 MOST_EXAMPLES = 3
 LONGEST_EXAMPLE = 200
 EPISODE_TERMS = (
-    "SR: share of episodes that succeeded within so many steps · EQA: efficiency-quality area, the "
-    "mean share of successes so far while the allowed steps are used up, episodes in file order · "
-    "EQA*: the same in any order"
+    "SR: share of episodes that succeeded within the step limit · EQA: efficiency-quality area, "
+    "the mean share of successes so far while the allowed steps are used up, episodes in file order"
+    " · EQA*: the same in any order"
 )
 CUT_OFF, RESIZED = "cut off at the token limit", "image resized"
 
@@ -139,8 +139,8 @@ def run_checks(counts: Mapping[str, int], entry: Mapping[str, Any]) -> list[Json
         ("Token limit", "no reply was cut off", CUT_OFF, {"finish": "length"},
          f"replies were cut off at the token limit ({token_limit_key(entry)})"),
         ("Image size", "all images were sent as they are", RESIZED, {"check": RESIZED},
-         "samples had their image sent in another size than the file's; pixel coordinates in "
-         "replies are divided by the size of the file"),
+         "samples had their image resized before sending; pixel coordinates in replies "
+         "are divided by the size of the file"),
     ]  # fmt: skip
     return [
         {"level": "", "title": title, "clear": clear, "tables": [], "notes": [],

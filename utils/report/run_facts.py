@@ -127,12 +127,12 @@ def _data(entries: Mapping[str, Any]) -> str:
     limit = max((entry.get("limit") or 0 for entry in entries.values()), default=0)
     of_files, found = kinds - {LIVE}, []
     if of_files == {SAMPLE}:
-        found.append("sample data of the program: drawn screens, no benchmark result")
+        found.append("sample data of the program: drawn screens, not a benchmark result")
     elif of_files == {PUBLISHED}:
         some = f", {limit} samples of each level" if limit else ""
         found.append(f"MMBench-GUI as published{some}")
     elif of_files:
-        found.append("in part " * (of_files != {OTHER}) + "other than the published files")
+        found.append("in part " * (of_files != {OTHER}) + "different from the published files")
     return "; ".join(found + ["tasks in live worlds"] * (LIVE in kinds))
 
 

@@ -13,7 +13,7 @@ Report.figures = (() => {
     host.replaceChildren(...[
       match ? sides(match) : null,
       ...(match?.sets ?? []).map(set),
-      many || !match ? panel("Scores of all runs", "In %, below each figure its 95 % interval where there is one.", tables(summary.summary)) : null,
+      many || !match ? panel("Scores of all runs", "In %, with the 95 % interval below each figure where there is one.", tables(summary.summary)) : null,
       match ? differs(match) : null,
       summary.boards.length ? el("details", { class: "sheet" }, el("summary", {}, el("h2", {}, "Scores by platform")), tables(summary.boards)) : null,
       notes([...summary.notes, ...(match ? [summary.how] : [])]),

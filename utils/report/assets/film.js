@@ -70,7 +70,7 @@ Report.film = (() => {
       el("h3", {}, `${frame.name} of ${frames.length - 1}`, frame.app ? el("span", { class: "tag" }, frame.app) : null),
       el("ul", { class: "actions" }, (frame.said.length ? frame.said : ["no action"]).map((action) => el("li", {}, el("code", {}, action)))),
       frame.note ? el("p", { class: "note" }, frame.note) : null,
-      frame.settled === false ? el("p", { class: "quiet" }, "The screen did not become quiet in time.") : null,
+      frame.settled === false ? el("p", { class: "quiet" }, "The screen did not settle in time.") : null,
       text(frame.reply));
   }
 

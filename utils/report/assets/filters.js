@@ -10,7 +10,7 @@ Report.filters = (() => {
   };
   const ORDERS = {
     "": "As in the file", image: "By image", distance: "Nearest misses first", "-distance": "Farthest misses first",
-    text: "Question, A to Z", "-text": "Question, Z to A", answer: "Answer, up", "-answer": "Answer, down",
+    text: "Question, A to Z", "-text": "Question, Z to A", answer: "Answer, ascending", "-answer": "Answer, descending",
     verdict: "Verdict, hits first", "-verdict": "Verdict, hits last", reply: "Reply, A to Z", "-reply": "Reply, Z to A",
   };
   const MOST_CHARS = 24;

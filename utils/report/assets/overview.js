@@ -107,7 +107,7 @@ Report.overview = (() => {
       el("p", { class: "value" }, link(figure.link, figure.text), el("small", {}, " %"), figure.is_main ? doubt(data.level) : null),
       track(figure, data.published?.figures[figure.name]),
       el("p", { class: "quiet range" }, figure.range ? `[${figure.range}]`
-        : figure.name.startsWith("EQA ") ? "no interval: goes by order" : `no interval: under 10 ${data.unit}s`),
+        : figure.name.startsWith("EQA ") ? "no interval: order matters" : `no interval: under 10 ${data.unit}s`),
       el("p", { class: "quiet" }, link(figure.link, `n = ${whole(figure.samples)}`),
         figure.chance_text ? el("span", { title: `chance: ${data.chance}` }, ` · chance ${figure.chance_text}`) : null))));
   }
@@ -144,7 +144,7 @@ Report.overview = (() => {
         el("tr", { class: isMine ? "mine" : null }, el("th", { scope: "row" }, model, isMine ? null : " †"), el("td", {}, text)))));
     }), el("p", { class: "quiet" }, `† published, from: ${found.source}`));
     const host = el("div", { class: "published" }, el("label", { class: "published-switch" }, box,
-      found.is_comparable ? " Published results of other models" : " Published results as context: they are of other data, not comparable"), ranks);
+      found.is_comparable ? " Published results of other models" : " Published results as context: they are on other data, so not comparable"), ranks);
     const show = () => {
       for (const section of document.querySelectorAll("#view-overview .strip")) {
         const switched = section.querySelector(".published-switch input");

@@ -66,7 +66,7 @@ Report.sample = (() => {
           taken ? el("span", { class: right ? "tag good" : "tag bad" }, "● chosen") : null);
       })),
       items.isAnswered(row) && (chosen === null || chosen === undefined) ? el("p", { class: "quiet" }, "No option could be read from the reply.") : null,
-      outside ? el("p", { class: "quiet" }, `Chosen was ${chosen}, which is none of the options.`) : null);
+      outside ? el("p", { class: "quiet" }, `The reply chose ${chosen}, which is not one of the options.`) : null);
   }
 
   /** The same question with its options in every other order, as circular evaluation asks it. */
@@ -105,7 +105,7 @@ Report.sample = (() => {
       facts.prediction === null || facts.prediction === undefined
         ? el("p", { class: "quiet" }, "There is no reply.") : pre(String(facts.prediction)),
       facts.raw !== null && facts.raw !== undefined
-        ? el("details", {}, el("summary", {}, "As it came, before the postprocess function"), pre(String(facts.raw))) : null,
+        ? el("details", {}, el("summary", {}, "Raw, before the postprocess function"), pre(String(facts.raw))) : null,
       facts.reasoning ? el("details", { open: true }, el("summary", {}, "Reasoning"), pre(String(facts.reasoning))) : null);
   }
 
@@ -116,7 +116,7 @@ Report.sample = (() => {
       facts.error ? [el("p", { class: "line" }, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")]
         : el("p", { class: "quiet" }, "There was no answer."),
       facts.raw !== null && facts.raw !== undefined
-        ? el("details", {}, el("summary", {}, "What came"), pre(String(facts.raw))) : null);
+        ? el("details", {}, el("summary", {}, "What came back"), pre(String(facts.raw))) : null);
   }
 
   function prompt(messages) {
