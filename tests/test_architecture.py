@@ -50,7 +50,7 @@ BUDGET = {  # lines a room may have; raising one needs its reason in the commit 
     "models/wrappers/local": 1635,
     "models/wrappers/vllm": 560,
     "utils": 2760,
-    "utils/analysis": 1182,
+    "utils/analysis": 1194,
     "utils/comparing": 1386,
     "utils/config": 1170,
     "utils/engine": 1155,

@@ -20,7 +20,7 @@ from utils.contracts import WH, ParseFunction, Point
 from utils.thinking import after_thinking
 
 QWEN_FACTOR = 28  # two patches of 14 px, merged (Qwen2-VL, Qwen2.5-VL; Qwen3-VL has 32)
-QWEN_MAX_PIXELS = 1280 * QWEN_FACTOR**2  # 1,003,520: the processors' own limit, and that of hosts
+QWEN_MAX_PIXELS = 1280 * QWEN_FACTOR**2  # 1,003,520: the processor's own default, and that of hosts
 UITARS_MIN_PIXELS = 100 * QWEN_FACTOR**2
 UITARS_MAX_PIXELS = 16384 * QWEN_FACTOR**2
 MAX_ASPECT_RATIO = 200

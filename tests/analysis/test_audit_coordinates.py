@@ -200,7 +200,7 @@ def letterboxed(side):
 
 
 UNKNOWN = {
-    "512 x 512": lambda wh: (0, 0, 512, 512), "1366 x 768": lambda wh: (0, 0, 1366, 768),
+    "512 x 512": lambda wh: (0, 0, 512, 512), "1280 x 720": lambda wh: (0, 0, 1280, 720), "1366 x 768": lambda wh: (0, 0, 1366, 768),
     "longest side 768": resized(768, max), "shortest side 768": resized(768, min),
     "height 1000": resized(1000, lambda wh: wh[1]),
     "half the size": lambda wh: (0, 0, wh[0] / 2, wh[1] / 2),

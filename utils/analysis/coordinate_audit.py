@@ -34,6 +34,7 @@ SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
 LEAST_FIT = 0.5  # of the points around their targets, a reading that fits has so many on them
 REACH = 2.0  # sizes of a target: so near is around it
+LEAST_HELD = 0.9  # of the points that would be on target were all images of another size
 LABELS = {
     Frame.FRACTIONS: "fractions",
     Frame.PIXELS: "pixels of the file",
@@ -121,15 +122,24 @@ class _Replies:
         found: Floats = (pairs - places[where.ravel(), :2]) / places[where.ravel(), 2:]
         return found
 
-    def on_target(self, reading: Reading, reach: float = 0.0) -> Mask:
+    def on_target(self, reading: Reading, reach: float = 0.0, stretch: Any = 1.0) -> Mask:
         """Which points lie in their boxes, bounds included, or within `reach` box sizes of them."""
         import numpy as np
 
-        low, high, points = self.boxes[:, :2], self.boxes[:, 2:], self.points(reading)
+        low, high, points = self.boxes[:, :2], self.boxes[:, 2:], self.points(reading) * stretch
         around = reach * (high - low)
         inside = np.all((low - around <= points) & (points <= high + around), axis=1)
         found: Mask = inside & self.is_scored
         return found
+
+    def on_target_stretched(self, reading: Reading, near: Mask) -> int:
+        """How many there would be, had images the size that leads these points to them."""
+        import numpy as np
+
+        middles = (self.boxes[near, :2] + self.boxes[near, 2:]) / 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            stretch = np.median(middles / self.points(reading)[near], axis=0)
+            return int(self.on_target(reading, stretch=stretch).sum())
 
     def same_as(self, points: Floats) -> Mask:
         """Where a reading gives the configured point, to a pixel; a point may have been clipped."""
@@ -226,9 +236,11 @@ def _compare(
             "parse function": readings[0].parse_function if hits.any() else "",
         })  # fmt: skip
     on_target, best = ranked[0]
-    count, around = on_target.sum(), replies.on_target(best[0], REACH).sum()
+    near = replies.on_target(best[0], REACH)
+    count, around = on_target.sum(), near.sum()
     winners = [row for row in rows if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P]
-    if count and count >= LEAST_FIT * around:
+    fits = count and count >= LEAST_FIT * around
+    if fits and count >= LEAST_HELD * replies.on_target_stretched(best[0], near):
         section["best"] = [reading.name for reading in best]
         section["warnings"] += [_warning(row, own, configured) for row in winners[:1]]
     elif count and winners:
