@@ -141,6 +141,8 @@ OWN_CODE = json.dumps({"auto_map": {"AutoModel": "modeling_own.Own"}, "model_typ
     ({"config.json": OWN_CODE.replace('"own"', '"qwen2_vl"')}, None),  # the library's own class is taken
     ({"preprocessor_config.json": '{"image_processor_type": "Qwen2_5_VLImageProcessor"}'},
      'has no image_processor_type "Qwen2_5_VLImageProcessor"; write "Qwen2VLImageProcessor" into'),
+    ({"preprocessor_config.json": '{"image_processor_type": "Qwen2_5_VLImageProcessor"}',
+      "processor_config.json": '{"image_processor": {"image_processor_type": "Qwen2VLImageProcessor"}}'}, None),
     ({"config.json": None}, "no readable config.json in it"), ({WEIGHTS: None}, "no weight files in it"),
     ({INDEX: '{"weight_map": {"x": "model.safetensors", "y": "b.st"}}'}, "['b.st']"),
     ({INDEX: "{broken", "config.json": "{broken"}, "no readable config.json in it"),

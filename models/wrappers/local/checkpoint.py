@@ -49,7 +49,8 @@ def checkpoint_problems(model_path: str) -> list[str]:
     index = _json_object(folder / "model.safetensors.index.json") or {}
     missing = sorted(set(index.get("weight_map", {}).values()) - {file.name for file in weights})
     images = (_json_object(folder / "preprocessor_config.json") or {}).get("image_processor_type")
-    is_gone = str(images).startswith("Qwen2_5_VLImageProcessor")  # of early 2025
+    is_read = "image_processor" not in (_json_object(folder / "processor_config.json") or {})
+    is_gone = is_read and str(images).startswith("Qwen2_5_VLImageProcessor")  # of early 2025
     found = {
         f'transformers has no image_processor_type "{images}"; write "Qwen2VLImageProcessor" into '
         "preprocessor_config.json": is_gone,
