@@ -62,7 +62,7 @@ def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
     assert all(found == answers["one"] for found in answers.values())
     assert answers["one"][0][-1] == {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
     assert manifest["datasets"][L2]["runs_with"] == {"cpu, float32, sdpa": SAMPLES / 2}
-    short = r"out of memory with \d+ samples at once .*; going on with"
+    short = r"out of memory with \d+ samples at once .*; continuing with"
     waited = r"generated for [\d.]+ s in \d+ batches of [\d.]+ \(at most \d+\) and waited"
     assert [len(re.findall(line, ran.output)) for line in (short, waited)] == [1, len(SIZES)]
 
