@@ -20,7 +20,7 @@ from utils.contracts import WH, ParseFunction, Point
 from utils.thinking import after_thinking
 
 QWEN_FACTOR = 28  # two patches of 14 px, merged (Qwen2-VL, Qwen2.5-VL; Qwen3-VL has 32)
-QWEN_MAX_PIXELS = 1280 * QWEN_FACTOR**2  # 1,003,520: the processor's own default, and that of hosts
+QWEN_PIXELS = (4 * QWEN_FACTOR**2, 1280 * QWEN_FACTOR**2)  # what processor and hosts begin with
 UITARS_MIN_PIXELS = 100 * QWEN_FACTOR**2
 UITARS_MAX_PIXELS = 16384 * QWEN_FACTOR**2
 MAX_ASPECT_RATIO = 200
@@ -251,8 +251,7 @@ class Frame(StrEnum):
 
 FULL_SCALE = {Frame.FRACTIONS: 1, Frame.PER_MILLE: 1000, Frame.PER_CENT: 100}
 """What the right and lower edges count as, in the frames that do not depend on the image."""
-OF_THE_IMAGE_SENT = (Frame.PIXELS_SENT, Frame.MILLION_PIXELS)
-"""Frames that go by the size that was sent, not by the file's."""
+OF_THE_IMAGE_SENT = (Frame.PIXELS_SENT, Frame.MILLION_PIXELS)  # by its size, not by the file's
 
 
 def parse_function_name(frame: Frame, *, y_first: bool = False) -> str:
@@ -263,14 +262,12 @@ def parse_function_name(frame: Frame, *, y_first: bool = False) -> str:
 def place_in_frame(frame: Frame, image_wh: WH) -> tuple[float, float, float, float]:
     """Where an image of this size lies in the numbers of a frame: left, top, width, height.
 
-    The size is that of the file, but for `PIXELS_SENT` and `MILLION_PIXELS`, which go by the image
-    sent, and `GRID_PIXELS`, which counts another one.
+    The size is that of the file, of the image sent (`OF_THE_IMAGE_SENT`) or seen (`GRID_PIXELS`).
     """
     width, height = image_wh
     longest = max(width, height)
     if frame is Frame.MILLION_PIXELS and longest <= MAX_ASPECT_RATIO * min(width, height):
-        limits = 4 * QWEN_FACTOR**2, QWEN_MAX_PIXELS
-        grid_h, grid_w = smart_resize(height, width, QWEN_FACTOR, *limits)
+        grid_h, grid_w = smart_resize(height, width, QWEN_FACTOR, *QWEN_PIXELS)
         return 0, 0, grid_w, grid_h
     if frame in FULL_SCALE:
         return 0, 0, FULL_SCALE[frame], FULL_SCALE[frame]

@@ -40,8 +40,7 @@ OVERALL, AVERAGE = "overall", "average"
 OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE)
 """Names and order: L1 easy, medium, hard, overall; L2 basic, advanced, average."""
 ACTING = ("L3", "L4")  # levels whose samples are episodes
-EPISODE_FIGURES = ("SR", "EQA")
-"""Those of L3 and L4, each with a number of steps: "SR 15"."""
+EPISODE_FIGURES = ("SR", "EQA")  # of L3 and L4, each with a number of steps: "SR 15"
 
 
 def official_order(name: str) -> tuple[int, int, str]:
@@ -89,6 +88,11 @@ def unit_of(level: str) -> str:
 def noun_of(level: str) -> str:
     """What people call a sample of a level."""
     return "episode" if level in ACTING else "sample"
+
+
+def has_score(without_answer: int, samples: int) -> bool:
+    """Whether a score means anything: not where most samples have no answer."""
+    return 2 * without_answer <= samples
 
 
 def shown_accuracy(value: float | None) -> str:

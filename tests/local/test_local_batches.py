@@ -319,7 +319,9 @@ def test_inputs_that_cannot_go_together_go_one_by_one(size, capsys):
             return super().__call__(items)
 
     assert ask_all(Apart(total=20), size, items_of(20)) == tens(20)
-    assert "input x differs between samples; continuing with one" in capsys.readouterr().err
+    assert (
+        "input x differs between samples; continuing with one at a time" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.skipif(encoder_count() == 1, reason="one processor prepares one input at a time")

@@ -10,8 +10,8 @@ from typing import Any
 
 from utils.contracts import Facts
 from utils.errors import UserError, counted, printable
-from utils.protocol import noun_of, official_figures
-from utils.report.run_facts import REPORT_FOLDER
+from utils.protocol import has_score, noun_of, official_figures
+from utils.report.run_facts import REPORT_FOLDER, stops
 from utils.runs import finished
 from utils.runs.view import NOTICES
 
@@ -68,11 +68,8 @@ class ComparedRun:
         found = [f"{self.label}: {self.folder}, {which}{also}"] if self.others else []
         for name, scored in self.sets.items():
             found += [f"{self.label}, {name}: {note}" for note in scored.notes()]
-        for name, each in (self.manifest.get("stopped") or {}).items():
-            is_old = name in self.sets and not self.entry(name).get("missing")
-            earlier = "; what is shown is from an earlier scoring" * is_old
-            found.append(f"{self.label}, {name}: stopped: {each.get('why')}{earlier}")
-        return found
+        stopped = stops(self.manifest, self.sets).items()
+        return found + [f"{self.label}, {name}: {text}" for name, text in stopped]
 
 
 def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
@@ -134,7 +131,7 @@ def _scored_set(files: finished.ScoredFiles) -> ScoredSet:
         for each in section.get("warnings", ())
     ]
     doubts = [_CLAUSE_END.split(str(each))[0] for each in warnings]
-    if 2 * (without := _unanswered(samples)) > len(samples):
+    if not has_score(without := _unanswered(samples), len(samples)):
         doubts.insert(0, f"{without} of {len(samples)} {noun_of(files.level)}s have no answer")
     return ScoredSet(files.level, files.is_partial, is_weighted, samples, figures, table, doubts)
 

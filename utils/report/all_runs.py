@@ -25,7 +25,7 @@ from urllib.parse import quote
 from utils.errors import StopRun, counted
 from utils.protocol import AVERAGE, OVERALL, noun_of, official_order, shown_accuracy, shown_range
 from utils.report.run_facts import SAMPLE, cut, data_kind
-from utils.runs.finished import MANIFEST_NAME, read_json
+from utils.runs.finished import MANIFEST_NAME, NO_SCORE, read_json
 from utils.runs.folder import safe_name
 from utils.scoring.sheets import write_text
 
@@ -260,31 +260,28 @@ def _to_report(run: ListedRun, text: str) -> str:
 def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> str:
     """The figures of one data set, or why it has none."""
     entry, found = run.datasets.get(dataset, {}), _figures(run, dataset)
-    of = f' data-of="{_text(level or dataset)}"'
+    noun, of = noun_of(level), f' data-of="{_text(level or dataset)}"'
     statuses = entry.get("statuses") or {}
     total, failed = sum(statuses.values()), sum(statuses.values()) - statuses.get("ok", 0)
-    instead = "" if not entry else "not scored" if not found else None
-    if entry.get("figures") == {}:
-        instead = f"no score: most {noun_of(level)}s have no answer"
-    if not found and dataset in run.stopped:
-        why = str(run.stopped[dataset].get("why"))
-        full, why = _text(why), _text(cut(why, LONGEST_WHY))
-        return (
-            f'<td class="lead none"{of} colspan="{len(figures)}" title="{full}">stopped: {why}</td>'
-        )
-    if not found and 2 * failed > total:  # of rotations and turns, too
-        instead = f"{failed} of {total} requests failed"
-    if instead is not None:
-        return f'<td class="lead none"{of} colspan="{len(figures)}">{instead}</td>'
+    if not found:
+        instead, title = "not scored" if entry else "", ""
+        if dataset in run.stopped:
+            why = str(run.stopped[dataset].get("why"))
+            instead = f"stopped: {_text(cut(why, LONGEST_WHY))}"
+            title = f' title="{_text(why)}"'
+        elif 2 * failed > total:  # of rotations and turns, too
+            instead = f"{failed} of {total} requests failed"
+        elif entry.get("figures") == {}:
+            instead = NO_SCORE.format(noun)
+        return f'<td class="lead none"{of} colspan="{len(figures)}"{title}>{instead}</td>'
     old = "its log has grown since then" if dataset in run.unscored else ""
     if dataset in run.stopped and not entry.get("missing"):  # else it may be what was answered
         old = f"the last one stopped: {run.stopped[dataset].get('why')}"
-    noun, cells = f"{noun_of(level)}s", ""
-    signs = "‡" * bool(entry.get("partial")) + "§" * bool(old)
+    cells, signs = "", "‡" * bool(entry.get("partial")) + "§" * bool(old)
     mark = f"<i>{signs}</i>" if signs else ""
     for figure in figures:
         cell = found.get(figure, {})
-        told = f"{cell.get('samples')} {noun}, 95 % interval {shown_range(cell) or 'unknown'}"
+        told = f"{cell.get('samples')} {noun}s, 95 % interval {shown_range(cell) or 'unknown'}"
         told += f"; from an earlier scoring: {old}" if old else ""
         value = f"{shown_accuracy(cell['value'])}{mark}" if cell else "–"
         cells += (

@@ -29,7 +29,7 @@ from utils.report.data_files import (
 from utils.report.overview import NO_ANSWER, Tally, run_checks, scores_of
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
-from utils.report.run_facts import REPORT_FOLDER, is_whole, model_entry, run_facts
+from utils.report.run_facts import REPORT_FOLDER, is_whole, model_entry, run_facts, stops
 from utils.runs.finished import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
 from utils.runs.view import NOTICES
@@ -189,11 +189,8 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
     summary["facts"] = run_facts(manifest, levels, totals)
     if any(not data_set["no_score"] for data_set in summary["datasets"]):
         summary["checks"] += run_checks(totals, model_entry(manifest))
-    summary["stopped"] = [
-        f"{each.get('level')} {name}: stopped: {each.get('why')}"
-        + "; what is shown is from an earlier scoring"
-        * (name in levels and not (entries.get(name) or {}).get("missing"))
-        for name, each in (manifest.get("stopped") or {}).items()]  # fmt: skip
+    summary["stopped"] = [f"{manifest['stopped'][name].get('level')} {name}: {text}"
+                          for name, text in stops(manifest, levels).items()]  # fmt: skip
     summary["checks"].sort(key=lambda check: str(check["title"]) == "Letter bias")  # no score's
     files.close(summary | {"manifest": manifest or None})
 

@@ -14,11 +14,13 @@ from utils.comparing.boards import read_published
 from utils.config.schema import token_limit_key
 from utils.contracts import Facts
 from utils.protocol import (
+    ACTING,
     AVERAGE,
     DIFFICULTIES,
     GROUNDING_TYPES,
     OVERALL,
     PLATFORM_LABELS,
+    has_score,
     noun_of,
     official_figures,
     shown,
@@ -86,8 +88,8 @@ class Tally:
 
     @property
     def has_score(self) -> bool:
-        """Not where most samples have no answer: what they would score says nothing."""
-        return 2 * self.without_answer <= self.counts["samples"]
+        """Whether enough samples have an answer."""
+        return has_score(self.without_answer, self.counts["samples"])
 
     @property
     def without_answer(self) -> int:
@@ -97,12 +99,11 @@ class Tally:
     def problems(self, level: str) -> list[Json]:
         """What failed or could not be read, with examples."""
         total = self.counts["samples"]
-        is_acting = unit_of(level) == "task"
         texts = {
             "failed": "episodes failed", "refused": "episodes were refused by the server",
             NO_ANSWER: "episodes have no result",
             "unparsed": "episodes ended because no action could be read",
-        } if is_acting else {
+        } if level in ACTING else {
             "failed": "requests failed", "refused": "requests were refused by the server",
             NO_ANSWER: "replies have no text to read", "unparsed": "replies are unparsed",
         }  # fmt: skip
@@ -196,9 +197,8 @@ def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) ->
 
 def _no_score(tally: Tally, level: str) -> Json:
     """What stands in the place of the score."""
-    noun = noun_of(level)
-    what = "requests failed" if noun == "sample" else "episodes failed"
-    what = f"{noun}s have no answer" if tally.outcomes[NO_ANSWER] else what
+    what = "episodes failed" if level in ACTING else "requests failed"
+    what = f"{noun_of(level)}s have no answer" if tally.outcomes[NO_ANSWER] else what
     lost = [each for each in tally.problems(level) if each["link"].get("verdict") != "unparsed"]
     return {
         "text": f"{tally.without_answer:,} of {tally.counts['samples']:,} {what}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
@@ -75,6 +75,16 @@ def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
     """Whether scores are of the whole published data set, so that published ones compare."""
     is_all = not is_partial and not entry.get("left_out") and entry.get("mode") == "all"
     return is_all and data_kind(entry) == PUBLISHED
+
+
+def stops(manifest: Mapping[str, Any], shown: Collection[str]) -> dict[str, str]:
+    """What is said of each data set of a run that was stopped; `shown`: those that have scores."""
+    entries, found = manifest.get("datasets") or {}, {}
+    for name, each in (manifest.get("stopped") or {}).items():
+        is_old = name in shown and not (entries.get(name) or {}).get("missing")
+        earlier = "; what is shown is from an earlier scoring" * is_old
+        found[name] = f"stopped: {each.get('why')}{earlier}"
+    return found
 
 
 def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, str]:

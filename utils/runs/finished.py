@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 MANIFEST_NAME = "manifest.json"
 SAMPLES_SUFFIX = "_samples.jsonl"
 SAMPLES_FORMAT = 1
+NO_SCORE = "no score: most {}s have no answer"
 SAMPLE_COLUMNS = (
     "dataset", "key", "index", "image", "platform", "app", "split", "kind", "text", "status",
     "verdict", "hit", "prediction", "raw", "reasoning", "options", "answer", "chosen", "box_frac",
@@ -228,8 +229,7 @@ class RunResults:
             shown = (f"{name} {shown_accuracy(cell['value'])}" + f" [{bounds}]" * bool(bounds)
                      for name, cell in cells.items()
                      for bounds in [shown_range(cell)])  # fmt: skip
-            why = f"no score: most {noun_of(level)}s have no answer"
-            lines.append(f"  {level}: {', '.join(shown) or why}")
+            lines.append(f"  {level}: {', '.join(shown) or NO_SCORE.format(noun_of(level))}")
         return "\n".join([*lines, f"  {self.folder}"])
 
     @cached_property

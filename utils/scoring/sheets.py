@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from utils.errors import StopRun
+from utils.runs.log import CURE
 
 CELL_LIMIT = 32_767  # characters, fixed by the format
 CUT_MARK = " [cut here: {length} characters in all, the log has the whole text]"
@@ -58,7 +59,7 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
         yield temporary
         temporary.replace(path)
     except OSError as error:
-        advice = "The log is complete; free some space and run the same command again"
+        advice = f"The log is complete; {CURE}"
         raise StopRun(f"{path}: cannot write ({error.strerror or error}). {advice}") from error
     finally:
         temporary.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from typing import Any
 from utils.analysis.columns import SampleColumns
 from utils.contracts import DataSet, Facts
 from utils.errors import UserError
+from utils.protocol import has_score
 from utils.runs.finished import SAMPLES_FORMAT, SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
 from utils.runs.view import COVERAGE, LogView, Selection
@@ -61,8 +62,8 @@ class Scored:
 
     @property
     def has_score(self) -> bool:
-        """Not where most samples have no answer: what they would score says nothing."""
-        return 2 * self.without_answer <= self.scorer.counts["samples"]
+        """Whether enough samples have an answer."""
+        return has_score(self.without_answer, self.scorer.counts["samples"])
 
     @property
     def without_answer(self) -> int:
