@@ -15,9 +15,17 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
     from utils.errors import stop_unless_ready
 
     stop_unless_ready(
-        "PIL", "blake3", "dotenv", "filelock", "numpy", "pybase64", "pydantic", "tqdm",
-        "xlsxwriter", program="evaluate.py",
-    )  # fmt: skip
+        "PIL",
+        "blake3",
+        "dotenv",
+        "filelock",
+        "numpy",
+        "pybase64",
+        "pydantic",
+        "tqdm",
+        "xlsxwriter",
+        program="evaluate.py",
+    )
 
 import os
 from collections.abc import Sequence
@@ -123,8 +131,10 @@ def run(config: str | Path, **options: Any) -> list[RunResults]:
             where = f"All answers are kept: {', '.join(kept)}" if kept else ""
             raise UserError([*stopped, *filter(None, [where])])
         scored = [(each.folder, each.dataset) for each in done if each.is_scored]
-        return [results_written(one.path, one.model, [name for at, name in scored if at == one])
-                for one in folders]  # fmt: skip
+        return [
+            results_written(one.path, one.model, [name for at, name in scored if at == one])
+            for one in folders
+        ]
 
 
 # -- before the run -------------------------------------------------------------------------------
@@ -214,8 +224,9 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
         dotted = getattr(asked, "environment", None)
         environment = dotted and resolve(dotted, role=f"data.{name}.environment")
         benchmark.configure({**dict(asked), "environment": environment})
-        has_own = asked.parse_function or any(each and name in each.parse_function
-                                              for each in entries.values())  # fmt: skip
+        has_own = asked.parse_function or any(
+            each and name in each.parse_function for each in entries.values()
+        )
         circular = Circular(bool(has_own)) if asked.circular else None
         parse: ParseFunction = benchmark.default_parse
         if asked.parse_function:

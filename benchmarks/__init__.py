@@ -11,6 +11,9 @@ from benchmarks.l4_task_collaboration import GUITaskCollaboration
 BENCHMARK: dict[str, type[Benchmark]] = {
     benchmark.name: benchmark
     for benchmark in (
-        GUIContentUnderstanding, GUIElementGrounding, GUITaskAutomation, GUITaskCollaboration,
+        GUIContentUnderstanding,
+        GUIElementGrounding,
+        GUITaskAutomation,
+        GUITaskCollaboration,
     )
-}  # fmt: skip
+}

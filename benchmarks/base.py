@@ -147,9 +147,12 @@ class Benchmark(contracts.Benchmark):
         return [str(self.image_root / line["image_path"])]
 
     def episode(
-        self, sample: Sample, prompt_of: PromptOf, world: World | None = None,
+        self,
+        sample: Sample,
+        prompt_of: PromptOf,
+        world: World | None = None,
         reading: Reading | None = None,
-    ) -> Episode:  # fmt: skip
+    ) -> Episode:
         """The questions that one sample asks, one after the other; here a single one."""
         yield prompt_of(sample.line)
 
@@ -241,10 +244,12 @@ def grouped(bad: Sequence[BadSample]) -> list[str]:
     """One line for each bad sample; one for all samples on an image that is to blame."""
     sharing = Counter((each.picture, each.problem) for each in bad if each.is_picture)
     counts = ((each, sharing[each.picture, each.problem] * each.is_picture) for each in bad)
-    return list(dict.fromkeys(
-        f"{each.picture} ({count} samples): {each.problem}" if count > 1 else str(each)
-        for each, count in counts
-    ))  # fmt: skip
+    return list(
+        dict.fromkeys(
+            f"{each.picture} ({count} samples): {each.problem}" if count > 1 else str(each)
+            for each, count in counts
+        )
+    )
 
 
 def platform_path(row: Mapping[str, Any]) -> str | None:

@@ -174,11 +174,16 @@ class Circular:
             letters = [columns["chosen"][turn] for turn in turns]
             # Of an option that is not listed, or no letter at all, there is no text.
             chosen = {each.get(str(x)) for each, x in zip(options, letters, strict=True)}
-            questions.append(_Question(
-                index, str(columns["split"][first]), int(pictures[first]),
-                [columns["hit"][turn] for turn in turns], len(chosen) == 1 and None not in chosen,
-                bool(names_other_options(options[0])),
-            ))  # fmt: skip
+            questions.append(
+                _Question(
+                    index,
+                    str(columns["split"][first]),
+                    int(pictures[first]),
+                    [columns["hit"][turn] for turn in turns],
+                    len(chosen) == 1 and None not in chosen,
+                    bool(names_other_options(options[0])),
+                )
+            )
             # Two rotations may be one and the same request, though their options differ.
             requests = [columns["fingerprint"][turn] for turn in turns]
             asked = {pair for pair in zip(requests, map(str, options), strict=True) if pair[0]}
@@ -230,8 +235,9 @@ def _table(rows: Sequence[Row]) -> dict[str, Any]:
     def cell(figure: Any) -> Any:  # a chance that was worked out has no interval
         return {"value": figure, **in_percent(None)} if isinstance(figure, float) else figure
 
-    shown = [{"name": row["name"], "cells": [cell(row[COLUMNS[name]]) for name in names]}
-             for row in rows]  # fmt: skip
+    shown = [
+        {"name": row["name"], "cells": [cell(row[COLUMNS[name]]) for name in names]} for row in rows
+    ]
     return {"title": TITLE, "columns": names, "rows": shown}
 
 

@@ -154,8 +154,10 @@ class _Figures:
         if grouping != "target size":
             return cells
         masks = self.masks[grouping]  # no field of a sample names these
-        return {label: cell and {**cell, "at": self._columns.spans(masks[label])}
-                for label, cell in cells.items()}  # fmt: skip
+        return {
+            label: cell and {**cell, "at": self._columns.spans(masks[label])}
+            for label, cell in cells.items()
+        }
 
     def of_all(self, name: str) -> dict[str, Row | None]:
         """Of all samples under a name, and of the means of the platforms."""
@@ -166,8 +168,11 @@ class _Figures:
         """What chance reaches, in percent: the average of the means of the parts."""
         import numpy as np
 
-        means = [np.average(values[mask], weights=self.weights[mask])
-                 for mask in parts if self.weights[mask].sum() > 0]  # fmt: skip
+        means = [
+            np.average(values[mask], weights=self.weights[mask])
+            for mask in parts
+            if self.weights[mask].sum() > 0
+        ]
         return 100 * float(np.mean(means)) if means else None
 
     def mean(self, parts: Sequence[Mask], shares: Sequence[float] | None = None) -> Row | None:
@@ -220,8 +225,12 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
         cut = [results[place].within(budget) for place in places]
         if name == "EQA":
             area = efficiency_area(cut, budget) or 0.0
-            return {**share(np.zeros(len(cut)), tasks[places]), "low": None, "high": None,
-                    "value": 100 * area}  # fmt: skip
+            return {
+                **share(np.zeros(len(cut)), tasks[places]),
+                "low": None,
+                "high": None,
+                "value": 100 * area,
+            }
         is_rate = name == "SR"
         values = [float(each.success) for each in cut] if is_rate else expected_areas(cut, budget)
         return {**share(values, tasks[places]), "value": 100 * sum(values) / len(values)}
@@ -231,23 +240,44 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
 
     every, groups = list(range(len(results))), episode_groups(results)
     parts = [*groups["platform"].values(), every]
-    rows = [{"name": f"{name} {budget}", "cells": [cell(name, budget, places) for places in parts]}
-            for budget in budgets for name in ("SR", "EQA", "EQA*")]  # fmt: skip
+    rows = [
+        {"name": f"{name} {budget}", "cells": [cell(name, budget, places) for places in parts]}
+        for budget in budgets
+        for name in ("SR", "EQA", "EQA*")
+    ]
     ended = [str(each) for each in columns["ended"]]
     return {
-        "table": {"title": title, "columns": [*groups["platform"], "Overall"], "rows": rows,
-                  "unit": "SR and EQA in %, by step limit; EQA* in any order"},
+        "table": {
+            "title": title,
+            "columns": [*groups["platform"], "Overall"],
+            "rows": rows,
+            "unit": "SR and EQA in %, by step limit; EQA* in any order",
+        },
         "averages": rates({f"overall SR at {budgets[-1]} steps": every}),
-        "groups": {"platform": rates(groups["platform"]), "split": rates(groups["category"]),
-                   "app": rates(groups["app"])},
-        "episodes": {"title": "How episodes end", "rows": [_ending(name, [
-            result for result, end in zip(results, ended, strict=True) if end == name
-        ]) for name in sorted(set(ended))]},
-    }  # fmt: skip
+        "groups": {
+            "platform": rates(groups["platform"]),
+            "split": rates(groups["category"]),
+            "app": rates(groups["app"]),
+        },
+        "episodes": {
+            "title": "How episodes end",
+            "rows": [
+                _ending(
+                    name,
+                    [result for result, end in zip(results, ended, strict=True) if end == name],
+                )
+                for name in sorted(set(ended))
+            ],
+        },
+    }
 
 
 def _ending(name: str, results: Sequence[TaskResult]) -> Row:
     steps = sum(result.steps for result in results) / len(results)
-    return {"name": name, "episodes": len(results),
-            "succeeded": sum(result.success for result in results), "mean steps": round(steps, 1),
-            "most steps": max(result.steps for result in results)}  # fmt: skip
+    return {
+        "name": name,
+        "episodes": len(results),
+        "succeeded": sum(result.success for result in results),
+        "mean steps": round(steps, 1),
+        "most steps": max(result.steps for result in results),
+    }

@@ -98,10 +98,21 @@ class GUIContentUnderstanding(Benchmark):
         verdict = Verdict.HIT if hit else Verdict.UNPARSED if parsed is None else Verdict.MISS
         counted = OptionResult(split, line["platform"], bool(hit), len(options))
         log = f"Match Log: Parsed option is {parsed} {word} groundtruth option is {answer}."
-        columns = {"hit": hit, "log": log, "parsed_prediction": str(parsed),
-                   "options_num": len(options)}  # fmt: skip
-        facts = {"split": split, "kind": None, "text": line.get("question"), "hit": hit,
-                 "options": options, "answer": answer, "chosen": parsed}  # fmt: skip
+        columns = {
+            "hit": hit,
+            "log": log,
+            "parsed_prediction": str(parsed),
+            "options_num": len(options),
+        }
+        facts = {
+            "split": split,
+            "kind": None,
+            "text": line.get("question"),
+            "hit": hit,
+            "options": options,
+            "answer": answer,
+            "chosen": parsed,
+        }
         return Judgement(None if reply is None else verdict, counted, columns, facts)
 
     def summarise(self, counted: Iterable[OptionResult], settings: Mapping[str, str]) -> Scores:

@@ -42,9 +42,19 @@ class GUIElementGrounding(Benchmark):
     result_suffix = "result"
     score_suffix = "score"
     result_columns = (
-        "img_path", "instruction", "bbox", "parsed_bbox(format:x1,y1,x2,y2)", "type", "app_name",
-        "platform", "match", "is_wrong_format", "pred_bbox", "grounding_type", "index",
-    )  # fmt: skip
+        "img_path",
+        "instruction",
+        "bbox",
+        "parsed_bbox(format:x1,y1,x2,y2)",
+        "type",
+        "app_name",
+        "platform",
+        "match",
+        "is_wrong_format",
+        "pred_bbox",
+        "grounding_type",
+        "index",
+    )
     result_has_line = False
     system_prompt = L2_SYSTEM_PROMPT_DEFAULT
     default_parse = staticmethod(parser_response_into_coordinates)
@@ -114,10 +124,13 @@ class GUIElementGrounding(Benchmark):
             "pred_bbox": None if click is None else list(click),
         }
         facts = {
-            "split": split, "kind": kind, "text": line.get("instruction"),
-            "hit": is_hit * (kind in ELEMENT_KINDS), "box_frac": list(box),
+            "split": split,
+            "kind": kind,
+            "text": line.get("instruction"),
+            "hit": is_hit * (kind in ELEMENT_KINDS),
+            "box_frac": list(box),
             "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,
-        }  # fmt: skip
+        }
         return Judgement(None if reply is None else verdict, counted, columns, facts)
 
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:

@@ -241,10 +241,12 @@ def score_episodes(results: Sequence[TaskResult], budgets: Sequence[int]) -> Sco
     for budget in budgets:
         cut = [result.within(budget) for result in results]
         scores[f"Max step {budget}"] = _episode_block(cut, budget) | {
-            grouping: {name: _episode_block([cut[place] for place in places], budget)
-                       for name, places in found.items()}
+            grouping: {
+                name: _episode_block([cut[place] for place in places], budget)
+                for name, places in found.items()
+            }
             for grouping, found in episode_groups(cut).items()
-        }  # fmt: skip
+        }
     scores["Total num"] = len(results)
     return scores
 
@@ -257,10 +259,12 @@ def episode_groups(results: Sequence[TaskResult]) -> dict[str, dict[str, list[in
         "app": [set(result.apps) for result in results],
     }
     return {
-        grouping: {name: [place for place, own in enumerate(each) if name in own]
-                   for name in in_order(set().union(*each), PLATFORMS)}
+        grouping: {
+            name: [place for place, own in enumerate(each) if name in own]
+            for name in in_order(set().union(*each), PLATFORMS)
+        }
         for grouping, each in labels.items()
-    }  # fmt: skip
+    }
 
 
 def _episode_block(results: Sequence[TaskResult], budget: int) -> Scores:

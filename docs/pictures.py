@@ -48,9 +48,16 @@ def demo_runs(work_dir: Path) -> None:
     for command in (
         ["evaluate.py", "--config", config, "--work-dir", work_dir],
         ["evaluate.py", "--config", "configs/config_demo.json", "--work-dir", work_dir],
-        ["compare.py", work_dir / "blind-guess", work_dir / "ocr-baseline",
-         "--format", "html", "--output", work_dir / "comparison"],
-    ):  # fmt: skip
+        [
+            "compare.py",
+            work_dir / "blind-guess",
+            work_dir / "ocr-baseline",
+            "--format",
+            "html",
+            "--output",
+            work_dir / "comparison",
+        ],
+    ):
         subprocess.run([sys.executable, *command], cwd=PROJECT, env=environment, check=True)
 
 

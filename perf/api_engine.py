@@ -50,12 +50,19 @@ def make_data(root: Path, pictures: int, per_picture: int) -> Path:
         name = f"pic{number:05}.png"
         (folder / name).write_bytes(_with_chunk(drawn[number % len(drawn)], number))
         for place in range(per_picture):
-            rows.append({
-                "index": len(rows), "image_path": name, "platform": "os_web", "app_name": "perf",
-                "instruction": f"Click on element {place} of screen {number}.",
-                "bbox": [0.4, 0.4, 0.6, 0.6], "image_size": [1920, 1080], "data_type": "icon",
-                "grounding_type": "basic" if place % 2 else "advanced",
-            })  # fmt: skip
+            rows.append(
+                {
+                    "index": len(rows),
+                    "image_path": name,
+                    "platform": "os_web",
+                    "app_name": "perf",
+                    "instruction": f"Click on element {place} of screen {number}.",
+                    "bbox": [0.4, 0.4, 0.6, 0.6],
+                    "image_size": [1920, 1080],
+                    "data_type": "icon",
+                    "grounding_type": "basic" if place % 2 else "advanced",
+                }
+            )
     (home / "L2_annotations.json").write_text(json.dumps(rows))
     return root
 
@@ -93,14 +100,31 @@ def run_ours(
 ) -> dict[str, float]:
     """`evaluate.py` as a user runs it; its log's end record has the inference part's cost."""
     config = folder / "config.json"
-    entry = {"model_path": f"{url}?api_key=none&model=mock",
-             "generate_cfg": {"max_tokens": 16, "temperature": 0}}  # fmt: skip
+    entry = {
+        "model_path": f"{url}?api_key=none&model=mock",
+        "generate_cfg": {"max_tokens": 16, "temperature": 0},
+    }
     config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
     work_dir = tempfile.mkdtemp(dir=folder)
-    command = [sys.executable, "evaluate.py", "--config", str(config), "--work-dir", work_dir,
-               "--api-nproc", str(threads), "--mode", mode]  # fmt: skip
-    subprocess.run(command, cwd=PROJECT, env={**os.environ, "LMUData": str(data)}, check=True,
-                   capture_output=True)  # fmt: skip
+    command = [
+        sys.executable,
+        "evaluate.py",
+        "--config",
+        str(config),
+        "--work-dir",
+        work_dir,
+        "--api-nproc",
+        str(threads),
+        "--mode",
+        mode,
+    ]
+    subprocess.run(
+        command,
+        cwd=PROJECT,
+        env={**os.environ, "LMUData": str(data)},
+        check=True,
+        capture_output=True,
+    )
     [log] = Path(work_dir).glob(f"m/T*/m_{DATASET}.jsonl")
     end = json.loads(log.read_text().splitlines()[-1])
     return {"wall_s": end["wall_s"], "cpu_s": end["cpu_s"]}
@@ -130,9 +154,14 @@ def main() -> None:
         rows = json.loads((data / "MMBench-GUI" / "L2_annotations.json").read_text())
         jobs = folder / "jobs.json"
         images = data / "MMBench-GUI" / "offline_images" / "os_web"
-        jobs.write_text(json.dumps(
-            [{"image": str(images / row["image_path"]), "text": row["instruction"]} for row in rows]
-        ))  # fmt: skip
+        jobs.write_text(
+            json.dumps(
+                [
+                    {"image": str(images / row["image_path"]), "text": row["instruction"]}
+                    for row in rows
+                ]
+            )
+        )
         kinds = ["ours"] if given.latency else ["ours", "plain", "text", "bare"]
         if given.page:
             kinds = ["ours", "plain"]
@@ -151,8 +180,10 @@ def main() -> None:
 
 def report(found: dict[str, list[dict[str, float]]], given: argparse.Namespace) -> None:
     """Medians, ratios, raw numbers."""
-    print(f"{given.samples} samples, {given.per_picture} per image, {given.threads} in flight, "
-          f"{given.rounds} rounds, medians")  # fmt: skip
+    print(
+        f"{given.samples} samples, {given.per_picture} per image, {given.threads} in flight, "
+        f"{given.rounds} rounds, medians"
+    )
     median = {
         kind: {key: statistics.median(run[key] for run in runs) for key in ("wall_s", "cpu_s")}
         for kind, runs in found.items()

@@ -39,8 +39,13 @@ def run(
         measured = run_ours(url, data, in_flight, Path(folder))
         with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as reply:
             stats = json.load(reply)
-    return {**measured, "requests": stats["requests"], "refused": stats["refused"],
-            "most_in_flight": stats["most_in_flight"], "load": os.getloadavg()[0]}  # fmt: skip
+    return {
+        **measured,
+        "requests": stats["requests"],
+        "refused": stats["refused"],
+        "most_in_flight": stats["most_in_flight"],
+        "load": os.getloadavg()[0],
+    }
 
 
 def main() -> None:
@@ -56,8 +61,10 @@ def main() -> None:
         for name, (admits, numbers) in SERVERS.items():
             if given.only not in name:
                 continue
-            print(f"\n{name}\n{'in flight':>9}  {'wall s':>7}  {'CPU s':>6}  {'requests':>8}  "
-                  f"{'refused':>7}  load")  # fmt: skip
+            print(
+                f"\n{name}\n{'in flight':>9}  {'wall s':>7}  {'CPU s':>6}  {'requests':>8}  "
+                f"{'refused':>7}  load"
+            )
             ratios: list[float] = []
             tried: list[int | str] = [*numbers, "auto"]
             walls: dict[int | str, list[float]] = {number: [] for number in tried}
@@ -66,14 +73,18 @@ def main() -> None:
                 for number, values in found.items():
                     walls[number].append(values["wall_s"])
                     share = values["refused"] / values["requests"]
-                    print(f"{number:>9}  {values['wall_s']:7.2f}  {values['cpu_s']:6.2f}  "
-                          f"{values['requests']:8}  {100 * share:5.2f} %  {values['load']:.1f}",
-                          flush=True)  # fmt: skip
+                    print(
+                        f"{number:>9}  {values['wall_s']:7.2f}  {values['cpu_s']:6.2f}  "
+                        f"{values['requests']:8}  {100 * share:5.2f} %  {values['load']:.1f}",
+                        flush=True,
+                    )
                 best = min(values["wall_s"] for number, values in found.items() if number != "auto")
                 ratios.append(best / found["auto"]["wall_s"])
             raw = ", ".join(f"{ratio:.3f}" for ratio in ratios)
-            print(f"throughput of auto / best fixed: {statistics.median(ratios):.3f} ({raw})",
-                  flush=True)  # fmt: skip
+            print(
+                f"throughput of auto / best fixed: {statistics.median(ratios):.3f} ({raw})",
+                flush=True,
+            )
             medians = {number: statistics.median(runs) for number, runs in walls.items()}
             auto_s = medians.pop("auto")
             fixed, fixed_s = min(medians.items(), key=lambda pair: pair[1])

@@ -54,11 +54,15 @@ def main() -> int:
     wrong = sum(record["raw"] not in ANSWERS for record in records)
     unsent = sum(record["attempts"] for record in records) - len(ran.requests)
     print(f"{samples} samples, {given.in_flight} in flight: {wall_s:.1f} s from start to end")
-    print(f"{len(ran.requests)} requests, at most {storm.most_attempts} for one sample; faults: "
-          + ", ".join(f"{count} {name}" for name, count in sorted(storm.met.items())))  # fmt: skip
-    print(f"exit code {ran.code}; {ok} answered, {twice} stored twice, {wrong} failure texts stored"
-          f" as an answer, {unsent} attempts that never arrived, scores equal to the calm run's: "
-          f"{equal}")  # fmt: skip
+    print(
+        f"{len(ran.requests)} requests, at most {storm.most_attempts} for one sample; faults: "
+        + ", ".join(f"{count} {name}" for name, count in sorted(storm.met.items()))
+    )
+    print(
+        f"exit code {ran.code}; {ok} answered, {twice} stored twice, {wrong} failure texts stored"
+        f" as an answer, {unsent} attempts that never arrived, scores equal to the calm run's: "
+        f"{equal}"
+    )
     good = ran.code == 0 and ok == len(records) == samples and equal and not twice and not wrong
     return 0 if good else 1
 

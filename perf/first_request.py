@@ -32,13 +32,22 @@ def until_first_request(data: Path, folder: Path, project: Path = PROJECT) -> Se
         config = folder / "config.json"
         entry = {"model_path": f"{url}?api_key=none&model=mock", "generate_cfg": {"max_tokens": 16}}
         config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
-        command = [sys.executable, "evaluate.py", "--config", str(config),
-                   "--work-dir", tempfile.mkdtemp(dir=folder)]  # fmt: skip
+        command = [
+            sys.executable,
+            "evaluate.py",
+            "--config",
+            str(config),
+            "--work-dir",
+            tempfile.mkdtemp(dir=folder),
+        ]
         began_s = time.monotonic()
         with subprocess.Popen(
-            command, cwd=project, env={**ENVIRONMENT, "LMUData": str(data)},
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        ) as process:  # fmt: skip
+            command,
+            cwd=project,
+            env={**ENVIRONMENT, "LMUData": str(data)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
             connection, _ = listening.accept()
             connection.recv(1)
             took_s = time.monotonic() - began_s
@@ -79,8 +88,10 @@ def main() -> None:
     for kind, what in enumerate(("clock", "CPU")):
         ours, theirs = ([side[kind] for side in sides] for sides in zip(*pairs, strict=True))
         ratio = statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
-        print(f"{what}: first request after {statistics.median(ours):.3f} s, "
-              f"beside {statistics.median(theirs):.3f} s, ratio {ratio:.3f}")  # fmt: skip
+        print(
+            f"{what}: first request after {statistics.median(ours):.3f} s, "
+            f"beside {statistics.median(theirs):.3f} s, ratio {ratio:.3f}"
+        )
     print(json.dumps(pairs))
 
 

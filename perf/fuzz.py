@@ -35,13 +35,37 @@ PICTURES = [("os_web", (40, 30)), ("os_ios", (30, 60)), ("os_mac", (64, 48))]
 REPLIES = ("(0.2, 0.15)", "(0.9, 0.9)", "none", "x=0.15, y=0.12")
 SAID = ("skipped", "not been queried", "nothing to score", "is lost")  # of a damaged log
 ODD: tuple[Any, ...] = (
-    None, True, -1, 0, 1.5, 1e308, "", "A", "../../x.png", "\x1b[31m", [], {}, [1], [[]], {"A": 1},
-    "x" * 5000, 10**400, [0.1, 0.1, 0.3, 0.2], [5, 4, 3, 2], "os_web",
-)  # fmt: skip
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    1e308,
+    "",
+    "A",
+    "../../x.png",
+    "\x1b[31m",
+    [],
+    {},
+    [1],
+    [[]],
+    {"A": 1},
+    "x" * 5000,
+    10**400,
+    [0.1, 0.1, 0.3, 0.2],
+    [5, 4, 3, 2],
+    "os_web",
+)
 ODD_LINES = (
-    b"{}", b"[]", b'{"kind":"answer"}', b'{"kind":"run"}', b"[" * 100_000, b"\xff\xfe",
-    b'{"kind":"answer","key":"x","status":"odd"}', b"null",
-)  # fmt: skip
+    b"{}",
+    b"[]",
+    b'{"kind":"answer"}',
+    b'{"kind":"run"}',
+    b"[" * 100_000,
+    b"\xff\xfe",
+    b'{"kind":"answer","key":"x","status":"odd"}',
+    b"null",
+)
 
 
 class Fuzz:

@@ -62,8 +62,10 @@ def answered(stage: Stage) -> list[str]:
     for dataset in (L1, L2):
         if stage.work_dir.exists() and stage.log(dataset).exists():
             found += stage.answers(dataset)
-    return [question_of(f"{line.get('question')} {line.get('instruction')}")
-            for line in (record["line"] for record in found)]  # fmt: skip
+    return [
+        question_of(f"{line.get('question')} {line.get('instruction')}")
+        for line in (record["line"] for record in found)
+    ]
 
 
 def kill_and_go_on(at: int, in_flight: int, home: Path, calm: dict[str, bytes]) -> dict[str, Any]:
@@ -80,12 +82,16 @@ def kill_and_go_on(at: int, in_flight: int, home: Path, calm: dict[str, bytes]) 
         asked = [question_of(request.text) for request in again.requests]
         stored = answered(stage)
         return {
-            "k": at, "killed": killer.victim[0].returncode == -signal.SIGKILL, "requests": came,
-            "kept": len(kept), "lost": came - len(kept), "asked": len(asked),
+            "k": at,
+            "killed": killer.victim[0].returncode == -signal.SIGKILL,
+            "requests": came,
+            "kept": len(kept),
+            "lost": came - len(kept),
+            "asked": len(asked),
             "twice": len(set(asked) & set(kept)) + len(stored) - len(set(stored)),
             "missing": 5 * PICTURES - len(stored),
             "equal": again.code == 0 and stage.both_scores() == calm,
-        }  # fmt: skip
+        }
 
 
 def main() -> int:
@@ -103,20 +109,34 @@ def main() -> int:
             assert stage.run("--api-nproc", str(given.in_flight)).code == 0
             calm = stage.both_scores()
         rows = []
-        print("k   requests  kept  lost in flight  asked by the next run  asked or stored twice  "
-              "missing  scores equal")  # fmt: skip
+        print(
+            "k   requests  kept  lost in flight  asked by the next run  asked or stored twice  "
+            "missing  scores equal"
+        )
         for number in range(given.kills):
             at = 1 + round(number * (samples - 1) / max(1, given.kills - 1))
             folder = Path(name) / f"kill{at}"
             shutil.copytree(home / "data", folder / "data")
             row = kill_and_go_on(at, given.in_flight, folder, calm)
             rows.append(row)
-            print("{k:<3} {requests:8}  {kept:4}  {lost:14}  {asked:21}  {twice:21}  {missing:7}  "
-                  "{equal!s:>12}".format(**row), flush=True)  # fmt: skip
-    good = [row for row in rows if row["killed"] and row["equal"] and not row["twice"]
-            and not row["missing"] and row["lost"] <= given.in_flight]  # fmt: skip
-    print(f"{len(good)} of {len(rows)} kills cost nothing but what was in flight "
-          f"(at most {max(row['lost'] for row in rows)} requests)")  # fmt: skip
+            print(
+                "{k:<3} {requests:8}  {kept:4}  {lost:14}  {asked:21}  {twice:21}  {missing:7}  "
+                "{equal!s:>12}".format(**row),
+                flush=True,
+            )
+    good = [
+        row
+        for row in rows
+        if row["killed"]
+        and row["equal"]
+        and not row["twice"]
+        and not row["missing"]
+        and row["lost"] <= given.in_flight
+    ]
+    print(
+        f"{len(good)} of {len(rows)} kills cost nothing but what was in flight "
+        f"(at most {max(row['lost'] for row in rows)} requests)"
+    )
     return 0 if len(good) == len(rows) else 1
 
 

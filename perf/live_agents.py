@@ -32,11 +32,16 @@ def anything(chance: random.Random, kind: str, goal: str) -> Action:
     words = [*goal.split(), str(chance.randrange(1000))]
     first = chance.randrange(len(words))
     return Action(
-        kind, (chance.random(), chance.random()), (chance.random(), chance.random()),
-        text=" ".join(words[first : first + chance.randint(1, 3)]), keys=chance.choice(CHORDS),
-        direction=chance.choice(DIRECTIONS), amount=chance.randint(1, 10), seconds=0.1,
+        kind,
+        (chance.random(), chance.random()),
+        (chance.random(), chance.random()),
+        text=" ".join(words[first : first + chance.randint(1, 3)]),
+        keys=chance.choice(CHORDS),
+        direction=chance.choice(DIRECTIONS),
+        amount=chance.randint(1, 10),
+        seconds=0.1,
         app=chance.choice(list(APPS)),
-    )  # fmt: skip
+    )
 
 
 def actions(agent: str, chance: random.Random, goal: str) -> Iterator[Action]:
@@ -84,10 +89,17 @@ def main() -> None:
                     came, why = play(world, task, actions(asked.agent, chance, task["goal"]))
                     ends[came.partition(":")[0]] += 1
                     if came.startswith(("success", "environment")):
-                        print(f"  {level} {task['id']} {task['seed']} ({task['category']}):",
-                              came, *why, sep="\n    ", flush=True)  # fmt: skip
-                print(f"{level} {name}: {ends['success']} of {ends.total()} succeed; {dict(ends)}",
-                      flush=True)  # fmt: skip
+                        print(
+                            f"  {level} {task['id']} {task['seed']} ({task['category']}):",
+                            came,
+                            *why,
+                            sep="\n    ",
+                            flush=True,
+                        )
+                print(
+                    f"{level} {name}: {ends['success']} of {ends.total()} succeed; {dict(ends)}",
+                    flush=True,
+                )
             world.close()
 
 

@@ -41,8 +41,10 @@ SUBREAPER = 36  # for prctl: what a killed run leaves behind becomes a child of 
 
 def scripts_of(level: str, shots: Path) -> tuple[list[str], dict[str, list[Action]]]:
     """The tasks of a level with the shortest oracles, and what to do in each, by its goal."""
-    able = sorted((task for task in suite.tasks(level, [0]) if task["expect"]),
-                  key=lambda task: len(str(task["oracle"])))[:EPISODES]  # fmt: skip
+    able = sorted(
+        (task for task in suite.tasks(level, [0]) if task["expect"]),
+        key=lambda task: len(str(task["oracle"])),
+    )[:EPISODES]
     scripts, world = {}, suite.open_world(shots)
     for number, task in enumerate(able):
         world.reset(task)
@@ -63,8 +65,12 @@ def where(request: Request) -> tuple[str, int]:
 
 def finished(stage: Stage) -> list[str]:
     """Goals of the episodes that have a record in a log."""
-    return [record["line"]["instruction"] for log in stage.work_dir.glob("m/*/m_*.jsonl")
-            for record in read_log_lines(log) if record["kind"] == "episode"]  # fmt: skip
+    return [
+        record["line"]["instruction"]
+        for log in stage.work_dir.glob("m/*/m_*.jsonl")
+        for record in read_log_lines(log)
+        if record["kind"] == "episode"
+    ]
 
 
 def scores(stage: Stage) -> list[bytes]:
@@ -112,13 +118,21 @@ def stop_and_go_on(stage: Stage, number: int, at: int, later_s: float) -> dict[s
     asked = [where(request)[0] for request in stage.run("--worlds", "2").requests]
     stored = finished(stage)
     return {
-        "at": f"{at}+{later_s:.1f}s", "code": victim.returncode, "processes": len(running),
-        "servers": len(ports), "ended_s": round(ended_s - begun_s, 1),
-        "gone_s": round(gone_s - ended_s, 1), "left": len(left),
-        "listening": len(ports & set(listening())), "folders": folders, "requests": came,
-        "kept": len(kept), "asked": len(asked), "of_kept": sum(goal in kept for goal in asked),
+        "at": f"{at}+{later_s:.1f}s",
+        "code": victim.returncode,
+        "processes": len(running),
+        "servers": len(ports),
+        "ended_s": round(ended_s - begun_s, 1),
+        "gone_s": round(gone_s - ended_s, 1),
+        "left": len(left),
+        "listening": len(ports & set(listening())),
+        "folders": folders,
+        "requests": came,
+        "kept": len(kept),
+        "asked": len(asked),
+        "of_kept": sum(goal in kept for goal in asked),
         "stored_twice": len(stored) - len(set(stored)),
-    }  # fmt: skip
+    }
 
 
 def main() -> int:

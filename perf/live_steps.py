@@ -31,13 +31,22 @@ from tests.support.stage import Stage, end_of
 
 SCRIPT = [
     *(Action("open_app", app=app) for app in ("mail", "files", "shop", "calendar")),
-    Action("scroll", (0.5, 0.6)), Action("click", (0.4, 0.4)), Action("type", text="budget"),
-    Action("key", keys=("escape",)), Action("back"),
-]  # fmt: skip
-REPLIES = [f"Action: {action}" for action in (
-    'open_app("mail")', "click(0.4, 0.4)", 'scroll(0.5, 0.6, "down", 3)', 'open_app("files")',
-    "done()",
-)]  # fmt: skip
+    Action("scroll", (0.5, 0.6)),
+    Action("click", (0.4, 0.4)),
+    Action("type", text="budget"),
+    Action("key", keys=("escape",)),
+    Action("back"),
+]
+REPLIES = [
+    f"Action: {action}"
+    for action in (
+        'open_app("mail")',
+        "click(0.4, 0.4)",
+        'scroll(0.5, 0.6, "down", 3)',
+        'open_app("files")',
+        "done()",
+    )
+]
 
 
 def play(shots: Path, steps: int, took: dict[str, list[float]]) -> None:

@@ -39,12 +39,19 @@ def make_data(root: Path, samples: int, wh: tuple[int, int]) -> Path:
         screen = Image.new("RGB", wh, (250, 250 - number % 200, 240))
         screen.paste(Image.effect_noise((wh[0] // 3, wh[1] // 3), 60).convert("RGB"), (100, 50))
         screen.save(folder / f"{number}.png")
-        rows.append({
-            "index": number, "image_path": f"{number}.png", "platform": "os_web",
-            "app_name": "perf", "instruction": f"Click on element {number}.",
-            "bbox": [0.4, 0.4, 0.6, 0.6], "image_size": list(wh), "data_type": "icon",
-            "grounding_type": "basic",
-        })  # fmt: skip
+        rows.append(
+            {
+                "index": number,
+                "image_path": f"{number}.png",
+                "platform": "os_web",
+                "app_name": "perf",
+                "instruction": f"Click on element {number}.",
+                "bbox": [0.4, 0.4, 0.6, 0.6],
+                "image_size": list(wh),
+                "data_type": "icon",
+                "grounding_type": "basic",
+            }
+        )
     (home / "L2_annotations.json").write_text(json.dumps(rows))
     return root
 
@@ -69,9 +76,11 @@ def bare_loop(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict
     for row in rows:
         started_s = time.monotonic()
         picture = {
-            "type": "image", "image": str(home / "offline_images" / "os_web" / row["image_path"]),
-            "max_pixels": max_pixels, "min_pixels": 3136,
-        }  # fmt: skip
+            "type": "image",
+            "image": str(home / "offline_images" / "os_web" / row["image_path"]),
+            "max_pixels": max_pixels,
+            "min_pixels": 3136,
+        }
         text = {"type": "text", "text": row["instruction"]}
         turns: list[dict[str, Any]] = [
             {"role": "system", "content": "You are a GUI agent."},
@@ -119,21 +128,37 @@ def evaluate_in_turn(arguments: list[str]) -> int:
 
 
 def run_ours(
-    model_path: str, data: Path, max_pixels: int, tokens: int, batch_size: int | str, folder: Path,
-    *, in_turn: bool = False,
-) -> dict[str, float]:  # fmt: skip
+    model_path: str,
+    data: Path,
+    max_pixels: int,
+    tokens: int,
+    batch_size: int | str,
+    folder: Path,
+    *,
+    in_turn: bool = False,
+) -> dict[str, float]:
     """`evaluate.py` as a user runs it; its log's end record has the inference part's cost."""
     config = folder / "config.json"
     entry = {
-        "model_path": model_path, "imp_type": "transformers", "batch_size": batch_size,
+        "model_path": model_path,
+        "imp_type": "transformers",
+        "batch_size": batch_size,
         "generate_cfg": {"max_new_tokens": tokens, "do_sample": False},
         "kwargs": {"min_pixels": 3136, "max_pixels": max_pixels},
-    }  # fmt: skip
+    }
     config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
     work_dir = tempfile.mkdtemp(dir=folder)
     program = ["-m", "perf.local_engine", "--in-turn"] if in_turn else ["evaluate.py"]
-    command = [sys.executable, *program, "--config", str(config), "--work-dir", work_dir,
-               "--mode", "infer"]  # fmt: skip
+    command = [
+        sys.executable,
+        *program,
+        "--config",
+        str(config),
+        "--work-dir",
+        work_dir,
+        "--mode",
+        "infer",
+    ]
     env = {**os.environ, "LMUData": str(data)}
     subprocess.run(command, cwd=PROJECT, env=env, check=True, capture_output=True)
     [log] = Path(work_dir).glob(f"m/T*/m_{DATASET}.jsonl")
@@ -143,8 +168,16 @@ def run_ours(
 
 def measure_bare(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict[str, float]:
     """The bare loop in a process of its own."""
-    command = [sys.executable, "-m", "perf.local_engine", "--bare", model_path, str(data),
-               str(max_pixels), str(tokens)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "perf.local_engine",
+        "--bare",
+        model_path,
+        str(data),
+        str(max_pixels),
+        str(tokens),
+    ]
     result = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
     measured: dict[str, float] = json.loads(result.stdout.splitlines()[-1])
     return measured
@@ -156,8 +189,14 @@ def main() -> None:
         sys.exit(evaluate_in_turn(sys.argv[2:]))
     parser = argparse.ArgumentParser()
     parser.add_argument("--model")
-    for name, value in (("samples", 40), ("width", 1920), ("height", 1080), ("tokens", 16),
-                        ("max-pixels", 1003520), ("rounds", 3)):  # fmt: skip
+    for name, value in (
+        ("samples", 40),
+        ("width", 1920),
+        ("height", 1080),
+        ("tokens", 16),
+        ("max-pixels", 1003520),
+        ("rounds", 3),
+    ):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--batches", nargs="+", default=["1", "4", "8"])
     parser.add_argument("--bare", nargs=4, help=argparse.SUPPRESS)
@@ -196,15 +235,19 @@ def report(found: dict[str, list[dict[str, float]]], given: argparse.Namespace) 
     bare = found["bare"]
     p_s, g_s = (statistics.median(run[key] for run in bare) for key in ("p_s", "g_s"))
     ceiling = max(p_s, g_s) / (p_s + g_s)
-    print(f"bare loop {p_s + g_s:.2f} s: p {p_s:.2f} s, g {g_s:.2f} s, max(p, g) / (p + g) = "
-          f"{ceiling:.3f}")  # fmt: skip
+    print(
+        f"bare loop {p_s + g_s:.2f} s: p {p_s:.2f} s, g {g_s:.2f} s, max(p, g) / (p + g) = "
+        f"{ceiling:.3f}"
+    )
     for name, runs in found.items():
         ratio = statistics.median(
             ours["wall_s"] / plain["wall_s"] for ours, plain in zip(runs, bare, strict=True)
         )
         wall_s = statistics.median(run["wall_s"] for run in runs)
-        print(f"{name:10} {wall_s:7.2f} s   {ratio:.3f} of the bare loop, "
-              f"{ratio / ceiling:.3f} of the ceiling")  # fmt: skip
+        print(
+            f"{name:10} {wall_s:7.2f} s   {ratio:.3f} of the bare loop, "
+            f"{ratio / ceiling:.3f} of the ceiling"
+        )
     print(json.dumps(found))
 
 

@@ -16,12 +16,20 @@ from typing import ClassVar
 
 REPLY = json.dumps(
     {
-        "id": "x", "object": "chat.completion", "created": 0, "model": "mock",
-        "choices": [{"index": 0, "finish_reason": "stop",
-                     "message": {"role": "assistant", "content": "(0.5, 0.5)"}}],
+        "id": "x",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "mock",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": "(0.5, 0.5)"},
+            }
+        ],
         "usage": {"prompt_tokens": 1000, "completion_tokens": 8, "total_tokens": 1008},
     }
-).encode()  # fmt: skip
+).encode()
 
 
 def _response(status: str, body: bytes, extra: str = "") -> bytes:

@@ -27,11 +27,21 @@ def one_run(home: Path, work_dir: Path, ranks: int) -> tuple[float, float, int]:
     several = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
     began_s = time.monotonic()
     ran = subprocess.run(
-        [sys.executable, *(several if ranks > 1 else []), str(PROJECT / "evaluate.py"), "--config",
-         str(home / "config.json"), "--work-dir", str(work_dir)],
-        cwd=home, env=environment(LMUData=str(home / "data")), capture_output=True, text=True,
+        [
+            sys.executable,
+            *(several if ranks > 1 else []),
+            str(PROJECT / "evaluate.py"),
+            "--config",
+            str(home / "config.json"),
+            "--work-dir",
+            str(work_dir),
+        ],
+        cwd=home,
+        env=environment(LMUData=str(home / "data")),
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     total_s = time.monotonic() - began_s
     took = re.search(r"took ([\d.]+) s", ran.stdout)
     if ran.returncode or took is None:
@@ -51,8 +61,11 @@ def main() -> int:
         home = Path(name)
         checkpoint = tiny_checkpoint.build("qwen2_5_vl", home / "checkpoint")
         make_data(home / "data", [("os_web", (448, 336))] * -(-given.samples // 5))
-        entry = {"model_path": str(checkpoint), "imp_type": "transformers",
-                 "generate_cfg": {"max_new_tokens": given.tokens}}  # fmt: skip
+        entry = {
+            "model_path": str(checkpoint),
+            "imp_type": "transformers",
+            "generate_cfg": {"max_new_tokens": given.tokens},
+        }
         write_config(home / "config.json", model={"m": entry})
         ratios = []
         print("round  ranks  asking s  in all s  by the other rank")

@@ -35,11 +35,19 @@ def make_data(root: Path, samples: int) -> Path:
         name = f"pic{number % PICTURES:05}.png"
         if number < PICTURES:
             Image.new("RGB", (32, 32), (number % 256, number // 256, 7)).save(folder / name)
-        rows.append({
-            "index": number, "image_path": name, "platform": "os_web", "app_name": "perf",
-            "instruction": f"Click on element {number}.", "bbox": [0.4, 0.4, 0.6, 0.6],
-            "image_size": [32, 32], "data_type": "icon", "grounding_type": "basic",
-        })  # fmt: skip
+        rows.append(
+            {
+                "index": number,
+                "image_path": name,
+                "platform": "os_web",
+                "app_name": "perf",
+                "instruction": f"Click on element {number}.",
+                "bbox": [0.4, 0.4, 0.6, 0.6],
+                "image_size": [32, 32],
+                "data_type": "icon",
+                "grounding_type": "basic",
+            }
+        )
     (home / "L2_annotations.json").write_text(json.dumps(rows))
     return root
 
@@ -50,13 +58,24 @@ def run(url: str, data: Path, folder: Path) -> dict[str, float]:
     entry = {"model_path": f"{url}?api_key=none&model=mock", "generate_cfg": {"max_tokens": 16}}
     config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
     work_dir = tempfile.mkdtemp(dir=folder)
-    command = [sys.executable, "evaluate.py", "--config", str(config), "--work-dir", work_dir,
-               "--api-nproc", "32"]  # fmt: skip
+    command = [
+        sys.executable,
+        "evaluate.py",
+        "--config",
+        str(config),
+        "--work-dir",
+        work_dir,
+        "--api-nproc",
+        "32",
+    ]
     began_s = time.monotonic()
     with subprocess.Popen(
-        command, cwd=PROJECT, env={**os.environ, "LMUData": str(data)},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
+        command,
+        cwd=PROJECT,
+        env={**os.environ, "LMUData": str(data)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
         _, status, usage = os.wait4(process.pid, 0)
     assert status == 0, status
     return {
@@ -81,9 +100,12 @@ def main() -> None:
                 with server(0) as url:
                     runs.append(run(url, data[samples], folder))
             middle = {key: statistics.median(r[key] for r in runs) for key in runs[0]}
-            print(f"{samples:6} samples: wall {1000 * middle['wall_s'] / samples:.3f} ms, CPU "
-                  f"{1000 * middle['cpu_s'] / samples:.3f} ms a sample, peak "
-                  f"{middle['peak_mb']:.0f} MB", flush=True)  # fmt: skip
+            print(
+                f"{samples:6} samples: wall {1000 * middle['wall_s'] / samples:.3f} ms, CPU "
+                f"{1000 * middle['cpu_s'] / samples:.3f} ms a sample, peak "
+                f"{middle['peak_mb']:.0f} MB",
+                flush=True,
+            )
             print(json.dumps(runs))
 
 

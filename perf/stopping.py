@@ -71,8 +71,12 @@ def run(name: str, in_flight: int, home: Path) -> dict[str, float]:
         process.communicate(timeout=60)
         ended_s = time.monotonic()
         scene.over.set()
-    return {"stop_s": ended_s - scene.happened_s, "total_s": ended_s - began_s,
-            "requests": len(server.requests), "code": process.returncode}  # fmt: skip
+    return {
+        "stop_s": ended_s - scene.happened_s,
+        "total_s": ended_s - began_s,
+        "requests": len(server.requests),
+        "code": process.returncode,
+    }
 
 
 def main() -> None:
@@ -83,18 +87,25 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         data = make_data(Path(folder) / "data", [("os_web", (40, 30))] * given.in_flight)
-        for name in ("401 from the start", "401 while the others hang",
-                     "Ctrl-C twice while all hang"):  # fmt: skip
+        for name in (
+            "401 from the start",
+            "401 while the others hang",
+            "Ctrl-C twice while all hang",
+        ):
             found = []
             for number in range(given.rounds):
                 home = Path(folder) / f"{name}{number}"
                 shutil.copytree(data, home / "data")
                 found.append(run(name, given.in_flight, home))
-            stop_s, total_s = (statistics.median(r[key] for r in found)
-                               for key in ("stop_s", "total_s"))  # fmt: skip
-            print(f"{name}: exit {stop_s:.2f} s after it, {total_s:.2f} s after the start; "
-                  f"{max(r['requests'] for r in found)} requests, exit code "
-                  f"{sorted({r['code'] for r in found})}", flush=True)  # fmt: skip
+            stop_s, total_s = (
+                statistics.median(r[key] for r in found) for key in ("stop_s", "total_s")
+            )
+            print(
+                f"{name}: exit {stop_s:.2f} s after it, {total_s:.2f} s after the start; "
+                f"{max(r['requests'] for r in found)} requests, exit code "
+                f"{sorted({r['code'] for r in found})}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

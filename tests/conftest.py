@@ -13,7 +13,18 @@ from tests.support.runs import PICTURES
 from tests.support.stage import Stage, right_answers
 
 REPLAYED: list[tuple[dict[str, int], int]] = []
-LONG = ("ranks", "local", "worlds", "live", "comparing", "vllm", "report", "analysis", "functions", "engine")  # fmt: skip
+LONG = (
+    "ranks",
+    "local",
+    "worlds",
+    "live",
+    "comparing",
+    "vllm",
+    "report",
+    "analysis",
+    "functions",
+    "engine",
+)
 """Rooms whose files take long come first: in the end no worker waits for another one's."""
 
 

@@ -27,9 +27,16 @@ PromptFunction = Callable[[Line, str], "list[Message] | None"]  # a user's: f(li
 GENERATING = "generating"  # threads of this name may be inside native code when the program ends
 
 KWARGS_READ = (  # keys of a model entry's free `kwargs` block that the program itself reads
-    "system_prompt", "img_size", "img_detail", "image_format", "wire_format", "min_pixels",
-    "max_pixels", "timeout_s", "serve_timeout_s",
-)  # fmt: skip
+    "system_prompt",
+    "img_size",
+    "img_detail",
+    "image_format",
+    "wire_format",
+    "min_pixels",
+    "max_pixels",
+    "timeout_s",
+    "serve_timeout_s",
+)
 
 
 class Status(StrEnum):
@@ -211,9 +218,12 @@ class Benchmark(Protocol):
         """The default prompt of a line."""
 
     def episode(
-        self, sample: Sample, prompt_of: PromptOf, world: World | None = None,
+        self,
+        sample: Sample,
+        prompt_of: PromptOf,
+        world: World | None = None,
         reading: Reading | None = None,
-    ) -> Episode:  # fmt: skip
+    ) -> Episode:
         """The questions that one sample asks, one after the other."""
 
     def open_world(self, shots: Path) -> World:
@@ -267,8 +277,10 @@ class DataSet:
     def turns(self) -> dict[str, int]:
         """When the turn of each sample comes, by its key, as `--limit` takes them."""
         mode_column = self.benchmark.mode_column
-        groups = [(str(each.line.get("platform")), str(each.line.get(mode_column)))
-                  for each in self.samples]  # fmt: skip
+        groups = [
+            (str(each.line.get("platform")), str(each.line.get(mode_column)))
+            for each in self.samples
+        ]
         turns = spread(groups, [sample.image for sample in self.samples])
         return dict(zip((sample.key for sample in self.samples), turns, strict=True))
 
@@ -307,11 +319,12 @@ def spread(groups: Sequence[tuple[str, str]], images: Sequence[object]) -> list[
         images_there = sum(number == 0 for number, _ in queue)
         start = splits.index(split) * images_there // len(splits)
         queue[:] = queue[start:] + queue[:start]
-    turns = [queues.get((platform, splits[(number + start) % len(splits)]), [])
-             for start in range(len(splits))
-             for number, platform in enumerate(platforms)]  # fmt: skip
-    in_turn = [place for taken in itertools.zip_longest(*turns)
-               for _, place in filter(None, taken)]  # fmt: skip
+    turns = [
+        queues.get((platform, splits[(number + start) % len(splits)]), [])
+        for start in range(len(splits))
+        for number, platform in enumerate(platforms)
+    ]
+    in_turn = [place for taken in itertools.zip_longest(*turns) for _, place in filter(None, taken)]
     turn_of = {place: turn for turn, place in enumerate(in_turn)}
     return [turn_of[place] for place in range(len(groups))]
 

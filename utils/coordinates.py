@@ -29,9 +29,12 @@ UNKNOWN = (None, "", "None")
 
 
 def smart_resize(
-    height: int, width: int, factor: int = QWEN_FACTOR,
-    min_pixels: int = UITARS_MIN_PIXELS, max_pixels: int = UITARS_MAX_PIXELS,
-) -> tuple[int, int]:  # fmt: skip
+    height: int,
+    width: int,
+    factor: int = QWEN_FACTOR,
+    min_pixels: int = UITARS_MIN_PIXELS,
+    max_pixels: int = UITARS_MAX_PIXELS,
+) -> tuple[int, int]:
     """The size to which Qwen-VL models bring an image: a multiple of `factor`, of a limited area.
 
     parity: sides are rounded half to even (4.5 units become 4), as Python's `round` does it.
@@ -97,9 +100,12 @@ def seen_wh(image_grid_thw: Any, patch_size: int) -> WH:
 
 
 def model_grid_wh(
-    meta: Mapping[str, Any], *, factor: int = QWEN_FACTOR,
-    min_pixels: int = UITARS_MIN_PIXELS, max_pixels: int = UITARS_MAX_PIXELS,
-) -> WH:  # fmt: skip
+    meta: Mapping[str, Any],
+    *,
+    factor: int = QWEN_FACTOR,
+    min_pixels: int = UITARS_MIN_PIXELS,
+    max_pixels: int = UITARS_MAX_PIXELS,
+) -> WH:
     """The pixel grid in which a Qwen-VL style model counts absolute coordinates.
 
     What the model is known to have seen (`seen_size`) if that was recorded; else what follows from

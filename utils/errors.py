@@ -79,7 +79,9 @@ def stop_unless_ready(*packages: str, program: str) -> None:
     missing = [DISTRIBUTIONS.get(name, name) for name in packages if find_spec(name) is None]
     if missing:
         problem = f"this Python ({sys.executable}) lacks {', '.join(sorted(missing))}"
-        cure = ("Activate the environment (. .venv/bin/activate), or install what is "
-                "missing (Python 3.11 or newer): pip install -r requirements/core.txt")  # fmt: skip
+        cure = (
+            "Activate the environment (. .venv/bin/activate), or install what is "
+            "missing (Python 3.11 or newer): pip install -r requirements/core.txt"
+        )
         sys.stderr.write(f"{program}: {problem}. {cure}. Nothing was run.\n")
         sys.exit(NOTHING_RUN)

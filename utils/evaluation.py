@@ -118,13 +118,16 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
         if scored:
             print(f"Scores, spreadsheets and log: {folder.path}")
         if scored and (fuller := folder.fuller(scored)):
-            print(f"  {folder.path.parent} and compare.py use {fuller.name}, the newest run "
-                  "with all samples; name this folder to compare it")  # fmt: skip
+            print(
+                f"  {folder.path.parent} and compare.py use {fuller.name}, the newest run "
+                "with all samples; name this folder to compare it"
+            )
         if len(plan.models) == 1:
             show_index(options.work_dir)
         if options.report and (scored or any(each.problems for each in here)):
-            report_after_run(folder, scored, work_dir=options.work_dir,
-                             small_images=options.small_images)  # fmt: skip
+            report_after_run(
+                folder, scored, work_dir=options.work_dir, small_images=options.small_images
+            )
     return done
 
 
@@ -156,8 +159,12 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
             opened, jobs = [], []
             for data in plan.data.values():
                 data.samples = ()
-        return [plan.stop(dataset, folder, stopped.problems) if stopped else
-                _score(plan, name, folder, dataset) for dataset, stopped in asked]  # fmt: skip
+        return [
+            plan.stop(dataset, folder, stopped.problems)
+            if stopped
+            else _score(plan, name, folder, dataset)
+            for dataset, stopped in asked
+        ]
 
 
 def _rescore(plan: Plan, name: str, dataset: str) -> Done:
@@ -173,9 +180,11 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
     whole = [log for log, held in logs if any(all(fit(run, *wanted)) for run in held)]
     if whole and path not in whole:
         least, other = SOME_FAILED, whole[0].parent.name
-        print(f"{dataset}: the newest log, in {path.parent.name}, holds only part of what is "
-              f"asked for, {other} all of it. The command of that run, without --mode eval, makes "
-              "it the newest and repeats no requests")  # fmt: skip
+        print(
+            f"{dataset}: the newest log, in {path.parent.name}, holds only part of what is "
+            f"asked for, {other} all of it. The command of that run, without --mode eval, makes "
+            "it the newest and repeats no requests"
+        )
     try:
         log = RunLog(path)  # keeps others from writing while files are made
     except UserError as error:
@@ -230,11 +239,20 @@ def _write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None
     entries = {each.dataset: each.entry for each in done if each.entry is not None}
     is_scored = any(each.is_scored for each in done)
     scoring = scoring_of(plan.options.arguments, plan.dump) if is_scored else None
-    stopped = {each.dataset: {"level": plan.data[each.dataset].benchmark.level,
-                              "why": _why(each, folder.model)}
-               for each in done if each.problems}  # fmt: skip
-    places = {"$LMUData": data_root(), "$IMAGE_ROOT_DIR": image_root(),
-              "$EVAL_WORK_DIR": plan.options.work_dir, ".": PROJECT}  # fmt: skip
+    stopped = {
+        each.dataset: {
+            "level": plan.data[each.dataset].benchmark.level,
+            "why": _why(each, folder.model),
+        }
+        for each in done
+        if each.problems
+    }
+    places = {
+        "$LMUData": data_root(),
+        "$IMAGE_ROOT_DIR": image_root(),
+        "$EVAL_WORK_DIR": plan.options.work_dir,
+        ".": PROJECT,
+    }
     path = folder.path / MANIFEST_NAME
     before = read_json(path, must_be_whole=False)
     if manifest := manifest_of(folder.model, before, entries, scoring, places, stopped):
@@ -262,8 +280,11 @@ def check(plan: Plan) -> int:
     samples = [sample for data in plan.data.values() for sample in data.samples]
     problems = checking.unreadable_images(samples)
     pinged, warnings = False, plan.warnings
-    functions = {(dataset, *plan.config.parser_of(name, dataset)): plan.parse(name, dataset)
-                 for name in plan.models for dataset in plan.data}  # fmt: skip
+    functions = {
+        (dataset, *plan.config.parser_of(name, dataset)): plan.parse(name, dataset)
+        for name in plan.models
+        for dataset in plan.data
+    }
     for (dataset, dotted, _), parse in functions.items():
         data = plan.data[dataset]
         if dotted and not data.benchmark.acts:

@@ -49,11 +49,14 @@ class Hub:
             # By the hub's own address: it redirects to storage under a link that is good for this
             # attempt, and the client drops the token when the redirect leaves the host.
             hub.file_download.http_get(
-                self._url(name), sink, resume_size=sink.tell(), expected_size=found.size,
+                self._url(name),
+                sink,
+                resume_size=sink.tell(),
+                expected_size=found.size,
                 # Compressed on the way, a file could not be continued at a byte.
                 headers={**hub.utils.build_hf_headers(), "Accept-Encoding": "identity"},
                 displayed_filename=name,
-            )  # fmt: skip
+            )
         part.replace(complete)
         return complete
 

@@ -90,9 +90,12 @@ class Engine:
     """
 
     def __init__(
-        self, model: ModelWrapper, options: Options, progress: Progress,
+        self,
+        model: ModelWrapper,
+        options: Options,
+        progress: Progress,
         clean: Callable[[str], str] = str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._model, self._options, self._progress = model, options, progress
         limit = Limit.of(model.in_flight(options.api_nproc))
         self._workers, self._started = limit.most, 0  # threads: at most, so far
@@ -341,8 +344,10 @@ class Engine:
 def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
     """A stored record; the truth may have been mended since, what the model said stands."""
     before, file_wh = stored.read(), task.sample.file_wh
-    now = {"line": task.sample.line,
-           "sizes": {**before["sizes"], "file": file_wh and list(file_wh)}}  # fmt: skip
+    now = {
+        "line": task.sample.line,
+        "sizes": {**before["sizes"], "file": file_wh and list(file_wh)},
+    }
     # Each log is whole by itself, so that it can be copied and scored without the others.
     job = task.job
     is_new = any(before[k] != now[k] for k in now) or not job.answers.stands_in(
@@ -352,9 +357,12 @@ def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
 
 
 def _failed(
-    task: _Task, key: str, prepared: Prepared | None, error: UserFunctionError | UserError,
+    task: _Task,
+    key: str,
+    prepared: Prepared | None,
+    error: UserFunctionError | UserError,
     reason: str | None = None,
-) -> _Outcome:  # fmt: skip
+) -> _Outcome:
     """A sample whose request could not be made."""
     record = records.new_record(task.sample, key, prepared, Status.FAILED)
     record["error"] = {"class": "request", "message": str(error)}

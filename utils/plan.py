@@ -127,7 +127,7 @@ def questions_of(
             plan.models[name].postprocess(dataset),
             one_at_a_time(plan.parse(name, dataset), threading.Lock()),
             {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs},
-        )  # fmt: skip
+        )
         episode = partial(episode, reading=reading)
     prompt_of = prompt_builder(benchmark, system_prompt=system_prompt, custom=custom)
     return Questions(
@@ -148,8 +148,10 @@ def _of_episode(settings: Sequence[Any], sample: Sample) -> str:
 def experiment_of(plan: Plan, name: str) -> tuple[dict[str, Wanted], RunFolder, str | None]:
     """What a model's run asks of each data set, where it goes on or begins, and why there."""
     limit, settings = plan.options.limit, plan.models[name].settings_digest()
-    wanted = {dataset: wanted_of(data, limit, settings, *_prompting(plan, name, dataset))
-              for dataset, data in plan.data.items()}  # fmt: skip
+    wanted = {
+        dataset: wanted_of(data, limit, settings, *_prompting(plan, name, dataset))
+        for dataset, data in plan.data.items()
+    }
     commit = git_state(PROJECT)["commit"]
     return wanted, *RunFolder.of_experiment(plan.options.work_dir, name, commit, wanted)
 

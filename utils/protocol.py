@@ -10,9 +10,13 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 PLATFORM_LABELS = {
-    "os_windows": "Windows", "os_mac": "macOS", "os_linux": "Linux",
-    "os_ios": "iOS", "os_android": "Android", "os_web": "Web",
-}  # fmt: skip
+    "os_windows": "Windows",
+    "os_mac": "macOS",
+    "os_linux": "Linux",
+    "os_ios": "iOS",
+    "os_android": "Android",
+    "os_web": "Web",
+}
 """Platforms as the data names them (folders of pictures, too) and as people read them."""
 
 PLATFORMS = tuple(PLATFORM_LABELS)

@@ -92,20 +92,36 @@ ARTICLE = re.compile(rf"[ \t]+(?!(?:{_VERBS})\b)[^\W\d_]", re.IGNORECASE)
 _LETTER = r"[\W_]{0,8}(?i:option\s+)?[\W_]{0,8}([A-Z])(?![\w'’])(?!\.\w)"
 _RIGHT = r"(?:correct|right|best)"
 # Words of which a statement has one, and its form; most replies have none, and are done quickly.
-_STATEMENTS = tuple((words.split(), re.compile(form)) for words, form in (
-    # "the correct answer is **B**", "Answer: B", "final answer would be option C"
-    ("answer", r"(?i:\banswer\b(?:\s+(?:choice|option))?(?:\s+(?:is|would be|should be|must be))?"
-               r"(?:\s+therefore)?\s*[:：=]?)" + _LETTER),
-    ("option choice one",
-     rf"(?i:\b{_RIGHT}\s+(?:option|choice|one)\s+(?:is|would be)\s*[:：]?)" + _LETTER),
-    ("choose select pick go", r"(?i:\bI(?:\s+would|'d|’d|\s+will|'ll|’ll)?"
-                              r"\s+(?:choose|select|pick|go\s+with))" + _LETTER),
-    ("option", rf"(?i:\boption)\s+[\W_]{{0,4}}([A-Z])(?![\w'’])\s+(?i:is\s+(?:the\s+)?{_RIGHT})"),
-    ("correct right best",
-     rf"(?<![\w'’])([A-Z])[\W_]{{0,3}}\s+(?i:is\s+(?:the\s+)?{_RIGHT})\b"),
-    ("boxed", r"(?i:boxed\s*\{)\s*(?:\\text\s*\{)?" + _LETTER),
-    ("<answer> begin_of_box", r"(?i:<answer>|<\|begin_of_box\|>)" + _LETTER),
-))  # fmt: skip
+_STATEMENTS = tuple(
+    (words.split(), re.compile(form))
+    for words, form in (
+        # "the correct answer is **B**", "Answer: B", "final answer would be option C"
+        (
+            "answer",
+            r"(?i:\banswer\b(?:\s+(?:choice|option))?(?:\s+(?:is|would be|should be|must be))?"
+            r"(?:\s+therefore)?\s*[:：=]?)" + _LETTER,
+        ),
+        (
+            "option choice one",
+            rf"(?i:\b{_RIGHT}\s+(?:option|choice|one)\s+(?:is|would be)\s*[:：]?)" + _LETTER,
+        ),
+        (
+            "choose select pick go",
+            r"(?i:\bI(?:\s+would|'d|’d|\s+will|'ll|’ll)?"
+            r"\s+(?:choose|select|pick|go\s+with))" + _LETTER,
+        ),
+        (
+            "option",
+            rf"(?i:\boption)\s+[\W_]{{0,4}}([A-Z])(?![\w'’])\s+(?i:is\s+(?:the\s+)?{_RIGHT})",
+        ),
+        (
+            "correct right best",
+            rf"(?<![\w'’])([A-Z])[\W_]{{0,3}}\s+(?i:is\s+(?:the\s+)?{_RIGHT})\b",
+        ),
+        ("boxed", r"(?i:boxed\s*\{)\s*(?:\\text\s*\{)?" + _LETTER),
+        ("<answer> begin_of_box", r"(?i:<answer>|<\|begin_of_box\|>)" + _LETTER),
+    )
+)
 _ONLY_A_LETTER = re.compile(r"[\W_]{0,40}(?:(?i:option)[\W_]{0,4})?([A-Za-z])[\W_]{0,40}")
 _LINE = re.compile(  # "B. Settings", "(B)", "**B**", "B, because ..."
     r"^[ \t*_#>\-\"'(\[]{0,8}([A-Z])[*_\"']{0,2}(?:[.:)\],;](?!\w)|[ \t]*$|[ \t]+[–—-][ \t])",

@@ -18,9 +18,18 @@ from utils.errors import did_you_mean
 POINTING = ("click", "double", "triple", "right", "long", "move", "drag", "scroll")
 NEEDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("click", "double", "triple", "right", "long", "move"), ("point",)),
-    "drag": ("point", "to_point"), "scroll": (), "type": ("text",), "key": ("keys",), "wait": (),
-    "back": (), "home": (), "open_app": ("app",), "answer": ("text",), "done": (), "fail": (),
-}  # fmt: skip
+    "drag": ("point", "to_point"),
+    "scroll": (),
+    "type": ("text",),
+    "key": ("keys",),
+    "wait": (),
+    "back": (),
+    "home": (),
+    "open_app": ("app",),
+    "answer": ("text",),
+    "done": (),
+    "fail": (),
+}
 """Every kind of action, with the fields that it cannot do without."""
 ENDS = ("answer", "done", "fail")
 """With these an episode is over."""
@@ -31,20 +40,56 @@ NOTCHES = 5.0  # of the wheel, where a model does not say how far
 
 MODIFIERS = ("ctrl", "alt", "shift", "meta")
 KEYS = (
-    *MODIFIERS, "enter", "tab", "escape", "backspace", "delete", "insert", "space", "up", "down",
-    "left", "right", "home", "end", "pageup", "pagedown",
+    *MODIFIERS,
+    "enter",
+    "tab",
+    "escape",
+    "backspace",
+    "delete",
+    "insert",
+    "space",
+    "up",
+    "down",
+    "left",
+    "right",
+    "home",
+    "end",
+    "pageup",
+    "pagedown",
     *(f"f{number}" for number in range(1, 13)),
-)  # fmt: skip
+)
 """Names of keys; a key with a character is named by it."""
 _OTHER_NAMES = {
-    "control": "ctrl", "control_l": "ctrl", "cmd": "meta", "command": "meta", "super": "meta",
-    "super_l": "meta", "win": "meta", "windows": "meta", "option": "alt", "alt_l": "alt",
-    "shift_l": "shift", "return": "enter", "kp_enter": "enter", "esc": "escape", "del": "delete",
-    "back_space": "backspace", "arrowup": "up", "arrowdown": "down", "arrowleft": "left",
-    "arrowright": "right", "page_up": "pageup", "pgup": "pageup", "prior": "pageup",
-    "page_down": "pagedown", "pgdn": "pagedown", "next": "pagedown", "spacebar": "space",
-    "plus": "+", "minus": "-",
-}  # fmt: skip
+    "control": "ctrl",
+    "control_l": "ctrl",
+    "cmd": "meta",
+    "command": "meta",
+    "super": "meta",
+    "super_l": "meta",
+    "win": "meta",
+    "windows": "meta",
+    "option": "alt",
+    "alt_l": "alt",
+    "shift_l": "shift",
+    "return": "enter",
+    "kp_enter": "enter",
+    "esc": "escape",
+    "del": "delete",
+    "back_space": "backspace",
+    "arrowup": "up",
+    "arrowdown": "down",
+    "arrowleft": "left",
+    "arrowright": "right",
+    "page_up": "pageup",
+    "pgup": "pageup",
+    "prior": "pageup",
+    "page_down": "pagedown",
+    "pgdn": "pagedown",
+    "next": "pagedown",
+    "spacebar": "space",
+    "plus": "+",
+    "minus": "-",
+}
 
 
 class NoAction(ValueError):
@@ -83,9 +128,12 @@ class Action:
 
 
 CALLS = {kind: kind for kind in NEEDS} | {
-    "double": "double_click", "triple": "triple_click", "right": "right_click",
-    "long": "long_press", "key": "press",
-}  # fmt: skip
+    "double": "double_click",
+    "triple": "triple_click",
+    "right": "right_click",
+    "long": "long_press",
+    "key": "press",
+}
 """What each kind is called in the default prompt."""
 
 
@@ -149,8 +197,11 @@ def _read(given: Any, screen_wh: WH) -> Action:
     text = str(fields.get("text", ""))[:LONGEST_TEXT]
     if kind == "type" and (lines := text.count("\n") + 1) > MOST_LINES:
         raise NoAction(f"type: {lines} lines; at most {MOST_LINES} are allowed")
-    at = {name: _point(fields[name], screen_wh, kind)
-          for name in ("point", "to_point") if name in fields}  # fmt: skip
+    at = {
+        name: _point(fields[name], screen_wh, kind)
+        for name in ("point", "to_point")
+        if name in fields
+    }
     if kind == "scroll":
         at = {"point": (0.5, 0.5), **at}
     return Action(

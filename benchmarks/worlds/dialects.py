@@ -52,18 +52,27 @@ def _point(frame: Frame | None, meta: Mapping[str, Any], x: Any, y: Any) -> Poin
 
 _KIND_OF = {**{kind: kind for kind in CALLS}, **{name: kind for kind, name in CALLS.items()}}
 _LABEL = r"action\s*+\d*+[^\w:]*+:\W*+"  # possessive: nothing here is worth a second try
-_BEGIN = re.compile(rf"^[^\w\n]*+(?P<label>{_LABEL})?(?=(?P<name>\w++)\s*+\()",
-                    re.IGNORECASE | re.MULTILINE)  # fmt: skip
+_BEGIN = re.compile(
+    rf"^[^\w\n]*+(?P<label>{_LABEL})?(?=(?P<name>\w++)\s*+\()", re.IGNORECASE | re.MULTILINE
+)
 _NEXT = re.compile(r"[ ,;]*(?=(?P<name>\w+)\s*\()")
 _REST_OF_LINE = re.compile(r"[ \t`*.;,]*(?:(?:#|//).*)?$", re.MULTILINE)
 _BETWEEN = re.compile(rf"\W*+(?:{_LABEL})*+", re.IGNORECASE)  # two lines of actions
 _SIGN = re.compile(r"[\\'\"()\n]")
 _QUIET = threading.Lock()  # two threads that put filters of warnings back would leave wrong ones
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
-    "scroll": ("x", "y", "direction", "amount"), "drag": ("x1", "y1", "x2", "y2"),
-    "type": ("text",), "answer": ("text",), "fail": ("text",), "key": ("keys",),
-    "wait": ("seconds",), "open_app": ("app",), "done": (), "back": (), "home": (),
-}  # fmt: skip
+    "scroll": ("x", "y", "direction", "amount"),
+    "drag": ("x1", "y1", "x2", "y2"),
+    "type": ("text",),
+    "answer": ("text",),
+    "fail": ("text",),
+    "key": ("keys",),
+    "wait": ("seconds",),
+    "open_app": ("app",),
+    "done": (),
+    "back": (),
+    "home": (),
+}
 _SYNONYMS = {("fail", "reason"): "text", ("open_app", "name"): "app", ("key", "key"): "keys"}
 
 
@@ -142,8 +151,11 @@ def _of_call(text: str, to_point: ToPoint) -> Action:
     fields = {_SYNONYMS.get((kind, key), key): value for key, value in fields.items()}
     if unknown := sorted(set(fields) - set(names)):
         raise NoAction(f"{name} has no value called {unknown[0]!r:.60}")
-    for target, (x, y) in (("point", ("x", "y")), ("point", ("x1", "y1")),
-                           ("to_point", ("x2", "y2"))):  # fmt: skip
+    for target, (x, y) in (
+        ("point", ("x", "y")),
+        ("point", ("x1", "y1")),
+        ("to_point", ("x2", "y2")),
+    ):
         if x in fields and y in fields:
             fields[target] = to_point(fields.pop(x), fields.pop(y))
     if names[:1] in (("x",), ("x1",)) and set(fields) & set(names[:4]) - {"direction", "amount"}:
@@ -154,11 +166,25 @@ def _of_call(text: str, to_point: ToPoint) -> Action:
 # -- UI-TARS --------------------------------------------------------------------------------------
 
 _TARS_KINDS = {
-    "click": "click", "left_single": "click", "left_double": "double", "right_single": "right",
-    "long_press": "long", "hover": "move", "drag": "drag", "select": "drag", "scroll": "scroll",
-    "type": "type", "hotkey": "key", "press": "key", "wait": "wait", "finished": "done",
-    "call_user": "fail", "press_home": "home", "press_back": "back", "open_app": "open_app",
-}  # fmt: skip
+    "click": "click",
+    "left_single": "click",
+    "left_double": "double",
+    "right_single": "right",
+    "long_press": "long",
+    "hover": "move",
+    "drag": "drag",
+    "select": "drag",
+    "scroll": "scroll",
+    "type": "type",
+    "hotkey": "key",
+    "press": "key",
+    "wait": "wait",
+    "finished": "done",
+    "call_user": "fail",
+    "press_home": "home",
+    "press_back": "back",
+    "open_app": "open_app",
+}
 _TARS_CALL = re.compile(r"\s*(\w+)\(")
 _TARS_VALUE = re.compile(r"""\b(\w++)\s*+=\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _TARS_POINTS = ("point", "start_point", "start_box"), ("end_point", "end_box")
@@ -216,24 +242,45 @@ _ESCAPES = {"n": "\n", "t": "\t"}
 
 
 def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1],
-                  flags=re.DOTALL)  # fmt: skip
+    return re.sub(
+        r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1], flags=re.DOTALL
+    )
 
 
 # -- JSON: Qwen, OpenAI, Claude -------------------------------------------------------------------
 
 _JSON_KINDS = {
-    "click": "click", "left_click": "click", "tap": "click", "double_click": "double",
-    "triple_click": "triple", "right_click": "right", "long_press": "long", "mouse_move": "move",
-    "move": "move", "hover": "move", "left_click_drag": "drag", "drag": "drag", "swipe": "drag",
-    "scroll": "scroll", "hscroll": "scroll", "type": "type", "key": "key", "keypress": "key",
-    "hotkey": "key", "wait": "wait", "screenshot": "wait", "answer": "answer", "open": "open_app",
-    "open_app": "open_app", "system_button": "back", "terminate": "done", "done": "done",
+    "click": "click",
+    "left_click": "click",
+    "tap": "click",
+    "double_click": "double",
+    "triple_click": "triple",
+    "right_click": "right",
+    "long_press": "long",
+    "mouse_move": "move",
+    "move": "move",
+    "hover": "move",
+    "left_click_drag": "drag",
+    "drag": "drag",
+    "swipe": "drag",
+    "scroll": "scroll",
+    "hscroll": "scroll",
+    "type": "type",
+    "key": "key",
+    "keypress": "key",
+    "hotkey": "key",
+    "wait": "wait",
+    "screenshot": "wait",
+    "answer": "answer",
+    "open": "open_app",
+    "open_app": "open_app",
+    "system_button": "back",
+    "terminate": "done",
+    "done": "done",
     "fail": "fail",
-}  # fmt: skip
+}
 _BUTTONS = {"right": "right", "left": "click"}  # of OpenAI's click
-_SYSTEM_BUTTONS = {"back": ("back", {}), "home": ("home", {}),
-                   "enter": ("key", {"keys": "enter"})}  # fmt: skip
+_SYSTEM_BUTTONS = {"back": ("back", {}), "home": ("home", {}), "enter": ("key", {"keys": "enter"})}
 
 
 def _computer_use(reply: str, to_point: ToPoint) -> Found:

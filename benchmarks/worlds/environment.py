@@ -69,8 +69,11 @@ def save_pixels(shots: Path, pixels: Any) -> Path:
 def in_pixels(action: Action, screen_wh: WH) -> tuple[int, int, int, int]:
     """Where an action is and where its drag ends: x, y, x, y; the middle where it does not say."""
     points = (point or (0.5, 0.5) for point in (action.point, action.to_point))
-    x, y, to_x, to_y = (round(share * size) for point in points
-                        for share, size in zip(point, screen_wh, strict=True))  # fmt: skip
+    x, y, to_x, to_y = (
+        round(share * size)
+        for point in points
+        for share, size in zip(point, screen_wh, strict=True)
+    )
     return x, y, to_x, to_y
 
 

@@ -41,9 +41,13 @@ Turns = Generator[Prompt, Generation, Played]
 
 
 def play(
-    line: Line, first: Observation, world: World, prompt_of: PromptOf, read: ReadActions,
+    line: Line,
+    first: Observation,
+    world: World,
+    prompt_of: PromptOf,
+    read: ReadActions,
     max_steps: int,
-) -> Turns:  # fmt: skip
+) -> Turns:
     """The prompts of an episode that has begun, each sent what the model said to it.
 
     A step is one reply. Of a reply with several actions all are done, up to one that ends it.
@@ -62,9 +66,16 @@ def play(
         told = {**line, **here, **now}
         said = yield prompt_of(told)
         found = read(said, told, screen_wh)
-        steps.append({**here, "app": seen.app, "reply": _cut(said.text), "note": "",
-                      "actions": [_fields(action) for action in found.actions],
-                      "said": [str(action) for action in found.actions]})  # fmt: skip
+        steps.append(
+            {
+                **here,
+                "app": seen.app,
+                "reply": _cut(said.text),
+                "note": "",
+                "actions": [_fields(action) for action in found.actions],
+                "said": [str(action) for action in found.actions],
+            }
+        )
         if not found.actions:
             steps[-1]["note"] = ": ".join(filter(None, (NO_ACTION, found.why)))
             unread += 1
@@ -99,8 +110,7 @@ def history_text(history: Sequence[Line]) -> str:
 def _fields(action: Action) -> dict[str, Any]:
     """An action without what it leaves open, as records have it."""
     plain, usual = asdict(action), asdict(Action(action.kind))
-    return {name: value for name, value in plain.items()
-            if name == "kind" or value != usual[name]}  # fmt: skip
+    return {name: value for name, value in plain.items() if name == "kind" or value != usual[name]}
 
 
 def _cut(text: str) -> str:

@@ -78,9 +78,19 @@ class LiveBenchmark(Benchmark):
     mode_column, text_key = "category", "instruction"
     result_suffix, score_suffix = "result", "score"
     result_columns = (
-        "task_id", "seed", "instruction", "platform", "category", "apps", "success", "steps",
-        "ended", "checks", "actions", "index",
-    )  # fmt: skip
+        "task_id",
+        "seed",
+        "instruction",
+        "platform",
+        "category",
+        "apps",
+        "success",
+        "steps",
+        "ended",
+        "checks",
+        "actions",
+        "index",
+    )
     result_has_line = False
     system_prompt = SYSTEM_PROMPT
     acts = True
@@ -107,9 +117,12 @@ class LiveBenchmark(Benchmark):
     def _tasks(self) -> dict[tuple[str, int], Task]:
         """The tasks of the level's suites, of those that are asked for, by id and seed."""
         named = {each.partition("/")[0] for each in self.settings.tasks} or set(self.suites)
-        return {(task["id"], task["seed"]): task for name, suite in self.suites.items()
-                if name in named or not named <= set(self.suites)
-                for task in tasks_of(name, suite, self.level, self.settings.seeds)}  # fmt: skip
+        return {
+            (task["id"], task["seed"]): task
+            for name, suite in self.suites.items()
+            if name in named or not named <= set(self.suites)
+            for task in tasks_of(name, suite, self.level, self.settings.seeds)
+        }
 
     def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
         """The tasks that the config asks for.
@@ -137,9 +150,15 @@ class LiveBenchmark(Benchmark):
             if wanted.tasks and not any(fnmatch.fnmatch(task["id"], each) for each in wanted.tasks):
                 continue
             copied = {name: task[name] for name in ("platform", "category", "apps", "seed")}
-            yield {"index": number, "task_id": task["id"], "instruction": task["goal"], **copied,
-                   "app_name": ", ".join(task["apps"]), "max_steps": wanted.max_steps,
-                   "version": digest([NEWEST_SUITE, task])[:12]}  # fmt: skip
+            yield {
+                "index": number,
+                "task_id": task["id"],
+                "instruction": task["goal"],
+                **copied,
+                "app_name": ", ".join(task["apps"]),
+                "max_steps": wanted.max_steps,
+                "version": digest([NEWEST_SUITE, task])[:12],
+            }
 
     def source(self) -> tuple[str, bytes]:
         """The tasks as they are asked, in place of an annotation file."""
@@ -150,8 +169,12 @@ class LiveBenchmark(Benchmark):
     def problems(self) -> list[str]:
         """What the worlds of its tasks miss on this machine."""
         used = {line["task_id"].partition("/")[0] for line in self.rows([], "all")}
-        found = [problem for name, suite in self.suites.items() if name in used
-                 for problem in problems_of(suite)]  # fmt: skip
+        found = [
+            problem
+            for name, suite in self.suites.items()
+            if name in used
+            for problem in problems_of(suite)
+        ]
         return list(dict.fromkeys(found))
 
     def user_text(self, line: Line) -> str:
@@ -176,9 +199,12 @@ class LiveBenchmark(Benchmark):
         return AnyWorld(self.suites, shots)
 
     def episode(
-        self, sample: Sample, prompt_of: PromptOf, world: World | None = None,
+        self,
+        sample: Sample,
+        prompt_of: PromptOf,
+        world: World | None = None,
         reading: Reading | None = None,
-    ) -> Episode:  # fmt: skip
+    ) -> Episode:
         """Plays one task; returns what it came to, for `judge`."""
         assert world is not None and reading is not None
         line = sample.line
@@ -214,29 +240,50 @@ class LiveBenchmark(Benchmark):
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
         """A hit if the world is as the task asks for."""
-        came = parsed or {"success": False, "steps": line["max_steps"], "ended": "environment",
-                          "checks": [], "trajectory": []}  # fmt: skip
+        came = parsed or {
+            "success": False,
+            "steps": line["max_steps"],
+            "ended": "environment",
+            "checks": [],
+            "trajectory": [],
+        }
         hit = bool(came["success"])
-        verdict = Verdict.HIT if hit else Verdict.UNPARSED if came["ended"] == "unread" else (
-            Verdict.MISS)  # fmt: skip
+        verdict = (
+            Verdict.HIT
+            if hit
+            else Verdict.UNPARSED
+            if came["ended"] == "unread"
+            else (Verdict.MISS)
+        )
         counted = TaskResult(
             hit, came["steps"], line["platform"], line["category"], tuple(line["apps"])
         )
         columns = {
-            **{name: line[name] for name in ("task_id", "seed", "instruction", "platform",
-                                             "category", "index")},
-            "apps": ", ".join(line["apps"]), "success": int(hit), "steps": came["steps"],
-            "ended": came["ended"], "actions": came.get("shown", ""),
-            "checks": "\n".join(f"{'✓' if ok else '✗'} {text}" for ok, text in came["checks"]),
-        }  # fmt: skip
-        facts = {
-            "split": line["category"], "kind": None, "text": line["instruction"], "hit": int(hit),
-            "image": line["task_id"],  # what variants share, as questions share an image
-            "task": line["task_id"], "apps": line["apps"], "steps": came["steps"],
+            **{
+                name: line[name]
+                for name in ("task_id", "seed", "instruction", "platform", "category", "index")
+            },
+            "apps": ", ".join(line["apps"]),
+            "success": int(hit),
+            "steps": came["steps"],
             "ended": came["ended"],
-            "checks": came["checks"], "trajectory": came["trajectory"],
+            "actions": came.get("shown", ""),
+            "checks": "\n".join(f"{'✓' if ok else '✗'} {text}" for ok, text in came["checks"]),
+        }
+        facts = {
+            "split": line["category"],
+            "kind": None,
+            "text": line["instruction"],
+            "hit": int(hit),
+            "image": line["task_id"],  # what variants share, as questions share an image
+            "task": line["task_id"],
+            "apps": line["apps"],
+            "steps": came["steps"],
+            "ended": came["ended"],
+            "checks": came["checks"],
+            "trajectory": came["trajectory"],
             "last_image": came.get("last_image"),
-        }  # fmt: skip
+        }
         error = UserFunctionError(*came["error"]) if came.get("error") else None
         return Judgement(None if parsed is None else verdict, counted, columns, facts, error)
 
@@ -260,8 +307,11 @@ def _key_of(name: str, line: Line) -> str:
 
 def _read(reading: Reading, said: Generation, told: Line, screen_wh: WH) -> Read:
     """The actions of a reply; a function that raises leaves it unread."""
-    sizes = {"file_size": screen_wh, "sent_size": said.sizes.sent_wh,
-             "seen_size": said.sizes.seen_wh}  # fmt: skip
+    sizes = {
+        "file_size": screen_wh,
+        "sent_size": said.sizes.sent_wh,
+        "seen_size": said.sizes.seen_wh,
+    }
     try:
         reply = reading.postprocess(said.text) if said.reply is None else said.reply
         known = {name: size for name, size in sizes.items() if size}
@@ -276,6 +326,7 @@ def _read(reading: Reading, said: Generation, told: Line, screen_wh: WH) -> Read
 
 def _shown(ended: str, said: Sequence[Sequence[str]]) -> str:
     """An episode in one text, a line a step."""
-    lines = [f"{number}. {'; '.join(actions) or '(no action)'}"
-             for number, actions in enumerate(said, 1)]  # fmt: skip
+    lines = [
+        f"{number}. {'; '.join(actions) or '(no action)'}" for number, actions in enumerate(said, 1)
+    ]
     return "\n".join([*lines, f"ended: {ended}"])

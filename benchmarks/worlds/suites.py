@@ -50,11 +50,15 @@ class Suite(Protocol):
 def suites_of(level: str, environment: Any = None) -> dict[str, Suite]:
     """The suites of a level by name, or the user's environment alone."""
     if environment is not None:
-        offered = {"tasks": environment.tasks, "open_world": environment,
-                   "problems": getattr(environment, "problems", list)}  # fmt: skip
+        offered = {
+            "tasks": environment.tasks,
+            "open_world": environment,
+            "problems": getattr(environment, "problems", list),
+        }
         return {"environment": cast(Suite, SimpleNamespace(**offered))}
-    return {name: cast(Suite, importlib.import_module(module))
-            for name, module in SUITES[level].items()}  # fmt: skip
+    return {
+        name: cast(Suite, importlib.import_module(module)) for name, module in SUITES[level].items()
+    }
 
 
 def problems_of(suite: Suite) -> list[str]:

@@ -41,8 +41,10 @@ class OCRBaseline:
     def __init__(self) -> None:
         packages = ("rapidocr", "onnxruntime", "rapidfuzz", "numpy")
         if missing := [name for name in packages if importlib.util.find_spec(name) is None]:
-            raise UserError(f"OCRBaseline needs {', '.join(missing)}, not installed here; install "
-                            "with: pip install -r requirements/demo.txt")  # fmt: skip
+            raise UserError(
+                f"OCRBaseline needs {', '.join(missing)}, not installed here; install "
+                "with: pip install -r requirements/demo.txt"
+            )
         self._engine: Any = None
         # Samples come several per image.
         self._read = functools.lru_cache(64)(lambda path, *_: self.read_screen(path))

@@ -23,8 +23,15 @@ _TYPED = re.compile(
     re.IGNORECASE,
 )
 _ENDS = ("submit", "ok", "save", "send", "create", "login", "search", "add", "done", "next")
-_OPENERS = {"event": "New event", "contact": "New contact", "to-do": "New task", "task": "New task",
-            "text file": "New text file", "folder": "New folder", "mail": "Compose"}  # fmt: skip
+_OPENERS = {
+    "event": "New event",
+    "contact": "New contact",
+    "to-do": "New task",
+    "task": "New task",
+    "text file": "New text file",
+    "folder": "New folder",
+    "mail": "Compose",
+}
 _LABEL_GAP = 0.12  # from the middle of a label to the field beside it, of the width
 
 

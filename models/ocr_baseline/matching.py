@@ -72,8 +72,10 @@ def find_target(instruction: str, lines: Sequence[TextLine]) -> Point | None:
 def _by_place(instruction: str, found: Sequence[Match], others: Sequence[Match]) -> Point | None:
     """Of the best matches the one where words, or what else is named, point."""
     # Rounded: words of one row differ a little in height, as their letters do.
-    best = sorted((point for score, point in found if score == max(found)[0]),
-                  key=lambda point: (round(point[1], 2), point[0]))  # fmt: skip
+    best = sorted(
+        (point for score, point in found if score == max(found)[0]),
+        key=lambda point: (round(point[1], 2), point[0]),
+    )
     sides = [_SIDES[word.form] for word in split_words(instruction) if word.form in _SIDES]
     anchor = max(others)[1] if others else None
 
@@ -104,8 +106,9 @@ def choose_option(
     anchor, support = find_target(question, lines), {}
     for letter, words in forms.items():
         # What every option says tells none of them apart.
-        own = {word: (0.05 if word in _FUNCTION_WORDS else 1) / listed.count(word)
-               for word in words}  # fmt: skip
+        own = {
+            word: (0.05 if word in _FUNCTION_WORDS else 1) / listed.count(word) for word in words
+        }
         # Exact sums: those of a set come in another order in every process.
         covered = math.fsum(weight * closest_word(word, screen)[1] for word, weight in own.items())
         found = content_matches(options[letter], lines)

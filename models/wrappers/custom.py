@@ -27,9 +27,12 @@ class CustomModelWrapper(WrapperDefaults):
     """
 
     def __init__(
-        self, name: str, entry: Custom, model_class: Callable[..., Any],
+        self,
+        name: str,
+        entry: Custom,
+        model_class: Callable[..., Any],
         postprocess_function: Callable[..., str] | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name, self.entry, self._class = name, entry, model_class
         self._postprocess = postprocess_function
         self.max_concurrency = getattr(model_class, "max_concurrency", 1)

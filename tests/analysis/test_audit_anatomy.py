@@ -20,8 +20,15 @@ DISTANCE, DIRECTION = "distance of misses", "direction of points"
 
 def sample(point, *, box=BOX, image=0, file_wh=(1000, 1000), **more):
     hit = point is not None and box[0] <= point[0] <= box[2] and box[1] <= point[1] <= box[3]
-    return {"verdict": "hit" if hit else "miss", "hit": int(hit), "image": f"os_web/{image}.png",
-            "box_frac": box, "point_frac": point, "file_wh": list(file_wh), **more}  # fmt: skip
+    return {
+        "verdict": "hit" if hit else "miss",
+        "hit": int(hit),
+        "image": f"os_web/{image}.png",
+        "box_frac": box,
+        "point_frac": point,
+        "file_wh": list(file_wh),
+        **more,
+    }
 
 
 def section_of(samples):
@@ -37,9 +44,14 @@ def row(section, group, name):
     return found
 
 
-@pytest.mark.parametrize(("point", "sizes"), [
-    ([0.6, 0.45], 100 / 141.42),  # to the nearest edge, not to the centre
-    ([0.8, 0.9], 500 / 141.42), ([0.45, -0.1], 500 / 141.42)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("point", "sizes"),
+    [
+        ([0.6, 0.45], 100 / 141.42),  # to the nearest edge, not to the centre
+        ([0.8, 0.9], 500 / 141.42),
+        ([0.45, -0.1], 500 / 141.42),
+    ],
+)
 def test_distances_are_to_the_box_in_its_own_size(point, sizes):
     found = row(section_of([sample(point), sample(HIT)]), DISTANCE, "50 % are within")
     assert found["value"] == pytest.approx(sizes, rel=1e-3)
@@ -49,8 +61,11 @@ def test_misses_fall_into_classes_of_distance():
     points = [[0.55, 0.45], [0.58, 0.45], [0.75, 0.45], [0.99, 0.99], HIT, None]
     rows = section_of([sample(point) for point in points])["rows"]
     assert {row["name"]: row["value"] for row in rows if row["unit"] == "% of misses"} == {
-        "near miss: less than 1 target size": 50, "1 to 3 target sizes": 25, "3 to 10 target sizes": 25, "10 target sizes or more": 0,
-    }  # fmt: skip
+        "near miss: less than 1 target size": 50,
+        "1 to 3 target sizes": 25,
+        "3 to 10 target sizes": 25,
+        "10 target sizes or more": 0,
+    }
     # boxes without an area have distances, too
     for box in ([0.3, 0.3, 0.3, 0.3], [0.3, 0.3, 0.3, 0.5], [0.5, 0.5, 0.3, 0.3]):
         section = section_of([sample([0.9, 0.9], box=box)])
@@ -76,8 +91,7 @@ def test_points_outside_the_picture_are_counted():
     assert (found["value"], found["samples"]) == (75, 4)
 
 
-@pytest.mark.parametrize("far", [
-    1e200, -1e308, float("inf"), pytest.param(10**400, id="10**400")])  # fmt: skip
+@pytest.mark.parametrize("far", [1e200, -1e308, float("inf"), pytest.param(10**400, id="10**400")])
 def test_a_point_that_means_no_place_spoils_no_figure(far):
     section = section_of([sample([0.6, 0.45 if n else far], image=n) for n in range(12)])
     mean = row(section, DIRECTION, "mean dy")
@@ -104,8 +118,9 @@ def test_replies_that_loop_on_digits_cost_neither_scores_nor_report(staged, digi
     assert (folder / "manifest.json").is_file()
 
 
-@pytest.mark.parametrize(("points", "counted"), [
-    ([[0.5, 0.5]], 0), ([], 0), ([None], 1), ([HIT], 1), ([[0.9, 0.9]], 1)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("points", "counted"), [([[0.5, 0.5]], 0), ([], 0), ([None], 1), ([HIT], 1), ([[0.9, 0.9]], 1)]
+)
 def test_runs_of_one_kind_of_verdict_or_of_none_are_no_problem(points, counted):
     without = {"verdict": None} if not counted else {}
     section = section_of([sample(point, **without) for point in points])

@@ -60,10 +60,15 @@ def test_with_the_function_that_it_names_nothing_is_left_to_warn_of(reading, is_
 
 
 @pytest.mark.parametrize("accuracy", [1.0, 0.6])
-@pytest.mark.parametrize("says", [
-    "<think>The window is at (0.1, 0.2).</think>\n{}", "<thinking>Somewhere at x=0.1, y=0.2?</thinking>{}",
-    "The menu is at (0.1, 0.2).\n</think>\n\n{}",  # the chat template has opened it
-    "◁think▷[0.1, 0.2] is the menu◁/think▷ {}"])  # fmt: skip
+@pytest.mark.parametrize(
+    "says",
+    [
+        "<think>The window is at (0.1, 0.2).</think>\n{}",
+        "<thinking>Somewhere at x=0.1, y=0.2?</thinking>{}",
+        "The menu is at (0.1, 0.2).\n</think>\n\n{}",  # the chat template has opened it
+        "◁think▷[0.1, 0.2] is the menu◁/think▷ {}",
+    ],
+)
 @pytest.mark.parametrize("frame", [Frame.FRACTIONS, Frame.PER_MILLE])
 def test_a_model_whose_thoughts_are_read_for_its_answers_is_recognised(frame, says, accuracy):
     reading = Reading(frame)
@@ -111,11 +116,24 @@ def from_words(reply, meta):
 
 def test_points_that_no_ready_made_function_finds_count_against_it():
     """Half of the replies are words that only this run's parser knows; the rest are per mille."""
-    words = simulated(random.Random(1), FRACTIONS, from_words, pictures=30,
-                      wrap=lambda dice, reply: "the centre", target_side=(0.5, 0.9))  # fmt: skip
+    words = simulated(
+        random.Random(1),
+        FRACTIONS,
+        from_words,
+        pictures=30,
+        wrap=lambda dice, reply: "the centre",
+        target_side=(0.5, 0.9),
+    )
     words = [facts for facts in moved(words) if facts["hit"]]
-    numbers = list(simulated(random.Random(1), dataclasses.replace(PER_MILLE, accuracy=0.4),
-                             from_words, pictures=15, target_side=(0.01, 0.05)))  # fmt: skip
+    numbers = list(
+        simulated(
+            random.Random(1),
+            dataclasses.replace(PER_MILLE, accuracy=0.4),
+            from_words,
+            pictures=15,
+            target_side=(0.01, 0.05),
+        )
+    )
     assert len(words) > sum(facts["hit"] for facts in numbers)
     assert audited([*words, *numbers])["warnings"] == []
 
@@ -140,8 +158,10 @@ THOUGHTS = (
     # cut off: the parser reads a thought, and there is nothing to read instead
     lambda dice, reply: reply if dice.random() < 0.7 else f"<think>Perhaps {reply}, or",
     # no answer, but numbers
-    lambda dice, reply: reply if dice.random() < 0.7 else f"Rows, columns: {dice.randint(0, 20)}%, 7%",
-)  # fmt: skip
+    lambda dice, reply: (
+        reply if dice.random() < 0.7 else f"Rows, columns: {dice.randint(0, 20)}%, 7%"
+    ),
+)
 
 
 def thinks_of_elsewhere(dice, reply):
@@ -155,8 +175,13 @@ def of_models_that_think(dice, number):
     """Their answers are read, or a thought that names the same place; some know very little."""
     accuracy = (0.0, 0.1, 0.6, dice.uniform(0.2, 0.95))[number % 4]
     reading = dice.choice(READINGS)
-    model = Model(reading, accuracy, spread=dice.uniform(0, 0.6), correlation=dice.random(),
-                  bias=dice.gauss(0, 0.1))  # fmt: skip
+    model = Model(
+        reading,
+        accuracy,
+        spread=dice.uniform(0, 0.6),
+        correlation=dice.random(),
+        bias=dice.gauss(0, 0.1),
+    )
     wrap, parse = dice.choice(THOUGHTS), function_of(reading)
     if number % 3 == 0:  # its answers are all that is read, whatever it thinks of
         wrap = thinks_of_elsewhere
@@ -164,23 +189,42 @@ def of_models_that_think(dice, number):
         parse = default_parser
         model = dataclasses.replace(model, reading=Reading(Frame.FRACTIONS))
     return simulated(
-        dice, model, parse, wrap=wrap, pictures=dice.choice((12, 30, 60)),
-        per_picture=dice.choice(((1, 1), (1, 3))), target_side=dice.choice(SIDES))  # fmt: skip
+        dice,
+        model,
+        parse,
+        wrap=wrap,
+        pictures=dice.choice((12, 30, 60)),
+        per_picture=dice.choice(((1, 1), (1, 3))),
+        target_side=dice.choice(SIDES),
+    )
 
 
 def in_the_configured_frame(dice, number):
     reading = dice.choice(READINGS)
     accuracy = dice.choice((0.0, *[dice.uniform(0.2, 0.9)] * 4))  # some know nothing
-    model = Model(reading, accuracy, spread=dice.uniform(0, 0.6), correlation=dice.random(),
-                  is_box=dice.random() < 0.3, bias=dice.gauss(0, 0.1))  # fmt: skip
+    model = Model(
+        reading,
+        accuracy,
+        spread=dice.uniform(0, 0.6),
+        correlation=dice.random(),
+        is_box=dice.random() < 0.3,
+        bias=dice.gauss(0, 0.1),
+    )
     return simulated(
-        dice, model, function_of(reading), pictures=dice.choice((12, 30, 60, 120)),
-        per_picture=dice.choice(((1, 1), (1, 3), (1, 8))), target_side=dice.choice(SIDES),
-        shrinks=dice.random() < 0.5)  # fmt: skip
+        dice,
+        model,
+        function_of(reading),
+        pictures=dice.choice((12, 30, 60, 120)),
+        per_picture=dice.choice(((1, 1), (1, 3), (1, 8))),
+        target_side=dice.choice(SIDES),
+        shrinks=dice.random() < 0.5,
+    )
 
 
-@pytest.mark.parametrize(("made", "seed", "most"), [
-    (of_models_that_think, 20_260_101, 0), (in_the_configured_frame, 20_250_726, 10)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("made", "seed", "most"),
+    [(of_models_that_think, 20_260_101, 0), (in_the_configured_frame, 20_250_726, 10)],
+)
 def test_a_thousand_runs_give_hardly_a_false_alarm(made, seed, most):
     dice = random.Random(seed)
     warnings = [audited(made(dice, number))["warnings"] for number in range(1000)]
@@ -200,12 +244,17 @@ def letterboxed(side):
 
 
 UNKNOWN = {
-    "512 x 512": lambda wh: (0, 0, 512, 512), "1280 x 720": lambda wh: (0, 0, 1280, 720), "1366 x 768": lambda wh: (0, 0, 1366, 768),
-    "longest side 768": resized(768, max), "shortest side 768": resized(768, min),
+    "512 x 512": lambda wh: (0, 0, 512, 512),
+    "1280 x 720": lambda wh: (0, 0, 1280, 720),
+    "1366 x 768": lambda wh: (0, 0, 1366, 768),
+    "longest side 768": resized(768, max),
+    "shortest side 768": resized(768, min),
     "height 1000": resized(1000, lambda wh: wh[1]),
     "half the size": lambda wh: (0, 0, wh[0] / 2, wh[1] / 2),
-    "square of 336": letterboxed(336), "square of 1024": letterboxed(1024),
-    "from the bottom": lambda wh: (0, wh[1], wh[0], -wh[1])}  # fmt: skip
+    "square of 336": letterboxed(336),
+    "square of 1024": letterboxed(1024),
+    "from the bottom": lambda wh: (0, wh[1], wh[0], -wh[1]),
+}
 
 
 @pytest.mark.parametrize("place", UNKNOWN.values(), ids=UNKNOWN)
@@ -217,9 +266,14 @@ def test_no_frame_is_advised_where_none_is_known(place):
     assert bool(section["warnings"]) or place is not UNKNOWN["square of 1024"]
 
 
-@pytest.mark.parametrize(("pictures", "per_picture", "warns"), [
-    (9, (8, 8), False),  # many samples on few pictures are few pictures
-    (9, (1, 1), False), (40, (1, 1), True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pictures", "per_picture", "warns"),
+    [
+        (9, (8, 8), False),  # many samples on few pictures are few pictures
+        (9, (1, 1), False),
+        (40, (1, 1), True),
+    ],
+)
 def test_too_few_pictures_are_no_evidence(pictures, per_picture, warns):
     run = {"pictures": pictures, "per_picture": per_picture, "screens": FULL_HD}
     section = audit_of(3, PER_MILLE, **run)
@@ -243,11 +297,17 @@ def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared()
     assert any("read other numbers" in note for note in section["notes"])
 
 
-@pytest.mark.parametrize(("change", "count"), [
-    ({"prediction": "I see nothing."}, "no numbers"),
-    ({"point_frac": None, "verdict": "unparsed"}, "no point read"),
-    *(({"point_frac": point}, "other numbers used")
-      for point in ([0.5, 0.5], [float("inf"), 0.5], [0.5, -1e308]))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "count"),
+    [
+        ({"prediction": "I see nothing."}, "no numbers"),
+        ({"point_frac": None, "verdict": "unparsed"}, "no point read"),
+        *(
+            ({"point_frac": point}, "other numbers used")
+            for point in ([0.5, 0.5], [float("inf"), 0.5], [0.5, -1e308])
+        ),
+    ],
+)
 def test_each_reply_that_is_not_read_alike_is_counted_by_its_reason(change, count):
     one = {"pictures": 1, "per_picture": (1, 1)}
     [sample] = simulated(random.Random(7), FRACTIONS, default_parser, **one)
@@ -288,24 +348,71 @@ READ_AS = "coordinate audit: read as"
 JSON_AS = "coordinate audit: 2 replies are JSON such as"
 
 
-@pytest.mark.parametrize(("dataset", "reply", "function", "pictures", "kwargs", "told"), [
-    (L1, "<think>Option A? The first one looks plausible.</think>\nB", "thinking.parse_option", SMALL * 12, {},
-     "parse audit: 36 of 36 letters are doubtful"),
-    (L2, "<p>250,150</p>", "coordinates.parse_per_mille", [*WIDE, ("os_ios", (295, 639))] * 8, {},
-     f"{READ_AS} per mille"),
-    (L2, "<think>The window is at (0.9, 0.9).</think>\n(0.25, 0.15)", "coordinates.parse_fractions", WIDE * 12, {},
-     "coordinate audit: "),
-    (L2, "(25.0%, 15.0%)", "coordinates.parse_per_cent", WIDE * 12, {}, f"{READ_AS} per cent"),
-    # a server has resized the image and says nothing of it
-    (L2, "(199, 119)", "coordinates.parse_million_pixels", [("os_web", (2000, 2000))] * 12, {},
-     f"{READ_AS} pixels of the image at 1,003,520 pixels"),
-    # the grid follows from the limits in the config: pixels of it, read as pixels of the file
-    (L2, "(70, 42)", "coordinates.parse_grid_pixels", [("os_web", (1000, 1000))] * 12,
-     {"min_pixels": 3136, "max_pixels": 280 * 280}, f"{READ_AS} pixels of the grid seen"),
-    # JSON, of which the protocol's parser reads nothing: said of the smallest run
-    (L2, '{"x": 0.25, "y": 0.15}', "coordinates.parse_fractions", WIDE, {}, JSON_AS + ' {"x": 0.25, "y": 0.15}'),
-    (L2, '```json\n{"x": 250, "y": 150}\n```', "coordinates.parse_per_mille", WIDE, {}, f"{JSON_AS} ```json"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dataset", "reply", "function", "pictures", "kwargs", "told"),
+    [
+        (
+            L1,
+            "<think>Option A? The first one looks plausible.</think>\nB",
+            "thinking.parse_option",
+            SMALL * 12,
+            {},
+            "parse audit: 36 of 36 letters are doubtful",
+        ),
+        (
+            L2,
+            "<p>250,150</p>",
+            "coordinates.parse_per_mille",
+            [*WIDE, ("os_ios", (295, 639))] * 8,
+            {},
+            f"{READ_AS} per mille",
+        ),
+        (
+            L2,
+            "<think>The window is at (0.9, 0.9).</think>\n(0.25, 0.15)",
+            "coordinates.parse_fractions",
+            WIDE * 12,
+            {},
+            "coordinate audit: ",
+        ),
+        (L2, "(25.0%, 15.0%)", "coordinates.parse_per_cent", WIDE * 12, {}, f"{READ_AS} per cent"),
+        # a server has resized the image and says nothing of it
+        (
+            L2,
+            "(199, 119)",
+            "coordinates.parse_million_pixels",
+            [("os_web", (2000, 2000))] * 12,
+            {},
+            f"{READ_AS} pixels of the image at 1,003,520 pixels",
+        ),
+        # the grid follows from the limits in the config: pixels of it, read as pixels of the file
+        (
+            L2,
+            "(70, 42)",
+            "coordinates.parse_grid_pixels",
+            [("os_web", (1000, 1000))] * 12,
+            {"min_pixels": 3136, "max_pixels": 280 * 280},
+            f"{READ_AS} pixels of the grid seen",
+        ),
+        # JSON, of which the protocol's parser reads nothing: said of the smallest run
+        (
+            L2,
+            '{"x": 0.25, "y": 0.15}',
+            "coordinates.parse_fractions",
+            WIDE,
+            {},
+            JSON_AS + ' {"x": 0.25, "y": 0.15}',
+        ),
+        (
+            L2,
+            '```json\n{"x": 250, "y": 150}\n```',
+            "coordinates.parse_per_mille",
+            WIDE,
+            {},
+            f"{JSON_AS} ```json",
+        ),
+    ],
+)
 def test_a_run_read_wrongly_prints_a_fix(staged, dataset, reply, function, pictures, kwargs, told):
     def score():
         scores = stage.scores(dataset)
@@ -327,8 +434,12 @@ def test_a_run_read_wrongly_prints_a_fix(staged, dataset, reply, function, pictu
 
 def test_a_fix_beside_other_models_names_the_key_of_this_one_alone(staged):
     pictures = [*WIDE, ("os_ios", (295, 639))] * 8
-    stage = staged(answer=lambda request: Reply("<p>250,150</p>" if request.body["model"] == "mock"
-                                                else "(0.25, 0.15)"), pictures=pictures)  # fmt: skip
+    stage = staged(
+        answer=lambda request: Reply(
+            "<p>250,150</p>" if request.body["model"] == "mock" else "(0.25, 0.15)"
+        ),
+        pictures=pictures,
+    )
     stage.data = {L2: {"mode": "all"}}
     alone = stage.run()
     other = stage.model["m"]["model_path"].replace("mock", "other")

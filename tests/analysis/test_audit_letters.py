@@ -16,9 +16,16 @@ def facts(reply, *, chosen="default", answer="B", image=0, letters="ABCD", **mor
     """One sample as it stands in the samples file."""
     found = parser_answers_into_option(reply) if chosen == "default" else chosen
     return {
-        "key": f"k{image}", "image": f"os_web/{image}.png", "verdict": "hit" if found == answer else "miss",
-        "hit": int(found == answer), "prediction": reply, "chosen": found, "answer": answer,
-        "options": dict.fromkeys(letters, "text"), **more}  # fmt: skip
+        "key": f"k{image}",
+        "image": f"os_web/{image}.png",
+        "verdict": "hit" if found == answer else "miss",
+        "hit": int(found == answer),
+        "prediction": reply,
+        "chosen": found,
+        "answer": answer,
+        "options": dict.fromkeys(letters, "text"),
+        **more,
+    }
 
 
 def many(reply, count, *, pictures=None, **more):
@@ -36,13 +43,24 @@ def counts(section):
     return {row["name"]: row["samples"] for row in section["rows"]}
 
 
-@pytest.mark.parametrize(("reply", "letter", "pattern", "is_of_word"), [
-    ("B. Settings", "B", 0, False), ("i.e. the gear", "E", 0, True),
-    ("Option C is correct", "C", 1, False), ("option a user would pick", "A", 1, True),
-    ("Final answer:\n\nC", "C", 2, False), ("B", "B", 3, False), ("Based on the picture", "B", 3, True),
-    ("Can't say", "C", 3, True), ("A button is shown", "A", 3, True),
-    ("A is the right one", "A", 3, False), ("The icon 'B' is bold", "B", 4, False),
-    ("(C)", "C", 5, False), ("Nothing fits", None, 6, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "letter", "pattern", "is_of_word"),
+    [
+        ("B. Settings", "B", 0, False),
+        ("i.e. the gear", "E", 0, True),
+        ("Option C is correct", "C", 1, False),
+        ("option a user would pick", "A", 1, True),
+        ("Final answer:\n\nC", "C", 2, False),
+        ("B", "B", 3, False),
+        ("Based on the picture", "B", 3, True),
+        ("Can't say", "C", 3, True),
+        ("A button is shown", "A", 3, True),
+        ("A is the right one", "A", 3, False),
+        ("The icon 'B' is bold", "B", 4, False),
+        ("(C)", "C", 5, False),
+        ("Nothing fits", None, 6, False),
+    ],
+)
 def test_the_pattern_that_decided_is_known(reply, letter, pattern, is_of_word):
     found = read(reply, letter, list("ABCDE"))
     assert found.decided_by == (*PATTERN_NAMES, "no letter found")[pattern]
@@ -50,26 +68,52 @@ def test_the_pattern_that_decided_is_known(reply, letter, pattern, is_of_word):
     assert parser_answers_into_option(reply) == letter
 
 
-@pytest.mark.parametrize(("reply", "expected"), [
-    ("B", "B"), ("b.", "B"), ("**D**", "D"), ("Option C", "C"), ("B. Settings", "B"),
-    ("B, because it is blue", "B"), ("D – Close", "D"), ("a", "A"),
-    ("Answer: **C**", "C"), ("Final answer:\n\nC", "C"), ("\\boxed{B}", "B"), ("<answer>D</answer>", "D"),
-    ("The correct answer would be: C. Foo", "C"), ("I'd choose option B", "B"), ("A is correct because B is not", "A"),
-    ("Based on the screenshot, the answer is C.", "C"), ("The answer is A. No: the answer is B.", "B"),
-    ("A. Yes\nB. No\nC. Maybe\nAnswer: C", "C"), ("Correct answer: Option A. Yes", "A"),
-    ("A. Yes\nB. No", None), ("Based on the picture", None), ("A button is shown", None),
-    ("The answer is A button", None), ("Answer: I think so", None), ("F", None), ("", None), ("The user sees a: b", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("B", "B"),
+        ("b.", "B"),
+        ("**D**", "D"),
+        ("Option C", "C"),
+        ("B. Settings", "B"),
+        ("B, because it is blue", "B"),
+        ("D – Close", "D"),
+        ("a", "A"),
+        ("Answer: **C**", "C"),
+        ("Final answer:\n\nC", "C"),
+        ("\\boxed{B}", "B"),
+        ("<answer>D</answer>", "D"),
+        ("The correct answer would be: C. Foo", "C"),
+        ("I'd choose option B", "B"),
+        ("A is correct because B is not", "A"),
+        ("Based on the screenshot, the answer is C.", "C"),
+        ("The answer is A. No: the answer is B.", "B"),
+        ("A. Yes\nB. No\nC. Maybe\nAnswer: C", "C"),
+        ("Correct answer: Option A. Yes", "A"),
+        ("A. Yes\nB. No", None),
+        ("Based on the picture", None),
+        ("A button is shown", None),
+        ("The answer is A button", None),
+        ("Answer: I think so", None),
+        ("F", None),
+        ("", None),
+        ("The user sees a: b", None),
+    ],
+)
 def test_the_strict_parser_takes_only_what_is_plainly_an_answer(reply, expected):
     assert strict_option(reply, "ABCD") == expected
 
 
-@pytest.mark.parametrize(("sample", "row"), [
-    (facts("Based on the picture"), "doubtful: first letter of a word, or the article"),
-    (facts("A button", answer="A"), "doubtful: first letter of a word, or the article"),
-    (facts("E", letters="ABCD"), "doubtful: no option of the question"),
-    (facts("D", options={"A": "x", "D": None}), "doubtful: no option of the question"),
-    (facts("A. Yes\nB. No\nAnswer: B"), "doubtful: another letter is stated later")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sample", "row"),
+    [
+        (facts("Based on the picture"), "doubtful: first letter of a word, or the article"),
+        (facts("A button", answer="A"), "doubtful: first letter of a word, or the article"),
+        (facts("E", letters="ABCD"), "doubtful: no option of the question"),
+        (facts("D", options={"A": "x", "D": None}), "doubtful: no option of the question"),
+        (facts("A. Yes\nB. No\nAnswer: B"), "doubtful: another letter is stated later"),
+    ],
+)
 def test_doubtful_letters_are_told_apart(sample, row):
     found = counts(section_of(parse_audit, [sample, facts("C. Close"), facts("B")]))
     assert {name for name in found if name.startswith("doubtful:") and found[name]} == {row}
@@ -84,8 +128,10 @@ def test_both_parsers_are_scored_and_the_default_one_is_the_score():
     assert strict["low"] < 50 < strict["high"]
 
 
-@pytest.mark.parametrize(("doubtful", "plain", "warns"), [
-    (10, 150, True), (9, 20, False), (10, 190, False), (0, 50, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("doubtful", "plain", "warns"),
+    [(10, 150, True), (9, 20, False), (10, 190, False), (0, 50, False)],
+)
 def test_a_warning_needs_ten_doubtful_letters_and_five_per_cent(doubtful, plain, warns):
     plainly = [facts("B", image=100 + n) for n in range(plain)]
     samples = many("Before that, the answer is: D", doubtful) + plainly
@@ -105,9 +151,14 @@ def test_a_parser_of_ones_own_is_said_to_be_one_and_no_pattern_is_blamed():
     assert any(said in note for note in section["notes"])
 
 
-@pytest.mark.parametrize(("audit", "samples"), [
-    (parse_audit, [facts("Failed", verdict=None)]),  # a failed request is no reply
-    (parse_audit, []), (letter_bias, [])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("audit", "samples"),
+    [
+        (parse_audit, [facts("Failed", verdict=None)]),  # a failed request is no reply
+        (parse_audit, []),
+        (letter_bias, []),
+    ],
+)
 def test_without_a_reply_there_is_nothing_to_audit(audit, samples):
     assert section_of(audit, samples)["rows"] == []
 
@@ -127,9 +178,15 @@ def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, acc
     dice = random.Random(1)
     replies = [says.format("B" if dice.random() < accuracy else "C") for _ in range(40)]
     section, fixed = (
-        section_of(parse_audit, [facts(reply, image=n // 2, chosen=parse(reply, {"options": OF_FOUR}))
-                                 for n, reply in enumerate(replies)])
-        for parse in (parser_answers_into_option, parse_option))  # fmt: skip
+        section_of(
+            parse_audit,
+            [
+                facts(reply, image=n // 2, chosen=parse(reply, {"options": OF_FOUR}))
+                for n, reply in enumerate(replies)
+            ],
+        )
+        for parse in (parser_answers_into_option, parse_option)
+    )
     assert counts(section)["doubtful: read out of the thinking, another letter is answered"] == 40
     [warning] = section["warnings"]
     assert "40 of 40 letters are doubtful" in warning and "40 are read out of the" in warning
@@ -152,10 +209,22 @@ def test_a_better_reading_without_a_doubtful_letter_is_warned_of(questions, pict
 
 
 HONEST = (
-    "{}", "{}.", "({})", "**{}**", "{}. Settings", "Option {}", "Answer: {}", "The answer is {}.",
-    "<think>It is option {}.</think>\n{}", "<think>There is a menu on top.</think>\n{}",
-    "This must be {}\n</think>\n\nAnswer: {}", "<think>Perhaps option {}, or",
-    "{}. Settings, not option A", "I see nothing.", "")  # fmt: skip
+    "{}",
+    "{}.",
+    "({})",
+    "**{}**",
+    "{}. Settings",
+    "Option {}",
+    "Answer: {}",
+    "The answer is {}.",
+    "<think>It is option {}.</think>\n{}",
+    "<think>There is a menu on top.</think>\n{}",
+    "This must be {}\n</think>\n\nAnswer: {}",
+    "<think>Perhaps option {}, or",
+    "{}. Settings, not option A",
+    "I see nothing.",
+    "",
+)
 
 
 def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_alarm():

@@ -6,16 +6,28 @@ from utils.protocol import official_figures, official_order, shown, shown_accura
 from utils.protocol import shown_share as share
 
 
-@pytest.mark.parametrize(("value", "digits", "expected"), [
-    (0.125, 2, "0.13"), (0.375, 2, "0.38"), (2.675, 2, "2.68"), (56.204999999999998, 2, "56.21"),
-    (62.5, 0, "63"), (63.5, 0, "64"), (100.0, 2, "100.00"), (0.004, 2, "0.00"), (1e-12, 1, "0.0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "digits", "expected"),
+    [
+        (0.125, 2, "0.13"),
+        (0.375, 2, "0.38"),
+        (2.675, 2, "2.68"),
+        (56.204999999999998, 2, "56.21"),
+        (62.5, 0, "63"),
+        (63.5, 0, "64"),
+        (100.0, 2, "100.00"),
+        (0.004, 2, "0.00"),
+        (1e-12, 1, "0.0"),
+    ],
+)
 def test_halves_are_rounded_up_whatever_the_arithmetic_made_of_them(value, digits, expected):
     assert shown(value, digits) == expected
 
 
-@pytest.mark.parametrize(("value", "expected"), [
-    (7.25, "+7.3"), (-7.25, "-7.3"), (-0.04, "0.0"), (0.0, "0.0"), (-0.05, "-0.1")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(7.25, "+7.3"), (-7.25, "-7.3"), (-0.04, "0.0"), (0.0, "0.0"), (-0.05, "-0.1")],
+)
 def test_a_difference_has_a_sign_unless_it_is_shown_as_none(value, expected):
     assert shown(value, 1, signed=True) == expected
 
@@ -29,14 +41,29 @@ def test_figures_of_episodes_are_official_at_whatever_steps_and_stand_by_steps()
     rows = ["SR 15", "EQA 15", "EQA* 15", "SR 120", "EQA 120", "EQA* 120"]
     assert [*official_figures(analysis(*rows))] == ["SR 15", "EQA 15", "SR 120", "EQA 120"]
     mixed = [
-        "EQA* 15", "EQA 120", "overall", "SR 120", "EQA 15", "SR 15", "easy", "EQA* 120", "other"]  # fmt: skip
+        "EQA* 15",
+        "EQA 120",
+        "overall",
+        "SR 120",
+        "EQA 15",
+        "SR 15",
+        "easy",
+        "EQA* 120",
+        "other",
+    ]
     assert sorted(mixed, key=official_order) == ["easy", "overall", "other", *rows]
 
 
-@pytest.mark.parametrize(("rows", "expected"), [
-    ("easy medium hard", {"easy": 0, "medium": 1, "hard": 2, "overall": 9}), ("hard", {"hard": 0}),
-    ("advanced average", {"advanced": 0}),  # no average of one grounding type
-    ("basic advanced average", {"basic": 0, "advanced": 1, "average": 2}), ("", {})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("easy medium hard", {"easy": 0, "medium": 1, "hard": 2, "overall": 9}),
+        ("hard", {"hard": 0}),
+        ("advanced average", {"advanced": 0}),  # no average of one grounding type
+        ("basic advanced average", {"basic": 0, "advanced": 1, "average": 2}),
+        ("", {}),
+    ],
+)
 def test_each_level_has_its_official_figures(rows, expected):
     found = official_figures(analysis(*rows.split()))
     assert {name: cell["value"] for name, cell in found.items()} == expected

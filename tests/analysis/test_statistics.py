@@ -33,8 +33,10 @@ def test_an_interval_has_a_length_stays_in_range_and_holds_the_mean(seed):
     assert {type(bounds.low), type(bounds.high)} == {float}
 
 
-@pytest.mark.parametrize(("samples", "weights", "is_there"), [
-    (18, None, False), (20, None, True), (20, [1.0] * 18 + [0.0] * 2, False), (0, None, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("samples", "weights", "is_there"),
+    [(18, None, False), (20, None, True), (20, [1.0] * 18 + [0.0] * 2, False), (0, None, False)],
+)
 def test_ten_pictures_with_a_weight_are_needed(samples, weights, is_there):
     hits, pictures = [1, 0] * (samples // 2), [number // 2 for number in range(samples)]
     assert (interval(hits, weights, pictures) is not None) is is_there
@@ -72,8 +74,9 @@ def test_what_lies_between_the_groups_of_an_average_is_no_noise():
         assert length_of(hits, None, TWENTY, [0, 1] * 30) > 0.05
 
 
-@pytest.mark.parametrize(("df", "quantile"), [
-    (3, 3.18245), (4, 2.77645), (10, 2.22814), (30, 2.04227), (1e6, 1.95997)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("df", "quantile"), [(3, 3.18245), (4, 2.77645), (10, 2.22814), (30, 2.04227), (1e6, 1.95997)]
+)
 def test_quantiles_of_students_t(df, quantile):
     found = float(t_quantile(np.array([df], dtype=float))[0])
     assert quantile * 0.9999 <= found <= quantile * (1 + 0.04 / df)
@@ -119,20 +122,34 @@ def test_ten_pictures_are_needed_for_the_interval_not_for_the_test():
     assert (found.interval, found.p_value) == (None, pytest.approx(2 / 2**9))
 
 
-@pytest.mark.parametrize(("hits", "pictures", "p"), [
-    ([1] * 40 + [0] * 20, [n // 20 for n in range(60)], 0.5),  # many samples on few images
-    # all differences of one sign, few images of many samples: sign flips alone are too sure
-    ([0] * 90 + [1] * 10, [*(n // 10 for n in range(90)), *range(90, 100)], 0.05)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("hits", "pictures", "p"),
+    [
+        ([1] * 40 + [0] * 20, [n // 20 for n in range(60)], 0.5),  # many samples on few images
+        # all differences of one sign, few images of many samples: sign flips alone are too sure
+        ([0] * 90 + [1] * 10, [*(n // 10 for n in range(90)), *range(90, 100)], 0.05),
+    ],
+)
 def test_what_mcnemar_sees_need_be_no_evidence(hits, pictures, p):
     found = compare_paired(hits, [0] * len(hits), pictures)
     assert found.p_value >= p > 0.01 > found.p_mcnemar
     assert found.interval is None or found.interval.low < 0 < found.interval.high
 
 
-@pytest.mark.parametrize("sums", [
-    [1, 1, 1, -1, 2, 3], [0.5, -0.25, 0.125, 1, 1, 1, 0], [1], [3, -3], [0.2, 0.3, -0.5, 0.4],
-    [0.1, 0.2, 0.3, 0.6], [1 / 3, 1 / 7, -1 / 3, 2 / 7, 2 / 3], np.sqrt(np.arange(2.0, 16)),
-    np.sqrt(np.arange(2.0, 16)) * np.where(np.arange(14) % 3, 1, -1)])  # fmt: skip
+@pytest.mark.parametrize(
+    "sums",
+    [
+        [1, 1, 1, -1, 2, 3],
+        [0.5, -0.25, 0.125, 1, 1, 1, 0],
+        [1],
+        [3, -3],
+        [0.2, 0.3, -0.5, 0.4],
+        [0.1, 0.2, 0.3, 0.6],
+        [1 / 3, 1 / 7, -1 / 3, 2 / 7, 2 / 3],
+        np.sqrt(np.arange(2.0, 16)),
+        np.sqrt(np.arange(2.0, 16)) * np.where(np.arange(14) % 3, 1, -1),
+    ],
+)
 def test_the_test_is_the_share_of_sign_patterns_that_reach_the_sum(sums):
     """To 0.002 where no smallest sum divides the others."""
     patterns = np.array(list(itertools.product([1, -1], repeat=len(sums))))
@@ -140,17 +157,32 @@ def test_the_test_is_the_share_of_sign_patterns_that_reach_the_sum(sums):
     assert sign_flip_p(np.array(sums, dtype=float)) == pytest.approx(reached.mean(), abs=0.002)
 
 
-@pytest.mark.parametrize(("only_first", "only_second", "p"), [
-    (0, 0, 1.0), (5, 5, 1.0), (0, 6, 2 / 64), (6, 0, 2 / 64), (1, 9, 22 / 1024), (530, 470, 0.062),
-    (900, 1100, 8.5e-6)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("only_first", "only_second", "p"),
+    [
+        (0, 0, 1.0),
+        (5, 5, 1.0),
+        (0, 6, 2 / 64),
+        (6, 0, 2 / 64),
+        (1, 9, 22 / 1024),
+        (530, 470, 0.062),
+        (900, 1100, 8.5e-6),
+    ],
+)
 def test_mcnemar_agrees_with_sign_flips_of_pictures_that_weigh_alike(only_first, only_second, p):
     sums = np.array([1.0] * only_first + [-1.0] * only_second)
     assert mcnemar_p(only_first, only_second) == pytest.approx(p, rel=0.02)
     assert sign_flip_p(sums) == pytest.approx(mcnemar_p(only_first, only_second), rel=1e-9)
 
 
-@pytest.mark.parametrize(("given", "adjusted"), [
-    ([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]), ([0.01, None, 0.02], [0.02, None, 0.02]),
-    ([0.5, 0.9], [1.0, 1.0]), ([], [])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "adjusted"),
+    [
+        ([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]),
+        ([0.01, None, 0.02], [0.02, None, 0.02]),
+        ([0.5, 0.9], [1.0, 1.0]),
+        ([], []),
+    ],
+)
 def test_holm(given, adjusted):
     assert holm(given) == [value if value is None else pytest.approx(value) for value in adjusted]

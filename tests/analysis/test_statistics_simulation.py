@@ -66,8 +66,10 @@ def coverage(layout, rates, random, truth):
     return ((low <= truth) & (truth <= high)).mean()
 
 
-@pytest.mark.parametrize(("rate", "pictures", "rho", "model"), [
-    (*cell, model) for cell in CELLS for model in MODELS if cell[2] or model == "beta"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rate", "pictures", "rho", "model"),
+    [(*cell, model) for cell in CELLS for model in MODELS if cell[2] or model == "beta"],
+)
 def test_an_accuracy_is_covered(rate, pictures, rho, model):
     random = seeded(rate, pictures, rho)
     layout = lay_out(None, unequal_pictures(pictures, random))
@@ -84,8 +86,10 @@ def test_an_accuracy_of_few_images_whose_answers_all_agree_is_covered(rate, pict
     assert coverage(layout, copied_rates(rate, 1, random, (DRAWS, pictures)), random, rate) >= 0.9
 
 
-@pytest.mark.parametrize(("rate", "rho", "shape", "model"), itertools.product(
-    (0.05, 0.3, 0.9), (0.05, 0.3, 0.9), (1.1, 1.5), MODELS))  # fmt: skip
+@pytest.mark.parametrize(
+    ("rate", "rho", "shape", "model"),
+    itertools.product((0.05, 0.3, 0.9), (0.05, 0.3, 0.9), (1.1, 1.5), MODELS),
+)
 def test_an_accuracy_of_images_of_very_unequal_size_is_covered(rate, rho, shape, model):
     """Up to 200 samples on an image, most have one or two."""
     random = seeded(rate, rho, shape)
@@ -151,7 +155,8 @@ def test_systems_that_are_equally_good_are_seldom_told_apart(rate, pictures, rho
     picture = unequal_pictures(pictures, random)
     shape = (DRAWS // 2, pictures)
     first, second = (
-        (copied_rates if rho == 1 else beta_rates)(rate, rho, random, shape) for rho in rhos)  # fmt: skip
+        (copied_rates if rho == 1 else beta_rates)(rate, rho, random, shape) for rho in rhos
+    )
     if rhos[0] == rhos[1]:
         second = np.where(random.random(shape) < 0.5, first, second)
     differences = hits_of(first[:, picture], random) - hits_of(second[:, picture], random)

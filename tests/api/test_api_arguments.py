@@ -21,32 +21,45 @@ def test_the_parameters_of_the_client_are_known():
     assert set(inspect.signature(Completions.create).parameters) - {"self"} == known
 
 
-@pytest.mark.parametrize(("place", "value", "expected"), [
-    ("max_new_tokens", 5, 'API models call it "max_tokens"'),
-    ("top_k", 5, 'server-specific parameters go into "extra_body": {"top_k": ...}'),
-    ("repetition_penalty", 1.05, 'go into "extra_body": {"repetition_penalty": ...}'),
-    ("min_tokens", 1, 'go into "extra_body": {"min_tokens": ...}'),
-    ("temperatur", 0, 'did you mean "temperature"?'),
-    ("do_sample", False, 'greedy decoding is "temperature": 0'),
-    ("img_size", 5, 'it belongs in "kwargs"'),
-    ("quux", 5, 'server-specific parameters go into "extra_body"'),
-    ("stream", True, "replies are not streamed; leave it out"),
-    ("n", 2, "so n must be 1"), ("n", "1", "so n must be 1"),
-    ("tools", [], "tool calls are not supported"),
-    ("messages", [], "the messages come from the prompt"),
-    ("model", "x", "the model name comes from model_path"),
-    ("timeout", "60s", 'must be a number of seconds greater than 0, not "60s"'),
-    ("timeout", 0, "must be a number of seconds greater than 0, not 0"),
-    ("temperature", "0", 'must be a number, not "0"'), ("top_p", True, "must be a number, not true"),
-    ("seed", 1.5, "must be a whole number, not 1.5"), ("max_tokens", "5", 'must be a whole number, not "5"'),
-    ("max_completion_tokens", 5.0, "must be a whole number, not 5"), ("top_logprobs", [], "must be a whole"),
-    ("stop", 5, "must be a string or a list of strings, not 5"), ("stop", ["a", 1], "a list of strings, not a list"),
-    ("logprobs", 1, "must be true or false, not 1"),
-    ("extra_body", 5, OBJECT), ("extra_headers", "X: 5", OBJECT), ("extra_query", ["a"], OBJECT),
-    ("extra_body.stream", True, "replies are not streamed; leave it out"),
-    *[("extra_headers.X", value, SIGNS) for value in (5, None, "two\nlines", "schlüssel", "key ", " key", "key\t")],
-    ("extra_headers.X Y", "a", "is not a valid header name"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "value", "expected"),
+    [
+        ("max_new_tokens", 5, 'API models call it "max_tokens"'),
+        ("top_k", 5, 'server-specific parameters go into "extra_body": {"top_k": ...}'),
+        ("repetition_penalty", 1.05, 'go into "extra_body": {"repetition_penalty": ...}'),
+        ("min_tokens", 1, 'go into "extra_body": {"min_tokens": ...}'),
+        ("temperatur", 0, 'did you mean "temperature"?'),
+        ("do_sample", False, 'greedy decoding is "temperature": 0'),
+        ("img_size", 5, 'it belongs in "kwargs"'),
+        ("quux", 5, 'server-specific parameters go into "extra_body"'),
+        ("stream", True, "replies are not streamed; leave it out"),
+        ("n", 2, "so n must be 1"),
+        ("n", "1", "so n must be 1"),
+        ("tools", [], "tool calls are not supported"),
+        ("messages", [], "the messages come from the prompt"),
+        ("model", "x", "the model name comes from model_path"),
+        ("timeout", "60s", 'must be a number of seconds greater than 0, not "60s"'),
+        ("timeout", 0, "must be a number of seconds greater than 0, not 0"),
+        ("temperature", "0", 'must be a number, not "0"'),
+        ("top_p", True, "must be a number, not true"),
+        ("seed", 1.5, "must be a whole number, not 1.5"),
+        ("max_tokens", "5", 'must be a whole number, not "5"'),
+        ("max_completion_tokens", 5.0, "must be a whole number, not 5"),
+        ("top_logprobs", [], "must be a whole"),
+        ("stop", 5, "must be a string or a list of strings, not 5"),
+        ("stop", ["a", 1], "a list of strings, not a list"),
+        ("logprobs", 1, "must be true or false, not 1"),
+        ("extra_body", 5, OBJECT),
+        ("extra_headers", "X: 5", OBJECT),
+        ("extra_query", ["a"], OBJECT),
+        ("extra_body.stream", True, "replies are not streamed; leave it out"),
+        *[
+            ("extra_headers.X", value, SIGNS)
+            for value in (5, None, "two\nlines", "schlüssel", "key ", " key", "key\t")
+        ],
+        ("extra_headers.X Y", "a", "is not a valid header name"),
+    ],
+)
 def test_what_the_api_does_not_take_is_an_error_with_a_hint(place, value, expected):
     outer, _, inner = place.partition(".")
     [(named, problem)] = findings(**{outer: {inner: value} if inner else value})
@@ -54,6 +67,18 @@ def test_what_the_api_does_not_take_is_an_error_with_a_hint(place, value, expect
 
 
 def test_what_the_api_takes_passes():
-    every = {"temperature": 0, "max_tokens": 5, "seed": 1, "stream": False, "n": 1, "extra_body": {},
-             "timeout": 1.5, "stop": ["\n"], "top_p": None, "logprobs": True, "extra_headers": {"X-A": ""}, "extra_query": {"a": ["x", True]}}  # fmt: skip
+    every = {
+        "temperature": 0,
+        "max_tokens": 5,
+        "seed": 1,
+        "stream": False,
+        "n": 1,
+        "extra_body": {},
+        "timeout": 1.5,
+        "stop": ["\n"],
+        "top_p": None,
+        "logprobs": True,
+        "extra_headers": {"X-A": ""},
+        "extra_query": {"a": ["x", True]},
+    }
     assert findings(**every) == findings(timeout=None) == []

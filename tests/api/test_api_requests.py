@@ -23,19 +23,29 @@ Asked = namedtuple(
 # Protocol texts as the specification prints them, not as the program holds them.
 SYSTEM = {
     L1: "You are a GUI agent. You are given a screenshot of an application, a question and "
-        "corresponding options. You need to choose one option as your answer for the question. "
-        "Finally, you are ONLY allowed to return the single letter of your choice.",
+    "corresponding options. You need to choose one option as your answer for the question. "
+    "Finally, you are ONLY allowed to return the single letter of your choice.",
     L2: "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish "
-        "this task following instructions from users."}  # fmt: skip
-L2_TEXT = ("Output only the coordinate (x,y) of one point in your response. "
-           "What element matches the following task: ")  # fmt: skip
-END = ("\nOptions:\nA. no\nB. yes\nC. maybe\n"
-       "Please select the correct answer from the options above. \n")  # fmt: skip
+    "this task following instructions from users.",
+}
+L2_TEXT = (
+    "Output only the coordinate (x,y) of one point in your response. "
+    "What element matches the following task: "
+)
+END = (
+    "\nOptions:\nA. no\nB. yes\nC. maybe\n"
+    "Please select the correct answer from the options above. \n"
+)
 
 # File name, format, mode: what a data set holds, and names that do not fit the content.
-PICTURES = [("plain.png", "PNG", "RGB"), ("alpha.png", "PNG", "RGBA"), ("palette.png", "PNG", "P"),
-            ("jpeg_in_disguise.png", "JPEG", "RGB"), ("camera.JPG", "JPEG", "RGB"),
-            ("print.jpg", "JPEG", "CMYK")]  # fmt: skip # which no PNG can hold
+PICTURES = [
+    ("plain.png", "PNG", "RGB"),
+    ("alpha.png", "PNG", "RGBA"),
+    ("palette.png", "PNG", "P"),
+    ("jpeg_in_disguise.png", "JPEG", "RGB"),
+    ("camera.JPG", "JPEG", "RGB"),
+    ("print.jpg", "JPEG", "CMYK"),
+]  # which no PNG can hold
 DEEP = ("deep.png", "PNG", "I;16")  # 16 bits a pixel: no JPEG can hold it
 WH = (320, 180)
 
@@ -70,8 +80,11 @@ def samples_of(root):
     folder = home / "offline_images" / "os_web"
     files = (home / f"{level}_annotations.json" for level in ("L1", "L2"))
     l1, l2 = (json.loads(file.read_text()) for file in files)
-    questions = [Asked(L1, folder / image["image_path"], f"Question: {group['question']}{END}")
-                 for image in l1 for group in image["groups"]]  # fmt: skip
+    questions = [
+        Asked(L1, folder / image["image_path"], f"Question: {group['question']}{END}")
+        for image in l1
+        for group in image["groups"]
+    ]
     return questions + [
         Asked(L2, folder / line["image_path"], L2_TEXT + line["instruction"], line["instruction"])
         for line in l2
@@ -131,8 +144,12 @@ def shipped_body(config, form, sample):
     if is_gpt:
         more = {"detail": "low", "system": None if is_l2 else SYSTEM[L1]}
     text = prompt.replace("{instruction}", sample.instruction) if is_l2 else sample.text
-    return {"model": "gpt-4o" if is_gpt else "UI-TARS-1.5-7B", "temperature": 0, "max_tokens": 512,
-            "messages": form(sample, text, **more)}  # fmt: skip
+    return {
+        "model": "gpt-4o" if is_gpt else "UI-TARS-1.5-7B",
+        "temperature": 0,
+        "max_tokens": 512,
+        "messages": form(sample, text, **more),
+    }
 
 
 def shipped(config, url, wire_format, swapped):
@@ -200,19 +217,26 @@ def kwargs(**given):
     return {"kwargs": given}
 
 
-BOTH_OWN, BOTH_NONE = ({"custom_prompt": dict.fromkeys((L1, L2), f"wire_functions.{name}_prompt")}
-                       for name in ("own", "no"))  # fmt: skip
+BOTH_OWN, BOTH_NONE = (
+    {"custom_prompt": dict.fromkeys((L1, L2), f"wire_functions.{name}_prompt")}
+    for name in ("own", "no")
+)
 EXTRA = {
-    "temperature": 0.5, "max_tokens": 9, "stop": ["\n\n", "ü"],
+    "temperature": 0.5,
+    "max_tokens": 9,
+    "stop": ["\n\n", "ü"],
     "extra_body": {"top_k": 1, "deep": {"list": [1, None]}, "max_tokens": 11, "timeout": 7},
-    "extra_headers": {"X-Project": "mmbench"}, "extra_query": {"tier": "flex"}}  # fmt: skip
+    "extra_headers": {"X-Project": "mmbench"},
+    "extra_query": {"tier": "flex"},
+}
 OWN_SYSTEM = {"role": "system", "content": [text_part("Own system.")]}
 TERSE = dict.fromkeys((L1, L2), "You are {terse}.")
 REFERENCE = {"wire_format": "reference"}
 # What is set → what is sent beside the model's name and `"temperature": 0`; None: looked at below.
 SETTINGS = {
     # the file's own bytes and the system text that is set
-    "plain": ({}, usual()), "empty": (kwargs(system_prompt=""), usual()),
+    "plain": ({}, usual()),
+    "empty": (kwargs(system_prompt=""), usual()),
     "named": (kwargs(system_prompt="benchmark_default"), usual()),
     "original": (kwargs(image_format="original", img_size=0), usual()),
     "large": (kwargs(img_size=320), usual()),
@@ -220,7 +244,8 @@ SETTINGS = {
     "text": (kwargs(system_prompt=TERSE[L1]), usual(system=TERSE)),
     "asks-for-default": ({**BOTH_NONE, **kwargs(system_prompt=TERSE[L1])}, usual(system=TERSE)),
     "high": (kwargs(img_detail="high"), usual(detail="high")),
-    "small": (kwargs(img_size=100), None), "png": (kwargs(image_format="png"), None),
+    "small": (kwargs(img_size=100), None),
+    "png": (kwargs(image_format="png"), None),
     "jpeg": (kwargs(image_format="jpeg"), None),
     # the reference body is the one of the published results
     "ref": (kwargs(**REFERENCE), usual(reference)),
@@ -229,23 +254,53 @@ SETTINGS = {
     "ref-small": (kwargs(**REFERENCE, img_size=100), usual(reference, img_size=100)),
     "ref-text": (kwargs(**REFERENCE, system_prompt=TERSE[L1]), usual(reference, system=TERSE)),
     # a custom prompt keeps its order and its system message, as a list of parts in both formats
-    "own": ({**BOTH_OWN, **kwargs(system_prompt="without effect")}, lambda s: {"messages": [
-        OWN_SYSTEM, user(text_part(own_text(s)), image_part(file_url(s.picture)))]}),
-    "ref-own": ({**BOTH_OWN, **kwargs(**REFERENCE)}, lambda s: {"messages": [
-        OWN_SYSTEM, user(text_part(own_text(s))), user(image_part(reference_url(s.picture), "low"))]}),
+    "own": (
+        {**BOTH_OWN, **kwargs(system_prompt="without effect")},
+        lambda s: {
+            "messages": [OWN_SYSTEM, user(text_part(own_text(s)), image_part(file_url(s.picture)))]
+        },
+    ),
+    "ref-own": (
+        {**BOTH_OWN, **kwargs(**REFERENCE)},
+        lambda s: {
+            "messages": [
+                OWN_SYSTEM,
+                user(text_part(own_text(s))),
+                user(image_part(reference_url(s.picture), "low")),
+            ]
+        },
+    ),
     # parameters, extra_body on top of them, and what a preprocess function returns on top of all
-    "extra": ({"generate_cfg": EXTRA}, lambda s: usual()(s) | {
-        "temperature": 0.5, "max_tokens": 11, "stop": ["\n\n", "ü"], "top_k": 1, "deep": {"list": [1, None]},
-        "timeout": 7}),  # the server's own; the client's stands beside extra_body
-    "payload-list": ({"preprocess_function": "wire_functions.payload_list"},
-                     lambda s: {"messages": [user(f"{s.dataset} {s.text}")]}),
-    "payload-dict": ({"preprocess_function": "wire_functions.payload_dict"},
-                     lambda s: {"messages": [user(s.text)], "temperature": 0.7, "top_p": 0.5}),
+    "extra": (
+        {"generate_cfg": EXTRA},
+        lambda s: (
+            usual()(s)
+            | {
+                "temperature": 0.5,
+                "max_tokens": 11,
+                "stop": ["\n\n", "ü"],
+                "top_k": 1,
+                "deep": {"list": [1, None]},
+                "timeout": 7,
+            }
+        ),
+    ),  # the server's own; the client's stands beside extra_body
+    "payload-list": (
+        {"preprocess_function": "wire_functions.payload_list"},
+        lambda s: {"messages": [user(f"{s.dataset} {s.text}")]},
+    ),
+    "payload-dict": (
+        {"preprocess_function": "wire_functions.payload_dict"},
+        lambda s: {"messages": [user(s.text)], "temperature": 0.7, "top_p": 0.5},
+    ),
     "payload-over-extra-body": (
-        {"preprocess_function": "wire_functions.payload_over_extra_body",
-         "generate_cfg": {"seed": 1, "extra_body": {"top_k": 50, "min_p": 0.1, "top_a": 1}}},
-        lambda s: {"messages": [user(s.text)], "seed": 1, "top_k": 3, "min_p": 0.2, "top_a": 1}),
-}  # fmt: skip
+        {
+            "preprocess_function": "wire_functions.payload_over_extra_body",
+            "generate_cfg": {"seed": 1, "extra_body": {"top_k": 50, "min_p": 0.1, "top_a": 1}},
+        },
+        lambda s: {"messages": [user(s.text)], "seed": 1, "top_k": 3, "min_p": 0.2, "top_a": 1},
+    ),
+}
 
 
 @dataclass
@@ -273,13 +328,23 @@ class WireRun:
 
 @pytest.fixture(scope="module")
 def wire(tmp_path_factory):
-    env = {"OPENAI_API_KEY": "sk-of-openai-alone", "OPENAI_ORG_ID": "org-1234",
-           "OPENAI_PROJECT_ID": "proj-1234", "OPENAI_ADMIN_KEY": "sk-admin-1234",
-           "OPENAI_CUSTOM_HEADERS": "Authorization: Bearer sk-header-1234\nX-Team: team-1234"}  # fmt: skip
+    env = {
+        "OPENAI_API_KEY": "sk-of-openai-alone",
+        "OPENAI_ORG_ID": "org-1234",
+        "OPENAI_PROJECT_ID": "proj-1234",
+        "OPENAI_ADMIN_KEY": "sk-admin-1234",
+        "OPENAI_CUSTOM_HEADERS": "Authorization: Bearer sk-header-1234\nX-Team: team-1234",
+    }
     with MockServer() as server:
-        models = {name: {"imp_type": "openai", "generate_cfg": {"temperature": 0},
-                         "model_path": f"{server.url}?api_key=key-of-{name}&model={name}", **changes}
-                  for name, (changes, _) in SETTINGS.items()}  # fmt: skip
+        models = {
+            name: {
+                "imp_type": "openai",
+                "generate_cfg": {"temperature": 0},
+                "model_path": f"{server.url}?api_key=key-of-{name}&model={name}",
+                **changes,
+            }
+            for name, (changes, _) in SETTINGS.items()
+        }
         data = {L1: {"mode": "easy"}, L2: {"mode": "basic"}}
         stage = Stage(tmp_path_factory.mktemp("wire"), server, models, data, env)
         make_pictures(stage.root, [*PICTURES, DEEP])

@@ -22,8 +22,12 @@ from utils.runs.finished import load_run
 
 def runs_of(home, *sets, **more):
     """Runs of the models m0, m1, ..., each of its facts by data set."""
-    return read_runs([make_run(home / f"m{n}" / "T20260101_Gaa", each, model=f"m{n}", **more)
-                      for n, each in enumerate(sets)])  # fmt: skip
+    return read_runs(
+        [
+            make_run(home / f"m{n}" / "T20260101_Gaa", each, model=f"m{n}", **more)
+            for n, each in enumerate(sets)
+        ]
+    )
 
 
 def pair_of(home, first, second, dataset=L2):
@@ -52,11 +56,26 @@ def test_episodes_are_compared_by_task(tmp_path):
     assert pair_of(tmp_path, *sides).headline[-1].paired.pictures == 12
 
 
-@pytest.mark.parametrize(("dataset", "make", "splits", "headline", "groups"), [
-    (L1, l1_set, "easy medium hard", ["easy", "medium", "hard", "overall"], ["os_ios", "os_web"]),
-    (L2, l2_set, "basic advanced", ["basic", "advanced", "average"], ["os_ios", "os_web", "icon", "text"]),
-    (L2, l2_set, "basic", ["basic"], ["icon", "text"]),  # one alone: no figure over several
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dataset", "make", "splits", "headline", "groups"),
+    [
+        (
+            L1,
+            l1_set,
+            "easy medium hard",
+            ["easy", "medium", "hard", "overall"],
+            ["os_ios", "os_web"],
+        ),
+        (
+            L2,
+            l2_set,
+            "basic advanced",
+            ["basic", "advanced", "average"],
+            ["os_ios", "os_web", "icon", "text"],
+        ),
+        (L2, l2_set, "basic", ["basic"], ["icon", "text"]),  # one alone: no figure over several
+    ],
+)
 def test_official_figures_lead_and_kinds_follow(tmp_path, dataset, make, splits, headline, groups):
     sets = [[s for s in make(hits * 3) if s["split"] in splits] for hits in ("x.x.", "xxxx")]
     for samples in sets:
@@ -78,15 +97,19 @@ def test_the_mean_of_the_splits_weighs_both_alike_however_many_samples_they_have
     assert mean.run_pct == pytest.approx(100 * (4 / 7 + 1) / 2)
 
 
-@pytest.mark.parametrize(("all_pairs", "titles"), [
-    (False, ["m1 − m0", "m2 − m0"]), (True, ["m1 − m0", "m2 − m0", "m2 − m1"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("all_pairs", "titles"),
+    [(False, ["m1 − m0", "m2 − m0"]), (True, ["m1 − m0", "m2 − m0", "m2 − m1"])],
+)
 def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all_pairs, titles):
     hits = ("x" * 24, "." * 12 + "x" * 12, "x." * 12)
     found = runs_of(tmp_path, *({L2: l2_set(marks, 24)} for marks in hits))
     pairs = compared(found, all_pairs=all_pairs).pairs
     assert [f"{pair.run} − {pair.baseline}" for pair in pairs] == titles
-    groups, official = ([each for pair in pairs for each in getattr(pair, name)]
-                        for name in ("subgroups", "headline"))  # fmt: skip
+    groups, official = (
+        [each for pair in pairs for each in getattr(pair, name)]
+        for name in ("subgroups", "headline")
+    )
     assert [each.p_value for each in groups] == holm([each.paired.p_value for each in groups])
     assert any(each.p_value > each.paired.p_value for each in groups)
     # the official figures are corrected for nothing
@@ -100,28 +123,46 @@ def episode(number, **changes):
     return l2_sample(number, box_frac=None, point_frac=None, file_wh=None, **own | changes)
 
 
-@pytest.mark.parametrize(("make", "name", "first", "second", "outcome"), [
-    (l2_sample, "verdict", "hit", "hit", "both right"),
-    (l2_sample, "verdict", "hit", "miss", "only A right"),
-    (l2_sample, "verdict", "miss", "hit", "only B right"),
-    # The target is 80 x 60 pixels, 100 across: clicks are 96 and 104 pixels apart.
-    (l2_sample, "point_frac", [0.5, 0.5], [0.74, 0.5], "both wrong, alike"),
-    (l2_sample, "point_frac", [0.5, 0.5], [0.76, 0.5], "both wrong, apart"),
-    (l2_sample, "point_frac", None, None, "both wrong, alike"),
-    (l2_sample, "point_frac", None, [0.5, 0.5], "both wrong, apart"),
-    (l1_sample, "chosen", "A", "C", "both wrong, apart"), (l1_sample, "chosen", "C", "C", "both wrong, alike"),
-    (l1_sample, "chosen", None, "C", "both wrong, apart"), (l1_sample, "chosen", None, None, "both wrong, alike"),
-    (episode, "ended", "done", "fail", "both wrong, apart"), (episode, "ended", "done", "done", "both wrong, alike"),
-    (episode, "checks", [[True, "x"], [False, "y"]], [[False, "x"], [False, "y"]], "both wrong, apart"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "name", "first", "second", "outcome"),
+    [
+        (l2_sample, "verdict", "hit", "hit", "both right"),
+        (l2_sample, "verdict", "hit", "miss", "only A right"),
+        (l2_sample, "verdict", "miss", "hit", "only B right"),
+        # The target is 80 x 60 pixels, 100 across: clicks are 96 and 104 pixels apart.
+        (l2_sample, "point_frac", [0.5, 0.5], [0.74, 0.5], "both wrong, alike"),
+        (l2_sample, "point_frac", [0.5, 0.5], [0.76, 0.5], "both wrong, apart"),
+        (l2_sample, "point_frac", None, None, "both wrong, alike"),
+        (l2_sample, "point_frac", None, [0.5, 0.5], "both wrong, apart"),
+        (l1_sample, "chosen", "A", "C", "both wrong, apart"),
+        (l1_sample, "chosen", "C", "C", "both wrong, alike"),
+        (l1_sample, "chosen", None, "C", "both wrong, apart"),
+        (l1_sample, "chosen", None, None, "both wrong, alike"),
+        (episode, "ended", "done", "fail", "both wrong, apart"),
+        (episode, "ended", "done", "done", "both wrong, alike"),
+        (
+            episode,
+            "checks",
+            [[True, "x"], [False, "y"]],
+            [[False, "x"], [False, "y"]],
+            "both wrong, apart",
+        ),
+    ],
+)
 def test_two_misses_are_apart_if_they_came_to_different_things(make, name, first, second, outcome):
     assert SamplePair(make(0, **{name: second}), make(0, **{name: first})).outcome == outcome
 
 
-@pytest.mark.parametrize(("make", "changes"), [
-    (l2_set, {"box_frac": [0.1, 0.2, 0.3, 0.41]}), (l2_set, {"file_wh": [401, 300]}),
-    (l2_set, {"split": "advanced"}), (l1_set, {"answer": "C"}),
-    (l1_set, {"options": {"A": "the first", "B": "another", "C": "the third", "D": None}})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "changes"),
+    [
+        (l2_set, {"box_frac": [0.1, 0.2, 0.3, 0.41]}),
+        (l2_set, {"file_wh": [401, 300]}),
+        (l2_set, {"split": "advanced"}),
+        (l1_set, {"answer": "C"}),
+        (l1_set, {"options": {"A": "the first", "B": "another", "C": "the third", "D": None}}),
+    ],
+)
 def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, make, changes):
     changed = make("xxxxxx")
     changed[2].update(changes)
@@ -136,14 +177,24 @@ def test_flips_hold_both_replies_and_samples_of_one_run_alone_are_reported(tmp_p
     assert pair.notes == ["4 samples in common", "2 samples only in m0"]
     assert [
         (winner, flip.run["prediction"], flip.baseline["prediction"])
-        for winner, _, flips in pair.flips_by_winner for flip in flips
-    ] == [("m1", "reply 1 x", "reply 1 ."), ("m0", "reply 0 .", "reply 0 x")]  # fmt: skip
+        for winner, _, flips in pair.flips_by_winner
+        for flip in flips
+    ] == [("m1", "reply 1 x", "reply 1 ."), ("m0", "reply 0 .", "reply 0 x")]
 
 
-@pytest.mark.parametrize(("weighted", "points", "note"), [
-    ((True, True), 100 * (1 / 2) / (1 / 2 + 3 / 4 * 3), None), ((False, False), 25.0, None),
-    ((True, False), 25.0, "one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
-                          "the differences are unweighted")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("weighted", "points", "note"),
+    [
+        ((True, True), 100 * (1 / 2) / (1 / 2 + 3 / 4 * 3), None),
+        ((False, False), 25.0, None),
+        (
+            (True, False),
+            25.0,
+            "one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
+            "the differences are unweighted",
+        ),
+    ],
+)
 def test_differences_are_weighted_where_both_scores_are(tmp_path, weighted, points, note):
     folders = []
     for name, hits, is_so in zip("ab", ("....", "x..."), weighted, strict=True):
@@ -163,22 +214,30 @@ def test_weighted_figures_of_a_difference_are_those_of_the_score(tmp_path):
         if each["platform"] == "os_ios" and each["index"] % 5:  # others weigh more than these
             each["options"] = {"A": "one", "B": "two"}
     found = compared(runs_of(tmp_path, *({L1: side} for side in sides), weighted=True))
-    official = [{name: cell["value"] for name, cell in row.cells.items()}
-                for row in found.summary[0].rows]  # fmt: skip
+    official = [
+        {name: cell["value"] for name, cell in row.cells.items()} for row in found.summary[0].rows
+    ]
     for name in ("baseline_pct", "run_pct"):
         figures = {each.group: getattr(each, name) for each in found.pairs[0].headline}
         assert figures == pytest.approx(official.pop(0))
 
 
-@pytest.mark.parametrize(("entry", "name", "told"), [
-    ("pictures", "digest", "images"), ("annotations", "sha256", "annotations")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entry", "name", "told"),
+    [("pictures", "digest", "images"), ("annotations", "sha256", "annotations")],
+)
 def test_other_data_and_samples_without_an_answer_are_reported(tmp_path, entry, name, told):
     silent = l2_set("xx..")
     silent[2].update(status="failed", verdict=None)
     made = [
-        make_run(tmp_path / value, {L2: samples}, model=value,
-                 manifest={"datasets": {L2: {entry: {"count": 3, name: value}}}})
-        for value, samples in (("a", l2_set("xxxx")), ("b", silent))]  # fmt: skip
+        make_run(
+            tmp_path / value,
+            {L2: samples},
+            model=value,
+            manifest={"datasets": {L2: {entry: {"count": 3, name: value}}}},
+        )
+        for value, samples in (("a", l2_set("xxxx")), ("b", silent))
+    ]
     found = compared(read_runs(made))
     [pair] = found.pairs
     assert pair.notes[1:] == [f"the runs had different {told} (checksums in their manifests)"]
@@ -218,7 +277,9 @@ def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
     assert boards[levels[0]].columns == ["os_ios", "os_web", "Overall"]
     advanced = boards[f"L2 {L2} · advanced"].rows
     assert [(row.name, [cell["value"] for cell in row.cells.values()]) for row in advanced] == [
-        ("m0", pytest.approx([100 / 3] * 2)), ("m1", [100, 100])]  # fmt: skip
+        ("m0", pytest.approx([100 / 3] * 2)),
+        ("m1", [100, 100]),
+    ]
     basic = [each for each in l2_set("x.x.x.") if each["split"] == "basic"]
     alone = boards_of(runs_of(tmp_path / "alone", {L2: basic}))
     assert [board.split for board in alone] == ["", "basic"]  # no average of one split
@@ -226,7 +287,9 @@ def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
 
 def test_figures_and_intervals_are_those_of_the_analysis(tmp_path):
     ios, overall = (
-        {"value": 50.0, "low": 31.5, "high": 68.5}, {"value": 1, "low": None, "high": None})  # fmt: skip
+        {"value": 50.0, "low": 31.5, "high": 68.5},
+        {"value": 1, "low": None, "high": None},
+    )
     cells, columns = [ios, None, overall], ["os_ios", "os_web", "Overall"]
     table = {"columns": columns, "rows": [{"name": "advanced", "cells": cells}]}
     _, board = boards_of(runs_of(tmp_path, {L2: l2_set("x..x..")}, tables={L2: table}))
@@ -257,10 +320,16 @@ def test_published_rows_have_the_published_figures_and_their_source(tmp_path):
     assert any("arXiv:2507.19478" in note for note in notes_of(found, read_published()))
 
 
-@pytest.mark.parametrize(("change", "partial", "comparable"), [
-    ({}, False, True), ({}, True, False),
-    ({"annotations": {"file": "L2_annotations.json", "md5": "0" * 32}}, False, False),
-    ({"left_out": 3}, False, False), ({"annotations": {}}, False, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "partial", "comparable"),
+    [
+        ({}, False, True),
+        ({}, True, False),
+        ({"annotations": {"file": "L2_annotations.json", "md5": "0" * 32}}, False, False),
+        ({"left_out": 3}, False, False),
+        ({"annotations": {}}, False, False),
+    ],
+)
 def test_published_rows_compare_with_published_data_alone(tmp_path, change, partial, comparable):
     name = "L2_annotations.json"
     published = {"annotations": {"file": name, "md5": PUBLISHED_MD5[name]}}
@@ -284,9 +353,15 @@ def test_the_folder_of_a_model_stands_for_its_newest_run_and_the_others_are_name
     assert run.notes() == [f"m: {run.folder}, {others}"]
 
 
-@pytest.mark.parametrize(("model", "level", "partial", "is_passed_over"), [
-    ("m", L2, True, True), ("m", L2, False, False), ("m", L1, True, False),
-    ("few_samples", L2, True, True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "level", "partial", "is_passed_over"),
+    [
+        ("m", L2, True, True),
+        ("m", L2, False, False),
+        ("m", L1, True, False),
+        ("few_samples", L2, True, True),
+    ],
+)
 def test_a_run_over_a_part_stands_aside_where_another_has_all(
     tmp_path, model, level, partial, is_passed_over
 ):
@@ -301,10 +376,15 @@ def test_a_run_over_a_part_stands_aside_where_another_has_all(
     assert (said in run.notes()[0]) is is_passed_over
 
 
-@pytest.mark.parametrize(("names", "labels"), [
-    (("", ""), ["m (r=0)", "m (r=1)"]),  # that a folder has such a name makes it no NAME=folder
-    (("old=", "new="), ["old", "new"]), (("old=", ""), ["old", "m (r=1)"]), (("m=", ""), ["m", "m (r=1)"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (("", ""), ["m (r=0)", "m (r=1)"]),  # that a folder has such a name makes it no NAME=folder
+        (("old=", "new="), ["old", "new"]),
+        (("old=", ""), ["old", "m (r=1)"]),
+        (("m=", ""), ["m", "m (r=1)"]),
+    ],
+)
 def test_each_run_has_a_name_of_its_own(tmp_path, names, labels):
     made = [make_run(tmp_path / f"r={number}", {L2: l2_set("x.")}) for number in range(2)]
     found = read_runs([f"{name}{folder}" for name, folder in zip(names, made, strict=True)])
@@ -329,21 +409,32 @@ def odd_folders(home):
     (home / "file.txt").write_text("x")
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    ("good nowhere", "nowhere: there is no such folder"),
-    ("good x=nowhere", "nowhere: there is no such folder"),
-    ("good file.txt", "file.txt: is not a run folder"),
-    ("good empty", "empty: is not a run folder; expected <work-dir>/<model>/T<date>_G<commit>"),
-    ("good out", "out: is not a run folder; expected <work-dir>/<model>"),
-    ("good unscored", "unscored: has a log but no scored samples; run evaluate.py with the same"),
-    ("good old", "is not a samples file of this version; run --mode eval again"),
-    ("good broken", "score.json: is not a JSON object; run --mode eval again"),
-    ("good ./good", "good: is the same run as good; compare"),
-    ("a=good a=l1", "a=: two runs have this name; give each its own"),
-    ("good l1", "no sample in common, so there is nothing to compare"),
-    ("good", "compare.py: only one run; name another one, or use --published"), ("good l1 --flips -1", "-1"),
-    ("good --published --output file.txt", "--output file.txt: file.txt cannot be written (Not a directory)"),
-    ("good --published --output file.txt/x", "file.txt cannot be written (Not a directory); ")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("good nowhere", "nowhere: there is no such folder"),
+        ("good x=nowhere", "nowhere: there is no such folder"),
+        ("good file.txt", "file.txt: is not a run folder"),
+        ("good empty", "empty: is not a run folder; expected <work-dir>/<model>/T<date>_G<commit>"),
+        ("good out", "out: is not a run folder; expected <work-dir>/<model>"),
+        (
+            "good unscored",
+            "unscored: has a log but no scored samples; run evaluate.py with the same",
+        ),
+        ("good old", "is not a samples file of this version; run --mode eval again"),
+        ("good broken", "score.json: is not a JSON object; run --mode eval again"),
+        ("good ./good", "good: is the same run as good; compare"),
+        ("a=good a=l1", "a=: two runs have this name; give each its own"),
+        ("good l1", "no sample in common, so there is nothing to compare"),
+        ("good", "compare.py: only one run; name another one, or use --published"),
+        ("good l1 --flips -1", "-1"),
+        (
+            "good --published --output file.txt",
+            "--output file.txt: file.txt cannot be written (Not a directory)",
+        ),
+        ("good --published --output file.txt/x", "file.txt cannot be written (Not a directory); "),
+    ],
+)
 def test_what_cannot_be_compared_is_one_line(tmp_path, monkeypatch, capsys, arguments, said):
     odd_folders(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -379,9 +470,14 @@ def test_compare_prints_writes_and_is_the_same_behind_evaluate(two):
     assert one.stdout.splitlines()[-1] == f"Comparison: {where}"
 
 
-@pytest.mark.parametrize(("formats", "files"), [
-    ("text", []), ("csv", ["comparison.csv", "flips.csv"]),
-    ("html", ["comparison.html", "comparison_files"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("formats", "files"),
+    [
+        ("text", []),
+        ("csv", ["comparison.csv", "flips.csv"]),
+        ("html", ["comparison.html", "comparison_files"]),
+    ],
+)
 def test_only_the_chosen_formats_are_written(two, formats, files):
     assert main(["a", "b", "--format", *formats.split(), "--output", "there"]) == 0
     assert sorted(path.name for path in two.glob("there/*")) == files

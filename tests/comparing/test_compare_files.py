@@ -26,7 +26,9 @@ def comparison(home, reply=EVIL, hits=("x..x", ".x.x"), **options):
     samples = l2_set(hits[0])
     for each in samples:
         each.update(prediction=reply, text=f"Click {reply}")
-    others = [{**each, "text": one["text"]} for each, one in zip(l2_set(hits[1]), samples, strict=True)]  # fmt: skip
+    others = [
+        {**each, "text": one["text"]} for each, one in zip(l2_set(hits[1]), samples, strict=True)
+    ]
     a = make_run(home / "a" / "T20260101_Gaa", {L2: samples, L1: l1_set("x.x")}, model="a<b>")
     b = make_run(home / "b" / "T20260101_Gbb", {L2: others, L1: l1_set("xxx")}, model="b")
     return compare(read_runs([a, b]), **options)
@@ -39,8 +41,10 @@ def rows_of(text):
 def test_neither_a_reply_nor_a_models_name_can_steer_the_terminal_or_break_a_line(tmp_path):
     odd = {"split": "ba\x1b[2Jsic", "platform": "os\x07web"}
     a = make_run(tmp_path / "a", {L2: l2_set("x.", app="x", kind="icon")}, model="a\x1b[1m")
-    b = [{**each, "prediction": EVIL, "text": "Click target 0.", **(odd if n else {})}
-         for n, each in enumerate(l2_set(".x"))]  # fmt: skip
+    b = [
+        {**each, "prediction": EVIL, "text": "Click target 0.", **(odd if n else {})}
+        for n, each in enumerate(l2_set(".x"))
+    ]
     found = compare(read_runs([a, make_run(tmp_path / "b", {L2: b}, model="b\x9bm")]))
     text = as_text(found, flips=9)
     assert not [char for char in text if not char.isprintable() and char != "\n"]
@@ -61,8 +65,14 @@ def test_no_line_is_wider_than_a_console(tmp_path):
     samples = [l2_set(hits, 20) for hits in ("x.." * 20, ".xx" * 20, "xx." * 20)]
     for each in (each for of_run in samples for each in of_run):
         each.update(text="word " * 60, prediction="reply " * 200)
-    made = [make_run(tmp_path / str(n) / "T20260101_Gaa", {L2: each, L1: l1_set("x.x" * 20, 20)}, model=f"m{n}")
-            for n, each in enumerate(samples)]  # fmt: skip
+    made = [
+        make_run(
+            tmp_path / str(n) / "T20260101_Gaa",
+            {L2: each, L1: l1_set("x.x" * 20, 20)},
+            model=f"m{n}",
+        )
+        for n, each in enumerate(samples)
+    ]
     named = [f"{LONG}{n}={folder}" for n, folder in enumerate(made)]
     found = compare(read_runs(named), all_pairs=True, published=read_published())
     for text in (as_text(found, flips=3), closing_text(found)):
@@ -71,7 +81,10 @@ def test_no_line_is_wider_than_a_console(tmp_path):
 
 def test_the_headline_is_the_difference_with_its_interval(tmp_path):
     sets = [l2_set(hits, 20) for hits in ("x..." * 15, "xx.x" * 15)]
-    made = [f"{name}={make_run(tmp_path / name, {L2: each})}" for name, each in zip(("old", "new"), sets, strict=True)]  # fmt: skip
+    made = [
+        f"{name}={make_run(tmp_path / name, {L2: each})}"
+        for name, each in zip(("old", "new"), sets, strict=True)
+    ]
     found = compare(read_runs(made))
     points, low, high = found.pairs[0].headline[-1].points
     assert (round(points, 1), low > 0) == (50.0, True)
@@ -81,8 +94,10 @@ def test_the_headline_is_the_difference_with_its_interval(tmp_path):
 
 
 def test_a_headline_names_no_runs_that_are_alike_once_they_are_cut(tmp_path):
-    made = [make_run(tmp_path / f"T20260101_Gab12cd34{end}", {L2: l2_set("x.x.")}, model="my-model")
-            for end in ("", "_2")]  # fmt: skip
+    made = [
+        make_run(tmp_path / f"T20260101_Gab12cd34{end}", {L2: l2_set("x.x.")}, model="my-model")
+        for end in ("", "_2")
+    ]
     text = as_text(compare(read_runs(made)), flips=0)
     assert f"L2 {L2} · average: B − A = 0.0" in text
     assert (
@@ -91,8 +106,10 @@ def test_a_headline_names_no_runs_that_are_alike_once_they_are_cut(tmp_path):
 
 
 def test_without_an_interval_no_p_is_shown_and_the_table_of_figures_has_it(tmp_path):
-    made = [make_run(tmp_path / name, {L2: l2_set(hits, 12)}, model=name)
-            for name, hits in (("a", "x" * 12), ("b", "x" * 12))]  # fmt: skip
+    made = [
+        make_run(tmp_path / name, {L2: l2_set(hits, 12)}, model=name)
+        for name, hits in (("a", "x" * 12), ("b", "x" * 12))
+    ]
     found = compare(read_runs(made))  # 12 images, 6 of each platform
     rows = [line.split() for line in as_text(found, flips=0).splitlines()]
     shown = {row[0]: row[-4] for row in rows if row[-2:-1] == ["/"]}
@@ -109,10 +126,14 @@ def test_an_audit_that_doubts_a_score_is_named_below_its_difference(tmp_path):
     doubt = f"read as per mille, these replies score {audit['rows'][1]['value']:.2f} %"
     other = "parse audit: 10 of 16 letters are doubtful (10 bare); set it"
     warned = {"coordinate_audit": audit["warnings"], "parse_audit": [other]}
-    made = [make_run(tmp_path / name, {L2: l2_set(hits)}, model=name, warnings=warnings)
-            for name, hits, warnings in (("a", "xxxx", {}), ("b", "x...", warned))]  # fmt: skip
-    expected = [f"  b: coordinate audit: {doubt}",
-                "  b: parse audit: 10 of 16 letters are doubtful (10 bare)"]  # fmt: skip
+    made = [
+        make_run(tmp_path / name, {L2: l2_set(hits)}, model=name, warnings=warnings)
+        for name, hits, warnings in (("a", "xxxx", {}), ("b", "x...", warned))
+    ]
+    expected = [
+        f"  b: coordinate audit: {doubt}",
+        "  b: parse audit: 10 of 16 letters are doubtful (10 bare)",
+    ]
     for report in ("", "; see its report"):
         if report:
             (made[1] / "report").mkdir()
@@ -128,7 +149,9 @@ def test_an_audit_that_doubts_a_score_is_named_below_its_difference(tmp_path):
 def test_intervals_stand_below_their_figures(tmp_path):
     cells = [{"value": 50.0, "low": 31.52, "high": 68.48}]
     table = {"columns": ["Overall"], "rows": [{"name": "basic", "cells": cells}]}
-    found = compare(read_runs([make_run(tmp_path / "a", {L2: l2_set("x..x..")}, tables={L2: table})]))  # fmt: skip
+    found = compare(
+        read_runs([make_run(tmp_path / "a", {L2: l2_set("x..x..")}, tables={L2: table})])
+    )
     lines = as_text(found, flips=0).splitlines()
     [number] = [number for number, line in enumerate(lines) if line.startswith("m ")]
     assert [line.split() for line in lines[number : number + 2]] == [["m", "50.00"], ["31.5–68.5"]]
@@ -147,9 +170,15 @@ FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\u0
 PLAIN = ("(0.5, 0.5)", "a=1", -3.5, 0)
 
 
-@pytest.mark.parametrize(("value", "expected"), [
-    *((text, f"'{text}") for text in FORMULAS), *((each, each) for each in PLAIN), (None, ""), ("a\x00b", "a\\u0000b"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *((text, f"'{text}") for text in FORMULAS),
+        *((each, each) for each in PLAIN),
+        (None, ""),
+        ("a\x00b", "a\\u0000b"),
+    ],
+)
 def test_a_text_stays_a_text_in_a_spreadsheet_and_a_number_a_number(value, expected):
     assert safe_cell(value) == expected
 

@@ -20,26 +20,65 @@ A_POINT, B_POINT, BOX = [0.6214, 0.3593], [0.2604, 0.1602], [0.251, 0.1458, 0.27
 HIT = {"verdict": "hit", "point_frac": [0.2, 0.3]}
 MISS, FAR, UNPARSED = {}, {"point_frac": [0.9, 0.9]}, {"verdict": "unparsed", "point_frac": None}
 BOTH = [
-    (HIT, HIT), (HIT, MISS), (HIT, FAR), (MISS, HIT), (MISS, FAR), (MISS, MISS), (UNPARSED, HIT)]  # fmt: skip
+    (HIT, HIT),
+    (HIT, MISS),
+    (HIT, FAR),
+    (MISS, HIT),
+    (MISS, FAR),
+    (MISS, MISS),
+    (UNPARSED, HIT),
+]
 WARNING = "coordinate audit: read as per mille, these replies score 59.69 %; as configured 0.69 %"
-OUTCOMES = {"only-a-right": 2, "only-b-right": 3, "both-wrong-apart": 2, "both-wrong-alike": 1, "both-right": 1}  # fmt: skip
+OUTCOMES = {
+    "only-a-right": 2,
+    "only-b-right": 3,
+    "both-wrong-apart": 2,
+    "both-wrong-alike": 1,
+    "both-right": 1,
+}
 
 
 def samples_of(side):
     """What one of the two runs (0: A, 1: B) has made of nine instructions and a question."""
-    wide = {"file_wh": [1920, 1080], "box_frac": BOX, "point_frac": (A_POINT, B_POINT)[side],
-            "split": "advanced"}  # fmt: skip
-    first = l2_sample(0, "os_windows/b.png", **wide, verdict=("miss", "hit")[side], kind="text",
-                      text=f"Delete {BAD}", prediction=f"{'AB'[side]} said {BAD}", app=BAD)  # fmt: skip
-    others = [l2_sample(n, ("os_web/a.png", "os_ios/tall.png")[n % 2], **both[side], text=f"Open {n}")
-              for n, both in enumerate(BOTH, 1)]  # fmt: skip
-    failed = {"verdict": None, "status": "failed", "point_frac": None, "error": {"class": BAD, "message": BAD}}  # fmt: skip
+    wide = {
+        "file_wh": [1920, 1080],
+        "box_frac": BOX,
+        "point_frac": (A_POINT, B_POINT)[side],
+        "split": "advanced",
+    }
+    first = l2_sample(
+        0,
+        "os_windows/b.png",
+        **wide,
+        verdict=("miss", "hit")[side],
+        kind="text",
+        text=f"Delete {BAD}",
+        prediction=f"{'AB'[side]} said {BAD}",
+        app=BAD,
+    )
+    others = [
+        l2_sample(n, ("os_web/a.png", "os_ios/tall.png")[n % 2], **both[side], text=f"Open {n}")
+        for n, both in enumerate(BOTH, 1)
+    ]
+    failed = {
+        "verdict": None,
+        "status": "failed",
+        "point_frac": None,
+        "error": {"class": BAD, "message": BAD},
+    }
     others.append(l2_sample(8, "os_web/a.png", text="Fails in A", **(failed, FAR)[side]))
     chosen = (("B", "hit"), ("A", "miss"))[side]
     questions = [
-        l1_sample(0, "os_web/a.png", chosen=chosen[0], verdict=chosen[1], text=f"Why {BAD}?",
-                  options={"A": BAD, "B": "yes", "C": "no"}, prediction=f"({chosen[0]}) {BAD}"),
-    ]  # fmt: skip
+        l1_sample(
+            0,
+            "os_web/a.png",
+            chosen=chosen[0],
+            verdict=chosen[1],
+            text=f"Why {BAD}?",
+            options={"A": BAD, "B": "yes", "C": "no"},
+            prediction=f"({chosen[0]}) {BAD}",
+        ),
+    ]
     return {L1: questions, L2: [first, *others]}
 
 
@@ -58,9 +97,12 @@ def work(tmp_path_factory):
     runs = []
     for side in (0, 1):
         model = {"model": {"m": {"generate_cfg": {"stop": f"{side} {BAD}"}}}}
-        run = make_run(home / "out" / "ab"[side] / "T20260101_Gaa", samples_of(side),
-                       manifest={"config": model},
-                       warnings={"coordinate_audit": [WARNING]} if side else {})  # fmt: skip
+        run = make_run(
+            home / "out" / "ab"[side] / "T20260101_Gaa",
+            samples_of(side),
+            manifest={"config": model},
+            warnings={"coordinate_audit": [WARNING]} if side else {},
+        )
         build_report(run, image_root=home / "images", cache=home / "cache")
         runs.append(f"{NAMES[side]}={run}")
     write_page(compare(read_runs(runs)), home / "comparison")
@@ -111,15 +153,19 @@ def test_an_audit_that_doubts_a_score_stands_beside_the_headline_and_leads_to_th
 def test_every_count_leads_to_exactly_its_samples(open_tab):
     tab = open_tab()
     tab.run("for (const each of document.querySelectorAll('details')) each.open = true")
-    links = tab.run("[...document.querySelectorAll('.who a, .groups td a')].map((a) => ["
-                    "a.getAttribute('href'), Number(a.querySelector('b')?.textContent ?? a.textContent)])")  # fmt: skip
+    links = tab.run(
+        "[...document.querySelectorAll('.who a, .groups td a')].map((a) => ["
+        "a.getAttribute('href'), Number(a.querySelector('b')?.textContent ?? a.textContent)])"
+    )
     assert len(links) > 12
     for address, count in links:
         tab.go(address)
         assert shown(tab) == count, address
     assert set(tab.texts(".groups tbody td:nth-child(8)")) == {"-"}  # too few images
-    groups = tab.run("[...document.querySelectorAll('.groups tbody tr')].map((row) => ["
-                     "row.querySelector('th a').getAttribute('href'), Number(row.cells[5].textContent)])")  # fmt: skip
+    groups = tab.run(
+        "[...document.querySelectorAll('.groups tbody tr')].map((row) => ["
+        "row.querySelector('th a').getAttribute('href'), Number(row.cells[5].textContent)])"
+    )
     for address, count in groups:
         tab.go(address)
         assert shown(tab) == count, address
@@ -161,8 +207,14 @@ def test_both_clicks_and_the_target_lie_where_the_image_has_them(open_tab, keys,
 def test_a_sample_has_both_replies_and_leads_into_both_reports(open_tab, work):
     tab = open_tab(f"#/sample/{L2}/0")
     sides = tab.page.locator(".side").all_inner_texts()
-    for text, words in zip(sides, (["old", "A said <script>", "px from the target"],
-                                   ["new <script>", "B said <script>", "inside the target"]), strict=True):  # fmt: skip
+    for text, words in zip(
+        sides,
+        (
+            ["old", "A said <script>", "px from the target"],
+            ["new <script>", "B said <script>", "inside the target"],
+        ),
+        strict=True,
+    ):
         assert [each for each in words if each not in text] == []
     links = [link.get_attribute("href") for link in tab.page.locator("#sample-links a").all()]
     ends = [f"out/{side}/T20260101_Gaa/report/index.html#/sample/{L2}/0" for side in "ab"]
@@ -177,14 +229,19 @@ def test_a_question_says_who_chose_what(open_tab):
     tab = open_tab(f"#/sample/{L1}/0")
     options = tab.page.locator(".options li").all_inner_texts()
     assert [" ".join(option.split()) for option in options] == [
-        f"A {BAD} new <script…(1)</script> chose", "B yes ✓ right old chose", "C no"]  # fmt: skip
+        f"A {BAD} new <script…(1)</script> chose",
+        "B yes ✓ right old chose",
+        "C no",
+    ]
     heads = tab.page.locator(".side h3 > .quiet").all_inner_texts()
     assert heads == ["chose B, right B", "chose A, right B"]
 
 
 def test_who_is_better_is_said_by_name(open_tab, tmp_path):
-    runs = [f"{name}={make_run(tmp_path / name, {L2: l2_set(hits, 40)})}"
-            for name, hits in (("good", "x" * 40), ("bad", "." * 40))]  # fmt: skip
+    runs = [
+        f"{name}={make_run(tmp_path / name, {L2: l2_set(hits, 40)})}"
+        for name, hits in (("good", "x" * 40), ("bad", "." * 40))
+    ]
     for named in (runs, runs[::-1]):
         tab = open_tab(page=write_page(compare(read_runs(named)), tmp_path))
         assert tab.texts(".tag.lead") == ["good is better"] * 3
@@ -220,7 +277,14 @@ def test_the_search_keeps_the_focus_while_a_sample_is_still_loaded(open_tab):
 
 def test_nothing_that_a_model_or_a_data_set_says_becomes_markup(open_tab):
     tab, seen = open_tab(), 0
-    for address in ("", "samples", f"sample/{L2}/0", f"sample/{L2}/8", f"sample/{L1}/0", "sample/no/1"):  # fmt: skip
+    for address in (
+        "",
+        "samples",
+        f"sample/{L2}/0",
+        f"sample/{L2}/8",
+        f"sample/{L1}/0",
+        "sample/no/1",
+    ):
         tab.go(f"#/{address}")
         seen += tab.run("document.body.innerText").count("alert(")
         assert tab.texts("main script, main img[src=x]") == [], address
@@ -305,8 +369,10 @@ def test_seven_thousand_samples_are_compared_and_shown_a_few_at_a_time(open_tab,
     images = [f"os_web/pic{n}.png" for n in range(1200)]
     first = list(many_samples(7000, images))
     verdicts = [each["verdict"] for each in many_samples(7000, images, seed=8)]
-    second = [{**each, "verdict": verdict, "hit": int(verdict == "hit")}
-              for each, verdict in zip(first, verdicts, strict=True)]  # fmt: skip
+    second = [
+        {**each, "verdict": verdict, "hit": int(verdict == "hit")}
+        for each, verdict in zip(first, verdicts, strict=True)
+    ]
     for number, samples in enumerate((first, second), 1):
         make_run(tmp_path / str(number), {L2: samples}, model=f"m{number}")
     page = write_page(compare(read_runs([tmp_path / "1", tmp_path / "2"])), tmp_path / "out")

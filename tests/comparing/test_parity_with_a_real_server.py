@@ -30,8 +30,21 @@ def transformers_server(checkpoint, cache):
     """The base URL of a server for one checkpoint."""
     port = next(filter(is_free, random.sample(PORTS, 100)))
     cache.mkdir()
-    command = [sys.executable, "-m", "transformers.cli.transformers", "serve", str(checkpoint),
-               "--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--dtype", "float32"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "transformers.cli.transformers",
+        "serve",
+        str(checkpoint),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--device",
+        "cpu",
+        "--dtype",
+        "float32",
+    ]
     env = {**os.environ, "HF_HUB_CACHE": str(cache), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     log = (cache / "log.txt").open("w+")
     process = subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT)
@@ -65,16 +78,29 @@ def test_both_ways_to_one_checkpoint_are_equal_or_the_cause_of_what_differs_is_n
     pictures = [("os_web", (420, 310)), ("os_ios", (196, 392))]
     with MockServer() as unused, transformers_server(checkpoint, tmp_path / "cache") as url:
         stage = Stage.make(tmp_path / "stage", unused, pictures)
-        served = {"model_path": f"{url}?api_key=none&model={checkpoint}",
-                  "generate_cfg": {"max_tokens": 6, "temperature": 0}}  # fmt: skip
+        served = {
+            "model_path": f"{url}?api_key=none&model={checkpoint}",
+            "generate_cfg": {"max_tokens": 6, "temperature": 0},
+        }
         theirs = stage.config({"model": {"served": served}, "data": data}, "served.json")
 
         def parity(name, limits):
-            local = {"model_path": str(checkpoint), "imp_type": "transformers", "kwargs": limits,
-                     "generate_cfg": {"max_new_tokens": 6}}  # fmt: skip
+            local = {
+                "model_path": str(checkpoint),
+                "imp_type": "transformers",
+                "kwargs": limits,
+                "generate_cfg": {"max_new_tokens": 6},
+            }
             ours = stage.config({"model": {name: local}, "data": data}, f"{name}.json")
-            return stage.run("--config", ours, "--parity", theirs, "--work-dir", stage.work_dir,
-                             env={"OMP_NUM_THREADS": "1"})  # fmt: skip
+            return stage.run(
+                "--config",
+                ours,
+                "--parity",
+                theirs,
+                "--work-dir",
+                stage.work_dir,
+                env={"OMP_NUM_THREADS": "1"},
+            )
 
         equal, differing = parity("equal", LIMITS), parity("differing", {"max_pixels": 50176})
 
@@ -86,8 +112,11 @@ def test_both_ways_to_one_checkpoint_are_equal_or_the_cause_of_what_differs_is_n
     assert (equal.output.count("nothing differs"), equal.code) == (2, 0)
 
     assert f"{L2}: queried 0, reused 4" in differing.stdout  # the served ones, of the first
-    for line in ("4 x prompt tokens: ", "other pixel limits, another chat template",
-                 "setting             kwargs.max_pixels 50176 in differing, unset in served"):  # fmt: skip
+    for line in (
+        "4 x prompt tokens: ",
+        "other pixel limits, another chat template",
+        "setting             kwargs.max_pixels 50176 in differing, unset in served",
+    ):
         assert line in differing.output, differing.output
     assert "image sent" not in differing.output and " x messages" not in differing.output
     path = stage.work_dir / "parity" / f"differing_served_{L2}.csv"

@@ -30,20 +30,30 @@ def test_it_ends_with_a_table_of_all_models_and_their_differences(stage):
     closing = ran.stdout[ran.stdout.rindex(f"L1 {L1} · accuracy in %") :]
     names = ("base  ", "good  ", "other ")
     table = [line.split() for line in closing.splitlines() if line.startswith(names)]
-    assert table[3:] == [["base", "0.00", "0.00", "0.00"], ["good", "100.00", "100.00", "100.00"],
-                         ["other", "0.00", "0.00", "0.00"]]  # fmt: skip
+    assert table[3:] == [
+        ["base", "0.00", "0.00", "0.00"],
+        ["good", "100.00", "100.00", "100.00"],
+        ["other", "0.00", "0.00", "0.00"],
+    ]
     assert f"L2 {L2} · average: good − base = +100.0\n" in closing
     assert f"L2 {L2} · average: other − base = 0.0\n" in closing
     page = stage.work_dir / "comparisons" / "base_vs_good_vs_other" / "comparison.html"
     assert closing.splitlines()[-1] == f"Comparison: {page.as_uri()}"
     runs = json.loads((page.parent / "comparison_files" / "runs.json").read_text())
     assert [(page.parent / run).resolve() for run in runs] == [
-        stage.folder(name).resolve() for name in ("base", "good", "other")]  # fmt: skip
+        stage.folder(name).resolve() for name in ("base", "good", "other")
+    ]
 
 
-@pytest.mark.parametrize(("arguments", "has_table", "has_page"), [
-    (["--no-report"], True, False), (["--mode", "infer"], False, False),
-    (["--model", "good"], False, False), (["--data", L2, "--limit", "3"], True, True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "has_table", "has_page"),
+    [
+        (["--no-report"], True, False),
+        (["--mode", "infer"], False, False),
+        (["--model", "good"], False, False),
+        (["--data", L2, "--limit", "3"], True, True),
+    ],
+)
 def test_without_reports_or_several_models_there_is_no_page(stage, arguments, has_table, has_page):
     ran = stage.evaluate(named("base", "good"), *arguments)
     assert ran.code == 0, ran.output

@@ -12,37 +12,87 @@ from utils.comparing.runs import read_runs
 from utils.comparing.why import different_functions, explain
 
 SYSTEM = {"role": "system", "type": "text", "value": "You are a GUI agent."}
-QUESTION = [{"role": "user", "type": "image", "value": ""},
-            {"role": "user", "type": "text", "value": "Where is it?"}]  # fmt: skip
+QUESTION = [
+    {"role": "user", "type": "image", "value": ""},
+    {"role": "user", "type": "text", "value": "Where is it?"},
+]
 
 
 def facts(reply="(0.5, 0.3)", **more):
     return l2_sample(0, **{"prediction": reply, "prompt": QUESTION, "sent_wh": None, **more})
 
 
-@pytest.mark.parametrize(("ours", "theirs", "cause", "told"), [
-    (facts(), facts(), "", ""), (facts(), facts("(0.5, 0.3)<|im_end|>"), "", ""),
-    (facts("cut\ufffd"), facts("cut"), "", ""),  # the token limit has torn a character
-    (facts(), facts(status="failed"), "no answer", "ok in a, failed in b"),
-    (facts(prompt=[SYSTEM, *QUESTION]), facts(), "messages", "a sends system text 'You are a GUI agent.', b user image"),
-    (facts(), facts(prompt=[SYSTEM, *QUESTION]), "messages", "a sends user image, b system text 'You are a GUI agent.'"),
-    (facts(), facts(prompt=[QUESTION[0], {**QUESTION[1], "value": "Click it."}]), "messages",
-     "a sends user text 'Where is it?', b user text 'Click it.'"),
-    (facts(), facts(prompt=QUESTION[:1]), "messages", "a sends user text 'Where is it?', b no more"),
-    (facts(), facts(prompt=[]), "", ""),
-    (facts(), facts(sent_wh=[200, 150]), "image sent", "400x300 in a, 200x150 in b"),
-    (facts(seen_wh=[392, 308]), facts(seen_wh=[196, 140]), "size seen", "392x308 in a, 196x140 in b"),
-    (facts(seen_wh=[392, 308]), facts(), "", ""),
-    (facts(), facts(usage={"prompt_tokens": 1100}), "prompt tokens",
-     "1204 in a, 1100 in b with the same messages and image: other pixel limits, another chat"),
-    (facts(), facts(usage={}), "", ""),
-    (facts(), facts("no"), "reply", "(0.5, 0.3) in a, no in b, with the same messages, image and"),
-    (facts(raw="so"), facts("no", raw="so"), "postprocess", "(0.5, 0.3) in a, no in b, of the same"),
-    (facts(), facts(point_frac=[0.3, 0.5]), "parse", "point 50.0, 30.0 % in a, point 30.0, 50.0 %"),
-    (facts(), facts(point_frac=None, verdict="unparsed"), "parse", "in a, unparsed in b"),
-    (facts(), facts(verdict="hit"), "verdict", "miss in a, hit in b"),
-    # what comes first counts
-    (facts(), facts("no", sent_wh=[2, 2], usage={}), "image sent", "400x300 in a, 2x2 in b")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ours", "theirs", "cause", "told"),
+    [
+        (facts(), facts(), "", ""),
+        (facts(), facts("(0.5, 0.3)<|im_end|>"), "", ""),
+        (facts("cut\ufffd"), facts("cut"), "", ""),  # the token limit has torn a character
+        (facts(), facts(status="failed"), "no answer", "ok in a, failed in b"),
+        (
+            facts(prompt=[SYSTEM, *QUESTION]),
+            facts(),
+            "messages",
+            "a sends system text 'You are a GUI agent.', b user image",
+        ),
+        (
+            facts(),
+            facts(prompt=[SYSTEM, *QUESTION]),
+            "messages",
+            "a sends user image, b system text 'You are a GUI agent.'",
+        ),
+        (
+            facts(),
+            facts(prompt=[QUESTION[0], {**QUESTION[1], "value": "Click it."}]),
+            "messages",
+            "a sends user text 'Where is it?', b user text 'Click it.'",
+        ),
+        (
+            facts(),
+            facts(prompt=QUESTION[:1]),
+            "messages",
+            "a sends user text 'Where is it?', b no more",
+        ),
+        (facts(), facts(prompt=[]), "", ""),
+        (facts(), facts(sent_wh=[200, 150]), "image sent", "400x300 in a, 200x150 in b"),
+        (
+            facts(seen_wh=[392, 308]),
+            facts(seen_wh=[196, 140]),
+            "size seen",
+            "392x308 in a, 196x140 in b",
+        ),
+        (facts(seen_wh=[392, 308]), facts(), "", ""),
+        (
+            facts(),
+            facts(usage={"prompt_tokens": 1100}),
+            "prompt tokens",
+            "1204 in a, 1100 in b with the same messages and image: other pixel limits, another chat",
+        ),
+        (facts(), facts(usage={}), "", ""),
+        (
+            facts(),
+            facts("no"),
+            "reply",
+            "(0.5, 0.3) in a, no in b, with the same messages, image and",
+        ),
+        (
+            facts(raw="so"),
+            facts("no", raw="so"),
+            "postprocess",
+            "(0.5, 0.3) in a, no in b, of the same",
+        ),
+        (
+            facts(),
+            facts(point_frac=[0.3, 0.5]),
+            "parse",
+            "point 50.0, 30.0 % in a, point 30.0, 50.0 %",
+        ),
+        (facts(), facts(point_frac=None, verdict="unparsed"), "parse", "in a, unparsed in b"),
+        (facts(), facts(verdict="hit"), "verdict", "miss in a, hit in b"),
+        # what comes first counts
+        (facts(), facts("no", sent_wh=[2, 2], usage={}), "image sent", "400x300 in a, 2x2 in b"),
+    ],
+)
 def test_the_first_difference_is_the_cause(tmp_path, ours, theirs, cause, told):
     [pair] = differing(tmp_path, ours, theirs)
     assert (pair["cause"], told in pair["detail"]) == (cause, True), pair
@@ -63,13 +113,19 @@ def endpoint(model):
 
 
 def local(dtype=None, **generate_cfg):
-    return {"imp_type": "transformers", "dtype": dtype,
-            "generate_cfg": {"max_new_tokens": 8, **generate_cfg}}  # fmt: skip
+    return {
+        "imp_type": "transformers",
+        "dtype": dtype,
+        "generate_cfg": {"max_new_tokens": 8, **generate_cfg},
+    }
 
 
 def served(kwargs=None, **generate_cfg):
-    return {"imp_type": "openai", "kwargs": kwargs or {},
-            "generate_cfg": {"max_tokens": 8, "temperature": 0, **generate_cfg}}  # fmt: skip
+    return {
+        "imp_type": "openai",
+        "kwargs": kwargs or {},
+        "generate_cfg": {"max_tokens": 8, "temperature": 0, **generate_cfg},
+    }
 
 
 def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
@@ -77,25 +133,45 @@ def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
     for name, entry in entries.items():
         config = {"model": {name: entry}, "data": {L2: {"parse_function": "mine.old"}}}
         again = {"data": {L2: {"parse_function": f"mine.{name}"}}}  # by --mode eval
-        make_run(tmp_path / name, {L2: [facts()]}, model=name,
-                 manifest={"config": config, "scoring": {"config": again}})  # fmt: skip
+        make_run(
+            tmp_path / name,
+            {L2: [facts()]},
+            model=name,
+            manifest={"config": config, "scoring": {"config": again}},
+        )
     assert different_functions(*read_runs([tmp_path / "a", tmp_path / "b"])) == [
-        (f"custom_prompt.{L2}", "mine.prompt", "unset"), (f"{L2}.parse_function", "mine.a", "mine.b")]  # fmt: skip
+        (f"custom_prompt.{L2}", "mine.prompt", "unset"),
+        (f"{L2}.parse_function", "mine.a", "mine.b"),
+    ]
 
 
-@pytest.mark.parametrize(("ours", "theirs", "cause", "told"), [
-    (local(), served(), "reply", "dtype, attention kernel or batching"),
-    (local(), served(max_tokens=4), "settings", "max_tokens 8 in a, 4 in b"),
-    (local(do_sample=True, temperature=0.7), served(), "settings", "temperature 0.7 in a, 0 in b"),
-    (local(temperature=0.7), served(), "reply", ""),  # transformers does not heed it
-    (local(num_beams=3), served(), "settings", "num_beams 3 in a, unset in b"),
-    (local(), served(extra_body={"min_tokens": 4}), "settings", "min_tokens unset in a, 4 in b"),
-    (served({"max_pixels": 9}), served(), "settings", "kwargs.max_pixels 9 in a, unset in b"),
-    (local("float32"), local("float16"), "settings", "dtype float32 in a, float16 in b"),
-    (local("float32"), served(), "reply", ""),  # a server's own business
-    (local("float32"), local("auto"), "reply", ""),
-    (endpoint("acme-2b"), endpoint("acme-7b"), "settings", "model acme-2b in a, acme-7b in b"),
-    (local(), {**served(), **endpoint("acme-7b")}, "reply", "")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ours", "theirs", "cause", "told"),
+    [
+        (local(), served(), "reply", "dtype, attention kernel or batching"),
+        (local(), served(max_tokens=4), "settings", "max_tokens 8 in a, 4 in b"),
+        (
+            local(do_sample=True, temperature=0.7),
+            served(),
+            "settings",
+            "temperature 0.7 in a, 0 in b",
+        ),
+        (local(temperature=0.7), served(), "reply", ""),  # transformers does not heed it
+        (local(num_beams=3), served(), "settings", "num_beams 3 in a, unset in b"),
+        (
+            local(),
+            served(extra_body={"min_tokens": 4}),
+            "settings",
+            "min_tokens unset in a, 4 in b",
+        ),
+        (served({"max_pixels": 9}), served(), "settings", "kwargs.max_pixels 9 in a, unset in b"),
+        (local("float32"), local("float16"), "settings", "dtype float32 in a, float16 in b"),
+        (local("float32"), served(), "reply", ""),  # a server's own business
+        (local("float32"), local("auto"), "reply", ""),
+        (endpoint("acme-2b"), endpoint("acme-7b"), "settings", "model acme-2b in a, acme-7b in b"),
+        (local(), {**served(), **endpoint("acme-7b")}, "reply", ""),
+    ],
+)
 def test_settings_are_a_cause_if_only_replies_differ(tmp_path, capsys, ours, theirs, cause, told):
     [pair] = differing(tmp_path, facts(), facts("no"), a=ours, b=theirs)
     [same] = differing(tmp_path, facts(), facts(), a=ours, b=theirs)
@@ -129,8 +205,11 @@ def test_causes_are_counted_and_every_sample_stands_in_a_file(tmp_path, monkeypa
 @pytest.fixture
 def stage(staged):
     """A server that answers rightly, unless it is asked as "dead", "poor" or "torn"."""
-    odd = {"dead": Reply(status=401, body=b"bad key"), "poor": Reply("C"),
-           "torn": Reply("(0.2, 0.15) \ud83d")}  # fmt: skip
+    odd = {
+        "dead": Reply(status=401, body=b"bad key"),
+        "poor": Reply("C"),
+        "torn": Reply("(0.2, 0.15) \ud83d"),
+    }
 
     return staged(answer=lambda request: odd.get(request.body["model"]) or right_answers(request))
 
@@ -139,8 +218,10 @@ def parity(stage, first, second, *arguments):
     """`--parity` of two configs with these models; the same file if the names are the same."""
     paths = []
     for names in (first, second):
-        model = {name: {**API, "model_path": f"{{url}}?api_key={KEY}&model={name}"}
-                 for name in names.split()}  # fmt: skip
+        model = {
+            name: {**API, "model_path": f"{{url}}?api_key={KEY}&model={name}"}
+            for name in names.split()
+        }
         if "good" in model:
             model["broken"] = {"model_path": "/no/such", "imp_type": "transformers"}
         config = {"model": model, "data": BOTH}
@@ -149,9 +230,14 @@ def parity(stage, first, second, *arguments):
     return stage.run("--config", paths[0], "--parity", paths[1], *where)
 
 
-@pytest.mark.parametrize(("first", "second", "arguments", "equal"), [
-    ("good poor third", "good poor third", [], "0 of 6"),  # models not meant need not work
-    ("good", "same", ["--limit", "3"], "3 of 3"), ("good", "poor", [], "0 of 6")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second", "arguments", "equal"),
+    [
+        ("good poor third", "good poor third", [], "0 of 6"),  # models not meant need not work
+        ("good", "same", ["--limit", "3"], "3 of 3"),
+        ("good", "poor", [], "0 of 6"),
+    ],
+)
 def test_two_models_of_two_configs_or_of_one_are_compared(stage, first, second, arguments, equal):
     other = "same" if second == "same" else "poor"
     ran = parity(stage, first, second, "--model", "good", other, *arguments)
@@ -164,12 +250,17 @@ def test_two_models_of_two_configs_or_of_one_are_compared(stage, first, second, 
     assert all(KEY not in file.read_text("utf-8") for file in files)
 
 
-@pytest.mark.parametrize(("first", "second", "chosen", "told"), [
-    ("m", "m", "", "m.json: has 1 models (m); --parity compares two models of its"),
-    ("m n", "o", "", "m-n.json: has 2 models (m, n); --parity compares one model of each"),
-    ("m n", "n", "n", '--parity: both configs call their model "n"'),
-    ("m", "o", "x", "--model x: in neither config"), ("m", "o", "m y", "--model y: in neither config"),
-    ("m n o", "m n o", "", "name them with --model")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second", "chosen", "told"),
+    [
+        ("m", "m", "", "m.json: has 1 models (m); --parity compares two models of its"),
+        ("m n", "o", "", "m-n.json: has 2 models (m, n); --parity compares one model of each"),
+        ("m n", "n", "n", '--parity: both configs call their model "n"'),
+        ("m", "o", "x", "--model x: in neither config"),
+        ("m", "o", "m y", "--model y: in neither config"),
+        ("m n o", "m n o", "", "name them with --model"),
+    ],
+)
 def test_an_unclear_comparison_is_refused_before_any_request(stage, first, second, chosen, told):
     ran = parity(stage, first, second, *(["--model", *chosen.split()] if chosen else []))
     assert (ran.code, told in ran.stderr, stage.server.requests) == (2, True, []), ran.output

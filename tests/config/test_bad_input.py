@@ -62,21 +62,53 @@ def of_class(name, data=BOTH):
     return of(IN_PROCESS, data, model_path=f"mymodel.{name}")
 
 
-@pytest.mark.parametrize(("config", "fragments"), [
-    (None, ["config.json: there is no such file"]),
-    ('{\n  "model": {\n  "data": {}\n}', ["config.json: line 4, column 2: ", "bracket missing"]),
-    (of(data={"GUITaskAutomation": {"environment": "mymodel.Mute"}}),
-     ["config.json: data.GUITaskAutomation.environment: mymodel.Mute has no tasks(level, seeds)"]),
-    (of(model_path="{url}?api_key=${MY_KEY}&model=mock"),
-     ['config.json: model."m".model_path: its api_key holds a character', "line break"]),
-    (of_class("Model", {L1: {"parse_function": "faulty.f"}}),
-     [f"data.{L1}.parse_function: faulty cannot be imported: ", "ValueError: no weights", "faulty.py:2"]),
-    (of_class("Mute"), ['config.json: model."m".model_path: mymodel.Mute has no method generate']),
-    *[(of_class(name), ['config.json: model."m": ', what]) for name, what in (
-        ("Weightless", "cannot be built: it raised FileNotFoundError: weights.bin (mymodel.py, line"),
-        ("Unlicensed", "cannot be built: it raised SystemExit: no licence (mymodel.py, line"),
-        ("Wordy", "must be a whole number of at least 1"), ("Nobody", "must be a whole number of at least 1"))],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("config", "fragments"),
+    [
+        (None, ["config.json: there is no such file"]),
+        (
+            '{\n  "model": {\n  "data": {}\n}',
+            ["config.json: line 4, column 2: ", "bracket missing"],
+        ),
+        (
+            of(data={"GUITaskAutomation": {"environment": "mymodel.Mute"}}),
+            [
+                "config.json: data.GUITaskAutomation.environment: mymodel.Mute has no tasks(level, seeds)"
+            ],
+        ),
+        (
+            of(model_path="{url}?api_key=${MY_KEY}&model=mock"),
+            ['config.json: model."m".model_path: its api_key holds a character', "line break"],
+        ),
+        (
+            of_class("Model", {L1: {"parse_function": "faulty.f"}}),
+            [
+                f"data.{L1}.parse_function: faulty cannot be imported: ",
+                "ValueError: no weights",
+                "faulty.py:2",
+            ],
+        ),
+        (
+            of_class("Mute"),
+            ['config.json: model."m".model_path: mymodel.Mute has no method generate'],
+        ),
+        *[
+            (of_class(name), ['config.json: model."m": ', what])
+            for name, what in (
+                (
+                    "Weightless",
+                    "cannot be built: it raised FileNotFoundError: weights.bin (mymodel.py, line",
+                ),
+                (
+                    "Unlicensed",
+                    "cannot be built: it raised SystemExit: no licence (mymodel.py, line",
+                ),
+                ("Wordy", "must be a whole number of at least 1"),
+                ("Nobody", "must be a whole number of at least 1"),
+            )
+        ],
+    ],
+)
 def test_a_wrong_config_is_refused_with_key_path_and_cure(config, fragments, stage):
     stage.module("x = 1\nraise ValueError('no weights')", "faulty")
     if config is not None:
@@ -102,10 +134,14 @@ def test_a_data_root_that_is_one_folder_too_deep_is_told_its_parent(stage):
     assert_refused(result, stage, f"Set LMUData to its parent folder, {stage.root}\n")
 
 
-@pytest.mark.parametrize(("option", "name", "fragments"), [
-    ("--data", "ScreenSpot", [f"--data ScreenSpot: not in the config; it has {L1}, {L2}"]),
-    ("--data", "GUIElementGroundng", ["--data GUIElementGroundng", f'mean "{L2}"', L1]),
-    ("--model", "n", ["--model n: not in the config", "it has first, second"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "name", "fragments"),
+    [
+        ("--data", "ScreenSpot", [f"--data ScreenSpot: not in the config; it has {L1}, {L2}"]),
+        ("--data", "GUIElementGroundng", ["--data GUIElementGroundng", f'mean "{L2}"', L1]),
+        ("--model", "n", ["--model n: not in the config", "it has first, second"]),
+    ],
+)
 def test_a_name_that_is_not_in_the_config_is_refused(option, name, fragments, stage):
     result = stage.evaluate({"first": IN_PROCESS, "second": IN_PROCESS}, option, name)
     assert_refused(result, stage, *fragments)
@@ -137,9 +173,13 @@ def test_a_folder_that_is_called_dotenv_is_no_file_of_settings(stage):
     assert stage.run("--data", L2, "--limit", "1").code == 0
 
 
-@pytest.mark.parametrize(("env", "sent"), [
-    ({}, "Find {a} for Click"),  # its braces stay
-    ({"L2_USER_PROMPT": "Of the shell: {instruction}"}, "Of the shell: Click")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("env", "sent"),
+    [
+        ({}, "Find {a} for Click"),  # its braces stay
+        ({"L2_USER_PROMPT": "Of the shell: {instruction}"}, "Of the shell: Click"),
+    ],
+)
 def test_the_template_of_a_dotenv_file_is_sent_unless_the_environment_has_one(stage, env, sent):
     (stage.home / ".env").write_text('L2_USER_PROMPT="Find {a} for {instruction}"')
     result = stage.run("--data", L2, "--limit", "1", env=env)
@@ -155,35 +195,68 @@ def test_images_of_a_folder_that_is_not_there_are_looked_for_in_the_data_root(st
 
 def test_all_problems_are_reported_together_with_their_number(stage):
     models = {
-        "m": {**API, "generate_cfg": {"max_new_tokens": 5}, "kwargs": {"img_sizes": 5},
-              "custom_prompt": {L2: "mymodel.prompt_of_one"}},
+        "m": {
+            **API,
+            "generate_cfg": {"max_new_tokens": 5},
+            "kwargs": {"img_sizes": 5},
+            "custom_prompt": {L2: "mymodel.prompt_of_one"},
+        },
         "n": {**API, "model_path": "http://", "postprocess_function": "mymodel.x"},
-        "o": {"model_path": NOWHERE, "imp_type": "transformers"}}  # fmt: skip
+        "o": {"model_path": NOWHERE, "imp_type": "transformers"},
+    }
     data = {L1: {"mode": "harder", "parse_function": "nowhere.parse"}, L2: {"mode": "all"}}
     (stage.annotations / "L2_annotations.json").unlink()
     (stage.home / "taken").write_text("not a folder")
-    result = stage.evaluate(models, "--data", L1, L2, "ScreenSpot", "--work-dir",
-                            stage.home / "taken", data=data)  # fmt: skip
+    result = stage.evaluate(
+        models, "--data", L1, L2, "ScreenSpot", "--work-dir", stage.home / "taken", data=data
+    )
     everything = [
-        'model."m".generate_cfg.max_new_tokens', 'model."m".kwargs.img_sizes',
-        f'model."m".custom_prompt.{L2}', 'model."n".model_path', 'mymodel has no "x"',
-        f'model."o": {NOWHERE}: no such folder', f"data.{L1}.mode", f"data.{L1}.parse_function",
-        "--data ScreenSpot: ", "--work-dir ", "L2_annotations.json"]  # fmt: skip
+        'model."m".generate_cfg.max_new_tokens',
+        'model."m".kwargs.img_sizes',
+        f'model."m".custom_prompt.{L2}',
+        'model."n".model_path',
+        'mymodel has no "x"',
+        f'model."o": {NOWHERE}: no such folder',
+        f"data.{L1}.mode",
+        f"data.{L1}.parse_function",
+        "--data ScreenSpot: ",
+        "--work-dir ",
+        "L2_annotations.json",
+    ]
     assert_refused(result, stage, *everything, problems=len(everything))
 
 
 def test_problems_of_what_was_not_selected_do_not_count(stage):
     (stage.annotations / "L1_annotations.json").unlink()
-    models = {"m": API, "n": {"model_path": NOWHERE, "imp_type": "transformers",
-                              "preprocess_function": "nowhere.preprocess"}}  # fmt: skip
+    models = {
+        "m": API,
+        "n": {
+            "model_path": NOWHERE,
+            "imp_type": "transformers",
+            "preprocess_function": "nowhere.preprocess",
+        },
+    }
     arguments = "--api-nproc auto --outage 0.5 --wait-for-server 0 --retry 0"
     result = stage.evaluate(models, "--model", "m", "--data", L2, *arguments.split())
     assert (result.code, len(stage.server.requests)) == (0, 2), result.output
 
 
-@pytest.mark.parametrize("name", [
-    "org/name", "../x", "x" * 300, "..", ".hidden", "/absolute", "a:b*c?", "名前", "two words",
-    "\x1b[2J\x07odd", 'a"b'])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "org/name",
+        "../x",
+        "x" * 300,
+        "..",
+        ".hidden",
+        "/absolute",
+        "a:b*c?",
+        "名前",
+        "two words",
+        "\x1b[2J\x07odd",
+        'a"b',
+    ],
+)
 def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
     before = set(stage.home.iterdir())
     result = stage.evaluate({name: IN_PROCESS}, data={L2: {"mode": "basic"}})
@@ -193,9 +266,17 @@ def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
     [model_folder] = [path for path in folders if path.name != ".view_images"]
     assert re.fullmatch(r"[\w+@=-][\w.+@=-]*", model_folder.name, re.ASCII)
     assert set(stage.home.iterdir()) - before == {
-        stage.work_dir, stage.home / "config.json", stage.home / "asked"}  # fmt: skip
-    [log] = [path for path in stage.written() if path.suffix == ".jsonl" and not path.is_symlink()
-             and not path.name.endswith("_samples.jsonl")]  # fmt: skip
+        stage.work_dir,
+        stage.home / "config.json",
+        stage.home / "asked",
+    }
+    [log] = [
+        path
+        for path in stage.written()
+        if path.suffix == ".jsonl"
+        and not path.is_symlink()
+        and not path.name.endswith("_samples.jsonl")
+    ]
     assert json.loads(log.read_text("ascii").splitlines()[0])["model"] == name
 
 
@@ -216,14 +297,27 @@ def test_a_folder_that_holds_another_models_results_is_not_written_into(stage):
     assert {path: path.read_bytes() for path in stage.written()} == before
 
 
-@pytest.mark.parametrize(("program", "missing"), [
-    ("evaluate.py", "blake3, filelock, numpy, pillow, pybase64, pydantic, python-dotenv, tqdm, xlsxwriter"),
-    ("compare.py", "blake3, numpy, pillow"),
-    ("utils/download.py", "filelock, huggingface_hub, python-dotenv")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("program", "missing"),
+    [
+        (
+            "evaluate.py",
+            "blake3, filelock, numpy, pillow, pybase64, pydantic, python-dotenv, tqdm, xlsxwriter",
+        ),
+        ("compare.py", "blake3, numpy, pillow"),
+        ("utils/download.py", "filelock, huggingface_hub, python-dotenv"),
+    ],
+)
 def test_a_python_without_the_packages_is_told_in_one_line(tmp_path, program, missing):
     env = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
-    result = subprocess.run([sys.executable, "-S", PROJECT / program, "--help"], cwd=tmp_path,
-                            env=env, timeout=60, capture_output=True, text=True)  # fmt: skip
+    result = subprocess.run(
+        [sys.executable, "-S", PROJECT / program, "--help"],
+        cwd=tmp_path,
+        env=env,
+        timeout=60,
+        capture_output=True,
+        text=True,
+    )
     [line] = (result.stdout + result.stderr).splitlines()
     assert line.startswith(f"{program}: this Python ({sys.executable}) lacks {missing}.")
     assert "Activate the environment (. .venv/bin/activate)" in line
@@ -239,29 +333,44 @@ def test_what_a_program_needs_is_listed_in_the_core_requirements():
             assert re.search(rf"^{DISTRIBUTIONS.get(name, name)}>=", listed, re.MULTILINE), name
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ("--confg x.json", UNKNOWN), ("--confg=x.json", UNKNOWN),
-    ("-config x.json", UNKNOWN.replace("--confg", "-config")),
-    ("one.json two.json", "one.json: belongs to no option; a config is named by --config"),
-    ("--check", "--config FILE is missing"), ("", "--config FILE is missing"),
-    *[(f"--config x.json {more}", message) for more, message in (
-        ("--limt 3 --freh",
-         'unknown option --limt; did you mean "--limit"?; unknown option --freh; did you mean "--fresh"?'),
-        ("--quickly", "unknown option --quickly"), ("--key=sk-123456", "unknown option --key"),
-        ("y.json", "y.json: belongs to no option; a config is named by --config"),
-        ("--mode inferr", "argument --mode: invalid choice: 'inferr' (choose from 'all', "),
-        ("--limit many", f"argument --limit: {COUNT} 1, got 'many'"),
-        ("--limit 0", f"argument --limit: {COUNT} 1, got '0'"),
-        ("--retry often", f"argument --retry: {COUNT} 0, got 'often'"),
-        ("--api-nproc 2.5", f"argument --api-nproc: {COUNT} 1, got '2.5'"),
-        ("--outage -1", "argument --outage: expected a number of at least 0, got '-1'"),
-        ("--wait-for-server long", "argument --wait-for-server: expected a number of at least 0, got 'long'"),
-        ("--ping", "--ping needs --check"),
-        ("--check --mode eval", "--check is about queries; --mode eval makes none"),
-        ("--no-report --small-images", "--small-images does not go with --no-report"),
-        ("--parity y.json --check", "--parity does not go with --check or --mode"),
-        ("--fresh --reuse", "--fresh and --reuse cannot be combined"))],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--confg x.json", UNKNOWN),
+        ("--confg=x.json", UNKNOWN),
+        ("-config x.json", UNKNOWN.replace("--confg", "-config")),
+        ("one.json two.json", "one.json: belongs to no option; a config is named by --config"),
+        ("--check", "--config FILE is missing"),
+        ("", "--config FILE is missing"),
+        *[
+            (f"--config x.json {more}", message)
+            for more, message in (
+                (
+                    "--limt 3 --freh",
+                    'unknown option --limt; did you mean "--limit"?; unknown option --freh; did you mean "--fresh"?',
+                ),
+                ("--quickly", "unknown option --quickly"),
+                ("--key=sk-123456", "unknown option --key"),
+                ("y.json", "y.json: belongs to no option; a config is named by --config"),
+                ("--mode inferr", "argument --mode: invalid choice: 'inferr' (choose from 'all', "),
+                ("--limit many", f"argument --limit: {COUNT} 1, got 'many'"),
+                ("--limit 0", f"argument --limit: {COUNT} 1, got '0'"),
+                ("--retry often", f"argument --retry: {COUNT} 0, got 'often'"),
+                ("--api-nproc 2.5", f"argument --api-nproc: {COUNT} 1, got '2.5'"),
+                ("--outage -1", "argument --outage: expected a number of at least 0, got '-1'"),
+                (
+                    "--wait-for-server long",
+                    "argument --wait-for-server: expected a number of at least 0, got 'long'",
+                ),
+                ("--ping", "--ping needs --check"),
+                ("--check --mode eval", "--check is about queries; --mode eval makes none"),
+                ("--no-report --small-images", "--small-images does not go with --no-report"),
+                ("--parity y.json --check", "--parity does not go with --check or --mode"),
+                ("--fresh --reuse", "--fresh and --reuse cannot be combined"),
+            )
+        ],
+    ],
+)
 def test_a_command_line_that_is_off_gets_one_line_that_names_the_option(arguments, message, capsys):
     with pytest.raises(SystemExit) as ended:
         parse_arguments(arguments.split())
@@ -274,10 +383,24 @@ def test_a_command_line_that_is_off_gets_one_line_that_names_the_option(argument
 
 def test_python_takes_the_options_of_the_command_line(monkeypatch):
     monkeypatch.delenv("EVAL_WORK_DIR", raising=False)
-    typed = ["--config=x", "--data=a", "--data=b", "--limit=3", "--outage=2.5", "--no-report",
-             "--fresh"]  # fmt: skip
-    given = {"data": ["a", "b", "a"], "limit": 3, "outage": 2.5, "report": False, "fresh": True,
-             "strict": False, "retry": None}  # fmt: skip
+    typed = [
+        "--config=x",
+        "--data=a",
+        "--data=b",
+        "--limit=3",
+        "--outage=2.5",
+        "--no-report",
+        "--fresh",
+    ]
+    given = {
+        "data": ["a", "b", "a"],
+        "limit": 3,
+        "outage": 2.5,
+        "report": False,
+        "fresh": True,
+        "strict": False,
+        "retry": None,
+    }
     options = options_of("x", {**given, "data": ["a", "b"]})
     assert options == parse_arguments(typed)
     assert (options.arguments, options_of("x", given).data) == (tuple(typed), ("a", "b"))

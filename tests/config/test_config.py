@@ -88,11 +88,18 @@ def test_empty_and_null_mean_the_default(tmp_path):
         assert reading.config == read(tmp_path, model(API)).config
 
 
-@pytest.mark.parametrize(("entry", "expected"), [
-    ({"model_path": "https://h/v1?model=m"}, "openai"),
-    ({"model_path": "HTTP://h/v1?model=m", "imp_type": "api"}, "openai"),
-    ({"model_path": "${URL}?model=m"}, "openai"), ({**API, "imp_type": "transformers"}, "openai"),
-    (LOCAL, "transformers"), (VLLM, "vllm"), (CUSTOM, "custom")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ({"model_path": "https://h/v1?model=m"}, "openai"),
+        ({"model_path": "HTTP://h/v1?model=m", "imp_type": "api"}, "openai"),
+        ({"model_path": "${URL}?model=m"}, "openai"),
+        ({**API, "imp_type": "transformers"}, "openai"),
+        (LOCAL, "transformers"),
+        (VLLM, "vllm"),
+        (CUSTOM, "custom"),
+    ],
+)
 def test_the_kind_of_model_is_known_and_a_url_is_always_an_api_model(tmp_path, entry, expected):
     reading = read(tmp_path, model(entry), {"URL": "http://h/v1"})
     assert reading.problems == []
@@ -109,13 +116,21 @@ def test_code_of_a_checkpoint_is_trusted_only_where_a_config_says_so(tmp_path, e
         assert made.trust_remote_code is given.get("trust_remote_code", False)
 
 
-@pytest.mark.parametrize(("name", "expected"), [
-    ("config_gtp.json", 'there is no such file; did you mean "config_gpt.json"?'),
-    ("nope.json", "there is no such file"),
-    ("config_gpt.py", "config files are JSON, and there is {0}/config_gpt.json: use --config {0}/config_gpt.json"),
-    ("", "cannot be read: Is a directory"),
-    ("latin.json", "is not UTF-8 text (line 2); save it as UTF-8"),
-    ("n" * 3000, "too long"), ("a\0b", "null byte")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("config_gtp.json", 'there is no such file; did you mean "config_gpt.json"?'),
+        ("nope.json", "there is no such file"),
+        (
+            "config_gpt.py",
+            "config files are JSON, and there is {0}/config_gpt.json: use --config {0}/config_gpt.json",
+        ),
+        ("", "cannot be read: Is a directory"),
+        ("latin.json", "is not UTF-8 text (line 2); save it as UTF-8"),
+        ("n" * 3000, "too long"),
+        ("a\0b", "null byte"),
+    ],
+)
 def test_a_file_that_cannot_be_read_is_named_with_what_to_do(tmp_path, name, expected):
     (tmp_path / "config_gpt.json").write_text("{}")
     (tmp_path / "latin.json").write_bytes(b'{\n"model": "\xff"}')
@@ -127,18 +142,30 @@ def test_a_file_that_cannot_be_read_is_named_with_what_to_do(tmp_path, name, exp
     assert read_file(tmp_path / "marked.json").problems == []  # a byte order mark does no harm
 
 
-@pytest.mark.parametrize(("text", "line", "column", "what"), [
-    ("", 1, 1, "the file is empty"), ("// nothing\n", 2, 1, "the file is empty"),
-    ('{"a": 1\n "b": 2}', 2, 2, "is a quote, comma or bracket missing"),
-    ('{\n"a": "x,\n"b": 1}', 2, 9, "Invalid control character"),
-    ('{"a": 1 /* x', 1, 9, "comments begin with //"), ('{"a" 1}', 1, 6, "Expecting ':' delimiter"),
-    ("[1,,]", 1, 5, "Expecting value"), ("/* a\n b */ {\n  // c\n  x}", 4, 3, "Expecting property name"),
-    ("[" * 50_000, None, None, "nested too deeply"),
-    ('{"a": ' * 900 + "1" + "}" * 900, None, None, "nested too deeply"),
-    # Nothing is quoted: it could be a key.
-    *[(text, None, None, "line 1") for text in (
-        '{"a": 1 "sk-secret-0123"}', '{"a": sk-secret-0123}', '{"a": sk_secret_0123}')],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "line", "column", "what"),
+    [
+        ("", 1, 1, "the file is empty"),
+        ("// nothing\n", 2, 1, "the file is empty"),
+        ('{"a": 1\n "b": 2}', 2, 2, "is a quote, comma or bracket missing"),
+        ('{\n"a": "x,\n"b": 1}', 2, 9, "Invalid control character"),
+        ('{"a": 1 /* x', 1, 9, "comments begin with //"),
+        ('{"a" 1}', 1, 6, "Expecting ':' delimiter"),
+        ("[1,,]", 1, 5, "Expecting value"),
+        ("/* a\n b */ {\n  // c\n  x}", 4, 3, "Expecting property name"),
+        ("[" * 50_000, None, None, "nested too deeply"),
+        ('{"a": ' * 900 + "1" + "}" * 900, None, None, "nested too deeply"),
+        # Nothing is quoted: it could be a key.
+        *[
+            (text, None, None, "line 1")
+            for text in (
+                '{"a": 1 "sk-secret-0123"}',
+                '{"a": sk-secret-0123}',
+                '{"a": sk_secret_0123}',
+            )
+        ],
+    ],
+)
 def test_broken_json_is_reported_with_line_and_column(text, line, column, what):
     with pytest.raises(ValueError, match=re.escape(what)) as caught:
         read_plain(text, {})
@@ -146,10 +173,15 @@ def test_broken_json_is_reported_with_line_and_column(text, line, column, what):
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    ('{"a": "http://x//y /* z */ ,}", }', {"a": "http://x//y /* z */ ,}"}),
-    ('{"a": "q\\"// no", /* , } */ "b": [1, 2, ], // ] \n}', {"a": 'q"// no', "b": [1, 2]}),
-    ("[[1,],/**/]", [[1]]), ('{"a": 1, // x\r\n}', {"a": 1})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": "http://x//y /* z */ ,}", }', {"a": "http://x//y /* z */ ,}"}),
+        ('{"a": "q\\"// no", /* , } */ "b": [1, 2, ], // ] \n}', {"a": 'q"// no', "b": [1, 2]}),
+        ("[[1,],/**/]", [[1]]),
+        ('{"a": 1, // x\r\n}', {"a": 1}),
+    ],
+)
 def test_comments_and_trailing_commas_are_accepted(text, value):
     assert read_plain(text, {}).value == value
 
@@ -161,10 +193,14 @@ def test_names_in_texts_are_replaced_from_the_environment(tmp_path):
     assert reading.config.model["m"].kwargs == {"x": ["$HOME ${1} /data"], "${K}": 1}
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("http://h/v1?api_key=${KEY}&model=x", "http://h/v1?api_key=a%2Bb%26c%3D%25d&model=x"),
-    ("${URL}?api_key=${KEY}", "http://h/v1?api_key=a%2Bb%26c%3D%25d"),
-    ("http://h/v1?${QUERY}", "http://h/v1?api_key=k&model=m")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("http://h/v1?api_key=${KEY}&model=x", "http://h/v1?api_key=a%2Bb%26c%3D%25d&model=x"),
+        ("${URL}?api_key=${KEY}", "http://h/v1?api_key=a%2Bb%26c%3D%25d"),
+        ("http://h/v1?${QUERY}", "http://h/v1?api_key=k&model=m"),
+    ],
+)
 def test_a_key_with_special_signs_survives_the_query_of_an_endpoint(text, expected):
     environ = {"KEY": "a+b&c=%d", "URL": "http://h/v1", "QUERY": "api_key=k&model=m"}
     assert substitute(text, environ)[0] == expected
@@ -180,22 +216,48 @@ def test_an_unset_name_is_one_error_with_its_key_path(tmp_path, environ, state):
     assert kept.config.model["m"].model_identity == "some"
 
 
-@pytest.mark.parametrize(("whole", "expected"), [
-    ([], [f"{NO_OBJECT} a list"]), ("null", [f"{NO_OBJECT} null"]),
-    ({}, ["model: is missing", "data: is missing"]),
-    ({"model": {}, "data": []}, ["model: is empty", "data: must be an object, not a list"]),
-    ({"models": {}, "model": {"m": LOCAL}, "data": DATA}, ['models: unknown key; did you mean "model"?']),
-    ({"model": {"m": 3}, "data": {L2: {}}}, ['model."m": must be an object { }, not 3']),
-    ({"model": {"m": "x", "": LOCAL}, "data": {L2: None}},
-     ['model."m": must be an object { }, not "x"', f"data.{L2}: must be an object {{ }}, not null"]),
-    ('{"model": {"m": {"model_path": "/a", "model_path": "/b", "imp_type": "transformers"}},'
-     ' "data": {"GUIElementGrounding": {}}}',
-     ['model."m".model_path: this key is given more than once; keep one of them']),
-    *[(json.dumps(model(LOCAL, generate_cfg={"temperature": float(value)}, kwargs={"x": [float(value)]})),
-       [f'model."m".{place}: {value} is not a JSON number'
-        for place in ("generate_cfg.temperature", "kwargs.x[0]")])
-      for value in ("NaN", "Infinity", "-Infinity")],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("whole", "expected"),
+    [
+        ([], [f"{NO_OBJECT} a list"]),
+        ("null", [f"{NO_OBJECT} null"]),
+        ({}, ["model: is missing", "data: is missing"]),
+        ({"model": {}, "data": []}, ["model: is empty", "data: must be an object, not a list"]),
+        (
+            {"models": {}, "model": {"m": LOCAL}, "data": DATA},
+            ['models: unknown key; did you mean "model"?'],
+        ),
+        ({"model": {"m": 3}, "data": {L2: {}}}, ['model."m": must be an object { }, not 3']),
+        (
+            {"model": {"m": "x", "": LOCAL}, "data": {L2: None}},
+            [
+                'model."m": must be an object { }, not "x"',
+                f"data.{L2}: must be an object {{ }}, not null",
+            ],
+        ),
+        (
+            '{"model": {"m": {"model_path": "/a", "model_path": "/b", "imp_type": "transformers"}},'
+            ' "data": {"GUIElementGrounding": {}}}',
+            ['model."m".model_path: this key is given more than once; keep one of them'],
+        ),
+        *[
+            (
+                json.dumps(
+                    model(
+                        LOCAL,
+                        generate_cfg={"temperature": float(value)},
+                        kwargs={"x": [float(value)]},
+                    )
+                ),
+                [
+                    f'model."m".{place}: {value} is not a JSON number'
+                    for place in ("generate_cfg.temperature", "kwargs.x[0]")
+                ],
+            )
+            for value in ("NaN", "Infinity", "-Infinity")
+        ],
+    ],
+)
 def test_the_structure_is_checked(tmp_path, whole, expected):
     assert problems(tmp_path, whole) == expected
 
@@ -210,96 +272,209 @@ ONLY_LOCAL = 'only for imp_type "transformers"; leave it out'
 BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
 
 
-@pytest.mark.parametrize(("entry", "expected"), [
-    # imp_type and model_path
-    *[({"model_path": path}, [NO_IMP_TYPE]) for path in ("/ckpt", "C:/ckpt", "acme/gui-7b")],
-    *[({"model_path": path}, [NO_SCHEME]) for path in (
-        "127.0.0.1:80/v1?model=m", "h.org/v1?api_key=k-123456&model=m", "localhost:8000/v1")],
-    *[(entry, [NO_PATH]) for entry in ({}, {"imp_type": "transformers"}, {**LOCAL, "model_path": None})],
-    ({"model_pth": "x"}, [NO_PATH, 'model_pth: unknown key; did you mean "model_path"?']),
-    ({**LOCAL, "model_path": 3}, ["model_path: must be a string, not 3"]),
-    ({**LOCAL, "model_path": " "}, ["model_path: is empty"]),
-    ({**LOCAL, "imp_type": "transformer"}, [f'imp_type: {KINDS}, not "transformer"']),
-    ({**LOCAL, "imp_type": "openai"},
-     [NO_SCHEME]),
-    ({"model_path": "http://:80/v1?model=m"},
-     ["model_path: is not a valid URL: it names no host (http://host:port/v1)"]),
-    ({"model_path": "http://h/v1?api_key=k"}, ["model_path: names no model; add model=... to the query"]),
-    ({**CUSTOM, "model_path": "OCRBaseline"},
-     ['model_path: must be the dotted path of a class: "OCRBaseline" is not a dotted '
-      'path of module and name, like "models.local_uitars.build_custom_prompt"']),
-    # types
-    ({**VLLM, "serve_args": ["--max-num-seqs", "8", "--port=80"]},
-     ['serve_args: "--port": the program sets address, port, name and key of its server itself; leave it out']),
-    ({**VLLM, "serve_args": 3}, ['serve_args: must be an object {"max-num-seqs": 8, ...} or a list '
-                                 '["--max-num-seqs", "8", ...], not 3']),
-    ({**LOCAL, "generate_cfg": []}, ["generate_cfg: must be an object { }, not a list"]),
-    ({**LOCAL, "kwargs": "x"}, ['kwargs: must be an object { }, not "x"']),
-    *[({**LOCAL, "preprocess_function": value}, [f"preprocess_function: must be a string, not {shown}"])
-      for value, shown in ((["a"], "a list"), ([], "a list"), (0, "0"), (False, "false"))],
-    *[({**LOCAL, "custom_prompt": value}, [f"custom_prompt: must be an object {{ }}, not {shown}"])
-      for value, shown in (("models.m.f", '"models.m.f"'), ([], "a list"))],
-    ({**LOCAL, "custom_prompt": {L2: False}}, [f"custom_prompt.{L2}: must be a string, not false"]),
-    ({**LOCAL, "custom_prompt": {L2: 3, "GUIElementGroundin": "models.m.f"}},
-     [f"custom_prompt.{L2}: must be a string, not 3",
-      f'custom_prompt.GUIElementGroundin: unknown data set; did you mean "{L2}"?']),
-    ({**LOCAL, "batch_size": 0}, [f"{BATCH} 0"]), ({**LOCAL, "batch_size": True}, [f"{BATCH} true"]),
-    ({**LOCAL, "trust_remote_code": "yes"}, ['trust_remote_code: must be true or false, not "yes"']),
-    ({**LOCAL, "dtype": "float61"}, ['dtype: must be one of "auto", "float32", "bfloat16", "float16", '
-                                     'not "float61"; did you mean "float16"?']),
-    ({**LOCAL, "device_map": {}}, ['device_map: must be a device like "auto", "cpu" or "cuda:0", '
-                                   "or an object module → device, not an object"]),
-    ({**LOCAL, "dtype": "\ud800"}, ['dtype: must be a string of valid characters, not "\ud800"']),
-    ({**LOCAL, "device_map": 1.5}, ['device_map: must be a device like "auto", "cpu" or "cuda:0", '
-                                    "or an object module → device, not 1.5"]),
-    # unknown keys, and keys of another kind of model
-    *[({**LOCAL, key: 0}, [f"{key}: unknown key; {hint}"]) for key, hint in (
-        ("kwarg", 'did you mean "kwargs"?'), ("img_size", 'it belongs in "kwargs"'),
-        ("temperature", 'it belongs in "generate_cfg"'))],
-    ({**API, "generate_function": "generate", "batch_size": 2},
-     [f"generate_function: {ONLY_LOCAL}", f"batch_size: {ONLY_LOCAL}"]),
-    ({**CUSTOM, "dtype": "float32", "preprocess_function": "models.m.f"},
-     ['preprocess_function: must be left out: the class gets the messages, not "models.m.f"',
-      f"dtype: {ONLY_LOCAL}"]),
-    ({**VLLM, "dtype": "float32"}, [f"dtype: {ONLY_LOCAL}"]),
-    ({**LOCAL, "serve_args": []}, ['serve_args: only for imp_type "vllm"; leave it out']),
-    ({**API, "trust_remote_code": True},
-     ['trust_remote_code: only for imp_type "transformers" or "vllm"; leave it out']),
-    # values within kwargs
-    ({**LOCAL, "kwargs": {"img_detail": "hihg", "dataset_name": 1}},
-     ['kwargs.img_detail: must be one of "auto", "low", "high", not "hihg"; did you mean "high"?',
-      "kwargs.dataset_name: the program sets this itself; leave it out"]),
-    ({**LOCAL, "kwargs": {"min_pixels": 20, "max_pixels": 10}},
-     ["kwargs.min_pixels: is more than max_pixels, which is 10"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        # imp_type and model_path
+        *[({"model_path": path}, [NO_IMP_TYPE]) for path in ("/ckpt", "C:/ckpt", "acme/gui-7b")],
+        *[
+            ({"model_path": path}, [NO_SCHEME])
+            for path in (
+                "127.0.0.1:80/v1?model=m",
+                "h.org/v1?api_key=k-123456&model=m",
+                "localhost:8000/v1",
+            )
+        ],
+        *[
+            (entry, [NO_PATH])
+            for entry in ({}, {"imp_type": "transformers"}, {**LOCAL, "model_path": None})
+        ],
+        ({"model_pth": "x"}, [NO_PATH, 'model_pth: unknown key; did you mean "model_path"?']),
+        ({**LOCAL, "model_path": 3}, ["model_path: must be a string, not 3"]),
+        ({**LOCAL, "model_path": " "}, ["model_path: is empty"]),
+        ({**LOCAL, "imp_type": "transformer"}, [f'imp_type: {KINDS}, not "transformer"']),
+        ({**LOCAL, "imp_type": "openai"}, [NO_SCHEME]),
+        (
+            {"model_path": "http://:80/v1?model=m"},
+            ["model_path: is not a valid URL: it names no host (http://host:port/v1)"],
+        ),
+        (
+            {"model_path": "http://h/v1?api_key=k"},
+            ["model_path: names no model; add model=... to the query"],
+        ),
+        (
+            {**CUSTOM, "model_path": "OCRBaseline"},
+            [
+                'model_path: must be the dotted path of a class: "OCRBaseline" is not a dotted '
+                'path of module and name, like "models.local_uitars.build_custom_prompt"'
+            ],
+        ),
+        # types
+        (
+            {**VLLM, "serve_args": ["--max-num-seqs", "8", "--port=80"]},
+            [
+                'serve_args: "--port": the program sets address, port, name and key of its server itself; leave it out'
+            ],
+        ),
+        (
+            {**VLLM, "serve_args": 3},
+            [
+                'serve_args: must be an object {"max-num-seqs": 8, ...} or a list '
+                '["--max-num-seqs", "8", ...], not 3'
+            ],
+        ),
+        ({**LOCAL, "generate_cfg": []}, ["generate_cfg: must be an object { }, not a list"]),
+        ({**LOCAL, "kwargs": "x"}, ['kwargs: must be an object { }, not "x"']),
+        *[
+            (
+                {**LOCAL, "preprocess_function": value},
+                [f"preprocess_function: must be a string, not {shown}"],
+            )
+            for value, shown in ((["a"], "a list"), ([], "a list"), (0, "0"), (False, "false"))
+        ],
+        *[
+            (
+                {**LOCAL, "custom_prompt": value},
+                [f"custom_prompt: must be an object {{ }}, not {shown}"],
+            )
+            for value, shown in (("models.m.f", '"models.m.f"'), ([], "a list"))
+        ],
+        (
+            {**LOCAL, "custom_prompt": {L2: False}},
+            [f"custom_prompt.{L2}: must be a string, not false"],
+        ),
+        (
+            {**LOCAL, "custom_prompt": {L2: 3, "GUIElementGroundin": "models.m.f"}},
+            [
+                f"custom_prompt.{L2}: must be a string, not 3",
+                f'custom_prompt.GUIElementGroundin: unknown data set; did you mean "{L2}"?',
+            ],
+        ),
+        ({**LOCAL, "batch_size": 0}, [f"{BATCH} 0"]),
+        ({**LOCAL, "batch_size": True}, [f"{BATCH} true"]),
+        (
+            {**LOCAL, "trust_remote_code": "yes"},
+            ['trust_remote_code: must be true or false, not "yes"'],
+        ),
+        (
+            {**LOCAL, "dtype": "float61"},
+            [
+                'dtype: must be one of "auto", "float32", "bfloat16", "float16", '
+                'not "float61"; did you mean "float16"?'
+            ],
+        ),
+        (
+            {**LOCAL, "device_map": {}},
+            [
+                'device_map: must be a device like "auto", "cpu" or "cuda:0", '
+                "or an object module → device, not an object"
+            ],
+        ),
+        (
+            {**LOCAL, "dtype": "\ud800"},
+            ['dtype: must be a string of valid characters, not "\ud800"'],
+        ),
+        (
+            {**LOCAL, "device_map": 1.5},
+            [
+                'device_map: must be a device like "auto", "cpu" or "cuda:0", '
+                "or an object module → device, not 1.5"
+            ],
+        ),
+        # unknown keys, and keys of another kind of model
+        *[
+            ({**LOCAL, key: 0}, [f"{key}: unknown key; {hint}"])
+            for key, hint in (
+                ("kwarg", 'did you mean "kwargs"?'),
+                ("img_size", 'it belongs in "kwargs"'),
+                ("temperature", 'it belongs in "generate_cfg"'),
+            )
+        ],
+        (
+            {**API, "generate_function": "generate", "batch_size": 2},
+            [f"generate_function: {ONLY_LOCAL}", f"batch_size: {ONLY_LOCAL}"],
+        ),
+        (
+            {**CUSTOM, "dtype": "float32", "preprocess_function": "models.m.f"},
+            [
+                'preprocess_function: must be left out: the class gets the messages, not "models.m.f"',
+                f"dtype: {ONLY_LOCAL}",
+            ],
+        ),
+        ({**VLLM, "dtype": "float32"}, [f"dtype: {ONLY_LOCAL}"]),
+        ({**LOCAL, "serve_args": []}, ['serve_args: only for imp_type "vllm"; leave it out']),
+        (
+            {**API, "trust_remote_code": True},
+            ['trust_remote_code: only for imp_type "transformers" or "vllm"; leave it out'],
+        ),
+        # values within kwargs
+        (
+            {**LOCAL, "kwargs": {"img_detail": "hihg", "dataset_name": 1}},
+            [
+                'kwargs.img_detail: must be one of "auto", "low", "high", not "hihg"; did you mean "high"?',
+                "kwargs.dataset_name: the program sets this itself; leave it out",
+            ],
+        ),
+        (
+            {**LOCAL, "kwargs": {"min_pixels": 20, "max_pixels": 10}},
+            ["kwargs.min_pixels: is more than max_pixels, which is 10"],
+        ),
+    ],
+)
 def test_a_model_entry_is_checked(tmp_path, entry, expected):
     assert model_problems(tmp_path, entry) == expected
 
 
 def test_a_near_miss_of_a_key_of_ours_is_an_error_and_keys_of_the_users_own_are_free(tmp_path):
     near = {
-        "system_prompt": ["system_propmpt", "systemprompt", "System_Prompt"], "img_detail": ["img_details"],
-        "img_size": ["IMG-SIZE", "image_size", "img_siez"], "image_format": ["img_format"],
-        "wire_format": ["wireformat"], "min_pixels": ["min_pixel"], "max_pixels": ["maxpixels"],
-        "timeout_s": ["timeout", "timeouts"], "dataset_name": ["dataset_nam"], "input_length": ["input_lenght"],
-    }  # fmt: skip
+        "system_prompt": ["system_propmpt", "systemprompt", "System_Prompt"],
+        "img_detail": ["img_details"],
+        "img_size": ["IMG-SIZE", "image_size", "img_siez"],
+        "image_format": ["img_format"],
+        "wire_format": ["wireformat"],
+        "min_pixels": ["min_pixel"],
+        "max_pixels": ["maxpixels"],
+        "timeout_s": ["timeout", "timeouts"],
+        "dataset_name": ["dataset_nam"],
+        "input_length": ["input_lenght"],
+    }
     for meant, keys in near.items():
         said = [f'kwargs.{key_path(key)}: unknown key; did you mean "{meant}"?' for key in keys]
         assert model_problems(tmp_path, LOCAL, kwargs=dict.fromkeys(keys, 1)) == said
-    names = ["prompt", "img_dir", "img_pixels", "file_format", "time_format", "fix_pixels", "img",
-             "num_images", "language", "size", "detail", "system", "mode", "max_size", "history",
-             "my_img_size", "a"]  # fmt: skip
+    names = [
+        "prompt",
+        "img_dir",
+        "img_pixels",
+        "file_format",
+        "time_format",
+        "fix_pixels",
+        "img",
+        "num_images",
+        "language",
+        "size",
+        "detail",
+        "system",
+        "mode",
+        "max_size",
+        "history",
+        "my_img_size",
+        "a",
+    ]
     assert model_problems(tmp_path, LOCAL, kwargs=dict.fromkeys(names, 1)) == []
 
 
-@pytest.mark.parametrize(("key", "good", "bad"), [
-    ("system_prompt", ["", "model_default", "You are.", None], [3, ["x"], False]),
-    ("img_size", [-1, 0, 1000], [-2, "large", 1.5, True, None]),
-    ("img_detail", ["auto", "low", "high"], ["medium", "", None, 1, ["low"]]),
-    ("image_format", ["original", "png", "jpeg"], ["jpg", "PNG", 1]),
-    ("wire_format", ["documented", "reference"], ["referense", True]),
-    *[(key, [1, 3136], [0, -5, "3136", 1e6, True]) for key in ("min_pixels", "max_pixels")],
-    *[(key, [0.5, 600], [0, -1, "600", True]) for key in ("timeout_s", "serve_timeout_s")]])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "good", "bad"),
+    [
+        ("system_prompt", ["", "model_default", "You are.", None], [3, ["x"], False]),
+        ("img_size", [-1, 0, 1000], [-2, "large", 1.5, True, None]),
+        ("img_detail", ["auto", "low", "high"], ["medium", "", None, 1, ["low"]]),
+        ("image_format", ["original", "png", "jpeg"], ["jpg", "PNG", 1]),
+        ("wire_format", ["documented", "reference"], ["referense", True]),
+        *[(key, [1, 3136], [0, -5, "3136", 1e6, True]) for key in ("min_pixels", "max_pixels")],
+        *[(key, [0.5, 600], [0, -1, "600", True]) for key in ("timeout_s", "serve_timeout_s")],
+    ],
+)
 def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
     for value in good:
         assert model_problems(tmp_path, LOCAL, kwargs={key: value}) == []
@@ -309,78 +484,153 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
     assert set(KWARGS_READ) == set(Kwargs.model_fields)
 
 
-@pytest.mark.parametrize(("data", "expected"), [
-    ({"GUIElementGroundng": {}}, f'GUIElementGroundng: unknown data set; did you mean "{L2}"?'),
-    ({"L2": {}}, f'L2: unknown data set; L2 is "{L2}"'),
-    ({"ScreenSpot": {}}, f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}"'),
-    ({L2: {"max_steps": 9}}, f"{L2}.max_steps: {KEYS}"), ({L1: {"batch_size": 2}}, f"{L1}.batch_size: {KEYS}"),
-    ({LIVE: {"max_steps": 0}}, f"{LIVE}.max_steps: must be a whole number of steps of at least 1, not 0"),
-    ({LIVE: {"seeds": []}}, f"{LIVE}.seeds: must be a list of whole numbers, at least one: [0], not a list"),
-    ({LIVE: {"platforms": ["os_amiga"]}}, f"{LIVE}.platforms: must be a list of platforms out of "
-     "os_windows, os_mac, os_linux, os_ios, os_android, os_web, not a list"),
-    ({LIVE: {"tasks": "mail"}}, f"{LIVE}.tasks: must be a list of task names, in which * stands for "
-     "any text: [\"office/mail_*\"], not \"mail\""),
-    ({L2: {"mode": "easy"}}, f'{L2}.mode: unknown mode "easy"; {MODES}'),
-    ({L2: {"mode": "advancd"}}, f'{L2}.mode: unknown mode "advancd"; did you mean "advanced"? {MODES}'),
-    ({L2: {"mode": 1}}, f"{L2}.mode: must be a string, not 1"),
-    *[({name: {key: value}}, f"{name}.{key}: only for {L1}; leave it out") for name, key, value in (
-        (L2, "match_mode", "exact_match"), (L2, "circular", True), (LIVE, "circular", True))],
-    ({L1: {"match_mode": "judge"}}, f'{L1}.match_mode: must be "exact_match" (replies are compared as '
-                                    'letters; there is no judge model), not "judge"'),
-    ({L1: {"parse_function": 0}}, f"{L1}.parse_function: must be a string, not 0"),
-    ({L1: {"circular": "yes"}}, f'{L1}.circular: must be true or false, not "yes"'),
-    ({L1: {"parse_func": "models.m.f"}}, f'{L1}.parse_func: unknown key; did you mean "parse_function"?'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"GUIElementGroundng": {}}, f'GUIElementGroundng: unknown data set; did you mean "{L2}"?'),
+        ({"L2": {}}, f'L2: unknown data set; L2 is "{L2}"'),
+        ({"ScreenSpot": {}}, f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}"'),
+        ({L2: {"max_steps": 9}}, f"{L2}.max_steps: {KEYS}"),
+        ({L1: {"batch_size": 2}}, f"{L1}.batch_size: {KEYS}"),
+        (
+            {LIVE: {"max_steps": 0}},
+            f"{LIVE}.max_steps: must be a whole number of steps of at least 1, not 0",
+        ),
+        (
+            {LIVE: {"seeds": []}},
+            f"{LIVE}.seeds: must be a list of whole numbers, at least one: [0], not a list",
+        ),
+        (
+            {LIVE: {"platforms": ["os_amiga"]}},
+            f"{LIVE}.platforms: must be a list of platforms out of "
+            "os_windows, os_mac, os_linux, os_ios, os_android, os_web, not a list",
+        ),
+        (
+            {LIVE: {"tasks": "mail"}},
+            f"{LIVE}.tasks: must be a list of task names, in which * stands for "
+            'any text: ["office/mail_*"], not "mail"',
+        ),
+        ({L2: {"mode": "easy"}}, f'{L2}.mode: unknown mode "easy"; {MODES}'),
+        (
+            {L2: {"mode": "advancd"}},
+            f'{L2}.mode: unknown mode "advancd"; did you mean "advanced"? {MODES}',
+        ),
+        ({L2: {"mode": 1}}, f"{L2}.mode: must be a string, not 1"),
+        *[
+            ({name: {key: value}}, f"{name}.{key}: only for {L1}; leave it out")
+            for name, key, value in (
+                (L2, "match_mode", "exact_match"),
+                (L2, "circular", True),
+                (LIVE, "circular", True),
+            )
+        ],
+        (
+            {L1: {"match_mode": "judge"}},
+            f'{L1}.match_mode: must be "exact_match" (replies are compared as '
+            'letters; there is no judge model), not "judge"',
+        ),
+        ({L1: {"parse_function": 0}}, f"{L1}.parse_function: must be a string, not 0"),
+        ({L1: {"circular": "yes"}}, f'{L1}.circular: must be true or false, not "yes"'),
+        (
+            {L1: {"parse_func": "models.m.f"}},
+            f'{L1}.parse_func: unknown key; did you mean "parse_function"?',
+        ),
+    ],
+)
 def test_a_data_entry_is_checked(tmp_path, data, expected):
     assert problems(tmp_path, {"model": {"m": LOCAL}, "data": data}) == [f"data.{expected}"]
 
 
 def test_all_problems_are_reported_at_once_and_functions_still_found(tmp_path):
-    broken = {**API, "model_path": "${UNSET}", "kwargs": {"system_propmpt": ""},
-              "generate_cfg": {"max_new_tokens": 5}}  # fmt: skip
+    broken = {
+        **API,
+        "model_path": "${UNSET}",
+        "kwargs": {"system_propmpt": ""},
+        "generate_cfg": {"max_new_tokens": 5},
+    }
     more = {**LOCAL, "colour": 1, "preprocess_function": "models.b.f"}
     data = {L2: {"mode": "al", "parse_function": "models.b.g"}}
     whole = {"model": {"a": broken, "b": more}, "data": data, "more": 1}
     assert [line.split(": ")[0] for line in problems(tmp_path, whole)] == [
-        'model."a".model_path', "more", 'model."a".kwargs.system_propmpt',
-        'model."a".generate_cfg.max_new_tokens', 'model."b".colour', f"data.{L2}.mode",
-    ]  # fmt: skip
+        'model."a".model_path',
+        "more",
+        'model."a".kwargs.system_propmpt',
+        'model."a".generate_cfg.max_new_tokens',
+        'model."b".colour',
+        f"data.{L2}.mode",
+    ]
     refs = read(tmp_path, whole).function_refs
     assert [ref.dotted for ref in refs] == ["models.b.f", "models.b.g"]
 
 
 def test_no_problem_line_speaks_pydantic(tmp_path):
     wrong = [None, True, 3, 1.5, "x", [], {}, [[]], {"a": []}]
-    keys = [*LOCAL, "generate_cfg", "generate_function", "preprocess_function", "custom_prompt",
-            "kwargs", "device_map", "dtype", "attn_implementation", "batch_size", "serve_args",
-            "trust_remote_code", "model_identity", "nonsense"]  # fmt: skip
+    keys = [
+        *LOCAL,
+        "generate_cfg",
+        "generate_function",
+        "preprocess_function",
+        "custom_prompt",
+        "kwargs",
+        "device_map",
+        "dtype",
+        "attn_implementation",
+        "batch_size",
+        "serve_args",
+        "trust_remote_code",
+        "model_identity",
+        "nonsense",
+    ]
     foreign = ("pydantic", "input should", "valid string", "another type", "errors.")
     for base, key, value in itertools.product((LOCAL, API, VLLM, CUSTOM), keys, wrong):
         for line in problems(tmp_path, model(base, **{key: value})):
             assert not any(word in line.lower() for word in foreign), line
 
 
-@pytest.mark.parametrize("entry", [
-    *[{"model_path": f"http://{rest}"} for rest in (
-        f"h:99999/v1?api_key={SECRET}&model=m", f"/v1?api_key={SECRET}", f"h/v1?api_key={SECRET}=gpt-4o",
-        f"h/v1?{SECRET}&{SECRET}=3", f"h/v1?api_key= {SECRET}", f"h/v1?api_key={SECRET}%0A&model=m",
-        f"h:x/v1?api_key={SECRET}&model=x", f"h/v1?apikey={SECRET}&model=x")],
-    {"imp_type": "transformers", "model_path": f"htps://h/v1?api_key={SECRET}&model=x"},
-    {**API, "kwargs": {"api_key": SECRET, "system_propmt": "x"}},
-    {**API, "generate_cfg": {"extra_headers": f"X-Key: {SECRET}"}}])  # fmt: skip
+@pytest.mark.parametrize(
+    "entry",
+    [
+        *[
+            {"model_path": f"http://{rest}"}
+            for rest in (
+                f"h:99999/v1?api_key={SECRET}&model=m",
+                f"/v1?api_key={SECRET}",
+                f"h/v1?api_key={SECRET}=gpt-4o",
+                f"h/v1?{SECRET}&{SECRET}=3",
+                f"h/v1?api_key= {SECRET}",
+                f"h/v1?api_key={SECRET}%0A&model=m",
+                f"h:x/v1?api_key={SECRET}&model=x",
+                f"h/v1?apikey={SECRET}&model=x",
+            )
+        ],
+        {"imp_type": "transformers", "model_path": f"htps://h/v1?api_key={SECRET}&model=x"},
+        {**API, "kwargs": {"api_key": SECRET, "system_propmt": "x"}},
+        {**API, "generate_cfg": {"extra_headers": f"X-Key: {SECRET}"}},
+    ],
+)
 def test_a_key_in_a_config_with_mistakes_is_not_quoted(tmp_path, entry):
     reading = read(tmp_path, model(entry, colour=1))
     assert reading.problems
     assert SECRET not in " ".join(reading.problems + reading.warnings)
 
 
-@pytest.mark.parametrize(("entry", "key"), [
-    ({}, "max_tokens"), ({"imp_type": "transformers"}, "max_new_tokens"),
-    ({"imp_type": "vllm", "generate_cfg": {"max_completion_tokens": 5}}, "max_completion_tokens"),
-    ({"imp_type": "transformers", "generate_cfg": {"max_length": 5}}, "max_length"),
-    ({"generate_cfg": {"extra_body": {"max_tokens": 5}}}, "extra_body.max_tokens"),
-    ({"imp_type": "custom", "generate_cfg": {"max_new_tokens": 5, "extra_body": 3}}, "max_new_tokens"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entry", "key"),
+    [
+        ({}, "max_tokens"),
+        ({"imp_type": "transformers"}, "max_new_tokens"),
+        (
+            {"imp_type": "vllm", "generate_cfg": {"max_completion_tokens": 5}},
+            "max_completion_tokens",
+        ),
+        ({"imp_type": "transformers", "generate_cfg": {"max_length": 5}}, "max_length"),
+        ({"generate_cfg": {"extra_body": {"max_tokens": 5}}}, "extra_body.max_tokens"),
+        (
+            {"imp_type": "custom", "generate_cfg": {"max_new_tokens": 5, "extra_body": 3}},
+            "max_new_tokens",
+        ),
+    ],
+)
 def test_advice_names_the_key_that_limits_the_tokens_of_this_model(entry, key):
     assert token_limit_key(entry) == f"generate_cfg.{key}"
 

@@ -9,9 +9,43 @@ import pytest
 from tests.support.effort import least_cpu_s
 from utils import misc
 
-PIECES = (" ", "  ", "\n\n", "\t", "\u3000 ", "1", "12", "0.5", ".5", "1.2.3", "-3", "+", ",", ";", ", ",
-          "x", "x=", "y", "y: ", "(", "[", ")", "A", "b", "G", ".", ":", "：", "Answer", "answer ",
-          "Option", "'", '"', "is", "\u0661")  # fmt: skip
+PIECES = (
+    " ",
+    "  ",
+    "\n\n",
+    "\t",
+    "\u3000 ",
+    "1",
+    "12",
+    "0.5",
+    ".5",
+    "1.2.3",
+    "-3",
+    "+",
+    ",",
+    ";",
+    ", ",
+    "x",
+    "x=",
+    "y",
+    "y: ",
+    "(",
+    "[",
+    ")",
+    "A",
+    "b",
+    "G",
+    ".",
+    ":",
+    "：",
+    "Answer",
+    "answer ",
+    "Option",
+    "'",
+    '"',
+    "is",
+    "\u0661",
+)
 
 
 def test_both_parsers_read_what_the_patterns_of_the_protocol_read_whatever_meta_says():
@@ -25,17 +59,32 @@ def test_both_parsers_read_what_the_patterns_of_the_protocol_read_whatever_meta_
 
     chance = random.Random(7)
     texts = ["".join(chance.choices(PIECES, k=chance.randint(1, 9))) for _ in range(60_000)]
-    for parse, plainly, readable in ((misc.parser_answers_into_option, option, 5_000),
-                                     (misc.parser_response_into_coordinates, point, 2_000)):  # fmt: skip
+    for parse, plainly, readable in (
+        (misc.parser_answers_into_option, option, 5_000),
+        (misc.parser_response_into_coordinates, point, 2_000),
+    ):
         assert [text for text in texts if parse(text) != plainly(text)] == []
         meta = {"image_size": "[1, 1]"}
         assert [text for text in texts[:6_000] if parse(text, meta) != plainly(text)] == []
         assert sum(plainly(text) is not None for text in texts) > readable
 
 
-@pytest.mark.parametrize(("start", "repeated"), [
-    ("1", " "), ("x", "\n"), ("", " \n"), ("", "7"), ("", "1."), ("1", ", "), ("", "("), ("", "x="),
-    ("is Answer", " "), ("is ", "Answer "), ("Option", "\n")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("start", "repeated"),
+    [
+        ("1", " "),
+        ("x", "\n"),
+        ("", " \n"),
+        ("", "7"),
+        ("", "1."),
+        ("1", ", "),
+        ("", "("),
+        ("", "x="),
+        ("is Answer", " "),
+        ("is ", "Answer "),
+        ("Option", "\n"),
+    ],
+)
 def test_a_reply_that_repeats_itself_to_the_token_limit_holds_up_nobody(start, repeated):
     text = start + repeated * 30_000
     for parse in (misc.parser_response_into_coordinates, misc.parser_answers_into_option):

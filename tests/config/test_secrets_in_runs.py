@@ -75,15 +75,22 @@ def test_a_key_is_sent_as_it_is_and_shown_nowhere(place, key, staged):
     model = {**API, "model_path": f"{{url}}?api_key=${{{name}}}&model=mock"}
     if place == ".env":
         (stage.home / ".env").write_text(f"SERVER_KEY='{key.replace(chr(92), 2 * chr(92))}'\n")
-    result = stage.evaluate({"m": model_of(key) if place == "model_path" else model}, "--verbose",
-                            env={} if place in ("model_path", ".env") else {place: key})  # fmt: skip
+    result = stage.evaluate(
+        {"m": model_of(key) if place == "model_path" else model},
+        "--verbose",
+        env={} if place in ("model_path", ".env") else {place: key},
+    )
     assert result.code == 0, result.output
     assert_hidden(key, result, stage, is_sent=True)
 
 
 def test_no_header_or_query_value_of_a_users_own_is_shown(staged):
-    secrets = {"Ocp-Apim-Subscription-Key": "azkey-9f8e7d6c5b4a", "X-Team": "tok-abcdefgh",
-               "Helicone-Auth": "Bearer sk-helicone-1234567", "X-Api-Key": QUOTED}  # fmt: skip
+    secrets = {
+        "Ocp-Apim-Subscription-Key": "azkey-9f8e7d6c5b4a",
+        "X-Team": "tok-abcdefgh",
+        "Helicone-Auth": "Bearer sk-helicone-1234567",
+        "X-Api-Key": QUOTED,
+    }
     query = {"key": "qk-13579bdf2468", "sig": "qt-2468ace13579"}
     stage = staged(answer=lambda request: Reply(f"B {request.headers} {request.path}"), pictures=1)
     headers = {**secrets, "User-Agent": "my-gui-tests/1.0"}
@@ -117,14 +124,27 @@ def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_colu
             assert (said in written, MARK in written) == (True, False)
 
 
-@pytest.mark.parametrize(("status", "key", "encoded"), [
-    (200, QUOTED, str), (400, QUOTED, str), (401, QUOTED, str), (500, QUOTED, str),
-    (401, PLAIN, str), (401, SPECIAL, str), (400, SPECIAL, lambda key: quote(key, safe="").lower()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "key", "encoded"),
+    [
+        (200, QUOTED, str),
+        (400, QUOTED, str),
+        (401, QUOTED, str),
+        (500, QUOTED, str),
+        (401, PLAIN, str),
+        (401, SPECIAL, str),
+        (400, SPECIAL, lambda key: quote(key, safe="").lower()),
+    ],
+)
 def test_a_key_that_the_server_quotes_back_is_masked(status, key, encoded, staged):
     stage = staged(answer=echo(status, encoded=encoded), pictures=1)
-    result = stage.evaluate({"m": model_of(key)}, "--retry", "0", "--verbose",
-                            env={"OPENAI_LOG": "debug"} if key == PLAIN else {})  # fmt: skip
+    result = stage.evaluate(
+        {"m": model_of(key)},
+        "--retry",
+        "0",
+        "--verbose",
+        env={"OPENAI_LOG": "debug"} if key == PLAIN else {},
+    )
     assert_hidden(key, result, stage, is_sent=True)
     assert MARK in everything(result, stage)  # what the server said is kept, without the key
     assert encoded(key) not in everything(result, stage)
@@ -133,8 +153,12 @@ def test_a_key_that_the_server_quotes_back_is_masked(status, key, encoded, stage
 
 def test_no_piece_of_a_key_is_left_where_a_long_error_text_is_cut(staged):
     paddings = itertools.count(50, 6)  # wherever texts are cut, some key lies across the cut
-    stage = staged(pictures=1, answer=lambda request: Reply(
-        status=400, body=f"{'x' * next(paddings)}{PLAIN * 40}".encode()))  # fmt: skip
+    stage = staged(
+        pictures=1,
+        answer=lambda request: Reply(
+            status=400, body=f"{'x' * next(paddings)}{PLAIN * 40}".encode()
+        ),
+    )
     shown = everything(stage.evaluate({"m": model_of(PLAIN)}, "--verbose"), stage)
     assert [text in shown for text in (MARK, PLAIN[:12], PLAIN[-12:])] == [True, False, False]
 
@@ -162,19 +186,35 @@ KNOWING = """
 """
 
 
-@pytest.mark.parametrize(("model", "data", "arguments"), [
-    *[(entry, {}, arguments) for arguments in ([], ["--check"]) for entry in (
-        {"custom_prompt": {L2: "mymodel.fail"}}, {"preprocess_function": "mymodel.fail"})],
-    ({"postprocess_function": "mymodel.fail"}, {}, []),
-    ({}, {"parse_function": "mymodel.fail"}, []), ({}, {"parse_function": "faulty.parse"}, []),
-    ({"postprocess_function": "mymodel.say"}, {"parse_function": "mymodel.parse"}, []),
-    ({"imp_type": "custom", "model_path": "mymodel.Model"}, {}, [])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "data", "arguments"),
+    [
+        *[
+            (entry, {}, arguments)
+            for arguments in ([], ["--check"])
+            for entry in (
+                {"custom_prompt": {L2: "mymodel.fail"}},
+                {"preprocess_function": "mymodel.fail"},
+            )
+        ],
+        ({"postprocess_function": "mymodel.fail"}, {}, []),
+        ({}, {"parse_function": "mymodel.fail"}, []),
+        ({}, {"parse_function": "faulty.parse"}, []),
+        ({"postprocess_function": "mymodel.say"}, {"parse_function": "mymodel.parse"}, []),
+        ({"imp_type": "custom", "model_path": "mymodel.Model"}, {}, []),
+    ],
+)
 def test_a_key_that_users_code_raises_prints_or_returns_is_masked(model, data, arguments, staged):
     stage = staged(KNOWING, pictures=1)
     stage.module(FAULTY, "faulty")
     known = {**API, "model_path": "{url}?api_key=${OPENAI_API_KEY}&model=mock"}
     entry = model if "imp_type" in model else {**known, **model}
-    result = stage.evaluate({"m": entry}, "--verbose", *arguments, data={L2: {"mode": "all", **data}},
-                            env={"OPENAI_API_KEY": QUOTED})  # fmt: skip
+    result = stage.evaluate(
+        {"m": entry},
+        "--verbose",
+        *arguments,
+        data={L2: {"mode": "all", **data}},
+        env={"OPENAI_API_KEY": QUOTED},
+    )
     assert_hidden(QUOTED, result, stage)
     assert f"knows {MARK}" in result.output

@@ -23,19 +23,41 @@ OPTION_PARSERS: dict[str, Callable[[str], str | None]] = {
 # documented pattern: a pair of numbers with a comma, semicolon or blank between them.
 GPT_DEPARTURES: dict[str, tuple[float, float] | None] = {
     # from gpt_point_parser.json
-    "x=-.5, y=.1": (-0.5, 0.1), "X=007, Y=0": (7.0, 0.0), "x=.5,y=0.25": (0.5, 0.25),
-    "x=812%, y=9.%": None, "x=1.0%, y=0.25%": None, "x=-.5, y=9.": (-0.5, 9.0),
-    "x=0.123,y=0.9": (0.123, 0.9), '{"x": 007, "y": 0.9}': None, "x=1.0, y=-0.25": (1.0, -0.25),
-    "(0.5, 0.5)": (0.5, 0.5), "x=5.,  y=9.": None, '{"x": 1.0, "y": 455}': None,
-    "X=5., Y=0.25": None, "x: .5, y: 9.": (0.5, 9.0), "x=812,  y=0.9": (812.0, 0.9),
-    "X=0.123, Y=0.25": (0.123, 0.25), "x=5.%, y=455%": None, "x = 5., y = 0": None,
-    "x=5.%, y=.1%": None, "x: 0.5, y: 0.9": (0.5, 0.9), "x=5.,  y=.1": None, "x=…, y=1": None,
+    "x=-.5, y=.1": (-0.5, 0.1),
+    "X=007, Y=0": (7.0, 0.0),
+    "x=.5,y=0.25": (0.5, 0.25),
+    "x=812%, y=9.%": None,
+    "x=1.0%, y=0.25%": None,
+    "x=-.5, y=9.": (-0.5, 9.0),
+    "x=0.123,y=0.9": (0.123, 0.9),
+    '{"x": 007, "y": 0.9}': None,
+    "x=1.0, y=-0.25": (1.0, -0.25),
+    "(0.5, 0.5)": (0.5, 0.5),
+    "x=5.,  y=9.": None,
+    '{"x": 1.0, "y": 455}': None,
+    "X=5., Y=0.25": None,
+    "x: .5, y: 9.": (0.5, 9.0),
+    "x=812,  y=0.9": (812.0, 0.9),
+    "X=0.123, Y=0.25": (0.123, 0.25),
+    "x=5.%, y=455%": None,
+    "x = 5., y = 0": None,
+    "x=5.%, y=.1%": None,
+    "x: 0.5, y: 0.9": (0.5, 0.9),
+    "x=5.,  y=.1": None,
+    "x=…, y=1": None,
     # from the eval files
-    '{"x": 0.77, "y": 0.213}': None, "x=-0.0001, y=0.0002": (-0.0001, 0.0002),
-    '{"x": 0.671, "y": 0.39}': None, "I cannot find it.": None, "x=0.439,y=0.71": (0.439, 0.71),
-    "x=0.34,y=0.36": (0.34, 0.36), '{"x": 0.8398, "y": 0.45}': None,
-    "x=0.529,y=0.249": (0.529, 0.249), "x=0.48,y=0.01": (0.48, 0.01), "x=., y=.": None,
-    "x=1.2.3, y=4": (2.3, 4.0)}  # fmt: skip
+    '{"x": 0.77, "y": 0.213}': None,
+    "x=-0.0001, y=0.0002": (-0.0001, 0.0002),
+    '{"x": 0.671, "y": 0.39}': None,
+    "I cannot find it.": None,
+    "x=0.439,y=0.71": (0.439, 0.71),
+    "x=0.34,y=0.36": (0.34, 0.36),
+    '{"x": 0.8398, "y": 0.45}': None,
+    "x=0.529,y=0.249": (0.529, 0.249),
+    "x=0.48,y=0.01": (0.48, 0.01),
+    "x=., y=.": None,
+    "x=1.2.3, y=4": (2.3, 4.0),
+}
 
 
 def gpt_departure(text: str) -> Departs | None:
@@ -69,8 +91,10 @@ REPLAYS = {
     "option_parser_wrappers.json": _of_input(lambda x: OPTION_PARSERS[x["parser"]](x["text"])),
     "point_parser.json": _of_input(parser_response_into_coordinates),
     "gpt_point_parser.json": _of_input(
-        api_gpt.parse_grounding_response, departs=lambda case: gpt_departure(case.input)),
+        api_gpt.parse_grounding_response, departs=lambda case: gpt_departure(case.input)
+    ),
     "uitars_point_parser.json": Replay(_uitars_point),
     "uitars_resize.json": _of_input(lambda x: smart_resize(**x)),
     "reply_cutter.json": _of_input(lambda x: cut_reply(x["text"], x["dataset"])),
-    "endpoint_url.json": Replay(_endpoint)}  # fmt: skip
+    "endpoint_url.json": Replay(_endpoint),
+}

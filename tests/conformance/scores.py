@@ -24,8 +24,10 @@ L1 = BENCHMARK["GUIContentUnderstanding"](NOWHERE, NOWHERE)
 L2 = BENCHMARK["GUIElementGrounding"](NOWHERE, NOWHERE)
 
 POINT_PARSERS = {
-    "point": parser_response_into_coordinates, "uitars": api_uitars.parse_grounding_response,
-    "gpt": api_gpt.parse_grounding_response}  # fmt: skip
+    "point": parser_response_into_coordinates,
+    "uitars": api_uitars.parse_grounding_response,
+    "gpt": api_gpt.parse_grounding_response,
+}
 
 # Replies that the reference read back from its spreadsheet as another text: what they say.
 REPLIES_AS_GIVEN_L1: dict[str, str | None] = {"NA": None, "=A": "A"}
@@ -43,10 +45,15 @@ def _l1_sample_departs(case: Case) -> Departs | None:
         return None
     letter = REPLIES_AS_GIVEN_L1[row["prediction"]]
     hit = letter == row["answer"]
-    return Departs({
-        "hit": int(hit), "parsed_prediction": str(letter), "options_num": len(row["options"]),
-        "log": f"Match Log: Parsed option is {letter} {'and' if hit else 'while'} "
-               f"groundtruth option is {row['answer']}."})  # fmt: skip
+    return Departs(
+        {
+            "hit": int(hit),
+            "parsed_prediction": str(letter),
+            "options_num": len(row["options"]),
+            "log": f"Match Log: Parsed option is {letter} {'and' if hit else 'while'} "
+            f"groundtruth option is {row['answer']}.",
+        }
+    )
 
 
 def _l1_set(case: Case, world: World) -> Any:
@@ -80,8 +87,11 @@ def _null_for_nan(case: Case) -> Departs | None:
         return None
     for level in scores.values():
         if isinstance(level, dict):
-            counted = [(block["score"], block["sample_num"]) for block in level.values()
-                       if isinstance(block, dict) and block["score"] is not None]  # fmt: skip
+            counted = [
+                (block["score"], block["sample_num"])
+                for block in level.values()
+                if isinstance(block, dict) and block["score"] is not None
+            ]
             number, total = sum(n for _, n in counted), sum(score * n for score, n in counted)
             level["level_score"] = total / number if number else None
     return Departs(scores)
@@ -94,8 +104,9 @@ def _without_nan(value: Any) -> Any:
 
 
 def _l1_score(rows: Sequence[Mapping[str, Any]], *, weighted: bool) -> Any:
-    results = [OptionResult(r["difficulty"], r["platform"], bool(r["hit"]), r["options_num"])
-               for r in rows]  # fmt: skip
+    results = [
+        OptionResult(r["difficulty"], r["platform"], bool(r["hit"]), r["options_num"]) for r in rows
+    ]
     return score_content_understanding(results, weighted=weighted)
 
 
@@ -109,8 +120,12 @@ def _judged_l2(row: Mapping[str, Any], parser: str) -> Judgement:
 
 def _l2_sample(case: Case, world: World) -> Any:
     columns = _judged_l2(case.input, case.input["parser"]).columns
-    return {"match": columns["match"], "is_wrong_format": columns["is_wrong_format"],
-            "point": columns["pred_bbox"], "bbox_used": columns["parsed_bbox(format:x1,y1,x2,y2)"]}  # fmt: skip
+    return {
+        "match": columns["match"],
+        "is_wrong_format": columns["is_wrong_format"],
+        "point": columns["pred_bbox"],
+        "bbox_used": columns["parsed_bbox(format:x1,y1,x2,y2)"],
+    }
 
 
 def _l2_sample_departs(case: Case) -> Departs | None:
@@ -159,8 +174,11 @@ def _l2_set(case: Case, world: World) -> Any:
     judged = [_judged_l2(row, parser) for row in rows]
     outcomes = zip(case.expected["matches"], case.expected["wrong_format"], strict=True)
     counted = [
-        (*judgement.counted[:3], -1 if wrong else match) if _departs(row, parser) else judgement.counted
-        for row, judgement, (match, wrong) in zip(rows, judged, outcomes, strict=True)]  # fmt: skip
+        (*judgement.counted[:3], -1 if wrong else match)
+        if _departs(row, parser)
+        else judgement.counted
+        for row, judgement, (match, wrong) in zip(rows, judged, outcomes, strict=True)
+    ]
     return {
         "score": L2.summarise(counted, {}),
         "matches": [judgement.columns["match"] for judgement in judged],
@@ -189,9 +207,14 @@ def _l2_set_departs(case: Case) -> Departs | None:
 
 def _loaded(rows: Sequence[Mapping[str, Any]], world: World) -> str:
     """What loading says of samples that cannot be scored: they are named before the first call."""
-    benchmark = data_set(world.folder, "GUIElementGrounding", [
-        {**row, "index": number, "image_path": "x.png", "instruction": "Click it."}
-        for number, row in enumerate(rows)])  # fmt: skip
+    benchmark = data_set(
+        world.folder,
+        "GUIElementGrounding",
+        [
+            {**row, "index": number, "image_path": "x.png", "instruction": "Click it."}
+            for number, row in enumerate(rows)
+        ],
+    )
     for row in rows:
         path = benchmark.image_root / row["platform"] / "x.png"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -216,12 +239,17 @@ def _names_the_box(got: Any, expected: Any) -> bool:
 
 REPLAYS = {
     "l1_eval_samples.json": Replay(
-        lambda case, world: _judged_l1(case.input, case.input["prediction"]).columns, _l1_sample_departs),
+        lambda case, world: _judged_l1(case.input, case.input["prediction"]).columns,
+        _l1_sample_departs,
+    ),
     "l1_eval_sets.json": Replay(_l1_set, departs=_l1_set_departs),
     "l1_score_normal.json": Replay(
-        lambda case, world: _l1_score(case.input, weighted=False), _null_for_nan),
+        lambda case, world: _l1_score(case.input, weighted=False), _null_for_nan
+    ),
     "l1_score_weighted.json": Replay(
-        lambda case, world: _l1_score(case.input, weighted=True), _null_for_nan),
+        lambda case, world: _l1_score(case.input, weighted=True), _null_for_nan
+    ),
     "l2_eval_samples.json": Replay(_l2_sample, departs=_l2_sample_departs),
     "l2_eval_sets.json": Replay(_l2_set, departs=_l2_set_departs, same=_names_the_box),
-    "l2_score.json": Replay(lambda case, world: score_element_grounding(case.input))}  # fmt: skip
+    "l2_score.json": Replay(lambda case, world: score_element_grounding(case.input)),
+}

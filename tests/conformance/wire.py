@@ -31,8 +31,19 @@ from utils.scoring.sheets import cell_text, open_sheet
 
 BUILDERS = {"uitars": "models.api_uitars.build_custom_prompt"}
 FILE_FORMATS = {  # a file format that keeps the mode; none keeps HSV
-    "1": "PNG", "L": "PNG", "LA": "PNG", "P": "PNG", "RGB": "PNG", "RGBA": "PNG", "I;16": "PNG",
-    "I": "TIFF", "F": "TIFF", "CMYK": "TIFF", "YCbCr": "TIFF", "LAB": "TIFF"}  # fmt: skip
+    "1": "PNG",
+    "L": "PNG",
+    "LA": "PNG",
+    "P": "PNG",
+    "RGB": "PNG",
+    "RGBA": "PNG",
+    "I;16": "PNG",
+    "I": "TIFF",
+    "F": "TIFF",
+    "CMYK": "TIFF",
+    "YCbCr": "TIFF",
+    "LAB": "TIFF",
+}
 
 
 def _request(case: Case, world: World) -> Any:
@@ -58,8 +69,10 @@ def _request(case: Case, world: World) -> Any:
         prepared = model.request(prompt.messages, name, is_custom_prompt=prompt.is_custom)
         bodies[name] = json.loads(encode_body(prepared.payload.body))
     body = bodies[DATASETS[asked["level"]]]
-    return {"params": {key: body[key] for key in body if key != "messages"},
-            "messages": [_described(message) for message in body["messages"]]}  # fmt: skip
+    return {
+        "params": {key: body[key] for key in body if key != "messages"},
+        "messages": [_described(message) for message in body["messages"]],
+    }
 
 
 def _config(path: Path, asked: Mapping[str, Any]) -> Path:
@@ -71,8 +84,10 @@ def _config(path: Path, asked: Mapping[str, Any]) -> Path:
         "model_path": "http://127.0.0.1:1/v1?api_key=k&model=mock-model",
         "generate_cfg": asked["generate_cfg"],
         "kwargs": {**kwargs, "wire_format": "reference"},
-        "custom_prompt": {name: BUILDERS[builder]
-                          for name, builder in (asked["custom_prompt"] or {}).items()}}  # fmt: skip
+        "custom_prompt": {
+            name: BUILDERS[builder] for name, builder in (asked["custom_prompt"] or {}).items()
+        },
+    }
     data = {name: {"mode": "all"} for name in asked["dataset_order"]}
     return write_config(path, model={"m": entry}, data=data)
 
@@ -90,8 +105,13 @@ def _described(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("data:"):
         head, _, data = value.partition(";base64,")
         with Image.open(io.BytesIO(base64.b64decode(data, validate=True))) as picture:
-            return {"mime": head.removeprefix("data:"), "format": picture.format,
-                    "width": picture.width, "height": picture.height, "mode": picture.mode}  # fmt: skip
+            return {
+                "mime": head.removeprefix("data:"),
+                "format": picture.format,
+                "width": picture.width,
+                "height": picture.height,
+                "mode": picture.mode,
+            }
     if isinstance(value, dict):
         return {key: _described(item) for key, item in value.items()}
     return [_described(item) for item in value] if isinstance(value, list) else value
@@ -130,9 +150,14 @@ def _encoded(case: Case, world: World) -> Any:
         rgb = sent.convert("RGB")
         places = ((0, 0), ((width - 1) // 2, (height - 1) // 2), (width - 1, height - 1))
         return {
-            "format": sent.format, "mode": sent.mode, "width": width, "height": height,
-            "bytes": len(data), "corner_mid_corner_rgb": [rgb.getpixel(place) for place in places],
-            "shrunk": (width, height) != (asked["width"], asked["height"])}  # fmt: skip
+            "format": sent.format,
+            "mode": sent.mode,
+            "width": width,
+            "height": height,
+            "bytes": len(data),
+            "corner_mid_corner_rgb": [rgb.getpixel(place) for place in places],
+            "shrunk": (width, height) != (asked["width"], asked["height"]),
+        }
 
 
 def _saved(picture: Image.Image, stem: Path) -> Path:
@@ -196,21 +221,40 @@ def _stored(case: Case, world: World) -> Any:
     parsed: list[str] = []
     benchmark = BENCHMARK["GUIElementGrounding"](world.folder, world.folder)
     scorer = Scorer(
-        benchmark, postprocess=lambda text: text, parse=lambda text, meta: parsed.append(text),
-        kwargs={}, skip_errors=True)  # fmt: skip
+        benchmark,
+        postprocess=lambda text: text,
+        parse=lambda text, meta: parsed.append(text),
+        kwargs={},
+        skip_errors=True,
+    )
     shown = [scorer.judge(record).prediction for record in LogView(log.path).records()]
     cell = _cell(world.folder / "sheet.xlsx", shown)
     return {"scored": parsed[0] if parsed else None, "shown": shown[0], "cell": cell}
 
 
 def _record(number: int, text: str) -> dict[str, Any]:
-    line = {"index": number, "image_path": "os_web/x.png", "instruction": "Click it.", "platform": "os_web",
-            "bbox": [0, 0, 1, 1], "grounding_type": "basic", "data_type": "icon"}  # fmt: skip
+    line = {
+        "index": number,
+        "image_path": "os_web/x.png",
+        "instruction": "Click it.",
+        "platform": "os_web",
+        "bbox": [0, 0, 1, 1],
+        "grounding_type": "basic",
+        "data_type": "icon",
+    }
     failed = text == FAILED_TEXT
     return {
-        "kind": "answer", "key": f"k{number}", "trial": 0, "status": "failed" if failed else "ok",
-        "raw": None if failed else text, "line": line, "sizes": {"file": [10, 10]},
-        "fingerprint": "", "parts": {}, "asked_at": ""}  # fmt: skip
+        "kind": "answer",
+        "key": f"k{number}",
+        "trial": 0,
+        "status": "failed" if failed else "ok",
+        "raw": None if failed else text,
+        "line": line,
+        "sizes": {"file": [10, 10]},
+        "fingerprint": "",
+        "parts": {},
+        "asked_at": "",
+    }
 
 
 def _cell(path: Path, texts: Sequence[str]) -> str | None:

@@ -25,18 +25,39 @@ def answer_beyond(stage):
 BY_LINE = f"{L2}: L2_annotations.json, index 4, os_web/"
 box_outside = line_4(bbox=[10, 10, 700, 20])
 BAD = [  # what is spoilt, what is said of it, how many samples are left
-    (missing, [f"{L1}: os_windows/pic0.png (3 samples): image missing: ",
-               f"{L2}: os_windows/pic0.png (2 samples): image missing: ",
-               "/offline_images/os_windows/pic0.png\n"], 6, 4),
-    (cut_header, [f"{L1}: os_ios/pic1.png (3 samples): image unreadable: ",
-                  f"{L2}: os_ios/pic1.png (2 samples): image unreadable: ",
-                  "/offline_images/os_ios/pic1.png"], 6, 4),
+    (
+        missing,
+        [
+            f"{L1}: os_windows/pic0.png (3 samples): image missing: ",
+            f"{L2}: os_windows/pic0.png (2 samples): image missing: ",
+            "/offline_images/os_windows/pic0.png\n",
+        ],
+        6,
+        4,
+    ),
+    (
+        cut_header,
+        [
+            f"{L1}: os_ios/pic1.png (3 samples): image unreadable: ",
+            f"{L2}: os_ios/pic1.png (2 samples): image unreadable: ",
+            "/offline_images/os_ios/pic1.png",
+        ],
+        6,
+        4,
+    ),
     (box_outside, [f"{BY_LINE}pic2.png: box: ", "outside the image of 400x300"], 9, 5),
     (line_4(data_type=["icon"]), [f"{BY_LINE}pic2.png: data_type: ['icon'] is not a string"], 9, 5),
-    (answer_beyond, [f"{L1}: L1_annotations.json, question 7, os_web/pic2.png: the answer 'D' is not among "
-                     "the options A, B, C"], 8, 6),
+    (
+        answer_beyond,
+        [
+            f"{L1}: L1_annotations.json, question 7, os_web/pic2.png: the answer 'D' is not among "
+            "the options A, B, C"
+        ],
+        8,
+        6,
+    ),
     (line_4(image_path="a\0b.png"), [f"{BY_LINE}a\\x00b.png: image unreadable: "], 9, 5),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("spoil", "fragments", "l1_left", "l2_left"), BAD)
@@ -88,8 +109,12 @@ def test_a_sample_that_was_mended_is_asked_by_the_next_run_a_link_of_the_users_w
 def test_check_shows_prompts_and_counts_what_would_be_asked(stage):
     result, limited = stage.run("--check"), stage.run("--check", "--limit", "2")
     shown = result.stdout.splitlines()
-    for what, times in (("[user, image] pic0.png", 2), ("[system, text] You are a GUI agent.", 2),
-                        ("Question: Question 0 easy?", 1), ("Click basic target 0.", 1)):  # fmt: skip
+    for what, times in (
+        ("[user, image] pic0.png", 2),
+        ("[system, text] You are a GUI agent.", 2),
+        ("Question: Question 0 easy?", 1),
+        ("Click basic target 0.", 1),
+    ):
         assert sum(what in line for line in shown) == times
     assert ("base64" in result.output, len(result.stdout) < 5000) == (False, True)
     assert {f"{L1}: 9 samples, mode all", f"{L2}: 6 samples, mode all"} <= set(shown)
@@ -120,8 +145,12 @@ def test_check_counts_the_answers_that_are_there_and_says_why_others_are_asked_a
 
 
 def test_check_names_every_bad_sample_because_it_writes_no_log(stage):
-    stage.change_annotations("L2", lambda lines: lines.extend(
-        {**lines[0], "index": 100 + n, "bbox": [1, 1, 1700, 2]} for n in range(30)))  # fmt: skip
+    stage.change_annotations(
+        "L2",
+        lambda lines: lines.extend(
+            {**lines[0], "index": 100 + n, "bbox": [1, 1, 1700, 2]} for n in range(30)
+        ),
+    )
     result = stage.run("--check")
     assert result.stdout.count("left out: ") == 30
     assert f"{L2}: 6 requests to send" in result.stdout
@@ -144,19 +173,35 @@ def a_prompt_function_that_raises(stage):
     """)
 
 
-@pytest.mark.parametrize(("spoil", "entry", "problems", "counted"), [
-    (damaged_pixels, {}, ["pic2.png: cannot be decoded: ", "1 problem. Nothing was run."], []),
-    (lambda stage: Image.new("I;16", (400, 300), 700).save(stage.picture(1)),  # no JPEG can hold it
-     {"kwargs": {"wire_format": "reference"}},
-     [f"{L1}, {L2}: 5 samples, the first index 3 on os_ios/pic1.png: "],
-     [f"{L1}: 6 requests to send", f"{L2}: 4 requests to send"]),
-    (a_prompt_function_that_raises, {"custom_prompt": {L2: "mymodel.prompt"}},
-     [f"{L2}: 2 samples, the first index 2 on os_ios/pic1.png: "
-      "prompt function raised KeyError: 'instruction'"],
-     [f"{L2}: 4 requests to send", "0 answers stored already, 2 with a problem"]),
-    (lambda stage: (stage.annotations / "L1_annotations.json").unlink(), {},
-     ["L1_annotations.json: no such annotation file"], []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spoil", "entry", "problems", "counted"),
+    [
+        (damaged_pixels, {}, ["pic2.png: cannot be decoded: ", "1 problem. Nothing was run."], []),
+        (
+            lambda stage: Image.new("I;16", (400, 300), 700).save(
+                stage.picture(1)
+            ),  # no JPEG can hold it
+            {"kwargs": {"wire_format": "reference"}},
+            [f"{L1}, {L2}: 5 samples, the first index 3 on os_ios/pic1.png: "],
+            [f"{L1}: 6 requests to send", f"{L2}: 4 requests to send"],
+        ),
+        (
+            a_prompt_function_that_raises,
+            {"custom_prompt": {L2: "mymodel.prompt"}},
+            [
+                f"{L2}: 2 samples, the first index 2 on os_ios/pic1.png: "
+                "prompt function raised KeyError: 'instruction'"
+            ],
+            [f"{L2}: 4 requests to send", "0 answers stored already, 2 with a problem"],
+        ),
+        (
+            lambda stage: (stage.annotations / "L1_annotations.json").unlink(),
+            {},
+            ["L1_annotations.json: no such annotation file"],
+            [],
+        ),
+    ],
+)
 def test_check_finds_what_would_fail_samples_or_stop_a_run(spoil, entry, problems, counted, stage):
     spoil(stage)
     result = stage.evaluate({"m": {**API, **entry}}, "--check")

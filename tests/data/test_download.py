@@ -24,15 +24,22 @@ from utils import download
 
 ZIP, L1, L2 = "MMBench-GUI-OfflineImages.zip", "L1_annotations.json", "L2_annotations.json"
 SECRET = "hf_thisIsTheSecretOfTheTests"
-PICTURES = {"os_windows/a.png": b"windows a", "os_windows/b.png": b"windows b" * 1000,
-            "os_mac/c.png": b"mac c", "os_ios/deep/d.png": b"ios d", "os_web/e.png": b""}  # fmt: skip
+PICTURES = {
+    "os_windows/a.png": b"windows a",
+    "os_windows/b.png": b"windows b" * 1000,
+    "os_mac/c.png": b"mac c",
+    "os_ios/deep/d.png": b"ios d",
+    "os_web/e.png": b"",
+}
 NEW = PICTURES | {"os_linux/new.png": b"new"}
 L1_LINES = [
     {"index": number, "image_path": path, "platform": platform, "groups": [{}, {}, {}]}
     for number, (path, platform) in enumerate([("a.png", "os_windows"), ("os_mac/c.png", "os_mac")])
 ]
-L2_LINES = [{"index": 0, "image_path": "os_web/e.png", "platform": "os_web"},
-            {"index": 1, "image_path": "os_windows/b.png", "platform": "os_windows"}]  # fmt: skip
+L2_LINES = [
+    {"index": 0, "image_path": "os_web/e.png", "platform": "os_web"},
+    {"index": 1, "image_path": "os_windows/b.png", "platform": "os_windows"},
+]
 CHUNK = 10 * 2**20  # what the library writes at a time
 NOBODY = "http://127.0.0.1:9"  # where no server is
 LINK = zipfile.ZipInfo("os_mac/link.png")
@@ -75,8 +82,13 @@ class Place:
         self.files, self.sums = files, tmp_path / "sums.json"
         self.sums.write_text(json.dumps({name: md5(data) for name, data in files.items()}))
         self.env = environment(
-            HOME=str(tmp_path / "person"), HF_HOME=str(tmp_path / "hf"), HF_TOKEN="",
-            LMUData=str(self.root), HF_HUB_OFFLINE="0", PYTHONUTF8="1")  # fmt: skip
+            HOME=str(tmp_path / "person"),
+            HF_HOME=str(tmp_path / "hf"),
+            HF_TOKEN="",
+            LMUData=str(self.root),
+            HF_HUB_OFFLINE="0",
+            PYTHONUTF8="1",
+        )
 
     def run(self, hub, *args, env=None, sums=True):
         """One run in this process."""
@@ -162,15 +174,21 @@ def test_a_fresh_download_lays_out_the_data_root_and_sends_the_token_to_the_hub_
     assert [(place.home / name).read_bytes() for name in (L1, L2)] == [hub.files[L1], hub.files[L2]]
     left = {path.name for path in place.home.rglob("*") if path.is_file()}  # nothing is under way
     assert left <= {Path(name).name for name in PICTURES} | {L1, L2, "unpacked.json", "lock"}
-    heads = [(seen.at_storage, {name.lower(): value for name, value in seen.headers.items()})
-             for seen in hub.seen if seen.name in hub.files]  # fmt: skip
+    heads = [
+        (seen.at_storage, {name.lower(): value for name, value in seen.headers.items()})
+        for seen in hub.seen
+        if seen.name in hub.files
+    ]
     sent = {(at_storage, head.get("authorization")) for at_storage, head in heads}
     assert sent == {(False, f"Bearer {SECRET}"), (True, None)}
     assert SECRET not in done.output
     assert not any(SECRET.encode() in data for data in files_below(place.tmp).values())
     out = " ".join(done.stdout.split())
-    for counts in ("images 5 os_windows 2 os_mac 1 os_linux 0 os_ios 1 os_android 0 os_web 1",
-                   "L1 questions 6 on 2 images", "L2 instructions 2 on 2 images"):  # fmt: skip
+    for counts in (
+        "images 5 os_windows 2 os_mac 1 os_linux 0 os_ios 1 os_android 0 os_web 1",
+        "L1 questions 6 on 2 images",
+        "L2 instructions 2 on 2 images",
+    ):
         assert counts in out
     command = "python evaluate.py --config configs/config_api_gpt.json --check"
     assert out.endswith(f"Next: LMUData={place.root} {command}")
@@ -212,11 +230,15 @@ NO_MAC = {name: data for name, data in PICTURES.items() if "os_mac" not in name}
 PREFIXES = ("MMBench-GUI/offline_images/", "", "offline_images/", "./x y/")
 
 
-@pytest.mark.parametrize(("files", "code", "pictures", "shown"), [
-    *((published(prefix=prefix), 0, PICTURES, []) for prefix in PREFIXES),
-    (published(NEW), 0, NEW, [md5(published(NEW)[ZIP]), md5(published()[ZIP]), "warning"]),
-    (published(PICTURES | LITTER, prefix=""), 0, PICTURES, ["skipped 4 members"]),
-    (published(NO_MAC), 1, NO_MAC, ["missing          1 images", "    os_mac/c.png"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("files", "code", "pictures", "shown"),
+    [
+        *((published(prefix=prefix), 0, PICTURES, []) for prefix in PREFIXES),
+        (published(NEW), 0, NEW, [md5(published(NEW)[ZIP]), md5(published()[ZIP]), "warning"]),
+        (published(PICTURES | LITTER, prefix=""), 0, PICTURES, ["skipped 4 members"]),
+        (published(NO_MAC), 1, NO_MAC, ["missing          1 images", "    os_mac/c.png"]),
+    ],
+)
 def test_files_put_there_by_hand_are_unpacked_without_network(place, files, code, pictures, shown):
     done = place.run_by_hand(files)
     assert done.code == code, done.stderr
@@ -226,10 +248,15 @@ def test_files_put_there_by_hand_are_unpacked_without_network(place, files, code
     assert "os_windows/a.png" not in done.stdout  # a bare file name of L1 counts as present
 
 
-@pytest.mark.parametrize(("arguments", "env", "dotenv", "expected"), [  # option, environment, file, home
-    (["--data-root", "other"], {"LMUData": "from environment"}, "", "cwd/other"),
-    ([], {"LMUData": "from environment"}, "LMUData='from file'", "cwd/from environment"),
-    ([], {}, "LMUData='from file'", "cwd/from file"), ([], {}, "", "person/LMUData")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "env", "dotenv", "expected"),
+    [  # option, environment, file, home
+        (["--data-root", "other"], {"LMUData": "from environment"}, "", "cwd/other"),
+        ([], {"LMUData": "from environment"}, "LMUData='from file'", "cwd/from environment"),
+        ([], {}, "LMUData='from file'", "cwd/from file"),
+        ([], {}, "", "person/LMUData"),
+    ],
+)
 def test_the_first_data_root_of_these_counts(place, hub, arguments, env, dotenv, expected):
     place.env.pop("LMUData")
     (place.cwd / ".env").write_text(dotenv + "\n")
@@ -347,22 +374,33 @@ def test_an_unpacking_that_was_killed_is_finished_by_the_same_command(place, hub
     assert [path.stat().st_ino for path in done_then] == inodes
 
 
-@pytest.mark.parametrize(("name", "status", "headers", "parts"), [
-    *[(L1, status, {}, [f"not give {L1} (HTTP {status}, no HF_TOKEN is set)"]) for status in (401, 403)],
-    (L1, 500, {}, ["500", "same command again"]),
-    (L1, 200, {"ETag": '"x"'}, ["does not answer like a Hugging Face hub"]),
-    (ZIP, 404, {"X-Error-Code": "EntryNotFound"}, [f"not give {ZIP} (HTTP 404", "HF_ENDPOINT"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "status", "headers", "parts"),
+    [
+        *[
+            (L1, status, {}, [f"not give {L1} (HTTP {status}, no HF_TOKEN is set)"])
+            for status in (401, 403)
+        ],
+        (L1, 500, {}, ["500", "same command again"]),
+        (L1, 200, {"ETag": '"x"'}, ["does not answer like a Hugging Face hub"]),
+        (ZIP, 404, {"X-Error-Code": "EntryNotFound"}, [f"not give {ZIP} (HTTP 404", "HF_ENDPOINT"]),
+    ],
+)
 def test_a_refusal_of_the_hub_is_one_message(place, hub, name, status, headers, parts):
     hub.refusals[name] = (status, headers)
     assert_one_message(place.run(hub), *parts)
 
 
-@pytest.mark.parametrize(("env", "parts"), [
-    ({}, [f"the connection to {NOBODY} failed", "HF_ENDPOINT"]),
-    ({"HF_ENDPOINT": "mirror"}, ["HF_ENDPOINT"]),
-    ({"HF_ENDPOINT": "http://anna:geheim@127.0.0.1:9"}, ["127.0.0.1:9"]),
-    ({"HF_ENDPOINT": "http://[::1"}, ["HF_ENDPOINT"]), ({"HF_TOKEN": "hf_schlüssel"}, ["HF_TOKEN"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("env", "parts"),
+    [
+        ({}, [f"the connection to {NOBODY} failed", "HF_ENDPOINT"]),
+        ({"HF_ENDPOINT": "mirror"}, ["HF_ENDPOINT"]),
+        ({"HF_ENDPOINT": "http://anna:geheim@127.0.0.1:9"}, ["127.0.0.1:9"]),
+        ({"HF_ENDPOINT": "http://[::1"}, ["HF_ENDPOINT"]),
+        ({"HF_TOKEN": "hf_schlüssel"}, ["HF_TOKEN"]),
+    ],
+)
 def test_a_setting_that_cannot_work_is_one_message(place, env, parts):
     done = place.run(NOBODY, env=env)
     assert_one_message(done, *parts)
@@ -387,10 +425,17 @@ def test_a_disk_that_fills_up_is_one_message_and_the_run_goes_on_later(large):
     assert ranges(server) == [f"bytes={limit}-"]
 
 
-@pytest.mark.parametrize(("member", "kept"), [
-    ("os_mac/../../../escaped.png", None), ("/os_mac/escaped.png", "os_mac/escaped.png"),
-    ("C:/os_mac/escaped.png", None), ("os_mac\\..\\escaped.png", None), (LINK, "os_mac/link.png"),
-    ("b/os_mac/c.png", "os_mac/c.png")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("member", "kept"),
+    [
+        ("os_mac/../../../escaped.png", None),
+        ("/os_mac/escaped.png", "os_mac/escaped.png"),
+        ("C:/os_mac/escaped.png", None),
+        ("os_mac\\..\\escaped.png", None),
+        (LINK, "os_mac/link.png"),
+        ("b/os_mac/c.png", "os_mac/c.png"),
+    ],
+)
 def test_no_member_of_a_zip_leads_out_of_the_image_folder(place, member, kept):
     before = set(files_below(place.tmp))
     archive = zip_of([*PICTURES.items(), (member, b"/etc/hostname")])
@@ -412,10 +457,14 @@ def encrypted():
 STORED = zip_of({"os_mac/a.png": b"some picture"}, method=zipfile.ZIP_STORED)
 
 
-@pytest.mark.parametrize(("content", "reason"), [
-    (encrypted(), "is encrypted"),
-    (STORED.replace(b"some", b"xxxx"), "os_mac/a.png"),  # of another CRC
-    (zip_of({"pictures/a.png": b"x"}), "no member lies in one of the folders")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (encrypted(), "is encrypted"),
+        (STORED.replace(b"some", b"xxxx"), "os_mac/a.png"),  # of another CRC
+        (zip_of({"pictures/a.png": b"x"}), "no member lies in one of the folders"),
+    ],
+)
 def test_a_zip_that_is_not_what_it_states_is_one_message(place, content, reason):
     assert_one_message(place.run_by_hand(published() | {ZIP: content}), reason)
     assert not [name for name in place.pictures() if not Path(name).name.startswith(".")]

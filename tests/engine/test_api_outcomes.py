@@ -58,33 +58,49 @@ def missing(texts, ran):
 
 SOON, NO_WAIT = {"retry-after-ms": "0"}, {"retry-after": "0"}
 BODIES = {
-    "empty-body": b"", "json-text": b'"B"', "json-null": b"null", "deep-json": b"[" * 200_000,
-    "broken-json": b'{"choices": [{"message": {"content": "B', "cut-in-a-sign": '{"choices": "é'.encode()[:-1],
-    "no-choices": b'{"object": "chat.completion"}', "choices-null": b'{"choices": null}',
-    "choices-empty": b'{"choices": []}', "choice-without-message": b'{"choices": [{"text": "B"}]}',
-    "message-null": b'{"choices": [{"message": null}]}', "error-in-a-200": b'{"error": {"message": "busy"}}',
-}  # fmt: skip
+    "empty-body": b"",
+    "json-text": b'"B"',
+    "json-null": b"null",
+    "deep-json": b"[" * 200_000,
+    "broken-json": b'{"choices": [{"message": {"content": "B',
+    "cut-in-a-sign": '{"choices": "é'.encode()[:-1],
+    "no-choices": b'{"object": "chat.completion"}',
+    "choices-null": b'{"choices": null}',
+    "choices-empty": b'{"choices": []}',
+    "choice-without-message": b'{"choices": [{"text": "B"}]}',
+    "message-null": b'{"choices": [{"message": null}]}',
+    "error-in-a-200": b'{"error": {"message": "busy"}}',
+}
 MESSAGES = {
-    "content-null": {"role": "assistant", "content": None}, "content-absent": {"role": "assistant"},
-    "content-object": {"content": {"text": "B"}}, "content-number": {"content": 5},
+    "content-null": {"role": "assistant", "content": None},
+    "content-absent": {"role": "assistant"},
+    "content-object": {"content": {"text": "B"}},
+    "content-number": {"content": 5},
     "parts-without-text": {"content": [{"type": "text", "text": 5}]},
-    "reasoning-alone": {"content": None, "reasoning_content": "A."}}  # fmt: skip
+    "reasoning-alone": {"content": None, "reasoning_content": "A."},
+}
 TRANSIENT = {
-    "429": error(429, **NO_WAIT), "429-in-ms": error(429, **SOON), "408": error(408, **SOON),
-    "409": error(409, **SOON), "500": error(500, "A500", **SOON), "503": error(503, **NO_WAIT),
+    "429": error(429, **NO_WAIT),
+    "429-in-ms": error(429, **SOON),
+    "408": error(408, **SOON),
+    "409": error(409, **SOON),
+    "500": error(500, "A500", **SOON),
+    "503": error(503, **NO_WAIT),
     "502-html": Reply(status=502, body=b"<html>Bad gateway</html>", headers=SOON),
-    "504-empty": Reply(status=504, body=b"", headers=SOON), "reset": Reply(reset=True),
+    "504-empty": Reply(status=504, body=b"", headers=SOON),
+    "reset": Reply(reset=True),
     "html": Reply(body=b"<html>Answer: A</html>", headers={"content-type": "text/html"}),
     **{name: Reply(body=body) for name, body in BODIES.items()},
     **{name: completion(message) for name, message in MESSAGES.items()},
-    "content-empty": Reply(text=""), "too-large": packed(b" " * (65 << 20)),
+    "content-empty": Reply(text=""),
+    "too-large": packed(b" " * (65 << 20)),
     # Routers begin a 200 answer before they know what the model's own server will say.
     "500-in-a-200": Reply(body=b'{"error": {"message": "A", "code": 500}}'),
     "429-in-a-200": Reply(body=b'{"error": {"message": "A", "code": 429}}'),
     "broken-off": Reply("A and th", finish_reason="error"),
     "aborted": Reply("A and th", finish_reason="abort"),  # vLLM and SGLang
     "endless-code-in-a-200": Reply(body=b'{"error": {"message": "A", "code": 1e999}}'),
-}  # fmt: skip
+}
 
 
 def test_every_transient_error_is_followed_by_the_answer(stage_for):
@@ -108,12 +124,15 @@ def parse(response):
     return "A" if "A" in response else None
 """
 REFUSED = {
-    "400": error(400, "A picture too large"), "413": error(413), "422": error(422),
+    "400": error(400, "A picture too large"),
+    "413": error(413),
+    "422": error(422),
     "400-that-quotes": error(400, f"A: no such role in {'a long prompt, ' * 20}API key expired"),
     "400-content-filter": error(400, "policy", code="content_filter"),
     "content-filter": completion({"content": None}, "content_filter"),
     "refusal": completion({"content": None, "refusal": "I will not"}),
-    "400-in-a-200": completion({"content": ""}, "error", error={"code": 400, "message": "A"})}  # fmt: skip
+    "400-in-a-200": completion({"content": ""}, "error", error={"code": 400, "message": "A"}),
+}
 PARTS = [{"type": "text", "text": "C"}, {"type": "text", "text": "!"}]
 THOUGHT = {"content": None, "reasoning_content": "A? No"}
 ANSWERED = {
@@ -127,8 +146,11 @@ ANSWERED = {
     "packed": (packed(Reply("C").encoded()), "C"),
 }
 # All but rate limits and a server that is away, which use up no retry.
-FAILED = {name: reply for name, reply in TRANSIENT.items()
-          if reply.status not in (429, 502, 503) and "429" not in name}  # fmt: skip
+FAILED = {
+    name: reply
+    for name, reply in TRANSIENT.items()
+    if reply.status not in (429, 502, 503) and "429" not in name
+}
 LASTING = {**{name: reply for name, (reply, _) in ANSWERED.items()}, **REFUSED, **FAILED}
 
 
@@ -163,8 +185,12 @@ def test_neither_reasoning_nor_failures_are_parsed_and_all_that_has_no_answer_is
     rows = dict(zip(LASTING, stage.sheet(L1, "_exact_matching_result"), strict=False))
     assert {rows[name]["prediction"] for name in FAILED} == {FAILED_TEXT}
     assert {(row["parsed_prediction"], row["hit"]) for row in rows.values()} == {("None", 0)}
-    counts = {"failed": len(FAILED), "refused": len(REFUSED), "cut off at the token limit": 2,
-              "empty: the model used all its tokens before it answered": 1}  # fmt: skip
+    counts = {
+        "failed": len(FAILED),
+        "refused": len(REFUSED),
+        "cut off at the token limit": 2,
+        "empty: the model used all its tokens before it answered": 1,
+    }
     assert {what: told(ran.output, what) for what in counts} == {w: [n] for w, n in counts.items()}
     assert ran.code == 1
 
@@ -219,27 +245,50 @@ def test_after_one_answer_any_number_of_refusals_goes_through_and_counts_as_wron
     assert sum(hits) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("reply", "said"), [
-    (error(401, "bad key"), ["401", "bad key", "API key"]),
-    (error(402, "pay first"), ["402", "pay first", "credit"]),
-    (error(429, "quota", code="insufficient_quota", **NO_WAIT), ["quota is used up"]),
-    (error(429, "inactive", code="billing_not_active", **NO_WAIT), ["inactive", "the account"]),
-    (error(403, "not yours"), ["403", "not yours", "key may not use"]),
-    (error(404, "no model mock"), ["404", "no model mock", "/v1"]),
-    (Reply(status=307, headers={"location": "http://127.0.0.1:9/away"}),  # not followed
-     ["HTTP 307: the server redirects to http://127.0.0.1:9/away", "write it into model_path"]),
-], ids=["401", "402", "insufficient-quota", "inactive", "403-first", "404-first", "redirect-first"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (error(401, "bad key"), ["401", "bad key", "API key"]),
+        (error(402, "pay first"), ["402", "pay first", "credit"]),
+        (error(429, "quota", code="insufficient_quota", **NO_WAIT), ["quota is used up"]),
+        (error(429, "inactive", code="billing_not_active", **NO_WAIT), ["inactive", "the account"]),
+        (error(403, "not yours"), ["403", "not yours", "key may not use"]),
+        (error(404, "no model mock"), ["404", "no model mock", "/v1"]),
+        (
+            Reply(status=307, headers={"location": "http://127.0.0.1:9/away"}),  # not followed
+            [
+                "HTTP 307: the server redirects to http://127.0.0.1:9/away",
+                "write it into model_path",
+            ],
+        ),
+    ],
+    ids=[
+        "401",
+        "402",
+        "insufficient-quota",
+        "inactive",
+        "403-first",
+        "404-first",
+        "redirect-first",
+    ],
+)
 def test_a_run_that_cannot_work_stops_at_once_and_says_what_to_do(reply, said, stage_for):
     ran = stage_for(lambda request: reply, pictures=8).run("--api-nproc", "3")
     assert (ran.code, 1 <= len(ran.requests) <= 3) == (1, True)
     assert missing((*said, 'model "m"'), ran) == []
 
 
-@pytest.mark.parametrize("refusal", [
-    error(401), error(400, "Your credit balance is too low to access the API."),
-    error(400, "API key expired. Please renew the API key."), error(400, code="Arrearage"),
-    error(400, "Budget has been exceeded! Current cost: 5.1, Max budget: 5.0"),
-], ids=["401", "no-credit", "expired", "in-arrears", "no-budget"])  # fmt: skip
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        error(401),
+        error(400, "Your credit balance is too low to access the API."),
+        error(400, "API key expired. Please renew the API key."),
+        error(400, code="Arrearage"),
+        error(400, "Budget has been exceeded! Current cost: 5.1, Max budget: 5.0"),
+    ],
+    ids=["401", "no-credit", "expired", "in-arrears", "no-budget"],
+)
 def test_a_key_that_is_refused_in_the_middle_keeps_what_was_answered(stage_for, refusal):
     left = ["B"] * 5
     stage = stage_for(lambda request: Reply(left.pop()) if left else refusal)
@@ -264,16 +313,30 @@ def test_a_401_without_any_key_says_how_to_give_one(stage_for):
     assert ran.requests[0].headers["authorization"] == "Bearer api_key_placeholder"
 
 
-@pytest.mark.parametrize(("host", "why"), [
-    ("127.0.0.1", OSError()),
-    ("elsewhere.invalid", socket.gaierror(socket.EAI_NONAME, "Name or service not known")),
-    ("elsewhere.invalid", socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")),
-    ("elsewhere.invalid", socket.gaierror(socket.EAI_NONAME, "nodename nor servname provided")),
-    ("elsewhere.invalid", OSError(errno.EHOSTUNREACH, "No route to host")),
-    ("elsewhere.invalid", OSError(errno.ENETUNREACH, "Network is unreachable")),
-    ("elsewhere.invalid", TimeoutError(errno.ETIMEDOUT, "Connection timed out")),
-], ids=["nobody-listens", "unknown-host", "no-name-server", "unknown-host-on-a-mac", "no-route",
-        "no-network", "switched-off"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("127.0.0.1", OSError()),
+        ("elsewhere.invalid", socket.gaierror(socket.EAI_NONAME, "Name or service not known")),
+        (
+            "elsewhere.invalid",
+            socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"),
+        ),
+        ("elsewhere.invalid", socket.gaierror(socket.EAI_NONAME, "nodename nor servname provided")),
+        ("elsewhere.invalid", OSError(errno.EHOSTUNREACH, "No route to host")),
+        ("elsewhere.invalid", OSError(errno.ENETUNREACH, "Network is unreachable")),
+        ("elsewhere.invalid", TimeoutError(errno.ETIMEDOUT, "Connection timed out")),
+    ],
+    ids=[
+        "nobody-listens",
+        "unknown-host",
+        "no-name-server",
+        "unknown-host-on-a-mac",
+        "no-route",
+        "no-network",
+        "switched-off",
+    ],
+)
 def test_a_server_that_is_not_there_stops_its_model(host, why, stage_for, monkeypatch):
     stage, known = stage_for(lambda request: Reply("B")), socket.getaddrinfo
 
@@ -327,11 +390,15 @@ def test_an_answer_is_kept_though_its_image_has_gone_meanwhile(stage_for):
     assert [record["status"] for record in stage.answers(L1)] == ["ok"]
 
 
-@pytest.mark.parametrize(("env", "said"), [
-    ({"ALL_PROXY": "ftp://me:Hidden-1234@127.0.0.1:9"}, "Unknown scheme for proxy URL"),
-    ({"HTTP_PROXY": "http://me:Hidden/1234@127.0.0.1:9"}, "no connection"),
-    ({"SSL_CERT_FILE": "no-such-file.pem"}, "No such file"),
-], ids=["scheme", "no-url", "certificates"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [
+        ({"ALL_PROXY": "ftp://me:Hidden-1234@127.0.0.1:9"}, "Unknown scheme for proxy URL"),
+        ({"HTTP_PROXY": "http://me:Hidden/1234@127.0.0.1:9"}, "no connection"),
+        ({"SSL_CERT_FILE": "no-such-file.pem"}, "No such file"),
+    ],
+    ids=["scheme", "no-url", "certificates"],
+)
 def test_a_proxy_or_certificate_file_that_cannot_be_used_is_told_without_a_traceback(
     env, said, stage_for
 ):

@@ -7,8 +7,11 @@ import pytest
 from tests.support.mock_server import Reply
 from tests.support.stage import API, L1
 
-THOUGHTS = {"index": 0, "message": {"content": None, "reasoning_content": "Let me see"},
-            "finish_reason": "length"}  # fmt: skip
+THOUGHTS = {
+    "index": 0,
+    "message": {"content": None, "reasoning_content": "Let me see"},
+    "finish_reason": "length",
+}
 
 
 @pytest.fixture
@@ -27,20 +30,48 @@ def unless(special, reply, usual):
     return lambda request: reply if special in request.text else usual
 
 
-@pytest.mark.parametrize(("answer", "pictures", "said"), [
-    (unless("Question 0 easy", Reply("B."), Reply("?")), 7,
-     ["m, GUIContentUnderstanding: 19 of the first 20 answers are unparsed", "them: '?'"]),
-    (lambda request: Reply("B.", finish_reason="length"), 7,
-     ["all of the first 20 answers were cut off at the token limit"]),
-    (lambda request: Reply(body=json.dumps({"choices": [THOUGHTS]}).encode()), 7,
-     ["all of the first 20 answers are empty: the model used all its tokens", "raise generate_cfg.max_tokens"]),
-    (lambda request: Reply(status=418, body=b"teapot"), 7,
-     ["none of the first 20 samples has an answer, all failed in the same way", "teapot"]),
-    (unless("Question 3 hard", Reply("B."), Reply(status=418)), 7, None),
-    (unless("Question 3 hard", Reply(status=410), Reply(status=418)), 7, None),
-    (lambda request: Reply("B."), 7, None), (lambda request: Reply("?"), 2, None),
-], ids=["unreadable", "cut-off", "all-thoughts", "failed-alike", "but-not-of-one-answer",
-        "nor-of-two-ways-to-fail", "nor-of-readable", "nor-of-few"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "pictures", "said"),
+    [
+        (
+            unless("Question 0 easy", Reply("B."), Reply("?")),
+            7,
+            ["m, GUIContentUnderstanding: 19 of the first 20 answers are unparsed", "them: '?'"],
+        ),
+        (
+            lambda request: Reply("B.", finish_reason="length"),
+            7,
+            ["all of the first 20 answers were cut off at the token limit"],
+        ),
+        (
+            lambda request: Reply(body=json.dumps({"choices": [THOUGHTS]}).encode()),
+            7,
+            [
+                "all of the first 20 answers are empty: the model used all its tokens",
+                "raise generate_cfg.max_tokens",
+            ],
+        ),
+        (
+            lambda request: Reply(status=418, body=b"teapot"),
+            7,
+            ["none of the first 20 samples has an answer, all failed in the same way", "teapot"],
+        ),
+        (unless("Question 3 hard", Reply("B."), Reply(status=418)), 7, None),
+        (unless("Question 3 hard", Reply(status=410), Reply(status=418)), 7, None),
+        (lambda request: Reply("B."), 7, None),
+        (lambda request: Reply("?"), 2, None),
+    ],
+    ids=[
+        "unreadable",
+        "cut-off",
+        "all-thoughts",
+        "failed-alike",
+        "but-not-of-one-answer",
+        "nor-of-two-ways-to-fail",
+        "nor-of-readable",
+        "nor-of-few",
+    ],
+)
 def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, said, run):
     ran = run(answer, pictures)
     warnings = [line for line in ran.stdout.splitlines() if line.startswith("warning: m, ")]
@@ -51,16 +82,35 @@ def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, said
 LOCAL_KEY = {"extra_body": {"max_new_tokens": 9}}
 
 
-@pytest.mark.parametrize(("replies", "generate_cfg", "warned"), [
-    ([Reply("B.")], {}, []),
-    ([Reply("?")], {}, [f"warning: 6 of 6 replies are unparsed, so the score says little about the model; "
-                        f"ask for another form, or set data.{L1}.parse_function"]),
-    ([Reply("?"), Reply("B.")], {}, []),
-    *[([Reply("B.", finish_reason="length")], given,
-       [f"warning: 6 of 6 replies were cut off at the token limit; raise generate_cfg.{key}"])
-      for given, key in (({}, "max_tokens"), ({"max_completion_tokens": 9}, "max_completion_tokens"),
-                         (LOCAL_KEY, "extra_body.max_new_tokens"))],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("replies", "generate_cfg", "warned"),
+    [
+        ([Reply("B.")], {}, []),
+        (
+            [Reply("?")],
+            {},
+            [
+                f"warning: 6 of 6 replies are unparsed, so the score says little about the model; "
+                f"ask for another form, or set data.{L1}.parse_function"
+            ],
+        ),
+        ([Reply("?"), Reply("B.")], {}, []),
+        *[
+            (
+                [Reply("B.", finish_reason="length")],
+                given,
+                [
+                    f"warning: 6 of 6 replies were cut off at the token limit; raise generate_cfg.{key}"
+                ],
+            )
+            for given, key in (
+                ({}, "max_tokens"),
+                ({"max_completion_tokens": 9}, "max_completion_tokens"),
+                (LOCAL_KEY, "extra_body.max_new_tokens"),
+            )
+        ],
+    ],
+)
 def test_few_replies_that_say_nothing_are_warned_of_at_the_end(replies, generate_cfg, warned, run):
     def answer(request):
         return replies[int("hard" in request.text) % len(replies)]
@@ -71,14 +121,18 @@ def test_few_replies_that_say_nothing_are_warned_of_at_the_end(replies, generate
 
 
 def test_the_parse_function_sees_the_first_answers_in_file_order(run):
-    ran = run(nproc="8", parse_function="mymodel.parse", module="""
+    ran = run(
+        nproc="8",
+        parse_function="mymodel.parse",
+        module="""
         SEEN = []
         def parse(response, meta):
             SEEN.append(meta["index"])
             if len(SEEN) == 20:
                 print("order", SEEN)
             return "B"
-        """)  # fmt: skip
+        """,
+    )
     [order] = [line for line in ran.stdout.splitlines() if line.startswith("order")]
     numbers = json.loads(order.removeprefix("order "))
     assert numbers == sorted(numbers)
@@ -86,13 +140,16 @@ def test_the_parse_function_sees_the_first_answers_in_file_order(run):
 
 def test_a_generate_method_that_fails_ten_times_in_a_row_stops_its_data_set(run):
     # Without a traceback, as on a device that lacks a kernel.
-    ran = run(model={"imp_type": "custom", "model_path": "mymodel.Model"}, module="""
+    ran = run(
+        model={"imp_type": "custom", "model_path": "mymodel.Model"},
+        module="""
         from utils.contracts import CallError
         class Model:
             def generate(self, message, *, dataset_name):
                 print("generated")
                 raise CallError("model", "no kernel image is available")
-        """)  # fmt: skip
+        """,
+    )
     assert (ran.code, ran.stdout.count("generated")) == (1, 10), ran.output
     for said in (f"{L1}: the generate function failed 10 times", "no kernel image is available"):
         assert said in ran.stderr

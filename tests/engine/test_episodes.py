@@ -70,8 +70,10 @@ def test_worlds_step_while_one_request_at_a_time_is_in_flight_and_each_in_one_th
         assert [len(threads) for threads in hand.threads] == [1] * made
 
 
-@pytest.mark.parametrize(("changed", "reason"), [
-    ({}, None), ({"settings": "others"}, "settings changed"), ({"fresh": True}, "--fresh")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [({}, None), ({"settings": "others"}, "settings changed"), ({"fresh": True}, "--fresh")],
+)
 def test_a_whole_episode_is_reused_and_makes_no_world_unless_settings_differ(log, changed, reason):
     run(log, Model(), Stagehand(), episodes=2)
     model, hand, shown = Model(), Stagehand(), Shown()
@@ -93,8 +95,17 @@ def test_a_broken_episode_starts_again_from_its_beginning(log):
 
 def test_a_kill_costs_only_the_episodes_under_way(tmp_path, log):
     requests, episodes, worlds = tmp_path / "requests.txt", 12, 4
-    command = [sys.executable, "-m", "tests.support.live", str(log), str(requests),
-               "--episodes", str(episodes), "--worlds", str(worlds)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "tests.support.live",
+        str(log),
+        str(requests),
+        "--episodes",
+        str(episodes),
+        "--worlds",
+        str(worlds),
+    ]
     # Of so many answers some belong to the episodes that are under way then, the rest to whole ones.
     process = subprocess.Popen([*command, "--most", str(2 * worlds * TURNS)], cwd=PROJECT)
     ends_s = time.monotonic() + 120
@@ -163,10 +174,15 @@ def interrupts():
     return Model(answer)
 
 
-@pytest.mark.parametrize(("model", "shown", "raised"), [
-    (fails_at("screen 2", 401), Shown(), StopRun), (Model(), BrokenBar(), RuntimeError),
-    (interrupts(), Shown(), Interrupted),
-], ids=["a-run-that-cannot-go-on", "any-exception", "an-interrupt"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "shown", "raised"),
+    [
+        (fails_at("screen 2", 401), Shown(), StopRun),
+        (Model(), BrokenBar(), RuntimeError),
+        (interrupts(), Shown(), Interrupted),
+    ],
+    ids=["a-run-that-cannot-go-on", "any-exception", "an-interrupt"],
+)
 def test_worlds_are_closed_whatever_ends_a_run(log, model, shown, raised):
     hand = Stagehand(0.05)
     with pytest.raises(raised):

@@ -137,14 +137,20 @@ def test_a_server_that_is_still_loading_is_waited_for_as_long_as_the_user_says(t
     assert (ran.code, len(late[0].requests)) == (0, 5), ran.output
 
 
-@pytest.mark.parametrize(("status", "in_a_row"), [
-    (403, 10), (404, 10), (403, 9), (404, 9), (302, 9)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "in_a_row"), [(403, 10), (404, 10), (403, 9), (404, 9), (302, 9)]
+)
 def test_ten_403_or_404_in_a_row_stop_the_run_and_nine_do_not(status, in_a_row, staged):
-    gone = Reply(status=status, headers={"location": "http://127.0.0.1:9/v1"},
-                 body=b'{"error": {"message": "gone"}}')  # fmt: skip
+    gone = Reply(
+        status=status,
+        headers={"location": "http://127.0.0.1:9/v1"},
+        body=b'{"error": {"message": "gone"}}',
+    )
     answered = [1] if in_a_row == 10 else range(1, 41, 10)
-    stage = staged(pictures=8, answer=lambda request: calm(request) if len(
-        stage.server.requests) in answered else gone)  # fmt: skip
+    stage = staged(
+        pictures=8,
+        answer=lambda request: calm(request) if len(stage.server.requests) in answered else gone,
+    )
     ran = stage.run("--api-nproc", "1", "--retry", "0")
     if in_a_row < 10:
         assert (ran.code, len(ran.requests)) == (1, 40), ran.output

@@ -19,13 +19,18 @@ SOON_S = 120.0  # for what must happen
 NOT_SOON_S = 0.05  # for what must not
 
 
-@pytest.mark.parametrize(("wanted", "events", "whole"), [
-    (None, "", FIRST_LIMIT), (None, "idle idle", FIRST_LIMIT),  # nothing was tried
-    (None, "full full full", FIRST_LIMIT + 3),  # one more for each answer
-    (None, "429 429 429", FIRST_LIMIT - 3),  # each was one too many
-    (None, "429 full full", FIRST_LIMIT - 1),  # slowly, just below what was refused
-    (None, "429 " * 40, 1),
-    *[(number, events, number) for number in (1, 64, 1000) for events in ("full", "429", "")]])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wanted", "events", "whole"),
+    [
+        (None, "", FIRST_LIMIT),
+        (None, "idle idle", FIRST_LIMIT),  # nothing was tried
+        (None, "full full full", FIRST_LIMIT + 3),  # one more for each answer
+        (None, "429 429 429", FIRST_LIMIT - 3),  # each was one too many
+        (None, "429 full full", FIRST_LIMIT - 1),  # slowly, just below what was refused
+        (None, "429 " * 40, 1),
+        *[(number, events, number) for number in (1, 64, 1000) for events in ("full", "429", "")],
+    ],
+)
 def test_answers_raise_the_limit_429_lowers_it_and_a_users_number_stands(wanted, events, whole):
     limit = Limit.of(wanted)
     for now_s, event in enumerate(events.split(), start=1):
@@ -61,8 +66,11 @@ def test_pauses_while_it_measures_do_not_make_it_step_back():
 
 def server_of(**changes):
     """How many requests it admits, how fast each is beside so many, how long one takes alone."""
-    usual = {"admits": lambda answered: UNLIMITED, "speed": lambda served: 1.0,
-             "latency_s": lambda chance: LATENCY_S * chance.uniform(0.8, 1.2)}  # fmt: skip
+    usual = {
+        "admits": lambda answered: UNLIMITED,
+        "speed": lambda served: 1.0,
+        "latency_s": lambda chance: LATENCY_S * chance.uniform(0.8, 1.2),
+    }
     return SimpleNamespace(**{**usual, **changes})
 
 
@@ -101,8 +109,9 @@ def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, sample
         limit = gate.after_too_many(limit)
         refused, in_flight = refused + 1, in_flight - 1
         heapq.heappush(events, (now_s + retry_after_s, next(order), "again"))
-    return SimpleNamespace(wall_s=now_s, refused=refused, refused_share=refused / requests,
-                           ended_at=limit.whole)  # fmt: skip
+    return SimpleNamespace(
+        wall_s=now_s, refused=refused, refused_share=refused / requests, ended_at=limit.whole
+    )
 
 
 def best_s_of(server, numbers, **given):
@@ -114,8 +123,13 @@ def admits(*halves):
     return server_of(admits=lambda answered: halves[answered >= SAMPLES / 2])
 
 
-SERVERS = {"3": admits(3, 3), "20": admits(20, 20), "90": admits(90, 90),
-           "60-then-15": admits(60, 15), "15-then-60": admits(15, 60)}  # fmt: skip
+SERVERS = {
+    "3": admits(3, 3),
+    "20": admits(20, 20),
+    "90": admits(90, 90),
+    "60-then-15": admits(60, 15),
+    "15-then-60": admits(15, 60),
+}
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -32,50 +32,60 @@ def other(kind, **facts):
     return CallError(kind, kind, **facts)
 
 
-@pytest.mark.parametrize(("error", "before_any_answer", "after_an_answer"), [
-    # nothing will work
-    *[(http(status), STOP, STOP) for status in (401, 402)],
-    *[(http(status, code="insufficient_quota"), STOP, STOP) for status in (429, 403)],
-    # wrong address or model at first, one sample's matter later
-    *[(http(status), STOP, FAILED) for status in (403, 404, 307)],
-    *[(other(kind), STOP, PAUSE) for kind in ("dns", "refused_connection", "unreachable")],
-    # away: a matter of the whole run, once it has begun
-    *[(http(status), AGAIN, PAUSE) for status in (502, 503)],
-    # the server will not answer this one
-    *[(http(status), REFUSED, REFUSED) for status in (400, 413, 422)],
-    (http(400, code="content_filter"), REFUSED, REFUSED),
-    *[(other(kind), REFUSED, REFUSED) for kind in ("content_filter", "refusal")],
-    # transient
-    *[(http(status), AGAIN, AGAIN) for status in (408, 409, 429, 500, 504, 529)],
-    *[(other(kind), AGAIN, AGAIN) for kind in ("timeout", "connection", "bad_body")],
-    # nothing that a second try could change
-    *[(http(status), FAILED, FAILED) for status in (405, 410, 418)],
-    (other("model"), FAILED, FAILED),
-], ids=lambda value: str(value) if isinstance(value, CallError) else "")  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "before_any_answer", "after_an_answer"),
+    [
+        # nothing will work
+        *[(http(status), STOP, STOP) for status in (401, 402)],
+        *[(http(status, code="insufficient_quota"), STOP, STOP) for status in (429, 403)],
+        # wrong address or model at first, one sample's matter later
+        *[(http(status), STOP, FAILED) for status in (403, 404, 307)],
+        *[(other(kind), STOP, PAUSE) for kind in ("dns", "refused_connection", "unreachable")],
+        # away: a matter of the whole run, once it has begun
+        *[(http(status), AGAIN, PAUSE) for status in (502, 503)],
+        # the server will not answer this one
+        *[(http(status), REFUSED, REFUSED) for status in (400, 413, 422)],
+        (http(400, code="content_filter"), REFUSED, REFUSED),
+        *[(other(kind), REFUSED, REFUSED) for kind in ("content_filter", "refusal")],
+        # transient
+        *[(http(status), AGAIN, AGAIN) for status in (408, 409, 429, 500, 504, 529)],
+        *[(other(kind), AGAIN, AGAIN) for kind in ("timeout", "connection", "bad_body")],
+        # nothing that a second try could change
+        *[(http(status), FAILED, FAILED) for status in (405, 410, 418)],
+        (other("model"), FAILED, FAILED),
+    ],
+    ids=lambda value: str(value) if isinstance(value, CallError) else "",
+)
 def test_every_way_to_fail_has_one_outcome(error, before_any_answer, after_an_answer):
     assert decide(error, NEW, options()).action is before_any_answer
     assert decide(error, ANSWERED, options()).action is after_an_answer
 
 
-@pytest.mark.parametrize(("error", "history", "retries", "action", "counts"), [
-    (http(500), NEW, 0, FAILED, True),
-    *[(http(500), History(failures=n), 5, AGAIN if n < 5 else FAILED, True) for n in range(6)],
-    *[(http(500), History(failures=n), 1, AGAIN if n < 1 else FAILED, True) for n in range(2)],
-    (http(408), NEW, 1, AGAIN, True), (other("connection"), NEW, 1, AGAIN, True),
-    (http(429), NEW, 0, AGAIN, False),
-    (http(429), History(rate_limited_s=1e6), 0, FAILED, True),  # not without end
-    (http(429), History(rate_limited_s=1e6), 1, AGAIN, True),
-    (http(429), History(limited_s=901), 5, STOP, True),
-    (other("refused_connection"), ANSWERED, 0, PAUSE, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "history", "retries", "action", "counts"),
+    [
+        (http(500), NEW, 0, FAILED, True),
+        *[(http(500), History(failures=n), 5, AGAIN if n < 5 else FAILED, True) for n in range(6)],
+        *[(http(500), History(failures=n), 1, AGAIN if n < 1 else FAILED, True) for n in range(2)],
+        (http(408), NEW, 1, AGAIN, True),
+        (other("connection"), NEW, 1, AGAIN, True),
+        (http(429), NEW, 0, AGAIN, False),
+        (http(429), History(rate_limited_s=1e6), 0, FAILED, True),  # not without end
+        (http(429), History(rate_limited_s=1e6), 1, AGAIN, True),
+        (http(429), History(limited_s=901), 5, STOP, True),
+        (other("refused_connection"), ANSWERED, 0, PAUSE, False),
+    ],
+)
 def test_what_uses_up_a_retry(error, history, retries, action, counts):
     decision = decide(error, history, options(retry=retries))
     assert (decision.action, decision.counts) == (action, counts)
 
 
 def waits(jitter=0.0):
-    return [decide(http(500), History(failures=n), options(retry=99), jitter=jitter).wait_s
-            for n in range(12)]  # fmt: skip
+    return [
+        decide(http(500), History(failures=n), options(retry=99), jitter=jitter).wait_s
+        for n in range(12)
+    ]
 
 
 def test_waits_double_up_to_a_limit_and_jitter_shortens_them_by_up_to_half():
@@ -88,24 +98,35 @@ def test_waits_double_up_to_a_limit_and_jitter_shortens_them_by_up_to_half():
         assert all(plain / 2 <= less < plain for plain, less in shortened)
 
 
-@pytest.mark.parametrize(("error", "history", "wait_s"), [
-    (http(429, retry_after_s=7.5), History(failures=3), 7.5), (http(503, retry_after_s=7.5), NEW, 7.5),
-    (http(429, retry_after_s=0.0), NEW, 0.0), (http(429, retry_after_s=0.0), History(limited_s=60), 6.0),
-    (http(429, retry_after_s=math.inf), NEW, 900.0),
-    (http(429, retry_after_s=999_999.0), History(limited_s=895), 5.0),  # to --outage
-    (http(429), History(rate_limited_s=20.0), 20.0), (http(500), History(failures=10_000), 30.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "history", "wait_s"),
+    [
+        (http(429, retry_after_s=7.5), History(failures=3), 7.5),
+        (http(503, retry_after_s=7.5), NEW, 7.5),
+        (http(429, retry_after_s=0.0), NEW, 0.0),
+        (http(429, retry_after_s=0.0), History(limited_s=60), 6.0),
+        (http(429, retry_after_s=math.inf), NEW, 900.0),
+        (http(429, retry_after_s=999_999.0), History(limited_s=895), 5.0),  # to --outage
+        (http(429), History(rate_limited_s=20.0), 20.0),
+        (http(500), History(failures=10_000), 30.0),
+    ],
+)
 def test_how_long_is_waited(error, history, wait_s):
     decision = decide(error, history, options(retry=10**6), jitter=0.0)
     assert (decision.action, decision.wait_s) == (AGAIN, wait_s)
 
 
 @pytest.mark.parametrize("error", [other("refused_connection"), other("dns"), http(503)], ids=str)
-@pytest.mark.parametrize(("history", "action"), [
-    (History(run_has_answers=True, away_s=0), PAUSE), (History(run_has_answers=True, away_s=599), PAUSE),
-    (History(run_has_answers=True, away_s=601), STOP),
-    (History(run_s=29), PAUSE),  # a server that is still loading
-], ids=["just-gone", "still-gone", "gone-for-good", "loading"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("history", "action"),
+    [
+        (History(run_has_answers=True, away_s=0), PAUSE),
+        (History(run_has_answers=True, away_s=599), PAUSE),
+        (History(run_has_answers=True, away_s=601), STOP),
+        (History(run_s=29), PAUSE),  # a server that is still loading
+    ],
+    ids=["just-gone", "still-gone", "gone-for-good", "loading"],
+)
 def test_a_server_that_is_away_is_waited_for_as_long_as_the_user_says(error, history, action):
     patient = options(retry=0, outage_s=600, wait_for_server_s=30)
     decision = decide(error, history, patient)
@@ -137,13 +158,19 @@ CUT, GONE = other("connection"), other("refused_connection", retry_after_s=0.001
 BUSY, AWAY, GATEWAY = (http(status, retry_after_s=0.001) for status in (429, 503, 502))
 
 
-@pytest.mark.parametrize(("failures", "is_answered"), [
-    # One retry is left after what was in flight; nobody there uses up none, however often.
-    ([(CUT, True), (GONE, False)], True), ([(CUT, True), *[(GONE, False)] * 4], True),
-    ([(CUT, True), (AWAY, False)], True), ([(CUT, True), (CUT, False)], False),
-    ([*[(BUSY, False)] * 7, (CUT, False)], True),  # nor does a rate limit
-    # A gateway that answers others has something against this sample.
-    ([(GATEWAY, True), (GATEWAY, False)], False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("failures", "is_answered"),
+    [
+        # One retry is left after what was in flight; nobody there uses up none, however often.
+        ([(CUT, True), (GONE, False)], True),
+        ([(CUT, True), *[(GONE, False)] * 4], True),
+        ([(CUT, True), (AWAY, False)], True),
+        ([(CUT, True), (CUT, False)], False),
+        ([*[(BUSY, False)] * 7, (CUT, False)], True),  # nor does a rate limit
+        # A gateway that answers others has something against this sample.
+        ([(GATEWAY, True), (GATEWAY, False)], False),
+    ],
+)
 def test_a_server_that_is_away_or_busy_uses_up_no_retry(failures, is_answered):
     server, stopping = Server(list(failures)), threading.Event()
     gate = Gate(Limit.of(2), stopping)

@@ -88,8 +88,13 @@ def test_a_wrong_key_ends_the_run_though_others_hang(staged, released, goes_on):
     goes_on(stage)
 
 
-@pytest.mark.parametrize(("by", "option", "how"), [
-    ("two interrupts", [], "the same command"), ("SIGTERM", ["--fresh"], "the same command without --fresh")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("by", "option", "how"),
+    [
+        ("two interrupts", [], "the same command"),
+        ("SIGTERM", ["--fresh"], "the same command without --fresh"),
+    ],
+)
 def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(
     by, option, how, staged, released, goes_on
 ):
@@ -116,8 +121,9 @@ def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(
     goes_on(stage)
 
 
-@pytest.mark.parametrize(("status", "nproc", "requests"), [(503, "1", 6), (429, "4", 9)],
-                         ids=["away", "rate-limited"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "nproc", "requests"), [(503, "1", 6), (429, "4", 9)], ids=["away", "rate-limited"]
+)
 def test_an_interrupt_during_a_long_wait_ends_the_run(status, nproc, requests, staged):
     arrived, busy = itertools.count(1), Reply(status=status, headers={"retry-after": str(HANG_S)})
 
@@ -143,8 +149,9 @@ if "FULL_AT" in os.environ:
 MAKE_ROOM = "free some space and run the same command again"
 
 
-@pytest.mark.parametrize(("limit", "nproc"), [
-    (100, "1"), (9_000, "16"), (20_011, "1"), (30_000, "16")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("limit", "nproc"), [(100, "1"), (9_000, "16"), (20_011, "1"), (30_000, "16")]
+)
 def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(limit, nproc, staged, goes_on):
     stage = staged(answer=some_right, pictures=PICTURES)
     stage.module(FULL_DISK, "sitecustomize")  # which every process loads
@@ -191,9 +198,16 @@ pathlib.Path.replace = deadly
 """
 
 
-@pytest.mark.parametrize("where", [
-    f"/m_{L1}.xlsx", f"m_{L1}_exact_matching_result.xlsx", f"m_{L2}_score.json",
-    f"out/m/m_{L1}_scores.json", f"out/m/m_{L2}.jsonl"])  # fmt: skip
+@pytest.mark.parametrize(
+    "where",
+    [
+        f"/m_{L1}.xlsx",
+        f"m_{L1}_exact_matching_result.xlsx",
+        f"m_{L2}_score.json",
+        f"out/m/m_{L1}_scores.json",
+        f"out/m/m_{L2}.jsonl",
+    ],
+)
 def test_a_kill_before_a_derived_file_gets_its_name_is_made_good(where, staged, goes_on):
     stage = staged(answer=some_right, pictures=PICTURES)
     stage.module(KILLED, "sitecustomize")

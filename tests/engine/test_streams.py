@@ -15,8 +15,11 @@ def stage(staged):
     return staged(pictures=1)
 
 
-@pytest.mark.parametrize(("left", "more"), [
-    ("stdout", []), ("stderr", []), ("stdout", ["--check"])], ids=["stdout", "stderr", "check"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("left", "more"),
+    [("stdout", []), ("stderr", []), ("stdout", ["--check"])],
+    ids=["stdout", "stderr", "check"],
+)
 def test_a_run_whose_reader_has_left_is_finished_and_scored(left, more, stage):
     run = stage.start(*more)
     getattr(run, left).close()
@@ -33,8 +36,14 @@ def test_a_comparison_whose_reader_has_left_ends_without_a_traceback(stage):
     assert stage.run().code == 0
     compare = f'"$0" "{PROJECT / "compare.py"}" "{stage.folder()}" --published'
     script = f"{compare} | true; echo ${{PIPESTATUS[0]}}"
-    ran = subprocess.run(["bash", "-c", script, sys.executable], cwd=stage.home, env=environment(),
-                         capture_output=True, text=True, check=True)  # fmt: skip
+    ran = subprocess.run(
+        ["bash", "-c", script, sys.executable],
+        cwd=stage.home,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert (ran.stdout, ran.stderr) == ("0\n", "")
 
 
@@ -50,7 +59,13 @@ def test_a_full_disk_behind_the_output_does_not_end_a_run(stage):
     config = stage.config({"model": stage.model, "data": stage.data})
     command = [sys.executable, PROJECT / "evaluate.py", "--config", config, "--work-dir", "out"]
     with Path("/dev/full").open("w") as full:
-        ran = subprocess.run(command, cwd=stage.home, env=environment(LMUData=str(stage.root)),
-                             stdout=full, stderr=subprocess.PIPE, text=True)  # fmt: skip
+        ran = subprocess.run(
+            command,
+            cwd=stage.home,
+            env=environment(LMUData=str(stage.root)),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
     assert ran.returncode == 0, ran.stderr
     assert stage.scores(L1) and "Traceback" not in ran.stderr

@@ -37,10 +37,17 @@ def test_a_missing_ui_tars_package_is_named_with_its_cure(module, monkeypatch):
         module.build_custom_prompt({"image_path": "a.png", "instruction": "x"}, L2)
 
 
-@pytest.mark.parametrize(("meta", "expected"), [
-    ({"seen_size": "[1000, 500]"}, (0.1, 0.4)),
-    *[({"sent_size": "[280, 280]", **more}, (100 / 280, 200 / 280)) for more in ({}, {"seen_size": None})],
-    ({"max_pixels": 78400, "min_pixels": 3136}, (100 / 364, 200 / 196))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("meta", "expected"),
+    [
+        ({"seen_size": "[1000, 500]"}, (0.1, 0.4)),
+        *[
+            ({"sent_size": "[280, 280]", **more}, (100 / 280, 200 / 280))
+            for more in ({}, {"seen_size": None})
+        ],
+        ({"max_pixels": 78400, "min_pixels": 3136}, (100 / 364, 200 / 196)),
+    ],
+)
 @each_of(UITARS)
 def test_uitars_pixels_belong_to_the_grid_that_the_model_saw(module, meta, expected):
     reply = "Action: click(point='<point>100 200</point>')"
@@ -48,10 +55,18 @@ def test_uitars_pixels_belong_to_the_grid_that_the_model_saw(module, meta, expec
     assert point == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("reply", "expected"), [
-    *[(f"{front}pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75)) for front in ("", "step 3, 4: ")],
-    ("x=1.2.3, y=4", (2.3, 4.0)),  # dots and digits, but no number: the default parser looks
-    ("(0.5, 0.5)", (0.5, 0.5)), ("nowhere", None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        *[
+            (f"{front}pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75))
+            for front in ("", "step 3, 4: ")
+        ],
+        ("x=1.2.3, y=4", (2.3, 4.0)),  # dots and digits, but no number: the default parser looks
+        ("(0.5, 0.5)", (0.5, 0.5)),
+        ("nowhere", None),
+    ],
+)
 def test_points_are_the_named_ones_else_the_first_pair(reply, expected):
     assert local_aguvis.parse_gui_bbox_aguvis(reply) == expected  # that of GPT: tests/conformance
 
@@ -65,8 +80,10 @@ def test_the_letter_of_l1_is_read_by_the_default_parser():
 def test_the_aguvis_prompt_names_the_recipient_and_adds_no_system_message():
     parts = [{"type": "image", "image": "p"}, {"type": "text", "text": "Q"}]
     turns = [{"role": "system", "content": "S"}, {"role": "user", "content": parts}]
-    expected = ("<|im_start|>user\n<|vision_start|><|image_pad|><|vision_end|>Q<|im_end|>\n"
-                "<|im_start|>assistant<|recipient|>os\n")  # fmt: skip
+    expected = (
+        "<|im_start|>user\n<|vision_start|><|image_pad|><|vision_end|>Q<|im_end|>\n"
+        "<|im_start|>assistant<|recipient|>os\n"
+    )
     assert local_aguvis.chat_text(turns[1:], L2) == expected
     assert local_aguvis.chat_text(turns, L2) == "<|im_start|>system\nS<|im_end|>\n" + expected
 

@@ -13,23 +13,48 @@ from models import local_aguvis
 from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
 
 
-@pytest.mark.parametrize(("one", "other"), [
-    ({"a": 1, "b": 2}, {"b": 2, "a": 1}), ((1, 2), [1, 2]), ({3, 1, 2}, {2, 3, 1}),
-    (frozenset("ab"), frozenset("ba")), (Path("a/b"), Path("a") / "b"),
-    (re.compile("x", re.I), re.compile("x", re.I)),
-    (object(), object()),  # nothing about it is stable but its type
-    *[(keys, dict(keys)) for keys in (
-        {("a", "b"): 1}, {1: "a", "b": 2}, {None: 1, "b": 2}, {b"x": 1})],  # whatever its keys
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ((1, 2), [1, 2]),
+        ({3, 1, 2}, {2, 3, 1}),
+        (frozenset("ab"), frozenset("ba")),
+        (Path("a/b"), Path("a") / "b"),
+        (re.compile("x", re.I), re.compile("x", re.I)),
+        (object(), object()),  # nothing about it is stable but its type
+        *[
+            (keys, dict(keys))
+            for keys in ({("a", "b"): 1}, {1: "a", "b": 2}, {None: 1, "b": 2}, {b"x": 1})
+        ],  # whatever its keys
+    ],
+)
 def test_equal_data_has_equal_hashes(one, other):
     assert digest(one) == digest(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [
-    ([1, 2], [2, 1]), ({"a": 1}, {"a": "1"}), ({"a": None}, {}), ("", None), (0, False), (1, 1.5),
-    ("é", "e\u0301"), ("\ud83d", "\ud83e"), (b"a", b"b"), ({1, 2}, {1, 3}),
-    (re.compile("x"), re.compile("x", re.I)), (re.compile("x"), re.compile("y")), (float("nan"), float("inf")),
-    ({("a", "b"): 1}, {}), ({1: "a", "b": 2}, {}), ({None: 1, "b": 2}, {}), ({b"x": 1}, {})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([1, 2], [2, 1]),
+        ({"a": 1}, {"a": "1"}),
+        ({"a": None}, {}),
+        ("", None),
+        (0, False),
+        (1, 1.5),
+        ("é", "e\u0301"),
+        ("\ud83d", "\ud83e"),
+        (b"a", b"b"),
+        ({1, 2}, {1, 3}),
+        (re.compile("x"), re.compile("x", re.I)),
+        (re.compile("x"), re.compile("y")),
+        (float("nan"), float("inf")),
+        ({("a", "b"): 1}, {}),
+        ({1: "a", "b": 2}, {}),
+        ({None: 1, "b": 2}, {}),
+        ({b"x": 1}, {}),
+    ],
+)
 def test_different_data_has_different_hashes(one, other):
     assert digest(one) != digest(other)
 
@@ -71,21 +96,39 @@ OPENED = "import os\nK = open(os.devnull)\ndef start(m): return K\n"
 
 SAME = {  # `mine` twice, and the module beside it twice
     "comment-above": (PLAIN, "# a comment\n" + PLAIN),
-    "comments-inside": (PLAIN, PLAIN.replace("    text =", "    # why\n    text =").replace("10}", "10}  # ten")),
+    "comments-inside": (
+        PLAIN,
+        PLAIN.replace("    text =", "    # why\n    text =").replace("10}", "10}  # ten"),
+    ),
     "docstring": (PLAIN, PLAIN.replace("    text =", '    """A docstring."""\n    text =')),
-    "formatting": (PLAIN, PLAIN.replace(
-        '{"text": text.strip(), "limit": 10}', "{\n        'text': text.strip(),\n\n        'limit': (10),\n    }")),
-    "unused-names": (PLAIN, "import os\nUNUSED = 3\n\n" + PLAIN + "\ndef unused():\n    return 4\n"),
+    "formatting": (
+        PLAIN,
+        PLAIN.replace(
+            '{"text": text.strip(), "limit": 10}',
+            "{\n        'text': text.strip(),\n\n        'limit': (10),\n    }",
+        ),
+    ),
+    "unused-names": (
+        PLAIN,
+        "import os\nUNUSED = 3\n\n" + PLAIN + "\ndef unused():\n    return 4\n",
+    ),
     "tabs": (PLAIN, PLAIN.replace("    ", "\t")),
     "docstrings-and-comments-of-what-is-reached": (
-        REACHED, REACHED, "class Cutter:\n    def cut(self, m):\n        return m[1:]\n",
+        REACHED,
+        REACHED,
+        "class Cutter:\n    def cut(self, m):\n        return m[1:]\n",
         'class Cutter:\n    """Cuts."""\n    # it does\n    def cut(self, m):\n'
-        '        """The first sign."""\n        return m[1:]\n'),
+        '        """The first sign."""\n        return m[1:]\n',
+    ),
     "what-nobody-reaches": (
-        USED, USED, "def used(m): return m\n", "def used(m): return m\ndef unused(m): return 'x'\nAPART = 3\n"),
+        USED,
+        USED,
+        "def used(m): return m\n",
+        "def used(m): return m\ndef unused(m): return 'x'\nAPART = 3\n",
+    ),
     "beside-a-lock-which-has-no-value": (LOCK, LOCK + "\ndef other(m): return 'ONE'\n"),
     "comment-around-an-open-file": (OPENED, "# a comment\n" + OPENED),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("texts", SAME.values(), ids=SAME)
@@ -96,7 +139,8 @@ def test_what_code_looks_like_and_what_is_not_used_do_not_matter(texts, hash_of)
 
 # In each, 'TWO' for 'ONE' changes what `start` does. Constants first: what stands behind `K`.
 CONSTANTS = {
-    "text": "K = 'ONE'", "dict": "K = {1: 'ONE', 'b': [2]}",
+    "text": "K = 'ONE'",
+    "dict": "K = {1: 'ONE', 'b': [2]}",
     "dict-with-pairs-as-keys": "K = {('a', 'b'): 'ONE'}",
     "compiled-pattern": "import re; K = re.compile('ONE')",
     "array": "import numpy; K = numpy.array(['ONE'])",
@@ -113,7 +157,8 @@ CONSTANTS = {
     "around-an-open-file": "import os; K = open(os.devnull); OTHER = 'ONE'",
     "object-of-a-class-of-ones-own": "class C:\n    def __init__(self, k): self.k = k\nK = C('ONE')",
     "dataclass": "import dataclasses\n@dataclasses.dataclass\nclass C:\n    k: str\nK = C('ONE')",
-    "enum": "import enum\nclass E(enum.Enum): A, B = 1, 2\nK = {'ONE': E.A}.get('TWO', E.B)"}  # fmt: skip
+    "enum": "import enum\nclass E(enum.Enum): A, B = 1, 2\nK = {'ONE': E.A}.get('TWO', E.B)",
+}
 MAKER = "def make(k):\n    def inner(m): return k\n    return inner\n"
 ALONE = {
     **{f"constant-{name}": f"{code}\ndef start(m): return K" for name, code in CONSTANTS.items()},
@@ -124,37 +169,38 @@ ALONE = {
     "default-argument": "def start(m, k='ONE'): return k",
     "default-argument-by-name": "K = 'ONE'\ndef start(m, *, k=K): return k",
     "closure": f"{MAKER}start = make('ONE')",
-    "second-closure-of-one-maker":
-        f"{MAKER}a = make('first')\nb = make('ONE')\ndef start(m): return a(m) + b(m)",
+    "second-closure-of-one-maker": f"{MAKER}a = make('first')\nb = make('ONE')\ndef start(m): return a(m) + b(m)",
     "partial": "import functools\ndef cut(k, m): return k\nstart = functools.partial(cut, 'ONE')",
-    "cached-function":
-        "import functools\n@functools.cache\ndef cut(m): return 'ONE'\ndef start(m): return cut(m)",
-    "decorator":
-        "import functools\ndef deco(f):\n    @functools.wraps(f)\n    def run(m): return f(m) + 'ONE'\n"
-        "    return run\n@deco\ndef start(m): return m",
-    "decorator-without-wraps":
-        "def deco(f):\n    def run(m): return f(m)\n    return run\n@deco\ndef start(m): return 'ONE'",
+    "cached-function": "import functools\n@functools.cache\ndef cut(m): return 'ONE'\ndef start(m): return cut(m)",
+    "decorator": "import functools\ndef deco(f):\n    @functools.wraps(f)\n    def run(m): return f(m) + 'ONE'\n"
+    "    return run\n@deco\ndef start(m): return m",
+    "decorator-without-wraps": "def deco(f):\n    def run(m): return f(m)\n    return run\n@deco\ndef start(m): return 'ONE'",
     "class": "class C:\n    def cut(self, m): return 'ONE'\ndef start(m): return C().cut(m)",
     "class-attribute": "class C:\n    K = 'ONE'\ndef start(m): return C.K",
     "static-method": "class C:\n    @staticmethod\n    def cut(m): return 'ONE'\nstart = C.cut",
-    "class-method-and-what-it-calls":
-        "class C:\n    @classmethod\n    def cut(cls, m): return cls.k()\n"
-        "    @classmethod\n    def k(cls): return 'ONE'\nstart = C.cut",
-    "bound-method-of-an-object":
-        "class C:\n    def __init__(self, k): self.k = k\n"
-        "    def cut(self, m): return self.k\nstart = C('ONE').cut",
+    "class-method-and-what-it-calls": "class C:\n    @classmethod\n    def cut(cls, m): return cls.k()\n"
+    "    @classmethod\n    def k(cls): return 'ONE'\nstart = C.cut",
+    "bound-method-of-an-object": "class C:\n    def __init__(self, k): self.k = k\n"
+    "    def cut(self, m): return self.k\nstart = C('ONE').cut",
     "callable-object": "class C:\n    def __call__(self, m): return 'ONE'\nstart = C()",
-    "function-in-a-table":
-        "def cut(m): return 'ONE'\nTABLE = {'L1': cut}\ndef start(m): return TABLE['L1'](m)",
+    "function-in-a-table": "def cut(m): return 'ONE'\nTABLE = {'L1': cut}\ndef start(m): return TABLE['L1'](m)",
     "lambda": "start = lambda m: m + 'ONE'",
     "lambda-inside-a-call": "def keep(n, f): return f\nstart = keep(\n    1, lambda m: m + 'ONE')",
-}  # fmt: skip
+}
 CUT = "def cut(m): return 'ONE'\n"
 ELSEWHERE = {  # the import, what is used of it, and the module beside `mine` that changes
-    "helper-of-a-helper":
-        ("from helper import one", "one(m)", "helper", "def two(m): return 'ONE'\ndef one(m): return two(m)"),
-    "base-class": ("from helper import Base\nclass C(Base): pass", "C().cut(m)", "helper",
-                   "class Base:\n    def cut(self, m): return 'ONE'"),
+    "helper-of-a-helper": (
+        "from helper import one",
+        "one(m)",
+        "helper",
+        "def two(m): return 'ONE'\ndef one(m): return two(m)",
+    ),
+    "base-class": (
+        "from helper import Base\nclass C(Base): pass",
+        "C().cut(m)",
+        "helper",
+        "class Base:\n    def cut(self, m): return 'ONE'",
+    ),
     "function": ("from helper import cut", "cut(m)", "helper", CUT),
     "constant": ("from helper import K as mine", "mine", "helper", "K = 'ONE'"),
     "function-of-a-module": ("import helper", "helper.cut(m)", "helper", CUT),
@@ -162,15 +208,26 @@ ELSEWHERE = {  # the import, what is used of it, and the module beside `mine` th
     "attribute-of-a-submodule": ("import kit.tools", "kit.tools.cut(m)", "kit__tools", CUT),
     "submodule-by-another-name": ("import kit.tools as t", "t.cut(m)", "kit__tools", CUT),
     "submodule-imported-by-name": ("from kit import tools", "tools.cut(m)", "kit__tools", CUT),
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize(("mine", "others"), [
-    *(pytest.param(code, {}, id=name) for name, code in ALONE.items()),
-    *(pytest.param(f"{code}\ndef start(m): return {use}", {where: text}, id=name)
-      for name, (code, use, where, text) in ELSEWHERE.items()),
-    *(pytest.param(f"def start(m):\n    {code}\n    return {use}", {where: text}, id=f"inside-{name}")
-      for name, (code, use, where, text) in ELSEWHERE.items() if "\n" not in code)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mine", "others"),
+    [
+        *(pytest.param(code, {}, id=name) for name, code in ALONE.items()),
+        *(
+            pytest.param(f"{code}\ndef start(m): return {use}", {where: text}, id=name)
+            for name, (code, use, where, text) in ELSEWHERE.items()
+        ),
+        *(
+            pytest.param(
+                f"def start(m):\n    {code}\n    return {use}", {where: text}, id=f"inside-{name}"
+            )
+            for name, (code, use, where, text) in ELSEWHERE.items()
+            if "\n" not in code
+        ),
+    ],
+)
 def test_a_change_of_what_code_does_is_noticed(mine, others, hash_of):
     assert "".join([mine, *others.values()]).count("ONE") == 1
     before = hash_of(mine, **others)
@@ -179,14 +236,19 @@ def test_a_change_of_what_code_does_is_noticed(mine, others, hash_of):
     assert hash_of(mine, **others) == before
 
 
-@pytest.mark.parametrize("mine", [
-    "def start(n): return start(n - 1) if n else 0",
-    "def start(n): return other(n)\ndef other(n): return start(n)",
-    "class C:\n    def m(self): return C()\ndef start(n): return C().m()",
-    "import cycle_a\ndef start(n): return cycle_a.f(n)",
-    "K = []\nK.append(K)\ndef start(n): return K", "import mine\ndef start(n): return mine.start",
-    "def make():\n    def inner(n): return inner(n)\n    return inner\nstart = make()",
-], ids=["itself", "each-other", "class", "modules", "list", "own-module", "closure"])  # fmt: skip
+@pytest.mark.parametrize(
+    "mine",
+    [
+        "def start(n): return start(n - 1) if n else 0",
+        "def start(n): return other(n)\ndef other(n): return start(n)",
+        "class C:\n    def m(self): return C()\ndef start(n): return C().m()",
+        "import cycle_a\ndef start(n): return cycle_a.f(n)",
+        "K = []\nK.append(K)\ndef start(n): return K",
+        "import mine\ndef start(n): return mine.start",
+        "def make():\n    def inner(n): return inner(n)\n    return inner\nstart = make()",
+    ],
+    ids=["itself", "each-other", "class", "modules", "list", "own-module", "closure"],
+)
 def test_recursion_of_any_kind_comes_to_an_end(mine, hash_of):
     one = "import cycle_b\ndef f(n): return cycle_b.g(n)"
     other = "import cycle_a\ndef g(n): return cycle_a.f(n)"
@@ -205,8 +267,10 @@ def test_what_is_installed_counts_by_name_and_the_terminal_not_at_all(hash_of, m
 
 
 def test_the_code_as_text_mentions_what_a_helper_reads(hash_of):
-    hash_of("from helper import inner\ndef start(m, **kwargs): return inner(kwargs)",
-            helper="def inner(k): return k['my_setting']")  # fmt: skip
+    hash_of(
+        "from helper import inner\ndef start(m, **kwargs): return inner(kwargs)",
+        helper="def inner(k): return k['my_setting']",
+    )
     assert "my_setting" in code_text(sys.modules["mine"].start)
 
 

@@ -18,8 +18,10 @@ from utils.errors import UserError
 from utils.misc import parser_answers_into_option, parser_response_into_coordinates
 
 GROUNDING, QUESTION = "GUIElementGrounding", "GUIContentUnderstanding"
-L2_LEAD = ("Output only the coordinate (x,y) of one point in your response. "
-           "What element matches the following task: ")  # fmt: skip
+L2_LEAD = (
+    "Output only the coordinate (x,y) of one point in your response. "
+    "What element matches the following task: "
+)
 
 
 def line(text, x1=0.1, y1=0.1, x2=0.2, y2=0.14):
@@ -28,10 +30,14 @@ def line(text, x1=0.1, y1=0.1, x2=0.2, y2=0.14):
 
 MAIL = [
     line("File Edit View Help", 0.0, 0.0, 0.19, 0.04),
-    line("New message", 0.0, 0.1, 0.1, 0.14), line("Delete", 0.2, 0.1, 0.3, 0.14),
-    line("Inbox 12", 0.0, 0.3, 0.1, 0.34), line("Drafts 3", 0.0, 0.4, 0.1, 0.44),
+    line("New message", 0.0, 0.1, 0.1, 0.14),
+    line("Delete", 0.2, 0.1, 0.3, 0.14),
+    line("Inbox 12", 0.0, 0.3, 0.1, 0.34),
+    line("Drafts 3", 0.0, 0.4, 0.1, 0.44),
     line("The nightly build of branch main has failed; delete the cache", 0.4, 0.5, 0.9, 0.54),
-    line("Edit", 0.8, 0.7, 0.9, 0.74), line("Edit", 0.8, 0.9, 0.9, 0.94)]  # fmt: skip
+    line("Edit", 0.8, 0.7, 0.9, 0.74),
+    line("Edit", 0.8, 0.9, 0.9, 0.94),
+]
 ASKED = "Please select the correct answer from the options above. \n"
 
 
@@ -40,12 +46,20 @@ def ask(question, *options):
     return f"Question: {question}\nOptions:\n{listed}{ASKED}"
 
 
-@pytest.mark.parametrize(("prompt", "question", "options"), [
-    (ask("Q?", "one", "two"), "Q?", {"A": "one", "B": "two"}),
-    ("Hint: H\n" + ask("Q?", "one"), "Hint: H\nQuestion: Q?", {"A": "one"}),
-    ("Question: Use the options.\nA. Smith?\nOptions:\nA. x\nB. \n", "Use the options.\nA. Smith?",
-     {"A": "x", "B": ""}),
-    ("Question: Q?\n", "Q?", {}), ("", "", {})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("prompt", "question", "options"),
+    [
+        (ask("Q?", "one", "two"), "Q?", {"A": "one", "B": "two"}),
+        ("Hint: H\n" + ask("Q?", "one"), "Hint: H\nQuestion: Q?", {"A": "one"}),
+        (
+            "Question: Use the options.\nA. Smith?\nOptions:\nA. x\nB. \n",
+            "Use the options.\nA. Smith?",
+            {"A": "x", "B": ""},
+        ),
+        ("Question: Q?\n", "Q?", {}),
+        ("", "", {}),
+    ],
+)
 def test_question_and_options_are_read_from_the_default_format(prompt, question, options):
     assert ocr_baseline.read_question(prompt) == (question, options)
 
@@ -55,35 +69,45 @@ def test_words_keep_numbers_whole_and_come_apart_where_recognition_lost_a_space(
     assert words == ["cancel", "apply", "at", "12:30", "4.99"]
 
 
-@pytest.mark.parametrize(("instruction", "reply"), [
-    ("Compose a new message", "(0.0500, 0.1200)"),
-    ("Remove the mail: delete it", "(0.2500, 0.1200)"),  # the label, not the sentence
-    ('The "Drafts" folder holds unsent mail', "(0.0500, 0.4200)"),
-    ("'Help' explains how to edit a message", "(0.1700, 0.0200)"),  # what is quoted is meant
-    ("The \u2018Edit\u2019 button at the bottom right", "(0.8500, 0.9200)"),
-    ("The upper one of the 'Edit' buttons on the right", "(0.8500, 0.7200)"),
-    ("the user's draft and the users' drafts", "(0.0375, 0.4200)"),  # apostrophes quote nothing
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("instruction", "reply"),
+    [
+        ("Compose a new message", "(0.0500, 0.1200)"),
+        ("Remove the mail: delete it", "(0.2500, 0.1200)"),  # the label, not the sentence
+        ('The "Drafts" folder holds unsent mail', "(0.0500, 0.4200)"),
+        ("'Help' explains how to edit a message", "(0.1700, 0.0200)"),  # what is quoted is meant
+        ("The \u2018Edit\u2019 button at the bottom right", "(0.8500, 0.9200)"),
+        ("The upper one of the 'Edit' buttons on the right", "(0.8500, 0.7200)"),
+        ("the user's draft and the users' drafts", "(0.0375, 0.4200)"),  # apostrophes quote nothing
+    ],
+)
 @pytest.mark.parametrize("lead", [L2_LEAD, ""])  # the default template, or a user's own
 def test_the_point_is_the_centre_of_the_words_that_fit_best(lead, instruction, reply):
     assert answer_grounding(lead + instruction, MAIL) == reply
 
 
-SHOP = [each for text, y in (("Wool scarf", 0.2), ("Linen apron", 0.4), ("Oak stool", 0.6))
-        for each in (line(text, 0.1, y, 0.2, y + 0.04), line("Reorder", 0.8, y, 0.9, y + 0.04))]  # fmt: skip
+SHOP = [
+    each
+    for text, y in (("Wool scarf", 0.2), ("Linen apron", 0.4), ("Oak stool", 0.6))
+    for each in (line(text, 0.1, y, 0.2, y + 0.04), line("Reorder", 0.8, y, 0.9, y + 0.04))
+]
 CHAPTERS = [line("Chapter 15", y1=0.1, y2=0.2), line("Chapter 16", y1=0.3, y2=0.4)]
 
 
-@pytest.mark.parametrize(("instruction", "lines", "reply"), [
-    # Of several equal labels the one is meant that stands by what else is named.
-    ("The 'Reorder' button in the row 'Linen apron'", SHOP, "(0.8500, 0.4200)"),
-    ('Click "Reorder" to get a new apron of linen', SHOP, "(0.8500, 0.4200)"),
-    # Similar numbers are not the same number; no point lies outside the image.
-    ("Open 'Chapter 16'", CHAPTERS, "(0.1500, 0.3500)"),
-    ("Save", [line("Save", 0.99, -0.2, 1.2, 0.1)], "(1.0000, 0.0000)"),
-    # In a long line the point is interpolated at the matching words.
-    ("Which cache is meant?", MAIL, "(0.8795, 0.5200)"),
-], ids=["in-its-row", "in-its-row-unquoted", "numbers", "outside", "long-line"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("instruction", "lines", "reply"),
+    [
+        # Of several equal labels the one is meant that stands by what else is named.
+        ("The 'Reorder' button in the row 'Linen apron'", SHOP, "(0.8500, 0.4200)"),
+        ('Click "Reorder" to get a new apron of linen', SHOP, "(0.8500, 0.4200)"),
+        # Similar numbers are not the same number; no point lies outside the image.
+        ("Open 'Chapter 16'", CHAPTERS, "(0.1500, 0.3500)"),
+        ("Save", [line("Save", 0.99, -0.2, 1.2, 0.1)], "(1.0000, 0.0000)"),
+        # In a long line the point is interpolated at the matching words.
+        ("Which cache is meant?", MAIL, "(0.8795, 0.5200)"),
+    ],
+    ids=["in-its-row", "in-its-row-unquoted", "numbers", "outside", "long-line"],
+)
 def test_the_point_of_texts_that_are_hard_to_tell_apart_cut_off_or_long(instruction, lines, reply):
     assert answer_grounding(L2_LEAD + instruction, lines) == reply
 
@@ -96,17 +120,26 @@ def test_where_nothing_fits_the_reply_holds_no_point(instruction, lines):
     assert parser_response_into_coordinates(reply) is None
 
 
-@pytest.mark.parametrize(("prompt", "lines", "letter"), [
-    # The option is chosen whose own words are on the screen.
-    (ask("What has failed?", "The daily test", "The nightly build", "Nothing"), MAIL, "B"),
-    (ask("How many drafts are there?", "12", "3", "13"), MAIL, "B"),  # both are there; 3 is nearer
-    (ask("How many mails are in the inbox?", "3", "12", "13"), MAIL, "B"),
-    (ask("Which menu is shown?", "The Tools menu", "The View menu"), MAIL, "B"),
-    # Where no option is supported the reply holds no letter.
-    (ask("Q?", "zebra", "giraffe"), MAIL, None),
-    (ask("Which is not there?", "zebra", "giraffe"), MAIL, None), (ask("Q?", "", " "), MAIL, None),
-    (ask("Q?", "Inbox", "Drafts"), [], None), ("Question: Q?\n", MAIL, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("prompt", "lines", "letter"),
+    [
+        # The option is chosen whose own words are on the screen.
+        (ask("What has failed?", "The daily test", "The nightly build", "Nothing"), MAIL, "B"),
+        (
+            ask("How many drafts are there?", "12", "3", "13"),
+            MAIL,
+            "B",
+        ),  # both are there; 3 is nearer
+        (ask("How many mails are in the inbox?", "3", "12", "13"), MAIL, "B"),
+        (ask("Which menu is shown?", "The Tools menu", "The View menu"), MAIL, "B"),
+        # Where no option is supported the reply holds no letter.
+        (ask("Q?", "zebra", "giraffe"), MAIL, None),
+        (ask("Which is not there?", "zebra", "giraffe"), MAIL, None),
+        (ask("Q?", "", " "), MAIL, None),
+        (ask("Q?", "Inbox", "Drafts"), [], None),
+        ("Question: Q?\n", MAIL, None),
+    ],
+)
 def test_the_option_is_the_one_that_the_screen_supports_if_any(prompt, lines, letter):
     reply = answer_question(prompt, lines)
     assert reply == (letter or NO_OPTION)
@@ -114,8 +147,11 @@ def test_the_option_is_the_one_that_the_screen_supports_if_any(prompt, lines, le
 
 
 def message(image_path, text):
-    parts = (("system", "text", "You are a GUI agent. Delete nothing."),
-             ("user", "image", str(image_path)), ("user", "text", text))  # fmt: skip
+    parts = (
+        ("system", "text", "You are a GUI agent. Delete nothing."),
+        ("user", "image", str(image_path)),
+        ("user", "text", text),
+    )
     return [{"role": role, "type": kind, "value": value} for role, kind, value in parts]
 
 
@@ -189,17 +225,28 @@ def test_text_on_a_real_image_is_found_where_it_was_drawn(tmp_path, mode):
 
 
 FORM = [
-    line("To", 0.2, 0.1, 0.24, 0.14), line("Subject", 0.2, 0.2, 0.26, 0.24),
-    line("Send", 0.8, 0.9, 0.86, 0.94), line("Ines Vega", 0.5, 0.5, 0.6, 0.54)]  # fmt: skip
+    line("To", 0.2, 0.1, 0.24, 0.14),
+    line("Subject", 0.2, 0.2, 0.26, 0.24),
+    line("Send", 0.8, 0.9, 0.86, 0.94),
+    line("Ines Vega", 0.5, 0.5, 0.6, 0.54),
+]
 LETTER = "Write a mail to Ines Vega with the subject “Keys”."
 
 
-@pytest.mark.parametrize(("lines", "so_far", "action"), [
-    ([*FORM, line("Compose", 0.0, 0.0, 0.1, 0.04)], [], "click(0.050, 0.020)"),  # it is begun first
-    (FORM, [], "click(0.550, 0.520)"),
-    (FORM, ["click(0.050, 0.020)", "click(0.550, 0.520)"], 'click(0.350, 0.220); type("Keys")'),
-    (FORM, ["click(0.1, 0.1)"] * 3, "click(0.830, 0.920)"),
-    (FORM, ["click(0.1, 0.1)"] * 3 + ["click(0.830, 0.920)"], "done()")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lines", "so_far", "action"),
+    [
+        (
+            [*FORM, line("Compose", 0.0, 0.0, 0.1, 0.04)],
+            [],
+            "click(0.050, 0.020)",
+        ),  # it is begun first
+        (FORM, [], "click(0.550, 0.520)"),
+        (FORM, ["click(0.050, 0.020)", "click(0.550, 0.520)"], 'click(0.350, 0.220); type("Keys")'),
+        (FORM, ["click(0.1, 0.1)"] * 3, "click(0.830, 0.920)"),
+        (FORM, ["click(0.1, 0.1)"] * 3 + ["click(0.830, 0.920)"], "done()"),
+    ],
+)
 def test_a_task_is_gone_through_name_by_name(lines, so_far, action):
     listed = "".join(f"{number}. {each}\n" for number, each in enumerate(so_far, 1))
     said = f"Your actions so far:\n{listed}\n" * bool(so_far)

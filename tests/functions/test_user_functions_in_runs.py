@@ -83,12 +83,18 @@ def test_functions_that_scribble_on_their_arguments_do_not_touch_other_samples(s
             meta.clear()
             return (0.2, 0.15) if size.startswith("[") and response.endswith(" 2") else None
     """)
-    result = run_with(stage, "parse", preprocess_function="mymodel.preprocess",
-                      postprocess_function="mymodel.postprocess", kwargs={"words": ["one"]},
-                      custom_prompt={L2: "mymodel.prompt"})  # fmt: skip
+    result = run_with(
+        stage,
+        "parse",
+        preprocess_function="mymodel.preprocess",
+        postprocess_function="mymodel.postprocess",
+        kwargs={"words": ["one"]},
+        custom_prompt={L2: "mymodel.prompt"},
+    )
     assert result.code == 0, result.output
     assert sorted(request.text for request in result.requests) == sorted(
-        f"Click {kind} target {n}. ['one'] 2" for kind in ("basic", "advanced") for n in range(3))  # fmt: skip
+        f"Click {kind} target {n}. ['one'] 2" for kind in ("basic", "advanced") for n in range(3)
+    )
     assert l2_counts(stage.scores(L2))["Correct num"] == 6
     assert [record["line"]["bbox"] for record in stage.answers(L2)] == [[0.1, 0.1, 0.3, 0.2]] * 6
 
@@ -120,13 +126,17 @@ def test_preprocess_runs_once_for_each_sample_even_if_it_returns_the_same_list_e
             others_asked.set()
         return Reply("(0.2, 0.15)")
 
-    stage = staged(answer=answer, module=NOTE + """
+    stage = staged(
+        answer=answer,
+        module=NOTE
+        + """
 MESSAGES = []
 def preprocess(message, model, processor, **kwargs):
     note(message[-1]["value"])
     MESSAGES[:] = [{"role": "user", "content": message[-1]["value"]}]
     return MESSAGES
-""")  # fmt: skip
+""",
+    )
     result = run_with(stage, "preprocess", "--api-nproc", "2")
     assert (result.code, len(result.requests)) == (0, 7), result.output
     assert len(first_sample) == 2, [request.text[-22:] for request in result.requests]
@@ -154,24 +164,40 @@ RAISING = """
 """
 
 
-@pytest.mark.parametrize(("statement", "error", "verbose"), [
-    ("raise ValueError('cannot do this one')", "ValueError: cannot do this one", False),
-    ("import sys; sys.exit('enough')", "SystemExit: enough", True)])  # fmt: skip
-@pytest.mark.parametrize(("where", "asked", "told"), [
-    ("prompt", 4, summary(4, 6, (2, FAILED))), ("preprocess", 4, summary(4, 6, (2, FAILED))),
-    ("generate", 0, summary(4, 6, (2, FAILED))), ("postprocess", 6, summary(4, 6, (2, SPOILT))),
-    ("parse", 6, summary(6, 6, (2, UNPARSED)))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("statement", "error", "verbose"),
+    [
+        ("raise ValueError('cannot do this one')", "ValueError: cannot do this one", False),
+        ("import sys; sys.exit('enough')", "SystemExit: enough", True),
+    ],
+)
+@pytest.mark.parametrize(
+    ("where", "asked", "told"),
+    [
+        ("prompt", 4, summary(4, 6, (2, FAILED))),
+        ("preprocess", 4, summary(4, 6, (2, FAILED))),
+        ("generate", 0, summary(4, 6, (2, FAILED))),
+        ("postprocess", 6, summary(4, 6, (2, SPOILT))),
+        ("parse", 6, summary(6, 6, (2, UNPARSED))),
+    ],
+)
 def test_a_failure_costs_its_samples(where, asked, told, statement, error, verbose, staged):
     special = Reply("(0.2, 0.15) special")
-    stage = staged(RAISING.replace("RAISE", statement), lambda request: (
-        special if "target 1." in request.text else right_answers(request)))  # fmt: skip
+    stage = staged(
+        RAISING.replace("RAISE", statement),
+        lambda request: special if "target 1." in request.text else right_answers(request),
+    )
     result = run_with(stage, where, *["--verbose"] * verbose)
     assert (result.code, len(result.requests)) == (1, asked)
     assert told in result.output
     assert ("queried again" in result.output) is (FAILED in told)
     assert f"\n2 x {LABELS[where]} raised {error} (" in result.output
     assert l2_counts(stage.scores(L2)) == {
-        "Total num": 6, "Correct num": 4, "Wrong num": 0, "Error format num": 2}  # fmt: skip
+        "Total num": 6,
+        "Correct num": 4,
+        "Wrong num": 0,
+        "Error format num": 2,
+    }
     # The traceback is printed at --verbose only, and once for each kind.
     assert result.output.count("Traceback (most recent call last)") == verbose
     assert (f"in {where}\n" in result.output) is verbose
@@ -194,9 +220,15 @@ ALWAYS = RAISING.replace("RAISE", "raise ValueError('never works')").replace("os
 ALWAYS = ALWAYS.replace("target 1.", "Click").replace("special", "(")
 
 
-@pytest.mark.parametrize(("data", "pictures"), [
-    ({**ONLY_L2, **EASY}, 6), ({**EASY, **ONLY_L2}, 6), ({**ONLY_L2, **EASY}, 30),
-], ids=["first", "last", "large"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "pictures"),
+    [
+        ({**ONLY_L2, **EASY}, 6),
+        ({**EASY, **ONLY_L2}, 6),
+        ({**ONLY_L2, **EASY}, 30),
+    ],
+    ids=["first", "last", "large"],
+)
 @pytest.mark.parametrize("where", STAGES)
 def test_ten_failures_in_a_row_stop_that_data_set_alone(where, data, pictures, staged):
     stage = staged(ALWAYS, pictures=pictures)
@@ -205,8 +237,12 @@ def test_ten_failures_in_a_row_stop_that_data_set_alone(where, data, pictures, s
     early = where in ("postprocess", "parse") and pictures == 30
     when = "after the first 20 answers " * early
     function = f"{where} function" + f" mymodel.{where}" * (where != "generate")
-    for said in (f"{L2}: {when}the {function} failed 10 times in a row",
-                 "Traceback (most recent call last)", f"in {where}\n", "SKIP_ERR=1"):  # fmt: skip
+    for said in (
+        f"{L2}: {when}the {function} failed 10 times in a row",
+        "Traceback (most recent call last)",
+        f"in {where}\n",
+        "SKIP_ERR=1",
+    ):
         assert said in result.stderr
     assert stage.scores(L1)["easy"]["level_score"] == 1.0
     # Requests that were on their way when the tenth one failed may still be made.
@@ -215,10 +251,14 @@ def test_ten_failures_in_a_row_stop_that_data_set_alone(where, data, pictures, s
     assert result.code == 1
 
 
-@pytest.mark.parametrize(("where", "asked", "warnings"), [
-    *[(where, 0, []) for where in ("prompt", "preprocess", "generate")],
-    ("postprocess", 60, ["the postprocess function failed on 20 of the first 20 answers"]),
-    ("parse", 60, ["20 of the first 20 answers are unparsed"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("where", "asked", "warnings"),
+    [
+        *[(where, 0, []) for where in ("prompt", "preprocess", "generate")],
+        ("postprocess", 60, ["the postprocess function failed on 20 of the first 20 answers"]),
+        ("parse", 60, ["20 of the first 20 answers are unparsed"]),
+    ],
+)
 def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, asked, warnings, staged):
     stage = staged(ALWAYS, pictures=30)
     result = run_with(stage, where, env={"SKIP_ERR": "1"})
@@ -231,11 +271,14 @@ def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, asked
 
 
 def test_nine_failures_in_a_row_do_not_stop_a_run_and_each_data_set_is_counted_by_itself(staged):
-    stage = staged(pictures=6, module="""
+    stage = staged(
+        pictures=6,
+        module="""
         def prompt(line, dataset):  # fails for the last six of L1 and the first nine of L2
             if line["index"] >= 12 if dataset == "GUIContentUnderstanding" else line["index"] not in (9, 11):
                 raise ValueError("this one not")
-    """)  # fmt: skip
+    """,
+    )
     model = {**API, "custom_prompt": {L1: "mymodel.prompt", L2: "mymodel.prompt"}}
     output = stage.evaluate({"m": model}, "--api-nproc", "1").output
     found = [
@@ -277,23 +320,35 @@ RETURNED = {
         ("[{'role': 'user', 'type': 'image', 'value': 'nowhere.png'}]", "nowhere.png"),
     ],
     "preprocess": [
-        *[(code, "expected a list of chat messages") for code in (
-            "None", "'text'", "{'prompt': 'hi'}", "{'messages': 'hi'}", "[]", "['hi']")],
-        *[(f"{{{MESSAGES}, {more}}}", f"6 x preprocess function returned a payload whose {problem}")
-          for more, problem in (
-            ("'timeout': '60s'", "timeout must be a number of seconds greater than 0"),
-            ("'extra_body': ['x']", "extra_body must be an object"),
-            ("'extra_body': {'messages': 5}", "extra_body.messages"),
-            ("'extra_headers': {'X': 5}", "extra_headers.X must be one line"),
-            ("'extra_query': 'a=b'", "extra_query must be an object"),
-            ("'extra_query': {5: 1}", "extra_query"))],
+        *[
+            (code, "expected a list of chat messages")
+            for code in ("None", "'text'", "{'prompt': 'hi'}", "{'messages': 'hi'}", "[]", "['hi']")
+        ],
+        *[
+            (
+                f"{{{MESSAGES}, {more}}}",
+                f"6 x preprocess function returned a payload whose {problem}",
+            )
+            for more, problem in (
+                ("'timeout': '60s'", "timeout must be a number of seconds greater than 0"),
+                ("'extra_body': ['x']", "extra_body must be an object"),
+                ("'extra_body': {'messages': 5}", "extra_body.messages"),
+                ("'extra_headers': {'X': 5}", "extra_headers.X must be one line"),
+                ("'extra_query': 'a=b'", "extra_query must be an object"),
+                ("'extra_query': {5: 1}", "extra_query"),
+            )
+        ],
     ],
-    "postprocess": [("None", f"6 x postprocess function returned NoneType; {TEXT}"),
-                    ("(0.2, 0.15)", f"6 x postprocess function returned tuple; {TEXT}")],
-    "generate": [("None", "6 x model: generate returned NoneType; expected str"),
-                 ("('B', 0.9)", "6 x model: generate returned tuple; expected str"),
-                 ("refuse()", "6 x http: HTTP 418: teapot")],  # an error of the call is what it says
-}  # fmt: skip
+    "postprocess": [
+        ("None", f"6 x postprocess function returned NoneType; {TEXT}"),
+        ("(0.2, 0.15)", f"6 x postprocess function returned tuple; {TEXT}"),
+    ],
+    "generate": [
+        ("None", "6 x model: generate returned NoneType; expected str"),
+        ("('B', 0.9)", "6 x model: generate returned tuple; expected str"),
+        ("refuse()", "6 x http: HTTP 418: teapot"),
+    ],  # an error of the call is what it says
+}
 FORMS = {
     "prompt": "def f{}(line, dataset): return {}\n",
     "preprocess": "def f{}(message, model, processor, **kwargs): return {}\n",
@@ -326,8 +381,10 @@ def test_a_function_that_returns_what_it_should_not_fails_its_samples(staged):
 
 
 def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_sizes_as_texts(staged):
-    stage = staged(NOTE + "def prompt(line, dataset): note([dataset, line])\n"
-                   "def parse(response, *, meta): note(dict(meta))\n")  # fmt: skip
+    stage = staged(
+        NOTE + "def prompt(line, dataset): note([dataset, line])\n"
+        "def parse(response, *, meta): note(dict(meta))\n"
+    )
     names, pixels = (L1, L2), {"min_pixels": 3136, "max_pixels": 2116800}
     model = {**API, "kwargs": {"img_size": 320, **pixels}}
     model["custom_prompt"] = dict.fromkeys(names, "mymodel.prompt")
@@ -338,16 +395,26 @@ def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_size
     l1, l2 = (next(line for dataset, line in lines if dataset == name) for name in names)
     l1_meta, l2_meta = metas[0], next(meta for meta in metas if "bbox" in meta)
     assert l1 == {
-        "index": 0, "image_path": "os_windows/pic0.png", "image_size": [640, 360],
-        "platform": "os_windows", "app_name": "App", "question": "Question 0 easy?",
-        "options": {"A": "no", "B": "yes", "C": "maybe"}, "answer": "B",
-        "explanation": "because", "difficulty": "easy",
-    }  # fmt: skip
+        "index": 0,
+        "image_path": "os_windows/pic0.png",
+        "image_size": [640, 360],
+        "platform": "os_windows",
+        "app_name": "App",
+        "question": "Question 0 easy?",
+        "options": {"A": "no", "B": "yes", "C": "maybe"},
+        "answer": "B",
+        "explanation": "because",
+        "difficulty": "easy",
+    }
     assert l2["image_size"] == [640, 360]
     assert l2["bbox"] == l2_meta["bbox"] == [0.1, 0.1, 0.3, 0.2]
     assert l1_meta["options"] == "{'A': 'no', 'B': 'yes', 'C': 'maybe'}"
-    expected = {"image_size": "[640, 360]", "sent_size": "[320, 180]", **pixels,
-                "image_path": "os_windows/pic0.png"}  # fmt: skip
+    expected = {
+        "image_size": "[640, 360]",
+        "sent_size": "[320, 180]",
+        **pixels,
+        "image_path": "os_windows/pic0.png",
+    }
     for meta in (l1_meta, l2_meta):
         assert {name: meta[name] for name in expected} == expected
 
@@ -389,7 +456,9 @@ def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
 
 
 def test_a_custom_class_is_built_once_with_kwargs_and_asked_with_messages_and_generate_cfg(staged):
-    stage = staged(NOTE + """
+    stage = staged(
+        NOTE
+        + """
 class Bare:
     def __init__(self): note(["bare", {}])
     def generate(self, message, *, dataset_name, **generate_cfg):
@@ -401,7 +470,8 @@ class Named(Bare):
     def __init__(self, size): note(["named", {"size": size}])
 class Open(Bare):
     def __init__(self, **kwargs): note(["open", kwargs])
-""")  # fmt: skip
+"""
+    )
     more = {"kwargs": {"size": 3}, "generate_cfg": {"stop": ["a"]}}
     models = {name: custom(name, **more) for name in ("Bare", "Named", "Open")}
     result = stage.evaluate(models, data=ONLY_L2)

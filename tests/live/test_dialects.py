@@ -40,70 +40,84 @@ def one(kind, **fields):
 CLICK = one("click", point=(0.25, 0.5))
 
 
-@pytest.mark.parametrize(("reply", "actions"), [
-    ("Thought: the button.\nAction: click(0.25, 0.5)", CLICK),
-    ("**Action:** `click(0.25, 0.5)`", CLICK),
-    ("action 3: Click(0.25, 0.5)  # the button", CLICK),
-    ("```\nclick(0.25, 0.5)\n```", CLICK),
-    ("click(x=0.25, y=0.5)", CLICK),
-    ("Action: click(320, 360)", CLICK),  # pixels, by a coordinate above 1
-    ("<think>Action: done()</think>\nAction: click(0.25, 0.5)", CLICK),
-    ("Action: click(0.9, 0.9)\nNo, wait.\nAction: click(0.25, 0.5)", CLICK),  # the last word counts
-    ("Action: click(1.5, -0.5)", one("click", point=(1.5 / 1280, 0.0))),
-    ("double_click(0.25, 0.5)", one("double", point=(0.25, 0.5))),
-    ("triple_click(0.25, 0.5)", one("triple", point=(0.25, 0.5))),
-    ("right_click(0.25, 0.5)", one("right", point=(0.25, 0.5))),
-    ("long_press(0.25, 0.5)", one("long", point=(0.25, 0.5))),
-    ("move(0.25, 0.5)", one("move", point=(0.25, 0.5))),
-    ("drag(0.25, 0.5, 0.75, 0.5)", one("drag", point=(0.25, 0.5), to_point=(0.75, 0.5))),
-    ('scroll(0.25, 0.5, "up", 3)', one("scroll", point=(0.25, 0.5), direction="up", amount=3.0)),
-    ('scroll(direction="left")', one("scroll", point=(0.5, 0.5), direction="left")),
-    ('Action: type("a (b), \\"c\\"\\n")', one("type", text='a (b), "c"\n')),
-    ('Action: type("two\nlines")', one("type", text="two\nlines")),
-    ("Action: type('Action: done()')", one("type", text="Action: done()")),
-    ('press("Ctrl+A")', one("key", keys=("ctrl", "a"))),
-    ('press(["ctrl", "shift", "t"])', one("key", keys=("ctrl", "shift", "t"))),
-    ('scroll("down", 2)', one("scroll", point=(0.5, 0.5), amount=2.0)),
-    ("wait(2)", one("wait", seconds=2.0)),
-    ("wait(3600)", one("wait", seconds=5.0)),
-    ("back()", one("back")),
-    ("home()", one("home")),
-    ('open_app("Mail")', one("open_app", app="Mail")),
-    ('answer("42")', one("answer", text="42")),
-    ("Action: done().", one("done")),
-    ('fail(reason="no such file")', one("fail", text="no such file")),
-    ('Action: click(0.25, 0.5)\nAction: type("x")\npress("enter")',
-     (*CLICK, Action("type", text="x"), Action("key", keys=("enter",)))),
-    ('Action: click(0.25, 0.5); type("x")', (*CLICK, Action("type", text="x"))),
-    ("I would click(0.25, 0.5) here.", None),
-    ("click(0.25, 0.5) would be wrong", None),
-    ("The answer is 42.", None),
-    ("<html><body>Action taken</body></html>", None),
-    ("Action:", None),
-    ("", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "actions"),
+    [
+        ("Thought: the button.\nAction: click(0.25, 0.5)", CLICK),
+        ("**Action:** `click(0.25, 0.5)`", CLICK),
+        ("action 3: Click(0.25, 0.5)  # the button", CLICK),
+        ("```\nclick(0.25, 0.5)\n```", CLICK),
+        ("click(x=0.25, y=0.5)", CLICK),
+        ("Action: click(320, 360)", CLICK),  # pixels, by a coordinate above 1
+        ("<think>Action: done()</think>\nAction: click(0.25, 0.5)", CLICK),
+        (
+            "Action: click(0.9, 0.9)\nNo, wait.\nAction: click(0.25, 0.5)",
+            CLICK,
+        ),  # the last word counts
+        ("Action: click(1.5, -0.5)", one("click", point=(1.5 / 1280, 0.0))),
+        ("double_click(0.25, 0.5)", one("double", point=(0.25, 0.5))),
+        ("triple_click(0.25, 0.5)", one("triple", point=(0.25, 0.5))),
+        ("right_click(0.25, 0.5)", one("right", point=(0.25, 0.5))),
+        ("long_press(0.25, 0.5)", one("long", point=(0.25, 0.5))),
+        ("move(0.25, 0.5)", one("move", point=(0.25, 0.5))),
+        ("drag(0.25, 0.5, 0.75, 0.5)", one("drag", point=(0.25, 0.5), to_point=(0.75, 0.5))),
+        (
+            'scroll(0.25, 0.5, "up", 3)',
+            one("scroll", point=(0.25, 0.5), direction="up", amount=3.0),
+        ),
+        ('scroll(direction="left")', one("scroll", point=(0.5, 0.5), direction="left")),
+        ('Action: type("a (b), \\"c\\"\\n")', one("type", text='a (b), "c"\n')),
+        ('Action: type("two\nlines")', one("type", text="two\nlines")),
+        ("Action: type('Action: done()')", one("type", text="Action: done()")),
+        ('press("Ctrl+A")', one("key", keys=("ctrl", "a"))),
+        ('press(["ctrl", "shift", "t"])', one("key", keys=("ctrl", "shift", "t"))),
+        ('scroll("down", 2)', one("scroll", point=(0.5, 0.5), amount=2.0)),
+        ("wait(2)", one("wait", seconds=2.0)),
+        ("wait(3600)", one("wait", seconds=5.0)),
+        ("back()", one("back")),
+        ("home()", one("home")),
+        ('open_app("Mail")', one("open_app", app="Mail")),
+        ('answer("42")', one("answer", text="42")),
+        ("Action: done().", one("done")),
+        ('fail(reason="no such file")', one("fail", text="no such file")),
+        (
+            'Action: click(0.25, 0.5)\nAction: type("x")\npress("enter")',
+            (*CLICK, Action("type", text="x"), Action("key", keys=("enter",))),
+        ),
+        ('Action: click(0.25, 0.5); type("x")', (*CLICK, Action("type", text="x"))),
+        ("I would click(0.25, 0.5) here.", None),
+        ("click(0.25, 0.5) would be wrong", None),
+        ("The answer is 42.", None),
+        ("<html><body>Action taken</body></html>", None),
+        ("Action:", None),
+        ("", None),
+    ],
+)
 def test_own_words(reply, actions):
     assert read(dialects.parse_actions, reply) == actions
 
 
-@pytest.mark.parametrize(("reply", "why"), [
-    ("Action: tap(0.25, 0.5)", "unknown action 'tap'"),
-    ("Action: double_clik(0.25, 0.5)", 'did you mean "double_click"'),
-    ("Action: click(0.25)", "click takes x, y"),
-    ("Action: click(0.25, 0.5, 3)", "click takes 2 values, not 3"),
-    ("Action: click(x, y)", "numbers and texts in quotes"),
-    ('Action: type(__import__("os").system("true"))', "numbers and texts in quotes"),
-    ("Action: click(nan, 0.5)", "numbers and texts in quotes"),
-    ("Action: click(1e999, 0.5)", "is no point"),
-    ('Action: click("a", 0.5)', "'a' is no number"),
-    ('Action: press("ctrl+hyper")', "there is no key 'hyper'"),
-    ('Action: press("")', "there is no key ''"),
-    ('Action: scroll(0.5, 0.5, "sideways")', "scroll 'sideways'"),
-    ('Action: type("' + "x\\n" * 300 + '")', "type: 301 lines; at most 200 are allowed"),
-    ("Action: drag(0.1, 0.2, 0.3)", "drag takes x1, y1, x2, y2"),
-    ("Action: wait('long')", "'long' is no number"),
-    ("Action: " + "done(); " * (MOST_ACTIONS + 1), f"at most {MOST_ACTIONS}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("Action: tap(0.25, 0.5)", "unknown action 'tap'"),
+        ("Action: double_clik(0.25, 0.5)", 'did you mean "double_click"'),
+        ("Action: click(0.25)", "click takes x, y"),
+        ("Action: click(0.25, 0.5, 3)", "click takes 2 values, not 3"),
+        ("Action: click(x, y)", "numbers and texts in quotes"),
+        ('Action: type(__import__("os").system("true"))', "numbers and texts in quotes"),
+        ("Action: click(nan, 0.5)", "numbers and texts in quotes"),
+        ("Action: click(1e999, 0.5)", "is no point"),
+        ('Action: click("a", 0.5)', "'a' is no number"),
+        ('Action: press("ctrl+hyper")', "there is no key 'hyper'"),
+        ('Action: press("")', "there is no key ''"),
+        ('Action: scroll(0.5, 0.5, "sideways")', "scroll 'sideways'"),
+        ('Action: type("' + "x\\n" * 300 + '")', "type: 301 lines; at most 200 are allowed"),
+        ("Action: drag(0.1, 0.2, 0.3)", "drag takes x1, y1, x2, y2"),
+        ("Action: wait('long')", "'long' is no number"),
+        ("Action: " + "done(); " * (MOST_ACTIONS + 1), f"at most {MOST_ACTIONS}"),
+    ],
+)
 def test_what_does_not_exist_is_said_to_the_model(reply, why):
     with pytest.raises(NoAction, match=why.replace("(", r"\(")):
         read(dialects.parse_actions, reply)
@@ -116,12 +130,22 @@ def test_what_python_thinks_of_a_text_is_no_news():
         )
 
 
-@pytest.mark.parametrize("action", [
-    Action("click", (0.25, 0.5)), Action("drag", (0.25, 0.5), (0.75, 0.125)),
-    Action("scroll", (0.25, 0.5), direction="right", amount=2), Action("key", keys=("ctrl", "a")),
-    Action("type", text='"a"\n\\b'), Action("answer", text="42"), Action("fail"), Action("back"),
-    Action("open_app", app="To-do"), Action("wait", seconds=0.5), Action("long", (0.125, 0.25)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "action",
+    [
+        Action("click", (0.25, 0.5)),
+        Action("drag", (0.25, 0.5), (0.75, 0.125)),
+        Action("scroll", (0.25, 0.5), direction="right", amount=2),
+        Action("key", keys=("ctrl", "a")),
+        Action("type", text='"a"\n\\b'),
+        Action("answer", text="42"),
+        Action("fail"),
+        Action("back"),
+        Action("open_app", app="To-do"),
+        Action("wait", seconds=0.5),
+        Action("long", (0.125, 0.25)),
+    ],
+)
 def test_an_action_is_shown_as_the_default_prompt_reads_it(action):
     assert read(dialects.parse_actions, f"Action: {action}") == (action,)
 
@@ -133,30 +157,45 @@ def of_grid(x, y):
     return x / GRID[0], y / GRID[1]
 
 
-@pytest.mark.parametrize(("reply", "actions"), [
-    ("Thought: a\nAction: click(point='<point>322 378</point>')", one("click", point=of_grid(322, 378))),
-    ("Action: click(start_box='(322,378)')", one("click", point=of_grid(322, 378))),
-    ("Action: click(start_box='<|box_start|>(322,378)<|box_end|>')", one("click", point=of_grid(322, 378))),
-    ("Action: left_double(point='<point>10 20</point>')", one("double", point=of_grid(10, 20))),
-    ("Action: right_single(point='<point>10 20</point>')", one("right", point=of_grid(10, 20))),
-    ("Action: long_press(point='<point>10 20</point>')", one("long", point=of_grid(10, 20))),
-    ("Action: drag(start_point='<point>1 2</point>', end_point='<point>30 40</point>')",
-     one("drag", point=of_grid(1, 2), to_point=of_grid(30, 40))),
-    ("Action: scroll(point='<point>10 20</point>', direction='up')",
-     one("scroll", point=of_grid(10, 20), direction="up")),
-    ("Action: hotkey(key='ctrl c')", one("key", keys=("ctrl", "c"))),
-    ("Action: type(content='it\\'s (1)\\n')", one("type", text="it's (1)\n")),
-    ("Action: wait()", one("wait", seconds=5.0)),
-    ("Action: press_back()", one("back")),
-    ("Action: press_home()", one("home")),
-    ("Action: open_app(app_name='Mail')", one("open_app", app="Mail")),
-    ("Action: finished()", one("done")),
-    ("Action: finished(content='42')", one("answer", text="42")),
-    ("Action: call_user()", one("fail")),
-    ("Action: click(point='<point>10 20</point>')\n\ntype(content='x')",
-     (Action("click", of_grid(10, 20)), Action("type", text="x"))),
-    ("no action at all", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "actions"),
+    [
+        (
+            "Thought: a\nAction: click(point='<point>322 378</point>')",
+            one("click", point=of_grid(322, 378)),
+        ),
+        ("Action: click(start_box='(322,378)')", one("click", point=of_grid(322, 378))),
+        (
+            "Action: click(start_box='<|box_start|>(322,378)<|box_end|>')",
+            one("click", point=of_grid(322, 378)),
+        ),
+        ("Action: left_double(point='<point>10 20</point>')", one("double", point=of_grid(10, 20))),
+        ("Action: right_single(point='<point>10 20</point>')", one("right", point=of_grid(10, 20))),
+        ("Action: long_press(point='<point>10 20</point>')", one("long", point=of_grid(10, 20))),
+        (
+            "Action: drag(start_point='<point>1 2</point>', end_point='<point>30 40</point>')",
+            one("drag", point=of_grid(1, 2), to_point=of_grid(30, 40)),
+        ),
+        (
+            "Action: scroll(point='<point>10 20</point>', direction='up')",
+            one("scroll", point=of_grid(10, 20), direction="up"),
+        ),
+        ("Action: hotkey(key='ctrl c')", one("key", keys=("ctrl", "c"))),
+        ("Action: type(content='it\\'s (1)\\n')", one("type", text="it's (1)\n")),
+        ("Action: wait()", one("wait", seconds=5.0)),
+        ("Action: press_back()", one("back")),
+        ("Action: press_home()", one("home")),
+        ("Action: open_app(app_name='Mail')", one("open_app", app="Mail")),
+        ("Action: finished()", one("done")),
+        ("Action: finished(content='42')", one("answer", text="42")),
+        ("Action: call_user()", one("fail")),
+        (
+            "Action: click(point='<point>10 20</point>')\n\ntype(content='x')",
+            (Action("click", of_grid(10, 20)), Action("type", text="x")),
+        ),
+        ("no action at all", None),
+    ],
+)
 def test_the_words_of_ui_tars(reply, actions):
     assert read(dialects.parse_uitars, reply) == actions
 
@@ -177,54 +216,78 @@ def claude(**given):
     return json.dumps({"type": "tool_use", "id": "t", "name": "computer", "input": given})
 
 
-@pytest.mark.parametrize(("reply", "actions"), [
-    (qwen(action="left_click", coordinate=[320, 360]), CLICK),
-    (qwen(action="double_click", coordinate=[320, 360]), one("double", point=(0.25, 0.5))),
-    (qwen(action="left_click_drag", coordinate=[320, 360], coordinate2=[640, 360]),
-     one("drag", point=(0.25, 0.5), to_point=(0.5, 0.5))),
-    (qwen(action="scroll", coordinate=[320, 360], pixels=-300),
-     one("scroll", point=(0.25, 0.5), direction="down", amount=3.0)),
-    (qwen(action="type", text="a\nb"), one("type", text="a\nb")),
-    (qwen(action="key", keys=["ctrl", "s"]), one("key", keys=("ctrl", "s"))),
-    (qwen(action="wait", time=2), one("wait", seconds=2.0)),
-    (qwen(action="answer", text="42"), one("answer", text="42")),
-    (qwen(action="terminate", status="success"), one("done")),
-    (qwen(action="terminate", status="failure"), one("fail")),
-    (qwen(action="system_button", button="Home"), one("home")),
-    (qwen(action="left_click", coordinate=[320, 360]) + qwen(action="type", text="x"),
-     (*CLICK, Action("type", text="x"))),
-    (openai(type="click", button="left", x=320, y=360), CLICK),
-    (openai(type="click", button="right", x=320, y=360), one("right", point=(0.25, 0.5))),
-    (openai(type="scroll", x=320, y=360, scroll_x=0, scroll_y=200),
-     one("scroll", point=(0.25, 0.5), direction="down", amount=2.0)),
-    (openai(type="scroll", x=320, y=360, scroll_x=-100, scroll_y=0),
-     one("scroll", point=(0.25, 0.5), direction="left", amount=1.0)),
-    (openai(type="drag", path=[{"x": 320, "y": 360}, {"x": 400, "y": 1}, {"x": 640, "y": 360}]),
-     one("drag", point=(0.25, 0.5), to_point=(0.5, 0.5))),
-    (openai(type="keypress", keys=["CTRL", "A"]), one("key", keys=("ctrl", "a"))),
-    (openai(type="screenshot"), one("wait", seconds=0.0)),
-    (claude(action="left_click", coordinate=[320, 360]), CLICK),
-    (claude(action="left_click_drag", start_coordinate=[320, 360], coordinate=[640, 360]),
-     one("drag", point=(0.25, 0.5), to_point=(0.5, 0.5))),
-    (claude(action="scroll", coordinate=[320, 360], scroll_direction="up", scroll_amount=3),
-     one("scroll", point=(0.25, 0.5), direction="up", amount=3.0)),
-    (claude(action="key", text="ctrl+Return"), one("key", keys=("ctrl", "enter"))),
-    (claude(action="wait", duration=1), one("wait", seconds=1.0)),
-    ('I think {"action": "left_click", "coordinate": [320, 360]} is right', CLICK),
-    ('{"answer": 42}', None),
-    ('{"action": ', None),
-    ("{" * 5000, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "actions"),
+    [
+        (qwen(action="left_click", coordinate=[320, 360]), CLICK),
+        (qwen(action="double_click", coordinate=[320, 360]), one("double", point=(0.25, 0.5))),
+        (
+            qwen(action="left_click_drag", coordinate=[320, 360], coordinate2=[640, 360]),
+            one("drag", point=(0.25, 0.5), to_point=(0.5, 0.5)),
+        ),
+        (
+            qwen(action="scroll", coordinate=[320, 360], pixels=-300),
+            one("scroll", point=(0.25, 0.5), direction="down", amount=3.0),
+        ),
+        (qwen(action="type", text="a\nb"), one("type", text="a\nb")),
+        (qwen(action="key", keys=["ctrl", "s"]), one("key", keys=("ctrl", "s"))),
+        (qwen(action="wait", time=2), one("wait", seconds=2.0)),
+        (qwen(action="answer", text="42"), one("answer", text="42")),
+        (qwen(action="terminate", status="success"), one("done")),
+        (qwen(action="terminate", status="failure"), one("fail")),
+        (qwen(action="system_button", button="Home"), one("home")),
+        (
+            qwen(action="left_click", coordinate=[320, 360]) + qwen(action="type", text="x"),
+            (*CLICK, Action("type", text="x")),
+        ),
+        (openai(type="click", button="left", x=320, y=360), CLICK),
+        (openai(type="click", button="right", x=320, y=360), one("right", point=(0.25, 0.5))),
+        (
+            openai(type="scroll", x=320, y=360, scroll_x=0, scroll_y=200),
+            one("scroll", point=(0.25, 0.5), direction="down", amount=2.0),
+        ),
+        (
+            openai(type="scroll", x=320, y=360, scroll_x=-100, scroll_y=0),
+            one("scroll", point=(0.25, 0.5), direction="left", amount=1.0),
+        ),
+        (
+            openai(
+                type="drag", path=[{"x": 320, "y": 360}, {"x": 400, "y": 1}, {"x": 640, "y": 360}]
+            ),
+            one("drag", point=(0.25, 0.5), to_point=(0.5, 0.5)),
+        ),
+        (openai(type="keypress", keys=["CTRL", "A"]), one("key", keys=("ctrl", "a"))),
+        (openai(type="screenshot"), one("wait", seconds=0.0)),
+        (claude(action="left_click", coordinate=[320, 360]), CLICK),
+        (
+            claude(action="left_click_drag", start_coordinate=[320, 360], coordinate=[640, 360]),
+            one("drag", point=(0.25, 0.5), to_point=(0.5, 0.5)),
+        ),
+        (
+            claude(action="scroll", coordinate=[320, 360], scroll_direction="up", scroll_amount=3),
+            one("scroll", point=(0.25, 0.5), direction="up", amount=3.0),
+        ),
+        (claude(action="key", text="ctrl+Return"), one("key", keys=("ctrl", "enter"))),
+        (claude(action="wait", duration=1), one("wait", seconds=1.0)),
+        ('I think {"action": "left_click", "coordinate": [320, 360]} is right', CLICK),
+        ('{"answer": 42}', None),
+        ('{"action": ', None),
+        ("{" * 5000, None),
+    ],
+)
 def test_the_json_of_computer_tools(reply, actions):
     assert read(dialects.parse_computer_use, reply) == actions
 
 
-@pytest.mark.parametrize(("reply", "why"), [
-    (qwen(action="fly"), "unknown action 'fly'"),
-    (qwen(action="left_click", coordinate="here"), "'here' is no point"),
-    (qwen(action="left_click"), "click without point"),
-    (claude(action="scroll", scroll_direction="up", scroll_amount="far"), "'far' is no number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (qwen(action="fly"), "unknown action 'fly'"),
+        (qwen(action="left_click", coordinate="here"), "'here' is no point"),
+        (qwen(action="left_click"), "click without point"),
+        (claude(action="scroll", scroll_direction="up", scroll_amount="far"), "'far' is no number"),
+    ],
+)
 def test_json_that_means_nothing_is_said_to_the_model(reply, why):
     with pytest.raises(NoAction, match=why):
         read(dialects.parse_computer_use, reply)
@@ -265,16 +328,43 @@ def test_warnings_of_others_are_heard_after_many_replies_were_read_at_once():
 LONG = 99_000
 
 
-@pytest.mark.parametrize("parse", [
-    dialects.parse_actions, dialects.parse_uitars, dialects.parse_computer_use,
-])  # fmt: skip
-@pytest.mark.parametrize("part", [
-    "x", "(", "\n", "Action: ", "click(", "click((0.5)\n", "done (it's\n", "Action: type(\"'\n", '{"a":',
-    '{"arguments":', "<think>", "</think>", "action:\n", "x (", "1+", "action" + " " * LONG,
-    "action" + ":" * LONG, "done()\n" + "action::" * 30 + "x\ndone()", "Action: type('" + "\\" * LONG,
-    f"Action: {'a' * LONG}()", f"Action: type({'a' * LONG})", f'Action: press("{"a" * LONG}")',
-    f"Action: click({'-' * LONG}1, 2)", '{"action": "' + "a" * LONG + '"}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "parse",
+    [
+        dialects.parse_actions,
+        dialects.parse_uitars,
+        dialects.parse_computer_use,
+    ],
+)
+@pytest.mark.parametrize(
+    "part",
+    [
+        "x",
+        "(",
+        "\n",
+        "Action: ",
+        "click(",
+        "click((0.5)\n",
+        "done (it's\n",
+        "Action: type(\"'\n",
+        '{"a":',
+        '{"arguments":',
+        "<think>",
+        "</think>",
+        "action:\n",
+        "x (",
+        "1+",
+        "action" + " " * LONG,
+        "action" + ":" * LONG,
+        "done()\n" + "action::" * 30 + "x\ndone()",
+        "Action: type('" + "\\" * LONG,
+        f"Action: {'a' * LONG}()",
+        f"Action: type({'a' * LONG})",
+        f'Action: press("{"a" * LONG}")',
+        f"Action: click({'-' * LONG}1, 2)",
+        '{"action": "' + "a" * LONG + '"}',
+    ],
+)
 def test_a_reply_of_whatever_length_is_read_in_a_moment(parse, part):
     def reads():
         with suppress(NoAction):
@@ -288,31 +378,54 @@ def test_texts_are_cut_and_actions_counted():
     assert len(action.text) == LONGEST_TEXT
 
 
-@pytest.mark.parametrize(("parsed", "actions"), [
-    (None, None), ([], None),
-    ({"kind": "click", "point": [320, 360]}, CLICK),
-    ([{"kind": "done"}], one("done")),
-    (Action("click", (0.25, 0.5)), CLICK),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parsed", "actions"),
+    [
+        (None, None),
+        ([], None),
+        ({"kind": "click", "point": [320, 360]}, CLICK),
+        ([{"kind": "done"}], one("done")),
+        (Action("click", (0.25, 0.5)), CLICK),
+    ],
+)
 def test_a_parse_function_returns_actions_or_mappings_of_their_fields(parsed, actions):
     assert read_actions(parsed, WH) == actions
 
 
-@pytest.mark.parametrize(("parsed", "why"), [
-    ("click", "'click' is no action"), (3, "3 is no action"), ([3], "3 is no action"),
-    ({"kind": "klick"}, 'did you mean "click"'), ({"kind": "click"}, "click without point"),
-    ({"kind": "done", "at": 3}, "unknown field 'at'"), ({"kind": "click", "point": 3}, "3 is no point"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parsed", "why"),
+    [
+        ("click", "'click' is no action"),
+        (3, "3 is no action"),
+        ([3], "3 is no action"),
+        ({"kind": "klick"}, 'did you mean "click"'),
+        ({"kind": "click"}, "click without point"),
+        ({"kind": "done", "at": 3}, "unknown field 'at'"),
+        ({"kind": "click", "point": 3}, "3 is no point"),
+    ],
+)
 def test_anything_else_that_a_parse_function_returns_is_no_action(parsed, why):
     with pytest.raises(NoAction, match=why):
         read_actions(parsed, WH)
 
 
-@pytest.mark.parametrize(("keys", "names"), [
-    ("ctrl+a", ("ctrl", "a")), ("ctrl a", ("ctrl", "a")), ("ctrl++", ("ctrl", "+")), ("+", ("+",)),
-    ("Return", ("enter",)), ("Page_Down", ("pagedown",)), ("cmd-a", None), (["cmd", "A"], ("meta", "a")),
-    ("arrowleft", ("left",)), ([" "], ("space",)), ("f12", ("f12",)), ("a b c d e", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        ("ctrl+a", ("ctrl", "a")),
+        ("ctrl a", ("ctrl", "a")),
+        ("ctrl++", ("ctrl", "+")),
+        ("+", ("+",)),
+        ("Return", ("enter",)),
+        ("Page_Down", ("pagedown",)),
+        ("cmd-a", None),
+        (["cmd", "A"], ("meta", "a")),
+        ("arrowleft", ("left",)),
+        ([" "], ("space",)),
+        ("f12", ("f12",)),
+        ("a b c d e", None),
+    ],
+)
 def test_keys_have_one_name_each(keys, names):
     if names is None:
         with pytest.raises(NoAction):
@@ -324,7 +437,12 @@ def test_keys_have_one_name_each(keys, names):
 
 def test_every_kind_of_action_can_be_said_in_our_own_words():
     values = {
-        "point": (0.1, 0.2), "to_point": (0.3, 0.4), "text": "x", "keys": ("a",), "app": "Mail"}  # fmt: skip
+        "point": (0.1, 0.2),
+        "to_point": (0.3, 0.4),
+        "text": "x",
+        "keys": ("a",),
+        "app": "Mail",
+    }
     for kind, needed in NEEDS.items():
         action = Action(kind, **{name: values[name] for name in needed})
         [found] = read(dialects.parse_actions, str(action))

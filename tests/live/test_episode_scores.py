@@ -20,19 +20,22 @@ def results(*pairs):
     return [TaskResult(success, steps, "os_web", "update", ("mail",)) for success, steps in pairs]
 
 
-@pytest.mark.parametrize(("pairs", "budget", "rate", "area"), [
-    # One task done after half of its steps: R rises from (0, 0) to (0.5, 1) and stays; at 0.00,
-    # 0.02, ..., 1.00 for the first 51 points, then 50 points of 1.
-    ([(YES, 5)], 10, 1, (25.5 + 50) / 101),
-    ([(YES, 10)], 10, 1, 50.5 / 101),  # the last step: a straight line
-    ([(NO, 10)], 10, 0, 0),
-    ([(NO, 3)], 10, 0, 0),
-    # Two tasks, the first one done at once: (0, 0) → (0.05, 0.5) → (0.55, 0.5), constant.
-    ([(YES, 1), (NO, 10)], 10, 0.5, (sum(0.1 * k for k in range(6)) + 95 * 0.5) / 101),
-    # In the other order it is later: (0, 0) → (0.5, 0) → (0.55, 0.5).
-    ([(NO, 10), (YES, 1)], 10, 0.5, (sum(0.1 * k for k in range(6)) + 45 * 0.5) / 101),
-    ([], 10, None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pairs", "budget", "rate", "area"),
+    [
+        # One task done after half of its steps: R rises from (0, 0) to (0.5, 1) and stays; at 0.00,
+        # 0.02, ..., 1.00 for the first 51 points, then 50 points of 1.
+        ([(YES, 5)], 10, 1, (25.5 + 50) / 101),
+        ([(YES, 10)], 10, 1, 50.5 / 101),  # the last step: a straight line
+        ([(NO, 10)], 10, 0, 0),
+        ([(NO, 3)], 10, 0, 0),
+        # Two tasks, the first one done at once: (0, 0) → (0.05, 0.5) → (0.55, 0.5), constant.
+        ([(YES, 1), (NO, 10)], 10, 0.5, (sum(0.1 * k for k in range(6)) + 95 * 0.5) / 101),
+        # In the other order it is later: (0, 0) → (0.5, 0) → (0.55, 0.5).
+        ([(NO, 10), (YES, 1)], 10, 0.5, (sum(0.1 * k for k in range(6)) + 45 * 0.5) / 101),
+        ([], 10, None, None),
+    ],
+)
 def test_rate_and_area_by_hand(pairs, budget, rate, area):
     found = results(*pairs)
     assert success_rate(found) == rate
@@ -72,12 +75,16 @@ def test_a_smaller_budget_cuts_off_what_came_later():
 
 
 def test_each_platform_category_and_application_has_its_own_figures():
-    results = [TaskResult(YES, 5, "os_web", "lookup", ("mail", "chat")),
-               TaskResult(NO, 50, "os_web", "update", ("mail",)),
-               TaskResult(YES, 9, "os_android", "update", ("chat",))]  # fmt: skip
+    results = [
+        TaskResult(YES, 5, "os_web", "lookup", ("mail", "chat")),
+        TaskResult(NO, 50, "os_web", "update", ("mail",)),
+        TaskResult(YES, 9, "os_android", "update", ("chat",)),
+    ]
     scores = score_episodes(results, [50])["Max step 50"]
-    rates = {name: {label: (each["SR"], each["Total num"]) for label, each in scores[name].items()}
-             for name in ("platform", "category", "app")}  # fmt: skip
+    rates = {
+        name: {label: (each["SR"], each["Total num"]) for label, each in scores[name].items()}
+        for name in ("platform", "category", "app")
+    }
     assert rates == {
         "platform": {"os_android": (100, 1), "os_web": (50, 2)},
         "category": {"lookup": (100, 1), "update": (50, 2)},
@@ -88,4 +95,8 @@ def test_each_platform_category_and_application_has_its_own_figures():
 def test_no_episode_has_no_score():
     scores = score_episodes([], [15])["Max step 15"]
     assert (scores["SR"], scores["EQA"], scores["EQA in any order"], scores["Total num"]) == (
-        None, None, None, 0)  # fmt: skip
+        None,
+        None,
+        None,
+        0,
+    )

@@ -62,9 +62,13 @@ def test_the_point_of_an_action_lies_where_it_was_done(tab):
 def test_keys_go_through_the_steps_and_the_address_links_to_each(tab):
     assert shown(tab).startswith("Step 1 of 3")
     assert tab.page.text_content("#sample-title") == "L3 episode 1"
-    for key, step, address in ((".", "Step 2 of 3", "?step=2"), (".", "Step 3 of 3", "?step=3"),
-                               (".", "End: done", "?step=4"), (".", "End: done", "?step=4"),
-                               ("Home", "Step 1 of 3", "")):  # fmt: skip
+    for key, step, address in (
+        (".", "Step 2 of 3", "?step=2"),
+        (".", "Step 3 of 3", "?step=3"),
+        (".", "End: done", "?step=4"),
+        (".", "End: done", "?step=4"),
+        ("Home", "Step 1 of 3", ""),
+    ):
         tab.page.keyboard.press(key)
         assert shown(tab).startswith(step)
         assert tab.page.evaluate("location.hash") == TWO + address
@@ -85,7 +89,12 @@ def test_the_list_of_episodes_speaks_of_tasks_and_categories(browser, page):
         "[role=columnheader]", "all => all.map((e) => e.innerText.split('\\n')[0])"
     )
     assert [head.strip("▲▼ ") for head in heads] == [
-        "Screen", "Task", "Answer", "Verdict", "Actions"]  # fmt: skip
+        "Screen",
+        "Task",
+        "Answer",
+        "Verdict",
+        "Actions",
+    ]
     assert "Category" in tab.page.inner_text("#selects")
     assert tab.texts("nav a:not([hidden])")[-1] == "Episodes"
     assert tab.text("#count").startswith("4 episodes")

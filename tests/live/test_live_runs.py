@@ -51,8 +51,11 @@ def scores_of(bench, level=L3):
 def episodes_of(bench, level=L3):
     """What each episode returned, by its task."""
     records = read_log_lines(bench.folder() / f"m_{level}.jsonl")
-    return {record["line"]["task_id"].removeprefix("environment/"): record
-            for record in records if record["kind"] == "episode"}  # fmt: skip
+    return {
+        record["line"]["task_id"].removeprefix("environment/"): record
+        for record in records
+        if record["kind"] == "episode"
+    }
 
 
 def module(bench, text):
@@ -84,7 +87,8 @@ def test_an_agent_that_solves_every_task_gets_them_all(bench):
     assert ran.output.count("no 95 % intervals in the table: under 10 tasks per cell") == 2
     summary = value_of((made.folder() / "report" / "data" / "summary_0.js").read_text("ascii"))
     assert [(each["unit"], each["samples"], each["pictures"]) for each in summary["datasets"]] == [
-        ("task", 8, TASKS)] * 2  # fmt: skip
+        ("task", 8, TASKS)
+    ] * 2
     assert ("Episodes", "16 in 8 tasks") in [
         (each["name"], each["text"]) for each in summary["facts"]
     ]
@@ -97,10 +101,14 @@ def test_each_prompt_has_the_task_the_screen_and_what_was_done_so_far(bench):
     assert len({request.pictures[0] for request in requests}) == 3  # each shows what has changed
     system, first, last = requests[0].text, requests[0].text, requests[-1].text
     assert "Action: one of the actions below" in system
-    assert first.endswith("Task: Click the red box, then the green box.\n\nThis is the screen now "
-                          "(step 1 of at most 9). What do you do next?")  # fmt: skip
-    assert last.endswith("Your actions so far:\n1. click(0.200, 0.200)\n2. click(0.500, 0.200)\n\n"
-                         "This is the screen now (step 3 of at most 9). What do you do next?")  # fmt: skip
+    assert first.endswith(
+        "Task: Click the red box, then the green box.\n\nThis is the screen now "
+        "(step 1 of at most 9). What do you do next?"
+    )
+    assert last.endswith(
+        "Your actions so far:\n1. click(0.200, 0.200)\n2. click(0.500, 0.200)\n\n"
+        "This is the screen now (step 3 of at most 9). What do you do next?"
+    )
 
 
 def test_earlier_screenshots_are_shown_on_demand(bench):
@@ -110,21 +118,24 @@ def test_earlier_screenshots_are_shown_on_demand(bench):
     assert [each[0] for each in pictures[1:]] == [each[-1] for each in pictures[:2]]
 
 
-@pytest.mark.parametrize(("reply", "task", "ended", "steps", "hit"), [
-    ("Action: done()", "one", "done", 1, False),
-    ("Action: done()", "none", "done", 1, False),
-    ('Action: fail("no")', "none", "fail", 1, True),
-    ('Action: fail("no")', "one", "fail", 1, False),
-    ('Action: answer("3")', "count", "answer", 1, True),
-    ('Action: answer("4")', "count", "answer", 1, False),
-    ("Action: wait(0)", "one", "budget", 5, False),
-    ("I do not know.", "one", "unread", 3, False),
-    ("<html>" * 200_000, "one", "unread", 3, False),
-    ("Action: " + "click(0.2, 0.2); " * 1000, "one", "unread", 3, False),
-    ("Action: click(0.2, 0.2); done()", "one", "done", 1, True),
-    ("Action: click(64, 36); done(); click(0.5, 0.2)", "one", "done", 1, True),  # over is over
-    ("Action: click(0.2, 0.2); click(0.5, 0.2); done()", "one", "done", 1, False),  # too much
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "task", "ended", "steps", "hit"),
+    [
+        ("Action: done()", "one", "done", 1, False),
+        ("Action: done()", "none", "done", 1, False),
+        ('Action: fail("no")', "none", "fail", 1, True),
+        ('Action: fail("no")', "one", "fail", 1, False),
+        ('Action: answer("3")', "count", "answer", 1, True),
+        ('Action: answer("4")', "count", "answer", 1, False),
+        ("Action: wait(0)", "one", "budget", 5, False),
+        ("I do not know.", "one", "unread", 3, False),
+        ("<html>" * 200_000, "one", "unread", 3, False),
+        ("Action: " + "click(0.2, 0.2); " * 1000, "one", "unread", 3, False),
+        ("Action: click(0.2, 0.2); done()", "one", "done", 1, True),
+        ("Action: click(64, 36); done(); click(0.5, 0.2)", "one", "done", 1, True),  # over is over
+        ("Action: click(0.2, 0.2); click(0.5, 0.2); done()", "one", "done", 1, False),  # too much
+    ],
+)
 def test_how_an_episode_ends(bench, reply, task, ended, steps, hit):
     made = bench(saying(reply), tasks=[f"environment/{task}"], max_steps=5)
     assert made.run().code == 0
@@ -151,8 +162,10 @@ def test_the_log_keeps_every_turn_and_the_episode_what_was_seen_and_done(bench):
     made.run()
     log = made.folder() / f"m_{L3}.jsonl"
     assert [record["raw"].split("Action: ")[1] for record in answer_records(log)] == [
-        "click(0.200, 0.200)", "click(0.500, 0.200)", "done()",
-    ]  # fmt: skip
+        "click(0.200, 0.200)",
+        "click(0.500, 0.200)",
+        "done()",
+    ]
     came = episodes_of(made)["two"]["returned"]
     assert came["trajectory"][0]["actions"] == [{"kind": "click", "point": [0.2, 0.2]}]
     assert came["checks"] == [[True, "clicked: ['red', 'green']"]]
@@ -160,26 +173,40 @@ def test_the_log_keeps_every_turn_and_the_episode_what_was_seen_and_done(bench):
     assert {path.name for path in (made.folder() / "screenshots").iterdir()} == shots
     [row] = made.sheet(L3, "_result")
     assert (row["task_id"], row["success"], row["steps"], row["checks"]) == (
-        "environment/two", 1, 3, "✓ clicked: ['red', 'green']")  # fmt: skip
+        "environment/two",
+        1,
+        3,
+        "✓ clicked: ['red', 'green']",
+    )
 
 
 # -- which tasks ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("asked", "tasks"), [
-    ({}, {"one", "two", "count", "none"}), ({"platforms": ["os_android"]}, {"two"}),
-    ({"tasks": ["environment/o*", "*none"]}, {"one", "none"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "tasks"),
+    [
+        ({}, {"one", "two", "count", "none"}),
+        ({"platforms": ["os_android"]}, {"two"}),
+        ({"tasks": ["environment/o*", "*none"]}, {"one", "none"}),
+    ],
+)
 def test_the_config_says_which_tasks(bench, asked, tasks):
     made = bench(**asked)
     assert made.run().code == 0
     assert set(episodes_of(made)) == tasks
 
 
-@pytest.mark.parametrize(("asked", "why"), [
-    ({"tasks": ["environment/on"]}, 'tasks: there is no task "environment/on"; did you mean "environment/one"?'),
-    ({"tasks": ["*two"], "platforms": ["os_web"]}, "no task matches all of its keys"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (
+            {"tasks": ["environment/on"]},
+            'tasks: there is no task "environment/on"; did you mean "environment/one"?',
+        ),
+        ({"tasks": ["*two"], "platforms": ["os_web"]}, "no task matches all of its keys"),
+    ],
+)
 def test_tasks_that_do_not_exist_stop_the_run(bench, asked, why):
     made = bench(**asked)
     ran = made.run()
@@ -315,29 +342,43 @@ def test_a_prompt_function_that_raises_fails_its_episode(bench):
     assert "1 x prompt function raised KeyError: 'nothing' (mine.py, line 2)" in ran.output
 
 
-@pytest.mark.parametrize(("dialect", "reply"), [
-    ("actions_per_mille", "Action: click(200, 200)"),
-    ("uitars_pixels", "Action: click(point='<point>64 36</point>')"),
-    ("computer_use", '{"action": "left_click", "coordinate": [64, 36]}'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dialect", "reply"),
+    [
+        ("actions_per_mille", "Action: click(200, 200)"),
+        ("uitars_pixels", "Action: click(point='<point>64 36</point>')"),
+        ("computer_use", '{"action": "left_click", "coordinate": [64, 36]}'),
+    ],
+)
 def test_a_dialect_is_named_in_the_config(bench, dialect, reply):
-    made = bench(saying(reply), tasks=["environment/one"], max_steps=1,
-                 parse_function=f"benchmarks.worlds.dialects.parse_{dialect}")  # fmt: skip
+    made = bench(
+        saying(reply),
+        tasks=["environment/one"],
+        max_steps=1,
+        parse_function=f"benchmarks.worlds.dialects.parse_{dialect}",
+    )
     assert made.run().code == 0
     assert episodes_of(made)["one"]["returned"]["success"]
 
 
 def test_pixels_of_a_smaller_image_count_in_what_was_sent(bench):
-    made = bench(saying('{"action": "left_click", "coordinate": [32, 18]}'), tasks=["environment/one"],
-                 max_steps=1, parse_function="benchmarks.worlds.dialects.parse_computer_use")  # fmt: skip
+    made = bench(
+        saying('{"action": "left_click", "coordinate": [32, 18]}'),
+        tasks=["environment/one"],
+        max_steps=1,
+        parse_function="benchmarks.worlds.dialects.parse_computer_use",
+    )
     made.model["m"]["kwargs"] = {"img_size": 160}
     assert made.run().code == 0
     assert episodes_of(made)["one"]["returned"]["success"]
 
 
 def test_two_models_are_compared_episode_by_episode(bench):
-    made = bench(lambda request: Reply("Action: done()" if "weak" in str(request.body["model"])
-                                       else solve(request.text)))  # fmt: skip
+    made = bench(
+        lambda request: Reply(
+            "Action: done()" if "weak" in str(request.body["model"]) else solve(request.text)
+        )
+    )
     weak = made.model["m"] | {"model_path": made.model["m"]["model_path"].replace("mock", "weak")}
     made.model["n"] = weak
     ran = made.run()
@@ -350,7 +391,9 @@ def test_two_models_are_compared_episode_by_episode(bench):
     two = flips["Click the red box, then the green box."]
     assert (two["right"], two["truth"]) == ("m", "clicked: ['red', 'green']")
     assert (two["baseline_read_as"], two["run_read_as"]) == (
-        "done after 3 steps", "done after 1 step")  # fmt: skip
+        "done after 3 steps",
+        "done after 1 step",
+    )
     text = as_text(found, flips=TASKS)
     assert "right: clicked: ['red', 'green']" in text
     assert " sample" not in text.partition("A difference is B minus A")[0]
@@ -358,7 +401,12 @@ def test_two_models_are_compared_episode_by_episode(bench):
     [pair] = found.pairs
     assert [each.group for each in pair.headline] == ["overall"]
     assert [each.group for each in pair.subgroups] == [
-        "os_android", "os_web", "update", "lookup", "infeasible"]  # fmt: skip
+        "os_android",
+        "os_web",
+        "update",
+        "lookup",
+        "infeasible",
+    ]
 
 
 def test_an_episode_that_failed_in_one_run_has_truth_and_screen_of_the_other(bench, tmp_path):
@@ -391,7 +439,13 @@ def test_published_rows_stand_below_those_of_a_run_and_are_never_comparable(benc
         assert (row.name, row.mark) == ("Model P", "† published, not comparable")
         assert {name: cell["value"] for name, cell in row.cells.items()} == cells
     assert [board.split for board in boards] == [
-        "SR 15", "EQA 15", "EQA* 15", "SR 50", "EQA 50", "EQA* 50"]  # fmt: skip
+        "SR 15",
+        "EQA 15",
+        "EQA* 15",
+        "SR 50",
+        "EQA 50",
+        "EQA* 50",
+    ]
     assert "NOT COMPARABLE" in notes_of(found, published)[-1]
 
 
@@ -408,8 +462,10 @@ def test_the_uitars_example_drives_both_levels_in_its_own_words(bench):
     grid = model_grid_wh({"image_size": list(WH)})
 
     def answer(request):
-        said = solve(request.text.replace("## User Instruction\n", "Task: ")
-                     + "\n1. " * sum(m["role"] == "assistant" for m in request.body["messages"]))  # fmt: skip
+        said = solve(
+            request.text.replace("## User Instruction\n", "Task: ")
+            + "\n1. " * sum(m["role"] == "assistant" for m in request.body["messages"])
+        )
         numbers = re.search(r"click\((.*), (.*)\)", said)
         if numbers:
             x, y = (
@@ -424,8 +480,10 @@ def test_the_uitars_example_drives_both_levels_in_its_own_words(bench):
     made = bench(answer, parse_function="benchmarks.worlds.dialects.parse_uitars")
     made.data[L4] = made.data[L3]
     prompt = "models.api_uitars.build_agent_prompt"
-    made.model["m"] |= {"custom_prompt": {L3: prompt, L4: prompt},
-                        "kwargs": {"system_prompt": "model_default"}}  # fmt: skip
+    made.model["m"] |= {
+        "custom_prompt": {L3: prompt, L4: prompt},
+        "kwargs": {"system_prompt": "model_default"},
+    }
     ran = made.run()
     assert ran.code == 0, ran.output
     assert (
@@ -433,8 +491,12 @@ def test_the_uitars_example_drives_both_levels_in_its_own_words(bench):
     )
     last = next(r for r in ran.requests if "then" in r.text and len(r.pictures) == 3)
     assert [message["role"] for message in last.body["messages"]] == [
-        "user", "assistant", "user", "assistant", "user",
-    ]  # fmt: skip
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
     first = [part["type"] for part in last.body["messages"][0]["content"]]
     assert first == ["text", "image_url"]
     assert "press_home()" in last.text  # the prompt for phones, as the task's platform is one

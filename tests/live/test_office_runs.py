@@ -39,8 +39,11 @@ def run_of(tmp_path):
             bench = Stage(tmp_path, server, {"m": api_model(server.url)}, data)
             ran = bench.run(*arguments)
             assert ran.code == 0, ran.output
-            episodes = [record for record in read_log_lines(bench.folder() / f"m_{level}.jsonl")
-                        if record["kind"] == "episode"]  # fmt: skip
+            episodes = [
+                record
+                for record in read_log_lines(bench.folder() / f"m_{level}.jsonl")
+                if record["kind"] == "episode"
+            ]
             [scores] = bench.folder().glob(f"m_{level}_score*.json")
             return json.loads(scores.read_text()), episodes, ran
 
@@ -66,8 +69,12 @@ def test_who_knows_the_answer_is_right_and_who_is_done_at_once_is_not(run_of, le
 
 
 def test_screens_change_with_what_is_done_and_two_runs_see_the_same(run_of):
-    replies = ['Action: open_app("Contacts")', 'Action: press("tab")', "Action: scroll(0.5, 0.5, \"down\", 3)",
-               "Action: done()"]  # fmt: skip
+    replies = [
+        'Action: open_app("Contacts")',
+        'Action: press("tab")',
+        'Action: scroll(0.5, 0.5, "down", 3)',
+        "Action: done()",
+    ]
 
     def answer(request):
         return Reply(replies[len(re.findall(r"^\d+\. ", request.text, re.MULTILINE))])
@@ -75,8 +82,10 @@ def test_screens_change_with_what_is_done_and_two_runs_see_the_same(run_of):
     def seen():
         episodes = run_of(L3, answer, "--limit", "4", "--fresh", "--worlds", "2")[1]
         newest = {each["key"]: each["returned"] for each in episodes}
-        return {key: ([step["image_path"] for step in each["trajectory"]], each["checks"])
-                for key, each in newest.items()}  # fmt: skip
+        return {
+            key: ([step["image_path"] for step in each["trajectory"]], each["checks"])
+            for key, each in newest.items()
+        }
 
     first = seen()
     assert len(first) == 4

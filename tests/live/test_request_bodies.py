@@ -73,14 +73,22 @@ def said(words):
 def user(*parts):
     """What the user says: texts, and screens by their number."""
     shown = ({"type": "image_url", "image_url": {"url": part}} for part in parts)
-    return {"role": "user", "content": [
-        text(part) if isinstance(part, str) else each for part, each in zip(parts, shown, strict=True)]}  # fmt: skip
+    return {
+        "role": "user",
+        "content": [
+            text(part) if isinstance(part, str) else each
+            for part, each in zip(parts, shown, strict=True)
+        ],
+    }
 
 
 def now(step, *history):
     so_far = "".join(f"{line}\n" for line in history)
-    return (f"Task: {GOAL}\n\n" + (f"Your actions so far:\n{so_far}\n" if history else "")
-            + f"This is the screen now (step {step} of at most 9). What do you do next?")  # fmt: skip
+    return (
+        f"Task: {GOAL}\n\n"
+        + (f"Your actions so far:\n{so_far}\n" if history else "")
+        + f"This is the screen now (step {step} of at most 9). What do you do next?"
+    )
 
 
 # The third turn follows a reply without an action: the screen is that of the second one.
@@ -89,11 +97,14 @@ DEFAULT = [
     [user(1, now(1))],
     [user(2, now(2, "1. click(0.200, 0.200)"))],
     [user(2, now(3, "1. click(0.200, 0.200)", f"2. (no action) - {NO_ACTION}"))],
-]  # fmt: skip
+]
 CLICK = "Thought: a box.\nAction: click(point='<point>64 36</point>')"
 UITARS_REPLIES = (CLICK, "Let me think.", "Thought: all done.\nAction: finished(content='')")
-UITARS = [[user(MOBILE, 1)], [user(MOBILE, 1), said(CLICK), user(2)],
-          [user(MOBILE, 1), said(CLICK), user(2), said("Let me think."), user(NO_ACTION, 2)]]  # fmt: skip
+UITARS = [
+    [user(MOBILE, 1)],
+    [user(MOBILE, 1), said(CLICK), user(2)],
+    [user(MOBILE, 1), said(CLICK), user(2), said("Let me think."), user(NO_ACTION, 2)],
+]
 
 
 def bodies_of(home, level, replies, **model):
@@ -113,8 +124,12 @@ def bodies_of(home, level, replies, **model):
             for part in message["content"]:
                 if part["type"] == "image_url":
                     part["image_url"]["url"] = numbers[part["image_url"]["url"]]
-    seen = {step["image_path"] for record in read_log_lines(made.folder() / f"m_{level}.jsonl")
-            if record["kind"] == "episode" for step in record["returned"]["trajectory"]}  # fmt: skip
+    seen = {
+        step["image_path"]
+        for record in read_log_lines(made.folder() / f"m_{level}.jsonl")
+        if record["kind"] == "episode"
+        for step in record["returned"]["trajectory"]
+    }
     files = [(made.folder() / "screenshots" / name).read_bytes() for name in seen]
     assert set(numbers) == {f"data:image/png;base64,{b64encode(each).decode()}" for each in files}
     return [request.body for request in ran.requests]
@@ -143,12 +158,18 @@ def test_the_uitars_example_shows_five_screens_and_all_that_was_said(tmp_path):
     spoken = [each for each in last["messages"] if each["role"] == "assistant"]
     assert spoken == [*map(said, clicks[:7])]
     assert last["messages"][:4] == [user(MOBILE), *map(said, clicks[:3])]
-    shown = [part for message in last["messages"] for part in message["content"]
-             if part["type"] == "image_url"]  # fmt: skip
+    shown = [
+        part
+        for message in last["messages"]
+        for part in message["content"]
+        if part["type"] == "image_url"
+    ]
     assert len(shown) == 5
 
 
 def example(level):
     """What a config says of the example."""
-    return {"custom_prompt": {level: "models.api_uitars.build_agent_prompt"},
-            "kwargs": {"system_prompt": "model_default"}}  # fmt: skip
+    return {
+        "custom_prompt": {level: "models.api_uitars.build_agent_prompt"},
+        "kwargs": {"system_prompt": "model_default"},
+    }

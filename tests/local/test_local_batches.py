@@ -60,13 +60,17 @@ def with_pictures_swapped(encoded):
     alike = encoded[:OF_ONE_SIZE]
     assert len({str(request.inputs["image_grid_thw"]) for request in alike}) == 1
     pictures = [request.inputs["pixel_values"] for request in (*alike[1:], alike[0])]
-    swapped = [replace(request, inputs={**request.inputs, "pixel_values": other})
-               for request, other in zip(alike, pictures, strict=True)]  # fmt: skip
+    swapped = [
+        replace(request, inputs={**request.inputs, "pixel_values": other})
+        for request, other in zip(alike, pictures, strict=True)
+    ]
     return [*swapped, *encoded[OF_ONE_SIZE:]]
 
 
-@pytest.mark.parametrize(("family", "functions"), [
-    *((family, {}) for family in tiny_checkpoint.FAMILIES), ("qwen2_vl", USERS)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("family", "functions"),
+    [*((family, {}) for family in tiny_checkpoint.FAMILIES), ("qwen2_vl", USERS)],
+)
 def test_a_batch_answers_as_each_request_does_alone(family, functions, lively, questions):
     wrapper = of(lively[family], generate_cfg=EIGHT_TOKENS, **functions)
     encoded = encoded_all(wrapper, questions)
@@ -88,14 +92,18 @@ def test_inputs_made_by_hand_find_their_images_where_the_processors_do(family, l
     assert replies(by_hand, found, 4) == replies(whole, expected, 1)
 
 
-@pytest.mark.parametrize("settings", [{"repetition_penalty": 2}, {"num_beams": 2, "repetition_penalty": 1.2}])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings", [{"repetition_penalty": 2}, {"num_beams": 2, "repetition_penalty": 1.2}]
+)
 def test_penalties_do_not_look_at_padding(settings, lively, questions):
     wrapper = of(lively["qwen2_5_vl"], generate_cfg={"max_new_tokens": 6, **settings})
     encoded = encoded_all(wrapper, questions[:10])
     assert replies(wrapper, encoded, 5) == replies(wrapper, encoded, 1)
 
 
-@pytest.mark.parametrize("settings", [{"max_length": 330}, {"max_new_tokens": 2, "no_repeat_ngram_size": 1}])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings", [{"max_length": 330}, {"max_new_tokens": 2, "no_repeat_ngram_size": 1}]
+)
 def test_settings_that_count_the_prompt_make_batches_of_one(settings, llava, questions):
     wrapper = of(llava, generate_cfg=settings, batch_size=4)
     with ThreadPoolExecutor(6) as pool:
@@ -120,13 +128,29 @@ def test_ids_and_masks_are_padded_on_the_left_and_images_joined_in_order():
     assert batch["mode"] == "chat"  # equal everywhere
 
 
-@pytest.mark.parametrize(("first", "second", "named"), [
-    ({"masks": torch.ones(1, 3, 5)}, {"masks": torch.ones(1, 4, 6)}, "input masks has shapes"),
-    ({"size": [1, 2]}, {"size": [3, 4]}, "input size (list) differs"),
-    ({"a": [torch.ones(2)]}, {"a": [torch.ones(2)]}, "input a (list) differs between samples, or can"),
-    ({"a": numpy.ones(2)}, {"a": numpy.ones(2)}, "input a (ndarray) differs between samples, or can"),
-    ({"a": torch.ones(2, 3)}, {"a": torch.ones(2, 3).to_sparse()}, "input a has shapes or types"),
-    ({"hint": 1}, {}, "hint exist for only some samples")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second", "named"),
+    [
+        ({"masks": torch.ones(1, 3, 5)}, {"masks": torch.ones(1, 4, 6)}, "input masks has shapes"),
+        ({"size": [1, 2]}, {"size": [3, 4]}, "input size (list) differs"),
+        (
+            {"a": [torch.ones(2)]},
+            {"a": [torch.ones(2)]},
+            "input a (list) differs between samples, or can",
+        ),
+        (
+            {"a": numpy.ones(2)},
+            {"a": numpy.ones(2)},
+            "input a (ndarray) differs between samples, or can",
+        ),
+        (
+            {"a": torch.ones(2, 3)},
+            {"a": torch.ones(2, 3).to_sparse()},
+            "input a has shapes or types",
+        ),
+        ({"hint": 1}, {}, "hint exist for only some samples"),
+    ],
+)
 def test_what_cannot_be_put_together_is_named(first, second, named):
     with pytest.raises(CannotCollate) as raised:
         collate([request(2, **first), request(2, **second)], pad_id=0)
@@ -136,11 +160,15 @@ def test_what_cannot_be_put_together_is_named(first, second, named):
 PROMPTS = [[0, 0, 1, 2], [1, 2, 3, 4]]
 
 
-@pytest.mark.parametrize(("end", "completions", "rows"), [
-    (5, [[7, 5, 0], [7, 7, 5]], [[7, 5], [7, 7, 5]]),  # what follows the end is filling
-    (5, [[7, 7, 7], [7, 0, 0]], [[7, 7, 7], [7]]),  # the limit, a stop string
-    (0, [[7, 0, 0, 0], [7, 7, 7, 0]], [[7, 0], [7, 7, 7, 0]]),  # an end that fills up, too
-    (0, [[7, 7, 7, 7]], [[7, 7, 7, 7]])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("end", "completions", "rows"),
+    [
+        (5, [[7, 5, 0], [7, 7, 5]], [[7, 5], [7, 7, 5]]),  # what follows the end is filling
+        (5, [[7, 7, 7], [7, 0, 0]], [[7, 7, 7], [7]]),  # the limit, a stop string
+        (0, [[7, 0, 0, 0], [7, 7, 7, 0]], [[7, 0], [7, 7, 7, 0]]),  # an end that fills up, too
+        (0, [[7, 7, 7, 7]], [[7, 7, 7, 7]]),
+    ],
+)
 def test_rows_come_back_without_padding_on_either_side(end, completions, rows):
     prompts, lengths = torch.tensor(PROMPTS[: len(rows)]), [2, 4][: len(rows)]
     alone = torch.tensor(completions)  # a method that leaves the prompt out
@@ -151,13 +179,20 @@ def test_rows_come_back_without_padding_on_either_side(end, completions, rows):
         assert [row.tolist() for row in found] == expected
 
 
-@pytest.mark.parametrize(("lengths", "most", "budget", "group"), [
-    ([10, 900, 12, 11, 950], 3, 10**6, {0, 2, 3}), ([900, 10, 12, 950, 901], 3, 10**6, {0, 3, 4}),
-    ([5, 1, 9], 3, 10**6, {0, 1, 2}), ([5, 1, 9], 1, 10**6, {0}), ([5, 5, 5, 5], 2, 10**6, {0, 1}),
-    ([10, 900, 12, 11, 950], 5, 36, {0, 2, 3}),  # three times 12
-    ([10, 900, 12, 11, 950], 5, 35, {0, 3}),
-    ([900, 10, 12], 3, 100, {0}),  # too long for the budget by itself: alone
-    ([900, 10, 12], 3, 0, {0})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lengths", "most", "budget", "group"),
+    [
+        ([10, 900, 12, 11, 950], 3, 10**6, {0, 2, 3}),
+        ([900, 10, 12, 950, 901], 3, 10**6, {0, 3, 4}),
+        ([5, 1, 9], 3, 10**6, {0, 1, 2}),
+        ([5, 1, 9], 1, 10**6, {0}),
+        ([5, 5, 5, 5], 2, 10**6, {0, 1}),
+        ([10, 900, 12, 11, 950], 5, 36, {0, 2, 3}),  # three times 12
+        ([10, 900, 12, 11, 950], 5, 35, {0, 3}),
+        ([900, 10, 12], 3, 100, {0}),  # too long for the budget by itself: alone
+        ([900, 10, 12], 3, 0, {0}),
+    ],
+)
 def test_those_of_similar_length_go_with_the_one_that_waited_longest(lengths, most, budget, group):
     assert set(batches.chosen(lengths, most, budget)) == group
 

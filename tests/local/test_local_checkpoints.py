@@ -39,8 +39,10 @@ FOR_EVERY_PART = (
 INDEXED = FOR_EVERY_PART.replace("{% for part", "{{ message['content'][0].type[0] }}{% for part")
 WITHOUT_SYSTEM = FOR_EVERY_PART.replace("messages %}", "messages if message['role'] != 'system' %}")
 REFUSAL = "{{ raise_exception('No system role') if messages[0]['role'] == 'system' }}"
-ONLY_TEXTS = ("{% for message in messages %}{{ message['role'] if message['content'] is iterable }}"
-              "{% endfor %}<|image_pad|>")  # fmt: skip
+ONLY_TEXTS = (
+    "{% for message in messages %}{{ message['role'] if message['content'] is iterable }}"
+    "{% endfor %}<|image_pad|>"
+)
 SYSTEM = {"role": "system", "type": "text", "value": "You are  a GUI agent.\n"}
 
 
@@ -49,12 +51,20 @@ def prompt_of(wrapper, messages):
     return wrapper.model().checkpoint.tokenizer.decode(encoded.inputs["input_ids"][0])
 
 
-@pytest.mark.parametrize(("template", "why", "place"), [
-    (FOR_EVERY_PART, None, "chat_template"), (INDEXED, None, "additional_chat_templates/default"),
-    (WITHOUT_SYSTEM, 'text of the system message; set kwargs.system_prompt to "model_default"',
-     "chat_template"),
-    (REFUSAL + FOR_EVERY_PART, "No system role", "chat_template"),
-    (ONLY_TEXTS, "of the user message; write a preprocess_functio", "chat_template")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("template", "why", "place"),
+    [
+        (FOR_EVERY_PART, None, "chat_template"),
+        (INDEXED, None, "additional_chat_templates/default"),
+        (
+            WITHOUT_SYSTEM,
+            'text of the system message; set kwargs.system_prompt to "model_default"',
+            "chat_template",
+        ),
+        (REFUSAL + FOR_EVERY_PART, "No system role", "chat_template"),
+        (ONLY_TEXTS, "of the user message; write a preprocess_functio", "chat_template"),
+    ],
+)
 def test_a_system_prompt_is_shown_or_refused(template, why, place, llava, copy_of, questions):
     folder = copy_of(llava)
     (folder / "chat_template.jinja").unlink()
@@ -122,14 +132,21 @@ def test_a_checkpoint_with_missing_weights_is_not_queried_unless_they_are_tied(l
     of(folder).warm_up()
 
 
-def test_a_checkpoint_without_images_or_chat_template_needs_a_users_function(llava, copy_of, tmp_path):  # fmt: skip
+def test_a_checkpoint_without_images_or_chat_template_needs_a_users_function(
+    llava, copy_of, tmp_path
+):
     import transformers
 
     (bare := copy_of(llava)).joinpath("chat_template.jinja").unlink()
     tokenizer = transformers.AutoTokenizer.from_pretrained(llava)
     config = transformers.LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=64, num_hidden_layers=1,
-        num_attention_heads=2, num_key_value_heads=1)  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=64,
+        intermediate_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+    )
     transformers.LlamaForCausalLM(config).save_pretrained(blind := tmp_path / "blind")
     tokenizer.chat_template = "{{ messages }}"
     tokenizer.save_pretrained(blind)
@@ -151,8 +168,11 @@ class Own(LlavaForConditionalGeneration):
     def chat(self, question, **inputs):
         return f"{question} {sorted(inputs)}"
 """
-OWN_CONFIG = {"auto_map": {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.Own"},
-              "model_type": "own", "architectures": ["Own"]}  # fmt: skip
+OWN_CONFIG = {
+    "auto_map": {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.Own"},
+    "model_type": "own",
+    "architectures": ["Own"],
+}
 
 
 @pytest.fixture
@@ -175,8 +195,12 @@ def test_a_checkpoints_own_code_runs_where_the_config_trusts_it(own, questions):
     folder = own(OWN_MODEL)
     assert "trust_remote_code" in stopped_by(folder)
     trusted = of(
-        folder, trust_remote_code=True, generate_function="chat", generate_cfg={"question": "Why?"},
-        preprocess_function=lambda message, model, processor, **kwargs: {"picture": "here"})  # fmt: skip
+        folder,
+        trust_remote_code=True,
+        generate_function="chat",
+        generate_cfg={"question": "Why?"},
+        preprocess_function=lambda message, model, processor, **kwargs: {"picture": "here"},
+    )
     assert trusted.generate(trusted.request(questions[0], "any")).reply == "Why? ['picture']"
 
 

@@ -80,10 +80,17 @@ def test_user_functions_and_the_generate_method_find_the_device_of_their_model(d
 ASSERTED = "CUDA error: device-side assert triggered"
 
 
-@pytest.mark.parametrize("error", [
-    RuntimeError(ASSERTED), RuntimeError("sizes do not match"), ValueError("the image is bad"),
-    RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError(ASSERTED),
+        RuntimeError("sizes do not match"),
+        ValueError("the image is bad"),
+        RuntimeError(
+            "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"
+        ),
+    ],
+)
 @pytest.mark.parametrize("stage", STAGES)
 def test_any_error_after_which_the_device_is_silent_stops_the_model(stage, error, device):
     device.error = RuntimeError(f"{ASSERTED}\nCUDA kernel errors might")
@@ -107,20 +114,24 @@ def test_an_error_after_which_the_device_answers_is_the_samples_own(text, device
 
 
 NO_ROOM = (
-    MemoryError("std::bad_alloc"), RuntimeError("std::bad_alloc"),
+    MemoryError("std::bad_alloc"),
+    RuntimeError("std::bad_alloc"),
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
     RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported"),
     RuntimeError("[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate memory"),
     RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
     RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"),
     RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
-    RuntimeError("FIND was unable to find an engine to execute this computation"))  # fmt: skip
+    RuntimeError("FIND was unable to find an engine to execute this computation"),
+)
 SOMETHING_ELSE = (
-    ValueError("out of memory"), RuntimeError(ASSERTED),
+    ValueError("out of memory"),
+    RuntimeError(ASSERTED),
     RuntimeError("CUDA error: uncorrectable ECC error encountered"),
     RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(...)`"),
     RuntimeError("cuDNN error: CUDNN_STATUS_INTERNAL_ERROR"),
-    RuntimeError("The size of tensor a (3) must match the size of tensor b (4)"))  # fmt: skip
+    RuntimeError("The size of tensor a (3) must match the size of tensor b (4)"),
+)
 
 
 @pytest.mark.parametrize("error", [*NO_ROOM, *SOMETHING_ELSE])
@@ -138,10 +149,14 @@ def test_freeing_memory_of_a_device_that_has_failed_does_not_raise(monkeypatch):
     assert called
 
 
-@pytest.mark.parametrize(("rank", "settings", "line"), [
-    (None, {}, "loaded: cpu, float32, sdpa\n"),
-    ("0", {"dtype": "bfloat16"}, "loaded by rank 0: cpu, bfloat16, sdpa\n"),
-    ("3", {"attn_implementation": "eager"}, "loaded by rank 3: cpu, float32, eager\n")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rank", "settings", "line"),
+    [
+        (None, {}, "loaded: cpu, float32, sdpa\n"),
+        ("0", {"dtype": "bfloat16"}, "loaded by rank 0: cpu, bfloat16, sdpa\n"),
+        ("3", {"attn_implementation": "eager"}, "loaded by rank 3: cpu, float32, eager\n"),
+    ],
+)
 def test_the_run_says_where_and_how_it_runs(rank, settings, line, llava, capsys, monkeypatch):
     monkeypatch.delenv("RANK", raising=False)
     if rank:
@@ -168,10 +183,17 @@ def gpus(monkeypatch):
     return make
 
 
-@pytest.mark.parametrize(("devices", "local_rank", "device_map", "chosen"), [
-    (8, "5", None, ["cuda:5"]), (8, "5", "cuda", ["cuda:5"]), (4, "5", None, ["cuda:1"]),
-    (1, "5", "cuda", ["cuda:0"]),  # each rank was shown one of its own
-    (4, "", None, ["cuda:0"]), (4, "", "cpu", [])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("devices", "local_rank", "device_map", "chosen"),
+    [
+        (8, "5", None, ["cuda:5"]),
+        (8, "5", "cuda", ["cuda:5"]),
+        (4, "5", None, ["cuda:1"]),
+        (1, "5", "cuda", ["cuda:0"]),  # each rank was shown one of its own
+        (4, "", None, ["cuda:0"]),
+        (4, "", "cpu", []),
+    ],
+)
 def test_each_rank_takes_its_own_device(devices, local_rank, device_map, chosen, gpus, tmp_path):
     taken = gpus(devices, local_rank)
     with pytest.raises(UserError, match="cannot be loaded"):  # there is nothing in the folder
@@ -182,11 +204,20 @@ def test_each_rank_takes_its_own_device(devices, local_rank, device_map, chosen,
 AMPERE, TURING = (8, 0), (7, 5)
 
 
-@pytest.mark.parametrize(("stored", "of_text", "dtype", "capability", "is_half"), [
-    ("bfloat16", None, None, AMPERE, True), (None, "bfloat16", None, AMPERE, True),
-    (None, "float32", None, AMPERE, False), ("float32", None, None, AMPERE, False),
-    ("float32", None, "float16", AMPERE, True), ("bfloat16", None, None, TURING, False)])  # fmt: skip
-def test_flash_attention_goes_by_the_text_part_and_the_device(stored, of_text, dtype, capability, is_half, gpus, folders, copy_of):  # fmt: skip
+@pytest.mark.parametrize(
+    ("stored", "of_text", "dtype", "capability", "is_half"),
+    [
+        ("bfloat16", None, None, AMPERE, True),
+        (None, "bfloat16", None, AMPERE, True),
+        (None, "float32", None, AMPERE, False),
+        ("float32", None, None, AMPERE, False),
+        ("float32", None, "float16", AMPERE, True),
+        ("bfloat16", None, None, TURING, False),
+    ],
+)
+def test_flash_attention_goes_by_the_text_part_and_the_device(
+    stored, of_text, dtype, capability, is_half, gpus, folders, copy_of
+):
     gpus(1, capability=capability)
     text = json.loads((folders["qwen3_vl"] / "config.json").read_text())["text_config"]
     changes = {"dtype": stored, "text_config": {**text, "dtype": of_text}}
@@ -198,8 +229,10 @@ def test_flash_attention_goes_by_the_text_part_and_the_device(stored, of_text, d
     assert (needs in str(raised.value)) is not is_half
 
 
-@pytest.mark.parametrize(("device_map", "is_refused"), [
-    (None, True), ("cuda", True), ("auto", True), ("cpu", False), ({"": "cpu"}, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("device_map", "is_refused"),
+    [(None, True), ("cuda", True), ("auto", True), ("cpu", False), ({"": "cpu"}, False)],
+)
 def test_a_gpu_torch_cannot_use_is_no_reason_to_be_slow(device_map, is_refused, llava, monkeypatch):
     class Driver:
         def __init__(self, library):

@@ -50,13 +50,18 @@ LIMITED = """
 def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
     stage.module(LIMITED)
     more = {"preprocess_function": "mymodel.preprocess", "generate_cfg": {"max_new_tokens": 8}}
-    models = {name: entry(lively["qwen2_5_vl"], batch_size=size, kwargs={"room": room}, **more)
-              for name, (size, room) in SIZES.items()}  # fmt: skip
+    models = {
+        name: entry(lively["qwen2_5_vl"], batch_size=size, kwargs={"room": room}, **more)
+        for name, (size, room) in SIZES.items()
+    }
     ran = stage.evaluate(models, data={L2: {"mode": "basic"}})
     answers = {
-        name: [[a[field] for field in ("key", "raw", "reply", "sizes", "runs_with")]
-               for a in stage.answers(L2, safe_name(name))]
-        for name in SIZES}  # fmt: skip
+        name: [
+            [a[field] for field in ("key", "raw", "reply", "sizes", "runs_with")]
+            for a in stage.answers(L2, safe_name(name))
+        ]
+        for name in SIZES
+    }
     manifest = json.loads((stage.folder("four") / "manifest.json").read_text())
     assert (ran.code, len(answers["one"])) == (0, SAMPLES / 2), ran.output
     assert all(found == answers["one"] for found in answers.values())
@@ -136,10 +141,20 @@ def test_a_check_finds_what_would_fail_and_shows_the_checkpoints_settings(stage,
     typo = entry("no/such/folder", generate_cfg={"temprature": 0.5, "num_beams": "2"})
     for entries, code, lines in (
         ({"m": model}, 0, ["repetition_penalty 1.05 (from the checkpoint)"]),
-        ({"hasty": hasty}, 2, ["temperature 0 does not go with do_sample true (from the checkpoint)"]),
-        ({"typo": typo}, 2, ["generate_cfg.num_beams: must be a whole number of at least 1, not '2'",
-            '"typo".generate_cfg.temprature: generate has no such argument; did you mean "temp']),
-    ):  # fmt: skip
+        (
+            {"hasty": hasty},
+            2,
+            ["temperature 0 does not go with do_sample true (from the checkpoint)"],
+        ),
+        (
+            {"typo": typo},
+            2,
+            [
+                "generate_cfg.num_beams: must be a whole number of at least 1, not '2'",
+                '"typo".generate_cfg.temprature: generate has no such argument; did you mean "temp',
+            ],
+        ),
+    ):
         ran = stage.evaluate(entries, "--check", data=OF_ALL)
         assert ran.code == code and "Traceback" not in ran.output, ran.output
         assert [line for line in lines if line not in ran.output] == [], ran.output
@@ -189,8 +204,12 @@ def test_a_checkpoint_acts_in_live_worlds_side_by_side_in_batches(stage, folders
     from tests.support.standin import ENVIRONMENT
 
     stage.module(CLICKS, "clicks")
-    live = {"environment": ENVIRONMENT, "tasks": ["environment/one"], "seeds": [0, 3, 6, 9],
-            "parse_function": "clicks.parse"}  # fmt: skip
+    live = {
+        "environment": ENVIRONMENT,
+        "tasks": ["environment/one"],
+        "seeds": [0, 3, 6, 9],
+        "parse_function": "clicks.parse",
+    }
     models = {"m": entry(folders["qwen2_5_vl"], batch_size=2)}
     result = stage.evaluate(models, "--worlds", "4", data={"GUITaskAutomation": live})
     assert result.code == 0, result.output

@@ -10,22 +10,53 @@ from models.wrappers.local.settings import generate_findings, generation_notes
 from tests.local.conftest import of, without_cuda
 
 
-@pytest.mark.parametrize(("name", "value", "said"), [
-    *((name, value, f", not {value!r}") for name, value in (
-        ("max_new_tokens", "6"), ("max_new_tokens", 0), ("max_new_tokens", True), ("num_beams", "2"),
-        ("num_beams", 1.5), ("temperature", "hot"), ("temperature", -1), ("top_p", 2), ("top_k", -1),
-        ("do_sample", "yes"), ("do_sample", 1), ("repetition_penalty", 0), ("max_length", 0),
-        ("max_time", 0),
-    )),
-    # names that generate does not know
-    ("temprature", 1, 'did you mean "temperature"?'), ("seed", 1, "only for API models"),
-    ("max_new_token", 1, 'did you mean "max_new_tokens"?'),
-    ("max_tokens", 1, 'here it is "max_new_tokens"'), ("extra_body", 1, "only for API models"),
-    *((name, value, None) for name, value in (
-        ("max_new_tokens", 1), ("num_beams", 1), ("do_sample", False), ("temperature", 0),
-        ("top_p", 0.1), ("top_k", 0), ("eos_token_id", [5, 6]), ("stop_strings", ["a"]),
-        ("temperature", None), ("max_time", None), ("length_penalty", -1.5), ("use_audio_in_video", True),
-    ))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        *(
+            (name, value, f", not {value!r}")
+            for name, value in (
+                ("max_new_tokens", "6"),
+                ("max_new_tokens", 0),
+                ("max_new_tokens", True),
+                ("num_beams", "2"),
+                ("num_beams", 1.5),
+                ("temperature", "hot"),
+                ("temperature", -1),
+                ("top_p", 2),
+                ("top_k", -1),
+                ("do_sample", "yes"),
+                ("do_sample", 1),
+                ("repetition_penalty", 0),
+                ("max_length", 0),
+                ("max_time", 0),
+            )
+        ),
+        # names that generate does not know
+        ("temprature", 1, 'did you mean "temperature"?'),
+        ("seed", 1, "only for API models"),
+        ("max_new_token", 1, 'did you mean "max_new_tokens"?'),
+        ("max_tokens", 1, 'here it is "max_new_tokens"'),
+        ("extra_body", 1, "only for API models"),
+        *(
+            (name, value, None)
+            for name, value in (
+                ("max_new_tokens", 1),
+                ("num_beams", 1),
+                ("do_sample", False),
+                ("temperature", 0),
+                ("top_p", 0.1),
+                ("top_k", 0),
+                ("eos_token_id", [5, 6]),
+                ("stop_strings", ["a"]),
+                ("temperature", None),
+                ("max_time", None),
+                ("length_penalty", -1.5),
+                ("use_audio_in_video", True),
+            )
+        ),
+    ],
+)
 def test_what_generate_cannot_use_is_named_before_the_run(name, value, said):
     found = [(place, said in problem) for place, problem in generate_findings({name: value})]
     assert found == ([(("generate_cfg", name), True)] if said else [])
@@ -39,10 +70,18 @@ def test_nothing_that_the_installed_library_knows_is_taken_for_a_typing_error():
     assert config._get_default_generation_params()["max_length"] == known.LIBRARY_LIMIT
 
 
-@pytest.mark.parametrize(("configured", "brought", "said"), [
-    ({"do_sample": True, "temperature": 0}, {}, 'do_sample true; for greedy decoding set "do_sa'),
-    ({"temperature": 0}, {"do_sample": True}, "do_sample true (from the checkpoint)"),
-    ({"temperature": 0, "do_sample": False}, {"do_sample": True}, None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("configured", "brought", "said"),
+    [
+        (
+            {"do_sample": True, "temperature": 0},
+            {},
+            'do_sample true; for greedy decoding set "do_sa',
+        ),
+        ({"temperature": 0}, {"do_sample": True}, "do_sample true (from the checkpoint)"),
+        ({"temperature": 0, "do_sample": False}, {"do_sample": True}, None),
+    ],
+)
 def test_settings_that_do_not_go_together_are_named(configured, brought, said):
     problems = known.generation_problems(configured, brought)
     assert [said in problem for problem in problems] == ([] if said is None else [True])
@@ -51,25 +90,60 @@ def test_settings_that_do_not_go_together_are_named(configured, brought, said):
 GREEDY = "generation: greedy, at most 8 new tokens"
 
 
-@pytest.mark.parametrize(("configured", "brought", "notes"), [
-    ({"max_new_tokens": 8}, {"max_length": 99}, [GREEDY]),
-    ({"max_new_tokens": 8, "num_beams": 4}, {}, ["generation: 4 beams, at most 8 new tokens"]),
-    ({"max_new_tokens": 8, "do_sample": False}, {"do_sample": True, "temperature": 0.1}, [GREEDY]),
-    ({"max_new_tokens": 8, "temperature": 0.5}, {"do_sample": True, "top_p": 0.9},
-     ["generation: sampling, temperature 0.5, top_p 0.9 (from the checkpoint), at most 8 new tokens",
-      "warning: the checkpoint's generation_config turns sampling on"]),
-    ({"max_new_tokens": 8}, {"repetition_penalty": 1.05},
-     ["generation: greedy, repetition_penalty 1.05 (from the checkpoint), at most 8 new tokens",
-      "warning: the checkpoint's generation_config sets repetition_penalty 1.05"]),
-    ({"max_new_tokens": 8, "repetition_penalty": 1.0}, {"repetition_penalty": 1.05}, [GREEDY]),
-    ({}, {"max_new_tokens": 8}, [GREEDY + " (from the checkpoint)"]),
-    ({}, {}, ["generation: greedy, at most 20 new tokens (the library's own limit)",
-              "warning: max_new_tokens is not set, so replies are cut off: at most 20"]),
-    ({"max_length": 330}, {}, ["generation: greedy, at most 330 tokens, prompt and image included",
-                               "warning: max_new_tokens is not set, so replies are cut off: at most 330"]),
-    ({}, {"max_length": 330},
-     ["generation: greedy, at most 330 tokens, prompt and image included (from the checkpoint)",
-      "warning: max_new_tokens is not set"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("configured", "brought", "notes"),
+    [
+        ({"max_new_tokens": 8}, {"max_length": 99}, [GREEDY]),
+        ({"max_new_tokens": 8, "num_beams": 4}, {}, ["generation: 4 beams, at most 8 new tokens"]),
+        (
+            {"max_new_tokens": 8, "do_sample": False},
+            {"do_sample": True, "temperature": 0.1},
+            [GREEDY],
+        ),
+        (
+            {"max_new_tokens": 8, "temperature": 0.5},
+            {"do_sample": True, "top_p": 0.9},
+            [
+                "generation: sampling, temperature 0.5, top_p 0.9 (from the checkpoint), at most 8 new tokens",
+                "warning: the checkpoint's generation_config turns sampling on",
+            ],
+        ),
+        (
+            {"max_new_tokens": 8},
+            {"repetition_penalty": 1.05},
+            [
+                "generation: greedy, repetition_penalty 1.05 (from the checkpoint), at most 8 new tokens",
+                "warning: the checkpoint's generation_config sets repetition_penalty 1.05",
+            ],
+        ),
+        ({"max_new_tokens": 8, "repetition_penalty": 1.0}, {"repetition_penalty": 1.05}, [GREEDY]),
+        ({}, {"max_new_tokens": 8}, [GREEDY + " (from the checkpoint)"]),
+        (
+            {},
+            {},
+            [
+                "generation: greedy, at most 20 new tokens (the library's own limit)",
+                "warning: max_new_tokens is not set, so replies are cut off: at most 20",
+            ],
+        ),
+        (
+            {"max_length": 330},
+            {},
+            [
+                "generation: greedy, at most 330 tokens, prompt and image included",
+                "warning: max_new_tokens is not set, so replies are cut off: at most 330",
+            ],
+        ),
+        (
+            {},
+            {"max_length": 330},
+            [
+                "generation: greedy, at most 330 tokens, prompt and image included (from the checkpoint)",
+                "warning: max_new_tokens is not set",
+            ],
+        ),
+    ],
+)
 def test_what_will_really_be_used_is_printed(configured, brought, notes):
     printed = generation_notes(configured, brought)
     assert [line[: len(note)] for line, note in zip(printed, notes, strict=True)] == notes
@@ -78,12 +152,22 @@ def test_what_will_really_be_used_is_printed(configured, brought, notes):
 FIVE = {"max_new_tokens": 5}
 
 
-@pytest.mark.parametrize(("used", "names"), [
-    ({**FIVE, "max_length": 100}, ""), ({**FIVE, "max_time": 3}, "max_time"), ({"max_length": 100}, "max_length"),
-    ({**FIVE, "min_length": 10}, "min_length"), ({**FIVE, "min_length": 10, "min_new_tokens": 1}, ""),
-    ({**FIVE, "no_repeat_ngram_size": 2}, "no_repeat_ngram_size"),
-    ({**FIVE, "encoder_repetition_penalty": 1.2, "repetition_penalty": 1.2}, "encoder_repetition_penalty"),
-    ({**FIVE, "max_length": None, "min_length": 0}, "")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("used", "names"),
+    [
+        ({**FIVE, "max_length": 100}, ""),
+        ({**FIVE, "max_time": 3}, "max_time"),
+        ({"max_length": 100}, "max_length"),
+        ({**FIVE, "min_length": 10}, "min_length"),
+        ({**FIVE, "min_length": 10, "min_new_tokens": 1}, ""),
+        ({**FIVE, "no_repeat_ngram_size": 2}, "no_repeat_ngram_size"),
+        (
+            {**FIVE, "encoder_repetition_penalty": 1.2, "repetition_penalty": 1.2},
+            "encoder_repetition_penalty",
+        ),
+        ({**FIVE, "max_length": None, "min_length": 0}, ""),
+    ],
+)
 def test_what_counts_the_prompt_keeps_lengths_apart(used, names):
     apart = [note for note in generation_notes(used, {}, 4) if "one at a time" in note]
     assert [names in note for note in apart] == ([True] if names else [])
@@ -95,12 +179,22 @@ def problems_of(folder, **settings):
 
 
 @without_cuda
-@pytest.mark.parametrize(("device_map", "ranks_here", "said"), [
-    ("cuda", "1", "asks for CUDA"), ({"": 0}, "1", "asks for CUDA"),
-    ({"visual": "cuda:0", "lm": "cpu"}, "1", "asks for CUDA"), ("cpu", "1", None),
-    # a fixed place is for one rank; several machines may have one rank each
-    (None, "8", None), ("", "8", None), ("cpu", "8", None), ("auto", "8", "all 8 copies"),
-    ({"": "cpu"}, "8", "all 8 copies"), ("auto", "1", None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("device_map", "ranks_here", "said"),
+    [
+        ("cuda", "1", "asks for CUDA"),
+        ({"": 0}, "1", "asks for CUDA"),
+        ({"visual": "cuda:0", "lm": "cpu"}, "1", "asks for CUDA"),
+        ("cpu", "1", None),
+        # a fixed place is for one rank; several machines may have one rank each
+        (None, "8", None),
+        ("", "8", None),
+        ("cpu", "8", None),
+        ("auto", "8", "all 8 copies"),
+        ({"": "cpu"}, "8", "all 8 copies"),
+        ("auto", "1", None),
+    ],
+)
 def test_places_that_cannot_be_meant_are_named(device_map, ranks_here, said, llava, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "16")
     monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks_here)
@@ -116,12 +210,16 @@ def test_flash_attention_needs_a_device_and_a_precision_for_it(llava):
 
 
 @without_cuda
-@pytest.mark.parametrize(("given", "expected"), [
-    ((None, None, None), ("cpu", "float32", "sdpa")),
-    (("auto", "bfloat16", "eager"), ("cpu", "bfloat16", "eager")),
-    (("cuda:1", None, None), ("cuda", "auto", "sdpa")),
-    (({"a": 0, "b": "cpu"}, "float32", None), ("cuda", "float32", "sdpa")),
-    (("xpu:0", "auto", None), ("xpu", "auto", "sdpa"))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((None, None, None), ("cpu", "float32", "sdpa")),
+        (("auto", "bfloat16", "eager"), ("cpu", "bfloat16", "eager")),
+        (("cuda:1", None, None), ("cuda", "auto", "sdpa")),
+        (({"a": 0, "b": "cpu"}, "float32", None), ("cuda", "float32", "sdpa")),
+        (("xpu:0", "auto", None), ("xpu", "auto", "sdpa")),
+    ],
+)
 def test_what_a_model_will_run_with_is_known_without_loading_it(given, expected):
     assert tuple(known.expected_placement(*given).values()) == expected
 
@@ -133,24 +231,52 @@ TENSORS = len(HEADER).to_bytes(8, "little") + HEADER + bytes(8)
 OWN_CODE = json.dumps({"auto_map": {"AutoModel": "modeling_own.Own"}, "model_type": "own"})
 
 
-@pytest.mark.parametrize(("changes", "said"), [
-    ({}, None), ({WEIGHTS: POINTER}, "git lfs pull"), ({WEIGHTS: TENSORS.decode()}, None),
-    ({WEIGHTS: TENSORS[:-1].decode()}, f"cut off after {len(TENSORS) - 1} of {len(TENSORS)} bytes"),
-    ({WEIGHTS: TENSORS[:20].decode()}, "cut off after 20 of"),
-    ({"config.json": OWN_CODE}, """'own' is code that comes with the checkpoint; if you trust it, set "trust_"""),
-    ({"config.json": OWN_CODE.replace('"own"', '"qwen2_vl"')}, None),  # the library's own class is taken
-    ({"preprocessor_config.json": '{"image_processor_type": "Qwen2_5_VLImageProcessor"}'},
-     'has no image_processor_type "Qwen2_5_VLImageProcessor"; write "Qwen2VLImageProcessor" into'),
-    ({"preprocessor_config.json": '{"image_processor_type": "Qwen2_5_VLImageProcessor"}',
-      "processor_config.json": '{"image_processor": {"image_processor_type": "Qwen2VLImageProcessor"}}'}, None),
-    ({"config.json": None}, "no readable config.json in it"), ({WEIGHTS: None}, "no weight files in it"),
-    ({INDEX: '{"weight_map": {"x": "model.safetensors", "y": "b.st"}}'}, "['b.st']"),
-    ({INDEX: "{broken", "config.json": "{broken"}, "no readable config.json in it"),
-    ({"tokenizer.json": None}, "no tokenizer files in it"), ({"chat_template.jinja": None}, "no chat template in it"),
-    ({"chat_template.jinja": None, "tokenizer_config.json": '{"chat_template": "x"}'}, None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, None),
+        ({WEIGHTS: POINTER}, "git lfs pull"),
+        ({WEIGHTS: TENSORS.decode()}, None),
+        (
+            {WEIGHTS: TENSORS[:-1].decode()},
+            f"cut off after {len(TENSORS) - 1} of {len(TENSORS)} bytes",
+        ),
+        ({WEIGHTS: TENSORS[:20].decode()}, "cut off after 20 of"),
+        (
+            {"config.json": OWN_CODE},
+            """'own' is code that comes with the checkpoint; if you trust it, set "trust_""",
+        ),
+        (
+            {"config.json": OWN_CODE.replace('"own"', '"qwen2_vl"')},
+            None,
+        ),  # the library's own class is taken
+        (
+            {"preprocessor_config.json": '{"image_processor_type": "Qwen2_5_VLImageProcessor"}'},
+            'has no image_processor_type "Qwen2_5_VLImageProcessor"; write "Qwen2VLImageProcessor" into',
+        ),
+        (
+            {
+                "preprocessor_config.json": '{"image_processor_type": "Qwen2_5_VLImageProcessor"}',
+                "processor_config.json": '{"image_processor": {"image_processor_type": "Qwen2VLImageProcessor"}}',
+            },
+            None,
+        ),
+        ({"config.json": None}, "no readable config.json in it"),
+        ({WEIGHTS: None}, "no weight files in it"),
+        ({INDEX: '{"weight_map": {"x": "model.safetensors", "y": "b.st"}}'}, "['b.st']"),
+        ({INDEX: "{broken", "config.json": "{broken"}, "no readable config.json in it"),
+        ({"tokenizer.json": None}, "no tokenizer files in it"),
+        ({"chat_template.jinja": None}, "no chat template in it"),
+        ({"chat_template.jinja": None, "tokenizer_config.json": '{"chat_template": "x"}'}, None),
+    ],
+)
 def test_what_is_missing_in_a_checkpoints_folder_is_named(changes, said, tmp_path):
     whole = {
-        "config.json": "{}", WEIGHTS: "weights", "tokenizer.json": "{}", "chat_template.jinja": "x"}  # fmt: skip
+        "config.json": "{}",
+        WEIGHTS: "weights",
+        "tokenizer.json": "{}",
+        "chat_template.jinja": "x",
+    }
     for name, content in {**whole, **changes}.items():
         if content is not None:
             (tmp_path / name).write_text(content)

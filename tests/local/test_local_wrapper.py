@@ -44,7 +44,8 @@ def ask(picture):
 def encode(picture):
     """Makes the inputs of a question about the picture, or about another one."""
     return lambda own, path=picture, dataset=L2, **more: own.model().encode(
-        own.request(messages_of(path, **more), dataset))  # fmt: skip
+        own.request(messages_of(path, **more), dataset)
+    )
 
 
 def prompt_of(wrapper, encoded):
@@ -60,15 +61,22 @@ def test_the_prompt_is_what_the_chat_template_writes(family, system, make, encod
     read = prompt_of(wrapper, encode(wrapper, system=system))
     processor = wrapper.model().checkpoint.processor
     expected = processor.apply_chat_template(
-        turns[system is None :], tokenize=False, add_generation_prompt=True)  # fmt: skip
+        turns[system is None :], tokenize=False, add_generation_prompt=True
+    )
     before, _, after = read.partition("<|image_pad|>")
     assert before + "<|image_pad|>" + after.replace("<|image_pad|>", "") == expected
 
 
-@pytest.mark.parametrize(("wh", "limits"), [
-    ((300, 200), {}), ((300, 200), {"min_pixels": 78400, "max_pixels": 12845056}),
-    ((1920, 1080), {"max_pixels": 12845056}),  # which the processor would make small again
-    ((300, 200), {"max_pixels": 50176}), ((300, 200), {"min_pixels": 400000})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wh", "limits"),
+    [
+        ((300, 200), {}),
+        ((300, 200), {"min_pixels": 78400, "max_pixels": 12845056}),
+        ((1920, 1080), {"max_pixels": 12845056}),  # which the processor would make small again
+        ((300, 200), {"max_pixels": 50176}),
+        ((300, 200), {"min_pixels": 400000}),
+    ],
+)
 @pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
 def test_an_image_is_resized_once_within_the_limits(family, wh, limits, make, encode, tmp_path):
     Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
@@ -80,11 +88,19 @@ def test_an_image_is_resized_once_within_the_limits(family, wh, limits, make, en
     assert sizes.file_wh == sizes.sent_wh == wh
 
 
-@pytest.mark.parametrize(("wh", "limits"), [
-    ((1920, 1080), {}), ((60, 50), {}), ((300, 200), {"max_pixels": 30000})])  # fmt: skip
-def test_limits_of_a_video_are_halved_for_an_image(wh, limits, folders, copy_of, make, encode, tmp_path):  # fmt: skip
-    own = {"image_processor_type": "Glm4vImageProcessor", "patch_size": 14, "merge_size": 2,
-           "temporal_patch_size": 2, "size": {"shortest_edge": 12544, "longest_edge": 3000000}}  # fmt: skip
+@pytest.mark.parametrize(
+    ("wh", "limits"), [((1920, 1080), {}), ((60, 50), {}), ((300, 200), {"max_pixels": 30000})]
+)
+def test_limits_of_a_video_are_halved_for_an_image(
+    wh, limits, folders, copy_of, make, encode, tmp_path
+):
+    own = {
+        "image_processor_type": "Glm4vImageProcessor",
+        "patch_size": 14,
+        "merge_size": 2,
+        "temporal_patch_size": 2,
+        "size": {"shortest_edge": 12544, "longest_edge": 3000000},
+    }
     folder = copy_of(folders["qwen2_5_vl"], processor_config={"image_processor": own})
     Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
     for function in ({}, {"preprocess_function": naive}):  # as its own processor has it
@@ -99,11 +115,17 @@ def naive(message, model, processor, **kwargs):
         return processor(text=[text], images=[image], return_tensors="pt")
 
 
-@pytest.mark.parametrize(("function", "wh", "limits", "expected"), [
-    (local_uitars.preprocess_uitars, (300, 200), {}, ()),  # those that its points assume
-    (local_uitars.preprocess_uitars, (1920, 1080), {}, ()),  # beyond the processor's own
-    (naive, (300, 200), {"min_pixels": 3136, "max_pixels": 20000}, (28, 3136, 20000))])  # fmt: skip
-def test_limits_of_a_function_and_those_of_the_config_both_hold(function, wh, limits, expected, make, encode, tmp_path):  # fmt: skip
+@pytest.mark.parametrize(
+    ("function", "wh", "limits", "expected"),
+    [
+        (local_uitars.preprocess_uitars, (300, 200), {}, ()),  # those that its points assume
+        (local_uitars.preprocess_uitars, (1920, 1080), {}, ()),  # beyond the processor's own
+        (naive, (300, 200), {"min_pixels": 3136, "max_pixels": 20000}, (28, 3136, 20000)),
+    ],
+)
+def test_limits_of_a_function_and_those_of_the_config_both_hold(
+    function, wh, limits, expected, make, encode, tmp_path
+):
     Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
     found = encode(make(preprocess_function=function, kwargs=limits), path).sizes.seen_wh
     assert found == smart_resize(*wh[::-1], *expected)[::-1]
@@ -128,8 +150,9 @@ def test_an_image_is_shrunk_before_anything_sees_it(make, encode, tmp_path):
         make().request(messages_of(tmp_path / "gone.png"), L2)
 
 
-@pytest.mark.parametrize(("dataset", "ending"), [
-    (L2, "os\n"), (L1, "all\n"), ("GUITaskAutomation", "")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dataset", "ending"), [(L2, "os\n"), (L1, "all\n"), ("GUITaskAutomation", "")]
+)
 def test_the_aguvis_example_has_its_own_ending_and_limits(dataset, ending, make, encode):
     wrapper = make("qwen2_vl", preprocess_function=local_aguvis.preprocess_aguvis)
     encoded = encode(wrapper, dataset=dataset)
@@ -146,7 +169,9 @@ def taught(folders, tmp_path_factory):
     return tiny_checkpoint.teach(folders["qwen2_5_vl"], folder, ANSWER)
 
 
-def test_what_training_left_in_the_generation_settings_does_no_harm(taught, copy_of, make, ask, capsys):  # fmt: skip
+def test_what_training_left_in_the_generation_settings_does_no_harm(
+    taught, copy_of, make, ask, capsys
+):
     left = {"eos_token_id": None, "use_cache": False, "max_length": 4096}
     folder = copy_of(taught, generation_config=left)
     wrapper = make(folder=folder, generate_cfg={"max_new_tokens": 40})
@@ -203,9 +228,13 @@ def test_a_generate_method_of_the_models_own_may_return_text_or_what_postprocess
     assert ask(read).reply == "A"
 
 
-@pytest.mark.parametrize(("returned", "problem"), [
-    (lambda kwargs: kwargs["no_such_key"], "KeyError: 'no_such_key'"),
-    (lambda kwargs: ["a"], "returned list; expected the reply as text")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("returned", "problem"),
+    [
+        (lambda kwargs: kwargs["no_such_key"], "KeyError: 'no_such_key'"),
+        (lambda kwargs: ["a"], "returned list; expected the reply as text"),
+    ],
+)
 def test_a_postprocess_function_that_fails_keeps_the_raw_reply(returned, problem, make, ask):
     generation = ask(make(postprocess_function=lambda *_, **kwargs: returned(kwargs)))
     assert generation.reply is None and problem in str(generation.postprocess_error)
@@ -241,20 +270,28 @@ def on_cuda(*arguments, **kwargs):
     return default_preprocess_function(*arguments, **kwargs).to("cuda")
 
 
-@pytest.mark.parametrize(("returned", "problem"), [
-    (None, "TypeError: it returned NoneType; expected a dict"),
-    ("text", "TypeError: it returned str; expected a dict"),
-    ({"input_ids": [[1, 2]]}, r"must be a tensor of shape \(1, n\) with n > 0, not list"),
-    ({"input_ids": (2, 3)}, r"not \(2, 3\)"), ({"input_ids": (1, 0)}, r"not \(1, 0\)"),
-    ({"input_ids": (3,)}, r"not \(3,\)"), ({"input_ids": (1, 3), "image_grid_thw": [5]}, "raised"),
-    ({"input_ids": (1, 3), "image_grid_thw": 5}, "TypeError"),
-    ({"input_ids": (1, 3), "pixel_values": Odd()}, "ValueError: odd"),
-    pytest.param(on_cuda, r"model\.device", marks=without_cuda),  # as the guide had it
-    (lambda *arguments, **kwargs: sys.exit(3), "SystemExit: 3")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("returned", "problem"),
+    [
+        (None, "TypeError: it returned NoneType; expected a dict"),
+        ("text", "TypeError: it returned str; expected a dict"),
+        ({"input_ids": [[1, 2]]}, r"must be a tensor of shape \(1, n\) with n > 0, not list"),
+        ({"input_ids": (2, 3)}, r"not \(2, 3\)"),
+        ({"input_ids": (1, 0)}, r"not \(1, 0\)"),
+        ({"input_ids": (3,)}, r"not \(3,\)"),
+        ({"input_ids": (1, 3), "image_grid_thw": [5]}, "raised"),
+        ({"input_ids": (1, 3), "image_grid_thw": 5}, "TypeError"),
+        ({"input_ids": (1, 3), "pixel_values": Odd()}, "ValueError: odd"),
+        pytest.param(on_cuda, r"model\.device", marks=without_cuda),  # as the guide had it
+        (lambda *arguments, **kwargs: sys.exit(3), "SystemExit: 3"),
+    ],
+)
 def test_inputs_that_no_model_takes_are_named(returned, problem, make, encode):
     if isinstance(returned, dict):
-        returned = {key: torch.zeros(value, dtype=torch.long) if isinstance(value, tuple) else value
-                    for key, value in returned.items()}  # fmt: skip
+        returned = {
+            key: torch.zeros(value, dtype=torch.long) if isinstance(value, tuple) else value
+            for key, value in returned.items()
+        }
     function = returned if callable(returned) else lambda *arguments, **kwargs: returned
     with pytest.raises(UserFunctionError, match=problem) as caught:
         encode(make(preprocess_function=function))
@@ -276,9 +313,17 @@ def test_a_moved_data_root_costs_nothing_and_another_image_is_noticed(make, pict
     assert {part for part in before.parts if before.parts[part] != after.parts[part]} == {"picture"}
 
 
-@pytest.mark.parametrize("target", [
-    "model.safetensors", "tokenizer.json", "config.json", "chat_template.jinja", "modeling_own.py",
-    "additional_chat_templates/default.jinja"])  # fmt: skip
+@pytest.mark.parametrize(
+    "target",
+    [
+        "model.safetensors",
+        "tokenizer.json",
+        "config.json",
+        "chat_template.jinja",
+        "modeling_own.py",
+        "additional_chat_templates/default.jinja",
+    ],
+)
 def test_a_checkpoint_overwritten_in_place_is_noticed(target, folders, copy_of, fingerprint):
     folder = copy_of(folders["qwen2_vl"])
     (folder / "additional_chat_templates").mkdir()
@@ -323,22 +368,43 @@ V1 = {"model_identity": "v1"}  # stands for the files
 PROMPT_A, PROMPT_B = {"kwargs": {"system_prompt": "a"}}, {"kwargs": {"system_prompt": "b"}}
 
 
-@pytest.mark.parametrize(("one", "other", "counts"), [
-    *(({}, setting, True) for setting in (
-        {"generate_cfg": {"max_new_tokens": 5}}, {"dtype": "bfloat16"}, {"attn_implementation": "eager"},
-        {"generate_function": "other"}, {"trust_remote_code": True}, {"device_map": "cuda"},
-        {"family": "qwen3_vl"}, {"kwargs": {"max_pixels": 50000}}, {"kwargs": {"img_size": 100}})),
-    (V1, {**V1, "family": "qwen3_vl"}, False),
-    (V1, {"model_identity": "v2"}, True),
-    ({}, {"device_map": "auto", "dtype": "float32", "attn_implementation": "sdpa"}, False),  # here
-    ({}, {"kwargs": {"img_size": -1}}, False), ({}, {"kwargs": {"timeout_s": 3}}, False),
-    ({}, {"kwargs": {"system_prompt": "model_default"}}, False),  # it is in the messages
-    ({}, {"kwargs": {"img_detail": "low"}}, False),  # no function here reads it
-    ({}, {"device_map": "cpu"}, False), ({}, {"batch_size": 8}, False),
-    ({"generate_cfg": {"temperature": 1}}, {"generate_cfg": {"temperature": 1.0}}, False),
-    (PROMPT_A, {**PROMPT_A, **READING}, True), ({**PROMPT_A, **READING}, {**PROMPT_B, **READING}, True),
-    (PROMPT_A, {**PROMPT_A, **NOT_READING}, True),
-    ({**PROMPT_A, **NOT_READING}, {**PROMPT_B, **NOT_READING}, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "other", "counts"),
+    [
+        *(
+            ({}, setting, True)
+            for setting in (
+                {"generate_cfg": {"max_new_tokens": 5}},
+                {"dtype": "bfloat16"},
+                {"attn_implementation": "eager"},
+                {"generate_function": "other"},
+                {"trust_remote_code": True},
+                {"device_map": "cuda"},
+                {"family": "qwen3_vl"},
+                {"kwargs": {"max_pixels": 50000}},
+                {"kwargs": {"img_size": 100}},
+            )
+        ),
+        (V1, {**V1, "family": "qwen3_vl"}, False),
+        (V1, {"model_identity": "v2"}, True),
+        (
+            {},
+            {"device_map": "auto", "dtype": "float32", "attn_implementation": "sdpa"},
+            False,
+        ),  # here
+        ({}, {"kwargs": {"img_size": -1}}, False),
+        ({}, {"kwargs": {"timeout_s": 3}}, False),
+        ({}, {"kwargs": {"system_prompt": "model_default"}}, False),  # it is in the messages
+        ({}, {"kwargs": {"img_detail": "low"}}, False),  # no function here reads it
+        ({}, {"device_map": "cpu"}, False),
+        ({}, {"batch_size": 8}, False),
+        ({"generate_cfg": {"temperature": 1}}, {"generate_cfg": {"temperature": 1.0}}, False),
+        (PROMPT_A, {**PROMPT_A, **READING}, True),
+        ({**PROMPT_A, **READING}, {**PROMPT_B, **READING}, True),
+        (PROMPT_A, {**PROMPT_A, **NOT_READING}, True),
+        ({**PROMPT_A, **NOT_READING}, {**PROMPT_B, **NOT_READING}, False),
+    ],
+)
 @without_cuda
 def test_what_can_change_an_answer_counts_and_nothing_else(one, other, counts, fingerprint):
     assert (fingerprint(**one) != fingerprint(**other)) is counts
@@ -368,8 +434,13 @@ wrapper.request([{{"role": "user", "type": "image", "value": {str(picture)!r}}}]
 wrapper.close()
 print(sorted({{"torch", "transformers", "qwen_vl_utils", "numpy"}} & set(sys.modules)))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                          check=False, cwd=Path(__file__).parents[2])  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 

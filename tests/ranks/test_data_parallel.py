@@ -115,7 +115,9 @@ def test_a_killed_rank_ends_the_run_and_what_all_have_answered_can_be_scored(kil
 
 
 @pytest.mark.parametrize("ranks", [None, 3])
-def test_another_number_of_ranks_asks_only_what_a_killed_group_has_not(ranks, killed, tmp_path, alone):  # fmt: skip
+def test_another_number_of_ranks_asks_only_what_a_killed_group_has_not(
+    ranks, killed, tmp_path, alone
+):
     stage = killed[0].copy_to(tmp_path / "copy")
     ran = stage.run(ranks=ranks)
     assert (ran.code, asked(ran.output)) == (0, SAMPLES - 10), ran.output
@@ -160,7 +162,9 @@ def test_a_silent_rank_is_given_up_and_the_others_ask_what_it_left(stage, alone)
     assert stage.both_scores() == alone
 
 
-def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(stage, tmp_path, checkpoint):  # fmt: skip
+def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
+    stage, tmp_path, checkpoint
+):
     homes = [tmp_path / "home0", tmp_path / "home1"]
     homes[0].mkdir()
     (homes[0] / "checkpoint").symlink_to(checkpoint)

@@ -19,17 +19,33 @@ from utils.runs.log import AnswerIndex, LoggedRun, RunLog, read_records
 TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29500"}
 
 
-@pytest.mark.parametrize(("changes", "expected"), [
-    ({}, Rank(1, 2, 60)), ({"RANK": "0", "EVAL_RANK_SILENCE_S": "5"}, Rank(0, 2, 5)),
-    ({"RANK": "0", "WORLD_SIZE": "1"}, None), ({"RANK": None, "WORLD_SIZE": None}, None),  # one process
-    ({"MASTER_ADDR": None}, "by torchrun, but MASTER_ADDR is not; start with torchrun"),
-    ({"RANK": "5", "MASTER_ADDR": None, "MASTER_PORT": None},
-     "RANK and WORLD_SIZE are set as by torchrun, but MASTER_ADDR, MASTER_PORT are not; start with"),
-    ({"MASTER_PORT": "x"}, "'x'.*start with torchrun"),
-    *[({"RANK": rank}, f"RANK is {rank}, expected 0 to 1.*start with torchrun") for rank in ("2", "-1")],
-    *[({"WORLD_SIZE": size}, "start with torchrun") for size in ("0", "-2", "two", "")],
-    *[({"EVAL_RANK_SILENCE_S": text}, f"EVAL_RANK_SILENCE_S is '{text}'; expected 1 or more seconds")
-      for text in ("soon", "0", "-5", "nan", "inf")]])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, Rank(1, 2, 60)),
+        ({"RANK": "0", "EVAL_RANK_SILENCE_S": "5"}, Rank(0, 2, 5)),
+        ({"RANK": "0", "WORLD_SIZE": "1"}, None),
+        ({"RANK": None, "WORLD_SIZE": None}, None),  # one process
+        ({"MASTER_ADDR": None}, "by torchrun, but MASTER_ADDR is not; start with torchrun"),
+        (
+            {"RANK": "5", "MASTER_ADDR": None, "MASTER_PORT": None},
+            "RANK and WORLD_SIZE are set as by torchrun, but MASTER_ADDR, MASTER_PORT are not; start with",
+        ),
+        ({"MASTER_PORT": "x"}, "'x'.*start with torchrun"),
+        *[
+            ({"RANK": rank}, f"RANK is {rank}, expected 0 to 1.*start with torchrun")
+            for rank in ("2", "-1")
+        ],
+        *[({"WORLD_SIZE": size}, "start with torchrun") for size in ("0", "-2", "two", "")],
+        *[
+            (
+                {"EVAL_RANK_SILENCE_S": text},
+                f"EVAL_RANK_SILENCE_S is '{text}'; expected 1 or more seconds",
+            )
+            for text in ("soon", "0", "-5", "nan", "inf")
+        ],
+    ],
+)
 def test_torchruns_variables_say_which_rank_this_is_or_that_they_do_not_fit(changes, expected):
     variables = {name: text for name, text in {**TORCHRUN, **changes}.items() if text is not None}
     is_error = isinstance(expected, str)
@@ -126,8 +142,10 @@ def test_a_store_that_cannot_be_reached_is_one_clear_message():
         Group(Rank(1, 2), connect)
 
 
-@pytest.mark.parametrize(("samples", "ranks", "least"), [
-    (0, 2, 1), (1, 8, 1), (25, 2, 1), (25, 3, 8), (10_000, 8, 1), (10_000, 64, 16)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("samples", "ranks", "least"),
+    [(0, 2, 1), (1, 8, 1), (25, 2, 1), (25, 3, 8), (10_000, 8, 1), (10_000, 64, 16)],
+)
 def test_pieces_cover_every_sample_once_and_shrink(samples, ranks, least):
     sizes = [len(piece) for piece in pieces(samples, ranks, least)]
     assert [i for piece in pieces(samples, ranks, least) for i in piece] == list(range(samples))
@@ -164,8 +182,19 @@ def test_a_run_that_ends_early_on_rank_0_ends_the_claims_of_all(group):
 
 
 def answer(key):
-    return {"kind": "answer", "seq": 1, "key": key, "trial": 0, "fingerprint": "f", "parts": {},
-            "status": "ok", "raw": "x", "asked_at": "2026", "line": {}, "sizes": {}}  # fmt: skip
+    return {
+        "kind": "answer",
+        "seq": 1,
+        "key": key,
+        "trial": 0,
+        "fingerprint": "f",
+        "parts": {},
+        "status": "ok",
+        "raw": "x",
+        "asked_at": "2026",
+        "line": {},
+        "sizes": {},
+    }
 
 
 RUN = {"kind": "run", "seq": 1, "started_at": "1", "samples": [], "asking": {}}
@@ -210,8 +239,16 @@ def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, l
         asked_again.extend((job.dataset, [sample.key for sample in job.samples]) for job in jobs)
 
     mine, theirs = (
-        Job(dataset="L", samples=samples, log=log, run=LoggedRun(RUN, {}), episode=iter,
-            answers=AnswerIndex([])) for _ in range(2))  # fmt: skip
+        Job(
+            dataset="L",
+            samples=samples,
+            log=log,
+            run=LoggedRun(RUN, {}),
+            episode=iter,
+            answers=AnswerIndex([]),
+        )
+        for _ in range(2)
+    )
     follower.leave("m/joined/1", note=True)
     runs.begin(leader, folder, [mine], batch=1)
     theirs.share = Share(follower, "m", "L", samples, 1)

@@ -29,8 +29,15 @@ def cell(value):
 
 def data_set(**changes):
     figures = {"basic": cell(70.125), "advanced": cell(50.0), "average": cell(60.0625)}
-    return {"level": "L2", "samples": 40, "missing": 0, "partial": False, "statuses": {"ok": 40},
-            "figures": figures, **changes}  # fmt: skip
+    return {
+        "level": "L2",
+        "samples": 40,
+        "missing": 0,
+        "partial": False,
+        "statuses": {"ok": 40},
+        "figures": figures,
+        **changes,
+    }
 
 
 def run_at(work_dir, name, *, hours=0, model="m", log_later_s=-60, **changes):
@@ -39,7 +46,10 @@ def run_at(work_dir, name, *, hours=0, model="m", log_later_s=-60, **changes):
     folder.mkdir(parents=True)
     asked = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(ended))
     manifest = {
-        "model": model, "asking": {"ended_at": asked}, "datasets": {L2: data_set(**changes)}}  # fmt: skip
+        "model": model,
+        "asking": {"ended_at": asked},
+        "datasets": {L2: data_set(**changes)},
+    }
     (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / f"{model}_{L2}.jsonl").write_text("")
     os.utime(folder / "manifest.json", (ended, ended))
@@ -81,10 +91,16 @@ def test_runs_stand_with_the_newest_first_whatever_their_model_and_folder(tmp_pa
     assert [row[0] for row in rows] == ["bT20260101_G6", "aT20260101_G7", "aT20260101_G8"]
 
 
-@pytest.mark.parametrize(("changes", "state"), [
-    ({}, "whole"), ({"partial": True}, "partial"), ({"missing": 3, "partial": True}, "stopped"),
-    ({"log_later_s": 60}, "stopped"), ({"log_later_s": 1000 * HOUR_S - 9}, "running"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({}, "whole"),
+        ({"partial": True}, "partial"),
+        ({"missing": 3, "partial": True}, "stopped"),
+        ({"log_later_s": 60}, "stopped"),
+        ({"log_later_s": 1000 * HOUR_S - 9}, "running"),
+    ],
+)
 def test_a_run_is_whole_partial_stopped_or_running(tmp_path, changes, state):
     run_at(tmp_path, "T20260101_Gaa", **changes)
     [run] = listed_runs(tmp_path)
@@ -158,23 +174,36 @@ def test_a_run_that_was_killed_before_it_had_a_manifest_is_stopped(tmp_path):
     assert [(run.model, run.state) for run in listed_runs(tmp_path)] == [("m", "stopped")]
 
 
-@pytest.mark.parametrize(("changes", "told"), [
-    ({}, ["60.06", "70.13", "50.00"]), ({"partial": True}, ["60.06‡", "70.13‡", "50.00‡"]),
-    ({"figures": None}, ["not scored"]),
-    ({"figures": {}, "statuses": {"ok": 1, "failed": 3, "refused": 1}}, ["4 of 5 requests failed"]),
-    ({"statuses": {"ok": 40, "failed": 60}}, ["60.06", "70.13", "50.00"]),  # rotations, not samples
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, ["60.06", "70.13", "50.00"]),
+        ({"partial": True}, ["60.06‡", "70.13‡", "50.00‡"]),
+        ({"figures": None}, ["not scored"]),
+        (
+            {"figures": {}, "statuses": {"ok": 1, "failed": 3, "refused": 1}},
+            ["4 of 5 requests failed"],
+        ),
+        (
+            {"statuses": {"ok": 40, "failed": 60}},
+            ["60.06", "70.13", "50.00"],
+        ),  # rotations, not samples
+    ],
+)
 def test_scores_are_rounded_and_absent_where_most_requests_failed(tmp_path, changes, told):
     run_at(tmp_path, "T20260101_Gaa", **changes)
     assert page_of(tmp_path).rows[2][2:-3] == told
 
 
-@pytest.mark.parametrize(("changes", "log_later_s", "stopped", "mark", "why"), [
-    ({}, -60, {"why": "parse failed <b>"}, "§", "the last one stopped: parse failed <b>"),
-    ({"partial": True}, -60, {"why": "no"}, "‡§", "the last one stopped: no"),
-    ({}, 60, {}, "§", "its log has grown since then"),
-    ({"missing": 3, "partial": True}, -60, {"why": "gone"}, "‡", ""),  # of what was answered
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "log_later_s", "stopped", "mark", "why"),
+    [
+        ({}, -60, {"why": "parse failed <b>"}, "§", "the last one stopped: parse failed <b>"),
+        ({"partial": True}, -60, {"why": "no"}, "‡§", "the last one stopped: no"),
+        ({}, 60, {}, "§", "its log has grown since then"),
+        ({"missing": 3, "partial": True}, -60, {"why": "gone"}, "‡", ""),  # of what was answered
+    ],
+)
 def test_an_earlier_scoring_is_marked_with_its_reason(
     tmp_path, changes, log_later_s, stopped, mark, why
 ):
@@ -190,7 +219,9 @@ def test_an_earlier_scoring_is_marked_with_its_reason(
     assert [title.partition("; from an earlier scoring: ")[2] for title in told] == [why] * 3
 
 
-@pytest.mark.parametrize(("md5", "told"), [(SAMPLE_MD5["L2_annotations.json"], " · sample data"), ("0", "")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("md5", "told"), [(SAMPLE_MD5["L2_annotations.json"], " · sample data"), ("0", "")]
+)
 def test_a_run_on_the_sample_data_says_so_under_its_name(tmp_path, md5, told):
     run_at(tmp_path, "T20260101_Gaa", annotations={"file": "L2_annotations.json", "md5": md5})
     assert page_of(tmp_path).rows[2][0] == f"mT20260101_Gaa{told}"
@@ -218,13 +249,23 @@ def test_markup_is_text_in_every_field(tmp_path):
     page = page_of(tmp_path)
     assert page.tags.count("script") == 1 and "img" not in page.tags
     assert page.rows[2][0].startswith("<script>alert(1)</script>\"'><img")
-    [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', (tmp_path / "index.html").read_text("utf-8"))  # fmt: skip
+    [policy] = re.findall(
+        r'Content-Security-Policy" content="([^"]*)"', (tmp_path / "index.html").read_text("utf-8")
+    )
     assert "default-src 'none'; style-src 'sha256-" in policy and "unsafe" not in policy
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(tmp_path, scheme):
-    for hours, changes in enumerate(({}, {"partial": True}, {"missing": 3}, {"figures": None}, {"log_later_s": 1000 * HOUR_S - 9})):  # fmt: skip
+    for hours, changes in enumerate(
+        (
+            {},
+            {"partial": True},
+            {"missing": 3},
+            {"figures": None},
+            {"log_later_s": 1000 * HOUR_S - 9},
+        )
+    ):
         run_at(tmp_path, f"T20260101_G{hours}", hours=hours, **changes)
     write_index(tmp_path)
     with need_browser().open_browser() as browser:
@@ -288,8 +329,11 @@ def test_where_replies_were_lost_after_they_came_there_is_no_score_anywhere(tmp_
     with MockServer(right_answers) as server:
         stage = Stage.make(tmp_path, server)
         stage.module("def post(response, model, processor, **kwargs):\n    raise ValueError\n")
-        ended = stage.evaluate({"m": {**API, "postprocess_function": "mymodel.post"}},
-                               data={L2: {"mode": "all"}}, env={"SKIP_ERR": "1"})  # fmt: skip
+        ended = stage.evaluate(
+            {"m": {**API, "postprocess_function": "mymodel.post"}},
+            data={L2: {"mode": "all"}},
+            env={"SKIP_ERR": "1"},
+        )
     assert "no score: " in ended.stdout
     told = "no score: most samples have no answer"
     assert page_of(stage.work_dir).rows[2][2:-3] == [told]
@@ -336,7 +380,9 @@ def test_each_run_writes_it_with_links_to_its_report_and_to_the_comparison(tmp_p
     assert alone.stdout.splitlines()[-2] == f"All runs: {index.as_uri()}"
     comparison = stage.work_dir / "comparisons" / "a_vs_b" / "comparison.html"
     assert both.stdout.splitlines()[-2:] == [
-        f"All runs: {index.as_uri()}", f"Comparison: {comparison.as_uri()}"]  # fmt: skip
+        f"All runs: {index.as_uri()}",
+        f"Comparison: {comparison.as_uri()}",
+    ]
     page = Page(index.read_text("utf-8"))
     assert [row[1] for row in page.rows[2:]] == ["partial", "partial", "whole"]
     assert [row[2] for row in page.rows[2:]] == ["100.00‡", "100.00‡", "100.00"]

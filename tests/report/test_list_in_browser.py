@@ -11,11 +11,20 @@ from utils.report.build import build_report
 from utils.scoring.scorer import FAILED_TEXT
 
 FOUND = (
-    ("dataset", L1, 3), ("platform", "os_ios", 1), ("split", "advanced", 1), ("kind", "text", 1),
-    ("verdict", "unparsed", 2), ("verdict", "no answer", 1), ("status", "failed", 1),
-    ("search", "basket", 1), ("search", "which is right", 1),  # an instruction, a question
-    ("search", "ZEPPELIN", 1), ("search", "raw <script>", 1),  # a reply, read or as it came
-    ("search", "K00000002", 1), ("search", "nowhere", 0))  # a key  # fmt: skip
+    ("dataset", L1, 3),
+    ("platform", "os_ios", 1),
+    ("split", "advanced", 1),
+    ("kind", "text", 1),
+    ("verdict", "unparsed", 2),
+    ("verdict", "no answer", 1),
+    ("status", "failed", 1),
+    ("search", "basket", 1),
+    ("search", "which is right", 1),  # an instruction, a question
+    ("search", "ZEPPELIN", 1),
+    ("search", "raw <script>", 1),  # a reply, read or as it came
+    ("search", "K00000002", 1),
+    ("search", "nowhere", 0),
+)  # a key
 
 
 def test_a_filter_or_a_search_leaves_the_samples_that_fit(open_tab):
@@ -113,8 +122,11 @@ def test_of_seven_thousand_samples_few_are_in_the_page_and_in_order(open_tab, tm
     tab = open_tab(long := build_report(tmp_path / "run", **places), address="#/samples")
     seen = []
     for place in (0.0, 0.2, 0.5, 1.0):
-        tab.run("(place) => { const g = document.getElementById('gallery');"
-                " g.scrollTop = place * g.scrollHeight; }", place)  # fmt: skip
+        tab.run(
+            "(place) => { const g = document.getElementById('gallery');"
+            " g.scrollTop = place * g.scrollHeight; }",
+            place,
+        )
         tab.settle()
         seen.append(tab.run("document.querySelectorAll('*').length"))
     assert max(seen) < 1500, seen
@@ -172,8 +184,9 @@ def test_a_level_in_an_address_means_its_data_set_and_unknown_fields_mean_nothin
 def test_what_a_link_asks_for_is_seen_where_nothing_could_be_chosen_too(open_tab):
     for address, name, chosen, count in (
         ("kind=icon&kind=nothing", "kind", "icon or nothing", "3 of 7 samples"),
-        ("app=Shop", "app", "Shop (7)", "7 samples"), ("app=Bank", "app", "Bank", "0 of 7 samples"),
-    ):  # fmt: skip
+        ("app=Shop", "app", "Shop (7)", "7 samples"),
+        ("app=Bank", "app", "Bank", "0 of 7 samples"),
+    ):
         tab = open_tab(address=f"#/samples?{address}")
         shown = tab.run(f"document.getElementById('filter-{name}').selectedOptions[0].text")
         assert (shown, tab.count) == (chosen, count)
@@ -186,10 +199,14 @@ def test_an_item_says_verdict_answer_and_reply(open_tab, view, item):
     tab.settle()
     shown = {" ".join(text.split()) for text in tab.page.locator(item).all_inner_texts()}
     for parts in (
-        ("miss", "chose C, right B", "Which is right?"), ("hit", "chose B, right B"), ("unparsed", "chose none, right B", "hm"),
-        ("miss", f"{FAR_PX:.0f} px off", "click <script>"), ("hit", "inside", "(0.2, 0.3)"),
-        ("unparsed", "I cannot see a zeppelin"), ("failed", "timeout <script>"),
-    ):  # fmt: skip
+        ("miss", "chose C, right B", "Which is right?"),
+        ("hit", "chose B, right B"),
+        ("unparsed", "chose none, right B", "hm"),
+        ("miss", f"{FAR_PX:.0f} px off", "click <script>"),
+        ("hit", "inside", "(0.2, 0.3)"),
+        ("unparsed", "I cannot see a zeppelin"),
+        ("failed", "timeout <script>"),
+    ):
         assert [text for text in shown if all(part in text for part in parts)], (parts, shown)
     assert FAILED_TEXT not in " ".join(shown)
 
@@ -202,7 +219,12 @@ def test_the_table_sorts_up_down_and_as_in_the_file_by_each_of_its_heads(open_ta
     tab = open_tab(address="#/samples")
     tab.click("#as-table")
     assert [text.rstrip("▲▼") for text in tab.texts("#head button")] == [
-        "Image", "Question", "Answer", "Verdict", "Reply"]  # fmt: skip
+        "Image",
+        "Question",
+        "Answer",
+        "Verdict",
+        "Reply",
+    ]
     for name, first in (("image", 0), ("text", 6), ("answer", 1), ("verdict", 1), ("reply", 4)):
         assert head(name) == ("ascending", f"#/samples?view=table&sort={name}")
         assert tab.run("Report.gallery.rows[0]") == first, name
@@ -227,8 +249,11 @@ def test_what_a_search_found_is_marked_in_cards_table_and_sample(open_tab):
 def test_selects_show_their_texts_whole_and_nothing_moves_when_filters_change(open_tab):
     def places():
         moving = "#filters select, #filters button, #search, #gallery, #count"
-        return tab.run("(s) => [...document.querySelectorAll(s)].map((e) => { const r ="
-                       " e.getBoundingClientRect(); return [e.id, r.left, r.top]; })", moving)  # fmt: skip
+        return tab.run(
+            "(s) => [...document.querySelectorAll(s)].map((e) => { const r ="
+            " e.getBoundingClientRect(); return [e.id, r.left, r.top]; })",
+            moving,
+        )
 
     tab = open_tab(address="#/samples")
     before = places()
@@ -249,6 +274,13 @@ def test_selects_show_their_texts_whole_and_nothing_moves_when_filters_change(op
 
 
 def test_a_share_is_rounded_half_up_in_the_list_too(open_tab):
-    shares = {(1, 16): "6.3", (1, 2000): "0.1", (1, 2001): "0.0", (5, 8): "62.5", (7, 7): "100.0", (0, 3): "0.0"}  # fmt: skip
+    shares = {
+        (1, 16): "6.3",
+        (1, 2000): "0.1",
+        (1, 2001): "0.0",
+        (5, 8): "62.5",
+        (7, 7): "100.0",
+        (0, 3): "0.0",
+    }
     tab = open_tab()
     assert {pair: tab.run("(pair) => Report.shareText(...pair)", pair) for pair in shares} == shares

@@ -53,8 +53,10 @@ def mixed(request):
     if number % 12 == 5:
         return Reply(status=400, body=b"<script>alert(1)</script> refused")
     if level_of(request) == "L1":
-        return Reply(["B", "I think so", "Clearly (C)", "A"][number % 4],
-                     finish_reason="length" if number % 6 == 1 else "stop")  # fmt: skip
+        return Reply(
+            ["B", "I think so", "Clearly (C)", "A"][number % 4],
+            finish_reason="length" if number % 6 == 1 else "stop",
+        )
     return Reply(["<p>200,150</p>", "<p>210,160</p>", "(0.2, 0.15)", "no idea"][number % 4])
 
 
@@ -82,8 +84,10 @@ def figures_of_scores(stage):
     splits = {name: l1[name]["level_score"] for name in ("easy", "medium", "hard")}
     total = sum(splits[n] * l1[n]["level_sample_num"] for n in splits) / l1["total_sample_num"]
     names = {"basic": "Basic", "advanced": "Advanced", "average": "Average"}
-    return {"L1": {n: rounded(100 * v, 2) for n, v in {**splits, "overall": total}.items()},
-            "L2": {name: rounded(l2[f"{key} accuracy"], 2) for name, key in names.items()}}  # fmt: skip
+    return {
+        "L1": {n: rounded(100 * v, 2) for n, v in {**splits, "overall": total}.items()},
+        "L2": {name: rounded(l2[f"{key} accuracy"], 2) for name, key in names.items()},
+    }
 
 
 def figures_of_page(tab):
@@ -101,15 +105,20 @@ def rows_of_console(output):
     names = {"easy", "medium", "hard", "basic", "advanced", "average"}
     return {
         line[0]: (line[1:], lines[n + 1][2:] if lines[n + 1][:2] == ["95", "%"] else [])
-        for n, line in enumerate(lines) if line and line[0] in names
-    }  # fmt: skip
+        for n, line in enumerate(lines)
+        if line and line[0] in names
+    }
 
 
-@pytest.mark.parametrize(("pictures", "right"), [
-    (32, 1),  # 3.125 %: half of 0.01
-    (32, 29),  # 90.625 %
-    (16, 5), (3, 2),  # 31.25 %, its share of samples half of 0.1; 66.666...
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pictures", "right"),
+    [
+        (32, 1),  # 3.125 %: half of 0.01
+        (32, 29),  # 90.625 %
+        (16, 5),
+        (3, 2),  # 31.25 %, its share of samples half of 0.1; 66.666...
+    ],
+)
 def test_page_and_console_have_the_digits_of_the_score_file(open_tab, tmp_path, pictures, right):
     stage, finished = ran(tmp_path / "run", pictures, first(right))
     tab = open_tab(report_of(stage))
@@ -130,7 +139,10 @@ def test_page_and_console_have_the_digits_of_the_score_file(open_tab, tmp_path, 
     overall = re.search(r"averages: overall (\S+)", finished.stdout)[1]
     assert overall.rstrip(",") == scores["L1"]["overall"]
     share = rounded(100 * right / pictures, 1)
-    assert tab.page.get_attribute(".strip[data-level=L2] .outcome .is-hit[title]", "title") == f"{share} %"  # fmt: skip
+    assert (
+        tab.page.get_attribute(".strip[data-level=L2] .outcome .is-hit[title]", "title")
+        == f"{share} %"
+    )
 
 
 COUNTED_LINKS = """() => {
@@ -154,7 +166,17 @@ def test_every_count_leads_to_exactly_its_samples(open_tab, mixed_run):
 
     assert finished.code == 1 and len(links) > 80
     kinds = {kind for kind, *_ in links}
-    assert kinds == {"run-facts", "problems", "outcome", "figure", "scores", "chart", "finding", "plain", "strip"}  # fmt: skip
+    assert kinds == {
+        "run-facts",
+        "problems",
+        "outcome",
+        "figure",
+        "scores",
+        "chart",
+        "finding",
+        "plain",
+        "strip",
+    }
     seen = {}
     for _, href, *_ in links:
         if href not in seen:
@@ -162,16 +184,27 @@ def test_every_count_leads_to_exactly_its_samples(open_tab, mixed_run):
                 "(t) => Report.store.select(Report.store.filterOf(t)).then((f) => f.rows.length)"
             )
             seen[href] = tab.run(found, href.partition("?")[2])
-    wrong = [(kind, href, text, seen[href]) for kind, href, count, text in links
-             if not text.startswith("Show") and int(count) != seen[href]]  # fmt: skip
+    wrong = [
+        (kind, href, text, seen[href])
+        for kind, href, count, text in links
+        if not text.startswith("Show") and int(count) != seen[href]
+    ]
     assert wrong == []
     assert all(seen[href] for _, href, *_ in links)
 
 
-@pytest.mark.parametrize("selector", [
-    ".problems li:not(.alarm) a >> nth=0", ".outcome a >> nth=0", ".figure .value a >> nth=1",
-    ".scores td a >> nth=3", ".chart a >> nth=0", ".finding a >> nth=0", ".run-facts a >> nth=0",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "selector",
+    [
+        ".problems li:not(.alarm) a >> nth=0",
+        ".outcome a >> nth=0",
+        ".figure .value a >> nth=1",
+        ".scores td a >> nth=3",
+        ".chart a >> nth=0",
+        ".finding a >> nth=0",
+        ".run-facts a >> nth=0",
+    ],
+)
 def test_a_click_on_a_count_opens_the_list_that_says_so(open_tab, mixed_run, selector):
     tab = open_tab(report_of(mixed_run[0]))
     href = tab.page.get_attribute(selector, "href")
@@ -224,15 +257,28 @@ def test_the_first_screen_holds_run_scores_and_checks(open_tab, tmp_path, scheme
     assert known["Parameters"] == "max_tokens 16 · temperature 0"
     assert known["Data"] == "different from the published files"
     assert (known["Samples"], known["Requests"]) == ("60 on 12 images", "60")
-    assert list(known) == ["Endpoint", "Parameters", "Data", "Date", "Samples", "Tokens", "Duration", "Requests"]  # fmt: skip
+    assert list(known) == [
+        "Endpoint",
+        "Parameters",
+        "Data",
+        "Date",
+        "Samples",
+        "Tokens",
+        "Duration",
+        "Requests",
+    ]
     assert "L1 GUIContentUnderstanding" in tab.text(".strip >> nth=0")
     assert re.search(r"n = 12 · chance 33\.3", tab.text(".strip >> nth=0"))
     assert re.search(r"n = 24 · chance 2\.0", tab.text(".strip >> nth=1"))
     assert tab.text(".checks h2") == "5 checks, all clear"
     _, top, _, height = tab.box(".checks")
     assert top + height <= DESKTOP["height"] and tab.run("scrollY") == 0
-    sizes = tab.run("[...document.querySelectorAll('#view-overview *')].map((e) => parseFloat(getComputedStyle(e).fontSize))")  # fmt: skip
-    assert tab.run("parseFloat(getComputedStyle(document.querySelector('.figure .value')).fontSize)") == max(sizes)  # fmt: skip
+    sizes = tab.run(
+        "[...document.querySelectorAll('#view-overview *')].map((e) => parseFloat(getComputedStyle(e).fontSize))"
+    )
+    assert tab.run(
+        "parseFloat(getComputedStyle(document.querySelector('.figure .value')).fontSize)"
+    ) == max(sizes)
 
 
 def test_json_replies_get_a_hint_of_their_own_on_the_first_screen(open_tab, tmp_path):
@@ -284,8 +330,10 @@ def test_a_run_of_one_mode_has_one_figure_which_is_the_main_one(open_tab, tmp_pa
 
 def test_a_liked_letter_and_replies_that_say_nothing_are_doubts_too(open_tab, tmp_path):
     stage, finished = ran(tmp_path / "run", 12, lambda request: Reply("A"))
-    said = {"L2 Replies": "of 24 replies are unparsed",
-            "L1 Letter bias": "A is chosen more often than right (100.00 %"}  # fmt: skip
+    said = {
+        "L2 Replies": "of 24 replies are unparsed",
+        "L1 Letter bias": "A is chosen more often than right (100.00 %",
+    }
     tab = open_tab(report_of(stage))
     alarms = [" ".join(each.split()) for each in tab.texts(".problems .alarm")]
     assert [
@@ -348,8 +396,15 @@ def test_a_report_links_the_list_of_all_runs_unless_it_was_moved(report, open_ta
     newest.unlink(missing_ok=True)
     newest.symlink_to(report.parent)
     shutil.copytree(report.parent, tmp_path / "report")
-    for page, shown in ((report, True), (newest / "index.html", True), (tmp_path / "report" / "index.html", False)):  # fmt: skip
+    for page, shown in (
+        (report, True),
+        (newest / "index.html", True),
+        (tmp_path / "report" / "index.html", False),
+    ):
         tab = open_tab(page)
         assert tab.page.is_visible("#to-all") is shown
         if shown:
-            assert tab.run("document.getElementById('to-all').href") == (run.parents[1] / "index.html").as_uri()  # fmt: skip
+            assert (
+                tab.run("document.getElementById('to-all').href")
+                == (run.parents[1] / "index.html").as_uri()
+            )

@@ -76,7 +76,8 @@ def test_a_report_holds_page_data_and_an_image_of_each_screenshot_wherever_it_is
     [outcome] = known["datasets"][0]["outcomes"]
     assert (known["samples"], outcome["name"], outcome["count"]) == (7, "miss", 7)
     assert [(p["wh"], Image.open(report / p["view"]).size) for p in known["pictures"]] == [
-        ([400, 300], (400, 300))] * 3  # fmt: skip
+        ([400, 300], (400, 300))
+    ] * 3
     assert not [path for path in report.rglob("*") if path.is_symlink()]
     to_all_runs = r"(\.\./)+index\.html"  # which is hidden in a report that was moved
     assert "../" not in re.sub(to_all_runs, "", all_text(report))
@@ -123,7 +124,9 @@ def test_every_sample_is_in_the_chunk_that_the_summary_says(home):
         return [(first, read_script(report, name, n)) for n, first in enumerate(known[name])]
 
     assert [(d["name"], d["first"], d["samples"]) for d in known["datasets"]] == [
-        (L1, 0, 4), (L2, 4, 4100)]  # fmt: skip
+        (L1, 0, 4),
+        (L2, 4, 4100),
+    ]
     for name in ("details", "replies", "rows"):
         assert len(list((report / "data").glob(f"{name}_*.js"))) == len(known[name]) > 1
     for first, part in chunks("details"):
@@ -145,7 +148,10 @@ def test_analysis_and_manifest_are_in_the_summary_and_broken_ones_cost_themselve
     broken = summary(build(home))
 
     assert [figure["text"] for figure in known["datasets"][0]["figures"]] == [
-        "71.40", "48.20", "59.80"]  # fmt: skip
+        "71.40",
+        "48.20",
+        "59.80",
+    ]
     assert known["manifest"] == {"versions": {"python": "3.11"}}
     assert (broken["datasets"][0]["figures"], broken["manifest"]) == ([], None)
 
@@ -170,11 +176,17 @@ def test_images_are_copies_so_that_redacting_one_leaves_the_data_set_alone(home)
     assert source.read_bytes() == before
 
 
-@pytest.mark.parametrize(("kind", "options", "small", "suffix"), [
-    ("PNG", {}, False, ".png"), ("PNG", {}, True, "_1600.webp"), ("JPEG", {}, False, ".jpeg"),
-    ("JPEG", {"exif": TURNED}, False, "_1600.webp"), ("PNG", {"exif": TURNED}, False, "_1600.webp"),
-    ("TIFF", {}, False, "_1600.webp"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "options", "small", "suffix"),
+    [
+        ("PNG", {}, False, ".png"),
+        ("PNG", {}, True, "_1600.webp"),
+        ("JPEG", {}, False, ".jpeg"),
+        ("JPEG", {"exif": TURNED}, False, "_1600.webp"),
+        ("PNG", {"exif": TURNED}, False, "_1600.webp"),
+        ("TIFF", {}, False, "_1600.webp"),
+    ],
+)
 def test_browsers_show_an_image_as_the_model_saw_it(kind, options, small, suffix, home):
     Image.new("RGB", (1700, 300)).save(home / "images" / IMAGES[0], kind, **options)
     write_samples(home, [l2_sample(0)])
@@ -199,9 +211,20 @@ def test_nothing_in_a_reply_can_end_a_script_or_a_string(home):
     assert not re.search(r"(?<!\\)(?:\\\\)*'", call[3])
     assert parsed(call)["text"] == HOSTILE
 
-    write_samples(home, [l2_sample(0, text=HOSTILE, prediction=HOSTILE, raw=HOSTILE, app=HOSTILE,
-                                   error={"class": HOSTILE, "message": HOSTILE},
-                                   point_frac=[float("nan"), float("inf")])])  # fmt: skip
+    write_samples(
+        home,
+        [
+            l2_sample(
+                0,
+                text=HOSTILE,
+                prediction=HOSTILE,
+                raw=HOSTILE,
+                app=HOSTILE,
+                error={"class": HOSTILE, "message": HOSTILE},
+                point_frac=[float("nan"), float("inf")],
+            )
+        ],
+    )
     report = build(home)
     rows = read_script(report, "rows")
     assert "<script>alert" not in all_text(report)
@@ -213,10 +236,17 @@ def test_no_path_of_this_machine_is_in_the_page(home, monkeypatch):
     monkeypatch.setenv("HOME", str(home / "jane"))
     monkeypatch.chdir(home)
     picture = home / "images" / IMAGES[0]
-    folder = write_samples(home, [
-        l2_sample(0, str(picture), error={"class": "OSError", "message": f"{picture}: no such file"}),
-        l2_sample(1, raw=f"Traceback\n{home / 'jane'}/model.py", reasoning=str(home / "out" / "m")),
-    ]).parent  # fmt: skip
+    folder = write_samples(
+        home,
+        [
+            l2_sample(
+                0, str(picture), error={"class": "OSError", "message": f"{picture}: no such file"}
+            ),
+            l2_sample(
+                1, raw=f"Traceback\n{home / 'jane'}/model.py", reasoning=str(home / "out" / "m")
+            ),
+        ],
+    ).parent
     config = {"model_path": "/checkpoints/big/Qwen"}
     manifest = {"config": config, "argv": [f"--work-dir={home}/out"]}
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -230,12 +260,19 @@ def test_no_path_of_this_machine_is_in_the_page(home, monkeypatch):
     assert read_script(report, "replies")["raw"][1] == "Traceback\n~/model.py"
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("/checkpoints/a/model", "…/model"), ("--config=/srv/x/c.json", "--config=…/c.json"),
-    ("C:\\People\\jane\\x.json", "…/x.json"), ("https://host/a/b", "https://host/a/b"),
-    ("os_web/pic.png", "os_web/pic.png"), ("1/2/3", "1/2/3"), ("~/x/y", "~/x/y"),
-    ("a /srv/x/y b", "a …/y b"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/checkpoints/a/model", "…/model"),
+        ("--config=/srv/x/c.json", "--config=…/c.json"),
+        ("C:\\People\\jane\\x.json", "…/x.json"),
+        ("https://host/a/b", "https://host/a/b"),
+        ("os_web/pic.png", "os_web/pic.png"),
+        ("1/2/3", "1/2/3"),
+        ("~/x/y", "~/x/y"),
+        ("a /srv/x/y b", "a …/y b"),
+    ],
+)
 def test_an_absolute_path_keeps_its_last_name_only(text, expected):
     assert without_absolute_paths({"k": [text]}) == {"k": [expected]}
 
@@ -338,7 +375,9 @@ def test_trying_some_samples_out_takes_no_full_report_away_and_none_holds_the_ke
     assert first.code == 0, first.output
     assert first.stdout.splitlines()[-1] == f"Report: {(full / 'index.html').as_uri()}"
     assert [(d["level"], d["samples"], d["outcomes"][0]["count"]) for d in known["datasets"]] == [
-        ("L1", 9, 9), ("L2", 6, 6)]  # fmt: skip
+        ("L1", 9, 9),
+        ("L2", 6, 6),
+    ]
     assert len(list((stage.work_dir / ".view_images").iterdir())) == 3
     assert not [hidden for hidden in (KEY, str(stage.home), f"{Path.home()}/") if hidden in text]
 

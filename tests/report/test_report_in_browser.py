@@ -9,12 +9,15 @@ from tests.support.report_page import L1, L2
 from utils.report.build import build_report
 
 
-@pytest.mark.parametrize(("address", "place", "text"), [
-    (f"#/sample/{L2}/1", "#facts .instruction", "Open the basket"),
-    (f"#/sample/{L1}/1", "#facts .instruction", "Question 1?"),
-    (f"#/sample/{L1}/1~2", "#facts .instruction", "Question 1?"),
-    ("#/overview", "#view-overview", "Coordinate audit"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "place", "text"),
+    [
+        (f"#/sample/{L2}/1", "#facts .instruction", "Open the basket"),
+        (f"#/sample/{L1}/1", "#facts .instruction", "Question 1?"),
+        (f"#/sample/{L1}/1~2", "#facts .instruction", "Question 1?"),
+        ("#/overview", "#view-overview", "Coordinate audit"),
+    ],
+)
 def test_a_link_opens_what_it_names(open_tab, address, place, text):
     tab = open_tab(address=address)
     assert text.lower() in tab.text(place).lower()
@@ -23,7 +26,9 @@ def test_a_link_opens_what_it_names(open_tab, address, place, text):
 
 def test_a_link_to_a_sample_that_does_not_exist_says_so_above_the_overview(open_tab):
     tab = open_tab(address="#/sample/Nothing/99%20b?q=x")
-    assert tab.text("[role=status]") == "This report has no sample Nothing/99 b; this is its overview."  # fmt: skip
+    assert (
+        tab.text("[role=status]") == "This report has no sample Nothing/99 b; this is its overview."
+    )
     assert "Coordinate audit" in tab.text("#view-overview") and tab.findings() == []
     tab.go("#/overview")
     assert not tab.page.is_visible("[role=status]")

@@ -23,15 +23,34 @@ def facts(model, datasets=None, *, data=None, **asking):
     return {each["name"]: each["text"] for each in found}
 
 
-@pytest.mark.parametrize(("model", "runs_with", "name", "expected"), [
-    ({"imp_type": "openai", "model_path": "https://api.openai.com/v1?api_key=***&model=gpt-4o"},
-     {}, "Endpoint", "gpt-4o · api.openai.com/v1"),
-    ({"imp_type": "openai", "model_path": "http://jane:***@host:8000/v1/"}, {}, "Endpoint", "host:8000/v1"),
-    ({"imp_type": "transformers", "model_path": "…/UI-TARS-1.5-7B"},
-     {"cuda, bfloat16, sdpa": 7}, "Checkpoint", "UI-TARS-1.5-7B · cuda, bfloat16, sdpa"),
-    ({"imp_type": "vllm", "model_path": "org/name"}, {}, "Checkpoint", "org/name · vLLM"),
-    ({"imp_type": "custom", "model_path": "mine.Model"}, {}, "Model", "mine.Model"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "runs_with", "name", "expected"),
+    [
+        (
+            {
+                "imp_type": "openai",
+                "model_path": "https://api.openai.com/v1?api_key=***&model=gpt-4o",
+            },
+            {},
+            "Endpoint",
+            "gpt-4o · api.openai.com/v1",
+        ),
+        (
+            {"imp_type": "openai", "model_path": "http://jane:***@host:8000/v1/"},
+            {},
+            "Endpoint",
+            "host:8000/v1",
+        ),
+        (
+            {"imp_type": "transformers", "model_path": "…/UI-TARS-1.5-7B"},
+            {"cuda, bfloat16, sdpa": 7},
+            "Checkpoint",
+            "UI-TARS-1.5-7B · cuda, bfloat16, sdpa",
+        ),
+        ({"imp_type": "vllm", "model_path": "org/name"}, {}, "Checkpoint", "org/name · vLLM"),
+        ({"imp_type": "custom", "model_path": "mine.Model"}, {}, "Model", "mine.Model"),
+    ],
+)
 def test_it_names_endpoint_or_checkpoint_and_what_it_ran_on(model, runs_with, name, expected):
     assert facts(model, {L2: entry(runs_with=runs_with)})[name] == expected
 
@@ -61,19 +80,31 @@ def test_weighted_scores_of_l1_are_named_where_the_score_was_weighted(value, is_
 
 
 def test_parse_functions_are_those_of_the_last_scoring():
-    ran, scored = ({"model": {"m": {"imp_type": "custom"}}, "data": {L2: {"parse_function": name}}}
-                   for name in (None, "mine.later"))  # fmt: skip
+    ran, scored = (
+        {"model": {"m": {"imp_type": "custom"}}, "data": {L2: {"parse_function": name}}}
+        for name in (None, "mine.later")
+    )
     manifest = {
-        "model": "m", "config": ran, "scoring": {"config": scored}, "datasets": {L2: entry()}}  # fmt: skip
+        "model": "m",
+        "config": ran,
+        "scoring": {"config": scored},
+        "datasets": {L2: entry()},
+    }
     found = {each["name"]: each["text"] for each in run_facts(manifest, {L2: "L2"}, TOTALS)}
     assert found["Parameters"] == "L2: later"
 
 
-@pytest.mark.parametrize(("totals", "expected"), [
-    ({}, "1,200 on 1,100 images"),
-    ({"samples": 3, "episodes": 3, "tasks": 1, "images": 0}, "3 in 1 task"),
-    ({"samples": 20, "episodes": 8, "tasks": 4, "images": 6}, "12 on 6 images, 8 episodes of 4 tasks"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("totals", "expected"),
+    [
+        ({}, "1,200 on 1,100 images"),
+        ({"samples": 3, "episodes": 3, "tasks": 1, "images": 0}, "3 in 1 task"),
+        (
+            {"samples": 20, "episodes": 8, "tasks": 4, "images": 6},
+            "12 on 6 images, 8 episodes of 4 tasks",
+        ),
+    ],
+)
 def test_samples_are_on_images_and_episodes_of_tasks(totals, expected):
     found = run_facts({}, {}, TOTALS | totals)
     shown = {each["name"]: each["text"] for each in found}
@@ -88,38 +119,65 @@ def test_of_a_config_with_several_models_it_names_the_one_that_the_report_is_of(
     )
 
 
-@pytest.mark.parametrize(("datasets", "expected"), [
-    ({L2: entry()}, "MMBench-GUI as published"),
-    ({L2: entry(limit=50)}, "MMBench-GUI as published, 50 samples of each level"),
-    ({L1: entry(L1, SAMPLE_MD5)}, "sample data of the program: drawn screens, not a benchmark result"),
-    ({L2: entry(sums={})}, "different from the published files"),
-    ({L3: TASKS}, "tasks in live worlds"),
-    ({L1: entry(L1, {}), L2: entry()}, "in part different from the published files"),
-    ({L1: entry(L1, SAMPLE_MD5), L3: TASKS},
-     "sample data of the program: drawn screens, not a benchmark result; tasks in live worlds"),
-    ({L2: entry(), L3: TASKS}, "MMBench-GUI as published; tasks in live worlds"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("datasets", "expected"),
+    [
+        ({L2: entry()}, "MMBench-GUI as published"),
+        ({L2: entry(limit=50)}, "MMBench-GUI as published, 50 samples of each level"),
+        (
+            {L1: entry(L1, SAMPLE_MD5)},
+            "sample data of the program: drawn screens, not a benchmark result",
+        ),
+        ({L2: entry(sums={})}, "different from the published files"),
+        ({L3: TASKS}, "tasks in live worlds"),
+        ({L1: entry(L1, {}), L2: entry()}, "in part different from the published files"),
+        (
+            {L1: entry(L1, SAMPLE_MD5), L3: TASKS},
+            "sample data of the program: drawn screens, not a benchmark result; tasks in live worlds",
+        ),
+        ({L2: entry(), L3: TASKS}, "MMBench-GUI as published; tasks in live worlds"),
+    ],
+)
 def test_it_says_what_data_the_scores_are_of(datasets, expected):
     assert facts({}, datasets)["Data"] == expected
 
 
-@pytest.mark.parametrize(("wall_s", "expected"), [
-    (0.25, "0.3 s"), (59.4, "59.4 s"), (61, "1 min 01 s"), (7384, "2 h 03 min"), (59.6, "1 min 00 s"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wall_s", "expected"),
+    [
+        (0.25, "0.3 s"),
+        (59.4, "59.4 s"),
+        (61, "1 min 01 s"),
+        (7384, "2 h 03 min"),
+        (59.6, "1 min 00 s"),
+    ],
+)
 def test_it_says_when_how_long_and_at_what_cost(wall_s, expected):
     tokens = {"prompt_tokens": 1_500_000, "completion_tokens": 2400}
     statuses = {"ok": 2000, "failed": 5}  # rotations, too
-    found = facts({}, {L2: entry(tokens=tokens, statuses=statuses)}, wall_s=wall_s, started_at="2026-01-02T03:04:05+00:00")  # fmt: skip
+    found = facts(
+        {},
+        {L2: entry(tokens=tokens, statuses=statuses)},
+        wall_s=wall_s,
+        started_at="2026-01-02T03:04:05+00:00",
+    )
     assert found == {
-        "Data": "MMBench-GUI as published", "Date": "2 Jan 2026, 03:04 UTC", "Duration": expected,
-        "Samples": "1,200 on 1,100 images", "Tokens": "1,500,000 in, 2,400 out",
+        "Data": "MMBench-GUI as published",
+        "Date": "2 Jan 2026, 03:04 UTC",
+        "Duration": expected,
+        "Samples": "1,200 on 1,100 images",
+        "Tokens": "1,500,000 in, 2,400 out",
         "Requests": "2,055, 40 samples retried",
-    }  # fmt: skip
+    }
 
 
-@pytest.mark.parametrize(("first", "expected"), [
-    ("2026-01-02T03:04:06.5+00:00", "9.0 s"), ("2026-01-01T22:00:00+00:00", "9.0 s, the rest in earlier runs"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ("2026-01-02T03:04:06.5+00:00", "9.0 s"),
+        ("2026-01-01T22:00:00+00:00", "9.0 s, the rest in earlier runs"),
+    ],
+)
 def test_the_duration_is_that_of_the_newest_run_and_says_so(first, expected):
     sets = {L1: entry(answered=[]), L2: entry(answered=[first, "2026-01-02T03:04:14+00:00"])}
     found = facts({}, sets, wall_s=9, started_at="2026-01-02T03:04:05+00:00")
@@ -130,9 +188,16 @@ def test_what_is_not_known_is_left_out():
     assert [each["name"] for each in run_facts({}, {}, TOTALS)] == ["Samples", "Tokens", "Requests"]
 
 
-@pytest.mark.parametrize(("of", "is_partial", "expected"), [
-    (entry(), False, True), (entry(), True, False), (entry(left_out=1), False, False),
-    (entry(sums=SAMPLE_MD5), False, False), ({}, False, False), (entry(mode="basic"), False, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("of", "is_partial", "expected"),
+    [
+        (entry(), False, True),
+        (entry(), True, False),
+        (entry(left_out=1), False, False),
+        (entry(sums=SAMPLE_MD5), False, False),
+        ({}, False, False),
+        (entry(mode="basic"), False, False),
+    ],
+)
 def test_only_the_whole_published_data_set_is_the_published_one(of, is_partial, expected):
     assert is_whole(of, is_partial=is_partial) == expected

@@ -42,17 +42,24 @@ def test_target_and_click_lie_where_the_image_has_them(open_tab, keys, viewport)
     assert tab.box("#canvas .point")[:2] == pytest.approx(click, abs=1)
 
 
-@pytest.mark.parametrize(("click", "key", "seen"), [
-    ([0.9, 0.9], "t", [".target", ".point"]), ([1.4, 0.3], "t", [".target", ".point"]),
-    ([3.2, 0.5], "t", [".target"]), ([0.9, 0.9], "2", [".target"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("click", "key", "seen"),
+    [
+        ([0.9, 0.9], "t", [".target", ".point"]),
+        ([1.4, 0.3], "t", [".target", ".point"]),
+        ([3.2, 0.5], "t", [".target"]),
+        ([0.9, 0.9], "2", [".target"]),
+    ],
+)
 def test_what_is_zoomed_to_is_in_sight_wherever_the_click_went(
     open_tab, tmp_path, click, key, seen
 ):
     sample = l2_sample(0, box_frac=[0.1, 0.2, 0.12, 0.22], point_frac=click, file_wh=[1920, 1080])
     write_samples(tmp_path / "run", L2, [sample])
-    tab = open_tab(build_report(tmp_path / "run", image_root=None, cache=tmp_path / "cache"),
-                   address=f"#/sample/{L2}/0")  # fmt: skip
+    tab = open_tab(
+        build_report(tmp_path / "run", image_root=None, cache=tmp_path / "cache"),
+        address=f"#/sample/{L2}/0",
+    )
     outside = max(click) > 1
     assert ("click, outside the image" in tab.text("#legend")) == outside
     tab.press(key)
@@ -85,17 +92,46 @@ def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab)
     assert tab.box("#canvas") == pytest.approx(before, abs=0.5)
 
 
-@pytest.mark.parametrize(("address", "place", "texts"), [
-    (f"#/sample/{L2}/0", "#view-sample", ["click <script>alert(1)", "raw <script>alert(1)", "so <script>alert(1)"]),
-    (f"#/sample/{L2}/0", "#facts", [f"{FAR_PX:.0f} px from the target, {FAR_PX / SIZE_PX:.1f} target sizes"]),
-    (f"#/sample/{L2}/1", "#facts", ["You are a GUI agent", "Which element matches: Open the basket", "1.25 s",
-                                   "1,204", "stop", "400 × 300 px", "2026-01-02", "inside the target"]),
-    (f"#/sample/{L2}/2", "#facts", ["Wrapped <script>alert(1)"]),
-    (f"#/sample/{L2}/2", "#legend", ["no click could be read"]),
-    (f"#/sample/{L2}/3", "#view-sample", ["timeout <script>alert(1)", "no answer <script>alert(1)"]),
-    (f"#/sample/{L1}/0", "#facts", ["Which is right? <script>alert(1)"]),
-])  # fmt: skip
-def test_a_sample_shows_what_was_sent_what_came_back_and_markup_as_text(open_tab, address, place, texts):  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "place", "texts"),
+    [
+        (
+            f"#/sample/{L2}/0",
+            "#view-sample",
+            ["click <script>alert(1)", "raw <script>alert(1)", "so <script>alert(1)"],
+        ),
+        (
+            f"#/sample/{L2}/0",
+            "#facts",
+            [f"{FAR_PX:.0f} px from the target, {FAR_PX / SIZE_PX:.1f} target sizes"],
+        ),
+        (
+            f"#/sample/{L2}/1",
+            "#facts",
+            [
+                "You are a GUI agent",
+                "Which element matches: Open the basket",
+                "1.25 s",
+                "1,204",
+                "stop",
+                "400 × 300 px",
+                "2026-01-02",
+                "inside the target",
+            ],
+        ),
+        (f"#/sample/{L2}/2", "#facts", ["Wrapped <script>alert(1)"]),
+        (f"#/sample/{L2}/2", "#legend", ["no click could be read"]),
+        (
+            f"#/sample/{L2}/3",
+            "#view-sample",
+            ["timeout <script>alert(1)", "no answer <script>alert(1)"],
+        ),
+        (f"#/sample/{L1}/0", "#facts", ["Which is right? <script>alert(1)"]),
+    ],
+)
+def test_a_sample_shows_what_was_sent_what_came_back_and_markup_as_text(
+    open_tab, address, place, texts
+):
     tab = open_tab(address=address)
     tab.page.wait_for_selector("#facts .block")
     tab.run(

@@ -10,8 +10,16 @@ from tests.support.report_page import BAD, L1, L2
 from tests.support.report_runs import l1_sample, l2_sample, make_pictures, write_samples
 from utils.report.build import build_report
 
-VIEWS = ["#/overview", "#/samples", "#/samples?view=table&level=L2&q=the", "#/samples?q=nowhere",
-         f"#/sample/{L1}/0", f"#/sample/{L2}/0", f"#/sample/{L2}/3", "help"]  # fmt: skip
+VIEWS = [
+    "#/overview",
+    "#/samples",
+    "#/samples?view=table&level=L2&q=the",
+    "#/samples?q=nowhere",
+    f"#/sample/{L1}/0",
+    f"#/sample/{L2}/0",
+    f"#/sample/{L2}/3",
+    "help",
+]
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -30,7 +38,16 @@ def test_axe_finds_nothing(open_tab, scheme, viewport):
 
 BAD_NAME = "<img src=x onerror=alert(3)>"  # without the slash that a file name may not have
 KEPT = {
-    "status", "verdict", "hit", "image", "index", "box_frac", "point_frac", "chosen", "attempts"}  # fmt: skip
+    "status",
+    "verdict",
+    "hit",
+    "image",
+    "index",
+    "box_frac",
+    "point_frac",
+    "chosen",
+    "attempts",
+}
 
 
 def spoilt(value):
@@ -44,8 +61,13 @@ def spoilt(value):
 
 def spoilt_sample(facts):
     """Markup in every field that a model, a data set or a user can fill."""
-    own = {"index": f"{facts['index']} {BAD}", "raw": BAD, "reasoning": BAD, "check": [BAD],
-           "extra": BAD}  # fmt: skip
+    own = {
+        "index": f"{facts['index']} {BAD}",
+        "raw": BAD,
+        "reasoning": BAD,
+        "check": [BAD],
+        "extra": BAD,
+    }
     own["chosen"] = BAD if facts.get("options") else None
     own["error"] = {"class": BAD, "message": BAD}
     own["prompt"] = [
@@ -66,8 +88,17 @@ def spoilt_report(tmp_path_factory):
     questions = write_samples(run, L1, map(spoilt_sample, l1), model=model)
     report_runs.write_rotations(questions, [spoilt_sample(facts) for facts in l1])
     write_samples(run, L2, map(spoilt_sample, l2), model=model)
-    analysis = {"anatomy": spoilt({"title": "T", "rows": [{"name": "n", "share": 1.5, "samples": 2, "said": "x"}],
-                                   "notes": ["n"], "warnings": ["w"], "more": {"a": "b"}})}  # fmt: skip
+    analysis = {
+        "anatomy": spoilt(
+            {
+                "title": "T",
+                "rows": [{"name": "n", "share": 1.5, "samples": 2, "said": "x"}],
+                "notes": ["n"],
+                "warnings": ["w"],
+                "more": {"a": "b"},
+            }
+        )
+    }
     for section in report_runs.analysis_of_l2().items():
         analysis |= [section] if section[0] in ("table", "averages") else []
     analysis["groups"] = {BAD: {BAD: report_runs.cell(40.0)}}

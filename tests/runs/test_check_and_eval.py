@@ -19,22 +19,50 @@ def no_answer(request):
     return Reply(body=json.dumps({"object": "chat.completion", "choices": [choice]}).encode())
 
 
-@pytest.mark.parametrize(("answer", "code", "printed"), [
-    (lambda request: Reply("(0.123456, 0.15)" if "Click" in request.text else "B"), 0, [
-        "  tokens: prompt 7, completion 3, total 10\n", "  read as: [0.1235, 0.15], wanted"]),
-    (right_answers, 0, [
-        "image: file 640x360, sent 640x360, seen by the model unknown",
-        "read as: B, wanted: B, verdict: hit",
-        "read as: [0.2, 0.15], wanted: [0.1, 0.1, 0.3, 0.2], verdict: hit"]),
-    (lambda request: Reply(status=500, body=b"bad key k-123456"), 2, [
-        "ping: HTTP 500: bad key [secret]"]),
-    (lambda request: Reply(body=b"<html>"), 2, [
-        "the server's answer is not a chat completion (does the base URL end in /v1?): <html>\n"]),
-    (no_answer, 2, [
-        "  reasoning: 'hm!!", "!… (", "  what came back: {",
-        "the model used all its tokens before it answered; raise generate_cfg.max_tokens",
-        "ping: the answer has no text (finish_reason 'stop')", "1 problem, 1 warning.\n"]),  # something was asked
-], ids=["digits", "answered", "failed", "a web page", "reasoning without an answer"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "code", "printed"),
+    [
+        (
+            lambda request: Reply("(0.123456, 0.15)" if "Click" in request.text else "B"),
+            0,
+            ["  tokens: prompt 7, completion 3, total 10\n", "  read as: [0.1235, 0.15], wanted"],
+        ),
+        (
+            right_answers,
+            0,
+            [
+                "image: file 640x360, sent 640x360, seen by the model unknown",
+                "read as: B, wanted: B, verdict: hit",
+                "read as: [0.2, 0.15], wanted: [0.1, 0.1, 0.3, 0.2], verdict: hit",
+            ],
+        ),
+        (
+            lambda request: Reply(status=500, body=b"bad key k-123456"),
+            2,
+            ["ping: HTTP 500: bad key [secret]"],
+        ),
+        (
+            lambda request: Reply(body=b"<html>"),
+            2,
+            [
+                "the server's answer is not a chat completion (does the base URL end in /v1?): <html>\n"
+            ],
+        ),
+        (
+            no_answer,
+            2,
+            [
+                "  reasoning: 'hm!!",
+                "!… (",
+                "  what came back: {",
+                "the model used all its tokens before it answered; raise generate_cfg.max_tokens",
+                "ping: the answer has no text (finish_reason 'stop')",
+                "1 problem, 1 warning.\n",
+            ],
+        ),  # something was asked
+    ],
+    ids=["digits", "answered", "failed", "a web page", "reasoning without an answer"],
+)
 def test_a_ping_shows_what_came_back_and_how_it_is_read(answer, code, printed, staged):
     stage = staged(answer=answer)
     run = stage.evaluate({"m": API | {"model_path": "{url}?api_key=k-123456&model=mock"}}, *PING)
@@ -44,8 +72,10 @@ def test_a_ping_shows_what_came_back_and_how_it_is_read(answer, code, printed, s
 
 
 def test_a_ping_reads_the_reply_with_the_sizes_and_limits_that_the_run_has(stage):
-    stage.module("def parse(response, meta):\n"
-                 "    print('meta', meta.get('sent_size'), meta.get('min_pixels'))\n")  # fmt: skip
+    stage.module(
+        "def parse(response, meta):\n"
+        "    print('meta', meta.get('sent_size'), meta.get('min_pixels'))\n"
+    )
     model = API | {"kwargs": {"img_size": 320, "min_pixels": 1000}}
     data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
     assert "meta [320, 180] 1000" in stage.evaluate({"m": model}, *PING, data=data).stdout

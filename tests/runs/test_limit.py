@@ -10,8 +10,12 @@ from tests.support.stage import API, L1, L2, Stage
 from utils.contracts import spread
 from utils.protocol import PLATFORMS
 
-GROUPS = [(platform, split) for platform in PLATFORMS for split in ("easy", "medium", "hard")
-          for _ in range(4)]  # fmt: skip
+GROUPS = [
+    (platform, split)
+    for platform in PLATFORMS
+    for split in ("easy", "medium", "hard")
+    for _ in range(4)
+]
 
 
 def test_a_few_samples_show_every_platform_and_every_split():
@@ -21,12 +25,15 @@ def test_a_few_samples_show_every_platform_and_every_split():
     assert Counter(split for _, split in first) == {"easy": 2, "medium": 2, "hard": 2}
 
 
-@pytest.mark.parametrize(("groups", "turns"), [
-    ([], []),
-    ([("b", "x")] * 3, [0, 1, 2]),
-    ([("a", "x"), ("a", "x"), ("b", "x"), ("a", "y"), ("b", "y")], [0, 4, 3, 2, 1]),
-    ([("a", "x"), ("b", "y"), ("a", "x"), ("c", "z")], [0, 1, 3, 2]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("groups", "turns"),
+    [
+        ([], []),
+        ([("b", "x")] * 3, [0, 1, 2]),
+        ([("a", "x"), ("a", "x"), ("b", "x"), ("a", "y"), ("b", "y")], [0, 4, 3, 2, 1]),
+        ([("a", "x"), ("b", "y"), ("a", "x"), ("c", "z")], [0, 1, 3, 2]),
+    ],
+)
 def test_platforms_take_turns_and_so_do_the_splits_of_each(groups, turns):
     assert spread(groups, range(len(groups))) == turns
 

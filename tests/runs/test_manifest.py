@@ -17,8 +17,10 @@ from utils.runs.provenance import git_state, pictures_digest
 
 KEY = "a-very-secret-key-987654"
 BOTH = pytest.mark.parametrize(
-    "hide", [lambda text: json.loads(path_hider([])(text)), lambda text: portable(text, {})],
-    ids=["report", "manifest"])  # fmt: skip
+    "hide",
+    [lambda text: json.loads(path_hider([])(text)), lambda text: portable(text, {})],
+    ids=["report", "manifest"],
+)
 
 
 @pytest.fixture
@@ -37,9 +39,15 @@ def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folde
     stage.model["m"]["generate_cfg"]["extra_headers"] = {"Authorization": f"Bearer {KEY}"}
     file = stage.annotations / "L2_annotations.json"
     stage.server.answer = lambda request: (
-        Reply(status=413) if "basic target 2." in request.text else right_answers(request))  # fmt: skip
-    stage.run("--limit", "4", "--no-report", "--verbose",
-              env={"L2_USER_PROMPT": template, "HOME": str(stage.home)})  # fmt: skip
+        Reply(status=413) if "basic target 2." in request.text else right_answers(request)
+    )
+    stage.run(
+        "--limit",
+        "4",
+        "--no-report",
+        "--verbose",
+        env={"L2_USER_PROMPT": template, "HOME": str(stage.home)},
+    )
     text = (stage.folder() / "manifest.json").read_text("utf-8")
     assert (KEY in text, str(stage.home) in text, "~/config.json" in text) == (False, False, True)
     found = manifest_of(stage)
@@ -47,15 +55,25 @@ def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folde
     annotations, config = file.read_bytes(), (stage.home / "config.json").read_bytes()
     assert (found["model"], found["config"]["data"][L2]["mode"]) == ("m", "all")
     assert data["annotations"] == {
-        "file": file.name, "bytes": len(annotations), "md5": hashlib.md5(annotations).hexdigest(),
-        "sha256": hashlib.sha256(annotations).hexdigest()}  # fmt: skip
+        "file": file.name,
+        "bytes": len(annotations),
+        "md5": hashlib.md5(annotations).hexdigest(),
+        "sha256": hashlib.sha256(annotations).hexdigest(),
+    }
     assert (data["samples"], data["limit"], data["missing"], data["left_out"]) == (4, 4, 0, 0)
     assert (data["statuses"], data["pictures"]["count"]) == ({"ok": 3, "refused": 1}, 3)
     assert data["tokens"] == {"prompt_tokens": 21, "completion_tokens": 9}
     assert asking["config_file"] == {
-        "name": "config.json", "sha256": hashlib.sha256(config).hexdigest()}  # fmt: skip
-    expected = {"L2_USER_PROMPT": template, "L1_USE_WEIGHTED": None, "LMUData": True,
-                "MY_KEY": True, "IMAGE_ROOT_DIR": False}  # fmt: skip
+        "name": "config.json",
+        "sha256": hashlib.sha256(config).hexdigest(),
+    }
+    expected = {
+        "L2_USER_PROMPT": template,
+        "L1_USE_WEIGHTED": None,
+        "LMUData": True,
+        "MY_KEY": True,
+        "IMAGE_ROOT_DIR": False,
+    }
     assert expected.items() <= asking["environment"].items()
     assert asking["started_at"] <= data["answered"][0] <= data["answered"][1] <= asking["ended_at"]
     machine = asking["hardware"]
@@ -71,8 +89,7 @@ def test_a_rescoring_leaves_the_asking_alone_and_says_what_it_had_otherwise(stag
     before = manifest_of(stage)
     stage.annotations.rename(stage.home / "gone")
     stage.model["m"]["generate_cfg"] = {"max_tokens": 16, "temperature": 1}
-    ran = stage.run("--mode", "eval", "--no-report",
-                    env={"L1_USE_WEIGHTED": "1", "MY_KEY": ""})  # fmt: skip
+    ran = stage.run("--mode", "eval", "--no-report", env={"L1_USE_WEIGHTED": "1", "MY_KEY": ""})
     after = manifest_of(stage)
     assert ran.code == 0
     for name in ("asking", "datasets", "config"):
@@ -139,13 +156,28 @@ def test_git_state_tells_a_changed_tree_from_a_clean_one(tmp_path):
 
 
 @BOTH
-@pytest.mark.parametrize(("text", "expected"), [
-    ("/people/jane", "~"), ("/people/jane/x", "~/x"), ("see /people/jane.", "see ~."),
-    ("/people/jane. Then", "~. Then"), ("a\n/people/jane/x", "a\n~/x"),
-    ("--at=/people/jane:/people/jane/y", "--at=~:~/y"), ("“/people/jane/x”", "“~/x”"),
-    ("in /people/jane’s", "in ~’s"),
-    *[(text, text) for text in (
-        "/people/janet/x", "/people/jane-b/x", "/people/jane.old/x", "x/people/jane/y")]])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/people/jane", "~"),
+        ("/people/jane/x", "~/x"),
+        ("see /people/jane.", "see ~."),
+        ("/people/jane. Then", "~. Then"),
+        ("a\n/people/jane/x", "a\n~/x"),
+        ("--at=/people/jane:/people/jane/y", "--at=~:~/y"),
+        ("“/people/jane/x”", "“~/x”"),
+        ("in /people/jane’s", "in ~’s"),
+        *[
+            (text, text)
+            for text in (
+                "/people/janet/x",
+                "/people/jane-b/x",
+                "/people/jane.old/x",
+                "x/people/jane/y",
+            )
+        ],
+    ],
+)
 def test_the_home_folder_is_hidden_as_a_whole_name_only(monkeypatch, hide, text, expected):
     monkeypatch.setenv("HOME", "/people/jane")
     assert hide(text) == expected
@@ -169,4 +201,5 @@ def test_paths_are_rewritten_whole_and_the_nearest_place_wins(tmp_path, monkeypa
     monkeypatch.setenv("HOME", home)
     texts = {f"{home}/x": [f"--at={home}/data/L1.json", f"{home}hn/x", f"in {home}"]}
     assert portable(texts, {"$LMUData": tmp_path / "jo" / "data"}) == {
-        "~/x": ["--at=$LMUData/L1.json", f"{home}hn/x", "in ~"]}  # fmt: skip
+        "~/x": ["--at=$LMUData/L1.json", f"{home}hn/x", "in ~"]
+    }

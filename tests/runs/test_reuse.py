@@ -33,8 +33,10 @@ POLITE = "Please: "
 def phrase(line):
     return POLITE + line["instruction"]
 """
-FUNCTIONS = {"custom_prompt": {L2: "model_file.build_prompt"},
-             "postprocess_function": "model_file.postprocess"}  # fmt: skip
+FUNCTIONS = {
+    "custom_prompt": {L2: "model_file.build_prompt"},
+    "postprocess_function": "model_file.postprocess",
+}
 EASY_0, EASY_1 = "Question 0 easy?", "Question 1 easy?"
 
 
@@ -91,8 +93,10 @@ def edited(name, *replacements):
 
 
 def in_path(before, after):
-    return lambda stage: [entry.update(model_path=entry["model_path"].replace(before, after))
-                          for entry in stage.model.values()]  # fmt: skip
+    return lambda stage: [
+        entry.update(model_path=entry["model_path"].replace(before, after))
+        for entry in stage.model.values()
+    ]
 
 
 def picture(stage):
@@ -110,50 +114,125 @@ def order_of_everything(stage):
     stage.change_annotations("L2", list.reverse)
 
 
-PROMPT_OF_BASIC_TARGETS = edited("wording.py", (
-    "return POLITE +", 'return (POLITE if "advanced" in line["instruction"] else "Kindly: ") +'))  # fmt: skip
+PROMPT_OF_BASIC_TARGETS = edited(
+    "wording.py",
+    ("return POLITE +", 'return (POLITE if "advanced" in line["instruction"] else "Kindly: ") +'),
+)
 CHANGES = {
     # change: what is asked again, the reason printed, whether scores stay, and in what the folder's
     # run asks otherwise (then the run has a folder of its own), what was changed
     "--reuse": (NOTHING, None, True, None, lambda stage: None),
     "--fresh": (ALL, "--fresh", True, None, lambda stage: None),
-    "another day and commit": (NOTHING, None, True, None, lambda stage: stage.folder().rename(
-        stage.work_dir / "m" / "T20200101_Gdeadbeef")),
-    "comments and docstrings": (NOTHING, None, True, None, edited(
-        "model_file.py", ("# L1 has the benchmark's", "# another"), ("Drops a closing remark", "Another"))),
-    "parse function": (NOTHING, None, False, None,
-                       edited("model_file.py", ("float(found[0]), float(found[1])", "0.2, 0.15"))),
-    "postprocess function": (NOTHING, None, False, None,
-                             edited("model_file.py", ('.split("#")[0]', '.split("#")[1]'))),
+    "another day and commit": (
+        NOTHING,
+        None,
+        True,
+        None,
+        lambda stage: stage.folder().rename(stage.work_dir / "m" / "T20200101_Gdeadbeef"),
+    ),
+    "comments and docstrings": (
+        NOTHING,
+        None,
+        True,
+        None,
+        edited(
+            "model_file.py",
+            ("# L1 has the benchmark's", "# another"),
+            ("Drops a closing remark", "Another"),
+        ),
+    ),
+    "parse function": (
+        NOTHING,
+        None,
+        False,
+        None,
+        edited("model_file.py", ("float(found[0]), float(found[1])", "0.2, 0.15")),
+    ),
+    "postprocess function": (
+        NOTHING,
+        None,
+        False,
+        None,
+        edited("model_file.py", ('.split("#")[0]', '.split("#")[1]')),
+    ),
     "pictures rewritten": (NOTHING, None, True, None, pictures_rewritten_with_the_same_bytes),
-    "data root moved": (NOTHING, None, True, None, lambda stage: stage.env.update(
-        LMUData=str(stage.root.rename(stage.home / "moved")))),
-    "helper of the prompt": ({L1: 0, L2: 3}, "prompt changed", False, "prompt", PROMPT_OF_BASIC_TARGETS),
-    "prompt": ({L1: 0, L2: 6}, "prompt changed", False, "prompt",
-               edited("wording.py", ("Please: ", "Kindly: "))),
-    "system prompt": ({L1: 9, L2: 0}, "prompt changed", True, "prompt",
-                      lambda stage: stage.model["m"].update(kwargs={"system_prompt": "You are brief."})),
-    "variable of the prompt function": ({L1: 0, L2: 6}, "prompt changed", True, "prompt",
-                                        lambda stage: stage.env.update(TONE="Now. ")),
+    "data root moved": (
+        NOTHING,
+        None,
+        True,
+        None,
+        lambda stage: stage.env.update(LMUData=str(stage.root.rename(stage.home / "moved"))),
+    ),
+    "helper of the prompt": (
+        {L1: 0, L2: 3},
+        "prompt changed",
+        False,
+        "prompt",
+        PROMPT_OF_BASIC_TARGETS,
+    ),
+    "prompt": (
+        {L1: 0, L2: 6},
+        "prompt changed",
+        False,
+        "prompt",
+        edited("wording.py", ("Please: ", "Kindly: ")),
+    ),
+    "system prompt": (
+        {L1: 9, L2: 0},
+        "prompt changed",
+        True,
+        "prompt",
+        lambda stage: stage.model["m"].update(kwargs={"system_prompt": "You are brief."}),
+    ),
+    "variable of the prompt function": (
+        {L1: 0, L2: 6},
+        "prompt changed",
+        True,
+        "prompt",
+        lambda stage: stage.env.update(TONE="Now. "),
+    ),
     # without effect where a function makes the prompt
-    "template of the default prompt": (NOTHING, None, True, "prompt", lambda stage: stage.env.update(
-        L2_USER_PROMPT="Where is {instruction}?")),
-    "generate_cfg": (ALL, "settings changed", False, "settings",
-                     lambda stage: stage.model["m"]["generate_cfg"].update(temperature=0.25)),
+    "template of the default prompt": (
+        NOTHING,
+        None,
+        True,
+        "prompt",
+        lambda stage: stage.env.update(L2_USER_PROMPT="Where is {instruction}?"),
+    ),
+    "generate_cfg": (
+        ALL,
+        "settings changed",
+        False,
+        "settings",
+        lambda stage: stage.model["m"]["generate_cfg"].update(temperature=0.25),
+    ),
     "another model": (ALL, "settings changed", True, "settings", in_path("=mock", "=mock-2")),
     "picture": ({L1: 3, L2: 2}, "image changed", True, "pictures", picture),
     "order of everything": (NOTHING, None, True, "annotations", order_of_everything),
-    "truth": (NOTHING, None, False, "annotations", lambda stage: edit(
-        stage, stage.annotations / "L1_annotations.json", '"answer": "B"', '"answer": "A"')),
-}  # fmt: skip
+    "truth": (
+        NOTHING,
+        None,
+        False,
+        "annotations",
+        lambda stage: edit(
+            stage, stage.annotations / "L1_annotations.json", '"answer": "B"', '"answer": "A"'
+        ),
+    ),
+}
 ARGUMENTS = {"--reuse": ["--reuse", "--api-nproc", "1", "--retry", "0"], "--fresh": ["--fresh"]}
 
 
 def folders(stage):
     """The run folders by name, each with its files and their bytes; locks aside."""
     found = sorted(path for path in (stage.work_dir / "m").iterdir() if not path.is_symlink())
-    return {path.name: {each.name: each.read_bytes() for each in path.iterdir()
-                        if each.is_file() and each.suffix != ".lock"} for path in found}  # fmt: skip
+    return {
+        path.name: {
+            each.name: each.read_bytes()
+            for each in path.iterdir()
+            if each.is_file() and each.suffix != ".lock"
+        }
+        for path in found
+    }
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -241,31 +320,52 @@ CONFIG_CHANGES = {
     "jpeg-of-png": ({}, kw(image_format="jpeg"), OTHER),
     "jpeg-that-fits": (kw(image_format="jpeg"), kw(image_format="jpeg", img_size=4096), SAME),
     "detail": ({}, kw(img_detail="low"), OTHER),
-    "detail-of-reference": (kw(wire_format="reference"), kw(wire_format="reference", img_detail="low"), SAME),
+    "detail-of-reference": (
+        kw(wire_format="reference"),
+        kw(wire_format="reference", img_detail="low"),
+        SAME,
+    ),
     "wire-format": ({}, kw(wire_format="reference"), (ALL, ".*")),
     "query": ({}, cfg(extra_query={"api-version": "2"}), OTHER),
     "key-in-query": ({}, cfg(extra_query={"key": "k-12345678"}), SAME),
-    "routing-header": (cfg(extra_headers={"X-Route": "a"}), cfg(extra_headers={"X-Route": "b"}), OTHER),
+    "routing-header": (
+        cfg(extra_headers={"X-Route": "a"}),
+        cfg(extra_headers={"X-Route": "b"}),
+        OTHER,
+    ),
     "same-header": (cfg(extra_headers={"X-Route": "a"}), cfg(extra_headers={"x-route": "a"}), SAME),
-    "key-in-header": (cfg(extra_headers={"X-Api-Key": "k-12345678"}),
-                      cfg(extra_headers={"X-Api-Key": "k-87654321"}), SAME),
+    "key-in-header": (
+        cfg(extra_headers={"X-Api-Key": "k-12345678"}),
+        cfg(extra_headers={"X-Api-Key": "k-87654321"}),
+        SAME,
+    ),
     "same-address": ({}, {"path": "/v1/"}, SAME),
     "password": ({"login": "me:old-pass-123@"}, {"login": "me:new-pass-456@"}, SAME),
-    "same-payload": ({}, {"preprocess_function": "models.base.default_api_preprocess_function"}, SAME),
-    "key": ({}, {"key": "another-key-7890"}, SAME), "base-url": ({}, {"host": "localhost"}, OTHER),
-    "moved-with-identity": ({"model_identity": "weights-1"},
-                            {"model_identity": "weights-1", "host": "localhost", "asked_as": "mock-2"}, SAME),
+    "same-payload": (
+        {},
+        {"preprocess_function": "models.base.default_api_preprocess_function"},
+        SAME,
+    ),
+    "key": ({}, {"key": "another-key-7890"}, SAME),
+    "base-url": ({}, {"host": "localhost"}, OTHER),
+    "moved-with-identity": (
+        {"model_identity": "weights-1"},
+        {"model_identity": "weights-1", "host": "localhost", "asked_as": "mock-2"},
+        SAME,
+    ),
     "identity": ({"model_identity": "weights-1"}, {"model_identity": "weights-2"}, OTHER),
     "same-system-prompt": ({}, kw(system_prompt="benchmark_default"), SAME),
     "free-kwargs": ({}, kw(note_of_mine=3), SAME),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
 def config_run(server, tmp_path_factory):
     """Output of the second run, by model."""
-    before, after = ({name: with_changes(server, case[which]) for name, case in CONFIG_CHANGES.items()}
-                     for which in (0, 1))  # fmt: skip
+    before, after = (
+        {name: with_changes(server, case[which]) for name, case in CONFIG_CHANGES.items()}
+        for which in (0, 1)
+    )
     stage = stage_with_code(tmp_path_factory.mktemp("config"), server)
     stage.model = before
     assert stage.run().asked == {L1: 9 * len(CONFIG_CHANGES), L2: 6 * len(CONFIG_CHANGES)}
@@ -278,8 +378,13 @@ def config_run(server, tmp_path_factory):
 
 
 def with_changes(server, changes):
-    address = {"host": "127.0.0.1", "key": "test-key-123456", "asked_as": "mock",
-               "login": "", "path": "/v1"}  # fmt: skip
+    address = {
+        "host": "127.0.0.1",
+        "key": "test-key-123456",
+        "asked_as": "mock",
+        "login": "",
+        "path": "/v1",
+    }
     host, key, asked_as, login, path = ({**address, **changes}[name] for name in address)
     url = server.url.replace("127.0.0.1", login + host).replace("/v1", path)
     plain = api_model(server.url, **FUNCTIONS)
@@ -300,8 +405,10 @@ def test_a_change_of_the_config_asks_again_exactly_what_it_touches(case, config_
 def test_a_change_that_is_taken_back_costs_nothing_and_brings_the_old_scores_back(stage):
     before, first = stage.both_scores(), stage.folder()
     parameters = stage.model["m"]["generate_cfg"]
-    back = (edited("wording.py", ('"Kindly: "', '"Please: "')),
-            lambda stage: parameters.update(temperature=0))  # fmt: skip
+    back = (
+        edited("wording.py", ('"Kindly: "', '"Please: "')),
+        lambda stage: parameters.update(temperature=0),
+    )
     # The reason is what sets the nearest earlier request apart: the second is asked as at first.
     for name, take_back in zip(("prompt", "generate_cfg"), back, strict=True):
         asked, reason, *_, change = CHANGES[name]
@@ -353,27 +460,49 @@ def test_the_newest_of_equal_answers_counts_in_whatever_folder(stage):
 
 FAILED_CASES = {
     # arguments: (which of the two are asked again, exit code, easy score, what is printed)
-    "": ([EASY_0], 1, 2 / 3, [f"{L1}: queried 1 (1 failed last time), reused 8",
-                              "queried again with --retry-refused",
-                              "9/9 (1 answered, 1 refused before, 7 reused)"]),
+    "": (
+        [EASY_0],
+        1,
+        2 / 3,
+        [
+            f"{L1}: queried 1 (1 failed last time), reused 8",
+            "queried again with --retry-refused",
+            "9/9 (1 answered, 1 refused before, 7 reused)",
+        ],
+    ),
     "--fresh": ([EASY_0, EASY_1], 0, 1, []),
     "--ignore": ([], 1, 1 / 3, ["failed: wrong in the score, left as they are (--ignore)"]),
-    "--retry-refused": ([EASY_0, EASY_1], 0, 1, [
-        f"{L1}: queried 2 (1 failed last time, 1 refused last time), reused 7"]),
+    "--retry-refused": (
+        [EASY_0, EASY_1],
+        0,
+        1,
+        [f"{L1}: queried 2 (1 failed last time, 1 refused last time), reused 7"],
+    ),
     "--retry-refused --ignore": ([EASY_1], 1, 2 / 3, []),
-    "--check": ([], 0, 1 / 3, ["(1 failed last time, ",
-        "7 answers stored already, 1 refused before (--retry-refused)"]),
-    "--check --retry-refused": ([], 0, 1 / 3, [
-        "2 requests to send (1 failed last time, 1 refused last time, "]),
+    "--check": (
+        [],
+        0,
+        1 / 3,
+        ["(1 failed last time, ", "7 answers stored already, 1 refused before (--retry-refused)"],
+    ),
+    "--check --retry-refused": (
+        [],
+        0,
+        1 / 3,
+        ["2 requests to send (1 failed last time, 1 refused last time, "],
+    ),
     "--check --fresh": ([], 0, 1 / 3, ["9 requests to send (9 --fresh, "]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("arguments", FAILED_CASES)
 def test_what_failed_is_asked_again_and_what_was_refused_on_demand(arguments, staged):
     broken = {EASY_0: Reply(status=500), EASY_1: Reply(status=400)}
-    stage = staged(answer=lambda request: next(
-        (bad for text, bad in broken.items() if text in request.text), Reply("B")))  # fmt: skip
+    stage = staged(
+        answer=lambda request: next(
+            (bad for text, bad in broken.items() if text in request.text), Reply("B")
+        )
+    )
     stage.data = {L1: {"mode": "all"}}
     ran = stage.run("--retry", "0")
     assert (ran.code, len(ran.requests)) == (1, 9)

@@ -99,11 +99,17 @@ def test_one_interrupt_finishes_what_is_in_flight(stage, released, finished):
     assert stage.both_scores() == finished.both_scores()
 
 
-@pytest.mark.parametrize(("damage", "lost"), [
-    (lambda log: log[:-40], 1), (lambda log: log[:-1], 1), (lambda log: log[:-40] + bytes(4096), 1),
-    (lambda log: log + bytes(70_000), 0),
-    (lambda log: log + b'{"kind":"answer","key":"' + b"x" * 70_000, 0),
-], ids=["torn", "without-line-feed", "torn-and-nul-filled", "nul-filled", "half-a-long-line"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("damage", "lost"),
+    [
+        (lambda log: log[:-40], 1),
+        (lambda log: log[:-1], 1),
+        (lambda log: log[:-40] + bytes(4096), 1),
+        (lambda log: log + bytes(70_000), 0),
+        (lambda log: log + b'{"kind":"answer","key":"' + b"x" * 70_000, 0),
+    ],
+    ids=["torn", "without-line-feed", "torn-and-nul-filled", "nul-filled", "half-a-long-line"],
+)
 def test_a_damaged_tail_is_repaired_by_the_next_run(damage, lost, finished, tmp_path):
     stage = finished.copy_to(tmp_path)
     log = stage.log(L2)
@@ -151,24 +157,35 @@ def test_a_run_whose_own_record_is_damaged_is_recognised_by_its_answers(finished
 
 HOSTILE = {
     # reply: (letter that the protocol's parser finds, text in the spreadsheet if it differs)
-    "formula": ("=1+1", None, None), "array-formula": ("{=1+1}", None, None),
+    "formula": ("=1+1", None, None),
+    "array-formula": ("{=1+1}", None, None),
     "formula-with-answer": ('=HYPERLINK("http://x/B:","B")', "B", None),
-    "plus": ("+B", "B", None), "at": ("@SUM(1)\nB.", "B", None),
-    "control": ("\x00\x01\x08\x0b\x0c\x1f\x7f B.", "B", "\\u0000\\u0001\\u0008\\u000b\\u000c\\u001f\x7f B."),
+    "plus": ("+B", "B", None),
+    "at": ("@SUM(1)\nB.", "B", None),
+    "control": (
+        "\x00\x01\x08\x0b\x0c\x1f\x7f B.",
+        "B",
+        "\\u0000\\u0001\\u0008\\u000b\\u000c\\u001f\x7f B.",
+    ),
     "line-separators": ("x\u2028B.\u2029y\x85", "B", None),
     "lone-surrogates": ("\ud83d B. \udc00", "B", "\\ud83d B. \\udc00"),
     "noncharacters": ("\ufffe\uffff B.", "B", "\\ufffe\\uffff B."),
     "emoji": ("👩‍👩‍👧 B.", "B", None),
     "url": ("https://example.org/" + "y" * 3000 + "?q=1#top", None, None),
-    "internal-url": ("internal:Sheet2!A1", None, None), "long": ("z" * 100_000, None, "cut"),
+    "internal-url": ("internal:Sheet2!A1", None, None),
+    "long": ("z" * 100_000, None, "cut"),
     "long-with-answer-at-the-end": ("z" * 100_000 + "\nB.", "B", "cut"),
-    "missing-words": ("NaN", None, None), "none": ("None", None, None), "not-available": ("N/A", "A", None),
-    "number": ("1e5", None, None), "true": ("TRUE", None, None), "blanks": ("  \t ", None, None),
+    "missing-words": ("NaN", None, None),
+    "none": ("None", None, None),
+    "not-available": ("N/A", "A", None),
+    "number": ("1e5", None, None),
+    "true": ("TRUE", None, None),
+    "blanks": ("  \t ", None, None),
     "xml": ("</t></is><c>&amp; ]]> B.", "B", None),
     # Excel shows it as it was; openpyxl leaves the format's own escape of "_" in.
     "escape-of-the-format": ("_x0041_ _x000D_", None, "_x005F_x0041_ _x005F_x000D_"),
     "json": ('{"kind": "run", "samples": []}\n{"kind": "answer"}', None, None),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

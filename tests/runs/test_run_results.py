@@ -43,29 +43,48 @@ def test_what_is_loaded_is_that_of_the_files_and_a_table_unstacks_as_it_was_prin
     def cell(value):
         return {"value": value, "low": value - 1, "high": None, "samples": 4, "pictures": 2}
 
-    table = {"columns": ["os_windows", "os_ios", "Overall"], "rows": [
-        {"name": "easy", "cells": [cell(50), None, cell(40)]},
-        {"name": "hard", "cells": [cell(30), cell(20), cell(10)]}]}  # fmt: skip
-    folder = make_run(tmp_path / "r", {L1: l1_set("x..")}, tables={L1: table},
-                      manifest={"format": 1}, partial=True)  # fmt: skip
+    table = {
+        "columns": ["os_windows", "os_ios", "Overall"],
+        "rows": [
+            {"name": "easy", "cells": [cell(50), None, cell(40)]},
+            {"name": "hard", "cells": [cell(30), cell(20), cell(10)]},
+        ],
+    }
+    folder = make_run(
+        tmp_path / "r",
+        {L1: l1_set("x..")},
+        tables={L1: table},
+        manifest={"format": 1},
+        partial=True,
+    )
     run = load_run(str(folder))
     assert (run.model, run.partial, run.manifest) == ("m", (L1,), {"format": 1})
     assert run.scores[L1]["total_sample_num"] == 3
     frame = run.table(L1)
     assert frame.loc[("hard", "os_ios")].to_dict() == pytest.approx(
-        {"value": 20, "low": 19, "high": float("nan"), "samples": 4, "pictures": 2}, nan_ok=True)  # fmt: skip
+        {"value": 20, "low": 19, "high": float("nan"), "samples": 4, "pictures": 2}, nan_ok=True
+    )
     wide = frame["value"].unstack()
     assert (list(wide.index), list(wide.columns)) == (["easy", "hard"], table["columns"])
     assert len(frame) == 5
 
 
-@pytest.mark.parametrize(("ask", "said"), [
-    (lambda run: run.table("L2"), "was not scored on 'L2'; scored: GUIElementGrounding"),
-    (lambda run: run.table(L2), "has no table yet; run --mode eval again"),
-    (lambda run: load_run(run.folder / "nowhere"), "nowhere: there is no such folder$"),
-    *[(lambda run, folder=folder: load_run(run.folder / folder), "has a log but no scored samples")
-      for folder in ("log/m", "log/m/T20260101_Gab")],
-    (lambda run: run.samples, "is not a samples file of this version")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda run: run.table("L2"), "was not scored on 'L2'; scored: GUIElementGrounding"),
+        (lambda run: run.table(L2), "has no table yet; run --mode eval again"),
+        (lambda run: load_run(run.folder / "nowhere"), "nowhere: there is no such folder$"),
+        *[
+            (
+                lambda run, folder=folder: load_run(run.folder / folder),
+                "has a log but no scored samples",
+            )
+            for folder in ("log/m", "log/m/T20260101_Gab")
+        ],
+        (lambda run: run.samples, "is not a samples file of this version"),
+    ],
+)
 def test_what_is_not_there_is_reported(tmp_path, ask, said):
     run = load_run(make_run(tmp_path / "r", {L2: l2_set("x.")}, tables={L2: {"rows": []}}))
     run.analysis[L2].clear()
@@ -77,12 +96,20 @@ def test_what_is_not_there_is_reported(tmp_path, ask, said):
 
 
 def test_loading_a_run_needs_no_pandas_until_a_frame_is_asked_for(tmp_path):
-    script = ("import sys; from evaluate import load_run; run = load_run(sys.argv[1]); run.scores\n"
-              "before = 'pandas' in sys.modules; run.samples\n"
-              "print(before, 'pandas' in sys.modules, 'torch' in sys.modules)")  # fmt: skip
+    script = (
+        "import sys; from evaluate import load_run; run = load_run(sys.argv[1]); run.scores\n"
+        "before = 'pandas' in sys.modules; run.samples\n"
+        "print(before, 'pandas' in sys.modules, 'torch' in sys.modules)"
+    )
     command = [sys.executable, "-c", script, make_run(tmp_path / "r", {L2: l2_set("x.")})]
-    done = subprocess.run(command, cwd=runs.PROJECT, env=runs.environment(), capture_output=True,
-                          text=True, timeout=120)  # fmt: skip
+    done = subprocess.run(
+        command,
+        cwd=runs.PROJECT,
+        env=runs.environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.stdout.split() == ["False", "True", "False"], done.stderr
 
 
@@ -98,7 +125,9 @@ def test_a_run_from_another_thread_returns_each_models_results(config):
     assert found[0].manifest["datasets"][L2]["samples"] == 6
     assert (found[0].figures["L1"]["overall"], found[0].figures["L2"]["average"]) == (100, 100)
     assert str(found[0]).splitlines()[:2] == [
-        "m", "  L1: easy 100.00, medium 100.00, hard 100.00, overall 100.00"]  # fmt: skip
+        "m",
+        "  L1: easy 100.00, medium 100.00, hard 100.00, overall 100.00",
+    ]
     assert (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook) == streams
     [inferred] = evaluate.run(config, model="m", mode="infer")  # no scores of the earlier run
     assert (inferred.model, inferred.datasets, dict(inferred.scores)) == ("m", (), {})
@@ -122,13 +151,17 @@ def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(con
     assert len(load_run(whole.folder).samples) == 6
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    ({"modell": "m"}, 'run(): unknown option --modell; did you mean "--model"?'),
-    ({"check": True}, "run(): check produces no results; use the command line"),
-    ({"limit": 0}, "run(): argument --limit: expected a whole number of at least 1, got '0'"),
-    ({"fresh": True, "reuse": True}, "run(): --fresh and --reuse cannot be combined"),
-    ({"model": "x"}, "--model x: not in the config"),
-    ({"mode": "eval"}, f'model "m", {L1}: no log under')])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"modell": "m"}, 'run(): unknown option --modell; did you mean "--model"?'),
+        ({"check": True}, "run(): check produces no results; use the command line"),
+        ({"limit": 0}, "run(): argument --limit: expected a whole number of at least 1, got '0'"),
+        ({"fresh": True, "reuse": True}, "run(): --fresh and --reuse cannot be combined"),
+        ({"model": "x"}, "--model x: not in the config"),
+        ({"mode": "eval"}, f'model "m", {L1}: no log under'),
+    ],
+)
 def test_problems_are_raised_and_not_printed(config, capsys, options, said):
     with pytest.raises(UserError) as caught:
         evaluate.run(config, **options)

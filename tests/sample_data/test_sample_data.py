@@ -21,7 +21,10 @@ SIZE_LIMIT_BYTES = 8_000_000
 
 render = render_module()
 sample_page = sys.modules["sample_page"]  # what render.py imports from its own folder
-L1, L2 = (json.loads((DATA_DIR / f"{level}_annotations.json").read_text("utf-8")) for level in ("L1", "L2"))  # fmt: skip
+L1, L2 = (
+    json.loads((DATA_DIR / f"{level}_annotations.json").read_text("utf-8"))
+    for level in ("L1", "L2")
+)
 QUESTIONS = [question for image in L1 for question in image["groups"]]
 
 
@@ -47,11 +50,17 @@ def test_a_report_knows_this_data_by_its_checksums():
     assert sums == SAMPLE_MD5
 
 
-@pytest.mark.parametrize(("rows", "keys"), [
-    (L1, "index image_path image_size platform app_name groups"),
-    (QUESTIONS, "question options answer explanation difficulty"),
-    (L2, "index image_path instruction bbox image_size data_type platform app_name grounding_type"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "keys"),
+    [
+        (L1, "index image_path image_size platform app_name groups"),
+        (QUESTIONS, "question options answer explanation difficulty"),
+        (
+            L2,
+            "index image_path instruction bbox image_size data_type platform app_name grounding_type",
+        ),
+    ],
+)
 def test_rows_have_the_published_keys_in_the_published_order_and_are_counted_from_0(rows, keys):
     assert {tuple(row) for row in rows} == {tuple(keys.split())}
     assert rows is QUESTIONS or [row["index"] for row in rows] == list(range(len(rows)))
@@ -122,7 +131,10 @@ def test_the_annotations_hold_what_the_pages_say():
     assert render.l1_annotations(pages) == L1
     instructions = [
         (page.picture_name, target.instructions[kind], target.data_type, kind)
-        for page in pages for target in page.targets for kind in sample_page.GROUNDING_TYPES]  # fmt: skip
+        for page in pages
+        for target in page.targets
+        for kind in sample_page.GROUNDING_TYPES
+    ]
     keys = ("image_path", "instruction", "data_type", "grounding_type")
     assert [tuple(row[key] for key in keys) for row in L2] == instructions
 

@@ -21,19 +21,41 @@ PICTURE = "shot.png"
 
 
 def question(difficulty="easy", text=None, **changed):
-    return {"question": text or f"What is {difficulty}?", "options": {"A": "no", "B": "yes", "C": "so"},
-            "answer": "B", "explanation": "because", "difficulty": difficulty, **changed}  # fmt: skip
+    return {
+        "question": text or f"What is {difficulty}?",
+        "options": {"A": "no", "B": "yes", "C": "so"},
+        "answer": "B",
+        "explanation": "because",
+        "difficulty": difficulty,
+        **changed,
+    }
 
 
 def image(*groups, **changed):
-    return {"index": 7, "image_path": PICTURE, "image_size": list(WH), "platform": "os_web",
-            "app_name": "App", "groups": list(groups), **changed}  # fmt: skip
+    return {
+        "index": 7,
+        "image_path": PICTURE,
+        "image_size": list(WH),
+        "platform": "os_web",
+        "app_name": "App",
+        "groups": list(groups),
+        **changed,
+    }
 
 
 def instruction(**changed):
-    return {"index": 0, "image_path": PICTURE, "instruction": "Click it.", "bbox": [0.1, 0.1, 0.5, 0.5],
-            "image_size": list(WH), "data_type": "icon", "platform": "os_web", "app_name": "App",
-            "grounding_type": "basic", **changed}  # fmt: skip
+    return {
+        "index": 0,
+        "image_path": PICTURE,
+        "instruction": "Click it.",
+        "bbox": [0.1, 0.1, 0.5, 0.5],
+        "image_size": list(WH),
+        "data_type": "icon",
+        "platform": "os_web",
+        "app_name": "App",
+        "grounding_type": "basic",
+        **changed,
+    }
 
 
 THREE = image(question("easy"), question("medium"), question("hard"))
@@ -57,22 +79,37 @@ def annotated(tmp_path):
     return make
 
 
-@pytest.mark.parametrize(("name", "annotation", "mode", "column", "expected"), [
-    (L2, instruction(image_path=PICTURE), "all", "image_path", f"os_web/{PICTURE}"),
-    (L2, instruction(image_path=f"os_web/{PICTURE}"), "all", "image_path", f"os_web/{PICTURE}"),
-    # all columns of the rows of its own mode, not of others
-    (L1, image(question("easy"), question("hard", hint="look up")), "easy", "hint", "absent")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "annotation", "mode", "column", "expected"),
+    [
+        (L2, instruction(image_path=PICTURE), "all", "image_path", f"os_web/{PICTURE}"),
+        (L2, instruction(image_path=f"os_web/{PICTURE}"), "all", "image_path", f"os_web/{PICTURE}"),
+        # all columns of the rows of its own mode, not of others
+        (L1, image(question("easy"), question("hard", hint="look up")), "easy", "hint", "absent"),
+    ],
+)
 def test_the_columns_of_a_sample(annotated, name, annotation, mode, column, expected):
     """`tests/conformance` has the rows of all modes."""
     [sample], _ = annotated(name, annotation).load(mode)
     assert sample.line.get(column, "absent") == expected
 
 
-@pytest.mark.parametrize(("name", "annotations", "modes"), [
-    (L1, [THREE], ["easy", "medium", "hard"]),
-    (L2, [instruction(), instruction(instruction="Other.", grounding_type="advanced")], ["basic", "advanced"]),
-    (L2, [instruction(), instruction(grounding_type="advanced")], ["basic", "advanced"]),  # equal ones
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "annotations", "modes"),
+    [
+        (L1, [THREE], ["easy", "medium", "hard"]),
+        (
+            L2,
+            [instruction(), instruction(instruction="Other.", grounding_type="advanced")],
+            ["basic", "advanced"],
+        ),
+        (
+            L2,
+            [instruction(), instruction(grounding_type="advanced")],
+            ["basic", "advanced"],
+        ),  # equal ones
+    ],
+)
 def test_the_key_of_a_sample_does_not_depend_on_the_mode(annotated, name, annotations, modes):
     benchmark = annotated(name, *annotations)
     whole = [sample.key for sample in benchmark.load("all")[0]]
@@ -92,34 +129,71 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
     assert len({first, *different}) == 4
 
 
-@pytest.mark.parametrize(("name", "changed", "problem"), [
-    *((L2, *row) for row in [
-        *(({"image_path": path}, "image missing") for path in ("gone.png", None, ["a"])),
-        ({"image_path": "../../secret.png"}, "image_path points outside the image folder"),
-        ({"platform": "", "image_path": "/etc/hostname"}, "image_path points outside the image folder"),
-        *(({"image_path": path}, "image unreadable") for path in ("torn.png", "folder.png")),
-        *(({"bbox": box}, "outside the image") for box in ([0, 0, 201, 100], [0.5, 0.5, -0.2, 1])),
-        *(({"bbox": box}, "expected four numbers") for box in ([0, 0, 1], [0, 0, 1, 10**400])),
-        ({"bbox": None}, "box is missing"), ({"bbox": "[0, 0, 1, 1]"}, "box is missing or not a list"),
-        ({"instruction": None}, "instruction is missing"),
-        *(({"grounding_type": odd}, "unknown grounding type") for odd in ("expert", None, ["basic"])),
-        *(({"platform": odd}, "image missing") for odd in (None, ["os_web"])),
-        ({"platform": "os_beos"}, "unknown platform 'os_beos'"),  # even if its folder is there
-    ]),
-    *((L1, *row) for row in [
-        ({"answer": "D"}, "answer 'D' is not among the options A, B, C"),
-        *(({"answer": odd}, f"answer {odd!r} is not among") for odd in (None, "b", ["A"])),
-        ({"options": {"A": "no", "B": None}}, "answer 'B' is not among"),
-        *(({"options": odd}, "options are missing") for odd in ({}, None, ["no", "yes"])),
-        ({"options": {"A": "no", "B": "yes", "AB": "both"}}, "single letters A to Z"),
-        *(({"options": {"A": odd, "B": "yes"}}, f"option A is not a string: {odd!r}") for odd in (["no"], 5)),
-        ({"options": {"A": "no", "B": {"text": "yes"}}}, "option B is not a string: {'text': 'yes'}"),
-        ({"question": None}, "question is missing"),
-        *(({"difficulty": odd}, "unknown difficulty") for odd in ("extreme", ["easy"])),
-    ])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "changed", "problem"),
+    [
+        *(
+            (L2, *row)
+            for row in [
+                *(({"image_path": path}, "image missing") for path in ("gone.png", None, ["a"])),
+                ({"image_path": "../../secret.png"}, "image_path points outside the image folder"),
+                (
+                    {"platform": "", "image_path": "/etc/hostname"},
+                    "image_path points outside the image folder",
+                ),
+                *(
+                    ({"image_path": path}, "image unreadable")
+                    for path in ("torn.png", "folder.png")
+                ),
+                *(
+                    ({"bbox": box}, "outside the image")
+                    for box in ([0, 0, 201, 100], [0.5, 0.5, -0.2, 1])
+                ),
+                *(
+                    ({"bbox": box}, "expected four numbers")
+                    for box in ([0, 0, 1], [0, 0, 1, 10**400])
+                ),
+                ({"bbox": None}, "box is missing"),
+                ({"bbox": "[0, 0, 1, 1]"}, "box is missing or not a list"),
+                ({"instruction": None}, "instruction is missing"),
+                *(
+                    ({"grounding_type": odd}, "unknown grounding type")
+                    for odd in ("expert", None, ["basic"])
+                ),
+                *(({"platform": odd}, "image missing") for odd in (None, ["os_web"])),
+                (
+                    {"platform": "os_beos"},
+                    "unknown platform 'os_beos'",
+                ),  # even if its folder is there
+            ]
+        ),
+        *(
+            (L1, *row)
+            for row in [
+                ({"answer": "D"}, "answer 'D' is not among the options A, B, C"),
+                *(({"answer": odd}, f"answer {odd!r} is not among") for odd in (None, "b", ["A"])),
+                ({"options": {"A": "no", "B": None}}, "answer 'B' is not among"),
+                *(({"options": odd}, "options are missing") for odd in ({}, None, ["no", "yes"])),
+                ({"options": {"A": "no", "B": "yes", "AB": "both"}}, "single letters A to Z"),
+                *(
+                    ({"options": {"A": odd, "B": "yes"}}, f"option A is not a string: {odd!r}")
+                    for odd in (["no"], 5)
+                ),
+                (
+                    {"options": {"A": "no", "B": {"text": "yes"}}},
+                    "option B is not a string: {'text': 'yes'}",
+                ),
+                ({"question": None}, "question is missing"),
+                *(({"difficulty": odd}, "unknown difficulty") for odd in ("extreme", ["easy"])),
+            ]
+        ),
+    ],
+)
 def test_a_bad_sample_is_named_and_left_out(annotated, name, changed, problem):
-    both = {L1: [image(question("easy"), {**question("medium"), **changed})],
-            L2: [instruction(), instruction(index=42, **changed)]}  # fmt: skip
+    both = {
+        L1: [image(question("easy"), {**question("medium"), **changed})],
+        L2: [instruction(), instruction(index=42, **changed)],
+    }
     samples, [bad] = annotated(name, *both[name]).load("all")
     where = {L1: "L1_annotations.json, question 1", L2: "L2_annotations.json, index 42"}
     assert (len(samples), bad.where, problem in bad.problem) == (1, where[name], True), bad
@@ -136,8 +210,14 @@ def test_in_one_mode_bad_samples_are_named_by_their_images_index_and_those_of_ot
 def test_samples_on_an_image_that_is_to_blame_share_one_line_and_others_have_their_own(annotated):
     gone = [instruction(index=n, image_path="gone.png") for n in (1, 4)]
     benchmark = annotated(
-        L2, instruction(index=0, bbox=None), gone[0], instruction(index=2, image_path="lost.png"),
-        instruction(index=3, platform=None), gone[1], instruction(index=5, bbox=None))  # fmt: skip
+        L2,
+        instruction(index=0, bbox=None),
+        gone[0],
+        instruction(index=2, image_path="lost.png"),
+        instruction(index=3, platform=None),
+        gone[1],
+        instruction(index=5, bbox=None),
+    )
     folder, name = benchmark.image_root / "os_web", "L2_annotations.json"
     assert grouped(benchmark.load("all")[1]) == [
         f"{name}, index 0, os_web/{PICTURE}: the box is missing or not a list: None",
@@ -154,28 +234,60 @@ def test_an_image_name_with_control_characters_is_shown_in_one_harmless_line(ann
     assert line.isprintable() and repr(name)[1:-1] in line
 
 
-@pytest.mark.parametrize(("name", "annotation"), [
-    *((L2, instruction(bbox=box)) for box in (
-        [0.3, 0.3, 0.3, 0.3], [0.5, 0.5, 0.2, 0.2],  # zero size, crossed
-        [-1, 0.2, 0.5, 0.5], [-1, -1, 200, 100], [0, 0, 200, 100])),  # -1 is 0
-    (L2, instruction(image_size="big")), (L1, image(question(options={"A": "no", "B": "yes", "C": None}))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "annotation"),
+    [
+        *(
+            (L2, instruction(bbox=box))
+            for box in (
+                [0.3, 0.3, 0.3, 0.3],
+                [0.5, 0.5, 0.2, 0.2],  # zero size, crossed
+                [-1, 0.2, 0.5, 0.5],
+                [-1, -1, 200, 100],
+                [0, 0, 200, 100],
+            )
+        ),  # -1 is 0
+        (L2, instruction(image_size="big")),
+        (L1, image(question(options={"A": "no", "B": "yes", "C": None}))),
+    ],
+)
 def test_what_is_odd_but_legal_is_asked(annotated, name, annotation):
     samples, bad = annotated(name, annotation).load("all")
     assert (len(samples), bad) == (1, [])
 
 
-@pytest.mark.parametrize(("name", "content", "message"), [
-    *((L2, *row) for row in [
-        (None, "no such annotation file.*python utils/download.py"), (b"[{]", "line 1 column 3"),
-        (b"[\n{},\n,", "line 3 column 1"), (b"[{},\n]", "line [12]"), (b"[{}\n{}]", "line 2 column 1"),
-        (b"[{},\n{}", "line 2"), (b"[{}]\n]", "line 2 column 1"), (b"{}", "expected a list"),
-        (b"[]", "at least one"), (b"[{}, 5]", "a list of annotations"), (b"\xff\xfe[", "cannot be read"),
-        (b"[" * 100_000, "recursion depth"), (b'[{"index": ' + b"7" * 5_000 + b"}]", "4300 digits"),
-    ]),
-    *((L1, json.dumps([image(groups=groups)]).encode(), "entry 0: groups must be a list of questions")
-      for groups in (None, "three", [5], {"easy": question()})),
-], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        *(
+            (L2, *row)
+            for row in [
+                (None, "no such annotation file.*python utils/download.py"),
+                (b"[{]", "line 1 column 3"),
+                (b"[\n{},\n,", "line 3 column 1"),
+                (b"[{},\n]", "line [12]"),
+                (b"[{}\n{}]", "line 2 column 1"),
+                (b"[{},\n{}", "line 2"),
+                (b"[{}]\n]", "line 2 column 1"),
+                (b"{}", "expected a list"),
+                (b"[]", "at least one"),
+                (b"[{}, 5]", "a list of annotations"),
+                (b"\xff\xfe[", "cannot be read"),
+                (b"[" * 100_000, "recursion depth"),
+                (b'[{"index": ' + b"7" * 5_000 + b"}]", "4300 digits"),
+            ]
+        ),
+        *(
+            (
+                L1,
+                json.dumps([image(groups=groups)]).encode(),
+                "entry 0: groups must be a list of questions",
+            )
+            for groups in (None, "three", [5], {"easy": question()})
+        ),
+    ],
+    ids=repr,
+)
 def test_a_broken_annotation_file_is_one_error_of_the_run(tmp_path, name, content, message):
     benchmark = BENCHMARK[name](tmp_path, tmp_path)
     if content is not None:
@@ -205,7 +317,10 @@ def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_
         episode.send(Generation(text="(0.5, 0.5)"))
     assert sample.file_wh == WH
     assert [(m["role"], m["type"]) for m in messages] == [
-        ("system", "text"), ("user", "image"), ("user", "text")]  # fmt: skip
+        ("system", "text"),
+        ("user", "image"),
+        ("user", "text"),
+    ]
 
 
 def test_a_template_that_lacks_the_instruction_is_used_with_a_warning(tmp_path):
@@ -231,13 +346,22 @@ def scores(name, *judgements, **settings):
     return benchmark.summarise([judgement.counted for judgement in judgements], settings)
 
 
-@pytest.mark.parametrize(("name", "reply", "verdict"), [
-    (L1, "B.", Verdict.HIT), (L1, "A.", Verdict.MISS),
-    (L1, "F.", Verdict.MISS),  # a letter beyond the options is a miss, not a format error
-    (L1, "???", Verdict.UNPARSED), (L1, "", Verdict.UNPARSED), (L1, None, None),  # no answer: no verdict
-    (L2, "(0.3, 0.3)", Verdict.HIT), (L2, "(60, 30)", Verdict.HIT),  # fractions, pixels of the file
-    (L2, "(300, 300)", Verdict.MISS),  # per mille is not guessed
-    (L2, "nothing", Verdict.UNPARSED), (L2, None, None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "reply", "verdict"),
+    [
+        (L1, "B.", Verdict.HIT),
+        (L1, "A.", Verdict.MISS),
+        (L1, "F.", Verdict.MISS),  # a letter beyond the options is a miss, not a format error
+        (L1, "???", Verdict.UNPARSED),
+        (L1, "", Verdict.UNPARSED),
+        (L1, None, None),  # no answer: no verdict
+        (L2, "(0.3, 0.3)", Verdict.HIT),
+        (L2, "(60, 30)", Verdict.HIT),  # fractions, pixels of the file
+        (L2, "(300, 300)", Verdict.MISS),  # per mille is not guessed
+        (L2, "nothing", Verdict.UNPARSED),
+        (L2, None, None),
+    ],
+)
 def test_a_reply_is_judged(name, reply, verdict):
     judged = judge(name, reply)
     assert (judged.verdict, judged.facts["hit"]) == (verdict, int(verdict is Verdict.HIT))
@@ -248,19 +372,34 @@ SMALLER = {"bbox": [0.6, 0.4, 0.7, 0.6], "image_size": [100, 50]}
 BEYOND = {"pred_bbox": pytest.approx([1.25, 0.5]), "match": 0}
 
 
-@pytest.mark.parametrize(("name", "reply", "changed", "columns"), [
-    (L1, "B", {}, {"log": f"{LOG} B and groundtruth option is B."}),
-    (L1, "C", {}, {"log": f"{LOG} C while groundtruth option is B."}),
-    (L1, "?", {}, {"log": f"{LOG} None while groundtruth option is B."}),
-    (L1, "B", {"options": {"A": "no", "B": "yes", "C": None}}, {"options_num": 3}),  # without text, too
-    # pixels are those of the file, not of the annotated, the sent or the seen size
-    (L2, "(600, 300)",
-     {"sizes": Sizes(file_wh=(2000, 1000), sent_wh=(20, 10), seen_wh=(28, 28)), "image_size": [200, 100]},
-     {"pred_bbox": [0.3, 0.3], "match": 1}),
-    # a ready-made function goes by the file's size: by the annotated one the point would be inside
-    (L2, "(250, 50)", {"parse": coordinates.parse_pixels, **SMALLER}, BEYOND),
-    (L2, "(1250, 500)", {"parse": coordinates.parse_per_mille, **SMALLER}, BEYOND),
-    (L2, "(1250, 500)", {"parse": coordinates.parse_letterboxed, **SMALLER}, BEYOND)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "reply", "changed", "columns"),
+    [
+        (L1, "B", {}, {"log": f"{LOG} B and groundtruth option is B."}),
+        (L1, "C", {}, {"log": f"{LOG} C while groundtruth option is B."}),
+        (L1, "?", {}, {"log": f"{LOG} None while groundtruth option is B."}),
+        (
+            L1,
+            "B",
+            {"options": {"A": "no", "B": "yes", "C": None}},
+            {"options_num": 3},
+        ),  # without text, too
+        # pixels are those of the file, not of the annotated, the sent or the seen size
+        (
+            L2,
+            "(600, 300)",
+            {
+                "sizes": Sizes(file_wh=(2000, 1000), sent_wh=(20, 10), seen_wh=(28, 28)),
+                "image_size": [200, 100],
+            },
+            {"pred_bbox": [0.3, 0.3], "match": 1},
+        ),
+        # a ready-made function goes by the file's size: by the annotated one the point would be inside
+        (L2, "(250, 50)", {"parse": coordinates.parse_pixels, **SMALLER}, BEYOND),
+        (L2, "(1250, 500)", {"parse": coordinates.parse_per_mille, **SMALLER}, BEYOND),
+        (L2, "(1250, 500)", {"parse": coordinates.parse_letterboxed, **SMALLER}, BEYOND),
+    ],
+)
 def test_columns_of_a_judged_reply(name, reply, changed, columns):
     judged = judge(name, reply, **changed)
     assert {column: judged.columns[column] for column in columns} == columns
@@ -277,25 +416,50 @@ def scribble(response, meta):
     return 0.9, 0.9
 
 
-@pytest.mark.parametrize(("name", "parse", "verdict"), [
-    # it may take the reply alone or meta, too
-    (L2, lambda response: (0.3, 0.3), Verdict.HIT), (L2, lambda response, meta: (0.3, 0.3), Verdict.HIT),
-    (L2, lambda response, meta=None: [0.3, 0.3], Verdict.HIT),
-    (L2, lambda text, *, meta: (0.3, 0.3), Verdict.HIT), (L2, scribble, Verdict.MISS),
-    *((L2, lambda response, meta, point=point: point, Verdict.MISS)  # beyond all images
-      for point in ((float("inf"), 0.3), (-float("inf"), 0.3), (1e308, 1e308))),
-    *((name, lambda response, meta, nonsense=nonsense: nonsense, Verdict.UNPARSED)
-      for name, nonsense in [
-        (L2, 5), (L2, "0.5"), (L2, "ab"), (L2, (0.5,)), (L2, (0.1, 0.2, 0.3)), (L2, (None, 1)),
-        (L2, (float("nan"), 0.5)), (L2, {"x": 1, "y": 2}), (L2, "12"), (L2, {0.1, 0.2}),
-        (L2, (10**400, 1)), (L1, 5), (L1, ["B"]), (L1, float("nan")), (L1, True)])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "parse", "verdict"),
+    [
+        # it may take the reply alone or meta, too
+        (L2, lambda response: (0.3, 0.3), Verdict.HIT),
+        (L2, lambda response, meta: (0.3, 0.3), Verdict.HIT),
+        (L2, lambda response, meta=None: [0.3, 0.3], Verdict.HIT),
+        (L2, lambda text, *, meta: (0.3, 0.3), Verdict.HIT),
+        (L2, scribble, Verdict.MISS),
+        *(
+            (L2, lambda response, meta, point=point: point, Verdict.MISS)  # beyond all images
+            for point in ((float("inf"), 0.3), (-float("inf"), 0.3), (1e308, 1e308))
+        ),
+        *(
+            (name, lambda response, meta, nonsense=nonsense: nonsense, Verdict.UNPARSED)
+            for name, nonsense in [
+                (L2, 5),
+                (L2, "0.5"),
+                (L2, "ab"),
+                (L2, (0.5,)),
+                (L2, (0.1, 0.2, 0.3)),
+                (L2, (None, 1)),
+                (L2, (float("nan"), 0.5)),
+                (L2, {"x": 1, "y": 2}),
+                (L2, "12"),
+                (L2, {0.1, 0.2}),
+                (L2, (10**400, 1)),
+                (L1, 5),
+                (L1, ["B"]),
+                (L1, float("nan")),
+                (L1, True),
+            ]
+        ),
+    ],
+)
 def test_what_a_parse_function_returns_is_judged_or_a_format_error(name, parse, verdict):
     judged = judge(name, "reply", parse)
     assert (judged.verdict, judged.error is not None) == (verdict, verdict is Verdict.UNPARSED)
 
 
 @pytest.mark.parametrize("name", [L1, L2])
-@pytest.mark.parametrize("raised", [ValueError("bad"), KeyError("x"), SystemExit(3), RecursionError()])  # fmt: skip
+@pytest.mark.parametrize(
+    "raised", [ValueError("bad"), KeyError("x"), SystemExit(3), RecursionError()]
+)
 def test_a_parse_function_that_raises_is_a_format_error(name, raised):
     def parse_badly(response, meta):
         raise raised
@@ -305,12 +469,20 @@ def test_a_parse_function_that_raises_is_a_format_error(name, raised):
     assert "parse_badly" in judged.error.trace
 
 
-@pytest.mark.parametrize(("name", "extra", "column", "value"), [
-    (L2, {}, "image_size", "[200, 100]"), (L1, {}, "image_size", "[200, 100]"),
-    (L1, {}, "options", "{'A': 'no', 'B': 'yes', 'C': 'so'}"), (L2, {}, "file_size", "[200, 100]"),
-    (L2, {"sent_size": [56, 28]}, "sent_size", "[56, 28]"),
-    (L2, {"seen_size": (56, 28)}, "seen_size", "[56, 28]"), (L2, {}, "sent_size", None),
-    (L2, {}, "seen_size", None), (L2, {"max_pixels": 9}, "max_pixels", 9)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "extra", "column", "value"),
+    [
+        (L2, {}, "image_size", "[200, 100]"),
+        (L1, {}, "image_size", "[200, 100]"),
+        (L1, {}, "options", "{'A': 'no', 'B': 'yes', 'C': 'so'}"),
+        (L2, {}, "file_size", "[200, 100]"),
+        (L2, {"sent_size": [56, 28]}, "sent_size", "[56, 28]"),
+        (L2, {"seen_size": (56, 28)}, "seen_size", "[56, 28]"),
+        (L2, {}, "sent_size", None),
+        (L2, {}, "seen_size", None),
+        (L2, {"max_pixels": 9}, "max_pixels", 9),
+    ],
+)
 def test_meta_has_sizes_and_options_as_text_for_replies_alone(name, extra, column, value):
     seen = []
     for reply in ("reply", None):  # an unanswered sample is never parsed
@@ -319,9 +491,19 @@ def test_meta_has_sizes_and_options_as_text_for_replies_alone(name, extra, colum
     assert not isinstance(value, str) or ast.literal_eval(value)
 
 
-@pytest.mark.parametrize(("setting", "weighted"), [
-    ("1", True), ("true", True), ("True", True), (" TRUE ", True),
-    ("", False), ("0", False), ("false", False), ("no", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("setting", "weighted"),
+    [
+        ("1", True),
+        ("true", True),
+        ("True", True),
+        (" TRUE ", True),
+        ("", False),
+        ("0", False),
+        ("false", False),
+        ("no", False),
+    ],
+)
 def test_l1_is_weighted_only_where_the_setting_says_so(setting, weighted, monkeypatch):
     monkeypatch.setenv("L1_USE_WEIGHTED", "1")  # not what counts
     found = scores(L1, judge(L1, "B"), L1_USE_WEIGHTED=setting)

@@ -27,17 +27,23 @@ QUESTIONS, ROTATIONS = 9, 32  # of the stage: 9 questions; 2, 3, 4 and 5 options
 OPTIONS = [
     ({"A": "no", "B": "yes", "C": "maybe"}, "B"),
     ({"A": "red", "B": "blue", "C": "green", "D": "grey", "E": "pink"}, "D"),
-    ({"A": "up", "B": None, "C": "down", "D": "left", "E": "right"}, "E"), ({"A": "on", "B": "off"}, "A"),
-    ({"A": "tea", "B": "coffee", "C": "A and B", "D": "none of the above"}, "C")]  # fmt: skip
+    ({"A": "up", "B": None, "C": "down", "D": "left", "E": "right"}, "E"),
+    ({"A": "on", "B": "off"}, "A"),
+    ({"A": "tea", "B": "coffee", "C": "A and B", "D": "none of the above"}, "C"),
+]
 
 
-@pytest.mark.parametrize(("options", "answer", "rotation", "texts", "right"), [
-    ({"A": "x", "B": "y", "C": "z"}, "B", 0, {"A": "x", "B": "y", "C": "z"}, "B"),
-    ({"A": "x", "B": "y", "C": "z"}, "B", 1, {"A": "y", "B": "z", "C": "x"}, "A"),
-    ({"A": "x", "B": "y", "C": "z"}, "B", 2, {"A": "z", "B": "x", "C": "y"}, "C"),
-    ({"A": "x", "B": None, "C": "z"}, "C", 1, {"A": "z", "B": None, "C": "x"}, "A"),
-    ({"C": "z", "A": "x"}, "A", 1, {"C": "x", "A": "z"}, "C"),  # annotated out of order
-    ({"A": "x"}, "A", 0, {"A": "x"}, "A")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "answer", "rotation", "texts", "right"),
+    [
+        ({"A": "x", "B": "y", "C": "z"}, "B", 0, {"A": "x", "B": "y", "C": "z"}, "B"),
+        ({"A": "x", "B": "y", "C": "z"}, "B", 1, {"A": "y", "B": "z", "C": "x"}, "A"),
+        ({"A": "x", "B": "y", "C": "z"}, "B", 2, {"A": "z", "B": "x", "C": "y"}, "C"),
+        ({"A": "x", "B": None, "C": "z"}, "C", 1, {"A": "z", "B": None, "C": "x"}, "A"),
+        ({"C": "z", "A": "x"}, "A", 1, {"C": "x", "A": "z"}, "C"),  # annotated out of order
+        ({"A": "x"}, "A", 0, {"A": "x"}, "A"),
+    ],
+)
 def test_a_rotation_moves_texts_and_the_right_letter(options, answer, rotation, texts, right):
     line = {"options": options, "answer": answer, "question": "Which?"}
     before = json.dumps(line)
@@ -47,14 +53,37 @@ def test_a_rotation_moves_texts_and_the_right_letter(options, answer, rotation, 
 
 
 SPEAK_OF_OTHERS = [
-    "A and B", "Both A and C", "Neither A nor B", "A, B, and C", "A/B", "(A) and (C)", "Option D", "Only C",
-    "Options A and B are right", "A only", "Everything except B", "All of the above", "none of the above.",
-    "Both of the above are correct", "None of the options above", "The above two options"]  # fmt: skip
+    "A and B",
+    "Both A and C",
+    "Neither A nor B",
+    "A, B, and C",
+    "A/B",
+    "(A) and (C)",
+    "Option D",
+    "Only C",
+    "Options A and B are right",
+    "A only",
+    "Everything except B",
+    "All of the above",
+    "none of the above.",
+    "Both of the above are correct",
+    "None of the options above",
+    "The above two options",
+]
 SPEAK_OF_THE_IMAGE = [
     "A and F",  # F is no option here
-    "Drive C", "Plan B", "Columns A and B", "A tab and a window", "Section A.png", "None of these",
-    "It opens the folder above", "It is the sum of the cells above it", "None of the buttons above it",
-    "All above the line", "The first option in the menu"]  # fmt: skip
+    "Drive C",
+    "Plan B",
+    "Columns A and B",
+    "A tab and a window",
+    "Section A.png",
+    "None of these",
+    "It opens the folder above",
+    "It is the sum of the cells above it",
+    "None of the buttons above it",
+    "All above the line",
+    "The first option in the menu",
+]
 
 
 @pytest.mark.parametrize("text", SPEAK_OF_OTHERS + SPEAK_OF_THE_IMAGE)
@@ -72,12 +101,23 @@ def turns(number, chosen, *, split="easy", texts=XYZ, asked=None, **more):
     found = []
     for rotation in range(len(texts) if asked is None else asked):
         turn, letter = rotated(line, rotation), chosen[rotation]
-        found.append({
-            "question": f"q{number}", "key": f"q{number}~{rotation}", "rotation": rotation,
-            "rotations": len(texts), "index": number, "image": f"p{number}.png", "split": split,
-            "options": turn["options"], "chosen": letter, "hit": int(letter == turn["answer"]),
-            "status": "ok" if letter else "failed", "fingerprint": f"f{number}.{rotation}", **more,
-        })  # fmt: skip
+        found.append(
+            {
+                "question": f"q{number}",
+                "key": f"q{number}~{rotation}",
+                "rotation": rotation,
+                "rotations": len(texts),
+                "index": number,
+                "image": f"p{number}.png",
+                "split": split,
+                "options": turn["options"],
+                "chosen": letter,
+                "hit": int(letter == turn["answer"]),
+                "status": "ok" if letter else "failed",
+                "fingerprint": f"f{number}.{rotation}",
+                **more,
+            }
+        )
     return found
 
 
@@ -97,9 +137,10 @@ def test_a_question_counts_when_all_its_rotations_are_right():
         turns(3, "ACA", split="hard"),  # right but for the last
         turns(4, "AB", split="hard", texts=("x", "y")),
     )
-    assert [(row["name"], row["questions"], *values(row, "plain", "circular", "consistent"))
-            for row in found["rows"]] == [
-        ("easy", 3, 66.67, 33.33, 66.67), ("hard", 2, 100, 50, 50), ("Overall", 5, 80, 40, 60)]  # fmt: skip
+    assert [
+        (row["name"], row["questions"], *values(row, "plain", "circular", "consistent"))
+        for row in found["rows"]
+    ] == [("easy", 3, 66.67, 33.33, 66.67), ("hard", 2, 100, 50, 50), ("Overall", 5, 80, 40, 60)]
 
 
 def test_a_blind_guess_is_right_in_all_n_rotations_once_in_n_to_the_nth():
@@ -108,11 +149,14 @@ def test_a_blind_guess_is_right_in_all_n_rotations_once_in_n_to_the_nth():
     assert overall["blind_circular"] == pytest.approx(100 * (1 / 27 + 1 / 4) / 2, abs=1e-4)
 
 
-@pytest.mark.parametrize(("chosen", "plain", "consistent"), [
-    (["A", None, "B"], 100, 0),  # one without a letter
-    ([None, None, None], 0, 0),  # the same nothing thrice is no consistency
-    (["F", "F", "F"], 0, 0),  # no option at all
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("chosen", "plain", "consistent"),
+    [
+        (["A", None, "B"], 100, 0),  # one without a letter
+        ([None, None, None], 0, 0),  # the same nothing thrice is no consistency
+        (["F", "F", "F"], 0, 0),  # no option at all
+    ],
+)
 def test_what_chooses_no_text_is_neither_right_nor_consistent(chosen, plain, consistent):
     [_, overall] = section(turns(0, chosen))["rows"]
     assert values(overall, "plain", "circular", "consistent") == [plain, 0, consistent]
@@ -125,8 +169,10 @@ def test_the_printed_table_has_intervals_from_ten_images_on_but_none_of_a_worked
     assert 0 < found["low"] < 90 < found["high"] <= 100
     flagged = section(*ten, turns(12, "AA", texts=("x", "A and B")))
     lines, overall = render_table(flagged["table"], "m", 11).splitlines(), flagged["rows"][-1]
-    ranges = [shown_range(overall[name])
-              for name in ("plain", "circular", "circular_unflagged", "consistent")]  # fmt: skip
+    ranges = [
+        shown_range(overall[name])
+        for name in ("plain", "circular", "circular_unflagged", "consistent")
+    ]
     [below] = [under for line, under in itertools.pairwise(lines) if line.startswith("Overall ")]
     assert below.split() == ["95", "%", *ranges] and all(ranges)
     shown = render_table(section(*ten[1:])["table"], "m", 9)
@@ -137,12 +183,31 @@ def test_the_printed_table_has_intervals_from_ten_images_on_but_none_of_a_worked
 SEVEN = {**turns(7, "A", texts="stuvwxy", asked=1)[0], "rotations": 1}  # G: beyond the parser
 
 
-@pytest.mark.parametrize(("questions", "counted", "where", "said"), [
-    ([turns(0, "ACB"), turns(1, "AA", asked=2)], [1, 1], "warnings", "rotations not queried yet: 1;"),
-    ([turns(0, "ACB"), [SEVEN]], [1, 1], "notes", "knows only the options A to F: 1 questions, index 7"),
-    ([turns(0, "ACB", fingerprint="f")], [1, 1], "warnings", "in the same words in several rotations: 1;"),
-    ([turns(0, "ACB"), turns(1, "AAA", fingerprint="")], [2, 2], "warnings", None),
-    ([], [], "warnings", None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("questions", "counted", "where", "said"),
+    [
+        (
+            [turns(0, "ACB"), turns(1, "AA", asked=2)],
+            [1, 1],
+            "warnings",
+            "rotations not queried yet: 1;",
+        ),
+        (
+            [turns(0, "ACB"), [SEVEN]],
+            [1, 1],
+            "notes",
+            "knows only the options A to F: 1 questions, index 7",
+        ),
+        (
+            [turns(0, "ACB", fingerprint="f")],
+            [1, 1],
+            "warnings",
+            "in the same words in several rotations: 1;",
+        ),
+        ([turns(0, "ACB"), turns(1, "AAA", fingerprint="")], [2, 2], "warnings", None),
+        ([], [], "warnings", None),
+    ],
+)
 def test_what_is_left_out_or_odd_is_said(questions, counted, where, said):
     found = section(*questions)
     assert [row["questions"] for row in found["rows"]] == counted
@@ -150,8 +215,10 @@ def test_what_is_left_out_or_odd_is_said(questions, counted, where, said):
     assert any(said in each for each in found[where]) if said else found[where] == []
 
 
-@pytest.mark.parametrize(("last", "flagged", "without_them"), [
-    ("all of the above", 1, "without them: 100.00 %"), ("z", 0, None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("last", "flagged", "without_them"),
+    [("all of the above", 1, "without them: 100.00 %"), ("z", 0, None)],
+)
 def test_flagged_questions_are_named_and_the_accuracy_given_without(last, flagged, without_them):
     found = section(turns(0, "ACB"), turns(7, "AAA", texts=("x", "y", last)))
     overall, [_, *notes] = found["rows"][-1], found["notes"]
@@ -247,7 +314,17 @@ def rotate_by_hand(annotations):
 
 def in_one_order(rows):
     """What two runs of the same rotated questions must agree about."""
-    names = ("image", "text", "options", "answer", "prompt", "prediction", "chosen", "verdict", "hit")  # fmt: skip
+    names = (
+        "image",
+        "text",
+        "options",
+        "answer",
+        "prompt",
+        "prediction",
+        "chosen",
+        "verdict",
+        "hit",
+    )
     asked = [{name: row[name] for name in names} for row in rows]
     return sorted(asked, key=lambda row: json.dumps(row, sort_keys=True))
 
@@ -345,14 +422,21 @@ def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(sta
     assert [r.text for r in resumed.requests] == arrived[5:]
     assert len(set(arrived)) == ROTATIONS == len(resumed.requests) + 4
     assert [row["question"] for row in lines_of(stage, "_rotations")] == [
-        row["key"] for row in lines_of(stage, "_samples")
-        for text in row["options"].values() if text is not None]  # fmt: skip
+        row["key"]
+        for row in lines_of(stage, "_samples")
+        for text in row["options"].values()
+        if text is not None
+    ]
 
 
-@pytest.mark.parametrize(("broken", "status", "answered"), [
-    ("A. no\n", 500, QUESTIONS - 2),  # rotation 0
-    ("A. yes\n", 500, QUESTIONS), ("A. yes\n", 400, QUESTIONS),  # rotation 1: the score is well
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("broken", "status", "answered"),
+    [
+        ("A. no\n", 500, QUESTIONS - 2),  # rotation 0
+        ("A. yes\n", 500, QUESTIONS),
+        ("A. yes\n", 400, QUESTIONS),  # rotation 1: the score is well
+    ],
+)
 def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(stage, broken, status, answered):
     """Unless the request was refused."""
     is_well, refused = threading.Event(), status == 400
@@ -377,8 +461,9 @@ def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(stage, broken, s
     assert gained == pytest.approx(0 if refused else 200 / 9, abs=0.02)
 
 
-@pytest.mark.parametrize(("arguments", "requests"), [
-    ([], ROTATIONS), (["--limit", "4"], 12), (["--limit", "1"], 2)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "requests"), [([], ROTATIONS), (["--limit", "4"], 12), (["--limit", "1"], 2)]
+)
 def test_check_and_limit_count_questions_and_tell_requests(stage, arguments, requests):
     checked, ran = stage.run("--check", *arguments), stage.run(*arguments)
     partial = bool(arguments)
@@ -415,7 +500,8 @@ def test_the_users_functions_see_the_options_as_they_are_asked(server, tmp_path)
     asked_for = {(r["question"], r["prompt"][-1]["value"].split("\n")[0]) for r in rows}
     assert (ran.code, len(ran.requests)) == (0, ROTATIONS)
     assert len(asked_for) == QUESTIONS  # one right text, whatever its letter
-    assert all(f"{r['answer']}. {r['options'][r['answer']]}\n" in r["prompt"][-1]["value"]
-               for r in rows)  # fmt: skip
+    assert all(
+        f"{r['answer']}. {r['options'][r['answer']]}\n" in r["prompt"][-1]["value"] for r in rows
+    )
     assert sum(row["hit"] for row in rows) == QUESTIONS  # each text is first in one rotation
     assert overall(stage)["circular"]["value"] == 0

@@ -9,11 +9,19 @@ from tests.support.stage import L2
 from utils.scoring.console import ConsoleProgress, pace
 
 
-@pytest.mark.parametrize(("done", "took_s", "left", "shown"), [
-    (0, 60, 100, ""), (50, 0.5, 50, ""),  # nothing was queried; it was over at once
-    (100, 10, 900, ", 10.0 a second, about 2 min left"), (100, 10, 20, ", 10.0 a second, about 2 s left"),
-    (10, 125, 1000, ", 12.5 s each, about 3 h 28 min left"), (100, 50, 0, ", 2.0 a second"),
-    (10, 10, 40, ", 1.0 a second, about 40 s left"), (10, 10, 60, ", 1.0 a second, about 1 min left")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("done", "took_s", "left", "shown"),
+    [
+        (0, 60, 100, ""),
+        (50, 0.5, 50, ""),  # nothing was queried; it was over at once
+        (100, 10, 900, ", 10.0 a second, about 2 min left"),
+        (100, 10, 20, ", 10.0 a second, about 2 s left"),
+        (10, 125, 1000, ", 12.5 s each, about 3 h 28 min left"),
+        (100, 50, 0, ", 2.0 a second"),
+        (10, 10, 40, ", 1.0 a second, about 40 s left"),
+        (10, 10, 60, ", 1.0 a second, about 1 min left"),
+    ],
+)
 def test_pace_is_told_by_what_was_queried(done, took_s, left, shown):
     assert pace(done, took_s, left) == shown
 

@@ -13,24 +13,44 @@ OF_IMAGE = "index image_path image_size platform app_name"
 L1_COLUMNS = f"{OF_IMAGE} question options answer explanation difficulty".split()
 L2_COLUMNS = f"{OF_IMAGE} instruction bbox data_type grounding_type".split()
 L1_RESULT = [*L1_COLUMNS, "prediction", "hit", "log", "parsed_prediction", "options_num"]
-L2_RESULT = ["img_path", "instruction", "bbox", "parsed_bbox(format:x1,y1,x2,y2)", "type", "app_name",
-             "platform", "match", "is_wrong_format", "pred_bbox", "grounding_type", "index"]  # fmt: skip
+L2_RESULT = [
+    "img_path",
+    "instruction",
+    "bbox",
+    "parsed_bbox(format:x1,y1,x2,y2)",
+    "type",
+    "app_name",
+    "platform",
+    "match",
+    "is_wrong_format",
+    "pred_bbox",
+    "grounding_type",
+    "index",
+]
 
 FULL = {
-    *(f"m_{L1}{each}" for each in (".xlsx", "_exact_matching_result.xlsx", "_scores.json", "_analysis.json")),
-    *(f"m_{L2}{each}" for each in (".xlsx", "_result.xlsx", "_score.json", "_analysis.json"))}  # fmt: skip
+    *(
+        f"m_{L1}{each}"
+        for each in (".xlsx", "_exact_matching_result.xlsx", "_scores.json", "_analysis.json")
+    ),
+    *(f"m_{L2}{each}" for each in (".xlsx", "_result.xlsx", "_score.json", "_analysis.json")),
+}
 PARTIAL = {name.replace(".", "_partial.") for name in FULL}
 
 # Three pictures, so three questions of each difficulty and three targets of each grounding type.
 REPLIES = {
-    "Question 0 easy?": "B", "Question 0 medium?": "The answer is C.", "Question 0 hard?": "???",
-    "Question 1": "Answer: B", "Question 2": "A",
+    "Question 0 easy?": "B",
+    "Question 0 medium?": "The answer is C.",
+    "Question 0 hard?": "???",
+    "Question 1": "Answer: B",
+    "Question 2": "A",
     "basic target 0": "(0.2, 0.15)",
     "advanced target 0": "(128, 54)",  # pixels of 640 x 360
     "basic target 1": "x=0.9, y=0.9",
     "advanced target 1": "I cannot see it",
     "basic target 2": "[0.1, 0.2]",  # a corner of the box
-    "advanced target 2": "(0.3001, 0.2)"}  # fmt: skip
+    "advanced target 2": "(0.3001, 0.2)",
+}
 
 
 def reply(request):
@@ -67,8 +87,11 @@ def empty(server, tmp_path):
 
 def derived(folder):
     """Names of the files that scoring derives from the log; the manifests are about the run."""
-    return {path.name for path in folder.iterdir()
-            if path.suffix in (".xlsx", ".json") and not path.name.startswith("manifest")}  # fmt: skip
+    return {
+        path.name
+        for path in folder.iterdir()
+        if path.suffix in (".xlsx", ".json") and not path.name.startswith("manifest")
+    }
 
 
 def links_of(stage):
@@ -138,9 +161,16 @@ def test_the_l1_sheets_have_the_lines_of_the_file_and_what_was_read_in_each_repl
     assert (len(rows), list(rows[0])) == (9, L1_RESULT)
     row = lines[4]
     assert {key: row[key] for key in L1_COLUMNS if key != "options"} == {
-        "index": 4, "image_path": "os_ios/pic1.png", "image_size": "[295, 639]",
-        "platform": "os_ios", "app_name": "App", "question": "Question 1 medium?", "answer": "B",
-        "explanation": "because", "difficulty": "medium"}  # fmt: skip
+        "index": 4,
+        "image_path": "os_ios/pic1.png",
+        "image_size": "[295, 639]",
+        "platform": "os_ios",
+        "app_name": "App",
+        "question": "Question 1 medium?",
+        "answer": "B",
+        "explanation": "because",
+        "difficulty": "medium",
+    }
     assert json.loads(row["options"]) == {"A": "no", "B": "yes", "C": "maybe"}
     names = ("index", "prediction", "parsed_prediction", "hit", "log")
     log = "Match Log: Parsed option is"
@@ -157,11 +187,20 @@ def test_the_l2_sheets_have_the_lines_of_the_file_and_tell_where_each_click_went
     assert (len(lines), list(lines[0])) == (6, [*L2_COLUMNS, "prediction"])
     assert (len(rows), list(rows[0])) == (6, L2_RESULT)
     assert [(r["match"], r["is_wrong_format"], r["pred_bbox"]) for r in rows] == [
-        (1, False, "[0.2, 0.15]"), (1, False, "[0.2, 0.15]"), (0, False, "[0.9, 0.9]"),
-        (0, True, None), (1, False, "[0.1, 0.2]"), (0, False, "[0.3001, 0.2]")]  # fmt: skip
+        (1, False, "[0.2, 0.15]"),
+        (1, False, "[0.2, 0.15]"),
+        (0, False, "[0.9, 0.9]"),
+        (0, True, None),
+        (1, False, "[0.1, 0.2]"),
+        (0, False, "[0.3001, 0.2]"),
+    ]
     first = rows[0]
     assert (first["img_path"], first["index"], first["type"], first["grounding_type"]) == (
-        "os_windows/pic0.png", 0, "text", "basic")  # fmt: skip
+        "os_windows/pic0.png",
+        0,
+        "text",
+        "basic",
+    )
     assert first["bbox"] == first["parsed_bbox(format:x1,y1,x2,y2)"] == "[0.1, 0.1, 0.3, 0.2]"
 
 
@@ -176,32 +215,49 @@ def l2_blocks(kind, *counted):
     other = "Icon" if kind == "Text" else "Text"
     return {
         platform: {
-            "Total num": 1, f"{kind} num": 1, f"{other} num": 0, "Total accuracy": 100 * correct,
-            f"{kind} accuracy": 100 * correct, f"{other} accuracy": None, "Correct num": correct,
-            "Wrong num": wrong, "Error format num": misread,
+            "Total num": 1,
+            f"{kind} num": 1,
+            f"{other} num": 0,
+            "Total accuracy": 100 * correct,
+            f"{kind} accuracy": 100 * correct,
+            f"{other} accuracy": None,
+            "Correct num": correct,
+            "Wrong num": wrong,
+            "Error format num": misread,
         }
-        for platform, (correct, wrong, misread) in zip(("os_windows", "os_ios", "os_web"), counted, strict=True)
-    }  # fmt: skip
+        for platform, (correct, wrong, misread) in zip(
+            ("os_windows", "os_ios", "os_web"), counted, strict=True
+        )
+    }
 
 
 def test_the_score_files_and_the_tables_in_the_layout_of_the_papers(full):
     _, output = full
     assert full[0].scores(L1) == {
-        "easy": l1_level(1, 1, 0), "medium": l1_level(0, 1, 0), "hard": l1_level(0, 1, 0),
-        "total_sample_num": 9}  # fmt: skip
+        "easy": l1_level(1, 1, 0),
+        "medium": l1_level(0, 1, 0),
+        "hard": l1_level(0, 1, 0),
+        "total_sample_num": 9,
+    }
     assert full[0].scores(L2) == {
         "Average accuracy": pytest.approx(50),
-        "Basic accuracy": pytest.approx(200 / 3), "Advanced accuracy": pytest.approx(100 / 3),
+        "Basic accuracy": pytest.approx(200 / 3),
+        "Advanced accuracy": pytest.approx(100 / 3),
         "basic": l2_blocks("Text", (1, 0, 0), (0, 1, 0), (1, 0, 0)),
-        "advanced": l2_blocks("Icon", (1, 0, 0), (0, 0, 1), (0, 1, 0))}  # fmt: skip
+        "advanced": l2_blocks("Icon", (1, 0, 0), (0, 0, 1), (0, 1, 0)),
+    }
     assert table_of(output, "L1 GUIContentUnderstanding · m · accuracy in % · n = 9") == [
         "Windows iOS Web Overall",
-        "easy 100.00 100.00 0.00 66.67", "medium 0.00 100.00 0.00 33.33", "hard 0.00 100.00 0.00 33.33",
-    ]  # fmt: skip
+        "easy 100.00 100.00 0.00 66.67",
+        "medium 0.00 100.00 0.00 33.33",
+        "hard 0.00 100.00 0.00 33.33",
+    ]
     assert table_of(output, "L2 GUIElementGrounding · m · accuracy in % · n = 6") == [
         "Windows iOS Web Overall",
-        "basic 100.00 0.00 100.00 66.67", "advanced 100.00 0.00 0.00 33.33", "average 100.00 0.00 50.00 50.00",
-    ]  # fmt: skip
+        "basic 100.00 0.00 100.00 66.67",
+        "advanced 100.00 0.00 0.00 33.33",
+        "average 100.00 0.00 50.00 50.00",
+    ]
     assert (told(output, "answered"), told(output, "unparsed")) == ([9, 6], [1, 1])
 
 

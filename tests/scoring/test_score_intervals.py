@@ -24,12 +24,22 @@ def line_of(name, chance, split, platform):
     line = {"platform": platform, "image_path": path, "image_size": list(WH)}
     if name == L1:
         letters = string.ascii_uppercase[: chance.choice([1, 2, 4, 4, 5])]
-        return {**line, "question": "Which?", "options": dict.fromkeys(letters, "text"), "answer": "A",
-                "difficulty": split}  # fmt: skip
+        return {
+            **line,
+            "question": "Which?",
+            "options": dict.fromkeys(letters, "text"),
+            "answer": "A",
+            "difficulty": split,
+        }
     left, top = chance.random() / 2, chance.random() / 2
     side = chance.choice([0, 0.01, 0.02, 0.05, 0.3])
-    return {**line, "instruction": "Click.", "bbox": [left, top, left + side, top + side],
-            "data_type": chance.choice(KINDS), "grounding_type": split}  # fmt: skip
+    return {
+        **line,
+        "instruction": "Click.",
+        "bbox": [left, top, left + side, top + side],
+        "data_type": chance.choice(KINDS),
+        "grounding_type": split,
+    }
 
 
 def judged_run(name, seed, splits, platforms, samples=300):
@@ -43,8 +53,15 @@ def judged_run(name, seed, splits, platforms, samples=300):
         reply = chance.choice(["text", "text", None]) if parsed is None else "text"
         judged = benchmark.judge_parsed(line, Sizes(file_wh=WH), parsed, reply)
         outcomes.append(judged.counted)
-        facts.append({"image": line["image_path"], "platform": line["platform"], **judged.facts,
-                      "prediction": reply, "verdict": judged.verdict})  # fmt: skip
+        facts.append(
+            {
+                "image": line["image_path"],
+                "platform": line["platform"],
+                **judged.facts,
+                "prediction": reply,
+                "verdict": judged.verdict,
+            }
+        )
     return benchmark, outcomes, facts
 
 
@@ -59,8 +76,11 @@ def figures_of_scores(name, scores):
         for split, block in scores.items():
             if isinstance(block, dict):
                 found[split, "Overall"] = block["level_score"]
-                found |= {(split, platform): each["score"] for platform, each in block.items()
-                          if isinstance(each, dict)}  # fmt: skip
+                found |= {
+                    (split, platform): each["score"]
+                    for platform, each in block.items()
+                    if isinstance(each, dict)
+                }
         return {place: 100 * figure for place, figure in found.items() if figure is not None}
     found = {("average", "Overall"): scores["Average accuracy"]}
     for split in ("basic", "advanced"):
@@ -83,11 +103,18 @@ def figures_of_table(section):
     }
 
 
-RUNS = pytest.mark.parametrize(("name", "splits", "platforms", "settings"), [
-    (L1, ("easy", "medium", "hard"), PLATFORMS, {}), (L1, ("easy", "medium", "hard"), PLATFORMS, WEIGHTED),
-    (L1, ("hard",), PLATFORMS[2:4], {}), (L1, ("medium", "easy"), PLATFORMS[::-1], WEIGHTED),
-    (L2, ("basic", "advanced"), PLATFORMS, {}), (L2, ("advanced",), PLATFORMS[:2], {}),
-    (L2, ("basic",), PLATFORMS[5:], {})])  # fmt: skip
+RUNS = pytest.mark.parametrize(
+    ("name", "splits", "platforms", "settings"),
+    [
+        (L1, ("easy", "medium", "hard"), PLATFORMS, {}),
+        (L1, ("easy", "medium", "hard"), PLATFORMS, WEIGHTED),
+        (L1, ("hard",), PLATFORMS[2:4], {}),
+        (L1, ("medium", "easy"), PLATFORMS[::-1], WEIGHTED),
+        (L2, ("basic", "advanced"), PLATFORMS, {}),
+        (L2, ("advanced",), PLATFORMS[:2], {}),
+        (L2, ("basic",), PLATFORMS[5:], {}),
+    ],
+)
 
 
 @RUNS
@@ -127,11 +154,17 @@ def test_averages_of_l1_are_named_and_weigh_as_they_say():
     def by_platform(**wanted):
         return (mean(platform="os_mac", **wanted) + mean(platform="os_web", **wanted)) / 2
 
-    assert {name: cell["value"] for name, cell in averages.items()} == pytest.approx({
-        "overall": mean(), "macro by platform": by_platform(),
-        "macro by difficulty": (mean(split="easy") + mean(split="hard")) / 2,
-        "easy": mean(split="easy"), "easy, macro by platform": by_platform(split="easy"),
-        "hard": mean(split="hard"), "hard, macro by platform": by_platform(split="hard")})  # fmt: skip
+    assert {name: cell["value"] for name, cell in averages.items()} == pytest.approx(
+        {
+            "overall": mean(),
+            "macro by platform": by_platform(),
+            "macro by difficulty": (mean(split="easy") + mean(split="hard")) / 2,
+            "easy": mean(split="easy"),
+            "easy, macro by platform": by_platform(split="easy"),
+            "hard": mean(split="hard"),
+            "hard, macro by platform": by_platform(split="hard"),
+        }
+    )
 
 
 def test_averages_of_l2_hold_those_of_the_score_file_and_null_where_there_is_nothing():
@@ -176,11 +209,20 @@ def test_an_interval_is_that_of_the_cells_own_samples_and_pictures_have_platform
     assert sections_of(benchmark, facts)["averages"]["micro"]["pictures"] == 50
 
 
-@pytest.mark.parametrize(("name", "splits", "own"), [
-    (L1, ["easy", "hard"], {}),
-    (L2, ["basic", "advanced"],
-     {"kind": ["icon", "text", "canvas", "none"],
-      "target size": ["under 1.5 %", "1.5 to 3 %", "3 to 6 %", "6 % and more"]})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "splits", "own"),
+    [
+        (L1, ["easy", "hard"], {}),
+        (
+            L2,
+            ["basic", "advanced"],
+            {
+                "kind": ["icon", "text", "canvas", "none"],
+                "target size": ["under 1.5 %", "1.5 to 3 %", "3 to 6 %", "6 % and more"],
+            },
+        ),
+    ],
+)
 def test_the_groups(name, splits, own):
     benchmark, _, facts = judged_run(name, 2, splits[::-1], ("os_web", "os_mac"))
     groups = sections_of(benchmark, facts)["groups"]
@@ -198,10 +240,16 @@ NO_INTERVAL = ["no 95 % intervals in the table: under 10 images per cell"]
 HOW = "t · m · accuracy in %, 95 % intervals by image · n = 40"
 
 
-@pytest.mark.parametrize(("bounds", "expected"), [
-    ((36.4, 63.6), ["95 % 36.4–63.6"]), ((0.0, 7.05), ["95 % 0.0–7.1"]),
-    ((99.25, 100.0), ["95 % 99.3–100.0"]), ((33.0, 34.0), ["95 % 33.0–34.0"]), ((None, None), NO_INTERVAL),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ((36.4, 63.6), ["95 % 36.4–63.6"]),
+        ((0.0, 7.05), ["95 % 0.0–7.1"]),
+        ((99.25, 100.0), ["95 % 99.3–100.0"]),
+        ((33.0, 34.0), ["95 % 33.0–34.0"]),
+        ((None, None), NO_INTERVAL),
+    ],
+)
 def test_intervals_stand_below_their_figures_rounded_half_up(bounds, expected):
     row = {"name": "average", "cells": [cell(50.0, *bounds)]}
     head, *lines = render_table({"title": "t", "columns": ["c"], "rows": [row]}, "m", 40).split(

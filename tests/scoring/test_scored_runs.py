@@ -42,11 +42,14 @@ EVAL = ("--mode", "eval", "--no-report")
 FROM_BEFORE = "answers are from earlier runs in this log, with the same requests"
 
 
-@pytest.mark.parametrize(("stops", "own"), [
-    ([(0, [])], 0),  # stopped at once: no stored answer is lost
-    ([(2, ["--fresh"])], 2),  # it keeps its own and has the rest from before
-    ([(1, ["--fresh"]), (0, ["--fresh"])], 0),  # a chain of them
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stops", "own"),
+    [
+        ([(0, [])], 0),  # stopped at once: no stored answer is lost
+        ([(2, ["--fresh"])], 2),  # it keeps its own and has the rest from before
+        ([(1, ["--fresh"]), (0, ["--fresh"])], 0),  # a chain of them
+    ],
+)
 def test_a_stopped_run_is_scored_with_the_answers_from_before_it(stage, answers, stops, own):
     answers.broken = ["Question 0 easy"] if stops == [(0, [])] else []
     stage.run(*ONE_BY_ONE)
@@ -193,8 +196,11 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(stage):
     assert (rescored.code, "Report:" in rescored.output) == (1, False), rescored.output
     summary = (page.parent / "data" / "summary_0.js").read_text("ascii")
     [stopped] = value_of(summary)["stopped"]
-    assert re.fullmatch(f"L2 {L2}: stopped: .*mine.parse failed 10 times in a row.*; "
-                        "what is shown is from an earlier scoring", stopped)  # fmt: skip
+    assert re.fullmatch(
+        f"L2 {L2}: stopped: .*mine.parse failed 10 times in a row.*; "
+        "what is shown is from an earlier scoring",
+        stopped,
+    )
     alone, both = stage.run("--data", L2), stage.run()
     assert (alone.code, "Report:" in alone.output) == (1, False), alone.output
     assert f"{L2}: not scored; its files are from an earlier scoring" in alone.output
@@ -255,8 +261,10 @@ def test_the_summary_says_what_this_command_does_with_failed_samples(stage, answ
     answers.broken = ["Question 0 easy"]
     stage.run(*ONE_BY_ONE)
     for options, fate in (
-        ([], "queried again by the same command"), (["--ignore"], "left as they are (--ignore)"),
-        (["--mode", "eval"], "queried again without --mode eval")):  # fmt: skip
+        ([], "queried again by the same command"),
+        (["--ignore"], "left as they are (--ignore)"),
+        (["--mode", "eval"], "queried again without --mode eval"),
+    ):
         ran = stage.run(*ONE_BY_ONE, *options)
         assert ran.code == 1
         assert f"1 (11.1 %) failed: wrong in the score, {fate}" in ran.output

@@ -54,9 +54,14 @@ class Tab:
         self.page.on("console", lambda m: self.note(m.type in ("error", "warning"), m.text))
         self.page.on("pageerror", lambda error: self.note(True, error))
         self.page.on("dialog", lambda dialog: (self.note(True, dialog.message), dialog.dismiss()))
-        self.page.on("request", lambda r: self.note(not r.url.startswith(("file:", "data:")), r.url))  # fmt: skip
+        self.page.on(
+            "request", lambda r: self.note(not r.url.startswith(("file:", "data:")), r.url)
+        )
         # A page that makes way for another one gives up what it was still loading.
-        self.page.on("requestfailed", lambda r: self.note(r.failure != "net::ERR_ABORTED", f"failed: {r.url}"))  # fmt: skip
+        self.page.on(
+            "requestfailed",
+            lambda r: self.note(r.failure != "net::ERR_ABORTED", f"failed: {r.url}"),
+        )
         self.page.goto(page_path.as_uri() + address)
         self.page.wait_for_function(f"() => {self.READY}")
 
@@ -142,12 +147,16 @@ class Tab:
     def box(self, selector):
         return self.run(
             "(s) => { const r = document.querySelector(s).getBoundingClientRect();"
-            " return [r.left, r.top, r.width, r.height]; }", selector)  # fmt: skip
+            " return [r.left, r.top, r.width, r.height]; }",
+            selector,
+        )
 
     def findings(self):
         """What axe-core says against the page as it stands: rule, how bad, and where."""
         if not self.run("Boolean(window.axe)"):
             self.run((resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
         found = self.run("axe.run({ preload: false }).then((all) => all.violations)")
-        return [(each["id"], each["impact"], [node["html"][:160] for node in each["nodes"]])
-                for each in found]  # fmt: skip
+        return [
+            (each["id"], each["impact"], [node["html"][:160] for node in each["nodes"]])
+            for each in found
+        ]

@@ -134,9 +134,17 @@ def _facts(reply: str, box: Box, parsed: Any, sizes: Sizes, picture: int) -> dic
     point = None if parsed is None else point_as_fractions(parsed, file_wh)
     verdict = score_click(box, point)
     return {
-        "key": "k", "image": f"os_web/{picture}.png", "kind": "icon", "status": "ok",
-        "verdict": str(verdict), "hit": int(verdict == "hit"), "prediction": reply,
+        "key": "k",
+        "image": f"os_web/{picture}.png",
+        "kind": "icon",
+        "status": "ok",
+        "verdict": str(verdict),
+        "hit": int(verdict == "hit"),
+        "prediction": reply,
         "box_frac": [box.x1, box.y1, box.x2, box.y2],
         "point_frac": None if point is None else list(point),
-        "file_wh": list(file_wh), "sent_wh": list(sizes["sent_size"]),
-        "seen_wh": list(sizes["seen_size"]), "grid_wh": known_grid_wh(sizes)}  # fmt: skip
+        "file_wh": list(file_wh),
+        "sent_wh": list(sizes["sent_size"]),
+        "seen_wh": list(sizes["seen_size"]),
+        "grid_wh": known_grid_wh(sizes),
+    }

@@ -66,7 +66,9 @@ def postprocess_uitars(outputs, model, processor, **kwargs):
         outputs = outputs[0]
     if isinstance(outputs, torch.Tensor):
         outputs = outputs.cpu().numpy()
-    out = processor.batch_decode(outputs, skip_special_tokens=True, clean_up_tokenization_spaces=True)  # fmt: skip
+    out = processor.batch_decode(
+        outputs, skip_special_tokens=True, clean_up_tokenization_spaces=True
+    )
     response = out[0]
     resp = response.split("assistant\n")[-1]
     return resp

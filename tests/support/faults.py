@@ -61,8 +61,11 @@ class Storm:
                 self.met[name] += 1
         match name:
             case "429":
-                return Reply(status=429, body=b'{"error": {"message": "busy: B (0.2, 0.15)"}}',
-                             headers={"retry-after": str(self.retry_after_s)})  # fmt: skip
+                return Reply(
+                    status=429,
+                    body=b'{"error": {"message": "busy: B (0.2, 0.15)"}}',
+                    headers={"retry-after": str(self.retry_after_s)},
+                )
             case "500":
                 return Reply(status=500, body=b'{"error": {"message": "oops: B (0.2, 0.15)"}}')
             case "reset":

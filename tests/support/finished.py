@@ -23,18 +23,34 @@ Facts = dict[str, Any]
 def l2_set(hits: str, pictures: int = 6, **changes: Any) -> list[Facts]:
     """One sample for each letter: `x` a hit, `.` a miss; platforms and splits take turns."""
     return [
-        l2_sample(number, image, verdict=verdict, split=("basic", "advanced")[number % 2],
-                  prediction=f"reply {number} {mark}", text=f"Click target {number}.", **changes)
-        for number, mark, verdict, image in _marked(hits, pictures)]  # fmt: skip
+        l2_sample(
+            number,
+            image,
+            verdict=verdict,
+            split=("basic", "advanced")[number % 2],
+            prediction=f"reply {number} {mark}",
+            text=f"Click target {number}.",
+            **changes,
+        )
+        for number, mark, verdict, image in _marked(hits, pictures)
+    ]
 
 
 def l1_set(hits: str, pictures: int = 6, **changes: Any) -> list[Facts]:
     """The same for questions; difficulties take turns."""
     letters = {"hit": "B", "miss": "C"}
     return [
-        l1_sample(number, image, verdict=verdict, split=("easy", "medium", "hard")[number % 3],
-                  chosen=letters[verdict], prediction=letters[verdict], **changes)
-        for number, _, verdict, image in _marked(hits, pictures)]  # fmt: skip
+        l1_sample(
+            number,
+            image,
+            verdict=verdict,
+            split=("easy", "medium", "hard")[number % 3],
+            chosen=letters[verdict],
+            prediction=letters[verdict],
+            **changes,
+        )
+        for number, _, verdict, image in _marked(hits, pictures)
+    ]
 
 
 def _marked(hits: str, pictures: int) -> Iterator[tuple[int, str, str, str]]:
@@ -83,17 +99,29 @@ def make_run(
 def write_log(folder: Path, dataset: str, *, model: str = "m", seq: int = 1) -> None:
     """A log with one run and no answers."""
     with closing(RunLog(folder / f"{model}_{dataset}.jsonl")) as log:
-        log.append(run_record(
-            seq=seq, model=model, dataset=dataset, mode="all", limit=None, samples=[], bad=[],
-            asking={}, made_with={}))  # fmt: skip
+        log.append(
+            run_record(
+                seq=seq,
+                model=model,
+                dataset=dataset,
+                mode="all",
+                limit=None,
+                samples=[],
+                bad=[],
+                asking={},
+                made_with={},
+            )
+        )
 
 
 def scored(dataset: str, samples: Sequence[Facts], *, weighted: bool) -> tuple[Facts, Facts]:
     """The score object of these samples, and the sections of their analysis that hold scores."""
     columns = columns_of(samples)
     if dataset == L1:
-        rows = [OptionResult(s["split"], s["platform"], bool(s["hit"]), len(s["options"]))
-                for s in samples]  # fmt: skip
+        rows = [
+            OptionResult(s["split"], s["platform"], bool(s["hit"]), len(s["options"]))
+            for s in samples
+        ]
         scores = score_content_understanding(rows, weighted=weighted)
         return scores, option_sections(columns, "L1", weighted=weighted)
     counted: dict[str, dict[str, dict[str, list[int]]]] = {}

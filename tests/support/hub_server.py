@@ -75,17 +75,25 @@ class _Handler(BaseHTTPRequestHandler):
             if parts[-2] not in ("main", hub.commit) or name not in hub.files:
                 return self._head(404, {"X-Error-Code": "EntryNotFound", "Content-Length": "0"})
             if name.endswith(".zip"):
-                return self._head(302, {
-                    "Location": f"http://localhost:{hub.port}/storage/{name}",
-                    "X-Repo-Commit": hub.commit, "X-Linked-Etag": f'"{hub.etag(name)}"',
-                    "X-Linked-Size": str(len(hub.files[name])), "Content-Length": "0",
-                })  # fmt: skip
+                return self._head(
+                    302,
+                    {
+                        "Location": f"http://localhost:{hub.port}/storage/{name}",
+                        "X-Repo-Commit": hub.commit,
+                        "X-Linked-Etag": f'"{hub.etag(name)}"',
+                        "X-Linked-Size": str(len(hub.files[name])),
+                        "Content-Length": "0",
+                    },
+                )
         data = hub.files[name]
         start = 0
         if (wanted := self.headers.get("Range")) and not hub.ignores_ranges:
             start = int(wanted.removeprefix("bytes=").split("-")[0])
-        headers = {"X-Repo-Commit": hub.commit, "ETag": f'"{hub.etag(name)}"',
-                   "Content-Length": str(len(data) - start)}  # fmt: skip
+        headers = {
+            "X-Repo-Commit": hub.commit,
+            "ETag": f'"{hub.etag(name)}"',
+            "Content-Length": str(len(data) - start),
+        }
         if start:
             headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
         self._head(206 if start else 200, headers)

@@ -129,18 +129,31 @@ class Shown:
 
 
 def run(
-    log: Path, model: Model, hand: Stagehand, *, episodes: int = 8, worlds: int = 8,
-    in_flight: int = 8, settings: str = "as they are", episode: Callable[..., Episode] = act,
-    shown: Shown | None = None, **more: Any,
-) -> Job:  # fmt: skip
+    log: Path,
+    model: Model,
+    hand: Stagehand,
+    *,
+    episodes: int = 8,
+    worlds: int = 8,
+    in_flight: int = 8,
+    settings: str = "as they are",
+    episode: Callable[..., Episode] = act,
+    shown: Shown | None = None,
+    **more: Any,
+) -> Job:
     """Runs the tasks, those without an episode in the log, and returns the job."""
     tasks = [Sample(f"key{n}", {"index": n}, Path("none.png"), (40, 30)) for n in range(episodes)]
     with contextlib.closing(RunLog(log)) as opened:
         job = Job(
-            dataset="Live", samples=tasks, episode=episode,
-            answers=AnswerIndex([log]), log=opened, run=LoggedRun({"seq": 0, "asking": {}}, {}),
-            worlds=Worlds(hand.make, worlds), fingerprint=lambda sample: f"{settings} {sample.key}",
-        )  # fmt: skip
+            dataset="Live",
+            samples=tasks,
+            episode=episode,
+            answers=AnswerIndex([log]),
+            log=opened,
+            run=LoggedRun({"seq": 0, "asking": {}}, {}),
+            worlds=Worlds(hand.make, worlds),
+            fingerprint=lambda sample: f"{settings} {sample.key}",
+        )
         given = Options(Path("config.json"), api_nproc=in_flight, retry=0, **more)
         Engine(model, given, shown or Shown()).run([job])  # type: ignore[arg-type]
         return job
@@ -148,9 +161,14 @@ def run(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for name, kind, default in (("log", Path, None), ("requests", Path, None), ("--episodes", int, 8),
-                                ("--worlds", int, 4), ("--step-s", float, 0.0),
-                                ("--most", int, 10**9)):  # fmt: skip
+    for name, kind, default in (
+        ("log", Path, None),
+        ("requests", Path, None),
+        ("--episodes", int, 8),
+        ("--worlds", int, 4),
+        ("--step-s", float, 0.0),
+        ("--most", int, 10**9),
+    ):
         parser.add_argument(name, type=kind, default=default)
     asked = parser.parse_args()
     numbers = itertools.count(1)

@@ -46,7 +46,11 @@ class Solver:
 
     def __init__(self, world: MiniWoB, task: dict[str, Any]) -> None:
         self.world, self.page, self.goal, self.name = (
-            world, world.tab.page, world.tab.page.evaluate(GOAL), task["page"])  # fmt: skip
+            world,
+            world.tab.page,
+            world.tab.page.evaluate(GOAL),
+            task["page"],
+        )
         self.quoted = re.findall(r'"(.+?)"', self.goal)
         self.actions: list[Action] = []
 
@@ -482,8 +486,12 @@ def _(s):
 @solves("generate-number")
 def _(s):
     limit = int((re.findall(r"-?\d+", s.goal) or ["0"])[0])
-    fits = {"even": lambda n: n % 2 == 0, "odd": lambda n: n % 2 == 1,
-            "less": lambda n: n < limit, "greater": lambda n: n > limit}  # fmt: skip
+    fits = {
+        "even": lambda n: n % 2 == 0,
+        "odd": lambda n: n % 2 == 1,
+        "less": lambda n: n < limit,
+        "greater": lambda n: n > limit,
+    }
     wanted = next(fits[word] for word in fits if word in s.goal)
     while True:
         s.click(by_id("generate"))
@@ -629,8 +637,14 @@ def _(s):
     now, last = names.index(name), len(names) - 1
     places = {"top": 0, "bottom": last, "down": now + 1, "up by": now - 1}
     digit = re.search(r"\d", where)
-    drag_row(s, now, next((place for word, place in places.items() if word in where),
-                          int(digit[0]) - 1 if digit else 0))  # fmt: skip
+    drag_row(
+        s,
+        now,
+        next(
+            (place for word, place in places.items() if word in where),
+            int(digit[0]) - 1 if digit else 0,
+        ),
+    )
 
 
 @solves("drag-sort-numbers")
@@ -668,8 +682,12 @@ def slide(s: Solver, handle: str, value: str, wanted: int) -> None:
 
 @solves("use-slider")
 def _(s):
-    slide(s, "document.querySelector('.ui-slider-handle')", f"{by_id('val')}.textContent",
-          int(s.found(r"Select (-?\d+)")))  # fmt: skip
+    slide(
+        s,
+        "document.querySelector('.ui-slider-handle')",
+        f"{by_id('val')}.textContent",
+        int(s.found(r"Select (-?\d+)")),
+    )
     s.submit()
 
 
@@ -687,8 +705,12 @@ def _(s):
 
 @solves("form-sequence")
 def _(s):
-    slide(s, "document.querySelector('.ui-slider-handle')", f"{by_id('val')}.textContent",
-          int(s.found(r"Select (-?\d+)")))  # fmt: skip
+    slide(
+        s,
+        "document.querySelector('.ui-slider-handle')",
+        f"{by_id('val')}.textContent",
+        int(s.found(r"Select (-?\d+)")),
+    )
     s.click(by_id(f"checkbox-{s.found('slider, click the (.)')}"))
     s.submit()
 
@@ -744,7 +766,10 @@ def _(s):
         "(() => { const x = document.querySelector('#area_svg').lastElementChild; return [x.tagName, x.textContent]; })()"
     )
     kind = {
-        "rect": "rectangle", "circle": "circle", "text": "digit" if text.isdigit() else "letter"}  # fmt: skip
+        "rect": "rectangle",
+        "circle": "circle",
+        "text": "digit" if text.isdigit() else "letter",
+    }
     s.click(f"document.querySelector('button[data-type={kind.get(tag, 'triangle')}]')")
 
 
@@ -776,9 +801,18 @@ category = "application"
 def _(s):
     action = s.quoted[0]
     action = action.split(" @")[0] if action.startswith(("Mute", "Block")) else action
-    kind = {"Share via DM": "share", "Copy link to Tweet": "copy", "Embed Tweet": "embed", "Mute": "menu-user",
-            "Block": "block-user", "Report": "report", "Reply": "reply", "Retweet": "retweet", "Like": "like",
-            "Share": "share"}[action]  # fmt: skip
+    kind = {
+        "Share via DM": "share",
+        "Copy link to Tweet": "copy",
+        "Embed Tweet": "embed",
+        "Mute": "menu-user",
+        "Block": "block-user",
+        "Report": "report",
+        "Reply": "reply",
+        "Retweet": "retweet",
+        "Like": "like",
+        "Share": "share",
+    }[action]
     user = J(s.found(r"(@\w+)"))
     posts = s.js(
         f"[...document.querySelectorAll('.media')].map((m, i) => m.querySelector('.username').textContent === {user} ? i : -1).filter((i) => i >= 0)"
@@ -805,12 +839,15 @@ def _(s):
 
 @solves("buy-ticket")
 def _(s):
-    number = s.page.evaluate("""(wanted) => {
+    number = s.page.evaluate(
+        """(wanted) => {
       const flights = [...document.querySelectorAll('.flight')];
       const price = (x) => parseInt(x.querySelector('.buy-ticket').dataset.price);
       const minutes = (x) => parseInt(x.querySelector('.time-duration').dataset.duration);
       const values = flights.map(/shortest|longest/.test(wanted) ? minutes : price);
-      return values.indexOf(Math[/most expensive|longest/.test(wanted) ? 'max' : 'min'](...values)); }""", s.found(r"with the (.*)\."))  # fmt: skip
+      return values.indexOf(Math[/most expensive|longest/.test(wanted) ? 'max' : 'min'](...values)); }""",
+        s.found(r"with the (.*)\."),
+    )
     s.click(nth(".buy-ticket", number))
 
 
@@ -824,8 +861,15 @@ def _(s):
     s.submit()
 
 
-@solves("email-inbox", "email-inbox-noscroll", "email-inbox-important", "email-inbox-star-reply",
-        "email-inbox-reply", "email-inbox-forward", "email-inbox-delete")  # fmt: skip
+@solves(
+    "email-inbox",
+    "email-inbox-noscroll",
+    "email-inbox-important",
+    "email-inbox-star-reply",
+    "email-inbox-reply",
+    "email-inbox-forward",
+    "email-inbox-delete",
+)
 def _(s):
     sender = J(s.found(r"by (\w+)"))
     row = f"[...document.querySelectorAll('.email-thread')].find((t) => t.querySelector('.email-sender').textContent === {sender})"
@@ -864,13 +908,18 @@ UNSOLVED = "no scripted solution shows that it can be done"
 GOES_ON = "it goes on by itself while a model thinks"
 NEVER_FULL = "its reward falls with each pixel of distance, and a pixel is the least"
 LEFT_OUT = {
-    **dict.fromkeys(("chase-circle", "hover-shape", "moving-items", "simon-says", "stock-market"), GOES_ON),
+    **dict.fromkeys(
+        ("chase-circle", "hover-shape", "moving-items", "simon-says", "stock-market"), GOES_ON
+    ),
     **dict.fromkeys(("circle-center", "find-midpoint"), NEVER_FULL),
-    **dict.fromkeys(("email-inbox-forward", "email-inbox-noscroll"), "two mails may be of senders with the same name"),
+    **dict.fromkeys(
+        ("email-inbox-forward", "email-inbox-noscroll"),
+        "two mails may be of senders with the same name",
+    ),
     "button-delay": "its reward depends on the time between two actions",
     "click-scroll-list": "it takes a click with a key held down",
     "drag-items-grid": "under some seeds the item does not stay where it is dropped",
-}  # fmt: skip
+}
 """Why tasks are not used; the others without a solution are `UNSOLVED`."""
 
 
@@ -893,10 +942,11 @@ def made_list(world: MiniWoB, seeds: int) -> bytes:
     goals = goals_of(world, used, seeds)
     pages = sorted(path.stem for path in (pages_folder() / "miniwob").glob("*.html"))
     listed = {
-        "release": version("miniwob"), "seeds": seeds,
+        "release": version("miniwob"),
+        "seeds": seeds,
         "left_out": {name: LEFT_OUT.get(name, UNSOLVED) for name in pages if name not in used},
         "tasks": {name: {"category": CATEGORIES[name], "goals": goals[name]} for name in used},
-    }  # fmt: skip
+    }
     return (json.dumps(listed, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -905,8 +955,10 @@ def compare_list(world: MiniWoB, seeds: int, is_to_write: bool) -> int:
     made, before = made_list(world, seeds), LIST.read_bytes() if LIST.exists() else b"{}"
     old, new = (json.loads(each).get("tasks", {}) for each in (before, made))
     changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    print(f"{len(new)} tasks x {seeds} seeds, SHA-256 {sha256(made).hexdigest()[:16]}:",
-          "as in the list" if made == before else f"not as in the list {changed}")  # fmt: skip
+    print(
+        f"{len(new)} tasks x {seeds} seeds, SHA-256 {sha256(made).hexdigest()[:16]}:",
+        "as in the list" if made == before else f"not as in the list {changed}",
+    )
     if is_to_write:
         LIST.write_bytes(made)
     return int(made != before and not is_to_write)

@@ -54,8 +54,16 @@ class Reply:
         message = {"role": "assistant", "content": self.text}
         choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
         usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-        return json.dumps({"id": "x", "object": "chat.completion", "created": 0, "model": "mock",
-                           "choices": [choice], "usage": usage}).encode()  # fmt: skip
+        return json.dumps(
+            {
+                "id": "x",
+                "object": "chat.completion",
+                "created": 0,
+                "model": "mock",
+                "choices": [choice],
+                "usage": usage,
+            }
+        ).encode()
 
 
 class _QuietServer(ThreadingHTTPServer):

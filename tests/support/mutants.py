@@ -10,13 +10,32 @@ from typing import Any
 
 from benchmarks.worlds.office.tasks.rows import file_path, find_row
 
-READING = ("mail.read", "calendar.read", "calendar.show", "contacts.read", "chat.read", "files.read",
-           "sheets.read", "shop.search", "shop.orders", "todo.show")  # fmt: skip
-TABLES = {"mail": "mail", "calendar": "events", "contacts": "contacts", "chat": "messages",
-          "files": "files", "todo": "todos"}  # fmt: skip
+READING = (
+    "mail.read",
+    "calendar.read",
+    "calendar.show",
+    "contacts.read",
+    "chat.read",
+    "files.read",
+    "sheets.read",
+    "shop.search",
+    "shop.orders",
+    "todo.show",
+)
+TABLES = {
+    "mail": "mail",
+    "calendar": "events",
+    "contacts": "contacts",
+    "chat": "messages",
+    "files": "files",
+    "todo": "todos",
+}
 CHOICES = {
-    "list": ["Work", "Personal"], "priority": ["Low", "High"], "delivery": ["Standard", "Express"],
-    "address": ["Home", "Office", "Warehouse"]}  # fmt: skip
+    "list": ["Work", "Personal"],
+    "priority": ["Low", "High"],
+    "delivery": ["Standard", "Express"],
+    "address": ["Home", "Office", "Warehouse"],
+}
 EXTRA: list[list[Any]] = [
     ["todo.new", {"title": "Something else"}],
     ["chat.post", "#random", "Hello"],
@@ -51,8 +70,10 @@ def _spoiled(verb: str, args: list[Any], dump: dict[str, Any]) -> Iterator[tuple
         if isinstance(value, dict):
             for name, each in value.items():
                 for spoiled in _values(name, each):
-                    yield (f"{name} {spoiled!r}",
-                           [{**value, name: spoiled} if arg is value else arg for arg in args])  # fmt: skip
+                    yield (
+                        f"{name} {spoiled!r}",
+                        [{**value, name: spoiled} if arg is value else arg for arg in args],
+                    )
             if verb == "mail.send" and "cc" not in value:
                 yield "one more copy", [{**value, "cc": "press@fair-news.example"}]
             continue
@@ -109,8 +130,11 @@ def _values(name: str, value: Any) -> list[Any]:
         return [each for each in CHOICES[name] if each != value][:1]
     if name in ("to", "cc", "guests"):
         _, *others = value.split(", ")
-        return ["olga.moreau@brightline.example", f"{value}, olga.moreau@brightline.example",
-                *([", ".join(others)] if others else [])]  # fmt: skip
+        return [
+            "olga.moreau@brightline.example",
+            f"{value}, olga.moreau@brightline.example",
+            *([", ".join(others)] if others else []),
+        ]
     if name == "files":
         return [["Documents/keys.txt"], []]
     if isinstance(value, int):

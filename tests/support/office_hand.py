@@ -12,8 +12,14 @@ from benchmarks.worlds.office.tasks.rows import find_row
 from benchmarks.worlds.office.week import base_store
 
 EVENT = {
-    "title": "", "date": "2026-03-09", "start": "10:00", "end": "11:00", "place": "", "guests": "",
-    "note": ""}  # fmt: skip
+    "title": "",
+    "date": "2026-03-09",
+    "start": "10:00",
+    "end": "11:00",
+    "place": "",
+    "guests": "",
+    "note": "",
+}
 CONTACT = {"name": "", "email": "", "phone": "", "company": "", "note": ""}
 TODO = {"title": "", "list": "Personal", "due": "", "priority": "Normal", "note": ""}
 
@@ -57,8 +63,13 @@ class StoreHand:
             case ["mail.reply", named, body]:
                 mail = self._row("mail", named)
                 quoted = f"{body}\n\n> {mail['body']}"
-                self._call("mail", "send", to=mail["sender_addr"], subject=f"Re: {mail['subject']}",
-                           body=quoted)  # fmt: skip
+                self._call(
+                    "mail",
+                    "send",
+                    to=mail["sender_addr"],
+                    subject=f"Re: {mail['subject']}",
+                    body=quoted,
+                )
             case ["mail.forward", named, to, *more]:
                 mail = self._row("mail", named)
                 body = f"{more[0] if more else ''}\n\n> {mail['body']}"

@@ -16,9 +16,11 @@ class Pages:
     """
 
     def __init__(
-        self, pages: Mapping[str, str], slow_s: Mapping[str, float] | None = None,
+        self,
+        pages: Mapping[str, str],
+        slow_s: Mapping[str, float] | None = None,
         redirects: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.pages, self.slow_s, self.redirects = dict(pages), slow_s or {}, redirects or {}
         self.asked: list[str] = []
         self._closed = threading.Event()

@@ -63,11 +63,17 @@ class RankStage(Stage):
         """While this file is missing, ranks that have a limit stop there."""
         return self.home / "gate"
 
-    def start(self, *arguments: str | Path, ranks: int | None = None, env: Mapping[str, str] | None = None) -> Popen[str]:  # fmt: skip
+    def start(
+        self, *arguments: str | Path, ranks: int | None = None, env: Mapping[str, str] | None = None
+    ) -> Popen[str]:
         """Starts a run: `ranks` of them by torchrun, or this process alone if None."""
         several = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
-        command = [sys.executable, *(several if ranks else []), str(PROJECT / "evaluate.py"),
-                   *map(str, self._command(arguments))]  # fmt: skip
+        command = [
+            sys.executable,
+            *(several if ranks else []),
+            str(PROJECT / "evaluate.py"),
+            *map(str, self._command(arguments)),
+        ]
         variables = environment(**self._env({"GATE": str(self.gate), **(env or {})}))
         return Popen(command, cwd=self.home, env=variables, text=True, stdout=PIPE, stderr=PIPE)
 
@@ -92,8 +98,12 @@ class RankStage(Stage):
 
 def gated(checkpoint: str | Path) -> dict[str, Any]:
     """The entry of a checkpoint."""
-    return {"model_path": str(checkpoint), "imp_type": "transformers",
-            "generate_cfg": {"max_new_tokens": 6}, "preprocess_function": "gated.preprocess"}  # fmt: skip
+    return {
+        "model_path": str(checkpoint),
+        "imp_type": "transformers",
+        "generate_cfg": {"max_new_tokens": 6},
+        "preprocess_function": "gated.preprocess",
+    }
 
 
 def wait_until(is_so: Callable[[], bool], process: Popen[str]) -> None:
@@ -124,7 +134,12 @@ def rank_variables(count: int) -> Iterator[list[dict[str, str]]]:
     from torch.distributed import TCPStore
 
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    common = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port),
-              "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RUN_ID": "by-hand"}  # fmt: skip
+    common = {
+        "WORLD_SIZE": str(count),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(store.port),
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+        "TORCHELASTIC_RUN_ID": "by-hand",
+    }
     yield [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
     del store

@@ -25,18 +25,36 @@ def l2_sample(number: int, image: str = "os_web/pic0.png", **changes: Any) -> Fa
     """A miss to the right of the target on a picture of 400x300, unless told otherwise."""
     text = changes.get("text", f"Click on element {number}.")
     facts: Facts = {
-        "key": f"k{number:08x}", "index": number, "image": image,
-        "platform": image.partition("/")[0], "app": "Shop", "split": "basic", "kind": "icon",
-        "text": text, "box_frac": [0.1, 0.2, 0.3, 0.4], "point_frac": [0.5, 0.3], "status": "ok",
-        "verdict": "miss", "hit": 0, "prediction": "(0.5, 0.3)",
-        "prompt": [{"role": "system", "type": "text", "value": SYSTEM},
-                   {"role": "user", "type": "image", "value": ""},
-                   {"role": "user", "type": "text", "value": f"Which element matches: {text}"}],
-        "file_wh": [400, 300], "sent_wh": [400, 300], "seen_wh": None, "error": None,
-        "fingerprint": "f" * 32, "usage": {"prompt_tokens": 1204, "completion_tokens": 12},
-        "latency_s": 1.25, "attempts": 1, "finish_reason": "stop",
+        "key": f"k{number:08x}",
+        "index": number,
+        "image": image,
+        "platform": image.partition("/")[0],
+        "app": "Shop",
+        "split": "basic",
+        "kind": "icon",
+        "text": text,
+        "box_frac": [0.1, 0.2, 0.3, 0.4],
+        "point_frac": [0.5, 0.3],
+        "status": "ok",
+        "verdict": "miss",
+        "hit": 0,
+        "prediction": "(0.5, 0.3)",
+        "prompt": [
+            {"role": "system", "type": "text", "value": SYSTEM},
+            {"role": "user", "type": "image", "value": ""},
+            {"role": "user", "type": "text", "value": f"Which element matches: {text}"},
+        ],
+        "file_wh": [400, 300],
+        "sent_wh": [400, 300],
+        "seen_wh": None,
+        "error": None,
+        "fingerprint": "f" * 32,
+        "usage": {"prompt_tokens": 1204, "completion_tokens": 12},
+        "latency_s": 1.25,
+        "attempts": 1,
+        "finish_reason": "stop",
         "asked_at": "2026-01-02T03:04:05+00:00",
-    }  # fmt: skip
+    }
     facts.update(changes)
     facts["hit"] = int(facts["verdict"] == "hit")
     return facts
@@ -83,7 +101,9 @@ def write_rotations(samples: Path, questions: Sequence[Facts]) -> None:
                 )
 
 
-def write_analysis(folder: Path, dataset: str, sections: Mapping[str, Any], *, model: str = "m") -> None:  # fmt: skip
+def write_analysis(
+    folder: Path, dataset: str, sections: Mapping[str, Any], *, model: str = "m"
+) -> None:
     """The analysis beside it."""
     path = folder / f"{model}_{dataset}_analysis.json"
     path.write_text(json.dumps({"head": {}, **sections}), encoding="utf-8")
@@ -119,37 +139,83 @@ def many_samples(
         hit = verdict == "hit"
         point = [x + width / 2, y + height / 2] if hit else [rng.random(), rng.random()]
         yield l2_sample(
-            number, images[number % len(images)], file_wh=list(wh), sent_wh=list(wh),
+            number,
+            images[number % len(images)],
+            file_wh=list(wh),
+            sent_wh=list(wh),
             box_frac=[x, y, x + width, y + height],
             point_frac=point if verdict in ("hit", "miss") else None,
-            verdict=verdict, status="ok" if verdict else rng.choice(["failed", "refused"]),
-            split=rng.choice(["basic", "advanced"]), kind=rng.choice(["icon", "text"]),
-            app=f"App {number % 60}", latency_s=round(rng.lognormvariate(0, 0.6), 4),
+            verdict=verdict,
+            status="ok" if verdict else rng.choice(["failed", "refused"]),
+            split=rng.choice(["basic", "advanced"]),
+            kind=rng.choice(["icon", "text"]),
+            app=f"App {number % 60}",
+            latency_s=round(rng.lognormvariate(0, 0.6), 4),
             text=f"Open the entry {number} that was changed after the {rng.choice(['meeting', 'upload', 'release'])}",
-            prediction=f"Thought: the entry is in the list.\nAction: click({point[0]:.4f}, {point[1]:.4f})" if verdict else None,
+            prediction=f"Thought: the entry is in the list.\nAction: click({point[0]:.4f}, {point[1]:.4f})"
+            if verdict
+            else None,
             error=None if verdict else {"class": "timeout", "message": "no answer within 600 s"},
-        )  # fmt: skip
+        )
 
 
 def analysis_of_l2(columns: Sequence[str] = PLATFORMS) -> dict[str, Any]:
     """Every section that an L2 analysis may have."""
     rows = [("basic", 71.4), ("advanced", 48.2), ("average", 59.8)]
     return {
-        "table": {"title": "L2 GUIElementGrounding", "columns": [*columns, "Overall"], "rows": [
-            {"name": name, "cells": [cell(value + 3 * place) for place in range(len(columns))] + [cell(value, 420, 210)]}
-            for name, value in rows]},
+        "table": {
+            "title": "L2 GUIElementGrounding",
+            "columns": [*columns, "Overall"],
+            "rows": [
+                {
+                    "name": name,
+                    "cells": [cell(value + 3 * place) for place in range(len(columns))]
+                    + [cell(value, 420, 210)],
+                }
+                for name, value in rows
+            ],
+        },
         "chance": {"meaning": "a blind click", "basic": 0.8, "advanced": 0.7, "average": 0.75},
-        "averages": {"micro": cell(60.1, 7000, 1200), "macro by platform": cell(58.8, 7000, 1200),
-                     "Average accuracy": cell(59.8, 7000, 1200)},
-        "groups": {"platform": {name: cell(40.0 + 7 * place) for place, name in enumerate(columns)},
-                   "split": {"basic": cell(71.4), "advanced": cell(48.2)},
-                   "kind": {"icon": cell(52.3), "text": cell(68.0)},
-                   "target size": {"under 16 px": cell(11.0, 8, 6), "16 to 32 px": cell(44.1), "over 32 px": cell(77.7)}},
-        "coordinate_audit": {"title": "Coordinate audit", "rows": [
-            {"name": "as configured", **cell(60.1), "lead": 0.0, "p (Holm)": None, "parse function": ""},
-            {"name": "per mille", **cell(12.0), "lead": -48.1, "p (Holm)": None, "parse function": "utils.coordinates.parse_per_mille"}],
+        "averages": {
+            "micro": cell(60.1, 7000, 1200),
+            "macro by platform": cell(58.8, 7000, 1200),
+            "Average accuracy": cell(59.8, 7000, 1200),
+        },
+        "groups": {
+            "platform": {name: cell(40.0 + 7 * place) for place, name in enumerate(columns)},
+            "split": {"basic": cell(71.4), "advanced": cell(48.2)},
+            "kind": {"icon": cell(52.3), "text": cell(68.0)},
+            "target size": {
+                "under 16 px": cell(11.0, 8, 6),
+                "16 to 32 px": cell(44.1),
+                "over 32 px": cell(77.7),
+            },
+        },
+        "coordinate_audit": {
+            "title": "Coordinate audit",
+            "rows": [
+                {
+                    "name": "as configured",
+                    **cell(60.1),
+                    "lead": 0.0,
+                    "p (Holm)": None,
+                    "parse function": "",
+                },
+                {
+                    "name": "per mille",
+                    **cell(12.0),
+                    "lead": -48.1,
+                    "p (Holm)": None,
+                    "parse function": "utils.coordinates.parse_per_mille",
+                },
+            ],
             "notes": ["Lead: points ahead of the configured reading on the same replies."],
-            "warnings": ["read as per mille, these replies score 80.0 %"], "counts": {"answered": 6860}},
-        "anatomy": {"title": "Where the misses are", "rows": [{"name": "within one target size", "share": 31.2, "samples": 700}],
-                    "notes": []},
-    }  # fmt: skip
+            "warnings": ["read as per mille, these replies score 80.0 %"],
+            "counts": {"answered": 6860},
+        },
+        "anatomy": {
+            "title": "Where the misses are",
+            "rows": [{"name": "within one target size", "share": 31.2, "samples": 700}],
+            "notes": [],
+        },
+    }

@@ -46,8 +46,15 @@ class Finished:
 
 def environment(**extra: str) -> dict[str, str]:
     """This process's environment without variables that would change a run."""
-    dropped = {"LMUData", "EVAL_WORK_DIR", "IMAGE_ROOT_DIR", "L2_USER_PROMPT", "L1_USE_WEIGHTED",
-               "OPENAI_API_KEY", "SKIP_ERR"}  # fmt: skip
+    dropped = {
+        "LMUData",
+        "EVAL_WORK_DIR",
+        "IMAGE_ROOT_DIR",
+        "L2_USER_PROMPT",
+        "L1_USE_WEIGHTED",
+        "OPENAI_API_KEY",
+        "SKIP_ERR",
+    }
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
     return {**kept, "NO_PROXY": "127.0.0.1,localhost", "OMP_NUM_THREADS": "1", **extra}
 
@@ -71,7 +78,9 @@ def run_process(
 ) -> Finished:
     """Runs a script of the project to its end, in a process."""
     command = [sys.executable, str(PROJECT / script), *map(str, arguments)]
-    result = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout_s)  # fmt: skip
+    result = subprocess.run(
+        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout_s
+    )
     return Finished(result.returncode, result.stdout, result.stderr)
 
 
@@ -144,9 +153,12 @@ def start(
     """Starts `python evaluate.py ...`; for tests that interrupt or kill it."""
     return subprocess.Popen(
         [sys.executable, str(PROJECT / "evaluate.py"), *map(str, arguments)],
-        cwd=cwd, env=environment(**(env or {})), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        cwd=cwd,
+        env=environment(**(env or {})),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def finish(process: subprocess.Popen[str], timeout_s: float = 600) -> Finished:
@@ -176,15 +188,39 @@ def make_data(root: Path, pictures: Sequence[tuple[str, tuple[int, int]]] = PICT
         ImageDraw.Draw(picture).rectangle(box, fill=(20, 90, 10 * (number % 20)))
         name = f"pic{number}.png"
         picture.save(folder / name)
-        common = {"index": number, "image_path": name, "image_size": list(wh),
-                  "platform": platform, "app_name": "App"}  # fmt: skip
-        l1.append({**common, "groups": [
-            {"question": f"Question {number} {difficulty}?", "options": {"A": "no", "B": "yes", "C": "maybe"},
-             "answer": "B", "explanation": "because", "difficulty": difficulty}
-            for difficulty in ("easy", "medium", "hard")]})  # fmt: skip
+        common = {
+            "index": number,
+            "image_path": name,
+            "image_size": list(wh),
+            "platform": platform,
+            "app_name": "App",
+        }
+        l1.append(
+            {
+                **common,
+                "groups": [
+                    {
+                        "question": f"Question {number} {difficulty}?",
+                        "options": {"A": "no", "B": "yes", "C": "maybe"},
+                        "answer": "B",
+                        "explanation": "because",
+                        "difficulty": difficulty,
+                    }
+                    for difficulty in ("easy", "medium", "hard")
+                ],
+            }
+        )
         for kind, grounding in (("text", "basic"), ("icon", "advanced")):
-            l2.append({**common, "index": len(l2), "instruction": f"Click {grounding} target {number}.",
-                       "bbox": [0.1, 0.1, 0.3, 0.2], "data_type": kind, "grounding_type": grounding})  # fmt: skip
+            l2.append(
+                {
+                    **common,
+                    "index": len(l2),
+                    "instruction": f"Click {grounding} target {number}.",
+                    "bbox": [0.1, 0.1, 0.3, 0.2],
+                    "data_type": kind,
+                    "grounding_type": grounding,
+                }
+            )
     (home / "L1_annotations.json").write_text(json.dumps(l1))
     (home / "L2_annotations.json").write_text(json.dumps(l2))
     return root
@@ -200,12 +236,17 @@ def write_config(
 
 def api_model(url: str, *, key: str = "test-key-123456", **entry: Any) -> dict[str, Any]:
     """A model entry for a server."""
-    return {"model_path": f"{url}?api_key={key}&model=mock", "imp_type": "openai",
-            "generate_cfg": {"max_tokens": 16, "temperature": 0}, **entry}  # fmt: skip
+    return {
+        "model_path": f"{url}?api_key={key}&model=mock",
+        "imp_type": "openai",
+        "generate_cfg": {"max_tokens": 16, "temperature": 0},
+        **entry,
+    }
 
 
 def run_folder(work_dir: Path, model: str) -> Path:
     """The run folder of a model that was written last."""
-    folders = [path for path in (work_dir / model).iterdir()
-               if path.is_dir() and not path.is_symlink()]  # fmt: skip
+    folders = [
+        path for path in (work_dir / model).iterdir() if path.is_dir() and not path.is_symlink()
+    ]
     return max(folders, key=lambda path: path.stat().st_mtime_ns)

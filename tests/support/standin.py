@@ -44,17 +44,39 @@ class Boxes:
         for seed in seeds:
             first, second = (list(BOXES)[(seed + number) % 3] for number in (0, 1))
             made += [
-                {"id": "one", "goal": f"Click the {first} box.", "boxes": [first], "category": "update"},
-                {"id": "two", "goal": f"Click the {first} box, then the {second} box.",
-                 "boxes": [first, second], "category": "update", "platform": "os_android",
-                 "apps": ["boxes", "paint"]},
-                {"id": "count", "goal": "How many boxes are there?", "boxes": [], "answer": "3",
-                 "category": "lookup"},
-                {"id": "none", "goal": "Click the purple box.", "boxes": [], "end": "fail",
-                 "category": "infeasible"},
-            ]  # fmt: skip
-            made[-4:] = [{"platform": "os_web", "apps": ["boxes"], "seed": seed, **task}
-                         for task in made[-4:]]  # fmt: skip
+                {
+                    "id": "one",
+                    "goal": f"Click the {first} box.",
+                    "boxes": [first],
+                    "category": "update",
+                },
+                {
+                    "id": "two",
+                    "goal": f"Click the {first} box, then the {second} box.",
+                    "boxes": [first, second],
+                    "category": "update",
+                    "platform": "os_android",
+                    "apps": ["boxes", "paint"],
+                },
+                {
+                    "id": "count",
+                    "goal": "How many boxes are there?",
+                    "boxes": [],
+                    "answer": "3",
+                    "category": "lookup",
+                },
+                {
+                    "id": "none",
+                    "goal": "Click the purple box.",
+                    "boxes": [],
+                    "end": "fail",
+                    "category": "infeasible",
+                },
+            ]
+            made[-4:] = [
+                {"platform": "os_web", "apps": ["boxes"], "seed": seed, **task}
+                for task in made[-4:]
+            ]
         return made
 
     def reset(self, task: Mapping[str, Any]) -> Observation:
@@ -68,8 +90,9 @@ class Boxes:
             raise RuntimeError("the page crashed")
         if action.kind == "click" and action.point is not None:
             x, y = action.point
-            self._clicked += [name for name, (x1, y1, x2, y2) in BOXES.items()
-                              if x1 <= x <= x2 and y1 <= y <= y2]  # fmt: skip
+            self._clicked += [
+                name for name, (x1, y1, x2, y2) in BOXES.items() if x1 <= x <= x2 and y1 <= y <= y2
+            ]
         elif action.kind in ("done", "answer", "fail"):
             self._end = action
         elif action.kind == "open_app":

@@ -18,8 +18,15 @@ FAMILIES: tuple[Family, ...] = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 
 END_OF_TEXT, END_OF_TURN = "<|endoftext|>", "<|im_end|>"
 SPECIAL_TOKENS = (
-    END_OF_TEXT, "<|im_start|>", END_OF_TURN, "<|vision_start|>", "<|vision_end|>",
-    "<|vision_pad|>", "<|image_pad|>", "<|video_pad|>")  # fmt: skip
+    END_OF_TEXT,
+    "<|im_start|>",
+    END_OF_TURN,
+    "<|vision_start|>",
+    "<|vision_end|>",
+    "<|vision_pad|>",
+    "<|image_pad|>",
+    "<|video_pad|>",
+)
 
 # What the families' own templates do: a default system message, ChatML turns, picture tokens.
 CHAT_TEMPLATE = (
@@ -47,7 +54,8 @@ def build(family: Family, folder: Path, *, dtype: str = "bfloat16", spread: floa
     _spread(model, spread)
     ends = tokenizer.convert_tokens_to_ids([END_OF_TURN, END_OF_TEXT])
     model.generation_config = transformers.GenerationConfig(
-        eos_token_id=ends, pad_token_id=ends[1], do_sample=False)  # fmt: skip
+        eos_token_id=ends, pad_token_id=ends[1], do_sample=False
+    )
     model.save_pretrained(folder)
     parts = {"image_processor": images, "tokenizer": tokenizer, "video_processor": videos}
     processor_class(**parts, chat_template=CHAT_TEMPLATE).save_pretrained(folder)
@@ -74,14 +82,29 @@ def build_llava(folder: Path) -> Path:
     ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL_TOKENS}
     ends = {"bos_token_id": ids[END_OF_TEXT], "eos_token_id": ids[END_OF_TURN]}
     text = t.LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
-        num_attention_heads=2, num_key_value_heads=1, head_dim=32, **ends)  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=32,
+        **ends,
+    )
     vision = t.CLIPVisionConfig(
-        hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
-        image_size=56, patch_size=14)  # fmt: skip
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        image_size=56,
+        patch_size=14,
+    )
     config = t.LlavaConfig(
-        vision_config=vision, text_config=text, image_token_id=ids["<|image_pad|>"],
-        vision_feature_layer=-1)  # fmt: skip
+        vision_config=vision,
+        text_config=text,
+        image_token_id=ids["<|image_pad|>"],
+        vision_feature_layer=-1,
+    )
     model = t.LlavaForConditionalGeneration(config).eval()
     _spread(model, 6)
     model.generation_config = t.GenerationConfig(**ends, pad_token_id=ids[END_OF_TEXT])
@@ -89,9 +112,13 @@ def build_llava(folder: Path) -> Path:
     square = {"height": 56, "width": 56}
     t.LlavaProcessor(
         image_processor=t.CLIPImageProcessor(size={"shortest_edge": 56}, crop_size=square),
-        tokenizer=tokenizer, patch_size=14, vision_feature_select_strategy="default",
-        num_additional_image_tokens=1, image_token="<|image_pad|>", chat_template=CHAT_TEMPLATE,
-    ).save_pretrained(folder)  # fmt: skip
+        tokenizer=tokenizer,
+        patch_size=14,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        image_token="<|image_pad|>",
+        chat_template=CHAT_TEMPLATE,
+    ).save_pretrained(folder)
     return folder
 
 
@@ -146,10 +173,14 @@ def _tokenizer() -> Any:
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inner, eos_token=END_OF_TURN, pad_token=END_OF_TEXT,
-        additional_special_tokens=list(SPECIAL_TOKENS[1:]), model_max_length=131072,
+        tokenizer_object=inner,
+        eos_token=END_OF_TURN,
+        pad_token=END_OF_TEXT,
+        additional_special_tokens=list(SPECIAL_TOKENS[1:]),
+        model_max_length=131072,
         padding_side="right",  # as many published checkpoints have it; the wrapper must turn it
-        clean_up_tokenization_spaces=False)  # fmt: skip
+        clean_up_tokenization_spaces=False,
+    )
 
 
 def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:
@@ -158,16 +189,27 @@ def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:
 
     ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL_TOKENS}
     text = {
-        "vocab_size": len(tokenizer), "hidden_size": 64, "intermediate_size": 128,
-        "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
+        "vocab_size": len(tokenizer),
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
         "head_dim": 32,  # vLLM on a CPU takes no 16
         "max_position_embeddings": 131072,
-        "bos_token_id": ids[END_OF_TEXT], "eos_token_id": ids[END_OF_TURN],
+        "bos_token_id": ids[END_OF_TEXT],
+        "eos_token_id": ids[END_OF_TURN],
         "rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [4, 6, 6]},
-    }  # fmt: skip
-    tokens = {f"{name}_token_id": ids[f"<|{token}|>"] for name, token in (
-        ("image", "image_pad"), ("video", "video_pad"),
-        ("vision_start", "vision_start"), ("vision_end", "vision_end"))}  # fmt: skip
+    }
+    tokens = {
+        f"{name}_token_id": ids[f"<|{token}|>"]
+        for name, token in (
+            ("image", "image_pad"),
+            ("video", "video_pad"),
+            ("vision_start", "vision_start"),
+            ("vision_end", "vision_end"),
+        )
+    }
     vision = {"depth": 2, "num_heads": 2}
     merged = {"hidden_size": 32, "out_hidden_size": 64, "intermediate_size": 64}
     if family == "qwen2_vl":
@@ -181,7 +223,8 @@ def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:
         text["rope_parameters"]["mrope_interleaved"] = True  # as published; vLLM goes by it
         vision |= {**merged, "num_position_embeddings": 256, "deepstack_visual_indexes": [0]}
     config, model, processor = (
-        getattr(t, name + part) for part in ("Config", "ForConditionalGeneration", "Processor"))  # fmt: skip
+        getattr(t, name + part) for part in ("Config", "ForConditionalGeneration", "Processor")
+    )
     config = config(text_config=text, vision_config=vision, **tokens)
     if name != "Qwen3VL":
         return config, model, processor, t.Qwen2VLImageProcessor(), t.Qwen2VLVideoProcessor()

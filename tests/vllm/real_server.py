@@ -45,20 +45,45 @@ class Place:
     def __init__(self, home, family):
         self.home, self.checkpoint = home, build(family, home / "checkpoint")
         common = {"model_path": str(self.checkpoint), "kwargs": KWARGS}
-        self.config = runs.write_config(home / "c.json", model={
-            "local": {**common, "imp_type": "transformers", "dtype": "float32", "device_map": "cpu",
-                      "generate_cfg": {"max_new_tokens": GREEDY_TOKENS, "do_sample": False,
-                                       "min_new_tokens": 1}},
-            "vllm": {**common, "imp_type": "vllm", "serve_args": SERVE_ARGS,
-                     "generate_cfg": {"max_tokens": GREEDY_TOKENS, "temperature": 0,
-                                      "extra_body": {"min_tokens": 1}}},
-        }, data={L1: {"mode": "easy"}, L2: {"mode": "all"}})  # fmt: skip
+        self.config = runs.write_config(
+            home / "c.json",
+            model={
+                "local": {
+                    **common,
+                    "imp_type": "transformers",
+                    "dtype": "float32",
+                    "device_map": "cpu",
+                    "generate_cfg": {
+                        "max_new_tokens": GREEDY_TOKENS,
+                        "do_sample": False,
+                        "min_new_tokens": 1,
+                    },
+                },
+                "vllm": {
+                    **common,
+                    "imp_type": "vllm",
+                    "serve_args": SERVE_ARGS,
+                    "generate_cfg": {
+                        "max_tokens": GREEDY_TOKENS,
+                        "temperature": 0,
+                        "extra_body": {"min_tokens": 1},
+                    },
+                },
+            },
+            data={L1: {"mode": "easy"}, L2: {"mode": "all"}},
+        )
         (home / "tmp").mkdir()
         limit = ["--limit", str(LIMIT)]
         self.arguments = ["--config", self.config, "--work-dir", home / "out", *limit]
-        self.where = {"cwd": home, "env": {
-            "LMUData": str(runs.PROJECT / "sample_data"), "TMPDIR": str(home / "tmp"),
-            "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}}  # fmt: skip
+        self.where = {
+            "cwd": home,
+            "env": {
+                "LMUData": str(runs.PROJECT / "sample_data"),
+                "TMPDIR": str(home / "tmp"),
+                "HF_HUB_OFFLINE": "1",
+                "VLLM_CPU_KVCACHE_SPACE": "1",
+            },
+        }
 
     def run(self, *more):
         return runs.evaluate(*self.arguments, *more, **self.where, process=True)
@@ -127,7 +152,7 @@ def of_session_with(word):
     """Process ids of every session in which a command line has this word."""
     table = subprocess.run(
         ["ps", "-wweo", "pid=,sess=,stat=,args="], capture_output=True, text=True, check=True
-    ).stdout  # fmt: skip
+    ).stdout
     rows = [line.split(None, 3) for line in table.splitlines()]
     own = str(os.getsid(0))
     sessions = {row[1] for row in rows if word in row[3] and row[1] != own}

@@ -27,10 +27,19 @@ def stage(tmp_path, monkeypatch):
     (tmp_path / "checkpoint" / "config.json").write_text("{}")
     (tmp_path / "checkpoint" / "model.safetensors").write_text("weights")
     (tmp_path / "template.jinja").write_text("{{ messages }}")
-    made.model = {"m": {"model_path": "checkpoint", "imp_type": "vllm",
-                        "generate_cfg": {"max_tokens": 16, "temperature": 0}}}  # fmt: skip
-    made.env = {"VLLM_PYTHON": str(fake_vllm.install(tmp_path)), "TMPDIR": str(tmp_path / "tmp"),
-                "FAKE_VLLM_NOTES": str(tmp_path / "vllm_notes.jsonl"), **SECRETS}  # fmt: skip
+    made.model = {
+        "m": {
+            "model_path": "checkpoint",
+            "imp_type": "vllm",
+            "generate_cfg": {"max_tokens": 16, "temperature": 0},
+        }
+    }
+    made.env = {
+        "VLLM_PYTHON": str(fake_vllm.install(tmp_path)),
+        "TMPDIR": str(tmp_path / "tmp"),
+        "FAKE_VLLM_NOTES": str(tmp_path / "vllm_notes.jsonl"),
+        **SECRETS,
+    }
     monkeypatch.setattr("tempfile.tempdir", made.env["TMPDIR"])  # read once in a process
     return made
 
@@ -82,9 +91,17 @@ def test_a_checkpoint_is_evaluated_through_a_server_that_is_gone_afterwards(stag
     assert [record["raw"] for record in answers(stage)] == ["B, says m"] * SAMPLES
     [server] = started(stage)
     assert server["argv"][:-1] == [
-        "-m", "vllm.entrypoints.openai.api_server", "--max-num-seqs=8", "--enforce-eager",
-        "--trust-remote-code", "--mm-processor-kwargs.min_pixels=3136", "--mm-processor-kwargs.max_pixels=200704",
-        f"--model={stage.home}/checkpoint", "--served-model-name=m", "--host=127.0.0.1"]  # fmt: skip
+        "-m",
+        "vllm.entrypoints.openai.api_server",
+        "--max-num-seqs=8",
+        "--enforce-eager",
+        "--trust-remote-code",
+        "--mm-processor-kwargs.min_pixels=3136",
+        "--mm-processor-kwargs.max_pixels=200704",
+        f"--model={stage.home}/checkpoint",
+        "--served-model-name=m",
+        "--host=127.0.0.1",
+    ]
     assert (all_gone(stage), logs(stage)) == (True, [])
     # No secret reaches the server, and its key reaches nobody.
     key = server["environ"]["VLLM_API_KEY"]
@@ -121,15 +138,24 @@ def test_any_name_of_a_model_is_served_and_functions_have_the_form_for_api_model
     assert "PYTHONPATH" not in started(stage)[0]["environ"]
 
 
-@pytest.mark.parametrize(("changed", "asked"), [
-    ({}, 0), ({"serve_args": {"max-num-seqs": 4, "chat-template": "template.jinja"}}, 0),
-    ({"kwargs": {"serve_timeout_s": 50, "timeout_s": 70}}, 0),
-    ({"serve_args": ["--dtype", "float32", "--chat-template", "template.jinja"]}, SAMPLES),
-    ({"serve_args": {}}, SAMPLES), ({"kwargs": {"max_pixels": 200704}}, SAMPLES),
-    ({"generate_cfg": {"max_tokens": 17, "temperature": 0}}, SAMPLES),
-    # overwritten in place
-    ("checkpoint/model.safetensors", SAMPLES), ("template.jinja", SAMPLES)])  # fmt: skip
-def test_only_a_change_that_can_alter_answers_starts_another_server_and_asks_again(stage, changed, asked):  # fmt: skip
+@pytest.mark.parametrize(
+    ("changed", "asked"),
+    [
+        ({}, 0),
+        ({"serve_args": {"max-num-seqs": 4, "chat-template": "template.jinja"}}, 0),
+        ({"kwargs": {"serve_timeout_s": 50, "timeout_s": 70}}, 0),
+        ({"serve_args": ["--dtype", "float32", "--chat-template", "template.jinja"]}, SAMPLES),
+        ({"serve_args": {}}, SAMPLES),
+        ({"kwargs": {"max_pixels": 200704}}, SAMPLES),
+        ({"generate_cfg": {"max_tokens": 17, "temperature": 0}}, SAMPLES),
+        # overwritten in place
+        ("checkpoint/model.safetensors", SAMPLES),
+        ("template.jinja", SAMPLES),
+    ],
+)
+def test_only_a_change_that_can_alter_answers_starts_another_server_and_asks_again(
+    stage, changed, asked
+):
     stage.model["m"]["serve_args"] = {"chat-template": "template.jinja"}
     assert stage.run().code == 0
     if isinstance(changed, str):
@@ -163,11 +189,15 @@ def test_a_check_starts_no_server_a_ping_starts_and_stops_one_and_scoring_needs_
 
 def test_all_problems_are_reported_together_before_anything_is_started(stage):
     (stage.home / "checkpoint" / "model.safetensors").unlink()
-    typos = {"serve_args": {"port": 80, "dtype": "float32"}, "dtype": "float32",
-             "generate_cfg": {"max_new_tokens": 5}}  # fmt: skip
+    typos = {
+        "serve_args": {"port": 80, "dtype": "float32"},
+        "dtype": "float32",
+        "generate_cfg": {"max_new_tokens": 5},
+    }
     for changed, how, said in (
         ({}, "absent", ["checkpoint: no weight files in it", "vLLM is not installed there"]),
-        (typos, "", ['serve_args: "--port"', 'model."m".dtype', 'API models call it "max_tokens"'])):  # fmt: skip
+        (typos, "", ['serve_args: "--port"', 'model."m".dtype', 'API models call it "max_tokens"']),
+    ):
         stage.model["m"] |= changed
         ran = stage.run(env=acting(how))
         assert (ran.code, started(stage)) == (2, [])
@@ -214,9 +244,13 @@ def test_a_failure_that_only_workers_meet_is_reported_once(stage):
     assert ran.stderr.count("exited before it was ready") == 1
 
 
-@pytest.mark.parametrize(("behaviour", "message"), [
-    ("die:4 family", "the vLLM server exited while it was being queried (exit code 9)"),
-    ("broken:4", "the vLLM server has stopped working")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("behaviour", "message"),
+    [
+        ("die:4 family", "the vLLM server exited while it was being queried (exit code 9)"),
+        ("broken:4", "the vLLM server has stopped working"),
+    ],
+)
 def test_a_lost_server_stops_the_run_and_the_same_command_goes_on(stage, behaviour, message):
     ran = stage.run("--api-nproc", "2", env=acting(behaviour))
     assert ran.code == 1, ran.output
@@ -260,9 +294,15 @@ def test_an_interrupt_while_the_server_starts_ends_both(stage, by):
     assert statuses == ({"ok"} if by == "a worker" else set())
 
 
-@pytest.mark.parametrize(("behaviour", "until", "number"), [
-    ("hold", "held", signal.SIGTERM), ("hang", "pids", signal.SIGKILL),  # while the server starts
-    ("hold family", "held", signal.SIGKILL), ("hold family", "held", signal.SIGHUP)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("behaviour", "until", "number"),
+    [
+        ("hold", "held", signal.SIGTERM),
+        ("hang", "pids", signal.SIGKILL),  # while the server starts
+        ("hold family", "held", signal.SIGKILL),
+        ("hold family", "held", signal.SIGHUP),
+    ],
+)
 def test_a_killed_run_takes_its_server_and_all_of_its_family_along(stage, behaviour, until, number):
     if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
         pytest.skip("under nohup nothing ends by that")

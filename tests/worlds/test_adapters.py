@@ -27,10 +27,19 @@ from utils.images import read_header
 WH = (200, 100)
 PIXELS = numpy.zeros((WH[1], WH[0], 3), dtype=numpy.uint8)
 ACTIONS = {
-    kind: Action(kind, point=(0.5, 0.5), to_point=(0.75, 0.5), text="it's", keys=("ctrl", "a"), app="Clock",
-                 direction="down", amount=3.0, seconds=2.0)
+    kind: Action(
+        kind,
+        point=(0.5, 0.5),
+        to_point=(0.75, 0.5),
+        text="it's",
+        keys=("ctrl", "a"),
+        app="Clock",
+        direction="down",
+        amount=3.0,
+        seconds=2.0,
+    )
     for kind in NEEDS
-}  # fmt: skip
+}
 
 
 def png():
@@ -58,8 +67,12 @@ def test_an_adapter_is_short_and_says_that_it_was_never_run_on_the_real_thing(na
     module = importlib.import_module(f"benchmarks.worlds.adapters.{name}")
     assert "Never run on the real thing." in module.__doc__
     source = inspect.getsource(module)
-    texts = {line for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)
-             and isinstance(node.value, ast.Constant) for line in range(node.lineno, node.end_lineno + 1)}  # fmt: skip
+    texts = {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        for line in range(node.lineno, node.end_lineno + 1)
+    }
     code = [
         line
         for number, line in enumerate(source.splitlines(), 1)
@@ -75,10 +88,21 @@ class DesktopEnv:
     """`desktop_env.desktop_env.DesktopEnv`."""
 
     def __init__(
-        self, provider_name="vmware", region=None, path_to_vm=None, snapshot_name="init_state",
-        action_space="pyautogui", cache_dir="cache", screen_size=WH, headless=False, require_a11y_tree=True,
-        require_terminal=False, os_type="Ubuntu", enable_proxy=False, client_password="",
-    ):  # fmt: skip
+        self,
+        provider_name="vmware",
+        region=None,
+        path_to_vm=None,
+        snapshot_name="init_state",
+        action_space="pyautogui",
+        cache_dir="cache",
+        screen_size=WH,
+        headless=False,
+        require_a11y_tree=True,
+        require_terminal=False,
+        os_type="Ubuntu",
+        enable_proxy=False,
+        client_password="",
+    ):
         self.screen_width, self.screen_height = screen_size
         self.controller = types.SimpleNamespace(get_screenshot=png)
         self.said = [(provider_name, action_space, require_a11y_tree)]
@@ -111,7 +135,10 @@ def test_osworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
         examples, ready_s = tmp_path, 0.0
 
     tasks = [Here.tasks(level, [7]) for level in ("L3", "L4")]
-    assert [[(t["id"], t["goal"], t["seed"]) for t in of] for of in tasks] == [[("a", "Do a.", 7)], [("b", "Do b.", 7)]]  # fmt: skip
+    assert [[(t["id"], t["goal"], t["seed"]) for t in of] for of in tasks] == [
+        [("a", "Do a.", 7)],
+        [("b", "Do b.", 7)],
+    ]
     world = Here(tmp_path)
     assert read_header(world.reset(tasks[0][0]).image).wh == WH
     ended = {kind for kind, action in ACTIONS.items() if world.step(action).has_ended}
@@ -136,13 +163,36 @@ def test_osworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
 class JSONAction:
     """`android_world.env.json_action.JSONAction`."""
 
-    KINDS = ("click", "double_tap", "long_press", "scroll", "swipe", "input_text", "navigate_back", "navigate_home",
-             "keyboard_enter", "open_app", "status", "wait", "answer", "unknown")  # fmt: skip
+    KINDS = (
+        "click",
+        "double_tap",
+        "long_press",
+        "scroll",
+        "swipe",
+        "input_text",
+        "navigate_back",
+        "navigate_home",
+        "keyboard_enter",
+        "open_app",
+        "status",
+        "wait",
+        "answer",
+        "unknown",
+    )
 
     def __init__(
-        self, action_type=None, index=None, x=None, y=None, text=None, direction=None, goal_status=None,
-        app_name=None, keycode=None, clear_text=None,
-    ):  # fmt: skip
+        self,
+        action_type=None,
+        index=None,
+        x=None,
+        y=None,
+        text=None,
+        direction=None,
+        goal_status=None,
+        app_name=None,
+        keycode=None,
+        clear_text=None,
+    ):
         assert action_type in self.KINDS
         self.said = {
             name: value for name, value in locals().items() if value is not None and name != "self"
@@ -207,18 +257,24 @@ class TaskRegistry:
         return {"Timer": Timer, "Both": Both}
 
 
-def launcher(console_port=5554, emulator_setup=False, freeze_datetime=True, adb_path="adb", grpc_port=8554):  # fmt: skip
+def launcher(
+    console_port=5554, emulator_setup=False, freeze_datetime=True, adb_path="adb", grpc_port=8554
+):
     return Phone()
 
 
 def test_androidworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
     registry = types.SimpleNamespace(TaskRegistry=TaskRegistry)
     start = types.SimpleNamespace(load_and_setup_env=launcher)
-    packages({
-        "android_world": {"registry": registry}, "android_world.registry": vars(registry),
-        "android_world.env": {"env_launcher": start}, "android_world.env.env_launcher": vars(start),
-        "android_world.env.json_action": {"JSONAction": JSONAction},
-    })  # fmt: skip
+    packages(
+        {
+            "android_world": {"registry": registry},
+            "android_world.registry": vars(registry),
+            "android_world.env": {"env_launcher": start},
+            "android_world.env.env_launcher": vars(start),
+            "android_world.env.json_action": {"JSONAction": JSONAction},
+        }
+    )
     tasks = AndroidWorld.tasks("L3", [1, 2])
     assert [task["id"] for task in tasks] == ["Timer-1", "Timer-2"]
     assert AndroidWorld.tasks("L3", [1, 2]) == tasks and tasks[0]["goal"] != tasks[1]["goal"]
@@ -231,12 +287,19 @@ def test_androidworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_p
         assert world.evaluate().success == (kind in ENDS)  # which is how its own runner counts
     said, _ = world._env.said, world.close()
     assert {kind for kind, note in notes.items() if "cannot be done here" in note} == {
-        "triple", "right", "move", "drag", "key"}  # fmt: skip
+        "triple",
+        "right",
+        "move",
+        "drag",
+        "key",
+    }
     assert said[:2] == [{"go_home": True}, {"action_type": "click", "x": 100, "y": 50}]
     assert {"action_type": "open_app", "app_name": "Clock"} in said
     assert {"action_type": "scroll", "direction": "down"} in said
     assert [each["goal_status"] for each in said if "goal_status" in each] == [
-        "complete", "infeasible"]  # fmt: skip
+        "complete",
+        "infeasible",
+    ]
     assert said[-1] == {"closed": True}
 
 
@@ -246,8 +309,15 @@ def test_androidworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_p
 class HighLevelActionSet:
     """`browsergym.core.action.highlevel.HighLevelActionSet`."""
 
-    def __init__(self, subsets=("chat", "infeas", "bid", "nav", "tab"), custom_actions=None, multiaction=True,
-                 demo_mode=None, strict=False, retry_with_force=False):  # fmt: skip
+    def __init__(
+        self,
+        subsets=("chat", "infeas", "bid", "nav", "tab"),
+        custom_actions=None,
+        multiaction=True,
+        demo_mode=None,
+        strict=False,
+        retry_with_force=False,
+    ):
         assert set(subsets) <= {"chat", "infeas", "bid", "coord", "nav", "tab"}
 
     def to_python_code(self, action):
@@ -283,8 +353,11 @@ class Gym:
         code = self._read(action)
         self.said.append(code)
         eval(code, {name: getattr(Actions(), name) for name in dir(Actions) if name[0] != "_"})
-        seen = {"goal": "Do it.", "screenshot": PIXELS,
-                "last_action_error": "" if "click" in code else "no"}  # fmt: skip
+        seen = {
+            "goal": "Do it.",
+            "screenshot": PIXELS,
+            "last_action_error": "" if "click" in code else "no",
+        }
         return seen, float("send_msg" in code), "send_msg" in code, False, {}
 
     def close(self):
@@ -292,19 +365,30 @@ class Gym:
 
 
 def test_webarena_is_told_what_an_action_is_in_its_own_words(packages, tmp_path, monkeypatch):
-    packages({
-        "browsergym": {}, "browsergym.core": {}, "browsergym.core.action": {}, "browsergym.webarena": {},
-        "browsergym.core.action.highlevel": {"HighLevelActionSet": HighLevelActionSet},
-        "gymnasium": {"make": Gym},
-    })  # fmt: skip
-    listed = [{"task_id": 4, "intent": "Find it.", "sites": ["shop"]},
-              {"task_id": 5, "intent": "Copy it.", "sites": ["shop", "map"]}]  # fmt: skip
+    packages(
+        {
+            "browsergym": {},
+            "browsergym.core": {},
+            "browsergym.core.action": {},
+            "browsergym.webarena": {},
+            "browsergym.core.action.highlevel": {"HighLevelActionSet": HighLevelActionSet},
+            "gymnasium": {"make": Gym},
+        }
+    )
+    listed = [
+        {"task_id": 4, "intent": "Find it.", "sites": ["shop"]},
+        {"task_id": 5, "intent": "Copy it.", "sites": ["shop", "map"]},
+    ]
     (tmp_path / "test.raw.json").write_text(json.dumps(listed))
-    monkeypatch.setattr("benchmarks.worlds.adapters.webarena.files",
-                        lambda name: tmp_path if name == "webarena" else files(name))  # fmt: skip
+    monkeypatch.setattr(
+        "benchmarks.worlds.adapters.webarena.files",
+        lambda name: tmp_path if name == "webarena" else files(name),
+    )
     tasks = [WebArena.tasks(level, [3]) for level in ("L3", "L4")]
     assert [[(t["id"], t["apps"]) for t in of] for of in tasks] == [
-        [("webarena.4", ["shop"])], [("webarena.5", ["shop", "map"])]]  # fmt: skip
+        [("webarena.4", ["shop"])],
+        [("webarena.5", ["shop", "map"])],
+    ]
     world = WebArena(tmp_path)
     assert read_header(world.reset({**tasks[0][0], "id": "environment/webarena.4"}).image).wh == WH
     gym = world._env

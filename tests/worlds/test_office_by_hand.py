@@ -7,12 +7,15 @@ import pytest
 from benchmarks.worlds.office.__main__ import main
 
 
-@pytest.mark.parametrize(("arguments", "typed", "told"), [
-    ([], "\n", "No task: look around."),
-    (["L3", "mail_write", "--seed", "2"], "done\n", "✗ add mail: recipients"),
-    (["L3", "mail_write", "--look", "phone"], "", "/phone/mail/"),
-    (["L4"], "", "calendar_accept_or_decline: "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "typed", "told"),
+    [
+        ([], "\n", "No task: look around."),
+        (["L3", "mail_write", "--seed", "2"], "done\n", "✗ add mail: recipients"),
+        (["L3", "mail_write", "--look", "phone"], "", "/phone/mail/"),
+        (["L4"], "", "calendar_accept_or_decline: "),
+    ],
+)
 def test_an_office_is_served_until_a_line_is_empty(monkeypatch, capsys, arguments, typed, told):
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     main(arguments)

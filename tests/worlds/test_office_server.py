@@ -45,25 +45,28 @@ def test_an_episode_has_a_page_its_parts_and_what_applications_say(office):
     assert len(json.loads(listed)) == 18
 
 
-@pytest.mark.parametrize(("more", "method", "body", "headers", "status"), [
-    ("", "GET", None, {"Host": "office.example"}, 404),  # a name that was made to lead here
-    ("api/todo/list", "POST", "{}", {"Origin": "http://evil.example"}, 404),
-    ("api/todo/list", "POST", "{}", {"Origin": "null"}, 404),
-    ("api/todo/list", "GET", None, {}, 404),
-    ("api/todo/burn", "POST", "{}", {}, 404),
-    ("api/none/list", "POST", "{}", {}, 404),
-    ("api/todo/tick", "POST", "{not json", {}, 400),
-    ("api/todo/tick", "POST", '{"id": 1}', {}, 400),
-    ("api/todo/tick", "POST", '{"id": {"a": 1}, "on": true}', {}, 400),
-    ("api/sheets/set", "POST", '{"sheet": "None", "cell": "A1", "value": "1"}', {}, 400),
-    ("api/todo/tick", "POST", "[" * 100_000, {}, 400),
-    ("api/todo/tick", "POST", " " * 1_000_001, {}, 413),
-    ("api/calendar/save", "POST", '{"event": {"title": ""}}', {}, 409),
-    ("../../../schema.sql", "GET", None, {}, 404),
-    ("core.js", "GET", None, {}, 404),
-    ("office.html", "GET", None, {}, 404),
-    ("office.js", "PUT", "x", {}, 501),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "method", "body", "headers", "status"),
+    [
+        ("", "GET", None, {"Host": "office.example"}, 404),  # a name that was made to lead here
+        ("api/todo/list", "POST", "{}", {"Origin": "http://evil.example"}, 404),
+        ("api/todo/list", "POST", "{}", {"Origin": "null"}, 404),
+        ("api/todo/list", "GET", None, {}, 404),
+        ("api/todo/burn", "POST", "{}", {}, 404),
+        ("api/none/list", "POST", "{}", {}, 404),
+        ("api/todo/tick", "POST", "{not json", {}, 400),
+        ("api/todo/tick", "POST", '{"id": 1}', {}, 400),
+        ("api/todo/tick", "POST", '{"id": {"a": 1}, "on": true}', {}, 400),
+        ("api/sheets/set", "POST", '{"sheet": "None", "cell": "A1", "value": "1"}', {}, 400),
+        ("api/todo/tick", "POST", "[" * 100_000, {}, 400),
+        ("api/todo/tick", "POST", " " * 1_000_001, {}, 413),
+        ("api/calendar/save", "POST", '{"event": {"title": ""}}', {}, 409),
+        ("../../../schema.sql", "GET", None, {}, 404),
+        ("core.js", "GET", None, {}, 404),
+        ("office.html", "GET", None, {}, 404),
+        ("office.js", "PUT", "x", {}, 501),
+    ],
+)
 def test_what_is_no_business_of_its_page_is_refused(office, more, method, body, headers, status):
     episode = office.new_episode({})
     assert (
@@ -90,8 +93,12 @@ def test_episodes_side_by_side_know_nothing_of_each_other(office):
 
     def tick(episode, number):
         for todo in range(1, number + 2):
-            ask(office, path_of(office, episode, "api/todo/tick"), method="POST",
-                body=json.dumps({"id": todo, "on": True}))  # fmt: skip
+            ask(
+                office,
+                path_of(office, episode, "api/todo/tick"),
+                method="POST",
+                body=json.dumps({"id": todo, "on": True}),
+            )
 
     threads = [
         threading.Thread(target=tick, args=(episode, number))

@@ -23,11 +23,17 @@ def call(store, app, verb, **arguments):
 def effects(before, after):
     """What has changed: {(table, id): new values, or None for a row that is gone}."""
     return {
-        (table, key): None if (new := after[table].get(key)) is None
-        else {name: value for name, value in new.items() if value != before[table].get(key, {}).get(name)}
-        for table in before for key in {*before[table], *after[table]}
+        (table, key): None
+        if (new := after[table].get(key)) is None
+        else {
+            name: value
+            for name, value in new.items()
+            if value != before[table].get(key, {}).get(name)
+        }
+        for table in before
+        for key in {*before[table], *after[table]}
         if before[table].get(key) != after[table].get(key)
-    }  # fmt: skip
+    }
 
 
 # -- the base world -------------------------------------------------------------------------------
@@ -37,7 +43,10 @@ def test_a_seed_makes_the_same_week_and_another_one_makes_another():
     first, again, other = (Store(base_world(seed)).dump() for seed in (1, 1, 2))
     assert first == again
     assert {table for table in first if first[table] == other[table]} == {
-        "addresses", "channels", "sheets"}  # fmt: skip
+        "addresses",
+        "channels",
+        "sheets",
+    }
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -71,14 +80,22 @@ def test_meetings_of_the_week_do_not_overlap(seed):
 def test_a_task_adds_changes_and_drops_rows():
     setup = {
         "add": {
-            "mail": [{"sender": "Ana Orton", "sender_addr": "ana.orton@aldera.example", "subject": "Keys",
-                      "body": "-", "sent_at": "2026-03-09 08:10", "attachments": [{"name": "a.txt", "text": "A"}]}],
+            "mail": [
+                {
+                    "sender": "Ana Orton",
+                    "sender_addr": "ana.orton@aldera.example",
+                    "subject": "Keys",
+                    "body": "-",
+                    "sent_at": "2026-03-09 08:10",
+                    "attachments": [{"name": "a.txt", "text": "A"}],
+                }
+            ],
             "files": [{"parent": "Documents/Personal", "name": "list.txt", "content": "x"}],
             "cells": [{"sheet": "Expenses", "cell": "H1", "value": "7"}],
         },
         "set": [["todos", {"title": "Order toner"}, {"due": "2026-03-12", "done": 0}]],
         "drop": [["events", {"title": "Stand-up"}]],
-    }  # fmt: skip
+    }
     before, after = Store(base_world(0)).dump(), Store(base_world(0), setup).dump()
     found = effects(before, after)
     assert [
@@ -90,14 +107,42 @@ def test_a_task_adds_changes_and_drops_rows():
     assert {table for table, _ in found} == {"mail", "files", "cells", "todos", "events"}
 
 
-@pytest.mark.parametrize(("setup", "told"), [
-    ({"set": [["todos", {"title": "Nothing"}, {"done": 1}]]}, "setup: no row of todos has {'title': 'Nothing'}"),
-    ({"drop": [["contacts", {"name": "Nobody"}]]}, "setup: no row of contacts has {'name': 'Nobody'}"),
-    ({"add": {"files": [{"parent": "Nowhere", "name": "a.txt"}]}}, "setup: there is no folder 'Nowhere'"),
-    ({"add": {"events": [{"title": "A", "date": "2026-02-30", "start": "10:00", "end": "11:00"}]}}, "setup: CHECK constraint failed"),
-    ({"add": {"messages": [{"channel": "#none", "author": "A", "text": "a", "sent_at": NOW}]}}, "setup: FOREIGN KEY constraint failed"),
-    ({"add": {"todos": [{"titel": "A"}]}}, "setup: table todos has no column named titel"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("setup", "told"),
+    [
+        (
+            {"set": [["todos", {"title": "Nothing"}, {"done": 1}]]},
+            "setup: no row of todos has {'title': 'Nothing'}",
+        ),
+        (
+            {"drop": [["contacts", {"name": "Nobody"}]]},
+            "setup: no row of contacts has {'name': 'Nobody'}",
+        ),
+        (
+            {"add": {"files": [{"parent": "Nowhere", "name": "a.txt"}]}},
+            "setup: there is no folder 'Nowhere'",
+        ),
+        (
+            {
+                "add": {
+                    "events": [
+                        {"title": "A", "date": "2026-02-30", "start": "10:00", "end": "11:00"}
+                    ]
+                }
+            },
+            "setup: CHECK constraint failed",
+        ),
+        (
+            {
+                "add": {
+                    "messages": [{"channel": "#none", "author": "A", "text": "a", "sent_at": NOW}]
+                }
+            },
+            "setup: FOREIGN KEY constraint failed",
+        ),
+        ({"add": {"todos": [{"titel": "A"}]}}, "setup: table todos has no column named titel"),
+    ],
+)
 def test_a_change_that_does_not_fit_the_world_is_named(setup, told):
     with pytest.raises(ValueError, match="setup") as error:
         Store(base_world(0), setup)
@@ -106,35 +151,108 @@ def test_a_change_that_does_not_fit_the_world_is_named(setup, told):
 
 # -- what applications do -------------------------------------------------------------------------
 
-EVENT = {"title": "Lunch", "date": "2026-03-12", "start": "9:30", "end": "11:00", "place": "",
-         "guests": "b@x.example, a@x.example,", "note": " n "}  # fmt: skip
+EVENT = {
+    "title": "Lunch",
+    "date": "2026-03-12",
+    "start": "9:30",
+    "end": "11:00",
+    "place": "",
+    "guests": "b@x.example, a@x.example,",
+    "note": " n ",
+}
 CONTACT = {"name": " Lena Foss ", "email": "", "phone": "", "company": "", "note": ""}
 TODO = {"title": "Stamps", "list": "Work", "due": "", "priority": "Low", "note": ""}
 
 
-@pytest.mark.parametrize(("app", "verb", "arguments", "expected"), [
-    ("mail", "send", {"to": "b@x.example; a@x.example, ", "subject": " Hi ", "body": "x\n", "attachments": [15]}, {("mail", 136): {"folder": "Sent", "recipients": "a@x.example, b@x.example", "subject": "Hi", "body": "x", "sent_at": NOW}}),
-    ("mail", "move", {"ids": [1, 2], "folder": "Trash"}, {("mail", 1): {"folder": "Trash"}, ("mail", 2): {"folder": "Trash"}}),
-    ("mail", "mark", {"ids": [3], "column": "starred", "on": True}, {("mail", 3): {"starred": 1}}),
-    ("mail", "keep", {"to": "half", "subject": "", "body": ""}, {}),
-    ("calendar", "save", {"event": EVENT}, {("events", 86): {"start": "09:30", "guests": "a@x.example, b@x.example", "note": "n"}}),
-    ("calendar", "delete", {"id": 5}, {("events", 5): None}),
-    ("contacts", "save", {"contact": CONTACT}, {("contacts", 44): {"name": "Lena Foss"}}),
-    ("contacts", "delete", {"id": 4}, {("contacts", 4): None}),
-    ("chat", "post", {"channel": "#general", "text": " Hi "}, {("messages", 109): {"text": "Hi", "author": "Robin Hale", "sent_at": NOW}}),
-    ("chat", "pin", {"id": 7, "on": True}, {("messages", 7): {"pinned": 1}}),
-    ("files", "create", {"parent": 1, "name": "a.txt", "kind": "text"}, {("files", 34): {"name": "a.txt", "parent": 1}}),
-    ("files", "write", {"id": 15, "content": "x\n\n"}, {("files", 15): {"content": "x"}}),
-    ("files", "move", {"id": 15, "parent": 2}, {("files", 15): {"parent": 2}}),
-    ("files", "copy", {"id": 15, "parent": 5}, {("files", 34): {"name": "wifi copy.txt", "parent": 5}}),
-    ("files", "delete", {"id": 15}, {("files", 15): None}),
-    ("sheets", "set", {"sheet": "Expenses", "cell": "J60", "value": " =A1 "}, {("cells", "Expenses!J60"): {"value": "=A1"}}),
-    ("sheets", "set", {"sheet": "Expenses", "cell": "A1", "value": " "}, {("cells", "Expenses!A1"): None}),
-    ("shop", "add", {"id": 1, "qty": 2}, {}),
-    ("shop", "cancel", {"id": 7309}, {("orders", 7309): {"status": "Cancelled"}}),
-    ("todo", "save", {"todo": TODO}, {("todos", 19): {"title": "Stamps", "list": "Work", "due": "", "priority": "Low"}}),
-    ("todo", "tick", {"id": 1, "on": True}, {("todos", 1): {"done": 1}}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("app", "verb", "arguments", "expected"),
+    [
+        (
+            "mail",
+            "send",
+            {
+                "to": "b@x.example; a@x.example, ",
+                "subject": " Hi ",
+                "body": "x\n",
+                "attachments": [15],
+            },
+            {
+                ("mail", 136): {
+                    "folder": "Sent",
+                    "recipients": "a@x.example, b@x.example",
+                    "subject": "Hi",
+                    "body": "x",
+                    "sent_at": NOW,
+                }
+            },
+        ),
+        (
+            "mail",
+            "move",
+            {"ids": [1, 2], "folder": "Trash"},
+            {("mail", 1): {"folder": "Trash"}, ("mail", 2): {"folder": "Trash"}},
+        ),
+        (
+            "mail",
+            "mark",
+            {"ids": [3], "column": "starred", "on": True},
+            {("mail", 3): {"starred": 1}},
+        ),
+        ("mail", "keep", {"to": "half", "subject": "", "body": ""}, {}),
+        (
+            "calendar",
+            "save",
+            {"event": EVENT},
+            {("events", 86): {"start": "09:30", "guests": "a@x.example, b@x.example", "note": "n"}},
+        ),
+        ("calendar", "delete", {"id": 5}, {("events", 5): None}),
+        ("contacts", "save", {"contact": CONTACT}, {("contacts", 44): {"name": "Lena Foss"}}),
+        ("contacts", "delete", {"id": 4}, {("contacts", 4): None}),
+        (
+            "chat",
+            "post",
+            {"channel": "#general", "text": " Hi "},
+            {("messages", 109): {"text": "Hi", "author": "Robin Hale", "sent_at": NOW}},
+        ),
+        ("chat", "pin", {"id": 7, "on": True}, {("messages", 7): {"pinned": 1}}),
+        (
+            "files",
+            "create",
+            {"parent": 1, "name": "a.txt", "kind": "text"},
+            {("files", 34): {"name": "a.txt", "parent": 1}},
+        ),
+        ("files", "write", {"id": 15, "content": "x\n\n"}, {("files", 15): {"content": "x"}}),
+        ("files", "move", {"id": 15, "parent": 2}, {("files", 15): {"parent": 2}}),
+        (
+            "files",
+            "copy",
+            {"id": 15, "parent": 5},
+            {("files", 34): {"name": "wifi copy.txt", "parent": 5}},
+        ),
+        ("files", "delete", {"id": 15}, {("files", 15): None}),
+        (
+            "sheets",
+            "set",
+            {"sheet": "Expenses", "cell": "J60", "value": " =A1 "},
+            {("cells", "Expenses!J60"): {"value": "=A1"}},
+        ),
+        (
+            "sheets",
+            "set",
+            {"sheet": "Expenses", "cell": "A1", "value": " "},
+            {("cells", "Expenses!A1"): None},
+        ),
+        ("shop", "add", {"id": 1, "qty": 2}, {}),
+        ("shop", "cancel", {"id": 7309}, {("orders", 7309): {"status": "Cancelled"}}),
+        (
+            "todo",
+            "save",
+            {"todo": TODO},
+            {("todos", 19): {"title": "Stamps", "list": "Work", "due": "", "priority": "Low"}},
+        ),
+        ("todo", "tick", {"id": 1, "on": True}, {("todos", 1): {"done": 1}}),
+    ],
+)
 def test_what_is_asked_changes_that_and_nothing_else(store, app, verb, arguments, expected):
     before = store.dump()
     call(store, app, verb, **arguments)
@@ -152,7 +270,10 @@ def test_an_order_takes_what_lies_in_the_cart_and_leaves_it_empty(store):
     call(store, "shop", "order", address=2, delivery="Express", note=" ring ")
     orders, items = (list(store.dump()[table].values())[-1] for table in ("orders", "order_items"))
     assert (orders["address"], orders["note"], orders["total"]) == (
-        "Office", "ring", 3 * product["price"] + 990)  # fmt: skip
+        "Office",
+        "ring",
+        3 * product["price"] + 990,
+    )
     assert (items["order_id"], items["product"], items["qty"]) == (orders["id"], product["name"], 3)
     assert call(store, "shop", "cart")["rows"] == []
 
@@ -174,33 +295,114 @@ def test_a_row_that_is_made_anew_has_another_number(store):
     assert call(store, "todo", "save", todo=TODO)["id"] == first + 1
 
 
-@pytest.mark.parametrize(("app", "verb", "arguments", "told", "field"), [
-    ("mail", "send", {"to": " ,", "subject": "A", "body": ""}, "Enter at least one recipient.", "to"),
-    ("mail", "send", {"to": "a@x.example, ana", "subject": "A", "body": ""}, "“ana” is not a mail address.", "to"),
-    ("mail", "send", {"to": "a@x.example", "cc": "ben", "subject": "A", "body": ""}, "“ben” is not a mail address.", "cc"),
-    ("mail", "send", {"to": "a@x.example", "subject": " ", "body": ""}, "Enter a subject.", "subject"),
-    ("mail", "move", {"ids": [1], "folder": "Deleted"}, "Only from the trash.", ""),
-    ("mail", "get", {"id": 999}, "This item does not exist any more.", ""),
-    ("calendar", "save", {"event": {**EVENT, "title": ""}}, "Enter a title.", "title"),
-    ("calendar", "save", {"event": {**EVENT, "date": "12.3.2026"}}, "Enter the date as YYYY-MM-DD.", "date"),
-    ("calendar", "save", {"event": {**EVENT, "end": "9:30"}}, "The event must end after it starts.", "end"),
-    ("calendar", "save", {"event": {**EVENT, "start": "24:00"}}, "Enter the time as HH:MM.", "start"),
-    ("calendar", "save", {"event": EVENT, "id": 999}, "This item does not exist any more.", ""),
-    ("contacts", "save", {"contact": {**CONTACT, "name": ""}}, "A contact needs a name.", "name"),
-    ("contacts", "save", {"contact": {**CONTACT, "email": "lena"}}, "“lena” is not a mail address.", "email"),
-    ("chat", "post", {"channel": "#general", "text": "\n"}, "Write a message first.", ""),
-    ("chat", "edit", {"id": 1, "text": "mine"}, "This message is not yours.", ""),
-    ("files", "create", {"parent": 0, "name": "Documents", "kind": "folder"}, "There is already an item “Documents” here.", "name"),
-    ("files", "create", {"parent": 0, "name": "a/b", "kind": "text"}, "A name cannot contain “/”.", "name"),
-    ("files", "move", {"id": 1, "parent": 4}, "A folder cannot be moved into itself.", ""),
-    ("files", "delete", {"id": 1}, "This folder is not empty.", ""),
-    ("sheets", "set", {"sheet": "Expenses", "cell": "K1", "value": "1"}, "There is no such cell.", ""),
-    ("shop", "add", {"id": 1, "qty": 0}, "Enter a whole number above 0.", ""),
-    ("shop", "add", {"id": 1, "qty": 81}, "Only 40 left in stock.", ""),
-    ("shop", "order", {"address": 1, "delivery": "Standard"}, "Your cart is empty.", ""),
-    ("shop", "cancel", {"id": 7301}, "Order 7301 is delivered and cannot be cancelled.", ""),
-    ("todo", "save", {"todo": {**TODO, "due": "2026-02-29"}}, "Enter the date as YYYY-MM-DD.", "due"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("app", "verb", "arguments", "told", "field"),
+    [
+        (
+            "mail",
+            "send",
+            {"to": " ,", "subject": "A", "body": ""},
+            "Enter at least one recipient.",
+            "to",
+        ),
+        (
+            "mail",
+            "send",
+            {"to": "a@x.example, ana", "subject": "A", "body": ""},
+            "“ana” is not a mail address.",
+            "to",
+        ),
+        (
+            "mail",
+            "send",
+            {"to": "a@x.example", "cc": "ben", "subject": "A", "body": ""},
+            "“ben” is not a mail address.",
+            "cc",
+        ),
+        (
+            "mail",
+            "send",
+            {"to": "a@x.example", "subject": " ", "body": ""},
+            "Enter a subject.",
+            "subject",
+        ),
+        ("mail", "move", {"ids": [1], "folder": "Deleted"}, "Only from the trash.", ""),
+        ("mail", "get", {"id": 999}, "This item does not exist any more.", ""),
+        ("calendar", "save", {"event": {**EVENT, "title": ""}}, "Enter a title.", "title"),
+        (
+            "calendar",
+            "save",
+            {"event": {**EVENT, "date": "12.3.2026"}},
+            "Enter the date as YYYY-MM-DD.",
+            "date",
+        ),
+        (
+            "calendar",
+            "save",
+            {"event": {**EVENT, "end": "9:30"}},
+            "The event must end after it starts.",
+            "end",
+        ),
+        (
+            "calendar",
+            "save",
+            {"event": {**EVENT, "start": "24:00"}},
+            "Enter the time as HH:MM.",
+            "start",
+        ),
+        ("calendar", "save", {"event": EVENT, "id": 999}, "This item does not exist any more.", ""),
+        (
+            "contacts",
+            "save",
+            {"contact": {**CONTACT, "name": ""}},
+            "A contact needs a name.",
+            "name",
+        ),
+        (
+            "contacts",
+            "save",
+            {"contact": {**CONTACT, "email": "lena"}},
+            "“lena” is not a mail address.",
+            "email",
+        ),
+        ("chat", "post", {"channel": "#general", "text": "\n"}, "Write a message first.", ""),
+        ("chat", "edit", {"id": 1, "text": "mine"}, "This message is not yours.", ""),
+        (
+            "files",
+            "create",
+            {"parent": 0, "name": "Documents", "kind": "folder"},
+            "There is already an item “Documents” here.",
+            "name",
+        ),
+        (
+            "files",
+            "create",
+            {"parent": 0, "name": "a/b", "kind": "text"},
+            "A name cannot contain “/”.",
+            "name",
+        ),
+        ("files", "move", {"id": 1, "parent": 4}, "A folder cannot be moved into itself.", ""),
+        ("files", "delete", {"id": 1}, "This folder is not empty.", ""),
+        (
+            "sheets",
+            "set",
+            {"sheet": "Expenses", "cell": "K1", "value": "1"},
+            "There is no such cell.",
+            "",
+        ),
+        ("shop", "add", {"id": 1, "qty": 0}, "Enter a whole number above 0.", ""),
+        ("shop", "add", {"id": 1, "qty": 81}, "Only 40 left in stock.", ""),
+        ("shop", "order", {"address": 1, "delivery": "Standard"}, "Your cart is empty.", ""),
+        ("shop", "cancel", {"id": 7301}, "Order 7301 is delivered and cannot be cancelled.", ""),
+        (
+            "todo",
+            "save",
+            {"todo": {**TODO, "due": "2026-02-29"}},
+            "Enter the date as YYYY-MM-DD.",
+            "due",
+        ),
+    ],
+)
 def test_what_is_refused_is_said_and_changes_nothing(store, app, verb, arguments, told, field):
     before = store.dump()
     with pytest.raises(Refused) as refusal:
@@ -209,18 +411,53 @@ def test_what_is_refused_is_said_and_changes_nothing(store, app, verb, arguments
     assert store.dump() == before
 
 
-@pytest.mark.parametrize(("app", "arguments", "table", "fits"), [
-    ("mail", {"folder": "Inbox", "q": "100% sure_thing!"}, "mail", lambda row: False),  # no wildcards
-    ("mail", {"folder": "Inbox", "q": "INVOICE reference"}, "mail", lambda row: row["folder"] == "Inbox" and "invoice" in row["subject"]),
-    ("mail", {"folder": "Archive", "show": "files"}, "mail", lambda row: row["folder"] == "Archive" and row["attachments"] != "[]"),
-    ("contacts", {"q": "ana h"}, "contacts", lambda row: row["name"] in ("Ana Haddad", "Ana Hadley")),
-    ("contacts", {"company": "Delta Travel"}, "contacts", lambda row: row["company"] == "Delta Travel"),
-    ("shop", {"q": "kettle"}, "products", lambda row: "Kettle" in row["name"]),
-    ("shop", {"category": "Kitchen", "in_stock": True, "page": 99}, "products", lambda row: row["category"] == "Kitchen" and row["stock"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("app", "arguments", "table", "fits"),
+    [
+        (
+            "mail",
+            {"folder": "Inbox", "q": "100% sure_thing!"},
+            "mail",
+            lambda row: False,
+        ),  # no wildcards
+        (
+            "mail",
+            {"folder": "Inbox", "q": "INVOICE reference"},
+            "mail",
+            lambda row: row["folder"] == "Inbox" and "invoice" in row["subject"],
+        ),
+        (
+            "mail",
+            {"folder": "Archive", "show": "files"},
+            "mail",
+            lambda row: row["folder"] == "Archive" and row["attachments"] != "[]",
+        ),
+        (
+            "contacts",
+            {"q": "ana h"},
+            "contacts",
+            lambda row: row["name"] in ("Ana Haddad", "Ana Hadley"),
+        ),
+        (
+            "contacts",
+            {"company": "Delta Travel"},
+            "contacts",
+            lambda row: row["company"] == "Delta Travel",
+        ),
+        ("shop", {"q": "kettle"}, "products", lambda row: "Kettle" in row["name"]),
+        (
+            "shop",
+            {"category": "Kitchen", "in_stock": True, "page": 99},
+            "products",
+            lambda row: row["category"] == "Kitchen" and row["stock"],
+        ),
+    ],
+)
 def test_lists_hold_what_was_searched_for(store, app, arguments, table, fits):
-    got, wanted = (call(store, app, "list", **arguments),
-                   {key for key, row in store.dump()[table].items() if fits(row)})  # fmt: skip
+    got, wanted = (
+        call(store, app, "list", **arguments),
+        {key for key, row in store.dump()[table].items() if fits(row)},
+    )
     assert got["count"] == len(wanted)
     assert {row["id"] for row in got["rows"]} <= wanted
     assert bool(got["rows"]) == bool(wanted)

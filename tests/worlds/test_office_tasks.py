@@ -85,11 +85,22 @@ def test_each_level_has_sixty_tasks_and_more_in_every_application_and_layout(lev
     assert len(several) >= 60
     assert len({task["id"] for task in several}) == len(several)
     assert {app for task in several for app in task["apps"]} == {
-        "mail", "calendar", "contacts", "chat", "files", "sheets", "shop", "todo",
-    }  # fmt: skip
+        "mail",
+        "calendar",
+        "contacts",
+        "chat",
+        "files",
+        "sheets",
+        "shop",
+        "todo",
+    }
     assert all((len(task["apps"]) == 1) == (level == "L3") for task in several)
     assert {task["platform"] for task in several} == {
-        "os_web", "os_windows", "os_mac", "os_android"}  # fmt: skip
+        "os_web",
+        "os_windows",
+        "os_mac",
+        "os_android",
+    }
 
 
 def test_a_goal_is_a_whole_text():
@@ -97,50 +108,99 @@ def test_a_goal_is_a_whole_text():
         assert re.search(r"[{}]|None|\|", task["goal"]) is None, task["goal"]
 
 
-@pytest.mark.parametrize(("wanted", "got", "fits"), [
-    ("Room Birch", " room  birch. ", True), ("Room Birch", "Room Birch 2", False),
-    (318.4, "318.40", True), ("1,850", "1850", True), ({"number": 20}, "20 seats", True),
-    ({"number": 20}, "It has 20, not 12", False), ({"number": "318.40"}, "EUR 318.4", True),
-    ({"number": 7}, "none", False), ({"contains": ["140"]}, "At most 140 EUR.", True),
-    ({"contains": ["140"]}, "1400 EUR", False), ({"contains": ["140"]}, "140.50 EUR", False),
-    ({"contains": ["A"], "without": ["B"]}, "A, not B", False),
-    ({"lines": ["one", "two"]}, "one\n\n two\n", True),
-    ({"lines": ["one", "two"]}, "two\none", False), ({"pattern": "=sum\\(a1\\)"}, "=SUM(A1)", True),
-    ({"any_of": ["a", {"number": 2}]}, "2 pieces", True), ({"any": True}, "", True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wanted", "got", "fits"),
+    [
+        ("Room Birch", " room  birch. ", True),
+        ("Room Birch", "Room Birch 2", False),
+        (318.4, "318.40", True),
+        ("1,850", "1850", True),
+        ({"number": 20}, "20 seats", True),
+        ({"number": 20}, "It has 20, not 12", False),
+        ({"number": "318.40"}, "EUR 318.4", True),
+        ({"number": 7}, "none", False),
+        ({"contains": ["140"]}, "At most 140 EUR.", True),
+        ({"contains": ["140"]}, "1400 EUR", False),
+        ({"contains": ["140"]}, "140.50 EUR", False),
+        ({"contains": ["A"], "without": ["B"]}, "A, not B", False),
+        ({"lines": ["one", "two"]}, "one\n\n two\n", True),
+        ({"lines": ["one", "two"]}, "two\none", False),
+        ({"pattern": "=sum\\(a1\\)"}, "=SUM(A1)", True),
+        ({"any_of": ["a", {"number": 2}]}, "2 pieces", True),
+        ({"any": True}, "", True),
+    ],
+)
 def test_a_value_is_compared_as_people_would(wanted, got, fits):
     assert matches(wanted, got) is fits
 
 
-ROW = {"id": 3, "title": "Stamps", "list": "Personal", "due": "", "done": 0, "priority": "Normal",
-       "note": ""}  # fmt: skip
+ROW = {
+    "id": 3,
+    "title": "Stamps",
+    "list": "Personal",
+    "due": "",
+    "done": 0,
+    "priority": "Normal",
+    "note": "",
+}
 
 
 @pytest.mark.parametrize(
     ("after", "expect", "reasons"),
     [
         ({3: ROW}, [], []),
-        ({3: {**ROW, "done": 1}}, [{"change": "todos", "where": {"title": "stamps"}, "to": {"done": 1}}], []),
-        ({3: {**ROW, "done": 1, "due": "2026-03-10"}}, [{"change": "todos", "where": {"id": 3}, "to": {"done": 1}}],
-         ["change todos where id 3: done 1", "nothing else, but: change todos 3: due “2026-03-10”, done 1"]),
+        (
+            {3: {**ROW, "done": 1}},
+            [{"change": "todos", "where": {"title": "stamps"}, "to": {"done": 1}}],
+            [],
+        ),
+        (
+            {3: {**ROW, "done": 1, "due": "2026-03-10"}},
+            [{"change": "todos", "where": {"id": 3}, "to": {"done": 1}}],
+            [
+                "change todos where id 3: done 1",
+                "nothing else, but: change todos 3: due “2026-03-10”, done 1",
+            ],
+        ),
         ({}, [{"remove": "todos", "where": {"id": 3}}], []),
         ({3: ROW, 4: {**ROW, "id": 4}}, [{"add": "todos", "row": {"title": "Stamps"}}], []),
-        ({3: ROW, 4: {**ROW, "id": 4, "note": "x"}}, [{"add": "todos", "row": {"title": "Stamps"}}],
-         ["add todos: title “Stamps”", "nothing else, but: add todos 4: id 4, title “Stamps”, list “Personal”, priority “Normal”, note “x”"]),
-        ({}, [], ["nothing else, but: remove todos 3: id 3, title “Stamps”, list “Personal”, priority “Normal”"]),
+        (
+            {3: ROW, 4: {**ROW, "id": 4, "note": "x"}},
+            [{"add": "todos", "row": {"title": "Stamps"}}],
+            [
+                "add todos: title “Stamps”",
+                "nothing else, but: add todos 4: id 4, title “Stamps”, list “Personal”, priority “Normal”, note “x”",
+            ],
+        ),
+        (
+            {},
+            [],
+            [
+                "nothing else, but: remove todos 3: id 3, title “Stamps”, list “Personal”, priority “Normal”"
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_check_says_what_is_missing_and_what_else_has_changed(after, expect, reasons):
     found = check({"expect": expect}, {"todos": {3: ROW}}, {"todos": after}, "done")
     assert [text for fits, text in found.lines if not fits] == reasons
     assert found.success is not bool(reasons)
 
 
-@pytest.mark.parametrize(("task", "end", "answer", "success"), [
-    ({}, "done", "", True), ({}, "answer", "ready", True), ({}, "fail", "", False),
-    ({}, "", "", False), ({"feasible": False}, "fail", "", True),
-    ({"feasible": False}, "done", "", False), ({"answer": "Friday"}, "answer", "friday", True),
-    ({"answer": "Friday"}, "answer", "Monday", False),
-    ({"answer": "Friday"}, "done", "", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("task", "end", "answer", "success"),
+    [
+        ({}, "done", "", True),
+        ({}, "answer", "ready", True),
+        ({}, "fail", "", False),
+        ({}, "", "", False),
+        ({"feasible": False}, "fail", "", True),
+        ({"feasible": False}, "done", "", False),
+        ({"answer": "Friday"}, "answer", "friday", True),
+        ({"answer": "Friday"}, "answer", "Monday", False),
+        ({"answer": "Friday"}, "done", "", False),
+    ],
+)
 def test_how_an_agent_must_end(task, end, answer, success):
     assert check(task, {}, {}, end, answer).success is success
 

@@ -40,17 +40,26 @@ def test_an_episode_acts_in_its_own_office_and_is_judged_by_its_store(world):
     world.reset(TASK)
     world.step(Action("answer", text="7"))
     assert [(each.success, each.lines) for each in (first, world.evaluate())] == [
-        (True, [(True, "1 done ")]), (False, [(True, "0 answer 7")])]  # fmt: skip
+        (True, [(True, "1 done ")]),
+        (False, [(True, "0 answer 7")]),
+    ]
 
 
-@pytest.mark.parametrize(("action", "app", "note"), [
-    (Action("open_app", app="Sheets"), "Sheets", ""),
-    (Action("open_app", app="to-do"), "To-do", ""),
-    (Action("open_app", app="sheet"), "Sheets", ""),
-    (Action("open_app", app="calculator"), "To-do", "There is no application 'calculator'; there are Mail, Calendar,"),
-    (Action("home"), "", ""),
-    (Action("back"), "", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("action", "app", "note"),
+    [
+        (Action("open_app", app="Sheets"), "Sheets", ""),
+        (Action("open_app", app="to-do"), "To-do", ""),
+        (Action("open_app", app="sheet"), "Sheets", ""),
+        (
+            Action("open_app", app="calculator"),
+            "To-do",
+            "There is no application 'calculator'; there are Mail, Calendar,",
+        ),
+        (Action("home"), "", ""),
+        (Action("back"), "", ""),
+    ],
+)
 def test_applications_are_opened_by_name_and_left_by_home_and_back(world, action, app, note):
     world.reset(TASK)
     seen = world.step(action)

@@ -25,10 +25,13 @@ def world(tmp_path, request):
 
 
 @pytest.mark.parametrize("world", [{"patience_s": 2.0}], indirect=True)
-@pytest.mark.parametrize("work", [
-    "onclick = () => { while (true); };",
-    "onclick = () => setTimeout(() => { while (true); }, 40);",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "work",
+    [
+        "onclick = () => { while (true); };",
+        "onclick = () => setTimeout(() => { while (true); }, 40);",
+    ],
+)
 def test_a_page_that_hangs_costs_the_try_and_nothing_more(world, work):
     with Pages({"/": f"{STYLE}<script>{work}</script>", "/two": "two"}) as server:
         begun(world, server)

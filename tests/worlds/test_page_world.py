@@ -40,16 +40,19 @@ def world(tmp_path, _browser):
 # -- actions --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("action", "expected"), [
-    (Action("click", (0.5, 0.5)), ["click", [200, 150]]),
-    (Action("double", (0.5, 0.5)), ["dblclick", [200, 150]]),
-    (Action("right", (0.25, 0.1)), ["contextmenu", [100, 30]]),
-    (Action("long", (0.5, 0.5)), ["click", [200, 150]]),
-    (Action("move", (0.1, 0.2)), ["mousemove", [40, 60]]),
-    (Action("key", keys=("ctrl", "a")), ["keydown", "a"]),
-    (Action("key", keys=("pagedown",)), ["keydown", "PageDown"]),
-    (Action("key", keys=("é",)), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        (Action("click", (0.5, 0.5)), ["click", [200, 150]]),
+        (Action("double", (0.5, 0.5)), ["dblclick", [200, 150]]),
+        (Action("right", (0.25, 0.1)), ["contextmenu", [100, 30]]),
+        (Action("long", (0.5, 0.5)), ["click", [200, 150]]),
+        (Action("move", (0.1, 0.2)), ["mousemove", [40, 60]]),
+        (Action("key", keys=("ctrl", "a")), ["keydown", "a"]),
+        (Action("key", keys=("pagedown",)), ["keydown", "PageDown"]),
+        (Action("key", keys=("é",)), None),
+    ],
+)
 def test_an_action_is_what_mouse_and_keyboard_would_do(world, action, expected):
     with Pages({"/": STYLE + NOTED}) as server:
         begun(world, server)
@@ -66,18 +69,50 @@ def test_every_key_that_can_be_named_can_be_pressed(world):
         assert len(world.ask("seen.filter(([name]) => name === 'keydown')")) == len(KEYS)
 
 
-@pytest.mark.parametrize(("actions", "expected"), [
-    ([Action("type", text="Grüße 好")], "Grüße 好"),
-    ([Action("type", text="word " * 20)], "word " * 20),
-    ([Action("type", text="one\ntwo")], "one\ntwo"),
-    ([Action("type", text="ab"), Action("key", keys=("shift", "c"))], "abC"),
-    ([Action("type", text="ab"), Action("key", keys=("shift", "1"))], "ab!"),
-    ([Action("type", text="ab"), Action("key", keys=("meta", "a")), Action("type", text="c")], "c"),
-    ([Action("type", text="one two"), Action("double", (0.3, 0.38)), Action("key", keys=("delete",))], " two"),
-    ([Action("type", text="one two"), Action("triple", (0.3, 0.38)), Action("key", keys=("delete",))], ""),
-    ([Action("type", text="ab"), Action("key", keys=("ctrl", "a")), Action("key", keys=("ctrl", "c")),
-      Action("key", keys=("end",)), Action("key", keys=("ctrl", "v"))], "abab"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("actions", "expected"),
+    [
+        ([Action("type", text="Grüße 好")], "Grüße 好"),
+        ([Action("type", text="word " * 20)], "word " * 20),
+        ([Action("type", text="one\ntwo")], "one\ntwo"),
+        ([Action("type", text="ab"), Action("key", keys=("shift", "c"))], "abC"),
+        ([Action("type", text="ab"), Action("key", keys=("shift", "1"))], "ab!"),
+        (
+            [
+                Action("type", text="ab"),
+                Action("key", keys=("meta", "a")),
+                Action("type", text="c"),
+            ],
+            "c",
+        ),
+        (
+            [
+                Action("type", text="one two"),
+                Action("double", (0.3, 0.38)),
+                Action("key", keys=("delete",)),
+            ],
+            " two",
+        ),
+        (
+            [
+                Action("type", text="one two"),
+                Action("triple", (0.3, 0.38)),
+                Action("key", keys=("delete",)),
+            ],
+            "",
+        ),
+        (
+            [
+                Action("type", text="ab"),
+                Action("key", keys=("ctrl", "a")),
+                Action("key", keys=("ctrl", "c")),
+                Action("key", keys=("end",)),
+                Action("key", keys=("ctrl", "v")),
+            ],
+            "abab",
+        ),
+    ],
+)
 def test_text_reaches_the_field_with_the_focus(world, actions, expected):
     with Pages({"/": STYLE + "<textarea class=at autofocus></textarea>"}) as server:
         begun(world, server)
@@ -97,9 +132,14 @@ def test_a_long_text_of_short_lines_is_not_typed_key_by_key(world):
         assert world.ask("keys") == 59  # Enter
 
 
-@pytest.mark.parametrize(("direction", "amount", "expected"), [
-    ("down", 3, [0, 300]), ("up", 3, [0, 0]), ("right", 2, [200, 0]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("direction", "amount", "expected"),
+    [
+        ("down", 3, [0, 300]),
+        ("up", 3, [0, 0]),
+        ("right", 2, [200, 0]),
+    ],
+)
 def test_a_scroll_moves_what_is_seen(world, direction, amount, expected):
     with Pages({"/": STYLE + "<div style='width:3000px;height:3000px'></div>"}) as server:
         begun(world, server)
@@ -159,17 +199,20 @@ def test_a_screenshot_is_named_by_what_it_shows(world, tmp_path):
 # -- when a page is quiet -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("work", [
-    "setTimeout(done, 300)",
-    "setTimeout(() => setTimeout(done, 100), 100)",
-    # For a while nothing goes on: the machine stands still.
-    "setTimeout(() => { const now = performance.now(); while (performance.now() < now + 3500); setTimeout(done, 100); }, 60)",
-    "fetch('/slow').then(() => done())",
-    "{ const asked = new XMLHttpRequest(); asked.open('GET', '/slow'); asked.onload = done; asked.send(); }",
-    "{ const image = new Image(); image.onerror = done; image.src = '/slow'; }",
-    "location.href = '/slow'",
-    "{ const frame = document.createElement('iframe'); frame.onload = done; frame.src = '/slow'; document.body.append(frame); }",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "work",
+    [
+        "setTimeout(done, 300)",
+        "setTimeout(() => setTimeout(done, 100), 100)",
+        # For a while nothing goes on: the machine stands still.
+        "setTimeout(() => { const now = performance.now(); while (performance.now() < now + 3500); setTimeout(done, 100); }, 60)",
+        "fetch('/slow').then(() => done())",
+        "{ const asked = new XMLHttpRequest(); asked.open('GET', '/slow'); asked.onload = done; asked.send(); }",
+        "{ const image = new Image(); image.onerror = done; image.src = '/slow'; }",
+        "location.href = '/slow'",
+        "{ const frame = document.createElement('iframe'); frame.onload = done; frame.src = '/slow'; document.body.append(frame); }",
+    ],
+)
 def test_what_a_click_sets_off_is_waited_for(world, work):
     page = f"{STYLE}<button class=at>go</button><script>const done = () => {{ document.title = 'done'; }}; onclick = () => {{ {work}; }};</script>"
     with Pages({"/": page, "/slow": "<title>done</title>"}, {"/slow": 0.3}) as server:
@@ -178,12 +221,18 @@ def test_what_a_click_sets_off_is_waited_for(world, work):
         assert world.ask("document.title") == "done"
 
 
-@pytest.mark.parametrize(("work", "is_quiet"), [
-    ("const tick = () => setTimeout(tick, 300); tick();", True),  # a clock
-    ("setInterval(() => {}, 10);", True),
-    ("setTimeout(() => {}, 5000);", True),
-    ("const turn = () => { document.body.title += 'x'; requestAnimationFrame(turn); }; turn();", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("work", "is_quiet"),
+    [
+        ("const tick = () => setTimeout(tick, 300); tick();", True),  # a clock
+        ("setInterval(() => {}, 10);", True),
+        ("setTimeout(() => {}, 5000);", True),
+        (
+            "const turn = () => { document.body.title += 'x'; requestAnimationFrame(turn); }; turn();",
+            False,
+        ),
+    ],
+)
 def test_what_never_ends_is_not_waited_for(world, work, is_quiet):
     with Pages({"/": f"{STYLE}<body><script>{work}</script>"}) as server:
         assert begun(world, server).state_ok == is_quiet
@@ -234,18 +283,27 @@ ATTEMPTS = {
     "a pre-connection": "{ const l = document.createElement('link'); l.rel = 'preconnect'; l.href = 'OTHER'; document.head.append(l); }",
 }
 NAMED = {
-    "a name": "may not reach http://example.com/", "a download": "Nothing can be downloaded",
-    "a file chooser": "cannot be chosen", "an alert": '"hear me" came and was closed',
+    "a name": "may not reach http://example.com/",
+    "a download": "Nothing can be downloaded",
+    "a file chooser": "cannot be chosen",
+    "an alert": '"hear me" came and was closed',
     "a question": '"sure?" came and was closed',
-    **dict.fromkeys(("fetch", "an image", "a form", "a beacon", "a socket", "a frame", "another port"), "may not reach"),
-}  # fmt: skip
+    **dict.fromkeys(
+        ("fetch", "an image", "a form", "a beacon", "a socket", "a frame", "another port"),
+        "may not reach",
+    ),
+}
 
 
 def test_a_page_reaches_nothing_but_its_own_server(world, tmp_path):
-    with Pages({"/": "other"}) as other, Pages({"/two": "two"}, {}, {"/redirect": other.url}) as server:  # fmt: skip
+    with (
+        Pages({"/": "other"}) as other,
+        Pages({"/two": "two"}, {}, {"/redirect": other.url}) as server,
+    ):
         server.pages["/"] = STYLE + "".join(
             f'<button style="display:block;height:12px;width:100%" onclick="{escape(work)}"></button>'
-            for work in ATTEMPTS.values()).replace("OTHER", other.url)  # fmt: skip
+            for work in ATTEMPTS.values()
+        ).replace("OTHER", other.url)
         notes = {}
         for number, name in enumerate(ATTEMPTS):
             begun(world, server)  # requests of the one before would be waited for

@@ -36,10 +36,13 @@ def anatomy(columns: SampleColumns) -> dict[str, Any]:
     if not len(columns):
         return {"title": TITLE, "rows": [], "notes": ["No replies to look at."]}
     # Squares and products of these numbers must stay finite.
-    points = np.array([
-        [min(max(value, -FARTHEST), FARTHEST) for value in point or (float("nan"),) * 2]
-        for point in columns["point_frac"]
-    ], dtype=np.float64)  # fmt: skip
+    points = np.array(
+        [
+            [min(max(value, -FARTHEST), FARTHEST) for value in point or (float("nan"),) * 2]
+            for point in columns["point_frac"]
+        ],
+        dtype=np.float64,
+    )
     corners = np.array(columns["box_frac"], dtype=np.float64).reshape(-1, 2, 2)
     boxes = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
     file_wh = np.array([wh or (1, 1) for wh in columns["file_wh"]], dtype=np.float64)
@@ -48,16 +51,24 @@ def anatomy(columns: SampleColumns) -> dict[str, Any]:
     missed: Mask = has_point & ~hits
     away = points - (boxes[:, :2] + boxes[:, 2:]) / 2
     outside: Mask = has_point & np.any((points < 0) | (points > 1), axis=1)
-    at = {"distance of misses": columns.spans(missed), OUTSIDE: columns.spans(outside),
-          "points outside the image": columns.spans(has_point),
-          "direction of points": columns.spans(has_point)}  # fmt: skip
+    at = {
+        "distance of misses": columns.spans(missed),
+        OUTSIDE: columns.spans(outside),
+        "points outside the image": columns.spans(has_point),
+        "direction of points": columns.spans(has_point),
+    }
     far = columns.where(missed)
     rows = [
         *_distances(points[missed], boxes[missed], file_wh[missed], pictures[missed], far, at),
-        _row("points outside the image", OUTSIDE, "% of points", count=int(outside.sum()),
-             **share(outside[has_point], pictures[has_point])),
+        _row(
+            "points outside the image",
+            OUTSIDE,
+            "% of points",
+            count=int(outside.sum()),
+            **share(outside[has_point], pictures[has_point]),
+        ),
         *_directions(away[has_point], pictures[has_point]),
-    ]  # fmt: skip
+    ]
     return {"title": TITLE, "rows": rows, "notes": NOTES, "at": at}
 
 
@@ -68,9 +79,13 @@ def _row(group: str, name: str, unit: str, **numbers: Any) -> Row:
 
 
 def _distances(
-    points: Floats, boxes: Floats, file_wh: Floats, pictures: Ints, columns: SampleColumns,
+    points: Floats,
+    boxes: Floats,
+    file_wh: Floats,
+    pictures: Ints,
+    columns: SampleColumns,
     at: dict[str, str],
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     import numpy as np
 
     outside = np.maximum(np.maximum(boxes[:, :2] - points, points - boxes[:, 2:]), 0.0)

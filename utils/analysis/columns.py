@@ -21,11 +21,31 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 FIELDS = (
-    "index", "image", "platform", "split", "kind", "status", "verdict", "hit", "prediction",
-    "file_wh", "sent_wh", "grid_wh", "box_frac", "point_frac",
-    "options", "answer", "chosen", "question", "rotations", "fingerprint",
-    "task", "steps", "ended", "apps",
-)  # fmt: skip
+    "index",
+    "image",
+    "platform",
+    "split",
+    "kind",
+    "status",
+    "verdict",
+    "hit",
+    "prediction",
+    "file_wh",
+    "sent_wh",
+    "grid_wh",
+    "box_frac",
+    "point_frac",
+    "options",
+    "answer",
+    "chosen",
+    "question",
+    "rotations",
+    "fingerprint",
+    "task",
+    "steps",
+    "ended",
+    "apps",
+)
 """Of a sample's facts, what a figure or an audit looks at; see `utils/scoring/samples.py`."""
 NUMBER = "number"  # of a sample in file order
 # What it takes to warn that another way to read the same replies is better.

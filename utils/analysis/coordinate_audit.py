@@ -184,9 +184,15 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
         "no numbers": answered.spans([each is None for each in numbers]),
     }
     section: dict[str, Any] = {
-        "title": TITLE, "rows": [], "notes": ["No reply could be audited."], "warnings": [],
-        "counts": counts, "best": [], "configured": configured, "at": at,
-    }  # fmt: skip
+        "title": TITLE,
+        "rows": [],
+        "notes": ["No reply could be audited."],
+        "warnings": [],
+        "counts": counts,
+        "best": [],
+        "configured": configured,
+        "at": at,
+    }
     if has_numbers.any():
         section["notes"] = [NOTE] + [NO_GRID] * (not knows_grid)
         section["notes"] += [OTHER_NUMBERS] * (counts["other numbers used"] > 0)
@@ -196,15 +202,20 @@ def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
         if not section["best"] or not section["warnings"]:
             section["warnings"] += _json_hint(columns, best)
         elif thinking := sum(after_thinking(reply) != reply for reply in columns["prediction"]):
-            section["warnings"][0] += (f". {thinking} of these replies think first; this "
-                                       "function reads what follows the thinking")  # fmt: skip
+            section["warnings"][0] += (
+                f". {thinking} of these replies think first; this "
+                "function reads what follows the thinking"
+            )
     return section
 
 
 def _compare(
-    section: dict[str, Any], replies: _Replies, columns: SampleColumns, offered: Sequence[Reading],
+    section: dict[str, Any],
+    replies: _Replies,
+    columns: SampleColumns,
+    offered: Sequence[Reading],
     configured: str,
-) -> Reading:  # fmt: skip
+) -> Reading:
     """Adds rows, the best readings, and a warning where the configured one loses to them.
 
     Returns the reading that has most points on their targets.
@@ -216,10 +227,14 @@ def _compare(
     ranked = sorted(same.values(), key=lambda each: -int(each[0].sum()))
     leads = [lead_over(verdicts, replies.hits, replies.pictures) for verdicts, _ in ranked]
     own = {
-        "name": f"as configured ({configured})", **share(replies.hits, replies.pictures),
-        "on target": int(replies.hits.sum()), "lead": 0.0, "discordant pictures": 0,
-        "p (Holm)": None, "parse function": "",
-    }  # fmt: skip
+        "name": f"as configured ({configured})",
+        **share(replies.hits, replies.pictures),
+        "on target": int(replies.hits.sum()),
+        "lead": 0.0,
+        "discordant pictures": 0,
+        "p (Holm)": None,
+        "parse function": "",
+    }
     rows = section["rows"] = [own]
     section["at"][own["name"]] = columns.spans(replies.hits)
     corrected = holm([1.0 if p is None else p for _, _, p in leads])
@@ -229,12 +244,17 @@ def _compare(
         more = f" = {len(readings) - 3} more" if len(readings) > 3 else ""
         name = " = ".join(reading.name for reading in readings[:3]) + more
         section["at"][name] = columns.spans(hits)
-        rows.append({
-            "name": name, **share(hits, replies.pictures), "on target": int(hits.sum()),
-            "lead": percent(lead), "discordant pictures": discordant,
-            "p (Holm)": None if p is None or holm_p is None else float(f"{holm_p:.3g}"),
-            "parse function": readings[0].parse_function if hits.any() else "",
-        })  # fmt: skip
+        rows.append(
+            {
+                "name": name,
+                **share(hits, replies.pictures),
+                "on target": int(hits.sum()),
+                "lead": percent(lead),
+                "discordant pictures": discordant,
+                "p (Holm)": None if p is None or holm_p is None else float(f"{holm_p:.3g}"),
+                "parse function": readings[0].parse_function if hits.any() else "",
+            }
+        )
     on_target, best = ranked[0]
     near = replies.on_target(best[0], REACH)
     count, around = on_target.sum(), near.sum()

@@ -124,12 +124,15 @@ def lay_out(
     new_picture = np.diff(picture, prepend=-1) != 0
     cell_starts = np.flatnonzero(new_picture | (np.diff(group, prepend=-1) != 0))
     return Layout(
-        order, given, cell_starts,
-        picture_starts=np.flatnonzero(new_picture[cell_starts]), cell_group=group[cell_starts],
+        order,
+        given,
+        cell_starts,
+        picture_starts=np.flatnonzero(new_picture[cell_starts]),
+        cell_group=group[cell_starts],
         cell_weights=np.add.reduceat(given, cell_starts),
         group_weights=np.bincount(group, given).astype(np.float64),
         squares=np.bincount(group, np.square(given)).astype(np.float64),
-    )  # fmt: skip
+    )
 
 
 def numbered(labels: Labels) -> Ints:

@@ -28,13 +28,17 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
         paired = compare_paired(chosen, right, pictures)
         at |= {f"{letter} chosen": columns.spans(chosen), f"{letter} right": columns.spans(right)}
         p_values.append(paired.p_value if paired.interval else None)
-        rows.append({
-            "name": letter, "chosen": sum(chosen), "right": sum(right),
-            "chosen %": percent(sum(chosen) / len(chosen)),
-            "right %": percent(sum(right) / len(right)),
-            "difference": percent(paired.difference),
-            **in_percent(paired.interval),
-        })  # fmt: skip
+        rows.append(
+            {
+                "name": letter,
+                "chosen": sum(chosen),
+                "right": sum(right),
+                "chosen %": percent(sum(chosen) / len(chosen)),
+                "right %": percent(sum(right) / len(right)),
+                "difference": percent(paired.difference),
+                **in_percent(paired.interval),
+            }
+        )
     for row, p in zip(rows, holm(p_values), strict=True):
         row["p (Holm)"] = None if p is None else float(f"{p:.3g}")
     tested = [row for row in rows if row["p (Holm)"] is not None]

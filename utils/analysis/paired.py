@@ -58,9 +58,15 @@ def compare_paired(
         low, high, *t = (float(each[0]) for each in difference_bounds(differences[None, :], layout))
         bounds, p_value = Interval(low, high), max(p_value, intervals.t_tails(*t))
     return PairedResult(
-        float(cells.sum()), bounds, p_value, mcnemar_p(only_first, only_second),
-        only_first, only_second, layout.pictures, len(counted),
-    )  # fmt: skip
+        float(cells.sum()),
+        bounds,
+        p_value,
+        mcnemar_p(only_first, only_second),
+        only_first,
+        only_second,
+        layout.pictures,
+        len(counted),
+    )
 
 
 def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]:

@@ -29,9 +29,13 @@ SETTING = "data.GUIContentUnderstanding.parse_function"
 AGAIN = "--mode eval; no request is made"
 MOST_DOUBTFUL = 10  # fewer are not warned of
 PATTERN_NAMES = (  # in the order of `utils.misc.OPTION_PATTERNS`
-    "a letter before . or :", 'after "Option"', 'after "Answer"', "the first letter of a line",
-    "a letter in quotes", "a letter on its own",
-)  # fmt: skip
+    "a letter before . or :",
+    'after "Option"',
+    'after "Answer"',
+    "the first letter of a line",
+    "a letter in quotes",
+    "a letter on its own",
+)
 NO_LETTER, OTHER_PARSER = "no letter found", "read otherwise than by the default parser"
 DOUBTS = {  # as a row of the table names it, and a warning
     "first letter of a word, or the article": "are the first letter of a word or an article",
@@ -154,8 +158,10 @@ def _warning(rows: list[Row], doubts: Counter[str], better: str) -> str:
     if better:
         return f"{words}. {better}"
     official, strict, ready_made = (shown_accuracy(row["value"]) for row in rows[:3])
-    words += (f"; a strict parser scores {strict} % instead of {official} %. Ask for the letter "
-              f"alone, or set {SETTING}")  # fmt: skip
+    words += (
+        f"; a strict parser scores {strict} % instead of {official} %. Ask for the letter "
+        f"alone, or set {SETTING}"
+    )
     if official == ready_made:
         return f"{words} for these replies"
     return f'{words}: "{PARSE_OPTION}", which scores {ready_made} %, and run {AGAIN}'

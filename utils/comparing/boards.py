@@ -56,18 +56,31 @@ def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -
         having = [run for run in runs if dataset in run.sets]
         is_comparable = all(_is_whole(run, dataset) for run in having)
         mark = f"{PUBLISHED_MARK} published" + ("" if is_comparable else ", not comparable")
-        found = [(run, {"": run.sets[dataset].figures, **_cells_by_row(run.sets[dataset])})
-                 for run in having]  # fmt: skip
+        found = [
+            (run, {"": run.sets[dataset].figures, **_cells_by_row(run.sets[dataset])})
+            for run in having
+        ]
         known = (published or {}).get(dataset, {})
-        official = {model: {split: of[model][OVERALL] for split, of in known.items()
-                            if OVERALL in of.get(model, ())}
-                    for models in known.values() for model in models}  # fmt: skip
+        official = {
+            model: {
+                split: of[model][OVERALL]
+                for split, of in known.items()
+                if OVERALL in of.get(model, ())
+            }
+            for models in known.values()
+            for model in models
+        }
         known = {"": official, **known}
         names = {name for _, table in found for name in table} | {*known}
         for split in ["", *sorted(names - {""}, key=official_order)]:
-            rows = [Row(run.label, table.get(split, {}),
-                        PARTIAL_MARK if run.sets[dataset].is_partial else "")
-                    for run, table in found]  # fmt: skip
+            rows = [
+                Row(
+                    run.label,
+                    table.get(split, {}),
+                    PARTIAL_MARK if run.sets[dataset].is_partial else "",
+                )
+                for run, table in found
+            ]
             rows += [
                 Row(model, {n: {"value": each} for n, each in figures.items()}, mark, True)
                 for model, figures in known.get(split, {}).items()

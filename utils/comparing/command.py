@@ -65,11 +65,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return NOTHING_RUN
     print(as_text(found, flips=given.flips), end="")
     if {*given.format} != {"text"} and (before := _other_runs_in(output, runs)):
-        print(f"\n{output} held a comparison of {' and '.join(before)}, which this one replaces; "
-              "--output DIR keeps several")  # fmt: skip
+        print(
+            f"\n{output} held a comparison of {' and '.join(before)}, which this one replaces; "
+            "--output DIR keeps several"
+        )
     try:
-        written = [write_text(output / name, make(found)) for name, make in TABLES.items()
-                   if "csv" in given.format]  # fmt: skip
+        written = [
+            write_text(output / name, make(found))
+            for name, make in TABLES.items()
+            if "csv" in given.format
+        ]
         for a, b in combinations(runs, 2) if given.why else ():
             if given.all_pairs or a is runs[0]:
                 explain(a, b, output)
@@ -112,21 +117,40 @@ def _other_runs_in(output: Path, runs: Sequence[ComparedRun]) -> list[str]:
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = Parser(
-        prog="compare.py", description=DESCRIPTION, epilog=EXAMPLES, allow_abbrev=False,
+        prog="compare.py",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     add = parser.add_argument
     add("runs", nargs="+", metavar="RUN", help="folder of a run or of a model, or NAME=folder")
     add("--published", action="store_true", help="show the published results too, marked as such")
     add("--why", action="store_true", help="also why the runs differ, sample by sample")
     add("--all-pairs", action="store_true", help="every pair of runs, not only with the first one")
-    add("--format", nargs="+", choices=FORMATS, default=list(FORMATS), metavar="FORMAT",
+    add(
+        "--format",
+        nargs="+",
+        choices=FORMATS,
+        default=list(FORMATS),
+        metavar="FORMAT",
         help=f"which files to write, of {', '.join(FORMATS)} (default all); text is always printed "
-        "and has no file")  # fmt: skip
-    add("--output", type=Path, default=Path("./comparison"), metavar="DIR",
-        help="where the files go (default ./comparison)")  # fmt: skip
-    add("--flips", type=not_negative, default=5, metavar="N",
-        help="how many flipped samples of each kind to print (default 5)")  # fmt: skip
+        "and has no file",
+    )
+    add(
+        "--output",
+        type=Path,
+        default=Path("./comparison"),
+        metavar="DIR",
+        help="where the files go (default ./comparison)",
+    )
+    add(
+        "--flips",
+        type=not_negative,
+        default=5,
+        metavar="N",
+        help="how many flipped samples of each kind to print (default 5)",
+    )
     given = parser.parse_args(arguments)
     if len(given.runs) == 1 and not given.published:
         parser.error("only one run; name another one, or use --published")

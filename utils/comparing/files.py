@@ -12,47 +12,100 @@ from utils.comparing.pairing import Comparison, SamplePair
 from utils.scoring.sheets import safe_cell
 
 FIGURE_COLUMNS = (
-    "kind", "dataset", "run", "baseline", "split", "platform", "group", "value", "low", "high",
-    "samples", "pictures", "run_accuracy", "baseline_accuracy", "p_value", "p_holm",
-    "p_mcnemar_ignoring_pictures", "only_run_right", "only_baseline_right", "published", "mark",
-)  # fmt: skip
+    "kind",
+    "dataset",
+    "run",
+    "baseline",
+    "split",
+    "platform",
+    "group",
+    "value",
+    "low",
+    "high",
+    "samples",
+    "pictures",
+    "run_accuracy",
+    "baseline_accuracy",
+    "p_value",
+    "p_holm",
+    "p_mcnemar_ignoring_pictures",
+    "only_run_right",
+    "only_baseline_right",
+    "published",
+    "mark",
+)
 SAMPLE_COLUMNS = (
-    "key", "index", "image", "platform", "split", "text", "truth",
+    "key",
+    "index",
+    "image",
+    "platform",
+    "split",
+    "text",
+    "truth",
     *(f"{side}_{name}" for name in words.OF_A_SAMPLE for side in ("run", "baseline")),
-)  # fmt: skip
+)
 FLIP_COLUMNS = ("dataset", "run", "baseline", "right", *SAMPLE_COLUMNS)
 
 
 def figures_csv(comparison: Comparison) -> str:
     """Accuracies (percent) and differences (percentage points), `kind` tells which."""
     rows: list[dict[str, Any]] = [
-        {**cell, "kind": "accuracy", "dataset": board.dataset, "run": row.name, "mark": row.mark,
-         "split": board.split, "platform": column, "published": int(row.is_published)}
-        for board in comparison.boards if board.split
-        for row in board.rows for column, cell in row.cells.items()
-    ]  # fmt: skip
+        {
+            **cell,
+            "kind": "accuracy",
+            "dataset": board.dataset,
+            "run": row.name,
+            "mark": row.mark,
+            "split": board.split,
+            "platform": column,
+            "published": int(row.is_published),
+        }
+        for board in comparison.boards
+        if board.split
+        for row in board.rows
+        for column, cell in row.cells.items()
+    ]
     for pair in comparison.pairs:
         for each in pair.differences:
             found, (points, low, high) = each.paired, each.points
-            rows.append({
-                "kind": "difference", "dataset": pair.dataset, "run": pair.run,
-                "baseline": pair.baseline, "group": each.group, "value": points, "low": low,
-                "high": high, "samples": each.samples, "pictures": found.pictures,
-                "run_accuracy": each.run_pct, "baseline_accuracy": each.baseline_pct,
-                "p_value": found.p_value, "p_holm": each.p_holm,
-                "p_mcnemar_ignoring_pictures": found.p_mcnemar,
-                "only_run_right": found.only_first, "only_baseline_right": found.only_second,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "kind": "difference",
+                    "dataset": pair.dataset,
+                    "run": pair.run,
+                    "baseline": pair.baseline,
+                    "group": each.group,
+                    "value": points,
+                    "low": low,
+                    "high": high,
+                    "samples": each.samples,
+                    "pictures": found.pictures,
+                    "run_accuracy": each.run_pct,
+                    "baseline_accuracy": each.baseline_pct,
+                    "p_value": found.p_value,
+                    "p_holm": each.p_holm,
+                    "p_mcnemar_ignoring_pictures": found.p_mcnemar,
+                    "only_run_right": found.only_first,
+                    "only_baseline_right": found.only_second,
+                }
+            )
     return as_csv(FIGURE_COLUMNS, rows)
 
 
 def flips_csv(comparison: Comparison) -> str:
     """Every flipped sample of every pair, both replies whole."""
     rows = (
-        {**sample_row(flip), "dataset": pair.dataset, "run": pair.run, "baseline": pair.baseline,
-         "right": winner}
-        for pair in comparison.pairs for winner, _, flips in pair.flips_by_winner for flip in flips
-    )  # fmt: skip
+        {
+            **sample_row(flip),
+            "dataset": pair.dataset,
+            "run": pair.run,
+            "baseline": pair.baseline,
+            "right": winner,
+        }
+        for pair in comparison.pairs
+        for winner, _, flips in pair.flips_by_winner
+        for flip in flips
+    )
     return as_csv(FLIP_COLUMNS, rows)
 
 

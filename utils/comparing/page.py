@@ -80,18 +80,25 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path) -> None:
                 for each in pair.samples:
                     writer.add(pair.dataset, each, ids)
             both = runs[a], runs[b]
-            matches.append({
-                "a": a, "b": b, "sets": [*map(_set, pairs)], **writer.close(),
-                "settings": [*different_settings(*both), *different_functions(*both)],
-            })  # fmt: skip
+            matches.append(
+                {
+                    "a": a,
+                    "b": b,
+                    "sets": [*map(_set, pairs)],
+                    **writer.close(),
+                    "settings": [*different_settings(*both), *different_functions(*both)],
+                }
+            )
         pictures = images.known()
     summary = {
         "runs": [_run(run, output) for run in comparison.runs],
         "summary": [*map(_board, comparison.summary)],
         "boards": [_board(board) for board in comparison.boards if board.split],
-        "matches": matches, "notes": list(comparison.notes), "how": words.HOW_TO_READ,
+        "matches": matches,
+        "notes": list(comparison.notes),
+        "how": words.HOW_TO_READ,
         "pictures": pictures,
-    }  # fmt: skip
+    }
     write_script(fresh / "data", "summary", 0, to_json(summary))
 
 
@@ -120,10 +127,12 @@ def report_ids(run: ComparedRun) -> dict[tuple[str, str], str]:
 def _run(run: ComparedRun, output: Path) -> dict[str, Any]:
     asked = run.manifest.get("asking") or {}
     return {
-        "label": run.label, "model": run.model, "folder": run.folder,
+        "label": run.label,
+        "model": run.model,
+        "folder": run.folder,
         "date": str(asked.get("started_at") or "")[:10],
         "report": _href(run.report, output) if run.report else None,
-    }  # fmt: skip
+    }
 
 
 def _href(file: Path, output: Path) -> str:
@@ -133,34 +142,55 @@ def _href(file: Path, output: Path) -> str:
 
 def _set(pair: PairOfRuns) -> dict[str, Any]:
     outcomes = [each.outcome for each in pair.samples]
-    counts = {each: [outcomes.count(each), shown_share(outcomes.count(each), len(outcomes) or 1)]
-              for each in Outcome}  # fmt: skip
+    counts = {
+        each: [outcomes.count(each), shown_share(outcomes.count(each), len(outcomes) or 1)]
+        for each in Outcome
+    }
     return {
-        "dataset": pair.dataset, "level": pair.level, "unit": unit_of(pair.level),
-        "notes": list(pair.notes), "doubts": [(run.label, text) for run, text in pair.doubts],
-        "headline": [*map(_figure, pair.headline)], "groups": [*map(_figure, pair.subgroups)],
+        "dataset": pair.dataset,
+        "level": pair.level,
+        "unit": unit_of(pair.level),
+        "notes": list(pair.notes),
+        "doubts": [(run.label, text) for run, text in pair.doubts],
+        "headline": [*map(_figure, pair.headline)],
+        "groups": [*map(_figure, pair.subgroups)],
         "outcomes": counts,
-    }  # fmt: skip
+    }
 
 
 def _figure(each: Difference) -> dict[str, Any]:
     found, (points, low, high) = each.paired, each.points
     p = each.p_value
     return {
-        "name": words.group_text(each.group), "group": each.group, "samples": each.samples,
-        "images": found.pictures, "a": shown(each.baseline_pct), "b": shown(each.run_pct),
-        "text": words.difference_text(each), "points": points, "low": low, "high": high,
-        "p": words.p_text(p), "is_clear": p is not None and p < 0.05,
-        "only_a": found.only_second, "only_b": found.only_first,
-    }  # fmt: skip
+        "name": words.group_text(each.group),
+        "group": each.group,
+        "samples": each.samples,
+        "images": found.pictures,
+        "a": shown(each.baseline_pct),
+        "b": shown(each.run_pct),
+        "text": words.difference_text(each),
+        "points": points,
+        "low": low,
+        "high": high,
+        "p": words.p_text(p),
+        "is_clear": p is not None and p < 0.05,
+        "only_a": found.only_second,
+        "only_b": found.only_first,
+    }
 
 
 def _board(board: Board) -> dict[str, Any]:
     rows = [
-        {"name": row.name, "mark": row.mark, "is_published": row.is_published,
-         "cells": [words.cell_text(row.cells.get(column)).split("\n") for column in board.columns]}
+        {
+            "name": row.name,
+            "mark": row.mark,
+            "is_published": row.is_published,
+            "cells": [
+                words.cell_text(row.cells.get(column)).split("\n") for column in board.columns
+            ],
+        }
         for row in board.rows
-    ]  # fmt: skip
+    ]
     columns = [words.group_text(column) for column in board.columns]
     return {"dataset": board.dataset, "title": board.title, "columns": columns, "rows": rows}
 
@@ -185,20 +215,35 @@ class _Samples:
         if "ended" in facts:  # an episode: what it came to, in the later run if it was played there
             screens = ((of.get("last_image"), name) for of, name in ((facts, "B"), (both[0], "A")))
             image, screen = next((each for each in screens if each[0]), (None, None))
-        self._rows.add(self._facets.row(named) | {
-            "text": facts.get("text"), "index": facts.get("index"),
-            "picture": self._images.number(image, is_wanted=is_flip),
-            "box": facts.get("box_frac"), "points": [each.get("point_frac") for each in both],
-            "verdicts": [_verdict(each) for each in both],
-            "ids": [of.get((dataset, facts["key"])) for of in ids],
-        })  # fmt: skip
-        self._details.add({
-            "options": facts.get("options"), "answer": facts.get("answer"),
-            "wh": facts.get("file_wh"), "screen": screen,
-            **{name: [each.get(of) for each in both] for name, of in (
-                ("chosen", "chosen"), ("replies", "prediction"), ("errors", "error"),
-                ("finish", "finish_reason"))},
-        })  # fmt: skip
+        self._rows.add(
+            self._facets.row(named)
+            | {
+                "text": facts.get("text"),
+                "index": facts.get("index"),
+                "picture": self._images.number(image, is_wanted=is_flip),
+                "box": facts.get("box_frac"),
+                "points": [each.get("point_frac") for each in both],
+                "verdicts": [_verdict(each) for each in both],
+                "ids": [of.get((dataset, facts["key"])) for of in ids],
+            }
+        )
+        self._details.add(
+            {
+                "options": facts.get("options"),
+                "answer": facts.get("answer"),
+                "wh": facts.get("file_wh"),
+                "screen": screen,
+                **{
+                    name: [each.get(of) for each in both]
+                    for name, of in (
+                        ("chosen", "chosen"),
+                        ("replies", "prediction"),
+                        ("errors", "error"),
+                        ("finish", "finish_reason"),
+                    )
+                },
+            }
+        )
         self._count += 1
 
     def close(self) -> dict[str, Any]:
@@ -207,8 +252,13 @@ class _Samples:
             chunks.close()
         facets = self._facets.values()
         labels = {each: words.group_text(each) for each in facets["platform"]}
-        return {"rows": self._rows.firsts, "details": self._details.firsts,
-                "count": self._count, "facets": facets, "labels": labels}  # fmt: skip
+        return {
+            "rows": self._rows.firsts,
+            "details": self._details.firsts,
+            "count": self._count,
+            "facets": facets,
+            "labels": labels,
+        }
 
 
 def _verdict(facts: Facts) -> str:

@@ -131,8 +131,10 @@ class PairOfRuns:
         """Who is right, who is wrong, on which samples; without sides that have none."""
         names = self.run, self.baseline
         sides = [(*names, Outcome.ONLY_B), (*names[::-1], Outcome.ONLY_A)]
-        found = [(winner, loser, [pair for pair in self.samples if pair.outcome == outcome])
-                 for winner, loser, outcome in sides]  # fmt: skip
+        found = [
+            (winner, loser, [pair for pair in self.samples if pair.outcome == outcome])
+            for winner, loser, outcome in sides
+        ]
         return [side for side in found if side[2]]
 
 
@@ -161,11 +163,15 @@ def compare(
     pairs: list[PairOfRuns] = []
     for name in dict.fromkeys(name for run in runs for name in run.sets):
         having = [run for run in runs if name in run.sets]
-        found = [_compared(run, baseline, name) for baseline, run in combinations(having, 2)
-                 if all_pairs or baseline is having[0]]  # fmt: skip
+        found = [
+            _compared(run, baseline, name)
+            for baseline, run in combinations(having, 2)
+            if all_pairs or baseline is having[0]
+        ]
         differences = [each for pair in found for each in pair.subgroups]
-        p_holm = holm([each.paired.p_value if each.paired.interval else None
-                       for each in differences])  # fmt: skip
+        p_holm = holm(
+            [each.paired.p_value if each.paired.interval else None for each in differences]
+        )
         for each, p in zip(differences, p_holm, strict=True):
             each.p_holm = p
         pairs += found
@@ -176,17 +182,26 @@ def compare(
         raise UserError(f"{names}: no sample in common{why}, so there is nothing to compare")
     notes = [note for run in runs for note in run.notes()] + notes_of(runs, published)
     if len(runs) == 1:  # those of several stand beside their differences
-        notes += [f"{runs[0].label}, {name}: {text}"
-                  for name, scored in runs[0].sets.items() for text in scored.doubts]  # fmt: skip
+        notes += [
+            f"{runs[0].label}, {name}: {text}"
+            for name, scored in runs[0].sets.items()
+            for text in scored.doubts
+        ]
     return Comparison(runs, boards_of(runs, published), pairs, notes)
 
 
 def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRuns:
     ours, theirs = run.sets[dataset], baseline.sets[dataset]
-    both = [SamplePair(ours.samples[key], theirs.samples[key])
-            for key in theirs.samples if key in ours.samples]  # fmt: skip
-    common = [pair for pair in both
-              if all(pair.run.get(name) == pair.baseline.get(name) for name in _TRUTH)]  # fmt: skip
+    both = [
+        SamplePair(ours.samples[key], theirs.samples[key])
+        for key in theirs.samples
+        if key in ours.samples
+    ]
+    common = [
+        pair
+        for pair in both
+        if all(pair.run.get(name) == pair.baseline.get(name) for name in _TRUTH)
+    ]
     noun, changed = noun_of(ours.level), len(both) - len(common)
     notes = [f"{counted(len(common), noun)} in common"]
     if changed:
@@ -195,8 +210,10 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
         if count := len(scored.samples) - len(both):
             notes.append(f"{counted(count, noun)} only in {each.label}")
     if ours.is_weighted != theirs.is_weighted:
-        notes.append("one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
-                     "the differences are unweighted")  # fmt: skip
+        notes.append(
+            "one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
+            "the differences are unweighted"
+        )
     for what, name in (("annotations", "annotations"), ("images", "pictures")):
         mine, his = (each.entry(dataset).get(name) or {} for each in (run, baseline))
         if mine and his and mine != his and mine.get("count") == his.get("count"):
@@ -205,8 +222,16 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
     is_weighted, is_acting = ours.is_weighted and theirs.is_weighted, ours.level in ACTING
     differences = _differences(common, is_weighted=is_weighted, is_acting=is_acting)
     return PairOfRuns(
-        dataset, run.label, baseline.label, changed, differences, common, notes, ours.level, doubts,
-    )  # fmt: skip
+        dataset,
+        run.label,
+        baseline.label,
+        changed,
+        differences,
+        common,
+        notes,
+        ours.level,
+        doubts,
+    )
 
 
 def _differences(
@@ -219,8 +244,9 @@ def _differences(
     if not common:
         return []
     splits = {} if is_acting else _groups(common, "split", OFFICIAL)
-    found = [_difference(name, pairs, _as_in_a_level(pairs, weight))
-             for name, pairs in splits.items()]  # fmt: skip
+    found = [
+        _difference(name, pairs, _as_in_a_level(pairs, weight)) for name, pairs in splits.items()
+    ]
     if set(splits) == {*GROUNDING_TYPES}:
         of_split = {name: 1 / len(pairs) for name, pairs in splits.items()}
         found.append(_difference(AVERAGE, common, lambda pair: of_split[pair.run["split"]]))
@@ -239,8 +265,10 @@ def _as_in_a_level(
     pairs: Sequence[SamplePair], weight: Callable[[SamplePair], float]
 ) -> Callable[[SamplePair], float]:
     """parity: in a difficulty platforms weigh by their samples, whatever questions weigh."""
-    means = {name: sum(map(weight, own)) / len(own) or 1.0
-             for name, own in _groups(pairs, "platform", PLATFORMS).items()}  # fmt: skip
+    means = {
+        name: sum(map(weight, own)) / len(own) or 1.0
+        for name, own in _groups(pairs, "platform", PLATFORMS).items()
+    }
     return lambda pair: weight(pair) / means[str(pair.run["platform"])]
 
 

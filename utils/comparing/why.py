@@ -52,8 +52,10 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
     A CSV file for each data set has every sample; `a` is the baseline in it.
     """
     is_same = True
-    settings = [f"{name} {ours} in {a.label}, {theirs} in {b.label}"
-                for name, ours, theirs in different_settings(a, b)]  # fmt: skip
+    settings = [
+        f"{name} {ours} in {a.label}, {theirs} in {b.label}"
+        for name, ours, theirs in different_settings(a, b)
+    ]
     for dataset in dict.fromkeys([*a.sets, *b.sets]):
         if dataset not in a.sets or dataset not in b.sets:
             print(f"\nparity: {dataset} is in one run only; left out")
@@ -65,8 +67,10 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
         print(f"\n{printable(f'parity on {dataset}: {both}')}")
         for line in _found(pairs, settings, causes):
             print(f"  {printable(line)}")
-        rows = ({**sample_row(pair), "cause": cause, "detail": detail}
-                for pair, (cause, detail) in zip(pairs, causes, strict=True))  # fmt: skip
+        rows = (
+            {**sample_row(pair), "cause": cause, "detail": detail}
+            for pair, (cause, detail) in zip(pairs, causes, strict=True)
+        )
         text = as_csv((*SAMPLE_COLUMNS, "cause", "detail"), rows)
         name = "_".join(map(safe_name, (a.label, b.label, dataset))) + ".csv"
         print(f"File: {write_text(folder / name, text)}")
@@ -105,9 +109,13 @@ def _messages(pair: SamplePair, a: str, b: str) -> str:
     if not ours or not theirs or ours == theirs:
         return ""
     both = next(both for both in zip_longest(ours, theirs) if both[0] != both[1])
-    shown = [f"{part['role']} {part['type']}"  # the value of an image is not kept
-             + (f" {words.one_line(part['value'], _LONGEST_TEXT)!r}" if part["value"] else "")
-             if part else "no more" for part in both]  # fmt: skip
+    shown = [
+        f"{part['role']} {part['type']}"  # the value of an image is not kept
+        + (f" {words.one_line(part['value'], _LONGEST_TEXT)!r}" if part["value"] else "")
+        if part
+        else "no more"
+        for part in both
+    ]
     return f"{a} sends {shown[0]}, {b} {shown[1]}"
 
 
@@ -195,8 +203,10 @@ def two_models(
     for config, names in list(zip(configs, models, strict=True))[: 1 if is_one else 2]:
         chosen = [name for name in names if name in wanted] or names
         if len(chosen) != (2 if is_one else 1):
-            raise UserError(f"{config}: has {len(chosen)} models ({', '.join(chosen)}); --parity "
-                            f"compares {meant}; name them with --model")  # fmt: skip
+            raise UserError(
+                f"{config}: has {len(chosen)} models ({', '.join(chosen)}); --parity "
+                f"compares {meant}; name them with --model"
+            )
         found += chosen
     if found[0] == found[1]:
         raise UserError(f'--parity: both configs call their model "{found[0]}"; rename one')

@@ -137,9 +137,13 @@ def _board(board: Board) -> Iterator[str]:
     said = "SR and EQA" if any(name.startswith("SR ") for name in board.columns) else "accuracy"
     yield f"{board.title} · {said} in %, 95 % interval below where there is one"
     heads = [group_text(name) for name in board.columns]
-    rows = [[f"{one_line(row.name, _LONGEST_NAME)} {row.mark[:1]}".rstrip(),
-             *(cell_text(row.cells.get(name)) for name in board.columns)]
-            for row in board.rows]  # fmt: skip
+    rows = [
+        [
+            f"{one_line(row.name, _LONGEST_NAME)} {row.mark[:1]}".rstrip(),
+            *(cell_text(row.cells.get(name)) for name in board.columns),
+        ]
+        for row in board.rows
+    ]
     yield from grid([["", *heads], *rows])
 
 
@@ -176,11 +180,24 @@ def _head(pair: PairOfRuns) -> Iterator[str]:
 
 def _table(differences: Sequence[Difference], level: str) -> list[str]:
     heads = ["", "n", f"{unit_of(level)}s", "A", "B", "B − A [95 %]", "p", "only A / only B right"]
-    return grid([heads, *([
-        group_text(one_line(each.group, 20)), str(each.samples), str(each.paired.pictures),
-        shown(each.baseline_pct), shown(each.run_pct), difference_text(each), p_text(each.p_value),
-        f"{each.paired.only_second} / {each.paired.only_first}",
-    ] for each in differences)])  # fmt: skip
+    return grid(
+        [
+            heads,
+            *(
+                [
+                    group_text(one_line(each.group, 20)),
+                    str(each.samples),
+                    str(each.paired.pictures),
+                    shown(each.baseline_pct),
+                    shown(each.run_pct),
+                    difference_text(each),
+                    p_text(each.p_value),
+                    f"{each.paired.only_second} / {each.paired.only_first}",
+                ]
+                for each in differences
+            ),
+        ]
+    )
 
 
 def _flip(flip: SamplePair) -> Iterator[str]:
@@ -200,5 +217,10 @@ def _flip(flip: SamplePair) -> Iterator[str]:
 def wrapped(text: str, indent: int = 0) -> list[str]:
     """A text in lines of the console's width, broken at words, items of a list set off."""
     flat = printable(" ".join(text.split()))
-    return textwrap.wrap(flat, WIDTH, initial_indent=" " * indent, break_on_hyphens=False,
-                         subsequent_indent=" " * (indent + 2 if indent else 0))  # fmt: skip
+    return textwrap.wrap(
+        flat,
+        WIDTH,
+        initial_indent=" " * indent,
+        break_on_hyphens=False,
+        subsequent_indent=" " * (indent + 2 if indent else 0),
+    )

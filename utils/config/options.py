@@ -86,9 +86,11 @@ class Options:
     check: bool = _option(False, "everything short of a model call, then stop")
     ping: bool = _option(False, "with --check: also query each model once per data set")
     parity: Path | None = _option(
-        None, "another config (or the same, with two --model): where the two differ, and why",
-        "FILE", Path,
-    )  # fmt: skip
+        None,
+        "another config (or the same, with two --model): where the two differ, and why",
+        "FILE",
+        Path,
+    )
     report: bool = _option(True, "no report page beside the scores")
     small_images: bool = _option(False, "the report holds small copies of the images")
     verbose: bool = _option(False, "tracebacks of user functions, reasons by sample")
@@ -181,5 +183,8 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
 def unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object]) -> list[str]:
     """Names that a config lacks; of one without any at all that is said elsewhere."""
     has = f"it has {', '.join(known)}"
-    return [f"{option} {name}: not in the config{did_you_mean(name, known)}; {has}"
-            for name in wanted if known and name not in known]  # fmt: skip
+    return [
+        f"{option} {name}: not in the config{did_you_mean(name, known)}; {has}"
+        for name in wanted
+        if known and name not in known
+    ]

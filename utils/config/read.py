@@ -190,9 +190,13 @@ class _Reader:
             self._ref(("model", name, "parse_function", dataset), dotted, "parse")
 
     def _ref(
-        self, place: tuple[str, ...], dotted: Any, kind: Kind, keywords: Iterable[str] = (),
+        self,
+        place: tuple[str, ...],
+        dotted: Any,
+        kind: Kind,
+        keywords: Iterable[str] = (),
         init_keywords: Iterable[str] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         where = key_path(*place)
         if isinstance(dotted, str) and dotted and where not in self.unset:
             ref = FunctionRef(str(self.path), where, dotted, kind, (*keywords,), (*init_keywords,))

@@ -36,8 +36,12 @@ _TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"
 _IMAGES = "a whole number of earlier screenshots of at least 0"
 PER_DATA_SET = ("custom_prompt", "parse_function")  # keys of a model entry
 _TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens", "max_length")
-_TYPES = {"string_type": "a string", "string_unicode": "a string of valid characters",
-          "dict_type": "an object { }", "bool_type": "true or false"}  # fmt: skip
+_TYPES = {
+    "string_type": "a string",
+    "string_unicode": "a string of valid characters",
+    "dict_type": "an object { }",
+    "bool_type": "true or false",
+}
 _ELSEWHERE = {
     **dict.fromkeys(KWARGS_READ, '"kwargs"'),
     **dict.fromkeys(("max_tokens", "max_new_tokens", "temperature", "top_p"), '"generate_cfg"'),
@@ -124,8 +128,12 @@ class _AnyKind(Local, Vllm):
 
 ModelEntry = Api | Local | Vllm | Custom
 KINDS: dict[str, type[BaseModel]] = {
-    "openai": Api, "transformers": Local, "vllm": Vllm, "custom": Custom, "": _AnyKind,
-}  # fmt: skip
+    "openai": Api,
+    "transformers": Local,
+    "vllm": Vllm,
+    "custom": Custom,
+    "": _AnyKind,
+}
 
 
 class DataEntry(_Section):

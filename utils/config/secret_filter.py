@@ -33,9 +33,17 @@ _SECRET_NAME = re.compile(
 )
 _TOKENIZER = re.compile(r"(eos|bos|pad|unk|sep|cls|mask|image|video|vision)_token\Z")
 _ORDINARY_HEADERS = {
-    "accept", "anthropic-beta", "anthropic-version", "api-version", "content-type", "http-referer",
-    "openai-beta", "user-agent", "x-api-version", "x-title",
-}  # fmt: skip
+    "accept",
+    "anthropic-beta",
+    "anthropic-version",
+    "api-version",
+    "content-type",
+    "http-referer",
+    "openai-beta",
+    "user-agent",
+    "x-api-version",
+    "x-title",
+}
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 

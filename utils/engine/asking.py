@@ -21,8 +21,10 @@ ADVICE = {
     403: "The key may not use this model.",
     404: "No such model or no such path: base URLs usually end in /v1.",
 }
-NOT_THERE = ("Is the server running, and is the base URL right? --wait-for-server S waits for one "
-             "that is still loading.")  # fmt: skip
+NOT_THERE = (
+    "Is the server running, and is the base URL right? --wait-for-server S waits for one "
+    "that is still loading."
+)
 KEPT = " Answers so far are kept: {}; --mode eval scores them."
 LONGEST_ERROR_TEXT = 600  # characters of what a server said
 SILENT_S = 10.0  # of a server that is away or rate limits everything: then a line says so
@@ -46,9 +48,13 @@ class Asker:
     """
 
     def __init__(
-        self, model: ModelWrapper, options: Options, gate: Gate, stopping: threading.Event,
+        self,
+        model: ModelWrapper,
+        options: Options,
+        gate: Gate,
+        stopping: threading.Event,
         clean: Callable[[str], str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._model, self._options, self._gate, self._stopping = model, options, gate, stopping
         self._clean, self._lock, self._answers = clean, threading.Lock(), 0
         self._began_s = self._away_since_s = self._limited_since_s = math.inf  # not yet
@@ -118,9 +124,14 @@ class Asker:
                 self._limited_since_s = min(self._limited_since_s, now_s)
             away_s, limited_s = now_s - self._away_since_s, now_s - self._limited_since_s
             return History(
-                failures, rate_limited_s, self._answers > 0, answered_meanwhile,
-                max(0.0, away_s), max(0.0, limited_s), run_s=now_s - self._began_s,
-            )  # fmt: skip
+                failures,
+                rate_limited_s,
+                self._answers > 0,
+                answered_meanwhile,
+                max(0.0, away_s),
+                max(0.0, limited_s),
+                run_s=now_s - self._began_s,
+            )
 
     def _wait_for_rate_limit(self, limited_s: float, wait_s: float) -> bool:
         """Waits, and after a while says for what; True if the run stopped meanwhile."""

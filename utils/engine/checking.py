@@ -58,8 +58,13 @@ def unreadable_images(samples: Sequence[Sample]) -> list[str]:
 
     images = {sample.image: None for sample in samples if sample.image is not None}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
-        found = tqdm(threads.map(problem, images), "decoding images", len(images), leave=False,
-                     disable=not sys.stderr.isatty())  # fmt: skip
+        found = tqdm(
+            threads.map(problem, images),
+            "decoding images",
+            len(images),
+            leave=False,
+            disable=not sys.stderr.isatty(),
+        )
         return [each for each in found if each is not None]
 
 
@@ -84,8 +89,11 @@ def check_questions(
                 first = first or prompt
                 if not any(message["type"] == "image" for message in prompt.messages):
                     without_image.append(sample)
-            looked_up = (prepared.fingerprint, prepared.parts) if whole is None else (
-                whole, {"settings": whole})  # fmt: skip
+            looked_up = (
+                (prepared.fingerprint, prepared.parts)
+                if whole is None
+                else (whole, {"settings": whole})
+            )
             found = asked.answers.look_up(sample.key, *looked_up, options)
             if isinstance(found, StoredAnswer):
                 kept[found.status] += 1
@@ -101,8 +109,11 @@ def check_questions(
     to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
     to_ask += f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
     there = f"{kept[Status.OK]} answers stored already"
-    more = {"failed before": kept[Status.FAILED], "with a problem": sum(map(len, errors.values())),
-            "refused before (--retry-refused)": kept[Status.REFUSED]}  # fmt: skip
+    more = {
+        "failed before": kept[Status.FAILED],
+        "with a problem": sum(map(len, errors.values())),
+        "refused before (--retry-refused)": kept[Status.REFUSED],
+    }
     there += "".join(f", {count} {what}" for what, count in more.items() if count)
     what = "requests to send" if asked.fingerprint is None else "episodes to play"
     report.append(f"{asked.dataset}: {reasons.total()} {what} ({to_ask}), {there}")
@@ -122,8 +133,9 @@ def try_parsing(data: DataSet, parse: ParseFunction) -> tuple[list[str], list[st
     assert sample.image is not None
     sizes = Sizes(*[read_header(sample.image).wh] * 3)
     meta = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
-    errors = [data.benchmark.judge(sample.line, sizes, reply, parse, meta).error
-              for reply in MADE_UP]  # fmt: skip
+    errors = [
+        data.benchmark.judge(sample.line, sizes, reply, parse, meta).error for reply in MADE_UP
+    ]
     found = [(reply, error) for reply, error in zip(MADE_UP, errors, strict=True) if error]
     said = [f"{error} for the made-up reply {reply!r}" for reply, error in found]
     for line, (_, error) in zip(said, found, strict=True):
@@ -145,8 +157,10 @@ def together(errors: Mapping[str, Mapping[str, Sequence[Sample]]]) -> list[str]:
         for message, samples in of_dataset.items():
             _, groups = found.setdefault(_VARYING.sub("…", message), (message, {}))
             groups.setdefault(dataset, []).extend(samples)
-    return [f"{', '.join(groups)}: {_some([*chain(*groups.values())])}: {message}"
-            for message, groups in found.values()]  # fmt: skip
+    return [
+        f"{', '.join(groups)}: {_some([*chain(*groups.values())])}: {message}"
+        for message, groups in found.values()
+    ]
 
 
 def _some(samples: Sequence[Sample]) -> str:

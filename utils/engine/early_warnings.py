@@ -133,8 +133,11 @@ class Watcher:
             return
         counts, of = scorer.counts, f"of the first {ENOUGH} answers"
         if counts["spent"] == ENOUGH:
-            self._warn(job, f"all {of} are empty: the model used all its tokens before it answered "
-                       f"(reasoning); raise {scorer.token_limit}")  # fmt: skip
+            self._warn(
+                job,
+                f"all {of} are empty: the model used all its tokens before it answered "
+                f"(reasoning); raise {scorer.token_limit}",
+            )
             return
         if counts["cut_off"] == ENOUGH:
             self._warn(job, f"all {of} were cut off at the token limit ({scorer.token_limit})")

@@ -56,10 +56,13 @@ class Window:
         # Answers may come in bursts, one a round: only whole rounds can be compared.
         is_over = enough and lasted_s >= SHORTEST_S and answers % int(self.in_flight) == 0
         return replace(
-            self, answers=answers, starved=self.starved + (not was_full),
-            latency_s=self.latency_s + took_s, latency_s2=self.latency_s2 + took_s**2,
+            self,
+            answers=answers,
+            starved=self.starved + (not was_full),
+            latency_s=self.latency_s + took_s,
+            latency_s2=self.latency_s2 + took_s**2,
             per_s=answers / lasted_s if is_over else 0.0,
-        )  # fmt: skip
+        )
 
     @property
     def error(self) -> float:
@@ -213,9 +216,12 @@ class Gate:
         with self._changed:
             before = self._limit.whole
             self._limit = after_answer(
-                self._limit, sent_s=sent_s, now_s=now_s, was_full=self._in_flight >= before,
+                self._limit,
+                sent_s=sent_s,
+                now_s=now_s,
+                was_full=self._in_flight >= before,
                 cpu_s=time.process_time(),
-            )  # fmt: skip
+            )
             if self._probing:
                 self._probing = False
                 self._changed.notify_all()

@@ -18,8 +18,12 @@ TRANSIENT_STATUS = frozenset({408, 409, 429})
 FATAL_STATUS = frozenset({401, 402})
 FATAL_CODES = frozenset({"insufficient_quota", "billing_not_active", "Arrearage"})
 # Anthropic, Google, LiteLLM say 400, as of a malformed request, to all that such an account asks.
-FATAL_WORDS = ("credit balance is too low", "api key expired", "api key not valid",
-               "budget has been exceeded")  # fmt: skip
+FATAL_WORDS = (
+    "credit balance is too low",
+    "api key expired",
+    "api key not valid",
+    "budget has been exceeded",
+)
 # Wrong model or path, a redirect (none is followed), or something about one sample.
 MISPLACED_STATUS = frozenset({301, 302, 303, 307, 308, 403, 404})
 REFUSED_KINDS = frozenset({"content_filter", "refusal"})

@@ -20,8 +20,12 @@ from utils.contracts import UserFunctionError
 FAILURES_IN_A_ROW = 10  # after so many it is the function, not the sample
 CUDA_ADVICE = 'no usable CUDA device; write `.to(model.device)` instead of `.to("cuda")`'
 NO_CUDA = (
-    "not compiled with cuda", "no nvidia driver", "no cuda gpus", "found no nvidia", "cuda driver",
-)  # fmt: skip
+    "not compiled with cuda",
+    "no nvidia driver",
+    "no cuda gpus",
+    "found no nvidia",
+    "cuda driver",
+)
 OURS = (str(PROJECT / "utils"), str(PROJECT / "models" / "wrappers"))
 private_copy = copy.deepcopy  # for what goes to a function that may scribble on it
 

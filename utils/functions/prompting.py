@@ -42,9 +42,11 @@ def shown(messages: Sequence[Message]) -> list[Message]:
 
 def _checked(messages: Any, image_root: Path) -> list[Message]:
     is_list = isinstance(messages, (list, tuple)) and messages
-    if not is_list or not all(isinstance(message, dict) and all(
-        isinstance(message.get(key), (str, os.PathLike)) for key in MESSAGE_KEYS
-    ) for message in messages):  # fmt: skip
+    if not is_list or not all(
+        isinstance(message, dict)
+        and all(isinstance(message.get(key), (str, os.PathLike)) for key in MESSAGE_KEYS)
+        for message in messages
+    ):
         expected = 'a list of messages {"role", "type", "value"}, all strings, or None'
         problem = f"returned {messages!r:.200}; expected {expected}"
         raise UserFunctionError("prompt", problem, problem)

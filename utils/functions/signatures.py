@@ -26,8 +26,13 @@ POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "postprocess": ("outputs", "model", "processor"),
     "custom-class": ("message",),
 }
-ENVIRONMENT = {"tasks": "level, seeds", "reset": "self, task", "step": "self, action",
-               "evaluate": "self", "close": "self"}  # fmt: skip
+ENVIRONMENT = {
+    "tasks": "level, seeds",
+    "reset": "self, task",
+    "step": "self, action",
+    "evaluate": "self",
+    "close": "self",
+}
 """Methods of a class in which tasks of L3 and L4 are done."""
 
 

@@ -1,6 +1,7 @@
 "use strict";
 (() => {
-  const body = document.querySelector("#runs tbody"), rows = [...body.rows];
+  const body = document.querySelector("#runs tbody"),
+    rows = [...body.rows];
   const texts = rows.map((row) => row.textContent.toLowerCase());
   document.getElementById("find").addEventListener("input", ({ target }) => {
     const words = target.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -16,25 +17,36 @@
   /** The places of cells in a row, one that spans several counted as often. */
   const cellAt = (row, column) => {
     let at = 0;
-    for (const cell of row.cells) { at += cell.colSpan; if (at > column) return cell; }
+    for (const cell of row.cells) {
+      at += cell.colSpan;
+      if (at > column) return cell;
+    }
     return null;
   };
   const valueOf = (row, column) => {
-    const cell = cellAt(row, column), text = cell?.dataset.value ?? cell?.textContent ?? "";
+    const cell = cellAt(row, column),
+      text = cell?.dataset.value ?? cell?.textContent ?? "";
     if (column < 2) return text.toLowerCase();
     return /^[\d.]/.test(text) && !cell.classList.contains("none") ? Number.parseFloat(text) : -Infinity;
   };
   const [first, second] = document.querySelectorAll("#runs thead tr");
   const single = [...first.cells].filter((cell) => cell.rowSpan === 2);
   const heads = [...single.slice(0, 2), ...second.cells, ...single.slice(2, 4)];
-  heads.forEach((head, column) => head.querySelector("button")?.addEventListener("click", () => {
-    const isDown = head.getAttribute("aria-sort") !== "descending";
-    for (const each of heads) each.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", isDown ? "descending" : "ascending");
-    const values = new Map(rows.map((row) => [row, valueOf(row, column)]));
-    rows.sort((a, b) => { const [x, y] = [values.get(a), values.get(b)]; return (x < y ? -1 : x > y ? 1 : 0) * (isDown ? -1 : 1); });
-    rows.forEach((row, place) => { texts[place] = row.textContent.toLowerCase(); });
-    body.append(...rows);
-  }));
+  heads.forEach((head, column) =>
+    head.querySelector("button")?.addEventListener("click", () => {
+      const isDown = head.getAttribute("aria-sort") !== "descending";
+      for (const each of heads) each.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", isDown ? "descending" : "ascending");
+      const values = new Map(rows.map((row) => [row, valueOf(row, column)]));
+      rows.sort((a, b) => {
+        const [x, y] = [values.get(a), values.get(b)];
+        return (x < y ? -1 : x > y ? 1 : 0) * (isDown ? -1 : 1);
+      });
+      rows.forEach((row, place) => {
+        texts[place] = row.textContent.toLowerCase();
+      });
+      body.append(...rows);
+    }),
+  );
   document.documentElement.dataset.ready = "yes";
 })();

@@ -141,8 +141,11 @@ def _listed(folder: Path, *, is_over: bool) -> ListedRun | None:
     datasets, stopped = (_section(manifest.get(each)) for each in ("datasets", "stopped"))
     name, since_s = f"{folder.parent.name}/{folder.name}", time.time() - logged
     is_running = not is_over and since_s < STILL_RUNNING_S
-    of_log = {log: log.removeprefix(f"{folder.parent.name}_").removesuffix(".jsonl")
-              for log in times if ".rank" not in log}  # fmt: skip
+    of_log = {
+        log: log.removeprefix(f"{folder.parent.name}_").removesuffix(".jsonl")
+        for log in times
+        if ".rank" not in log
+    }
     ended = dict.fromkeys(sorted({*of_log.values()} - datasets.keys()), "aborted")
     ended |= {name: str(each.get("why")) for name, each in stopped.items()}
     is_open = logged > written + 1.0
@@ -168,9 +171,12 @@ def _ended(manifest: Mapping[str, Any]) -> float | None:
 
 
 def _state(
-    datasets: Mapping[str, Mapping[str, Any]], ended: Mapping[str, str], *,
-    is_open: bool, is_running: bool,
-) -> tuple[str, str]:  # fmt: skip
+    datasets: Mapping[str, Mapping[str, Any]],
+    ended: Mapping[str, str],
+    *,
+    is_open: bool,
+    is_running: bool,
+) -> tuple[str, str]:
     """Whole, partial, stopped or running, and why; `is_open`: its log is newer than its scores."""
     if is_open and is_running:
         return "running", "it was writing to its log when this page was built"
@@ -189,8 +195,10 @@ def runs_compared(comparison: Path, work_dir: Path) -> list[str]:
     try:
         folders = json.loads((comparison / RUNS_OF_COMPARISON).read_bytes())
         home = os.path.realpath(work_dir)
-        return [Path(os.path.relpath(os.path.realpath(comparison / each), home)).as_posix()
-                for each in folders]  # fmt: skip
+        return [
+            Path(os.path.relpath(os.path.realpath(comparison / each), home)).as_posix()
+            for each in folders
+        ]
     except (OSError, ValueError, TypeError):
         return []
 
@@ -221,11 +229,16 @@ def render_index(runs: Sequence[ListedRun]) -> str:
     own = {kind: (HERE / f"all_runs.{kind}").read_text("utf-8") for kind in ("html", "css", "js")}
     style = (HERE / "assets" / "page.css").read_text("utf-8") + own["css"]
     return Template(own["html"]).substitute(
-        style=style, script=own["js"],
-        style_hash=_checksum(style), script_hash=_checksum(own["js"]),
-        heads=heads, subheads=subheads, count=f"{len(runs):,} run{'' if len(runs) == 1 else 's'}",
-        made=_when(time.time()), rows="\n".join(_row(run, columns, levels) for run in runs),
-    )  # fmt: skip
+        style=style,
+        script=own["js"],
+        style_hash=_checksum(style),
+        script_hash=_checksum(own["js"]),
+        heads=heads,
+        subheads=subheads,
+        count=f"{len(runs):,} run{'' if len(runs) == 1 else 's'}",
+        made=_when(time.time()),
+        rows="\n".join(_row(run, columns, levels) for run in runs),
+    )
 
 
 def _figures(run: ListedRun, dataset: str) -> Mapping[str, Mapping[str, Any]]:
@@ -238,18 +251,21 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[s
     warned = f' <span class="odd">{_to_report(run, counted(odd, "warning"))}</span>' if odd else ""
     samples = sum(each.get("samples") or 0 for each in run.datasets.values())
     drawn = " · sample data" * (SAMPLE in map(data_kind, run.datasets.values()))
-    compared = (f'<a href="{_link(f"{each}/comparison.html")}">compared</a>'
-                for each in run.comparisons)  # fmt: skip
-    return "".join([
-        f'<tr><th scope="row">{_to_report(run, run.model)}',
-        f'<span class="folder"><a href="{_link(run.folder)}/">{folder}</a>{drawn}</span></th>',
-        f'<td><span class="state is-{run.state}" title="{_text(run.why)}">{run.state}</span>',
-        f"{warned}</td>",
-        *(_cells(run, *each, levels[each[0]]) for each in columns.items()),
-        f'<td class="lead" data-of="samples">{samples or "–"}</td>',
-        f'<td data-value="{run.at:.0f}">{_when(run.at)}</td>',
-        f"<td>{' '.join(compared)}</td></tr>",
-    ])  # fmt: skip
+    compared = (
+        f'<a href="{_link(f"{each}/comparison.html")}">compared</a>' for each in run.comparisons
+    )
+    return "".join(
+        [
+            f'<tr><th scope="row">{_to_report(run, run.model)}',
+            f'<span class="folder"><a href="{_link(run.folder)}/">{folder}</a>{drawn}</span></th>',
+            f'<td><span class="state is-{run.state}" title="{_text(run.why)}">{run.state}</span>',
+            f"{warned}</td>",
+            *(_cells(run, *each, levels[each[0]]) for each in columns.items()),
+            f'<td class="lead" data-of="samples">{samples or "–"}</td>',
+            f'<td data-value="{run.at:.0f}">{_when(run.at)}</td>',
+            f"<td>{' '.join(compared)}</td></tr>",
+        ]
+    )
 
 
 def _to_report(run: ListedRun, text: str) -> str:

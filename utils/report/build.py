@@ -37,9 +37,18 @@ from utils.runs.view import NOTICES
 ASSETS = Path(__file__).parent / "assets"
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
 FACETS = (
-    "dataset", "platform", "split", "kind", "app", "verdict", "status", "finish", "ended", "error",
+    "dataset",
+    "platform",
+    "split",
+    "kind",
+    "app",
+    "verdict",
+    "status",
+    "finish",
+    "ended",
+    "error",
     "check",
-)  # fmt: skip
+)
 """What the list filters by, as `FIELDS` in `store.js`."""
 REPLY_FIELDS = ("prediction", "raw", "reasoning", "key")
 TURN_FIELDS = ("options", "answer", "chosen", "status", "verdict", "prediction")
@@ -58,8 +67,12 @@ def report_after_run(
         return
     try:
         shown = scored_files(run.path)
-        page = build_report(run.path, image_root=image_root(), cache=work_dir / CACHE_FOLDER,
-                            small_images=small_images)  # fmt: skip
+        page = build_report(
+            run.path,
+            image_root=image_root(),
+            cache=work_dir / CACHE_FOLDER,
+            small_images=small_images,
+        )
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         print(f"warning: {run.path}: no report ({why}); scores and all other files are complete")
@@ -155,9 +168,12 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
     entries = manifest.get("datasets") or {}
     levels: dict[str, str] = {}
     summary: dict[str, Any] = {
-        "format": 2, "run": run_folder.name, "folder": run_folder.absolute().parent.name,
-        "datasets": [], "checks": [],
-    }  # fmt: skip
+        "format": 2,
+        "run": run_folder.name,
+        "folder": run_folder.absolute().parent.name,
+        "datasets": [],
+        "checks": [],
+    }
     totals: Counter[str] = Counter()
     images: set[int] = set()
     for scored in scored_files(run_folder).values():
@@ -167,16 +183,27 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
             scored, files, pictures, analysis, totals["samples"], run_folder
         )
         comparable = is_whole(entries.get(name) or {}, is_partial=scored.is_partial)
-        summary["datasets"].append({
-            "name": name, "level": level, "partial": scored.is_partial, "first": totals["samples"],
-            "samples": tally.counts["samples"], "pictures": len(units),
-            "problems": tally.problems(level) if tally.has_score else [],
-            "notices": [line for section in NOTICES
-                        for line in (analysis.get(section) or {}).get("warnings", ())],
-            "details": [details(name, level, section)
-                        for section in sections(analysis, is_check=False).values()],
-            **scores_of(tally, analysis, level, is_comparable=comparable),
-        })  # fmt: skip
+        summary["datasets"].append(
+            {
+                "name": name,
+                "level": level,
+                "partial": scored.is_partial,
+                "first": totals["samples"],
+                "samples": tally.counts["samples"],
+                "pictures": len(units),
+                "problems": tally.problems(level) if tally.has_score else [],
+                "notices": [
+                    line
+                    for section in NOTICES
+                    for line in (analysis.get(section) or {}).get("warnings", ())
+                ],
+                "details": [
+                    details(name, level, section)
+                    for section in sections(analysis, is_check=False).values()
+                ],
+                **scores_of(tally, analysis, level, is_comparable=comparable),
+            }
+        )
         summary["checks"] += checks_of(name, level, analysis)
         totals.update(tally.counts)
         if unit_of(level) == "image":
@@ -189,8 +216,10 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
     summary["facts"] = run_facts(manifest, levels, totals)
     if any(not data_set["no_score"] for data_set in summary["datasets"]):
         summary["checks"] += run_checks(totals, model_entry(manifest))
-    summary["stopped"] = [f"{manifest['stopped'][name].get('level')} {name}: {text}"
-                          for name, text in stops(manifest, levels).items()]  # fmt: skip
+    summary["stopped"] = [
+        f"{manifest['stopped'][name].get('level')} {name}: {text}"
+        for name, text in stops(manifest, levels).items()
+    ]
     summary["checks"].sort(key=lambda check: str(check["title"]) == "Letter bias")  # no score's
     files.close(summary | {"manifest": manifest or None})
 

@@ -39,22 +39,30 @@ def _short_title(section: Section) -> str:
 def sections(analysis: Mapping[str, Any], *, is_check: bool) -> dict[str, Section]:
     """Those with warnings, or an empty list of them, are checks; others with rows stand below."""
     return {
-        name: section for name, section in analysis.items()
-        if name not in NO_AUDITS and isinstance(section, Mapping)
+        name: section
+        for name, section in analysis.items()
+        if name not in NO_AUDITS
+        and isinstance(section, Mapping)
         and ("warnings" in section) == is_check
         and (section.get("rows") or section.get("warnings"))
-    }  # fmt: skip
+    }
 
 
 def tags_by_sample(analysis: Mapping[str, Any]) -> dict[int, list[str]]:
     """For each sample, by its number in file order, the checks that name it."""
     found: dict[int, list[str]] = defaultdict(list)
-    named = {tag(section, name): spans
-             for section in analysis.values() if isinstance(section, Mapping)
-             for name, spans in (section.get("at") or {}).items()}  # fmt: skip
-    named |= {f"{group}: {name}": cell["at"]
-              for group, cells in (analysis.get("groups") or {}).items()
-              for name, cell in cells.items() if cell and "at" in cell}  # fmt: skip
+    named = {
+        tag(section, name): spans
+        for section in analysis.values()
+        if isinstance(section, Mapping)
+        for name, spans in (section.get("at") or {}).items()
+    }
+    named |= {
+        f"{group}: {name}": cell["at"]
+        for group, cells in (analysis.get("groups") or {}).items()
+        for name, cell in cells.items()
+        if cell and "at" in cell
+    }
     for name, spans in named.items():
         for number in in_spans(spans):
             found[number].append(name)
@@ -64,10 +72,13 @@ def tags_by_sample(analysis: Mapping[str, Any]) -> dict[int, list[str]]:
 def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Json]:
     """The checks of a data set, those that found something opened."""
     return [
-        {**details(dataset, level, section), "clear": CLEAR.get(name, "nothing odd was found"),
-         "findings": list(_findings(name, dataset, section))}
+        {
+            **details(dataset, level, section),
+            "clear": CLEAR.get(name, "nothing odd was found"),
+            "findings": list(_findings(name, dataset, section)),
+        }
         for name, section in sections(analysis, is_check=True).items()
-    ]  # fmt: skip
+    ]
 
 
 def details(dataset: str, level: str, section: Section) -> Json:
@@ -77,16 +88,22 @@ def details(dataset: str, level: str, section: Section) -> Json:
         parts[row.get("group") or "", row.get("unit")].append(row)
     tables = [_table(dataset, section, group, rows) for (group, _), rows in parts.items()]
     is_short = sum(len(table["rows"]) for table in tables) < sum(map(len, parts.values()))
-    counted = [{"name": name, "count": count} for name, count in section.get("counts", {}).items()
-               if count and name in (section.get("at") or {})]  # fmt: skip
+    counted = [
+        {"name": name, "count": count}
+        for name, count in section.get("counts", {}).items()
+        if count and name in (section.get("at") or {})
+    ]
     if any(row["name"] != "audited" for row in counted):
         tables.append(_table(dataset, section, "replies", counted))
     return {
-        "level": level, "title": _short_title(section),
+        "level": level,
+        "title": _short_title(section),
         "tables": [table for table in tables if table["rows"]],
-        "notes": [*(section.get("notes") or ()),
-                  *["Rows without samples are left out."] * is_short],
-    }  # fmt: skip
+        "notes": [
+            *(section.get("notes") or ()),
+            *["Rows without samples are left out."] * is_short,
+        ],
+    }
 
 
 def _findings(name: str, dataset: str, section: Section) -> Iterator[Json]:
@@ -127,15 +144,27 @@ def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]
         columns.sort(key=lambda key: key != counted)  # of how many, beside the share
     heads = {**HEADS, "value": first.get("unit") or ("right %" if "share" in first else "%")}
     return {
-        "caption": caption, "basis": basis, "columns": [heads.get(key, key) for key in columns],
+        "caption": caption,
+        "basis": basis,
+        "columns": [heads.get(key, key) for key in columns],
         "rows": [
-            {"name": str(row.get("name", "")), "cells": [
-                {"text": _text(row, key), "range": shown_range(row) if key == of_range else "",
-                 "link": link(str(row["name"]) if key == counted else f"{row['name']} {key}")}
-                for key in columns]}
-            for row in rows if row.get(counted) != 0 or (row is first and "lead" in row)
+            {
+                "name": str(row.get("name", "")),
+                "cells": [
+                    {
+                        "text": _text(row, key),
+                        "range": shown_range(row) if key == of_range else "",
+                        "link": link(
+                            str(row["name"]) if key == counted else f"{row['name']} {key}"
+                        ),
+                    }
+                    for key in columns
+                ],
+            }
+            for row in rows
+            if row.get(counted) != 0 or (row is first and "lead" in row)
         ],
-    }  # fmt: skip
+    }
 
 
 def _text(row: Section, key: str) -> str:

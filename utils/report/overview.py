@@ -99,29 +99,46 @@ class Tally:
     def problems(self, level: str) -> list[Json]:
         """What failed or could not be read, with examples."""
         total = self.counts["samples"]
-        texts = {
-            "failed": "episodes failed", "refused": "episodes were refused by the server",
-            NO_ANSWER: "episodes have no result",
-            "unparsed": "episodes ended because no action could be read",
-        } if level in ACTING else {
-            "failed": "requests failed", "refused": "requests were refused by the server",
-            NO_ANSWER: "replies have no text to read", "unparsed": "replies are unparsed",
-        }  # fmt: skip
+        texts = (
+            {
+                "failed": "episodes failed",
+                "refused": "episodes were refused by the server",
+                NO_ANSWER: "episodes have no result",
+                "unparsed": "episodes ended because no action could be read",
+            }
+            if level in ACTING
+            else {
+                "failed": "requests failed",
+                "refused": "requests were refused by the server",
+                NO_ANSWER: "replies have no text to read",
+                "unparsed": "replies are unparsed",
+            }
+        )
         return [
-            {"level": level, "count": f"{count:,} of {total:,}", "link": self.link(name),
-             "text": f"{what} ({shown_share(count, total)} %)",
-             "examples": [*chain(*self._examples[name])][:MOST_EXAMPLES]}
-            for name, what in texts.items() if (count := self.outcomes[name])
-        ]  # fmt: skip
+            {
+                "level": level,
+                "count": f"{count:,} of {total:,}",
+                "link": self.link(name),
+                "text": f"{what} ({shown_share(count, total)} %)",
+                "examples": [*chain(*self._examples[name])][:MOST_EXAMPLES],
+            }
+            for name, what in texts.items()
+            if (count := self.outcomes[name])
+        ]
 
     def outcome_list(self) -> list[Json]:
         """What became of the samples, with counts and shares."""
         total = self.counts["samples"]
         return [
-            {"name": name, "count": count, "share": shown_share(count, total),
-             "link": self.link(name)}
-            for name in OUTCOMES if (count := self.outcomes[name])
-        ]  # fmt: skip
+            {
+                "name": name,
+                "count": count,
+                "share": shown_share(count, total),
+                "link": self.link(name),
+            }
+            for name in OUTCOMES
+            if (count := self.outcomes[name])
+        ]
 
     def link(self, outcome: str) -> Json:
         """The filter of the samples that ended so."""
@@ -137,18 +154,36 @@ def run_checks(counts: Mapping[str, int], entry: Mapping[str, Any]) -> list[Json
     """
     total = counts["samples"] - counts["episodes"]  # of their turns nothing is known here
     found = [
-        ("Token limit", "no reply was cut off", CUT_OFF, {"finish": "length"},
-         f"replies were cut off at the token limit ({token_limit_key(entry)})"),
-        ("Image size", "all images were sent as they are", RESIZED, {"check": RESIZED},
-         "samples had their image resized before sending; pixel coordinates in replies "
-         "are divided by the size of the file"),
-    ]  # fmt: skip
+        (
+            "Token limit",
+            "no reply was cut off",
+            CUT_OFF,
+            {"finish": "length"},
+            f"replies were cut off at the token limit ({token_limit_key(entry)})",
+        ),
+        (
+            "Image size",
+            "all images were sent as they are",
+            RESIZED,
+            {"check": RESIZED},
+            "samples had their image resized before sending; pixel coordinates in replies "
+            "are divided by the size of the file",
+        ),
+    ]
     return [
-        {"level": "", "title": title, "clear": clear, "tables": [], "notes": [],
-         "findings": [{"text": f"{counts[name]:,} of {total:,} {text}", "link": link}]
-         if counts[name] else []}
-        for title, clear, name, link, text in found if total
-    ]  # fmt: skip
+        {
+            "level": "",
+            "title": title,
+            "clear": clear,
+            "tables": [],
+            "notes": [],
+            "findings": [{"text": f"{counts[name]:,} of {total:,} {text}", "link": link}]
+            if counts[name]
+            else [],
+        }
+        for title, clear, name, link, text in found
+        if total
+    ]
 
 
 def scores_of(
@@ -159,8 +194,10 @@ def scores_of(
     official = official_figures(analysis) if tally.has_score else {}
     main = {OVERALL, AVERAGE, *[name for name in official if name.startswith("SR ")][-1:]}
     main |= official.keys() if len(official) == 1 else set()  # of a single mode
-    figures = [{**_figure(dataset, name, cell, analysis), "is_main": name in main}
-               for name, cell in official.items()]  # fmt: skip
+    figures = [
+        {**_figure(dataset, name, cell, analysis), "is_main": name in main}
+        for name, cell in official.items()
+    ]
     circular = analysis.get("circular") or {}
     return {
         "unit": unit,
@@ -171,12 +208,18 @@ def scores_of(
         "published": _published(dataset, figures, is_comparable=is_comparable),
         "outcomes": tally.outcome_list(),
         "table": _table(dataset, analysis["table"], unit) if figures else None,
-        "circular": None if not circular.get("table") else
-            {**_table(None, circular["table"], unit), "notes": circular["notes"]},
+        "circular": None
+        if not circular.get("table")
+        else {**_table(None, circular["table"], unit), "notes": circular["notes"]},
         "groups": [
-            {"title": GROUP_TITLES.get(name, _heading(name)), "cells": [
-                _cell(cell, _group_link(tally, name, label), name=_heading(label))
-                for label, cell in cells.items() if cell]}
+            {
+                "title": GROUP_TITLES.get(name, _heading(name)),
+                "cells": [
+                    _cell(cell, _group_link(tally, name, label), name=_heading(label))
+                    for label, cell in cells.items()
+                    if cell
+                ],
+            }
             for name, cells in (analysis.get("groups") or {}).items()
             if figures and (name != "split" or "episodes" in analysis)  # else: official figures
         ],
@@ -185,7 +228,7 @@ def scores_of(
             for name, cell in (analysis.get("averages") or {}).items()
             if figures and cell and ("micro" in name or "macro" in name)
         ],
-    }  # fmt: skip
+    }
 
 
 def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) -> Json:
@@ -213,12 +256,17 @@ def _published(dataset: str, figures: Sequence[Json], *, is_comparable: bool) ->
     rows = published.get(dataset, {})
     found = {}
     for name in (each["name"] for each in figures):
-        values = {model: cells["Overall"] for model, cells in rows.get(name, {}).items()
-                  if "Overall" in cells}  # fmt: skip
+        values = {
+            model: cells["Overall"]
+            for model, cells in rows.get(name, {}).items()
+            if "Overall" in cells
+        }
         if values:
             ranked = sorted(values.items(), key=lambda each: -each[1])
-            found[name] = [{"model": model, "value": value, "text": shown_accuracy(value)}
-                           for model, value in ranked]  # fmt: skip
+            found[name] = [
+                {"model": model, "value": value, "text": shown_accuracy(value)}
+                for model, value in ranked
+            ]
     if not found:
         return None
     return {"figures": found, "source": published["source"], "is_comparable": is_comparable}
@@ -232,15 +280,24 @@ def _cell(cell: Mapping[str, Any], link: Json | None, *, name: str = "") -> Json
 
 def _table(dataset: str | None, table: Mapping[str, Any], unit: str) -> Json:
     rows = [
-        {"name": _heading(row["name"]), "cells": [
-            None if cell is None or cell["value"] is None
-            else _cell(cell, _table_link(dataset, row["name"], column))
-            for column, cell in zip(table["columns"], row["cells"], strict=True)]}
+        {
+            "name": _heading(row["name"]),
+            "cells": [
+                None
+                if cell is None or cell["value"] is None
+                else _cell(cell, _table_link(dataset, row["name"], column))
+                for column, cell in zip(table["columns"], row["cells"], strict=True)
+            ],
+        }
         for row in table["rows"]
-    ]  # fmt: skip
+    ]
     said = table.get("unit", "accuracy in %") + f", with 95 % intervals by {unit}"
-    return {"title": table["title"], "columns": [*map(_heading, table["columns"])], "rows": rows,
-            "unit": said}  # fmt: skip
+    return {
+        "title": table["title"],
+        "columns": [*map(_heading, table["columns"])],
+        "rows": rows,
+        "unit": said,
+    }
 
 
 def _table_link(dataset: str | None, row: str, column: str) -> Json | None:

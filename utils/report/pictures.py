@@ -96,9 +96,15 @@ class Pictures:
     """
 
     def __init__(
-        self, root: Path | None, cache: Path, files: Path, *, small: bool = False,
-        ready: Mapping[str, dict[str, Any]] | None = None, below: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        root: Path | None,
+        cache: Path,
+        files: Path,
+        *,
+        small: bool = False,
+        ready: Mapping[str, dict[str, Any]] | None = None,
+        below: str = "",
+    ) -> None:
         for folder in (cache, files / "pictures"):
             folder.mkdir(parents=True, exist_ok=True)
         self._root, self._cache, self._files, self._below = root or Path("/"), cache, files, below
@@ -143,10 +149,11 @@ class Pictures:
     def known(self) -> list[dict[str, Any]]:
         """By number, what the page needs to know: name, size, files; the name alone without any."""
         return [
-            self._made[image].result() if image in self._made
+            self._made[image].result()
+            if image in self._made
             else self._ready.get(shown_name(image), {"name": shown_name(image)})
             for image in self._numbers
-        ]  # fmt: skip
+        ]
 
     def _make(self, image: str) -> dict[str, Any]:
         known: dict[str, Any] = {"name": shown_name(image)}

@@ -22,8 +22,11 @@ def path_hider(roots: Iterable[Path | None]) -> Callable[[Any], str]:
     hidden = [(root, "…") for root in roots if root and root.absolute().parts[2:]]
     places = [*hidden, (Path.home(), HOME)]
     replace = folder_replacer(places)
-    written = [to_json(str(form))[1:-1] for folder, _ in places
-               for form in (folder.absolute(), folder.resolve())]  # fmt: skip
+    written = [
+        to_json(str(form))[1:-1]
+        for folder, _ in places
+        for form in (folder.absolute(), folder.resolve())
+    ]
 
     def as_json(value: Any) -> str:
         text = to_json(value)

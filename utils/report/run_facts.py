@@ -105,8 +105,11 @@ def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, s
 def _parameters(
     entry: Mapping[str, Any], parsers: Mapping[str, str], levels: Mapping[str, str]
 ) -> list[str]:
-    kwargs = {name: value for name, value in (entry.get("kwargs") or {}).items()
-              if value not in (None, QUIET_KWARGS.get(name))}  # fmt: skip
+    kwargs = {
+        name: value
+        for name, value in (entry.get("kwargs") or {}).items()
+        if value not in (None, QUIET_KWARGS.get(name))
+    }
     given = {**(entry.get("generate_cfg") or {}), **kwargs}
     found = [f"{name} {cut(value, LONGEST_VALUE)}" for name, value in given.items()]
     prompts = entry.get("custom_prompt") or {}
@@ -167,8 +170,10 @@ def _date(text: str | None) -> str:
 
 def _tokens(entries: Mapping[str, Any]) -> str:
     names = ("prompt_tokens", "completion_tokens")
-    sums = [sum((each.get("tokens") or {}).get(name) or 0 for each in entries.values())
-            for name in names]  # fmt: skip
+    sums = [
+        sum((each.get("tokens") or {}).get(name) or 0 for each in entries.values())
+        for name in names
+    ]
     return f"{sums[0]:,} in, {sums[1]:,} out" if any(sums) else "none reported"
 
 

@@ -38,11 +38,39 @@ SAMPLES_SUFFIX = "_samples.jsonl"
 SAMPLES_FORMAT = 1
 NO_SCORE = "no score: most {}s have no answer"
 SAMPLE_COLUMNS = (
-    "dataset", "key", "index", "image", "platform", "app", "split", "kind", "text", "status",
-    "verdict", "hit", "prediction", "raw", "reasoning", "options", "answer", "chosen", "box_frac",
-    "point_frac", "file_wh", "sent_wh", "seen_wh", "finish_reason", "prompt_tokens",
-    "completion_tokens", "latency_s", "attempts", "asked_at", "error", "fingerprint", "prompt",
-)  # fmt: skip
+    "dataset",
+    "key",
+    "index",
+    "image",
+    "platform",
+    "app",
+    "split",
+    "kind",
+    "text",
+    "status",
+    "verdict",
+    "hit",
+    "prediction",
+    "raw",
+    "reasoning",
+    "options",
+    "answer",
+    "chosen",
+    "box_frac",
+    "point_frac",
+    "file_wh",
+    "sent_wh",
+    "seen_wh",
+    "finish_reason",
+    "prompt_tokens",
+    "completion_tokens",
+    "latency_s",
+    "attempts",
+    "asked_at",
+    "error",
+    "fingerprint",
+    "prompt",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +191,11 @@ def find_run(path: Path) -> Path:
 
 def scored_runs(model_folder: Path) -> list[Path]:
     """The runs of a model that were scored, the newest first."""
-    runs = [folder for folder in _folders(model_folder)  # a model's own folder has links alone
-            if not all(each.is_symlink() for each in _samples_in(folder))]  # fmt: skip
+    runs = [
+        folder
+        for folder in _folders(model_folder)  # a model's own folder has links alone
+        if not all(each.is_symlink() for each in _samples_in(folder))
+    ]
     return sorted(runs, key=newest_start, reverse=True)
 
 
@@ -214,8 +245,10 @@ class RunResults:
     def figures(self) -> dict[str, dict[str, float]]:
         """The official figures in percent, by level: L1 easy, medium, hard and overall, L2 basic,
         advanced and average; those that the run has all parts of."""
-        return {level: {name: cell["value"] for name, cell in cells.items()}
-                for level, cells in self._cells().items()}  # fmt: skip
+        return {
+            level: {name: cell["value"] for name, cell in cells.items()}
+            for level, cells in self._cells().items()
+        }
 
     def _cells(self) -> dict[str, dict[str, Any]]:
         found = (self.manifest.get("datasets", {}).get(name, {}) for name in self.datasets)
@@ -226,9 +259,11 @@ class RunResults:
         """The model, its official figures in percent with their intervals, and the folder."""
         lines = [f"{self.model}{' (partial)' if self.partial else ''}"]
         for level, cells in self._cells().items():
-            shown = (f"{name} {shown_accuracy(cell['value'])}" + f" [{bounds}]" * bool(bounds)
-                     for name, cell in cells.items()
-                     for bounds in [shown_range(cell)])  # fmt: skip
+            shown = (
+                f"{name} {shown_accuracy(cell['value'])}" + f" [{bounds}]" * bool(bounds)
+                for name, cell in cells.items()
+                for bounds in [shown_range(cell)]
+            )
             lines.append(f"  {level}: {', '.join(shown) or NO_SCORE.format(noun_of(level))}")
         return "\n".join([*lines, f"  {self.folder}"])
 

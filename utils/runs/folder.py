@@ -40,8 +40,11 @@ def name_collisions(models: Iterable[str]) -> list[str]:
     """Pairs of model names that would share a folder, on file systems that ignore case too."""
     taken: dict[str, str] = {}
     pairs = [(taken.setdefault(safe_name(name).casefold(), name), name) for name in models]
-    return [f'models "{first}" and "{name}" would share one folder; rename one'
-            for first, name in pairs if first != name]  # fmt: skip
+    return [
+        f'models "{first}" and "{name}" would share one folder; rename one'
+        for first, name in pairs
+        if first != name
+    ]
 
 
 def work_dir_problems(work_dir: Path, option: str = "--work-dir") -> list[str]:
@@ -160,8 +163,11 @@ def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, Wanted]) -> 
         compared = set(run.asking) if dataset in wanted else {"settings"}
         if (run.begin.get("mode"), run.limit) != (mine.mode, mine.limit):
             compared.discard("pictures")  # those of other samples
-        apart = [each for each in run.asking
-                 if each in compared and run.asking[each] != mine.asking.get(each)]  # fmt: skip
+        apart = [
+            each
+            for each in run.asking
+            if each in compared and run.asking[each] != mine.asking.get(each)
+        ]
         found |= {f"other {aspect}": None for aspect in apart}
         if run.limit != mine.limit:
             found["no --limit" if run.limit is None else f"--limit {run.limit}"] = None

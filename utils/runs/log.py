@@ -263,10 +263,18 @@ class AnswerIndex:
             if record["kind"] == "run":
                 runs[seq] = record["asking"]
             elif record["kind"] in OF_A_SAMPLE and seq >= since:
-                yield record["key"], StoredAnswer(
-                    path, offset, record["fingerprint"], Status(record["status"]),
-                    record["parts"], seq, runs.get(seq),
-                )  # fmt: skip
+                yield (
+                    record["key"],
+                    StoredAnswer(
+                        path,
+                        offset,
+                        record["fingerprint"],
+                        Status(record["status"]),
+                        record["parts"],
+                        seq,
+                        runs.get(seq),
+                    ),
+                )
         self.notes += damage_notes(path, damaged)
 
     def look_up(
@@ -291,14 +299,17 @@ class AnswerIndex:
         changes = (
             [shown for part, shown in PARTS.items() if each.parts.get(part) != parts.get(part)]
             for each in newest_first
-        )  # fmt: skip
+        )
         changed = min(changes, key=len)  # of equally near ones the newest
         return " and ".join(changed or ["request"]) + " changed"
 
     def stands_in(self, log: Path, asking: Mapping[str, str], key: str, fingerprint: str) -> bool:
         """Whether a view of a run in `log` that asks so comes upon this answer by itself."""
-        same = [each.fingerprint for each in self._by_key.get(key, ())
-                if each.path == log and each.asking == asking]  # fmt: skip
+        same = [
+            each.fingerprint
+            for each in self._by_key.get(key, ())
+            if each.path == log and each.asking == asking
+        ]
         return same[-1:] == [fingerprint]
 
     @property

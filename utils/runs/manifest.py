@@ -80,17 +80,23 @@ def scoring_of(arguments: Sequence[str], config: Mapping[str, Any]) -> dict[str,
 
 
 def manifest_of(
-    model: str, before: Mapping[str, Any], entries: Mapping[str, Entry],
-    scoring: Mapping[str, Any] | None, places: Mapping[str, Path],
+    model: str,
+    before: Mapping[str, Any],
+    entries: Mapping[str, Entry],
+    scoring: Mapping[str, Any] | None,
+    places: Mapping[str, Path],
     stopped: Mapping[str, Mapping[str, str]],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The manifest of a folder; what the one before says of other data sets stays.
 
     Empty: nothing is new. `places` are those of `portable`; `stopped` is the section of this run.
     """
     kept = before.get("datasets") or {}
-    new = {name: entry for name, entry in entries.items()
-           if not entry.facts["partial"] or kept.get(name, entry.facts).get("partial")}  # fmt: skip
+    new = {
+        name: entry
+        for name, entry in entries.items()
+        if not entry.facts["partial"] or kept.get(name, entry.facts).get("partial")
+    }
     whole = [name for name, entry in new.items() if not entry.facts["missing"]]
     earlier = {k: v for k, v in (before.get("stopped") or {}).items() if k not in whole}
     ended = {"stopped": {**earlier, **portable(stopped, places)}} if earlier or stopped else {}
@@ -131,8 +137,12 @@ def folder_replacer(places: Iterable[tuple[Path, str]]) -> Callable[[str], str]:
         places: folder and mark, the later one where two are the same folder. Each is found as it
             is written and with its links resolved. The root of a file system is left alone.
     """
-    marks = {str(form): mark for folder, mark in places
-             for form in {folder.absolute(), folder.resolve()} if form.parts[1:]}  # fmt: skip
+    marks = {
+        str(form): mark
+        for folder, mark in places
+        for form in {folder.absolute(), folder.resolve()}
+        if form.parts[1:]
+    }
     either = "|".join(re.escape(folder) for folder in sorted(marks, key=len, reverse=True))
     wanted = re.compile(rf"(?<![\w.~-])({either})(?![\w-]|\.\w)", re.ASCII)
 

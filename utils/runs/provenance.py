@@ -28,16 +28,31 @@ from utils.functions.prompting import prompt_builder, shown
 from utils.images import content_digest
 
 PACKAGES = (
-    "openai", "pillow", "pydantic", "torch", "torchvision", "transformers", "qwen-vl-utils",
-    "accelerate", "ui-tars", "rapidocr", "onnxruntime",
-)  # fmt: skip
+    "openai",
+    "pillow",
+    "pydantic",
+    "torch",
+    "torchvision",
+    "transformers",
+    "qwen-vl-utils",
+    "accelerate",
+    "ui-tars",
+    "rapidocr",
+    "onnxruntime",
+)
 SCORE_VARIABLES = ("L1_USE_WEIGHTED", "L2_USER_PROMPT", "SKIP_ERR")
 """Their values decide about prompts and scores, so they are written down."""
 # Places and secrets: whether they are set is all that another machine can use.
 NAMED_VARIABLES = (
-    "LMUData", "IMAGE_ROOT_DIR", "EVAL_WORK_DIR", "OPENAI_API_KEY", "HF_HOME", "HF_TOKEN",
-    "HTTPS_PROXY", "CUDA_VISIBLE_DEVICES",
-)  # fmt: skip
+    "LMUData",
+    "IMAGE_ROOT_DIR",
+    "EVAL_WORK_DIR",
+    "OPENAI_API_KEY",
+    "HF_HOME",
+    "HF_TOKEN",
+    "HTTPS_PROXY",
+    "CUDA_VISIBLE_DEVICES",
+)
 READERS = 8  # threads that read images: a network disk is slow to open each
 
 
@@ -55,9 +70,12 @@ class Wanted:
 
 
 def wanted_of(
-    data: DataSet, limit: int | None, settings: str, system_prompt: str | None,
+    data: DataSet,
+    limit: int | None,
+    settings: str,
+    system_prompt: str | None,
     prompt_function: Callable[..., Any] | None,
-) -> Wanted:  # fmt: skip
+) -> Wanted:
     """What a run asks of one data set, which has samples.
 
     Args:
@@ -66,8 +84,10 @@ def wanted_of(
         prompt_function: the user's for this data set.
     """
     samples, (name, content) = data.chosen(limit), data.benchmark.source()
-    hashes = {"md5": hashlib.md5(content, usedforsecurity=False).hexdigest(),
-              "sha256": hashlib.sha256(content).hexdigest()}  # fmt: skip
+    hashes = {
+        "md5": hashlib.md5(content, usedforsecurity=False).hexdigest(),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
     pictures = pictures_digest(
         {str(each.line["image_path"]): each.image for each in samples if each.image is not None}
     )

@@ -110,8 +110,9 @@ class LogView:
         self.missing = sum(key not in records for key in self.covered)
         self.notes = damage_notes(path, damaged)
         # Keys of records that runs before it have left, if it was stopped.
-        self.earlier = {key for key, each in records.items()
-                        if own and not self.end and each.seq != own}  # fmt: skip
+        self.earlier = {
+            key for key, each in records.items() if own and not self.end and each.seq != own
+        }
         # Statuses, tokens, times, devices of the covered samples' answers, later turns too.
         self.totals = _totals(records.values(), set(self.covered))
 
@@ -150,9 +151,16 @@ def _seen(record: Record, offset: int) -> _Seen:
     ran_with = re.sub(r"cuda:\d+", "cuda", ", ".join((record.get("runs_with") or {}).values()))
     tokens = tuple((record.get("usage") or {}).get(kind) or 0 for kind in TOKENS)
     return _Seen(
-        record["kind"] == "episode", record["seq"], offset, record["key"], record["fingerprint"],
-        Status(record["status"]), record["asked_at"], tokens, ran_with,
-    )  # fmt: skip
+        record["kind"] == "episode",
+        record["seq"],
+        offset,
+        record["key"],
+        record["fingerprint"],
+        Status(record["status"]),
+        record["asked_at"],
+        tokens,
+        ran_with,
+    )
 
 
 def _totals(seen: Iterable[_Seen], covered: Set[str]) -> dict[str, Any]:
@@ -229,8 +237,12 @@ class Selection:
 
     def section(self) -> dict[str, dict[str, Any]]:
         """The section of the analysis, by its name; none where there is nothing to know."""
-        section = {"title": "What the score rests on", "left_out": len(self._log.left_out),
-                   "from_other_runs": self.earlier, "warnings": self.warnings()}  # fmt: skip
+        section = {
+            "title": "What the score rests on",
+            "left_out": len(self._log.left_out),
+            "from_other_runs": self.earlier,
+            "warnings": self.warnings(),
+        }
         return {COVERAGE: section} if section["warnings"] else {}
 
     def warnings(self) -> list[str]:

@@ -28,9 +28,14 @@ SECTION = "circular"
 
 
 def write_rotations(
-    path: Path, head: Facts, questions: Iterable[Facts], circular: Circular, view: LogView,
-    scorer: Scorer, clean: Clean,
-) -> tuple[SampleColumns, int]:  # fmt: skip
+    path: Path,
+    head: Facts,
+    questions: Iterable[Facts],
+    circular: Circular,
+    view: LogView,
+    scorer: Scorer,
+    clean: Clean,
+) -> tuple[SampleColumns, int]:
     """Writes the rotations file; returns what stands in it, and how many were not queried yet.
 
     Args:

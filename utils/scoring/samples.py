@@ -44,15 +44,20 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
     line, judged, sizes = scored.line, scored.judgement, record["sizes"]
     error = record.get("error") if scored.error is None else user_error_fields(scored.error)
     found: Facts = {
-        "key": record["key"], "index": line.get("index"), "image": line.get("image_path"),
-        "platform": line.get("platform"), "app": line.get("app_name"),
+        "key": record["key"],
+        "index": line.get("index"),
+        "image": line.get("image_path"),
+        "platform": line.get("platform"),
+        "app": line.get("app_name"),
         **judged.facts,  # "hit" among them: as the score counts it
-        "status": record["status"], "verdict": judged.verdict,
-        "prediction": scored.prediction, "prompt": record.get("prompt") or [],
+        "status": record["status"],
+        "verdict": judged.verdict,
+        "prediction": scored.prediction,
+        "prompt": record.get("prompt") or [],
         **{f"{stage}_wh": sizes.get(stage) for stage in SIZES},
         "error": error and {name: error.get(name) for name in ("class", "message")},
         "fingerprint": record.get("fingerprint"),
-    }  # fmt: skip
+    }
     if record.get("raw") not in (None, scored.prediction):
         found["raw"] = record["raw"]
     for name in ("reasoning", "finish_reason", "usage", "latency_s", "attempts", "asked_at"):
@@ -63,9 +68,13 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
 
 @contextmanager
 def result_files(
-    benchmark: Benchmark, columns: Iterable[str], sheets: Sequence[Path], samples: Path,
-    head: Facts, clean: Clean,
-) -> Iterator[Callable[[Record, ScoredSample], Facts]]:  # fmt: skip
+    benchmark: Benchmark,
+    columns: Iterable[str],
+    sheets: Sequence[Path],
+    samples: Path,
+    head: Facts,
+    clean: Clean,
+) -> Iterator[Callable[[Record, ScoredSample], Facts]]:
     """Predictions, per-sample results and the samples file, written sample by sample.
 
     Yields the function that takes a judged sample and returns its line of the samples file. All

@@ -129,9 +129,12 @@ class Scorer:
         answered, limit, name = self.counts["answered"], self.token_limit, self.benchmark.name
         for kind, text in (
             ("cut_off", f"were cut off at the token limit; raise {limit}"),
-            ("unparsed", "are unparsed, so the score says little about the model; ask for "
-             f"another form, or set data.{name}.parse_function"),
-        ):  # fmt: skip
+            (
+                "unparsed",
+                "are unparsed, so the score says little about the model; ask for "
+                f"another form, or set data.{name}.parse_function",
+            ),
+        ):
             if answered and (count := self.counts[kind]) >= NEARLY_ALL * answered:
                 return [f"{count} of {answered} replies {text}"]
         return []

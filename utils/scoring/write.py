@@ -46,8 +46,10 @@ class ScoringTask:
     @property
     def has_earlier_files(self) -> bool:
         """Whether the folder holds files of an earlier scoring."""
-        return any(self.folder.file(self.name, SAMPLES_SUFFIX, partial=part).exists()
-                   for part in (False, True))  # fmt: skip
+        return any(
+            self.folder.file(self.name, SAMPLES_SUFFIX, partial=part).exists()
+            for part in (False, True)
+        )
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,15 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     name = partial(folder.file, task.name, partial=is_partial)
     scorer, columns = task.scorer(), SampleColumns()
     questions: list[Facts] = []  # of circular evaluation
-    head = {"kind": "head", "format": SAMPLES_FORMAT, "dataset": task.name,
-            "level": benchmark.level, "model": folder.model, "mode": data.mode,
-            "partial": is_partial}  # fmt: skip
+    head = {
+        "kind": "head",
+        "format": SAMPLES_FORMAT,
+        "dataset": task.name,
+        "level": benchmark.level,
+        "model": folder.model,
+        "mode": data.mode,
+        "partial": is_partial,
+    }
     sheets = [name(".xlsx"), name(f"_{benchmark.result_suffix}.xlsx")]
     score_file, samples = name(f"_{benchmark.score_suffix}.json"), name(SAMPLES_SUFFIX)
     with result_files(benchmark, view.columns, sheets, samples, head, task.clean) as add:

@@ -24,10 +24,20 @@ class AndroidWorld:
 
     @classmethod
     def tasks(cls, level: str, seeds: Sequence[int]) -> list[Task]:
-        return [{"id": f"{name}-{seed}", "goal": _made(name, seed).goal, "platform": "os_android",
-                 "category": "phone", "apps": list(kind.app_names), "name": name, "seed": seed}
-                for seed in seeds for name, kind in _kinds().items()
-                if (len(kind.app_names) > 1) == (level == "L4")]  # fmt: skip
+        return [
+            {
+                "id": f"{name}-{seed}",
+                "goal": _made(name, seed).goal,
+                "platform": "os_android",
+                "category": "phone",
+                "apps": list(kind.app_names),
+                "name": name,
+                "seed": seed,
+            }
+            for seed in seeds
+            for name, kind in _kinds().items()
+            if (len(kind.app_names) > 1) == (level == "L4")
+        ]
 
     def reset(self, task: Task) -> Observation:
         self._leave()
@@ -42,14 +52,20 @@ class AndroidWorld:
         at = dict(zip("xy", in_pixels(action, self._env.logical_screen_size), strict=False))
         kind = "enter" if action.keys == ("enter",) else action.kind
         said: Task = {
-            "click": ("click", at), "double": ("double_tap", at), "long": ("long_press", at),
-            "scroll": ("scroll", {"direction": action.direction}), "back": ("navigate_back", {}),
-            "type": ("input_text", {"text": action.text}), "home": ("navigate_home", {}),
-            "open_app": ("open_app", {"app_name": action.app}), "enter": ("keyboard_enter", {}),
-            "answer": ("answer", {"text": action.text}), "wait": ("wait", {}),
+            "click": ("click", at),
+            "double": ("double_tap", at),
+            "long": ("long_press", at),
+            "scroll": ("scroll", {"direction": action.direction}),
+            "back": ("navigate_back", {}),
+            "type": ("input_text", {"text": action.text}),
+            "home": ("navigate_home", {}),
+            "open_app": ("open_app", {"app_name": action.app}),
+            "enter": ("keyboard_enter", {}),
+            "answer": ("answer", {"text": action.text}),
+            "wait": ("wait", {}),
             "done": ("status", {"goal_status": "complete"}),
             "fail": ("status", {"goal_status": "infeasible"}),
-        }  # fmt: skip
+        }
         if kind not in said:
             return self._seen(f"{action} cannot be done here.")
         self._has_ended = kind in ENDS

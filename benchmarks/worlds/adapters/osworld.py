@@ -30,9 +30,17 @@ class OSWorld:
         for domain, name in ((each, name) for each in listed for name in listed[each]):
             if (domain == "multi_apps") == (level == "L4"):
                 task = json.loads((cls.examples / "examples" / domain / f"{name}.json").read_text())
-                found.append({"id": name, "goal": task["instruction"], "platform": "os_linux",
-                              "category": domain, "apps": task["related_apps"], "config": task,
-                              "seed": seeds[0]})  # fmt: skip
+                found.append(
+                    {
+                        "id": name,
+                        "goal": task["instruction"],
+                        "platform": "os_linux",
+                        "category": domain,
+                        "apps": task["related_apps"],
+                        "config": task,
+                        "seed": seeds[0],
+                    }
+                )
         return found
 
     def reset(self, task: Task) -> Observation:
@@ -58,11 +66,15 @@ class OSWorld:
         wheel = "hscroll" if action.direction in ("left", "right") else "scroll"
         keys = [{"meta": "win"}.get(key, key) for key in action.keys]
         calls = {
-            "click": f"click({x}, {y})", "double": f"doubleClick({x}, {y})",
-            "triple": f"tripleClick({x}, {y})", "right": f"rightClick({x}, {y})",
+            "click": f"click({x}, {y})",
+            "double": f"doubleClick({x}, {y})",
+            "triple": f"tripleClick({x}, {y})",
+            "right": f"rightClick({x}, {y})",
             "long": f"mouseDown({x}, {y}); pyautogui.sleep(1); pyautogui.mouseUp({x}, {y})",
-            "move": f"moveTo({x}, {y})", "scroll": f"{wheel}({notches}, {x}, {y})",
+            "move": f"moveTo({x}, {y})",
+            "scroll": f"{wheel}({notches}, {x}, {y})",
             "drag": f"moveTo({x}, {y}); pyautogui.dragTo({to[0]}, {to[1]}, duration=0.5)",
-            "type": f"write({action.text!r}, interval=0.02)", "key": f"hotkey(*{keys!r})",
-        }  # fmt: skip
+            "type": f"write({action.text!r}, interval=0.02)",
+            "key": f"hotkey(*{keys!r})",
+        }
         return calls.get(action.kind, "sleep(0)")

@@ -30,9 +30,18 @@ class WebArena:
     @classmethod
     def tasks(cls, level: str, seeds: Sequence[int]) -> list[Task]:
         listed = json.loads(files("webarena").joinpath("test.raw.json").read_text())
-        return [{"id": f"webarena.{task['task_id']}", "goal": task["intent"], "seed": seeds[0],
-                 "platform": "os_web", "category": task["sites"][0], "apps": task["sites"]}
-                for task in listed if (len(task["sites"]) > 1) == (level == "L4")]  # fmt: skip
+        return [
+            {
+                "id": f"webarena.{task['task_id']}",
+                "goal": task["intent"],
+                "seed": seeds[0],
+                "platform": "os_web",
+                "category": task["sites"][0],
+                "apps": task["sites"],
+            }
+            for task in listed
+            if (len(task["sites"]) > 1) == (level == "L4")
+        ]
 
     def reset(self, task: Task) -> Observation:
         import gymnasium
@@ -65,11 +74,16 @@ class WebArena:
         by = [round(way * action.amount * NOTCH_PX) for way in TOWARDS[action.direction]]
         keys = "+".join(NAMES.get(key, key) for key in action.keys)
         return {
-            "click": f"mouse_click({x}, {y})", "double": f"mouse_dblclick({x}, {y})",
-            "right": f"mouse_click({x}, {y}, 'right')", "move": f"mouse_move({x}, {y})",
+            "click": f"mouse_click({x}, {y})",
+            "double": f"mouse_dblclick({x}, {y})",
+            "right": f"mouse_click({x}, {y}, 'right')",
+            "move": f"mouse_move({x}, {y})",
             "drag": f"mouse_drag_and_drop({x}, {y}, {to_x}, {to_y})",
-            "scroll": f"scroll_at({x}, {y}, {by[0]}, {by[1]})", "back": "go_back()",
-            "type": f"keyboard_type({action.text!r})", "key": f"keyboard_press({keys!r})",
-            "answer": f"send_msg_to_user({action.text!r})", "done": "send_msg_to_user('Done.')",
+            "scroll": f"scroll_at({x}, {y}, {by[0]}, {by[1]})",
+            "back": "go_back()",
+            "type": f"keyboard_type({action.text!r})",
+            "key": f"keyboard_press({keys!r})",
+            "answer": f"send_msg_to_user({action.text!r})",
+            "done": "send_msg_to_user('Done.')",
             "fail": "report_infeasible('This cannot be done.')",
-        }.get(action.kind, f"noop({round(1000 * action.seconds)})")  # fmt: skip
+        }.get(action.kind, f"noop({round(1000 * action.seconds)})")

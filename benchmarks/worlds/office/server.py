@@ -19,7 +19,7 @@ from benchmarks.worlds.office.week import base_store
 
 PAGES = Path(__file__).parent / "pages"
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
-POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"  # fmt: skip  # noqa: E501
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"  # noqa: E501
 LARGEST_REQUEST = 1_000_000  # bytes
 WRONG_REQUEST = (TypeError, KeyError, ValueError, IndexError, RecursionError, sqlite3.Error)
 

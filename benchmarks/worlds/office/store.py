@@ -137,9 +137,16 @@ class Store:
         return {"id": id}
 
     def page(
-        self, select: str, table: str, where: str, values: Sequence[Any], order: str,
-        *, size: int, page: int,
-    ) -> Row:  # fmt: skip
+        self,
+        select: str,
+        table: str,
+        where: str,
+        values: Sequence[Any],
+        order: str,
+        *,
+        size: int,
+        page: int,
+    ) -> Row:
         """One page of the rows that fit, the nearest where there are not so many pages."""
         count = int(self.one(f"SELECT count(*) n FROM {table} WHERE {where}", *values)["n"])
         pages = -(-count // size) or 1

@@ -15,8 +15,16 @@ from benchmarks.worlds.pages.page_world import PageWorld
 
 Task = dict[str, Any]
 Check = Callable[[Task, Dump, Dump, str, str], Outcome]  # task, before, after, end, answer
-APPS = {"mail": "Mail", "calendar": "Calendar", "contacts": "Contacts", "chat": "Chat",
-        "files": "Files", "sheets": "Sheets", "shop": "Shop", "todo": "To-do"}  # fmt: skip
+APPS = {
+    "mail": "Mail",
+    "calendar": "Calendar",
+    "contacts": "Contacts",
+    "chat": "Chat",
+    "files": "Files",
+    "sheets": "Sheets",
+    "shop": "Shop",
+    "todo": "To-do",
+}
 
 
 class OfficeWorld(PageWorld):

@@ -33,13 +33,25 @@ START_S = 120.0  # for the browser to start: several at once, from a slow disk
 PATIENCE_S = 30.0  # for opening a page, and for one step; after that its browser is killed
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
-    "--disable-gpu", "--disable-software-rasterizer", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-extensions", "--disable-dev-shm-usage", "--disable-print-preview",
-    "--block-new-web-contents", "--lang=en-US",
+    "--disable-gpu",
+    "--disable-software-rasterizer",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--disable-dev-shm-usage",
+    "--disable-print-preview",
+    "--block-new-web-contents",
+    "--lang=en-US",
     # The same text, colours and scrolling on every machine, and in every run.
-    "--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb",
-    "--disable-smooth-scrolling", "--disable-partial-raster", "--disable-skia-runtime-opts",
+    "--font-render-hinting=none",
+    "--disable-lcd-text",
+    "--force-color-profile=srgb",
+    "--disable-smooth-scrolling",
+    "--disable-partial-raster",
+    "--disable-skia-runtime-opts",
     "--disable-checker-imaging",
     "--disable-features=OverlayScrollbar,ScrollableAreaAnimations,FluentScrollbar,PaintHolding,"
     "HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,OptimizationHints,Translate,"
@@ -48,7 +60,7 @@ FLAGS = (
     "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,SpareRendererForSitePerProcess",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-)  # fmt: skip
+)
 DRIVER_OPTIONS = "--max-semi-space-size=1"  # MiB; with its own it takes 40 MiB more, for nothing
 LANGUAGE = {"LANGUAGE": "en_US", "LC_ALL": "en_US.UTF-8"}  # of fields for dates and times
 NO_PROXY = "http://127.0.0.1:1"  # nothing listens there
@@ -110,11 +122,16 @@ class Chromium:
         self._playwright = sync_playwright().start()
         try:
             self._browser: Browser = self._playwright.chromium.launch(
-                executable_path=chromium_path(), headless=True, args=list(FLAGS),
-                ignore_default_args=["--hide-scrollbars"], handle_sigint=False,
-                handle_sigterm=False, handle_sighup=False, env={**os.environ, **LANGUAGE},
+                executable_path=chromium_path(),
+                headless=True,
+                args=list(FLAGS),
+                ignore_default_args=["--hide-scrollbars"],
+                handle_sigint=False,
+                handle_sigterm=False,
+                handle_sighup=False,
+                env={**os.environ, **LANGUAGE},
                 timeout=1000 * START_S,
-            )  # fmt: skip
+            )
             told = self._browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
             self._pid = next(e["id"] for e in told["processInfo"] if e["type"] == "browser")
         except BaseException:
@@ -191,11 +208,15 @@ class Chromium:
 
     def _blank(self, scale: float, netloc: str) -> Tab:
         context = self._browser.new_context(
-            device_scale_factor=scale, accept_downloads=False, service_workers="block",
-            locale="en-GB", timezone_id="UTC", reduced_motion="reduce",
+            device_scale_factor=scale,
+            accept_downloads=False,
+            service_workers="block",
+            locale="en-GB",
+            timezone_id="UTC",
+            reduced_motion="reduce",
             permissions=["clipboard-read", "clipboard-write"],
             proxy={"server": NO_PROXY, "bypass": f"<-loopback>;{netloc}"},
-        )  # fmt: skip
+        )
         return Tab(context.new_page())
 
 
@@ -223,7 +244,7 @@ class Tab:
             ("request", lambda request: self._requests.update({request: time.monotonic()})),
             ("requestfinished", lambda request: self._requests.pop(request, None)),
             ("requestfailed", lambda request: self._requests.pop(request, None)),
-        ):  # fmt: skip
+        ):
             page.on(event, answer)  # type: ignore[call-overload]
         self._devtools = context.new_cdp_session(page)
 

@@ -15,13 +15,32 @@ NOTCH_PX = 100.0  # what a notch of the wheel scrolls
 DRAG_MOVES = 10
 LONG_PART, LONG_TEXT = 40, 200  # characters; more are put in at once, not key by key
 NAMES = {
-    "ctrl": "Control", "alt": "Alt", "shift": "Shift", "meta": "Meta", "up": "ArrowUp",
-    "down": "ArrowDown", "left": "ArrowLeft", "right": "ArrowRight", "pageup": "PageUp",
+    "ctrl": "Control",
+    "alt": "Alt",
+    "shift": "Shift",
+    "meta": "Meta",
+    "up": "ArrowUp",
+    "down": "ArrowDown",
+    "left": "ArrowLeft",
+    "right": "ArrowRight",
+    "pageup": "PageUp",
     "pagedown": "PageDown",
-    **{name: name.capitalize() for name in ("enter", "tab", "escape", "backspace", "delete",
-                                            "insert", "space", "home", "end")},
+    **{
+        name: name.capitalize()
+        for name in (
+            "enter",
+            "tab",
+            "escape",
+            "backspace",
+            "delete",
+            "insert",
+            "space",
+            "home",
+            "end",
+        )
+    },
     **{f"f{number}": f"F{number}" for number in range(1, 13)},
-}  # fmt: skip
+}
 TOWARDS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 
 
@@ -79,9 +98,14 @@ def _press(keyboard: Keyboard, keys: tuple[str, ...]) -> None:
     if len(names) > 1:
         names = ["Control" if name == "Meta" else name for name in names]
     if "Shift" in names:  # by the place of the key, since "a" would be typed as it stands
-        names = [f"Key{name.upper()}" if len(name) == 1 and name.isalpha() and name.isascii()
-                 else f"Digit{name}" if len(name) == 1 and name.isdigit() else name
-                 for name in names]  # fmt: skip
+        names = [
+            f"Key{name.upper()}"
+            if len(name) == 1 and name.isalpha() and name.isascii()
+            else f"Digit{name}"
+            if len(name) == 1 and name.isdigit()
+            else name
+            for name in names
+        ]
     held = []
     try:
         for name in names:

@@ -54,10 +54,18 @@ def tasks(level: str, seeds: Sequence[int]) -> list[Task]:
             f"seeds: MiniWoB++ has goals for the seeds 0 to {known[-1]}, not for {unknown[0]}"
         )
     return [
-        {"id": name, "page": name, "goal": of_page["goals"][seed], "seed": seed,
-         "platform": "os_web", "category": of_page["category"], "apps": ["miniwob"]}
-        for seed in (seeds if level == "L3" else ()) for name, of_page in listed()["tasks"].items()
-    ]  # fmt: skip
+        {
+            "id": name,
+            "page": name,
+            "goal": of_page["goals"][seed],
+            "seed": seed,
+            "platform": "os_web",
+            "category": of_page["category"],
+            "apps": ["miniwob"],
+        }
+        for seed in (seeds if level == "L3" else ())
+        for name, of_page in listed()["tasks"].items()
+    ]
 
 
 def problems() -> list[str]:

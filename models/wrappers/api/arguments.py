@@ -13,14 +13,41 @@ from utils.errors import did_you_mean
 ENVELOPE = ("extra_body", "extra_headers", "extra_query")
 
 # Not read from the client, whose import takes longer than all else before the first request.
-PARAMETERS = frozenset({
-    "audio", "frequency_penalty", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens",
-    "metadata", "modalities", "moderation", "n", "prediction", "presence_penalty",
-    "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "reasoning_effort",
-    "response_format", "safety_identifier", "seed", "service_tier", "stop", "store", "stream",
-    "temperature", "timeout", "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
-    *ENVELOPE,
-})  # fmt: skip
+PARAMETERS = frozenset(
+    {
+        "audio",
+        "frequency_penalty",
+        "logit_bias",
+        "logprobs",
+        "max_completion_tokens",
+        "max_tokens",
+        "metadata",
+        "modalities",
+        "moderation",
+        "n",
+        "prediction",
+        "presence_penalty",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "reasoning_effort",
+        "response_format",
+        "safety_identifier",
+        "seed",
+        "service_tier",
+        "stop",
+        "store",
+        "stream",
+        "temperature",
+        "timeout",
+        "top_logprobs",
+        "top_p",
+        "user",
+        "verbosity",
+        "web_search_options",
+        *ENVELOPE,
+    }
+)
 
 _WHOLE, _NUMBER = ((int,), "a whole number"), ((int, float), "a number")
 _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {

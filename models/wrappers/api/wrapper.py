@@ -81,11 +81,16 @@ class APIModelWrapper(WrapperDefaults):
     """
 
     def __init__(
-        self, name: str, entry: Api | Vllm, *,
+        self,
+        name: str,
+        entry: Api | Vllm,
+        *,
         preprocess_function: Callable[..., Any] | None,
         postprocess_function: Callable[..., str] | None,
-        connections: int, address: str | None = None, proxies: bool = True,
-    ) -> None:  # fmt: skip
+        connections: int,
+        address: str | None = None,
+        proxies: bool = True,
+    ) -> None:
         self.name, self.entry = name, entry
         self._endpoint = parse_endpoint(address or entry.model_path)
         self._body = {"model": self._endpoint.model, **_body_part(entry.generate_cfg)}
@@ -132,12 +137,17 @@ class APIModelWrapper(WrapperDefaults):
         words, sent = said.pop("messages"), taken_apart(pictures, [])
         asked = self._asked(said, [headers, query])
         urls = [each.get("url") if isinstance(each, Mapping) else each for each in pictures]
-        files = [each.source if isinstance(each, PictureSlot) else sent[number]
-                 for number, each in enumerate(urls)]  # fmt: skip
+        files = [
+            each.source if isinstance(each, PictureSlot) else sent[number]
+            for number, each in enumerate(urls)
+        ]
         # How pictures are sent is a setting; whether that changes one is seen in `sent`.
         style = asdict(self._style) if files != sent else None
-        parts = {"prompt": digest(words), "picture": digest(files),
-                 "settings": digest([*asked, style])}  # fmt: skip
+        parts = {
+            "prompt": digest(words),
+            "picture": digest(files),
+            "settings": digest([*asked, style]),
+        }
         images = [Path(message["value"]) for message in messages if message["type"] == "image"]
         try:
             file_wh = read_header(images[0]).wh if images else None
@@ -164,8 +174,10 @@ class APIModelWrapper(WrapperDefaults):
         """What is asked for and of whom, apart from the messages; nothing of who is asking."""
         if isinstance(self.identity, str):  # the same weights under another name
             said = {key: value for key, value in said.items() if key != "model"}
-        keyless = [{name.lower(): value for name, value in each.items()
-                    if not is_secret_name(name)} for each in envelope]  # fmt: skip
+        keyless = [
+            {name.lower(): value for name, value in each.items() if not is_secret_name(name)}
+            for each in envelope
+        ]
         return [self.identity, said, *keyless]
 
     def _payload(
@@ -197,8 +209,11 @@ class APIModelWrapper(WrapperDefaults):
         import httpx2
 
         request: ApiRequest = prepared.payload
-        options = {"headers": {"content-type": "application/json", **request.headers},
-                   "params": dict(request.query), "timeout": request.timeout_s}  # fmt: skip
+        options = {
+            "headers": {"content-type": "application/json", **request.headers},
+            "params": dict(request.query),
+            "timeout": request.timeout_s,
+        }
         body = encode_body(request.body)
         sent = next((sent_wh(url) for url in request.urls), None)
         client, began_s = self._connected(), time.monotonic()
@@ -271,17 +286,24 @@ def _envelope(parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _problem_of(payload: Any) -> str | None:
     """Why a preprocess function's payload cannot be sent."""
     made = payload.get("messages") if isinstance(payload, dict) else None
-    if not made or not isinstance(made, list) or not all(
-        isinstance(message, Mapping) and "role" in message for message in made
-    ):  # fmt: skip
+    if (
+        not made
+        or not isinstance(made, list)
+        or not all(isinstance(message, Mapping) and "role" in message for message in made)
+    ):
         expected = 'a list of chat messages ({"role", "content"}), or a dict with "messages"'
         return f"{payload!r:.200}; expected {expected}"
     try:
         json.dumps(payload, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         return f"a payload that is not JSON: {error}"
-    return next((f"a payload whose {key_path(*place)} {problem}"
-                 for place, problem in envelope_findings(payload)), None)  # fmt: skip
+    return next(
+        (
+            f"a payload whose {key_path(*place)} {problem}"
+            for place, problem in envelope_findings(payload)
+        ),
+        None,
+    )
 
 
 def _address(base_url: str) -> str:

@@ -85,9 +85,13 @@ class Batcher:
     """
 
     def __init__(
-        self, run: Callable[[Sequence[Encoded]], Sequence[Generation]], size: int | str, *,
-        on_cpu: bool, reply_tokens: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        run: Callable[[Sequence[Encoded]], Sequence[Generation]],
+        size: int | str,
+        *,
+        on_cpu: bool,
+        reply_tokens: int = 0,
+    ) -> None:
         self._run, self._reply_tokens = run, reply_tokens
         self._most = largest(size, on_cpu=on_cpu)
         # Padded tokens in a batch, and where they may grow to. Not requests: one long prompt that

@@ -37,10 +37,14 @@ if TYPE_CHECKING:
 # Libraries that get no memory for their own workspace have names of their own for it. What may as
 # well mean something else (CUDNN_STATUS_INTERNAL_ERROR) is not among them.
 _NO_ROOM = (
-    "out of memory", "can't allocate memory", "cublas_status_alloc_failed",
-    "cublas_status_not_initialized", "cudnn_status_alloc_failed", "std::bad_alloc",
+    "out of memory",
+    "can't allocate memory",
+    "cublas_status_alloc_failed",
+    "cublas_status_not_initialized",
+    "cudnn_status_alloc_failed",
+    "std::bad_alloc",
     "unable to find an engine to execute this computation",
-)  # fmt: skip
+)
 _ADVICE = "lower kwargs.max_pixels or generate_cfg.max_new_tokens, or use a smaller dtype"
 
 
@@ -48,9 +52,13 @@ class LoadedModel:
     """A loaded checkpoint with the config's functions around it; no postprocess: the default."""
 
     def __init__(
-        self, name: str, entry: Local, checkpoint: Checkpoint,
-        preprocess: Callable[..., Any], postprocess: Callable[..., Any] | None,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        entry: Local,
+        checkpoint: Checkpoint,
+        preprocess: Callable[..., Any],
+        postprocess: Callable[..., Any] | None,
+    ) -> None:
         self._name, self._entry, self.checkpoint = name, entry, checkpoint
         self._preprocess, self._postprocess = preprocess, postprocess
         self._used, img_size = {**checkpoint.generation, **entry.generate_cfg}, img_size_of(entry)

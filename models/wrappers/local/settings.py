@@ -23,14 +23,39 @@ _LIMITS = {"max_length": "tokens, prompt and image included", "max_new_tokens": 
 _PENALTIES = ("repetition_penalty", "no_repeat_ngram_size", "encoder_repetition_penalty")
 _FLOATS = ("temperature", "repetition_penalty", "encoder_repetition_penalty", "length_penalty")
 
-GENERATION_SETTINGS = frozenset({
-    "max_new_tokens", "max_length", "min_new_tokens", "min_length", "max_time", "stop_strings",
-    "do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "repetition_penalty",
-    "encoder_repetition_penalty", "length_penalty", "no_repeat_ngram_size", "bad_words_ids",
-    "num_beams", "num_return_sequences", "early_stopping", "guidance_scale", "suppress_tokens",
-    "eos_token_id", "pad_token_id", "bos_token_id", "use_cache", "cache_implementation",
-    "output_scores", "return_dict_in_generate",
-})  # fmt: skip
+GENERATION_SETTINGS = frozenset(
+    {
+        "max_new_tokens",
+        "max_length",
+        "min_new_tokens",
+        "min_length",
+        "max_time",
+        "stop_strings",
+        "do_sample",
+        "temperature",
+        "top_k",
+        "top_p",
+        "min_p",
+        "typical_p",
+        "repetition_penalty",
+        "encoder_repetition_penalty",
+        "length_penalty",
+        "no_repeat_ngram_size",
+        "bad_words_ids",
+        "num_beams",
+        "num_return_sequences",
+        "early_stopping",
+        "guidance_scale",
+        "suppress_tokens",
+        "eos_token_id",
+        "pad_token_id",
+        "bos_token_id",
+        "use_cache",
+        "cache_implementation",
+        "output_scores",
+        "return_dict_in_generate",
+    }
+)
 """What people set; the library knows more, and refuses what nobody knows."""
 
 _OF_APIS = {
@@ -59,11 +84,13 @@ def device_kinds(device_map: Any) -> set[str]:
     """Kinds of devices that a `device_map` names, "cuda" or "cpu"; "" where the choice is open."""
     devices = device_map.values() if isinstance(device_map, Mapping) else [device_map]
     return {
-        "cuda" if isinstance(device, int)
-        else "" if device is None or device in SPREADING
+        "cuda"
+        if isinstance(device, int)
+        else ""
+        if device is None or device in SPREADING
         else str(device).partition(":")[0]
         for device in devices
-    }  # fmt: skip
+    }
 
 
 def expected_placement(device_map: Any, dtype: str | None, attention: str | None) -> dict[str, str]:
@@ -104,13 +131,18 @@ def placement_problems(entry: Local) -> list[str]:
 # The common ones, so that `--check` finds them without torch; the library checks the rest.
 _RULES = (
     (("max_new_tokens", "max_length", "num_beams"), (int,), 1, inf, "a whole number of at least 1"),
-    (("min_new_tokens", "min_length", "top_k", "no_repeat_ngram_size"),
-     (int,), 0, inf, "a whole number of at least 0"),
+    (
+        ("min_new_tokens", "min_length", "top_k", "no_repeat_ngram_size"),
+        (int,),
+        0,
+        inf,
+        "a whole number of at least 0",
+    ),
     (("top_p", "min_p"), (int, float), 0, 1, "a number from 0 to 1"),
     (("temperature",), (int, float), 0, inf, "a number of at least 0"),
     (("repetition_penalty", "max_time"), (int, float), 1e-9, inf, "a number greater than 0"),
     (("do_sample",), (bool,), 0, 1, "true or false"),
-)  # fmt: skip
+)
 
 
 def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:

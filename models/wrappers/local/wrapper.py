@@ -48,10 +48,13 @@ class LocalModelWrapper(WrapperDefaults):
     entry: Local
 
     def __init__(
-        self, name: str, entry: Local, *,
+        self,
+        name: str,
+        entry: Local,
+        *,
         preprocess_function: Callable[..., Any] | None = None,
         postprocess_function: Callable[..., Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name, self.entry = name, entry
         self._functions = (preprocess_function, postprocess_function)
         # Two locks: the postprocessing of one answer must not wait until the next picture is read.
@@ -77,8 +80,10 @@ class LocalModelWrapper(WrapperDefaults):
         if found:
             return found
         lacks_function = self._functions[0] is None
-        return [*checkpoint.code_problems(path, is_trusted=entry.trust_remote_code),
-                *checkpoint.prompt_problems(path, needs_template=lacks_function)]  # fmt: skip
+        return [
+            *checkpoint.code_problems(path, is_trusted=entry.trust_remote_code),
+            *checkpoint.prompt_problems(path, needs_template=lacks_function),
+        ]
 
     def notes_before(self) -> list[str]:
         """What the generate method will use, the checkpoint's own settings included."""
@@ -108,17 +113,21 @@ class LocalModelWrapper(WrapperDefaults):
         entry = self.entry
         with self._settings_lock:
             if not self._settings:  # once, before a function has run: it may count in a global
-                self._settings = digest([
-                    entry.model_identity or checkpoint.checkpoint_identity(entry.model_path),
-                    self._deciding_kwargs(),
-                    with_floats(entry.generate_cfg),  # 0 is 0.0
-                    entry.generate_function,
-                    entry.trust_remote_code,
-                    # Rounding changes answers.
-                    expected_placement(entry.device_map, entry.dtype, entry.attn_implementation),
-                    *map(code_digest, self._functions),
-                    DEFAULTS_VERSION,
-                ])  # fmt: skip
+                self._settings = digest(
+                    [
+                        entry.model_identity or checkpoint.checkpoint_identity(entry.model_path),
+                        self._deciding_kwargs(),
+                        with_floats(entry.generate_cfg),  # 0 is 0.0
+                        entry.generate_function,
+                        entry.trust_remote_code,
+                        # Rounding changes answers.
+                        expected_placement(
+                            entry.device_map, entry.dtype, entry.attn_implementation
+                        ),
+                        *map(code_digest, self._functions),
+                        DEFAULTS_VERSION,
+                    ]
+                )
         return digest([self._settings, dataset])
 
     def _deciding_kwargs(self) -> dict[str, Any]:

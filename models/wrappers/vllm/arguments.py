@@ -16,23 +16,54 @@ Option = tuple[str, tuple[str, ...]]  # name without dashes in front, and its va
 _NOT_YOURS = {
     **dict.fromkeys(("model", "model-tag"), "the checkpoint is model_path; leave it out"),
     **dict.fromkeys(
-        ("host", "port", "uds", "api-key", "root-path", "served-model-name", "headless",
-         "ssl-keyfile", "ssl-certfile", "ssl-ca-certs", "ssl-cert-reqs"),
+        (
+            "host",
+            "port",
+            "uds",
+            "api-key",
+            "root-path",
+            "served-model-name",
+            "headless",
+            "ssl-keyfile",
+            "ssl-certfile",
+            "ssl-ca-certs",
+            "ssl-cert-reqs",
+        ),
         "the program sets address, port, name and key of its server itself; leave it out",
     ),
     "config": "arguments in a config file of vLLM cannot be checked; write them into serve_args",
-}  # fmt: skip
+}
 
 # Where and how fast, not what is answered. Everything that is not listed here counts as part of
 # the answer: a wrong guess in that direction costs time, in the other one a wrong score.
 _WITHOUT_EFFECT = {
-    "tensor-parallel-size", "tp", "pipeline-parallel-size", "pp", "data-parallel-size", "dp",
-    "distributed-executor-backend", "enable-expert-parallel", "gpu-memory-utilization",
-    "cpu-offload-gb", "swap-space", "block-size", "max-num-seqs", "max-num-batched-tokens",
-    "scheduling-policy", "async-scheduling", "enable-chunked-prefill", "enable-prefix-caching",
-    "enforce-eager", "download-dir", "api-server-count", "disable-log-stats", "max-log-len",
-    "enable-log-requests", "disable-log-requests", "uvicorn-log-level",
-}  # fmt: skip
+    "tensor-parallel-size",
+    "tp",
+    "pipeline-parallel-size",
+    "pp",
+    "data-parallel-size",
+    "dp",
+    "distributed-executor-backend",
+    "enable-expert-parallel",
+    "gpu-memory-utilization",
+    "cpu-offload-gb",
+    "swap-space",
+    "block-size",
+    "max-num-seqs",
+    "max-num-batched-tokens",
+    "scheduling-policy",
+    "async-scheduling",
+    "enable-chunked-prefill",
+    "enable-prefix-caching",
+    "enforce-eager",
+    "download-dir",
+    "api-server-count",
+    "disable-log-stats",
+    "max-log-len",
+    "enable-log-requests",
+    "disable-log-requests",
+    "uvicorn-log-level",
+}
 
 _NUMBER = re.compile(r"-[\d.]+(e[+-]?\d+)?")
 

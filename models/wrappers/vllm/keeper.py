@@ -37,9 +37,13 @@ def main(arguments: Sequence[str]) -> int:
     with Path(log_path).open("ab", buffering=0) as log:
         try:
             server = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0,
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                process_group=0,
                 preexec_fn=lambda: _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
-            )  # fmt: skip
+            )
         except OSError as error:
             log.write(f"cannot be started: {error}\n".encode())
             return 127

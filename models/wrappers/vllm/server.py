@@ -54,9 +54,13 @@ def interpreter_problems(environ: Mapping[str, str]) -> list[str]:
     look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('vllm') is None)"
     try:
         found = subprocess.run(
-            [python, "-c", look], env=_own_place(environ), timeout=60,
-            stdin=subprocess.DEVNULL, capture_output=True, check=False,
-        )  # fmt: skip
+            [python, "-c", look],
+            env=_own_place(environ),
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
     except (OSError, subprocess.SubprocessError) as error:
         return [f"{who} cannot be run: {error}; expected the Python of an environment with vLLM"]
     return [f"{who}: {INSTALL}"] if found.returncode else []
@@ -92,14 +96,24 @@ class VllmServer:
         self._environ = server_environment(os.environ, key=self.key)
         # Ours come last and win: vLLM's parser takes "--hos" for "--host".
         command = [
-            find_interpreter(os.environ), "-m", API, *serve_args, f"--model={model}",
-            f"--served-model-name={served_name}", f"--host={HOST}", f"--port={self.port}",
-        ]  # fmt: skip
+            find_interpreter(os.environ),
+            "-m",
+            API,
+            *serve_args,
+            f"--model={model}",
+            f"--served-model-name={served_name}",
+            f"--host={HOST}",
+            f"--port={self.port}",
+        ]
         self._keeper = subprocess.Popen(
             [sys.executable, "-I", "-S", keeper.__file__, str(self.log), *command],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=self._environ, start_new_session=True, bufsize=0,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self._environ,
+            start_new_session=True,
+            bufsize=0,
+        )
         assert self._keeper.stdin is not None and self._keeper.stdout is not None
         self._hold, self._news = self._keeper.stdin, self._keeper.stdout
         self._pid = int(self._news.readline() or 0)  # no line: it could not be started

@@ -81,8 +81,10 @@ class VllmModelWrapper(APIModelWrapper):
     def identity(self) -> str:
         """Hash of the checkpoint and of the server's arguments that can change an answer."""
         weights = self.entry.model_identity or checkpoint.checkpoint_identity(self.entry.model_path)
-        arguments = [[name, [_with_content(value) for value in values]]
-                     for name, values in deciding_options(self._serve_args)]  # fmt: skip
+        arguments = [
+            [name, [_with_content(value) for value in values]]
+            for name, values in deciding_options(self._serve_args)
+        ]
         return digest(["vllm", weights, arguments])
 
     def generate(self, prepared: Prepared) -> Generation:

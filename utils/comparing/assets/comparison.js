@@ -5,7 +5,9 @@
   const { el, whole, plural, stage, pairs, figures, samples } = Report;
   const $ = (id) => document.getElementById(id);
   const QUICK = { a: "only-a-right", b: "only-b-right", w: "both-wrong-apart", e: null };
-  let view = null, toSearch = false, turn = 0;
+  let view = null,
+    toSearch = false,
+    turn = 0;
 
   function show(name) {
     view = name;
@@ -17,11 +19,13 @@
     document.body.dataset.view = name;
   }
 
-  const title = () => (pairs.match ? `${pairs.match.b} − ${pairs.match.a}` : pairs.summary.runs.map(({ label }) => label).join(", "));
+  const title = () =>
+    pairs.match ? `${pairs.match.b} − ${pairs.match.a}` : pairs.summary.runs.map(({ label }) => label).join(", ");
 
   /** Shows what the address names: #/overview, #/samples?…, #/sample/<data set>/<index>?… */
   async function route() {
-    const mine = ++turn, [path, ...rest] = location.hash.slice(1).split("?");
+    const mine = ++turn,
+      [path, ...rest] = location.hash.slice(1).split("?");
     const parameters = new URLSearchParams(rest.join("?"));
     await choose(Number(parameters.get("pair") ?? 1) - 1);
     if (mine !== turn) return route(); // another address meanwhile, perhaps of two other runs
@@ -31,7 +35,8 @@
       delete document.body.dataset.open;
       return show("overview");
     }
-    const entered = view !== "samples", types = toSearch;
+    const entered = view !== "samples",
+      types = toSearch;
     toSearch = false;
     show("samples");
     if (types) search();
@@ -39,7 +44,9 @@
     const wanted = {};
     for (const name of pairs.FILTERS) if (parameters.has(name)) wanted[name] = parameters.getAll(name);
     await samples.show(wanted, parameters.get("q") ?? "", isSample ? path.slice("/sample/".length) : null);
-    if (types) { if (document.activeElement !== $("search")) search(); } // on a phone it was hidden until now
+    if (types) {
+      if (document.activeElement !== $("search")) search();
+    } // on a phone it was hidden until now
     else if (entered) (samples.isNarrow && isSample ? $("sample-title") : $("rows")).focus({ preventScroll: true });
   }
 
@@ -66,7 +73,11 @@
   function onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
     if (event.target.closest("input, select, textarea")) {
-      if (event.key === "Escape") { event.target.blur(); $("rows").focus(); event.preventDefault(); }
+      if (event.key === "Escape") {
+        event.target.blur();
+        $("rows").focus();
+        event.preventDefault();
+      }
       return;
     }
     if (act(event)) event.preventDefault();
@@ -84,8 +95,7 @@
       toSearch = view !== "samples" || document.body.dataset.open === "sample";
       if (toSearch) location.hash = samples.listAddress();
       else search();
-    }
-    else if (view !== "samples") return false;
+    } else if (view !== "samples") return false;
     else return inSamples(event);
     return true;
   }
@@ -115,9 +125,15 @@
     $("title").textContent = title();
     $("match").replaceChildren(...matches.map(({ a, b }, number) => el("option", { value: number }, `${b} − ${a}`)));
     $("match").hidden = matches.length < 2;
-    $("match").addEventListener("change", () => { const number = Number($("match").value); location.hash = `#/overview${number ? `?pair=${number + 1}` : ""}`; });
+    $("match").addEventListener("change", () => {
+      const number = Number($("match").value);
+      location.hash = `#/overview${number ? `?pair=${number + 1}` : ""}`;
+    });
     for (const id of ["to-samples", "skip"]) $(id).hidden = !matches.length;
-    $("to-samples").addEventListener("click", (event) => { event.preventDefault(); location.hash = samples.listAddress(); });
+    $("to-samples").addEventListener("click", (event) => {
+      event.preventDefault();
+      location.hash = samples.listAddress();
+    });
     $("to-help").addEventListener("click", () => $("help").showModal());
     if (!matches.length) figures.draw($("view-overview"));
     stage.start();

@@ -7,7 +7,9 @@ Report.pairs = (() => {
   const pairs = { FILTERS, summary: null, match: null, number: -1, count: 0, columns: {}, places: new Map() };
   let haystacks = null;
 
-  pairs.open = async () => { pairs.summary = await load("summary", 0); };
+  pairs.open = async () => {
+    pairs.summary = await load("summary", 0);
+  };
 
   /** Loads the samples of two runs; those of others are let go. */
   pairs.choose = async (number) => {
@@ -57,7 +59,11 @@ Report.pairs = (() => {
     const { number, match, columns } = pairs;
     const all = (await Promise.all(match.details.map((_, file) => load(`details${number}`, file)))).flat();
     haystacks = all.map(({ replies }, row) =>
-      [columns.text[row], pairs.value("app", row), `#${columns.index[row]}`, ...replies].filter((part) => part !== null).join("\n").toLowerCase());
+      [columns.text[row], pairs.value("app", row), `#${columns.index[row]}`, ...replies]
+        .filter((part) => part !== null)
+        .join("\n")
+        .toLowerCase(),
+    );
     return haystacks;
   }
 
@@ -66,17 +72,27 @@ Report.pairs = (() => {
 
   /** Rows that fit, and for each filter how many rows each of its values would leave, and no choice. */
   pairs.select = async (wanted, query) => {
-    const texts = query ? await searchable() : null, needle = query.toLowerCase();
+    const texts = query ? await searchable() : null,
+      needle = query.toLowerCase();
     const { facets } = pairs.match;
-    const allowed = FILTERS.map((name) => (wanted[name]?.length
-      ? new Set(facets[name].flatMap((value, number) => (wanted[name].includes(name === "outcome" ? pairs.slug(value) : value) ? [number] : []))) : null));
+    const allowed = FILTERS.map((name) =>
+      wanted[name]?.length
+        ? new Set(
+            facets[name].flatMap((value, number) =>
+              wanted[name].includes(name === "outcome" ? pairs.slug(value) : value) ? [number] : [],
+            ),
+          )
+        : null,
+    );
     const columns = FILTERS.map((name) => pairs.columns[name] ?? []);
     const counts = FILTERS.map((name) => new Array(facets[name].length).fill(0));
-    const rows = [], all = FILTERS.map(() => 0);
+    const rows = [],
+      all = FILTERS.map(() => 0);
     for (let row = 0; row < pairs.count; row++) {
       if (texts && !texts[row].includes(needle)) continue;
       const failed = [];
-      for (let f = 0; f < FILTERS.length && failed.length < 2; f++) if (allowed[f] && !allowed[f].has(columns[f][row])) failed.push(f);
+      for (let f = 0; f < FILTERS.length && failed.length < 2; f++)
+        if (allowed[f] && !allowed[f].has(columns[f][row])) failed.push(f);
       if (!failed.length) rows.push(row);
       const counted = failed.length === 0 ? FILTERS.keys() : failed.length === 1 ? failed : [];
       for (const f of counted) {
@@ -84,7 +100,11 @@ Report.pairs = (() => {
         if (columns[f][row] !== null) counts[f][columns[f][row]]++;
       }
     }
-    return { rows, counts: Object.fromEntries(FILTERS.map((name, f) => [name, counts[f]])), all: Object.fromEntries(FILTERS.map((name, f) => [name, all[f]])) };
+    return {
+      rows,
+      counts: Object.fromEntries(FILTERS.map((name, f) => [name, counts[f]])),
+      all: Object.fromEntries(FILTERS.map((name, f) => [name, all[f]])),
+    };
   };
 
   /** What stands behind the "?" of an address: two runs, filters, search. */
@@ -96,8 +116,10 @@ Report.pairs = (() => {
   };
 
   /** The address of the samples with these values; null leaves a field free. */
-  pairs.listLink = (fields) => `#/samples${pairs.query(Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, value === null ? [] : [].concat(value)])))}`;
+  pairs.listLink = (fields) =>
+    `#/samples${pairs.query(
+      Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value === null ? [] : [].concat(value)])),
+    )}`;
 
   return pairs;
 })();

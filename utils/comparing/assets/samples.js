@@ -4,22 +4,32 @@
 Report.samples = (() => {
   const { el, styled, badge, whole, plural, distance, stage, pairs, figures } = Report;
   const $ = (id) => document.getElementById(id);
-  const ROW_PX = 76, ROWS_AHEAD = 6;
+  const ROW_PX = 76,
+    ROWS_AHEAD = 6;
   const LABELS = { dataset: "Data set", platform: "Platform", split: "Split", kind: "Type" };
   const samples = { rows: [], active: 0, wanted: {}, query: "", isNarrow: false };
-  let drawn = new Map(), selects = {}, turn = 0, shown = 0;
+  let drawn = new Map(),
+    selects = {},
+    turn = 0,
+    shown = 0;
   let search = null;
 
   samples.start = () => {
     const narrow = matchMedia("(max-width: 860px)");
-    const fold = () => { samples.isNarrow = narrow.matches; };
+    const fold = () => {
+      samples.isNarrow = narrow.matches;
+    };
     narrow.addEventListener("change", fold);
     fold();
     $("rows").addEventListener("scroll", draw, { passive: true });
     new ResizeObserver(draw).observe($("rows"));
     search = Report.searching($("search"), (query) => samples.go(samples.wanted, query));
     $("filters").addEventListener("submit", (event) => event.preventDefault());
-    $("clear").addEventListener("click", () => { search.forget(); samples.go({}, ""); $("rows").focus(); });
+    $("clear").addEventListener("click", () => {
+      search.forget();
+      samples.go({}, "");
+      $("rows").focus();
+    });
     $("close").addEventListener("click", samples.close);
     $("previous").addEventListener("click", () => samples.step(-1));
     $("next").addEventListener("click", () => samples.step(1));
@@ -29,16 +39,29 @@ Report.samples = (() => {
   samples.reset = () => {
     const { facets } = pairs.match;
     selects = {};
-    $("selects").replaceChildren(...Object.keys(LABELS).filter((name) => facets[name].length > 1).map((name) => {
-      selects[name] = el("select", { onchange: () => samples.go({ ...samples.wanted, [name]: selects[name].value ? [selects[name].value] : [] }) },
-        el("option", { value: "" }), facets[name].map((value) => el("option", { value })));
-      return el("label", { class: `of-${name}` }, LABELS[name], selects[name]);
-    }));
+    $("selects").replaceChildren(
+      ...Object.keys(LABELS)
+        .filter((name) => facets[name].length > 1)
+        .map((name) => {
+          selects[name] = el(
+            "select",
+            {
+              onchange: () =>
+                samples.go({ ...samples.wanted, [name]: selects[name].value ? [selects[name].value] : [] }),
+            },
+            el("option", { value: "" }),
+            facets[name].map((value) => el("option", { value })),
+          );
+          return el("label", { class: `of-${name}` }, LABELS[name], selects[name]);
+        }),
+    );
     Object.assign(samples, { rows: [], wanted: null, query: "" });
   };
 
   /** Goes to the address of a filter; the page follows addresses only. */
-  samples.go = (wanted, query = samples.query) => { location.hash = `#/samples${pairs.query(wanted, query)}`; };
+  samples.go = (wanted, query = samples.query) => {
+    location.hash = `#/samples${pairs.query(wanted, query)}`;
+  };
 
   /** Shows the samples that fit, and opens one: that of the address, else the first. */
   samples.show = async (wanted, query, id) => {
@@ -67,20 +90,37 @@ Report.samples = (() => {
   function counts({ rows, counts: left, all: without }) {
     const { outcome } = pairs.match.facets;
     const chosen = samples.wanted.outcome ?? [];
-    const chip = (name, slug, count) => el("button", {
-      type: "button", class: `chip is-${slug ?? "all"}`, "aria-pressed": String(slug ? chosen.includes(slug) : !chosen.length),
-      onclick: () => samples.go({ ...samples.wanted, outcome: slug ? [slug] : [] }),
-    }, slug ? el("i", { class: `swatch is-${slug}`, "aria-hidden": "true" }) : null, `${name} `, el("b", {}, whole(count)));
-    const focused = document.activeElement?.closest?.("#outcomes") ? [...$("outcomes").children].indexOf(document.activeElement) : -1;
-    $("outcomes").replaceChildren(chip("all", null, without.outcome), ...outcome.map((name, place) => chip(name, pairs.slug(name), left.outcome[place])));
+    const chip = (name, slug, count) =>
+      el(
+        "button",
+        {
+          type: "button",
+          class: `chip is-${slug ?? "all"}`,
+          "aria-pressed": String(slug ? chosen.includes(slug) : !chosen.length),
+          onclick: () => samples.go({ ...samples.wanted, outcome: slug ? [slug] : [] }),
+        },
+        slug ? el("i", { class: `swatch is-${slug}`, "aria-hidden": "true" }) : null,
+        `${name} `,
+        el("b", {}, whole(count)),
+      );
+    const focused = document.activeElement?.closest?.("#outcomes")
+      ? [...$("outcomes").children].indexOf(document.activeElement)
+      : -1;
+    $("outcomes").replaceChildren(
+      chip("all", null, without.outcome),
+      ...outcome.map((name, place) => chip(name, pairs.slug(name), left.outcome[place])),
+    );
     if (focused >= 0) $("outcomes").children[focused]?.focus();
     for (const [name, select] of Object.entries(selects)) {
       select.options[0].textContent = `All (${whole(without[name])})`;
-      pairs.match.facets[name].forEach((value, place) => { select.options[place + 1].textContent = `${pairs.label(value)} (${whole(left[name][place])})`; });
+      pairs.match.facets[name].forEach((value, place) => {
+        select.options[place + 1].textContent = `${pairs.label(value)} (${whole(left[name][place])})`;
+      });
       select.value = samples.wanted[name]?.[0] ?? "";
     }
     search.show(samples.query);
-    const isAll = rows.length === pairs.count, all = plural(pairs.count, pairs.noun(...pairs.match.sets));
+    const isAll = rows.length === pairs.count,
+      all = plural(pairs.count, pairs.noun(...pairs.match.sets));
     $("count").value = isAll ? all : `${whole(rows.length)} of ${all}`;
     $("clear").hidden = isAll && !samples.query;
     $("nothing").hidden = rows.length > 0;
@@ -94,7 +134,11 @@ Report.samples = (() => {
     if (!host.clientHeight) return;
     const first = Math.max(0, Math.floor(host.scrollTop / ROW_PX) - ROWS_AHEAD);
     const last = Math.min(samples.rows.length, Math.ceil((host.scrollTop + host.clientHeight) / ROW_PX) + ROWS_AHEAD);
-    for (const [place, row] of drawn) if (place < first || place >= last) { row.remove(); drawn.delete(place); }
+    for (const [place, row] of drawn)
+      if (place < first || place >= last) {
+        row.remove();
+        drawn.delete(place);
+      }
     for (let place = first; place < last; place++) {
       if (!drawn.has(place)) {
         drawn.set(place, line(place));
@@ -109,32 +153,60 @@ Report.samples = (() => {
 
   function line(place) {
     const row = samples.rows[place];
-    const meta = ["platform", "split", "kind"].map((name) => pairs.value(name, row)).filter((value) => value !== null).map(pairs.label);
-    return styled(el("div", {
-      class: "pair", role: "option", id: `row-${place}`, "aria-posinset": place + 1, "aria-setsize": samples.rows.length,
-      onclick: () => to(place, true),
-    }, el("span", { class: "marks" }, ["A", "B"].map((letter, side) => {
-      const verdict = pairs.columns.verdicts[row][side];
-      return el("span", { class: `of-side is-${verdict}`, title: `${letter}: ${verdict}` }, figures.mark(letter), SIGNS[verdict] ?? "·");
-    })), el("span", { class: "what" }, pairs.columns.text[row] ?? "(no text)"),
-    el("span", { class: "quiet meta" }, `${meta.join(" · ")} · ${pairs.columns.index[row] ?? "–"}`)), { top: `${place * ROW_PX}px` });
+    const meta = ["platform", "split", "kind"]
+      .map((name) => pairs.value(name, row))
+      .filter((value) => value !== null)
+      .map(pairs.label);
+    return styled(
+      el(
+        "div",
+        {
+          class: "pair",
+          role: "option",
+          id: `row-${place}`,
+          "aria-posinset": place + 1,
+          "aria-setsize": samples.rows.length,
+          onclick: () => to(place, true),
+        },
+        el(
+          "span",
+          { class: "marks" },
+          ["A", "B"].map((letter, side) => {
+            const verdict = pairs.columns.verdicts[row][side];
+            return el(
+              "span",
+              { class: `of-side is-${verdict}`, title: `${letter}: ${verdict}` },
+              figures.mark(letter),
+              SIGNS[verdict] ?? "·",
+            );
+          }),
+        ),
+        el("span", { class: "what" }, pairs.columns.text[row] ?? "(no text)"),
+        el("span", { class: "quiet meta" }, `${meta.join(" · ")} · ${pairs.columns.index[row] ?? "–"}`),
+      ),
+      { top: `${place * ROW_PX}px` },
+    );
   }
 
   const address = (place) => `#/sample/${pairs.id(samples.rows[place])}${pairs.query(samples.wanted, samples.query)}`;
 
   function to(place, isNew) {
     if (place < 0 || place >= samples.rows.length) return;
-    if (isNew && samples.isNarrow) location.hash = address(place); // one step back leads to the list
+    if (isNew && samples.isNarrow)
+      location.hash = address(place); // one step back leads to the list
     else location.replace(address(place));
   }
 
   samples.step = (by) => to(samples.active + by, false);
   samples.enter = () => to(samples.active, true);
-  samples.close = () => { location.hash = `#/samples${pairs.query(samples.wanted, samples.query)}`; };
+  samples.close = () => {
+    location.hash = `#/samples${pairs.query(samples.wanted, samples.query)}`;
+  };
   samples.listAddress = () => `#/samples${pairs.query(samples.wanted ?? {}, samples.query)}`;
 
   function inSight() {
-    const host = $("rows"), top = samples.active * ROW_PX;
+    const host = $("rows"),
+      top = samples.active * ROW_PX;
     if (top < host.scrollTop) host.scrollTop = top;
     else if (top + ROW_PX > host.scrollTop + host.clientHeight) host.scrollTop = top + ROW_PX - host.clientHeight;
     draw();
@@ -144,46 +216,118 @@ Report.samples = (() => {
     const mine = ++shown;
     const details = await pairs.details(row);
     if (mine !== shown) return;
-    const picture = pairs.picture(row), { text, box, points, index } = pairs.columns;
+    const picture = pairs.picture(row),
+      { text, box, points, index } = pairs.columns;
     const wh = details.wh ?? picture?.wh ?? [1600, 1000];
     const found = pairs.set(row);
     $("sample-title").textContent = `${found.level} ${pairs.noun(found)} ${index[row] ?? ""}`;
-    $("position").textContent = place >= 0 ? `${whole(place + 1)} of ${whole(samples.rows.length)}` : "outside the filters";
+    $("position").textContent =
+      place >= 0 ? `${whole(place + 1)} of ${whole(samples.rows.length)}` : "outside the filters";
     $("previous").disabled = place <= 0;
     $("next").disabled = place < 0 || place >= samples.rows.length - 1;
-    $("sample-links").replaceChildren(...["a", "b"].flatMap((side, at) => {
-      const run = pairs.summary.runs.find(({ label }) => label === pairs.match[side]);
-      return run.report ? [el("a", { href: `${run.report}#/sample/${pairs.columns.ids[row][at]}` }, `in ${side.toUpperCase()}'s report`)] : [];
-    }));
-    const meta = ["platform", "app", "split", "kind"].map((name) => pairs.value(name, row)).filter((value) => value !== null).map(pairs.label);
+    $("sample-links").replaceChildren(
+      ...["a", "b"].flatMap((side, at) => {
+        const run = pairs.summary.runs.find(({ label }) => label === pairs.match[side]);
+        return run.report
+          ? [
+              el(
+                "a",
+                { href: `${run.report}#/sample/${pairs.columns.ids[row][at]}` },
+                `in ${side.toUpperCase()}'s report`,
+              ),
+            ]
+          : [];
+      }),
+    );
+    const meta = ["platform", "app", "split", "kind"]
+      .map((name) => pairs.value(name, row))
+      .filter((value) => value !== null)
+      .map(pairs.label);
     $("asked").replaceChildren(
       el("p", { class: "instruction" }, text[row] ?? "(no text)"),
-      el("p", { class: "line quiet" }, el("span", { class: "outcome" }, el("i", { class: `swatch is-${pairs.slug(pairs.value("outcome", row))}`, "aria-hidden": "true" }), pairs.value("outcome", row)), meta.join(" · ")));
-    const clicks = ["A", "B"].flatMap((mark, side) => (points[row][side] ? [{ point: points[row][side], mark, name: `${mark}'s click` }] : []));
+      el(
+        "p",
+        { class: "line quiet" },
+        el(
+          "span",
+          { class: "outcome" },
+          el("i", { class: `swatch is-${pairs.slug(pairs.value("outcome", row))}`, "aria-hidden": "true" }),
+          pairs.value("outcome", row),
+        ),
+        meta.join(" · "),
+      ),
+    );
+    const clicks = ["A", "B"].flatMap((mark, side) =>
+      points[row][side] ? [{ point: points[row][side], mark, name: `${mark}'s click` }] : [],
+    );
     stage.show({ wh, box: box[row], clicks, picture, alt: `Screenshot for: ${text[row] ?? ""}`, isAnswered: true });
-    if (details.screen) $("legend").replaceChildren(el("span", { class: "quiet" }, `${details.screen}'s last screen; the reports have every step`));
-    $("sides").replaceChildren(...[details.options ? options(details) : null,
-      ...["A", "B"].map((letter, side) => reply(letter, side, row, details, wh))].filter(Boolean));
+    if (details.screen)
+      $("legend").replaceChildren(
+        el("span", { class: "quiet" }, `${details.screen}'s last screen; the reports have every step`),
+      );
+    $("sides").replaceChildren(
+      ...[
+        details.options ? options(details) : null,
+        ...["A", "B"].map((letter, side) => reply(letter, side, row, details, wh)),
+      ].filter(Boolean),
+    );
     $("sides").scrollTop = 0;
     document.title = `${$("sample-title").textContent} · ${$("title").textContent}`;
   }
 
   function options({ options: all, answer, chosen }) {
-    return el("ol", { class: "options" }, Object.keys(all).filter((letter) => all[letter] !== null).map((letter) =>
-      el("li", { class: letter === answer ? "right" : null }, el("b", { class: "letter" }, letter), el("span", {}, String(all[letter])),
-        letter === answer ? el("span", { class: "tag good" }, "✓ right") : null,
-        ["A", "B"].map((run, side) => (chosen[side] === letter ? el("span", { class: `tag chose of-${run.toLowerCase()}`, title: pairs.match[run.toLowerCase()] }, `${pairs.brief(run)} chose`) : null)))));
+    return el(
+      "ol",
+      { class: "options" },
+      Object.keys(all)
+        .filter((letter) => all[letter] !== null)
+        .map((letter) =>
+          el(
+            "li",
+            { class: letter === answer ? "right" : null },
+            el("b", { class: "letter" }, letter),
+            el("span", {}, String(all[letter])),
+            letter === answer ? el("span", { class: "tag good" }, "✓ right") : null,
+            ["A", "B"].map((run, side) =>
+              chosen[side] === letter
+                ? el(
+                    "span",
+                    { class: `tag chose of-${run.toLowerCase()}`, title: pairs.match[run.toLowerCase()] },
+                    `${pairs.brief(run)} chose`,
+                  )
+                : null,
+            ),
+          ),
+        ),
+    );
   }
 
   function reply(letter, side, row, details, wh) {
-    const verdict = pairs.columns.verdicts[row][side], text = details.replies[side], error = details.errors[side];
+    const verdict = pairs.columns.verdicts[row][side],
+      text = details.replies[side],
+      error = details.errors[side];
     const isAnswer = verdict !== "failed" && verdict !== "refused";
-    return el("section", { class: "side", "aria-label": `Reply of ${letter}` },
-      el("h3", {}, figures.mark(letter), el("span", { class: "run-name" }, pairs.match[letter.toLowerCase()]), badge(verdict, pairs.set(row)?.unit === "task"),
+    return el(
+      "section",
+      { class: "side", "aria-label": `Reply of ${letter}` },
+      el(
+        "h3",
+        {},
+        figures.mark(letter),
+        el("span", { class: "run-name" }, pairs.match[letter.toLowerCase()]),
+        badge(verdict, pairs.set(row)?.unit === "task"),
         el("span", { class: "quiet" }, how(side, row, details, wh)),
-        details.finish[side] === "length" ? el("span", { class: "tag bad" }, "cut off") : null),
+        details.finish[side] === "length" ? el("span", { class: "tag bad" }, "cut off") : null,
+      ),
       error ? el("p", { class: "quiet" }, `${error.class ?? "error"}: ${error.message ?? ""}`) : null,
-      isAnswer ? el("pre", { tabIndex: 0 }, text === null ? "no reply" : typeof text === "string" ? text : JSON.stringify(text)) : null);
+      isAnswer
+        ? el(
+            "pre",
+            { tabIndex: 0 },
+            text === null ? "no reply" : typeof text === "string" ? text : JSON.stringify(text),
+          )
+        : null,
+    );
   }
 
   /** How a reply was read. */

@@ -89,10 +89,13 @@ def torch_store() -> Any:
 
     has_agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
     store = TCPStore(
-        os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), wait_for_workers=False,
+        os.environ["MASTER_ADDR"],
+        int(os.environ["MASTER_PORT"]),
+        wait_for_workers=False,
         is_master=os.environ["RANK"] == "0" and not has_agent,
-        timeout=timedelta(seconds=CONNECT_S), multi_tenant=True,
-    )  # fmt: skip
+        timeout=timedelta(seconds=CONNECT_S),
+        multi_tenant=True,
+    )
     # The notes of a group before a restart by torchrun are still there.
     names = ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
     return PrefixStore("/".join(["evaluate", *(os.environ.get(n, "") for n in names)]), store)

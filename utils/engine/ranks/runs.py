@@ -101,9 +101,12 @@ class GroupProgress:
 
 
 def open_rank_log(
-    group: Group, folder: RunFolder, dataset: str, run: LoggedRun,
+    group: Group,
+    folder: RunFolder,
+    dataset: str,
+    run: LoggedRun,
     clean: Callable[[Any], Any] | None = None,
-) -> RunLog:  # fmt: skip
+) -> RunLog:
     """The log of a rank other than 0 for a run; nobody else holds it."""
     part = folder.rank_log(dataset, group.rank.number, group.token)
     log = RunLog(folder.log(dataset), part=part, clean=clean)
@@ -154,9 +157,13 @@ def begin(group: Group, folder: RunFolder, jobs: Sequence[Job], batch: int) -> N
 
 
 def collect(
-    progress: GroupProgress, folder: RunFolder, jobs: Sequence[Job],
-    ask: Callable[[Sequence[Job]], None], *, fresh: bool,
-) -> tuple[float, float]:  # fmt: skip
+    progress: GroupProgress,
+    folder: RunFolder,
+    jobs: Sequence[Job],
+    ask: Callable[[Sequence[Job]], None],
+    *,
+    fresh: bool,
+) -> tuple[float, float]:
     """Waits for the others, adopts their answers, and asks what lost or failed ranks have left.
 
     With `fresh`, stored answers from before this run do not count. Returns the seconds that the
@@ -227,8 +234,13 @@ def _opened(folder: RunFolder, runs: Mapping[str, str]) -> dict[str, LoggedRun] 
         with suppress(OSError), os.scandir(parent):  # has a network file system ask the server
             pass
     logs = {name: folder.log(name) for name in runs}
-    opened = {name: run for name, log in logs.items() if log.exists()
-              for run in runs_of(log) if run.begin["started_at"] == runs[name]}  # fmt: skip
+    opened = {
+        name: run
+        for name, log in logs.items()
+        if log.exists()
+        for run in runs_of(log)
+        if run.begin["started_at"] == runs[name]
+    }
     return opened if opened.keys() == runs.keys() else None
 
 
@@ -240,12 +252,22 @@ def share_samples(group: Group, model: str, jobs: Iterable[Job], batch: int) -> 
 
 def report(group: Group, model: str, jobs: Sequence[Job], wall_s: float, cpu_s: float) -> None:
     """Has rank 0 know that all is asked, after the logs were closed."""
-    data = {job.dataset: {"asked": job.reasons, "reused": job.reused,
-                          "claimed": job.share and job.share.claimed,
-                          "stopped": job.stopped and str(job.stopped)} for job in jobs}  # fmt: skip
+    data = {
+        job.dataset: {
+            "asked": job.reasons,
+            "reused": job.reused,
+            "claimed": job.share and job.share.claimed,
+            "stopped": job.stopped and str(job.stopped),
+        }
+        for job in jobs
+    }
     counted, samples = group.finished
-    note = {"wall_s": wall_s, "cpu_s": cpu_s, "data": data,
-            "finished": samples if counted == model else 0}  # fmt: skip
+    note = {
+        "wall_s": wall_s,
+        "cpu_s": cpu_s,
+        "data": data,
+        "finished": samples if counted == model else 0,
+    }
     group.leave(f"{model}/report/{group.rank.number}", note)
 
 

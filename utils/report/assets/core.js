@@ -67,8 +67,12 @@ const Report = (() => {
   }
 
   const NAMES = {
-    os_windows: "Windows", os_mac: "macOS", os_linux: "Linux", os_ios: "iOS",
-    os_android: "Android", os_web: "Web",
+    os_windows: "Windows",
+    os_mac: "macOS",
+    os_linux: "Linux",
+    os_ios: "iOS",
+    os_android: "Android",
+    os_web: "Web",
   };
   /** A platform, or any other name of the data, as people read it. */
   const label = (name) => NAMES[name] ?? (/^\w+$/.test(name) ? name.replaceAll("_", " ") : String(name));
@@ -77,16 +81,26 @@ const Report = (() => {
   const heading = (name) => NAMES[name] ?? label(name).replace(/^[a-z]/, (first) => first.toUpperCase());
 
   const VERDICTS = {
-    hit: ["✓", "hit"], miss: ["✗", "miss"], unparsed: ["?", "unparsed"],
-    "no answer": ["–", "no answer"], refused: ["⊘", "refused"], failed: ["!", "failed"],
+    hit: ["✓", "hit"],
+    miss: ["✗", "miss"],
+    unparsed: ["?", "unparsed"],
+    "no answer": ["–", "no answer"],
+    refused: ["⊘", "refused"],
+    failed: ["!", "failed"],
   };
   const OF_EPISODES = { hit: "succeeded", miss: "without success" };
-  const told = (verdict, isEpisode) => (isEpisode && OF_EPISODES[verdict]) || (VERDICTS[verdict]?.[1] ?? String(verdict));
+  const told = (verdict, isEpisode) =>
+    (isEpisode && OF_EPISODES[verdict]) || (VERDICTS[verdict]?.[1] ?? String(verdict));
   /** Sign, word and colour of a verdict: never told apart by colour alone. */
   function badge(verdict, isEpisode = false) {
-    const sign = VERDICTS[verdict]?.[0] ?? "·", word = told(verdict, isEpisode);
-    return el("span", { class: `badge is-${String(verdict).replaceAll(" ", "-")}` },
-      el("span", { "aria-hidden": "true", class: "sign" }, sign), ` ${word}`);
+    const sign = VERDICTS[verdict]?.[0] ?? "·",
+      word = told(verdict, isEpisode);
+    return el(
+      "span",
+      { class: `badge is-${String(verdict).replaceAll(" ", "-")}` },
+      el("span", { "aria-hidden": "true", class: "sign" }, sign),
+      ` ${word}`,
+    );
   }
 
   /** From a click to the nearest point of a target, in pixels of the file (0 inside), and the target's size. */
@@ -137,14 +151,18 @@ const Report = (() => {
   function excerpt(text, needle, most) {
     const flat = text.replace(/\s+/g, " ").trim();
     if (flat.length <= most) return flat;
-    const at = foundAt(flat, needle), begun = Math.floor(0.4 * most), ended = Math.floor(most) - begun - 3;
+    const at = foundAt(flat, needle),
+      begun = Math.floor(0.4 * most),
+      ended = Math.floor(most) - begun - 3;
     if (at < 0) return `${flat.slice(0, begun).replace(/ \S*$/, "")} … ${flat.slice(-ended).replace(/^\S* /, "")}`;
-    const size = Math.max(Math.floor(most) - 4, needle.length), begin = Math.max(0, Math.min(at - Math.floor(size / 3), flat.length - size));
+    const size = Math.max(Math.floor(most) - 4, needle.length),
+      begin = Math.max(0, Math.min(at - Math.floor(size / 3), flat.length - size));
     return `${begin ? "… " : ""}${flat.slice(begin, begin + size)}${begin + size < flat.length ? " …" : ""}`;
   }
 
   /** What may be wider than the page: it scrolls by itself, by keys too. */
-  const wide = (name, ...children) => el("div", { class: "wide", role: "region", tabIndex: 0, "aria-label": name }, children);
+  const wide = (name, ...children) =>
+    el("div", { class: "wide", role: "region", tabIndex: 0, "aria-label": name }, children);
 
   /** A field whose text is searched for a moment after the last letter. */
   function searching(field, go) {
@@ -155,15 +173,40 @@ const Report = (() => {
     };
     field.addEventListener("input", () => {
       forget();
-      timer = setTimeout(() => { timer = 0; go(field.value.trim()); }, 120);
+      timer = setTimeout(() => {
+        timer = 0;
+        go(field.value.trim());
+      }, 120);
     });
-    const show = (query) => { if (!timer && field.value.trim() !== query) field.value = query; };
+    const show = (query) => {
+      if (!timer && field.value.trim() !== query) field.value = query;
+    };
     return { forget, show };
   }
 
   const isCell = (value) => Boolean(value) && typeof value === "object" && "value" in value && "samples" in value;
 
   return {
-    take, load, el, svg, styled, label, heading, badge, whole, percent, plural, short, shareText, distance, marked, excerpt, wide, searching, isCell, VERDICTS, told,
+    take,
+    load,
+    el,
+    svg,
+    styled,
+    label,
+    heading,
+    badge,
+    whole,
+    percent,
+    plural,
+    short,
+    shareText,
+    distance,
+    marked,
+    excerpt,
+    wide,
+    searching,
+    isCell,
+    VERDICTS,
+    told,
   };
 })();

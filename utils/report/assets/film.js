@@ -5,7 +5,11 @@ Report.film = (() => {
   const { el, marked, plural, stage } = Report;
   const $ = (id) => document.getElementById(id);
   const PACE_MS = 1000;
-  let frames = [], at = 0, timer = 0, needle = "", moved = () => {};
+  let frames = [],
+    at = 0,
+    timer = 0,
+    needle = "",
+    moved = () => {};
   const film = {};
 
   film.isOne = (facts) => Boolean(facts.trajectory?.length);
@@ -17,12 +21,34 @@ Report.film = (() => {
     moved = onMove;
     const steps = facts.trajectory;
     frames = steps.map((each, place) => ({ ...each, name: `Step ${place + 1}` }));
-    frames.push({ image_path: facts.last_image, image_size: steps.at(-1).image_size, name: `End: ${facts.ended}`, checks: facts.checks ?? [] });
-    $("film").replaceChildren(...frames.map((frame, place) => el("li", {},
-      el("button", { type: "button", title: frame.name, onclick: () => { film.stop(); go(place); } },
-        el("img", { src: source(frame), alt: "", loading: "lazy", decoding: "async", draggable: "false" }),
-        el("span", {}, place < steps.length ? String(place + 1) : `end ${facts.hit ? "✓" : "✗"}`),
-        el("span", { class: "sr" }, `${frame.name} of ${steps.length}`)))));
+    frames.push({
+      image_path: facts.last_image,
+      image_size: steps.at(-1).image_size,
+      name: `End: ${facts.ended}`,
+      checks: facts.checks ?? [],
+    });
+    $("film").replaceChildren(
+      ...frames.map((frame, place) =>
+        el(
+          "li",
+          {},
+          el(
+            "button",
+            {
+              type: "button",
+              title: frame.name,
+              onclick: () => {
+                film.stop();
+                go(place);
+              },
+            },
+            el("img", { src: source(frame), alt: "", loading: "lazy", decoding: "async", draggable: "false" }),
+            el("span", {}, place < steps.length ? String(place + 1) : `end ${facts.hit ? "✓" : "✗"}`),
+            el("span", { class: "sr" }, `${frame.name} of ${steps.length}`),
+          ),
+        ),
+      ),
+    );
     $("play").hidden = $("film").hidden = false;
     go(Math.min(Math.max(1, Number(step) || 1), frames.length) - 1);
   };
@@ -41,8 +67,12 @@ Report.film = (() => {
     at = place;
     const frame = frames[at];
     stage.show({
-      wh: frame.image_size, box: null, clicks: points(frame), isAnswered: true,
-      picture: { view: frame.image_path ? source(frame) : null }, alt: `Screenshot, ${frame.name}`,
+      wh: frame.image_size,
+      box: null,
+      clicks: points(frame),
+      isAnswered: true,
+      picture: { view: frame.image_path ? source(frame) : null },
+      alt: `Screenshot, ${frame.name}`,
     });
     $("reply").replaceChildren(said(frame));
     $("reply").scrollTop = 0;
@@ -58,25 +88,41 @@ Report.film = (() => {
 
   /** Where the actions of a step point; numbered if it is more than one place. */
   function points(frame) {
-    const all = (frame.actions ?? []).flatMap((action, place) => [action.point, action.to_point].filter(Boolean)
-      .map((point, part) => ({ point, name: part ? "to" : frame.said[place] })));
+    const all = (frame.actions ?? []).flatMap((action, place) =>
+      [action.point, action.to_point]
+        .filter(Boolean)
+        .map((point, part) => ({ point, name: part ? "to" : frame.said[place] })),
+    );
     return all.map((each, place) => (all.length > 1 ? { ...each, mark: String(place + 1) } : each));
   }
 
   function said(frame) {
     const text = (value) => el("pre", {}, marked(String(value), needle));
     if (frame.checks) return el("div", { class: "block" }, el("h3", {}, frame.name), film.checks(frame.checks));
-    return el("div", { class: "block" },
+    return el(
+      "div",
+      { class: "block" },
       el("h3", {}, `${frame.name} of ${frames.length - 1}`, frame.app ? el("span", { class: "tag" }, frame.app) : null),
-      el("ul", { class: "actions" }, (frame.said.length ? frame.said : ["no action"]).map((action) => el("li", {}, el("code", {}, action)))),
+      el(
+        "ul",
+        { class: "actions" },
+        (frame.said.length ? frame.said : ["no action"]).map((action) => el("li", {}, el("code", {}, action))),
+      ),
       frame.note ? el("p", { class: "note" }, frame.note) : null,
       frame.settled === false ? el("p", { class: "quiet" }, "The screen did not settle in time.") : null,
-      text(frame.reply));
+      text(frame.reply),
+    );
   }
 
   /** What was expected of the world in the end, and what else it came to. */
-  film.checks = (checks) => el("ul", { class: "final-checks" }, checks.map(([ok, text]) =>
-    el("li", { class: ok ? "good" : "bad" }, el("span", { class: "sign" }, ok ? "✓" : "✗"), ` ${text}`)));
+  film.checks = (checks) =>
+    el(
+      "ul",
+      { class: "final-checks" },
+      checks.map(([ok, text]) =>
+        el("li", { class: ok ? "good" : "bad" }, el("span", { class: "sign" }, ok ? "✓" : "✗"), ` ${text}`),
+      ),
+    );
 
   film.summary = (facts) => `${plural(facts.trajectory.length, "step")}, ended: ${facts.ended}`;
 

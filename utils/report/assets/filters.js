@@ -5,13 +5,31 @@ Report.filters = (() => {
   const { el, styled, label, whole, plural, shareText, store, told } = Report;
   const $ = (id) => document.getElementById(id);
   const NAMES = {
-    dataset: "Level", platform: "Platform", split: "Split", kind: "Type", app: "App", verdict: "Verdict", status: "Status",
-    finish: "Finish", ended: "Ended", error: "Error", check: "Check",
+    dataset: "Level",
+    platform: "Platform",
+    split: "Split",
+    kind: "Type",
+    app: "App",
+    verdict: "Verdict",
+    status: "Status",
+    finish: "Finish",
+    ended: "Ended",
+    error: "Error",
+    check: "Check",
   };
   const ORDERS = {
-    "": "As in the file", image: "By image", distance: "Nearest misses first", "-distance": "Farthest misses first",
-    text: "Question, A to Z", "-text": "Question, Z to A", answer: "Answer, ascending", "-answer": "Answer, descending",
-    verdict: "Verdict, hits first", "-verdict": "Verdict, hits last", reply: "Reply, A to Z", "-reply": "Reply, Z to A",
+    "": "As in the file",
+    image: "By image",
+    distance: "Nearest misses first",
+    "-distance": "Farthest misses first",
+    text: "Question, A to Z",
+    "-text": "Question, Z to A",
+    answer: "Answer, ascending",
+    "-answer": "Answer, descending",
+    verdict: "Verdict, hits first",
+    "-verdict": "Verdict, hits last",
+    reply: "Reply, A to Z",
+    "-reply": "Reply, Z to A",
   };
   const MOST_CHARS = 24;
   const filters = { onChange: () => {}, onClear: () => {} }; // the first one gets {field: value}
@@ -24,11 +42,17 @@ Report.filters = (() => {
       if (isChoice(name)) selects[name] = choice(name, store.values(name));
     }
     const order = $("order");
-    order.append(...Object.entries(ORDERS).filter(([value]) => !value.endsWith("distance") || store.columns.point_frac?.some(Boolean))
-      .map(([value, word]) => el("option", { value }, word)));
+    order.append(
+      ...Object.entries(ORDERS)
+        .filter(([value]) => !value.endsWith("distance") || store.columns.point_frac?.some(Boolean))
+        .map(([value, word]) => el("option", { value }, word)),
+    );
     order.addEventListener("change", () => filters.onChange({ sort: order.value }));
     search = Report.searching($("search"), (q) => filters.onChange({ q }));
-    $("clear").addEventListener("click", () => { search.forget(); filters.onClear(); });
+    $("clear").addEventListener("click", () => {
+      search.forget();
+      filters.onClear();
+    });
     $("filters").addEventListener("submit", (event) => event.preventDefault());
     for (const view of ["cards", "table"]) {
       $(`as-${view}`).addEventListener("click", () => filters.onChange({ view: view === "table" ? view : null }));
@@ -37,16 +61,23 @@ Report.filters = (() => {
   };
 
   /** Whether some samples have a value of a field that others do not have. */
-  const isChoice = (name) => store.values(name).length > 1
-    || (store.values(name).length === 1 && store.columns[name].some((found) => found === null || found.length === 0));
+  const isChoice = (name) =>
+    store.values(name).length > 1 ||
+    (store.values(name).length === 1 && store.columns[name].some((found) => found === null || found.length === 0));
 
   /** A select as wide as its longest text will ever be, so that counts move nothing. */
   function choice(name, values) {
-    const select = el("select", { id: `filter-${name}`, onchange: () => filters.onChange({ [name]: select.value ? [select.value] : null }) },
-      el("option", { value: "" }, "All"), el("option", { value: "", disabled: true, hidden: true, class: "several" }),
-      values.map((value) => el("option", { value })));
+    const select = el(
+      "select",
+      { id: `filter-${name}`, onchange: () => filters.onChange({ [name]: select.value ? [select.value] : null }) },
+      el("option", { value: "" }, "All"),
+      el("option", { value: "", disabled: true, hidden: true, class: "several" }),
+      values.map((value) => el("option", { value })),
+    );
     const longest = Math.max(8, ...values.map((value) => `${word(name, value)} (${whole(store.count)})`.length));
-    $("selects").append(el("label", {}, NAMES[name], styled(select, { width: `calc(${Math.min(longest, MOST_CHARS)} * .9ch + 1.7rem)` })));
+    $("selects").append(
+      el("label", {}, NAMES[name], styled(select, { width: `calc(${Math.min(longest, MOST_CHARS)} * .9ch + 1.7rem)` })),
+    );
     return select;
   }
 
@@ -58,13 +89,16 @@ Report.filters = (() => {
 
   /** Says what is chosen, what each other value would leave, and how many samples are left. */
   filters.show = (filter, { rows, counts }) => {
-    for (const name of store.FIELDS) { // a link may ask for what had nothing to choose
+    for (const name of store.FIELDS) {
+      // a link may ask for what had nothing to choose
       if (filter[name] && !selects[name]) selects[name] = choice(name, store.values(name));
     }
     for (const [name, select] of Object.entries(selects)) {
       const wanted = filter[name] ?? [];
       const [, several, ...each] = select.options;
-      each.forEach((option, number) => { option.textContent = `${word(name, option.value)} (${whole(counts[name][number])})`; });
+      each.forEach((option, number) => {
+        option.textContent = `${word(name, option.value)} (${whole(counts[name][number])})`;
+      });
       several.textContent = wanted.map((value) => word(name, value)).join(" or ");
       const known = wanted.length === 1 && each.find((option) => option.value === wanted[0]);
       (known || (wanted.length ? several : select.options[0])).selected = true;
@@ -72,7 +106,8 @@ Report.filters = (() => {
     }
     search.show(filter.q ?? "");
     $("order").value = filter.sort in ORDERS ? filter.sort : "";
-    for (const view of ["cards", "table"]) $(`as-${view}`).setAttribute("aria-pressed", String((filter.view ?? "cards") === view));
+    for (const view of ["cards", "table"])
+      $(`as-${view}`).setAttribute("aria-pressed", String((filter.view ?? "cards") === view));
     const chosen = store.FIELDS.filter((name) => filter[name]).length;
     $("chosen").textContent = chosen ? `, ${chosen} chosen` : "";
     $("clear").classList.toggle("off", !chosen && !filter.q && !filter.sort);

@@ -3,22 +3,36 @@
 
 Report.gallery = (() => {
   const { styled, store, items, filters } = Report;
-  const CARD_WIDTH_PX = 250, CARD_TEXT_PX = 154, GAP_PX = 14, ROW_PX = 84, ROW_ON_PHONE_PX = 108, LINES_AHEAD = 2;
-  const LETTER_PX = 6.95, FULL = 0.9; // of a reply; how much of its lines words fill
+  const CARD_WIDTH_PX = 250,
+    CARD_TEXT_PX = 154,
+    GAP_PX = 14,
+    ROW_PX = 84,
+    ROW_ON_PHONE_PX = 108,
+    LINES_AHEAD = 2;
+  const LETTER_PX = 6.95,
+    FULL = 0.9; // of a reply; how much of its lines words fill
   const gallery = { rows: [], active: 0, filter: null, onOpen: () => {} };
   const $ = (id) => document.getElementById(id);
   const phone = matchMedia("(max-width: 700px)"); // there the page scrolls, not the list in it
-  let shown = new Map(), turn = 0, left = { top: 0, active: 0 };
+  let shown = new Map(),
+    turn = 0,
+    left = { top: 0, active: 0 };
   let layout = { columns: 1, width: CARD_WIDTH_PX, picture: 150, height: 250, gap: GAP_PX, letters: 100 };
 
   gallery.start = () => {
     filters.start();
     filters.onChange = (changes) => gallery.apply({ ...gallery.filter, ...changes });
-    filters.onClear = () => { gallery.apply({ view: gallery.filter.view }); gallery.focus(); };
+    filters.onClear = () => {
+      gallery.apply({ view: gallery.filter.view });
+      gallery.focus();
+    };
     $("gallery").addEventListener("scroll", draw, { passive: true });
     addEventListener("scroll", draw, { passive: true });
     $("list").addEventListener("keydown", onKey);
-    new ResizeObserver(() => { if (measure()) gallery.move(gallery.active); else draw(); }).observe($("gallery"));
+    new ResizeObserver(() => {
+      if (measure()) gallery.move(gallery.active);
+      else draw();
+    }).observe($("gallery"));
   };
 
   gallery.focus = () => $("list").focus({ preventScroll: true });
@@ -29,7 +43,8 @@ Report.gallery = (() => {
   gallery.apply = async (filter) => {
     const mine = ++turn;
     const needle = gallery.filter?.q;
-    const isSame = gallery.filter && store.listLink({ ...filter, view: null }) === store.listLink({ ...gallery.filter, view: null });
+    const isSame =
+      gallery.filter && store.listLink({ ...filter, view: null }) === store.listLink({ ...gallery.filter, view: null });
     if (filter.q && filter.q !== needle) $("count").value = "Searching…";
     const found = await store.select(filter);
     if (mine !== turn) return; // typed on meanwhile
@@ -38,7 +53,9 @@ Report.gallery = (() => {
     remember();
     $("gallery").hidden = !found.rows.length;
     $("head").hidden = !isTable();
-    $("head").replaceChildren(...(isTable() ? items.head(filter.sort ?? "", (sort) => filters.onChange({ sort })) : []));
+    $("head").replaceChildren(
+      ...(isTable() ? items.head(filter.sort ?? "", (sort) => filters.onChange({ sort })) : []),
+    );
     $("list").setAttribute("role", isTable() ? "grid" : "listbox");
     $("window").setAttribute("role", isTable() ? "rowgroup" : "presentation");
     if (isTable()) $("list").setAttribute("aria-rowcount", found.rows.length + 1);
@@ -85,12 +102,26 @@ Report.gallery = (() => {
     if (isTable()) {
       const height = phone.matches ? ROW_ON_PHONE_PX : ROW_PX;
       const [space, lines] = phone.matches ? [inner - 134, 2] : [(inner - 400) / 2, 3];
-      layout = { columns: 1, width: inner, picture: phone.matches ? 66 : height - 20, height, gap: 0, letters: lettersIn(space, lines) };
+      layout = {
+        columns: 1,
+        width: inner,
+        picture: phone.matches ? 66 : height - 20,
+        height,
+        gap: 0,
+        letters: lettersIn(space, lines),
+      };
     } else {
       const columns = Math.max(1, Math.floor((inner + GAP_PX) / (CARD_WIDTH_PX + GAP_PX)));
       const width = Math.floor((inner - (columns - 1) * GAP_PX) / columns);
       const picture = Math.round(width * 0.6);
-      layout = { columns, width, picture, height: picture + CARD_TEXT_PX + GAP_PX, gap: GAP_PX, letters: lettersIn(width - 24, 3) };
+      layout = {
+        columns,
+        width,
+        picture,
+        height: picture + CARD_TEXT_PX + GAP_PX,
+        gap: GAP_PX,
+        letters: lettersIn(width - 24, 3),
+      };
     }
     styled($("window"), { height: `${Math.ceil(gallery.rows.length / layout.columns) * layout.height}px` });
     const isNew = JSON.stringify(layout) !== before;
@@ -100,8 +131,11 @@ Report.gallery = (() => {
 
   /** From where to where the list is in sight, in pixels of the list. */
   function sight() {
-    const list = $("window").getBoundingClientRect(), host = $("gallery").getBoundingClientRect();
-    const top = phone.matches ? Math.max(host.top, $("filters").getBoundingClientRect().bottom, 0) : host.top + $("head").offsetHeight;
+    const list = $("window").getBoundingClientRect(),
+      host = $("gallery").getBoundingClientRect();
+    const top = phone.matches
+      ? Math.max(host.top, $("filters").getBoundingClientRect().bottom, 0)
+      : host.top + $("head").offsetHeight;
     return { top: top - list.top, bottom: Math.min(host.bottom, innerHeight) - list.top };
   }
 
@@ -112,7 +146,10 @@ Report.gallery = (() => {
     const first = Math.max(0, Math.floor(top / layout.height) - LINES_AHEAD) * layout.columns;
     const end = Math.min(gallery.rows.length, (Math.ceil(bottom / layout.height) + LINES_AHEAD) * layout.columns);
     for (const [place, element] of shown) {
-      if (place < first || place >= end) { element.remove(); shown.delete(place); }
+      if (place < first || place >= end) {
+        element.remove();
+        shown.delete(place);
+      }
     }
     for (let place = first; place < end; place++) {
       if (!shown.has(place)) {
@@ -124,12 +161,19 @@ Report.gallery = (() => {
   }
 
   function item(place) {
-    const row = gallery.rows[place], link = store.sampleLink(row, gallery.filter), needle = gallery.filter.q ?? "";
+    const row = gallery.rows[place],
+      link = store.sampleLink(row, gallery.filter),
+      needle = gallery.filter.q ?? "";
     const element = isTable() ? items.row(row, layout, needle, link) : items.card(row, layout, needle);
     element.id = `item-${place}`;
     element.dataset.place = place;
     if (isTable()) element.setAttribute("aria-rowindex", place + 2);
-    else for (const [name, value] of [["posinset", place + 1], ["setsize", gallery.rows.length]]) element.setAttribute(`aria-${name}`, value);
+    else
+      for (const [name, value] of [
+        ["posinset", place + 1],
+        ["setsize", gallery.rows.length],
+      ])
+        element.setAttribute(`aria-${name}`, value);
     element.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) {
         if (!event.target.closest("a")) open(link);
@@ -141,8 +185,10 @@ Report.gallery = (() => {
     });
     const [line, column] = [Math.floor(place / layout.columns), place % layout.columns];
     return styled(element, {
-      left: `${column * (layout.width + layout.gap)}px`, top: `${line * layout.height}px`,
-      width: `${layout.width}px`, height: `${layout.height - layout.gap}px`,
+      left: `${column * (layout.width + layout.gap)}px`,
+      top: `${line * layout.height}px`,
+      width: `${layout.width}px`,
+      height: `${layout.height - layout.gap}px`,
     });
   }
 
@@ -164,7 +210,9 @@ Report.gallery = (() => {
   };
 
   /** Another view takes the page. */
-  gallery.leave = () => { left = { top: scrollY, active: gallery.active }; };
+  gallery.leave = () => {
+    left = { top: scrollY, active: gallery.active };
+  };
 
   /** Back in sight, where it was unless another sample is the active one now. */
   gallery.show = () => {
@@ -178,8 +226,14 @@ Report.gallery = (() => {
     const { top, bottom } = sight();
     const page = Math.max(1, Math.floor((bottom - top) / layout.height)) * layout.columns;
     const steps = {
-      ArrowRight: 1, ArrowLeft: -1, ArrowDown: layout.columns, ArrowUp: -layout.columns,
-      PageDown: page, PageUp: -page, Home: -store.count, End: store.count,
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowDown: layout.columns,
+      ArrowUp: -layout.columns,
+      PageDown: page,
+      PageUp: -page,
+      Home: -store.count,
+      End: store.count,
     };
     if (event.key in steps) gallery.move(gallery.active + steps[event.key]);
     else if (event.key === "Enter" && gallery.rows.length) gallery.onOpen(gallery.rows[gallery.active]);

@@ -10,7 +10,11 @@ Report.items = (() => {
   items.isAnswered = (row) => ["ok", null].includes(store.value("status", row));
 
   /** Sign and word of what became of a row. */
-  items.outcome = (row) => badge(items.isAnswered(row) ? store.value("verdict", row) : store.value("status", row), Boolean(store.value("ended", row)));
+  items.outcome = (row) =>
+    badge(
+      items.isAnswered(row) ? store.value("verdict", row) : store.value("status", row),
+      Boolean(store.value("ended", row)),
+    );
 
   /** What a row's answer comes to: the letters, chosen and right, or how far off the click was. */
   items.answer = (row) => {
@@ -18,41 +22,80 @@ Report.items = (() => {
     if (right !== null) return items.letters(items.isAnswered(row) ? store.columns.chosen[row] : null, right);
     const found = store.distance(row, store.picture(row)?.wh);
     if (!found) return null;
-    return el("span", {}, found.px === 0 ? "inside" : `${found.px < 10 ? found.px.toFixed(1) : whole(Math.round(found.px))} px off`);
+    return el(
+      "span",
+      {},
+      found.px === 0 ? "inside" : `${found.px < 10 ? found.px.toFixed(1) : whole(Math.round(found.px))} px off`,
+    );
   };
 
   items.letters = (chosen, right) => el("span", { class: "letters" }, `chose ${chosen ?? "none"}, right ${right}`);
 
-  const tags = (row) => ["platform", "app", "split", "kind"].map((name) => store.value(name, row)).filter((value) => value !== null);
+  const tags = (row) =>
+    ["platform", "app", "split", "kind"].map((name) => store.value(name, row)).filter((value) => value !== null);
 
-  items.card = (row, { width, picture, letters }, needle) => el("div", { class: "card", role: "option" },
-    shot(row, width, picture),
-    el("div", { class: "words" },
-      el("p", { class: "line" }, items.outcome(row), items.answer(row), el("span", { class: "quiet number" }, `#${store.columns.index[row] ?? "–"}`)),
-      el("p", { class: "text" }, marked(excerpt(store.columns.text[row] ?? "(no text)", needle, 140), needle)),
-      reply(row, needle, letters),
-      el("p", { class: "quiet tags" }, tags(row).map(label).join(" · "))));
+  items.card = (row, { width, picture, letters }, needle) =>
+    el(
+      "div",
+      { class: "card", role: "option" },
+      shot(row, width, picture),
+      el(
+        "div",
+        { class: "words" },
+        el(
+          "p",
+          { class: "line" },
+          items.outcome(row),
+          items.answer(row),
+          el("span", { class: "quiet number" }, `#${store.columns.index[row] ?? "–"}`),
+        ),
+        el("p", { class: "text" }, marked(excerpt(store.columns.text[row] ?? "(no text)", needle, 140), needle)),
+        reply(row, needle, letters),
+        el("p", { class: "quiet tags" }, tags(row).map(label).join(" · ")),
+      ),
+    );
 
-  items.row = (row, { picture, letters }, needle, link) => el("div", { class: "row", role: "row" },
-    cell("image", shot(row, 16 / 9 * picture, picture)),
-    cell("text", el("p", { class: "text" }, el("a", { href: link, tabIndex: -1 }, marked(excerpt(store.columns.text[row] ?? "(no text)", needle, 260), needle))),
-      el("p", { class: "quiet tags" }, [`#${store.columns.index[row] ?? "–"}`, ...tags(row).map(label)].join(" · "))),
-    cell("answer", items.answer(row)),
-    cell("verdict", items.outcome(row)),
-    cell("reply", reply(row, needle, letters)));
+  items.row = (row, { picture, letters }, needle, link) =>
+    el(
+      "div",
+      { class: "row", role: "row" },
+      cell("image", shot(row, (16 / 9) * picture, picture)),
+      cell(
+        "text",
+        el(
+          "p",
+          { class: "text" },
+          el(
+            "a",
+            { href: link, tabIndex: -1 },
+            marked(excerpt(store.columns.text[row] ?? "(no text)", needle, 260), needle),
+          ),
+        ),
+        el("p", { class: "quiet tags" }, [`#${store.columns.index[row] ?? "–"}`, ...tags(row).map(label)].join(" · ")),
+      ),
+      cell("answer", items.answer(row)),
+      cell("verdict", items.outcome(row)),
+      cell("reply", reply(row, needle, letters)),
+    );
 
   const cell = (name, ...children) => el("div", { role: "gridcell", class: `of-${name}` }, children);
 
   /** The head of the table; a click sorts up, then down, then as in the file. */
   items.head = (sort, onSort) => {
     const levels = store.summary.datasets.map((data) => (data.level === "L4" ? "L3" : data.level));
-    const words = { ...COLUMNS, ...levels.every((level) => level === levels[0]) ? OWN_WORDS[levels[0]] : null };
+    const words = { ...COLUMNS, ...(levels.every((level) => level === levels[0]) ? OWN_WORDS[levels[0]] : null) };
     return Object.entries(words).map(([name, word]) => {
       const [up, down] = [sort === name, sort === `-${name}`];
-      return el("div", { role: "columnheader", class: `of-${name}`, "aria-sort": up ? "ascending" : down ? "descending" : "none" },
-        el("button", { type: "button", onclick: () => onSort(up ? `-${name}` : down ? "" : name) },
+      return el(
+        "div",
+        { role: "columnheader", class: `of-${name}`, "aria-sort": up ? "ascending" : down ? "descending" : "none" },
+        el(
+          "button",
+          { type: "button", onclick: () => onSort(up ? `-${name}` : down ? "" : name) },
           word,
-          el("span", { "aria-hidden": "true", class: up || down ? "arrow" : "arrow off" }, down ? "▼" : "▲")));
+          el("span", { "aria-hidden": "true", class: up || down ? "arrow" : "arrow off" }, down ? "▼" : "▲"),
+        ),
+      );
     });
   };
 
@@ -65,7 +108,10 @@ Report.items = (() => {
       return host;
     }
     store.reply(row).then(([replies, place]) => {
-      const said = [replies.prediction, replies.raw, replies.reasoning].map((texts) => texts[place]).filter(Boolean).map(String);
+      const said = [replies.prediction, replies.raw, replies.reasoning]
+        .map((texts) => texts[place])
+        .filter(Boolean)
+        .map(String);
       const text = said.find((each) => needle && each.toLowerCase().includes(needle.toLowerCase())) ?? said[0] ?? "";
       host.append(...marked(excerpt(text, needle, most), needle));
     });
@@ -74,17 +120,25 @@ Report.items = (() => {
 
   /** The image with target and click, inside a space. */
   function shot(row, width, height) {
-    const found = store.picture(row), box = store.columns.box_frac[row], point = store.columns.point_frac[row];
+    const found = store.picture(row),
+      box = store.columns.box_frac[row],
+      point = store.columns.point_frac[row];
     const wh = found?.wh ?? [16, 10];
     const scale = Math.min(width / wh[0], height / wh[1]);
     const frame = styled(el("div", { class: found?.view ? "frame" : "frame empty" }), {
-      width: `${wh[0] * scale}px`, height: `${wh[1] * scale}px`,
+      width: `${wh[0] * scale}px`,
+      height: `${wh[1] * scale}px`,
     });
     if (found?.view) frame.append(el("img", { src: found.view, alt: "", decoding: "async", draggable: "false" }));
     if (box) {
-      frame.append(styled(el("i", { class: "mini-box" }), {
-        left: `${100 * box[0]}%`, top: `${100 * box[1]}%`, width: `${100 * (box[2] - box[0])}%`, height: `${100 * (box[3] - box[1])}%`,
-      }));
+      frame.append(
+        styled(el("i", { class: "mini-box" }), {
+          left: `${100 * box[0]}%`,
+          top: `${100 * box[1]}%`,
+          width: `${100 * (box[2] - box[0])}%`,
+          height: `${100 * (box[3] - box[1])}%`,
+        }),
+      );
     }
     if (point && point.every((value) => value >= 0 && value <= 1)) {
       frame.append(styled(el("i", { class: "mini-point" }), { left: `${100 * point[0]}%`, top: `${100 * point[1]}%` }));

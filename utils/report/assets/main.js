@@ -5,7 +5,8 @@
   const { store, overview, gallery, stage, film, sample, whole, el } = Report;
   const $ = (id) => document.getElementById(id);
   const VIEWS = ["overview", "samples", "sample"]; // their ids begin with "view-": no address may make the page jump
-  let view = null, turn = 0;
+  let view = null,
+    turn = 0;
 
   function show(name) {
     if (view === "samples" && name !== view) gallery.leave();
@@ -15,13 +16,15 @@
     document.body.dataset.view = name;
     $("to-overview").toggleAttribute("aria-current", name === "overview");
     $("to-samples").toggleAttribute("aria-current", name !== "overview");
-    for (const id of ["to-overview", "to-samples"]) if ($(id).hasAttribute("aria-current")) $(id).setAttribute("aria-current", "page");
+    for (const id of ["to-overview", "to-samples"])
+      if ($(id).hasAttribute("aria-current")) $(id).setAttribute("aria-current", "page");
   }
 
   const lost = el("p", { class: "notice", role: "status", hidden: true });
 
   async function route() {
-    const mine = ++turn, [name, rest] = split(location.hash.replace(/^#\/?/, ""));
+    const mine = ++turn,
+      [name, rest] = split(location.hash.replace(/^#\/?/, ""));
     lost.hidden = true;
     if (name === "samples") {
       const back = view === "sample";
@@ -45,7 +48,13 @@
     document.title = title();
   }
 
-  const readable = (address) => { try { return decodeURIComponent(address); } catch { return address; } };
+  const readable = (address) => {
+    try {
+      return decodeURIComponent(address);
+    } catch {
+      return address;
+    }
+  };
 
   const split = (hash) => {
     const at = hash.indexOf("?");
@@ -62,15 +71,26 @@
     $("next").disabled = place < 0 || place >= gallery.rows.length - 1;
     show("sample");
     scrollTo(0, 0);
-    await sample.show(row, place >= 0 ? `${whole(place + 1)} of ${whole(gallery.rows.length)}` : "outside the filters", wanted, (now) => {
-      history.replaceState(null, "", store.sampleLink(row, now > 1 ? { ...gallery.filter, step: now } : gallery.filter)); // a link to this step
-    });
+    await sample.show(
+      row,
+      place >= 0 ? `${whole(place + 1)} of ${whole(gallery.rows.length)}` : "outside the filters",
+      wanted,
+      (now) => {
+        history.replaceState(
+          null,
+          "",
+          store.sampleLink(row, now > 1 ? { ...gallery.filter, step: now } : gallery.filter),
+        ); // a link to this step
+      },
+    );
     document.title = `${$("sample-title").textContent} · ${title()}`;
     if (entered) $("sample-title").focus({ preventScroll: true });
   }
 
   const address = (row) => store.sampleLink(row, gallery.filter);
-  gallery.onOpen = (row) => { location.hash = address(row); };
+  gallery.onOpen = (row) => {
+    location.hash = address(row);
+  };
 
   function step(by) {
     const place = gallery.rows.indexOf(sample.row) + by;
@@ -86,7 +106,11 @@
     if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
     const field = event.target.closest("input, select, textarea");
     if (field) {
-      if (event.key === "Escape") { field.blur(); gallery.focus(); event.preventDefault(); }
+      if (event.key === "Escape") {
+        field.blur();
+        gallery.focus();
+        event.preventDefault();
+      }
       return;
     }
     if (act(event)) event.preventDefault();
@@ -96,13 +120,20 @@
   function act(event) {
     const { key } = event;
     if (key === "h" || key === "?") $("help").showModal();
-    else if (key === "/") { location.hash = view === "samples" ? location.hash : gallery.address(); setTimeout(() => { $("search").focus(); $("search").select(); }); }
-    else if (key === "o") location.hash = "#/overview";
+    else if (key === "/") {
+      location.hash = view === "samples" ? location.hash : gallery.address();
+      setTimeout(() => {
+        $("search").focus();
+        $("search").select();
+      });
+    } else if (key === "o") location.hash = "#/overview";
     else if (key === "s") location.hash = gallery.address();
     else if (view === "sample") return inSample(event);
-    else if (view === "samples" && key === "v") gallery.apply({ ...gallery.filter, view: gallery.filter.view ? null : "table" });
+    else if (view === "samples" && key === "v")
+      gallery.apply({ ...gallery.filter, view: gallery.filter.view ? null : "table" });
     else if (view === "samples" && (key === "j" || key === "k")) gallery.move(gallery.active + (key === "j" ? 1 : -1));
-    else if (view === "samples" && key === "Enter" && event.target === document.body) gallery.onOpen(gallery.rows[gallery.active]);
+    else if (view === "samples" && key === "Enter" && event.target === document.body)
+      gallery.onOpen(gallery.rows[gallery.active]);
     else return false;
     return true;
   }
@@ -127,12 +158,17 @@
   /** Where a report has nothing but episodes, the page calls them so. */
   function rename() {
     if (store.noun === "sample") return;
-    const renamed = (text) => text.replace(/\ba sample/, "an episode").replace("sample", "episode").replace("Sample", "Episode");
+    const renamed = (text) =>
+      text
+        .replace(/\ba sample/, "an episode")
+        .replace("sample", "episode")
+        .replace("Sample", "Episode");
     for (const each of document.querySelectorAll("#skip, #to-samples, #close, #nothing, #help td")) {
       if (!each.childElementCount) each.textContent = renamed(each.textContent);
     }
     for (const name of ["aria-label", "title"]) {
-      for (const each of document.querySelectorAll(`[${name}*=ample]`)) each.setAttribute(name, renamed(each.getAttribute(name)));
+      for (const each of document.querySelectorAll(`[${name}*=ample]`))
+        each.setAttribute(name, renamed(each.getAttribute(name)));
     }
   }
 
@@ -157,7 +193,10 @@
     $("next").addEventListener("click", () => step(1));
     $("play").addEventListener("click", film.play);
     $("to-help").addEventListener("click", () => $("help").showModal());
-    $("to-samples").addEventListener("click", (event) => { event.preventDefault(); location.hash = gallery.address(); });
+    $("to-samples").addEventListener("click", (event) => {
+      event.preventDefault();
+      location.hash = gallery.address();
+    });
     addEventListener("keydown", onKey);
     addEventListener("hashchange", route);
     await route();

@@ -5,51 +5,113 @@ Report.overview = (() => {
   const { el, svg, styled, whole, wide, plural, store, VERDICTS, told } = Report;
   let isWithPublished = null; // whether published results are shown; null: as the data have it
 
-  const link = (filter, ...children) => (filter ? el("a", { href: store.listLink(filter) }, ...children) : el("span", {}, ...children));
+  const link = (filter, ...children) =>
+    filter ? el("a", { href: store.listLink(filter) }, ...children) : el("span", {}, ...children);
   const nothing = () => document.createDocumentFragment();
 
   function draw(host) {
     const { summary } = store;
-    host.replaceChildren(el("div", { class: "first-screen" },
-      facts(summary), problems(summary),
-      summary.datasets.map(strip), checks(summary)),
-    ...summary.datasets.filter((data) => !data.no_score).map(inDetail), provenance(summary.manifest));
+    host.replaceChildren(
+      el(
+        "div",
+        { class: "first-screen" },
+        facts(summary),
+        problems(summary),
+        summary.datasets.map(strip),
+        checks(summary),
+      ),
+      ...summary.datasets.filter((data) => !data.no_score).map(inDetail),
+      provenance(summary.manifest),
+    );
   }
 
   function facts({ facts: known }) {
-    return el("dl", { class: "run-facts" }, known.map(({ name, text, link: filter }) =>
-      el("div", {}, el("dt", {}, name), el("dd", { title: text }, link(filter, text)))));
+    return el(
+      "dl",
+      { class: "run-facts" },
+      known.map(({ name, text, link: filter }) =>
+        el("div", {}, el("dt", {}, name), el("dd", { title: text }, link(filter, text))),
+      ),
+    );
   }
 
   /* -- what went wrong -- */
 
   function problems(summary) {
     const missing = summary.pictures.filter((picture) => !picture.view).length;
-    const lines = [...summary.stopped, ...summary.datasets.flatMap((data) => data.notices.map((line) => `${data.level}: ${line}`))];
+    const lines = [
+      ...summary.stopped,
+      ...summary.datasets.flatMap((data) => data.notices.map((line) => `${data.level}: ${line}`)),
+    ];
     const parts = summary.datasets.filter((data) => data.partial).map((data) => data.level);
     if (parts.length) lines.push(`${parts.join(", ")}: a partial run; its scores cover only some of the samples`);
     if (missing) {
-      lines.push(missing === summary.pictures.length
-        ? "The images were not found or not readable when this report was built: targets and clicks are drawn on empty frames"
-        : `${plural(missing, "image")} of ${whole(summary.pictures.length)} not found or not readable when this report was built`);
+      lines.push(
+        missing === summary.pictures.length
+          ? "The images were not found or not readable when this report was built: targets and clicks are drawn on empty frames"
+          : `${plural(missing, "image")} of ${whole(summary.pictures.length)} not found or not readable when this report was built`,
+      );
     }
     if (!summary.samples) lines.push("No sample has been scored yet");
     const found = summary.datasets.flatMap((data) => data.problems);
     const doubts = summary.checks.flatMap(alarms);
     if (!lines.length && !found.length && !doubts.length) return nothing();
-    return el("section", { class: "problems", "aria-label": "What went wrong" },
-      el("ul", {}, doubts, found.map((problem) => el("li", {},
-        el("p", {}, el("b", { class: "level" }, problem.level), " ", link(problem.link, problem.count), ` ${problem.text}`),
-        problem.examples.length ? el("p", { class: "examples" }, problem.examples.map(example)) : null)),
-      lines.map((line) => el("li", {}, el("p", {}, line)))));
+    return el(
+      "section",
+      { class: "problems", "aria-label": "What went wrong" },
+      el(
+        "ul",
+        {},
+        doubts,
+        found.map((problem) =>
+          el(
+            "li",
+            {},
+            el(
+              "p",
+              {},
+              el("b", { class: "level" }, problem.level),
+              " ",
+              link(problem.link, problem.count),
+              ` ${problem.text}`,
+            ),
+            problem.examples.length ? el("p", { class: "examples" }, problem.examples.map(example)) : null,
+          ),
+        ),
+        lines.map((line) => el("li", {}, el("p", {}, line))),
+      ),
+    );
   }
 
   /** What makes a score doubtful, in the words of the console's warnings, each with a link to its check. */
   const warningsOf = ({ findings }) => findings.filter((finding) => finding.is_warning);
   const placeOf = ({ level, title }) => `check-${level}-${title.replaceAll(" ", "-")}`;
-  const alarms = (check) => warningsOf(check).map(({ text }) => el("li", { class: "alarm" }, el("p", {},
-    el("b", { class: "level" }, check.level), " ",
-    el("a", { href: "#/overview", onclick: (event) => { event.preventDefault(); goTo(placeOf(check)); } }, check.title), ": ", withCode(text))));
+  const alarms = (check) =>
+    warningsOf(check).map(({ text }) =>
+      el(
+        "li",
+        { class: "alarm" },
+        el(
+          "p",
+          {},
+          el("b", { class: "level" }, check.level),
+          " ",
+          el(
+            "a",
+            {
+              href: "#/overview",
+              onclick: (event) => {
+                event.preventDefault();
+                goTo(placeOf(check));
+              },
+            },
+            check.title,
+          ),
+          ": ",
+          withCode(text),
+        ),
+      ),
+    );
 
   function goTo(id) {
     const host = document.getElementById(id);
@@ -59,12 +121,21 @@ Report.overview = (() => {
 
   /** The mark at a level's main figure that a warning makes doubtful. */
   function doubt(level) {
-    const all = store.summary.checks.filter((check) => check.level === level).flatMap(warningsOf).map(({ text }) => text);
-    return all.length ? el("span", { class: "doubt", role: "img", title: all.join("\n"), "aria-label": `Doubtful: ${all.join(" ")}` }, "!") : null;
+    const all = store.summary.checks
+      .filter((check) => check.level === level)
+      .flatMap(warningsOf)
+      .map(({ text }) => text);
+    return all.length
+      ? el(
+          "span",
+          { class: "doubt", role: "img", title: all.join("\n"), "aria-label": `Doubtful: ${all.join(" ")}` },
+          "!",
+        )
+      : null;
   }
 
-  const example = ({ text, row }) => el("a", { href: store.sampleLink(row, {}), title: text },
-    `${store.columns.index[row] ?? "–"} `, el("q", {}, text));
+  const example = ({ text, row }) =>
+    el("a", { href: store.sampleLink(row, {}), title: text }, `${store.columns.index[row] ?? "–"} `, el("q", {}, text));
 
   /* -- scores -- */
 
@@ -73,47 +144,122 @@ Report.overview = (() => {
   const samples = ({ samples: count, unit }) => plural(count, unit === "task" ? "episode" : "sample");
 
   function strip(data) {
-    return el("section", { class: "strip", "aria-labelledby": `head-${data.level}`, "data-level": data.level },
-      el("div", { class: "about" },
-        el("h2", { id: `head-${data.level}` }, el("span", { class: "level" }, data.level), " ", data.name,
-          data.partial ? el("span", { class: "tag" }, "partial") : null),
+    return el(
+      "section",
+      { class: "strip", "aria-labelledby": `head-${data.level}`, "data-level": data.level },
+      el(
+        "div",
+        { class: "about" },
+        el(
+          "h2",
+          { id: `head-${data.level}` },
+          el("span", { class: "level" }, data.level),
+          " ",
+          data.name,
+          data.partial ? el("span", { class: "tag" }, "partial") : null,
+        ),
         el("p", { class: "quiet" }, link({ dataset: data.name }, samples(data)), ` ${below(data)}`),
-        outcomes(data)),
-      el("div", { class: "scores-of" }, data.no_score ? noScore(data.no_score) : official(data),
-        data.no_score ? null : el("div", { class: "below" }, legend(data), published(data))));
+        outcomes(data),
+      ),
+      el(
+        "div",
+        { class: "scores-of" },
+        data.no_score ? noScore(data.no_score) : official(data),
+        data.no_score ? null : el("div", { class: "below" }, legend(data), published(data)),
+      ),
+    );
   }
 
   /** What became of the samples, as one bar and as links to them. */
   function outcomes(data) {
     const tone = (name) => `is-${name.replaceAll(" ", "-")}`;
-    return el("div", { class: "outcome" },
-      el("div", { class: "stack", "aria-hidden": "true" }, data.outcomes.map(({ name, count }) =>
-        styled(el("span", { class: tone(name) }), { "flex-grow": count }))),
-      el("ul", {}, data.outcomes.map(({ name, count, share, link: filter }) => el("li", { class: tone(name), title: `${share} %` },
-        link(filter, el("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[name][0]), `${whole(count)} ${told(name, data.unit === "task")}`)))));
+    return el(
+      "div",
+      { class: "outcome" },
+      el(
+        "div",
+        { class: "stack", "aria-hidden": "true" },
+        data.outcomes.map(({ name, count }) => styled(el("span", { class: tone(name) }), { "flex-grow": count })),
+      ),
+      el(
+        "ul",
+        {},
+        data.outcomes.map(({ name, count, share, link: filter }) =>
+          el(
+            "li",
+            { class: tone(name), title: `${share} %` },
+            link(
+              filter,
+              el("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[name][0]),
+              `${whole(count)} ${told(name, data.unit === "task")}`,
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   function noScore({ text, link: filter, examples }) {
-    return el("div", { class: "no-score" },
+    return el(
+      "div",
+      { class: "no-score" },
       el("p", { class: "value" }, link(filter, text)),
       el("p", { class: "quiet" }, "No score: what the rest would score says nothing about the model."),
-      examples.length ? el("p", { class: "examples" }, examples.map(example)) : null);
+      examples.length ? el("p", { class: "examples" }, examples.map(example)) : null,
+    );
   }
 
   function official(data) {
-    if (!data.figures.length) return el("p", { class: "quiet" }, "The analysis of this data set is missing; score it again.");
-    return el("div", { class: "official" }, data.figures.map((figure) => el("div", { class: figure.is_main ? "figure main" : "figure" },
-      el("p", { class: "name" }, figure.name),
-      el("p", { class: "value" }, link(figure.link, figure.text), el("small", {}, " %"), figure.is_main ? doubt(data.level) : null),
-      track(figure, data.published?.figures[figure.name]),
-      el("p", { class: "quiet range" }, figure.range ? `[${figure.range}]`
-        : figure.name.startsWith("EQA ") ? "no interval: order matters" : `no interval: under 10 ${data.unit}s`),
-      el("p", { class: "quiet" }, link(figure.link, `n = ${whole(figure.samples)}`),
-        figure.chance_text ? el("span", { title: `chance: ${data.chance}` }, ` · chance ${figure.chance_text}`) : null))));
+    if (!data.figures.length)
+      return el("p", { class: "quiet" }, "The analysis of this data set is missing; score it again.");
+    return el(
+      "div",
+      { class: "official" },
+      data.figures.map((figure) =>
+        el(
+          "div",
+          { class: figure.is_main ? "figure main" : "figure" },
+          el("p", { class: "name" }, figure.name),
+          el(
+            "p",
+            { class: "value" },
+            link(figure.link, figure.text),
+            el("small", {}, " %"),
+            figure.is_main ? doubt(data.level) : null,
+          ),
+          track(figure, data.published?.figures[figure.name]),
+          el(
+            "p",
+            { class: "quiet range" },
+            figure.range
+              ? `[${figure.range}]`
+              : figure.name.startsWith("EQA ")
+                ? "no interval: order matters"
+                : `no interval: under 10 ${data.unit}s`,
+          ),
+          el(
+            "p",
+            { class: "quiet" },
+            link(figure.link, `n = ${whole(figure.samples)}`),
+            figure.chance_text
+              ? el("span", { title: `chance: ${data.chance}` }, ` · chance ${figure.chance_text}`)
+              : null,
+          ),
+        ),
+      ),
+    );
   }
 
-  const legend = ({ figures, chance, unit, terms }) => (figures.length
-    ? el("p", { class: "legend-of-scores quiet" }, `[ ] 95 % interval by ${unit}`, chance ? ` · dotted: chance, ${chance}` : null, terms ? ` · ${terms}` : null) : nothing());
+  const legend = ({ figures, chance, unit, terms }) =>
+    figures.length
+      ? el(
+          "p",
+          { class: "legend-of-scores quiet" },
+          `[ ] 95 % interval by ${unit}`,
+          chance ? ` · dotted: chance, ${chance}` : null,
+          terms ? ` · ${terms}` : null,
+        )
+      : nothing();
 
   const UNBENT = { "vector-effect": "non-scaling-stroke" };
 
@@ -122,13 +268,30 @@ Report.overview = (() => {
     const parts = [svg("rect", { class: "ground", x: 0, y: 4, width: 100, height: 6 })];
     if (cell.value !== null) parts.push(svg("rect", { class: "fill", x: 0, y: 4, width: cell.value, height: 6 }));
     for (const { model, value, text } of others ?? []) {
-      parts.push(svg("path", { class: "published-tick", d: `M${value} 4V14`, ...UNBENT }, svg("title", {}, `${model}, published: ${text}`)));
+      parts.push(
+        svg(
+          "path",
+          { class: "published-tick", d: `M${value} 4V14`, ...UNBENT },
+          svg("title", {}, `${model}, published: ${text}`),
+        ),
+      );
     }
-    if (cell.chance !== null && cell.chance !== undefined) parts.push(svg("path", { class: "chance-tick", d: `M${cell.chance} 0V10`, ...UNBENT }));
+    if (cell.chance !== null && cell.chance !== undefined)
+      parts.push(svg("path", { class: "chance-tick", d: `M${cell.chance} 0V10`, ...UNBENT }));
     if (cell.low !== null && cell.low !== undefined) {
-      parts.push(svg("path", { class: "whisker", d: `M${cell.low} 7H${cell.high}M${cell.low} 4V10M${cell.high} 4V10`, ...UNBENT }));
+      parts.push(
+        svg("path", {
+          class: "whisker",
+          d: `M${cell.low} 7H${cell.high}M${cell.low} 4V10M${cell.high} 4V10`,
+          ...UNBENT,
+        }),
+      );
     }
-    return svg("svg", { class: "track", viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" }, parts);
+    return svg(
+      "svg",
+      { class: "track", viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" },
+      parts,
+    );
   }
 
   /** The switch for results of other models, and where it is on their list beside this run. */
@@ -136,15 +299,54 @@ Report.overview = (() => {
     const found = data.published;
     if (!found) return nothing();
     const own = new Map(data.figures.map((figure) => [figure.name, figure]));
-    const box = el("input", { type: "checkbox", onchange: () => { isWithPublished = box.checked; show(); } });
-    const ranks = el("div", { class: "ranks" }, Object.entries(found.figures).map(([name, rows]) => {
-      const mine = own.get(name);
-      const listed = [...rows, { model: "this run", value: mine.value, text: mine.text, isMine: true }].sort((a, b) => b.value - a.value);
-      return el("table", {}, el("caption", {}, name), el("tbody", {}, listed.map(({ model, text, isMine }) =>
-        el("tr", { class: isMine ? "mine" : null }, el("th", { scope: "row" }, model, isMine ? null : " †"), el("td", {}, text)))));
-    }), el("p", { class: "quiet" }, `† published, from: ${found.source}`));
-    const host = el("div", { class: "published" }, el("label", { class: "published-switch" }, box,
-      found.is_comparable ? " Published results of other models" : " Published results as context: they are on other data, so not comparable"), ranks);
+    const box = el("input", {
+      type: "checkbox",
+      onchange: () => {
+        isWithPublished = box.checked;
+        show();
+      },
+    });
+    const ranks = el(
+      "div",
+      { class: "ranks" },
+      Object.entries(found.figures).map(([name, rows]) => {
+        const mine = own.get(name);
+        const listed = [...rows, { model: "this run", value: mine.value, text: mine.text, isMine: true }].sort(
+          (a, b) => b.value - a.value,
+        );
+        return el(
+          "table",
+          {},
+          el("caption", {}, name),
+          el(
+            "tbody",
+            {},
+            listed.map(({ model, text, isMine }) =>
+              el(
+                "tr",
+                { class: isMine ? "mine" : null },
+                el("th", { scope: "row" }, model, isMine ? null : " †"),
+                el("td", {}, text),
+              ),
+            ),
+          ),
+        );
+      }),
+      el("p", { class: "quiet" }, `† published, from: ${found.source}`),
+    );
+    const host = el(
+      "div",
+      { class: "published" },
+      el(
+        "label",
+        { class: "published-switch" },
+        box,
+        found.is_comparable
+          ? " Published results of other models"
+          : " Published results as context: they are on other data, so not comparable",
+      ),
+      ranks,
+    );
     const show = () => {
       for (const section of document.querySelectorAll("#view-overview .strip")) {
         const switched = section.querySelector(".published-switch input");
@@ -163,89 +365,235 @@ Report.overview = (() => {
 
   function checks({ checks: all }) {
     if (!all.length) return nothing();
-    const odd = all.filter((check) => check.findings.length), clear = all.filter((check) => !check.findings.length);
+    const odd = all.filter((check) => check.findings.length),
+      clear = all.filter((check) => !check.findings.length);
     const verdict = odd.length ? `${clear.length} clear, ${odd.length} found something` : "all clear";
-    return el("section", { class: "checks", "aria-labelledby": "head-checks" },
+    return el(
+      "section",
+      { class: "checks", "aria-labelledby": "head-checks" },
       el("h2", { id: "head-checks" }, `${plural(all.length, "check")}, ${verdict}`),
-      el("div", { class: "clear-checks" }, clear.map((check) => line(check, "✓", "is-hit"))),
-      odd.map((check) => line(check, "!", "is-failed")));
+      el(
+        "div",
+        { class: "clear-checks" },
+        clear.map((check) => line(check, "✓", "is-hit")),
+      ),
+      odd.map((check) => line(check, "!", "is-failed")),
+    );
   }
 
   function line(check, sign, tone) {
-    const isOdd = check.findings.length > 0, isMore = check.tables.length + check.notes.length > 0;
-    const head = [el("span", { class: `sign ${tone}`, "aria-hidden": "true" }, sign),
-      check.level ? el("span", { class: "level" }, check.level) : null, el("b", {}, check.title)];
+    const isOdd = check.findings.length > 0,
+      isMore = check.tables.length + check.notes.length > 0;
+    const head = [
+      el("span", { class: `sign ${tone}`, "aria-hidden": "true" }, sign),
+      check.level ? el("span", { class: "level" }, check.level) : null,
+      el("b", {}, check.title),
+    ];
     if (!isOdd) {
       head.push(el("span", { class: "quiet" }, check.clear));
-      return isMore ? el("details", { class: "check" }, el("summary", { class: "line" }, head), tables(check)) : el("p", { class: "check line" }, head);
+      return isMore
+        ? el("details", { class: "check" }, el("summary", { class: "line" }, head), tables(check))
+        : el("p", { class: "check line" }, head);
     }
-    return el("div", { class: "check odd", id: placeOf(check), tabIndex: -1 },
+    return el(
+      "div",
+      { class: "check odd", id: placeOf(check), tabIndex: -1 },
       el("p", { class: "line" }, head),
-      check.findings.map(({ text, link: filter, is_warning: isAbove }) => el("p", { class: "finding" }, isAbove ? el("span", { class: "quiet" }, "See the warning at the top.") : withCode(text), filter ? [" ", el("a", { href: store.listLink(filter) }, "Show them")] : null)),
-      isMore ? el("details", {}, el("summary", { class: "quiet" }, "Figures"), tables(check)) : null);
+      check.findings.map(({ text, link: filter, is_warning: isAbove }) =>
+        el(
+          "p",
+          { class: "finding" },
+          isAbove ? el("span", { class: "quiet" }, "See the warning at the top.") : withCode(text),
+          filter ? [" ", el("a", { href: store.listLink(filter) }, "Show them")] : null,
+        ),
+      ),
+      isMore ? el("details", {}, el("summary", { class: "quiet" }, "Figures"), tables(check)) : null,
+    );
   }
 
   /** A text with what one types in it, as code. */
-  const withCode = (text) => text.split(/(data\.\w+\.\w+: "[\w.]+"|--mode \w+)/).map((part, place) => (place % 2 ? el("code", {}, part) : part));
+  const withCode = (text) =>
+    text.split(/(data\.\w+\.\w+: "[\w.]+"|--mode \w+)/).map((part, place) => (place % 2 ? el("code", {}, part) : part));
 
   function tables({ level, title, tables: all, notes }) {
-    return el("div", { class: "behind" },
-      el("div", { class: all.length > 1 && all.every((table) => table.columns.length < 4) ? "parts" : null }, all.map((table) => smallTable([level, title, table.caption, table.columns.join(", ")].join(" "), table))),
-      notes.map((note) => el("p", { class: "quiet" }, note)));
+    return el(
+      "div",
+      { class: "behind" },
+      el(
+        "div",
+        { class: all.length > 1 && all.every((table) => table.columns.length < 4) ? "parts" : null },
+        all.map((table) => smallTable([level, title, table.caption, table.columns.join(", ")].join(" "), table)),
+      ),
+      notes.map((note) => el("p", { class: "quiet" }, note)),
+    );
   }
 
   function smallTable(name, { caption, basis, columns, rows }) {
-    return wide(name, el("table", { class: "plain" },
-      caption || basis ? el("caption", {}, caption, basis ? el("span", { class: "quiet" }, " ", link(basis.link, basis.text)) : null) : null,
-      el("thead", {}, el("tr", {}, el("td"), columns.map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", {}, rows.map(({ name, cells }) => el("tr", {}, el("th", { scope: "row" }, name),
-        cells.map(({ text, range, link: filter }) => el("td", { class: /^[a-z_.]{9,}$/i.test(text) ? "words-in" : null },
-          link(filter, text), range ? el("span", { class: "quiet" }, ` [${range}]`) : null)))))));
+    return wide(
+      name,
+      el(
+        "table",
+        { class: "plain" },
+        caption || basis
+          ? el("caption", {}, caption, basis ? el("span", { class: "quiet" }, " ", link(basis.link, basis.text)) : null)
+          : null,
+        el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            el("td"),
+            columns.map((name) => el("th", { scope: "col" }, name)),
+          ),
+        ),
+        el(
+          "tbody",
+          {},
+          rows.map(({ name, cells }) =>
+            el(
+              "tr",
+              {},
+              el("th", { scope: "row" }, name),
+              cells.map(({ text, range, link: filter }) =>
+                el(
+                  "td",
+                  { class: /^[a-z_.]{9,}$/i.test(text) ? "words-in" : null },
+                  link(filter, text),
+                  range ? el("span", { class: "quiet" }, ` [${range}]`) : null,
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   /* -- below the first screen -- */
 
   function inDetail(data) {
-    return el("section", { class: "data-set", "aria-labelledby": `detail-${data.level}` },
+    return el(
+      "section",
+      { class: "data-set", "aria-labelledby": `detail-${data.level}` },
       el("h2", { id: `detail-${data.level}` }, el("span", { class: "level" }, data.level), ` ${data.name} in detail`),
       data.table ? scoreTable(data.table, data.unit) : null,
       data.circular ? scoreTable(data.circular, data.unit) : null,
-      el("div", { class: "charts" }, data.groups.map((group) => chart(group, data.unit)), averages(data)),
-      data.details.map((section) => el("section", { class: "audit" }, el("h3", {}, section.title), tables(section))));
+      el(
+        "div",
+        { class: "charts" },
+        data.groups.map((group) => chart(group, data.unit)),
+        averages(data),
+      ),
+      data.details.map((section) => el("section", { class: "audit" }, el("h3", {}, section.title), tables(section))),
+    );
   }
 
   function averages({ averages: cells }) {
     if (!cells.length) return nothing();
-    return el("details", { class: "averages" }, el("summary", {}, "Other averages: micro and macro"),
-      el("table", { class: "plain" }, el("tbody", {}, cells.map((cell) => el("tr", {}, el("th", { scope: "row" }, cell.name),
-        el("td", {}, el("b", {}, cell.text), cell.range ? el("span", { class: "quiet" }, ` [${cell.range}]`) : null))))));
+    return el(
+      "details",
+      { class: "averages" },
+      el("summary", {}, "Other averages: micro and macro"),
+      el(
+        "table",
+        { class: "plain" },
+        el(
+          "tbody",
+          {},
+          cells.map((cell) =>
+            el(
+              "tr",
+              {},
+              el("th", { scope: "row" }, cell.name),
+              el(
+                "td",
+                {},
+                el("b", {}, cell.text),
+                cell.range ? el("span", { class: "quiet" }, ` [${cell.range}]`) : null,
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   function scoreTable({ title, unit: said, columns, rows, notes }, unit) {
     const name = `${title}: ${said}`;
-    return el("div", { class: "block-of-scores" }, el("h3", {}, name),
-      wide(name, el("table", { class: "scores" },
-        el("thead", {}, el("tr", {}, el("td"), columns.map((column) => el("th", { scope: "col" }, column)))),
-        el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.name), row.cells.map((cell) => scoreCell(cell, unit))))))),
-    (notes ?? []).map((note) => el("p", { class: "quiet" }, note)));
+    return el(
+      "div",
+      { class: "block-of-scores" },
+      el("h3", {}, name),
+      wide(
+        name,
+        el(
+          "table",
+          { class: "scores" },
+          el(
+            "thead",
+            {},
+            el(
+              "tr",
+              {},
+              el("td"),
+              columns.map((column) => el("th", { scope: "col" }, column)),
+            ),
+          ),
+          el(
+            "tbody",
+            {},
+            rows.map((row) =>
+              el(
+                "tr",
+                {},
+                el("th", { scope: "row" }, row.name),
+                row.cells.map((cell) => scoreCell(cell, unit)),
+              ),
+            ),
+          ),
+        ),
+      ),
+      (notes ?? []).map((note) => el("p", { class: "quiet" }, note)),
+    );
   }
 
   function scoreCell(cell, unit) {
     if (!cell) return el("td", { class: "none" }, "–");
     const under = cell.range ? `[${cell.range}]` : cell.samples ? `n = ${whole(cell.samples)}` : "";
-    return styled(el("td", { title: basis(cell, unit) }, link(cell.link, cell.text), el("span", { class: "quiet" }, under)), { "--share": `${cell.value}%` });
+    return styled(
+      el("td", { title: basis(cell, unit) }, link(cell.link, cell.text), el("span", { class: "quiet" }, under)),
+      { "--share": `${cell.value}%` },
+    );
   }
 
   const basis = (cell, unit) => (cell.samples ? `${samples({ ...cell, unit })} ${below({ ...cell, unit })}` : null);
 
   function chart({ title, cells }, unit) {
-    return el("div", { class: "chart" }, el("table", {}, el("caption", {}, title),
-      el("tbody", {}, cells.map((cell) => el("tr", { title: basis(cell, unit) },
-        el("th", { scope: "row" }, link(cell.link, cell.name)),
-        el("td", { class: "meter" }, track(cell)),
-        el("td", { class: "number" }, cell.text),
-        el("td", { class: "number quiet" }, cell.range ? `[${cell.range}]` : ""),
-        el("td", { class: "number quiet" }, link(cell.link, `n = ${whole(cell.samples)}`)))))));
+    return el(
+      "div",
+      { class: "chart" },
+      el(
+        "table",
+        {},
+        el("caption", {}, title),
+        el(
+          "tbody",
+          {},
+          cells.map((cell) =>
+            el(
+              "tr",
+              { title: basis(cell, unit) },
+              el("th", { scope: "row" }, link(cell.link, cell.name)),
+              el("td", { class: "meter" }, track(cell)),
+              el("td", { class: "number" }, cell.text),
+              el("td", { class: "number quiet" }, cell.range ? `[${cell.range}]` : ""),
+              el("td", { class: "number quiet" }, link(cell.link, `n = ${whole(cell.samples)}`)),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   /** Any JSON value as nested lists. */
@@ -256,15 +604,29 @@ Report.overview = (() => {
     if (Array.isArray(value) && value.every((each) => each === null || typeof each !== "object")) {
       return el("code", {}, value.join(", "));
     }
-    const list = el("dl", { class: "tree" }, entries.map(([key, each]) => el("div", {}, el("dt", {}, key), el("dd", {}, tree(each, depth + 1)))));
-    return depth && entries.length > 12 ? el("details", {}, el("summary", {}, plural(entries.length, "entry", "entries")), list) : list;
+    const list = el(
+      "dl",
+      { class: "tree" },
+      entries.map(([key, each]) => el("div", {}, el("dt", {}, key), el("dd", {}, tree(each, depth + 1)))),
+    );
+    return depth && entries.length > 12
+      ? el("details", {}, el("summary", {}, plural(entries.length, "entry", "entries")), list)
+      : list;
   }
 
   function provenance(manifest) {
     if (!manifest) return nothing();
-    return el("details", { class: "provenance", id: "provenance" },
-      el("summary", {}, el("h2", {}, "Provenance"), el("span", { class: "quiet" }, " what was run, with what, on what")),
-      tree(manifest));
+    return el(
+      "details",
+      { class: "provenance", id: "provenance" },
+      el(
+        "summary",
+        {},
+        el("h2", {}, "Provenance"),
+        el("span", { class: "quiet" }, " what was run, with what, on what"),
+      ),
+      tree(manifest),
+    );
   }
 
   return { draw, tree };

@@ -4,9 +4,30 @@
 Report.sample = (() => {
   const { el, badge, excerpt, label, whole, short, marked, store, items, gallery, stage, film, overview } = Report;
   const $ = (id) => document.getElementById(id);
-  const SHOWN = new Set(["prompt", "prediction", "raw", "reasoning", "options", "turns", "error",
-    "file_wh", "sent_wh", "seen_wh", "finish_reason", "usage", "latency_s", "attempts", "asked_at", "fingerprint", "key",
-    "trajectory", "checks", "last_image", "ended", "apps"]);
+  const SHOWN = new Set([
+    "prompt",
+    "prediction",
+    "raw",
+    "reasoning",
+    "options",
+    "turns",
+    "error",
+    "file_wh",
+    "sent_wh",
+    "seen_wh",
+    "finish_reason",
+    "usage",
+    "latency_s",
+    "attempts",
+    "asked_at",
+    "fingerprint",
+    "key",
+    "trajectory",
+    "checks",
+    "last_image",
+    "ended",
+    "apps",
+  ]);
   const sample = { row: null };
   let turn = 0;
 
@@ -15,20 +36,28 @@ Report.sample = (() => {
   sample.show = async (row, position, step, onStep) => {
     const mine = ++turn;
     sample.row = row;
-    const picture = store.picture(row), text = store.columns.text[row], point = store.columns.point_frac[row];
+    const picture = store.picture(row),
+      text = store.columns.text[row],
+      point = store.columns.point_frac[row];
     const kind = store.value("ended", row) ? "episode" : "sample";
-    $("sample-title").textContent = `${store.dataset(row).level ?? store.dataset(row).name} ${kind} ${store.columns.index[row] ?? ""}`;
+    $("sample-title").textContent =
+      `${store.dataset(row).level ?? store.dataset(row).name} ${kind} ${store.columns.index[row] ?? ""}`;
     $("position").textContent = position;
     const facts = await store.sample(row);
     if (mine !== turn) return;
     facts.ended = store.value("ended", row);
-    if (film.isOne(facts)) film.show({ ...facts, hit: store.value("verdict", row) === "hit" }, step, gallery.filter?.q ?? "", onStep);
+    if (film.isOne(facts))
+      film.show({ ...facts, hit: store.value("verdict", row) === "hit" }, step, gallery.filter?.q ?? "", onStep);
     else film.hide();
-    if (!film.isOne(facts)) stage.show({
-      wh: facts.file_wh ?? picture?.wh ?? [1600, 1000], picture, box: store.columns.box_frac[row],
-      clicks: point ? [{ point, name: "click" }] : [], alt: `Screenshot for: ${text ?? ""}`,
-      isAnswered: items.isAnswered(row),
-    });
+    if (!film.isOne(facts))
+      stage.show({
+        wh: facts.file_wh ?? picture?.wh ?? [1600, 1000],
+        picture,
+        box: store.columns.box_frac[row],
+        clicks: point ? [{ point, name: "click" }] : [],
+        alt: `Screenshot for: ${text ?? ""}`,
+        isAnswered: items.isAnswered(row),
+      });
     $("facts").replaceChildren(...panel(row, facts, picture).filter(Boolean));
     if (!film.isOne(facts)) $("reply").replaceChildren(reply(row, facts));
     for (const id of ["facts", "reply"]) $(id).scrollTop = 0;
@@ -36,13 +65,38 @@ Report.sample = (() => {
 
   function panel(row, facts, picture) {
     return [
-      el("div", { class: "asked" },
-        el("p", { class: "line" }, items.outcome(row), items.answer(row),
-          el("span", { class: "quiet" }, ["platform", "app", "split", "kind"].map((name) => store.value(name, row)).filter((value) => value !== null).map(label).join(" · "))),
-        el("p", { class: "instruction" }, found(store.columns.text[row] ?? "(no text)"))),
-      facts.error && items.isAnswered(row) ? el("div", { class: "block error" }, el("h3", {}, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")) : null,
+      el(
+        "div",
+        { class: "asked" },
+        el(
+          "p",
+          { class: "line" },
+          items.outcome(row),
+          items.answer(row),
+          el(
+            "span",
+            { class: "quiet" },
+            ["platform", "app", "split", "kind"]
+              .map((name) => store.value(name, row))
+              .filter((value) => value !== null)
+              .map(label)
+              .join(" · "),
+          ),
+        ),
+        el("p", { class: "instruction" }, found(store.columns.text[row] ?? "(no text)")),
+      ),
+      facts.error && items.isAnswered(row)
+        ? el(
+            "div",
+            { class: "block error" },
+            el("h3", {}, `Error: ${facts.error.class ?? ""}`),
+            pre(facts.error.message ?? ""),
+          )
+        : null,
       facts.options ? options(row, facts.options) : null,
-      film.isOne(facts) ? el("div", { class: "block" }, el("h3", {}, film.summary(facts)), film.checks(facts.checks ?? [])) : null,
+      film.isOne(facts)
+        ? el("div", { class: "block" }, el("h3", {}, film.summary(facts)), film.checks(facts.checks ?? []))
+        : null,
       facts.turns ? rotations(facts.turns) : null,
       store.columns.box_frac[row] ? geometry(row, facts.file_wh ?? picture?.wh) : null,
       film.isOne(facts) ? null : prompt(facts.prompt),
@@ -57,94 +111,192 @@ Report.sample = (() => {
     const [answer, chosen] = [store.columns.answer[row], store.columns.chosen[row]];
     const letters = Object.keys(all).filter((letter) => all[letter] !== null);
     const outside = chosen !== null && chosen !== undefined && !letters.includes(chosen);
-    return el("div", { class: "block choices" }, el("h3", {}, "Options"),
-      el("ol", { class: "options" }, letters.map((letter) => {
-        const right = letter === answer, taken = letter === chosen;
-        return el("li", { class: [right ? "right" : "", taken ? "taken" : ""].join(" ").trim() || null },
-          el("b", { class: "letter" }, letter), el("span", {}, found(all[letter])),
-          right ? el("span", { class: "tag good" }, "✓ right") : null,
-          taken ? el("span", { class: right ? "tag good" : "tag bad" }, "● chosen") : null);
-      })),
-      items.isAnswered(row) && (chosen === null || chosen === undefined) ? el("p", { class: "quiet" }, "No option could be read from the reply.") : null,
-      outside ? el("p", { class: "quiet" }, `The reply chose ${chosen}, which is not one of the options.`) : null);
+    return el(
+      "div",
+      { class: "block choices" },
+      el("h3", {}, "Options"),
+      el(
+        "ol",
+        { class: "options" },
+        letters.map((letter) => {
+          const right = letter === answer,
+            taken = letter === chosen;
+          return el(
+            "li",
+            { class: [right ? "right" : "", taken ? "taken" : ""].join(" ").trim() || null },
+            el("b", { class: "letter" }, letter),
+            el("span", {}, found(all[letter])),
+            right ? el("span", { class: "tag good" }, "✓ right") : null,
+            taken ? el("span", { class: right ? "tag good" : "tag bad" }, "● chosen") : null,
+          );
+        }),
+      ),
+      items.isAnswered(row) && (chosen === null || chosen === undefined)
+        ? el("p", { class: "quiet" }, "No option could be read from the reply.")
+        : null,
+      outside ? el("p", { class: "quiet" }, `The reply chose ${chosen}, which is not one of the options.`) : null,
+    );
   }
 
   /** The same question with its options in every other order, as circular evaluation asks it. */
   function rotations(turns) {
     const hits = turns.filter((turn) => turn.verdict === "hit").length;
-    return el("div", { class: "block rotations" }, el("h3", {}, `Rotations of the options: right in ${hits} of ${turns.length}`),
-      el("ol", {}, turns.map(({ options: all, answer, chosen, status, verdict, prediction }) => el("li", {},
-        el("p", { class: "line" }, badge(status === "ok" ? verdict : status), items.letters(chosen, answer),
-          el("span", { class: "chosen-text" }, found(all[chosen] ?? "")),
-          el("span", { class: "quiet" }, status === "ok" ? found(excerpt(String(prediction ?? ""), "", 70)) : null))))));
+    return el(
+      "div",
+      { class: "block rotations" },
+      el("h3", {}, `Rotations of the options: right in ${hits} of ${turns.length}`),
+      el(
+        "ol",
+        {},
+        turns.map(({ options: all, answer, chosen, status, verdict, prediction }) =>
+          el(
+            "li",
+            {},
+            el(
+              "p",
+              { class: "line" },
+              badge(status === "ok" ? verdict : status),
+              items.letters(chosen, answer),
+              el("span", { class: "chosen-text" }, found(all[chosen] ?? "")),
+              el("span", { class: "quiet" }, status === "ok" ? found(excerpt(String(prediction ?? ""), "", 70)) : null),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   function geometry(row, wh) {
-    const point = store.columns.point_frac[row], box = store.columns.box_frac[row], found = store.distance(row, wh);
+    const point = store.columns.point_frac[row],
+      box = store.columns.box_frac[row],
+      found = store.distance(row, wh);
     const at = (values) => {
       const frac = values.map((value) => value.toFixed(4)).join(", ");
       const px = wh && values.map((value, place) => Math.round(value * wh[place % 2]));
-      const corners = px && [px.slice(0, 2), px.slice(2)].filter((corner) => corner.length).map((corner) => corner.join(", ")).join(" to ");
+      const corners =
+        px &&
+        [px.slice(0, 2), px.slice(2)]
+          .filter((corner) => corner.length)
+          .map((corner) => corner.join(", "))
+          .join(" to ");
       return px ? [`${corners} px `, el("span", { class: "quiet" }, frac)] : frac;
     };
-    return el("div", { class: "block" }, el("h3", {}, "Click and target"), el("dl", { class: "pairs" },
-      pair("Distance", !found ? "no click" : found.px === 0 ? "inside the target"
-        : `${found.px.toFixed(found.px < 10 ? 1 : 0)} px from the target${found.sizes === null ? "" : `, ${found.sizes.toFixed(found.sizes < 10 ? 2 : 1)} target sizes`}`),
-      found ? pair("Target size", `${found.target.map((side) => Math.round(side)).join(" × ")} px`) : null,
-      pair("Click", point ? at(point) : "none"),
-      pair("Target", at(box))));
+    return el(
+      "div",
+      { class: "block" },
+      el("h3", {}, "Click and target"),
+      el(
+        "dl",
+        { class: "pairs" },
+        pair(
+          "Distance",
+          !found
+            ? "no click"
+            : found.px === 0
+              ? "inside the target"
+              : `${found.px.toFixed(found.px < 10 ? 1 : 0)} px from the target${found.sizes === null ? "" : `, ${found.sizes.toFixed(found.sizes < 10 ? 2 : 1)} target sizes`}`,
+        ),
+        found ? pair("Target size", `${found.target.map((side) => Math.round(side)).join(" × ")} px`) : null,
+        pair("Click", point ? at(point) : "none"),
+        pair("Target", at(box)),
+      ),
+    );
   }
 
-  const pair = (name, value) => (value === null || value === undefined ? null : [el("dt", {}, name), el("dd", {}, value)]);
+  const pair = (name, value) =>
+    value === null || value === undefined ? null : [el("dt", {}, name), el("dd", {}, value)];
 
   function reply(row, facts) {
     if (!items.isAnswered(row)) return noReply(facts);
     const cut = facts.finish_reason === "length";
-    return el("div", { class: "block" },
+    return el(
+      "div",
+      { class: "block" },
       el("h3", {}, "Reply", cut ? el("span", { class: "tag bad" }, "cut off at the token limit") : null),
       facts.prediction === null || facts.prediction === undefined
-        ? el("p", { class: "quiet" }, "There is no reply.") : pre(String(facts.prediction)),
+        ? el("p", { class: "quiet" }, "There is no reply.")
+        : pre(String(facts.prediction)),
       facts.raw !== null && facts.raw !== undefined
-        ? el("details", {}, el("summary", {}, "Raw, before the postprocess function"), pre(String(facts.raw))) : null,
-      facts.reasoning ? el("details", { open: true }, el("summary", {}, "Reasoning"), pre(String(facts.reasoning))) : null);
+        ? el("details", {}, el("summary", {}, "Raw, before the postprocess function"), pre(String(facts.raw)))
+        : null,
+      facts.reasoning
+        ? el("details", { open: true }, el("summary", {}, "Reasoning"), pre(String(facts.reasoning)))
+        : null,
+    );
   }
 
   /** A failed request: the text that stands for a reply in the spreadsheets is not the model's. */
   function noReply(facts) {
-    return el("div", { class: "block error" },
+    return el(
+      "div",
+      { class: "block error" },
       el("h3", {}, "Reply", el("span", { class: "tag bad" }, "no reply")),
-      facts.error ? [el("p", { class: "line" }, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")]
+      facts.error
+        ? [el("p", { class: "line" }, `Error: ${facts.error.class ?? ""}`), pre(facts.error.message ?? "")]
         : el("p", { class: "quiet" }, "There was no answer."),
       facts.raw !== null && facts.raw !== undefined
-        ? el("details", {}, el("summary", {}, "What came back"), pre(String(facts.raw))) : null);
+        ? el("details", {}, el("summary", {}, "What came back"), pre(String(facts.raw)))
+        : null,
+    );
   }
 
   function prompt(messages) {
-    return el("div", { class: "block" }, el("h3", {}, "Prompt as sent"),
-      messages.length ? el("ol", { class: "messages" }, messages.map(({ role, type, value }) => el("li", {},
-        el("span", { class: "role" }, String(role)),
-        type === "image" ? el("span", { class: "tag" }, "image") : pre(value)))) : el("p", { class: "quiet" }, "Not known."));
+    return el(
+      "div",
+      { class: "block" },
+      el("h3", {}, "Prompt as sent"),
+      messages.length
+        ? el(
+            "ol",
+            { class: "messages" },
+            messages.map(({ role, type, value }) =>
+              el(
+                "li",
+                {},
+                el("span", { class: "role" }, String(role)),
+                type === "image" ? el("span", { class: "tag" }, "image") : pre(value),
+              ),
+            ),
+          )
+        : el("p", { class: "quiet" }, "Not known."),
+    );
   }
 
   function listing(row, facts, picture) {
     const wh = (size) => (size ? `${size[0]} × ${size[1]} px` : null);
     const others = Object.entries(facts).filter(([name, value]) => !SHOWN.has(name) && value !== null);
-    return el("div", { class: "block" }, el("h3", {}, "Facts"), el("dl", { class: "pairs" },
-      pair("Data set", store.value("dataset", row)),
-      pair("Status", store.value("status", row)),
-      pair("Latency", facts.latency_s === undefined || facts.latency_s === null ? null : `${short(facts.latency_s)} s`),
-      pair("Attempts", facts.attempts),
-      pair("Finish reason", facts.finish_reason),
-      tokens(facts.usage).map(([name, count]) => pair(name, whole(count))),
-      pair("Queried at", facts.asked_at),
-      pair("Image file", wh(facts.file_wh)), pair("Image sent", wh(facts.sent_wh)), pair("Image seen", wh(facts.seen_wh)),
-      pair("Image", picture?.name),
-      others.map(([name, value]) => pair(capital(label(name)), overview.tree(value))),
-      pair("Key", facts.key), pair("Fingerprint", facts.fingerprint)));
+    return el(
+      "div",
+      { class: "block" },
+      el("h3", {}, "Facts"),
+      el(
+        "dl",
+        { class: "pairs" },
+        pair("Data set", store.value("dataset", row)),
+        pair("Status", store.value("status", row)),
+        pair(
+          "Latency",
+          facts.latency_s === undefined || facts.latency_s === null ? null : `${short(facts.latency_s)} s`,
+        ),
+        pair("Attempts", facts.attempts),
+        pair("Finish reason", facts.finish_reason),
+        tokens(facts.usage).map(([name, count]) => pair(name, whole(count))),
+        pair("Queried at", facts.asked_at),
+        pair("Image file", wh(facts.file_wh)),
+        pair("Image sent", wh(facts.sent_wh)),
+        pair("Image seen", wh(facts.seen_wh)),
+        pair("Image", picture?.name),
+        others.map(([name, value]) => pair(capital(label(name)), overview.tree(value))),
+        pair("Key", facts.key),
+        pair("Fingerprint", facts.fingerprint),
+      ),
+    );
   }
 
-  const tokens = (usage) => Object.entries(usage ?? {}).filter(([, count]) => typeof count === "number")
-    .map(([name, count]) => [capital(label(name)), count]);
+  const tokens = (usage) =>
+    Object.entries(usage ?? {})
+      .filter(([, count]) => typeof count === "number")
+      .map(([name, count]) => [capital(label(name)), count]);
 
   const capital = (text) => text.replace(/^./, (first) => first.toUpperCase());
 

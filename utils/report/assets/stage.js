@@ -5,7 +5,9 @@
 Report.stage = (() => {
   const { el, svg, styled, distance } = Report;
   const $ = (id) => document.getElementById(id);
-  const MOST = 16, STEP = 1.25, MARGIN_PX = 8;
+  const MOST = 16,
+    STEP = 1.25,
+    MARGIN_PX = 8;
   let shown = null; // {wh, box, clicks, isSharp: not a smaller view image}
   let view = { scale: 1, x: 0, y: 0, fitted: true }; // CSS pixels per pixel of the file, place of the canvas
   const fingers = new Map();
@@ -20,10 +22,17 @@ Report.stage = (() => {
     $("zoom-100").addEventListener("click", () => zoomOnTarget(1));
     $("zoom-200").addEventListener("click", () => zoomOnTarget(2));
     $("zoom-target").addEventListener("click", () => zoomOnTarget(null));
-    host.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      zoomTo(view.scale * Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), ...inside(event.clientX, event.clientY));
-    }, { passive: false });
+    host.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        zoomTo(
+          view.scale * Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)),
+          ...inside(event.clientX, event.clientY),
+        );
+      },
+      { passive: false },
+    );
     host.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       fingers.set(event.pointerId, [event.clientX, event.clientY]);
@@ -42,7 +51,8 @@ Report.stage = (() => {
 
   /** A place of the window, from the corner that the canvas is placed from: inside the border. */
   function inside(x, y) {
-    const host = $("stage"), area = host.getBoundingClientRect();
+    const host = $("stage"),
+      area = host.getBoundingClientRect();
     return [x - area.left - host.clientLeft, y - area.top - host.clientTop];
   }
 
@@ -52,10 +62,12 @@ Report.stage = (() => {
     const now = [event.clientX, event.clientY];
     const other = [...fingers].find(([id]) => id !== event.pointerId)?.[1];
     fingers.set(event.pointerId, now);
-    if (other) { // two fingers: their distance zooms
+    if (other) {
+      // two fingers: their distance zooms
       const apart = (finger) => Math.max(1, Math.hypot(finger[0] - other[0], finger[1] - other[1]));
-      zoomTo(view.scale * apart(now) / apart(before), ...inside((now[0] + other[0]) / 2, (now[1] + other[1]) / 2));
-    } else if (event.pointerType !== "touch" || !view.fitted) { // a swipe over the whole image is the page's
+      zoomTo((view.scale * apart(now)) / apart(before), ...inside((now[0] + other[0]) / 2, (now[1] + other[1]) / 2));
+    } else if (event.pointerType !== "touch" || !view.fitted) {
+      // a swipe over the whole image is the page's
       view.x += now[0] - before[0];
       view.y += now[1] - before[1];
       view.fitted = false;
@@ -68,17 +80,34 @@ Report.stage = (() => {
   stage.show = ({ wh, box, clicks, picture, alt, isAnswered }) => {
     const source = picture?.view;
     shown = { wh, box, clicks, isSharp: !source?.endsWith("_1600.webp") || Math.max(...wh) <= 1600 };
-    const absent = () => el("p", { class: "absent" }, picture ? "This image was not found or not readable when the page was built" : "There is no image");
+    const absent = () =>
+      el(
+        "p",
+        { class: "absent" },
+        picture ? "This image was not found or not readable when the page was built" : "There is no image",
+      );
     const layers = [];
     if (source) {
-      const image = el("img", { src: source, alt, draggable: "false", onerror: () => { image.replaceWith(absent()); $("canvas").className = "canvas empty"; } });
+      const image = el("img", {
+        src: source,
+        alt,
+        draggable: "false",
+        onerror: () => {
+          image.replaceWith(absent());
+          $("canvas").className = "canvas empty";
+        },
+      });
       layers.push(image);
     } else layers.push(absent());
     if (box) for (const { point, mark } of clicks) layers.push(leash(box, point, wh, mark));
     if (box) layers.push(styled(el("i", { class: "target", title: "target" }), fractions(box)));
     for (const { point, name, mark } of clicks) {
-      layers.push(styled(el("i", { class: `point ${of(mark)}`, title: name, "data-mark": mark }, mark ? el("b", {}, mark) : null),
-        { left: `${100 * point[0]}%`, top: `${100 * point[1]}%` }));
+      layers.push(
+        styled(
+          el("i", { class: `point ${of(mark)}`, title: name, "data-mark": mark }, mark ? el("b", {}, mark) : null),
+          { left: `${100 * point[0]}%`, top: `${100 * point[1]}%` },
+        ),
+      );
     }
     $("canvas").replaceChildren(...layers);
     styled($("stage"), { "--shape": (wh[0] / wh[1]).toFixed(4) });
@@ -86,8 +115,13 @@ Report.stage = (() => {
     $("zoom-target").hidden = !box;
     $("legend").replaceChildren(
       ...(box ? [el("span", { class: "key box" }, "target")] : []),
-      ...clicks.map(({ point, name, mark }) => el("span", { class: `key dot ${of(mark)}` }, name, isInside(point) ? null : ", outside the image")),
-      ...(box && !clicks.length ? [el("span", { class: "quiet" }, isAnswered ? "no click could be read" : "no reply")] : []));
+      ...clicks.map(({ point, name, mark }) =>
+        el("span", { class: `key dot ${of(mark)}` }, name, isInside(point) ? null : ", outside the image"),
+      ),
+      ...(box && !clicks.length
+        ? [el("span", { class: "quiet" }, isAnswered ? "no click could be read" : "no reply")]
+        : []),
+    );
     fit();
   };
 
@@ -95,22 +129,36 @@ Report.stage = (() => {
   const of = (mark) => (mark ? `of-${mark.toLowerCase()}` : "");
 
   const fractions = (box) => ({
-    left: `${100 * box[0]}%`, top: `${100 * box[1]}%`, width: `${100 * (box[2] - box[0])}%`, height: `${100 * (box[3] - box[1])}%`,
+    left: `${100 * box[0]}%`,
+    top: `${100 * box[1]}%`,
+    width: `${100 * (box[2] - box[0])}%`,
+    height: `${100 * (box[3] - box[1])}%`,
   });
 
   /** A dashed line from a click to the nearest point of the target. */
   function leash(box, point, wh, mark) {
     const found = distance(box, point, wh);
     const path = found.px > 0 ? `M${point[0] * wh[0]} ${point[1] * wh[1]}L${found.near[0]} ${found.near[1]}` : "";
-    return svg("svg", { class: `leash ${of(mark)}`, viewBox: `0 0 ${wh[0]} ${wh[1]}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    return svg(
+      "svg",
+      {
+        class: `leash ${of(mark)}`,
+        viewBox: `0 0 ${wh[0]} ${wh[1]}`,
+        preserveAspectRatio: "none",
+        "aria-hidden": "true",
+      },
       svg("path", { class: "halo", d: path, "vector-effect": "non-scaling-stroke" }),
-      svg("path", { d: path, "vector-effect": "non-scaling-stroke" }));
+      svg("path", { d: path, "vector-effect": "non-scaling-stroke" }),
+    );
   }
 
   function place() {
     if (!shown) return;
     styled($("canvas"), {
-      left: `${view.x}px`, top: `${view.y}px`, width: `${shown.wh[0] * view.scale}px`, height: `${shown.wh[1] * view.scale}px`,
+      left: `${view.x}px`,
+      top: `${view.y}px`,
+      width: `${shown.wh[0] * view.scale}px`,
+      height: `${shown.wh[1] * view.scale}px`,
     });
     $("stage").classList.toggle("fitted", view.fitted);
     $("canvas").classList.toggle("magnified", view.scale >= 3 && shown.isSharp);
@@ -144,8 +192,10 @@ Report.stage = (() => {
 
   /** The middle of some places of the picture, in its pixels, and the scale at which they just fit. */
   function around(spots) {
-    const { wh } = shown, host = $("stage");
-    const xs = spots.map((spot) => spot[0] * wh[0]), ys = spots.map((spot) => spot[1] * wh[1]);
+    const { wh } = shown,
+      host = $("stage");
+    const xs = spots.map((spot) => spot[0] * wh[0]),
+      ys = spots.map((spot) => spot[1] * wh[1]);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const scale = Math.min(host.clientWidth / Math.max(1, right - left), host.clientHeight / Math.max(1, bottom - top));
     return { x: (left + right) / 2, y: (top + bottom) / 2, scale };
@@ -155,12 +205,24 @@ Report.stage = (() => {
       may lie far outside the picture); null chooses one that shows them well. */
   function zoomOnTarget(scale) {
     if (!shown) return;
-    const { box, clicks } = shown, host = $("stage");
-    const target = box ? [[box[0], box[1]], [box[2], box[3]]] : [], spots = [...target, ...clicks.map((click) => click.point)];
+    const { box, clicks } = shown,
+      host = $("stage");
+    const target = box
+        ? [
+            [box[0], box[1]],
+            [box[2], box[3]],
+          ]
+        : [],
+      spots = [...target, ...clicks.map((click) => click.point)];
     const both = around(spots.length ? spots : [[0.5, 0.5]]);
     const middle = box && both.scale < (scale ?? fitScale() / 2) ? around(target) : both;
     const next = scale ?? Math.max(Math.min(4, 0.6 * middle.scale), Math.min(fitScale(), 0.85 * middle.scale));
-    view = { scale: next, x: host.clientWidth / 2 - next * middle.x, y: host.clientHeight / 2 - next * middle.y, fitted: false };
+    view = {
+      scale: next,
+      x: host.clientWidth / 2 - next * middle.x,
+      y: host.clientHeight / 2 - next * middle.y,
+      fitted: false,
+    };
     place();
   }
 

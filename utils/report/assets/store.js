@@ -3,7 +3,19 @@
 
 Report.store = (() => {
   const { load } = Report;
-  const FIELDS = ["dataset", "platform", "split", "kind", "app", "verdict", "status", "finish", "ended", "error", "check"];
+  const FIELDS = [
+    "dataset",
+    "platform",
+    "split",
+    "kind",
+    "app",
+    "verdict",
+    "status",
+    "finish",
+    "ended",
+    "error",
+    "check",
+  ];
   const store = { FIELDS, summary: null, count: 0, columns: {}, places: new Map(), addresses: [] };
   let haystacks = null;
 
@@ -36,18 +48,23 @@ Report.store = (() => {
   store.sampleLink = (row, filter) => withFilter(`#/sample/${store.addresses[row]}`, filter);
 
   function withFilter(path, filter) {
-    const entries = Object.entries(filter).flatMap(([name, value]) => [value].flat().map((each) => [name, each]))
+    const entries = Object.entries(filter)
+      .flatMap(([name, value]) => [value].flat().map((each) => [name, each]))
       .filter(([, value]) => value !== null && value !== undefined && value !== "");
     return entries.length ? `${path}?${new URLSearchParams(entries)}` : path;
   }
 
   /** What an address asks for: a list of values for each field; what is not known is left out. */
   store.filterOf = (text) => {
-    const given = new URLSearchParams(text), filter = {};
+    const given = new URLSearchParams(text),
+      filter = {};
     for (const name of FIELDS) if (given.has(name)) filter[name] = given.getAll(name);
     const levels = given.getAll("level");
     if (levels.length) {
-      filter.dataset = [...filter.dataset ?? [], ...store.summary.datasets.filter((data) => levels.includes(data.level)).map((data) => data.name)];
+      filter.dataset = [
+        ...(filter.dataset ?? []),
+        ...store.summary.datasets.filter((data) => levels.includes(data.level)).map((data) => data.name),
+      ];
     }
     for (const name of ["q", "sort"]) if (given.get(name)) filter[name] = given.get(name);
     if (given.get("view") === "table") filter.view = "table";
@@ -72,10 +89,12 @@ Report.store = (() => {
 
   function chunkOf(name, row) {
     const firsts = store.summary[name];
-    let low = 0, high = firsts.length - 1;
+    let low = 0,
+      high = firsts.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (firsts[middle] <= row) low = middle; else high = middle - 1;
+      if (firsts[middle] <= row) low = middle;
+      else high = middle - 1;
     }
     return [low, row - firsts[low]];
   }
@@ -108,8 +127,20 @@ Report.store = (() => {
     for (const chunk of chunks) {
       for (let place = 0; place < chunk.prediction.length; place++) {
         const row = haystacks.length;
-        haystacks.push([text[row], store.value("app", row), `#${index[row]}`, chunk.key?.[place], chunk.prediction[place],
-          chunk.raw[place], chunk.reasoning[place]].filter(Boolean).join("\n").toLowerCase());
+        haystacks.push(
+          [
+            text[row],
+            store.value("app", row),
+            `#${index[row]}`,
+            chunk.key?.[place],
+            chunk.prediction[place],
+            chunk.raw[place],
+            chunk.reasoning[place],
+          ]
+            .filter(Boolean)
+            .join("\n")
+            .toLowerCase(),
+        );
       }
     }
     return haystacks;
@@ -120,7 +151,9 @@ Report.store = (() => {
     const texts = filter.q ? await searchable() : null;
     const needle = (filter.q ?? "").toLowerCase();
     const fields = FIELDS.filter((name) => store.columns[name]).map((name) => ({
-      column: store.columns[name], counts: new Array(store.values(name).length).fill(0), name,
+      column: store.columns[name],
+      counts: new Array(store.values(name).length).fill(0),
+      name,
       wanted: filter[name] ? new Set(filter[name].map((value) => store.values(name).indexOf(value))) : null,
     }));
     const fits = (found, wanted) => (Array.isArray(found) ? found.some((each) => wanted.has(each)) : wanted.has(found));
@@ -154,12 +187,15 @@ Report.store = (() => {
     const [name, sign] = field.startsWith("-") ? [field.slice(1), -1] : [field, 1];
     let keyOf = SORTS[name];
     if (name === "reply") {
-      const replies = (await Promise.all(store.summary.replies.map((_, number) => load("replies", number)))).flatMap((chunk) => chunk.prediction);
+      const replies = (await Promise.all(store.summary.replies.map((_, number) => load("replies", number)))).flatMap(
+        (chunk) => chunk.prediction,
+      );
       keyOf = (row) => replies[row];
     }
     if (!keyOf) return;
     const keys = new Map(rows.map((row) => [row, keyOf(row) ?? null]));
-    const compare = (x, y) => (typeof x === typeof y ? (typeof x === "string" ? ORDER.compare(x, y) : x - y) : typeof x === "string" ? -1 : 1);
+    const compare = (x, y) =>
+      typeof x === typeof y ? (typeof x === "string" ? ORDER.compare(x, y) : x - y) : typeof x === "string" ? -1 : 1;
     rows.sort((a, b) => {
       const [x, y] = [keys.get(a), keys.get(b)];
       if (x === null || y === null) return (x === null) - (y === null) || a - b;

@@ -18,10 +18,10 @@
  * Keys: n new, t today, arrows left and right, m month, w week, d day, l list.
  */
 
-office.apps.calendar = root => {
-  const state = {view: PHONE ? "list" : "month", day: TODAY, q: ""};
-  const title = h("b", {class: "period"}),
-    pane = h("div", {class: "pane"});
+office.apps.calendar = (root) => {
+  const state = { view: PHONE ? "list" : "month", day: TODAY, q: "" };
+  const title = h("b", { class: "period" }),
+    pane = h("div", { class: "pane" });
   const view = choice(
     "calendar.view",
     [
@@ -31,16 +31,16 @@ office.apps.calendar = root => {
       ["list", "List"],
     ],
     state.view,
-    chosen => {
+    (chosen) => {
       state.view = chosen;
       clear();
     },
   );
-  const search = searchField("calendar.search", "Search events", q => {
+  const search = searchField("calendar.search", "Search events", (q) => {
     state.q = q;
     draw();
   });
-  const step = by => {
+  const step = (by) => {
     state.day =
       state.view === "month" || state.view === "list"
         ? `${nextMonth(state.day.slice(0, 7), by)}-01`
@@ -59,14 +59,16 @@ office.apps.calendar = root => {
   root.append(
     h(
       "header",
-      {class: "bar"},
+      { class: "bar" },
       h("h1", {}, "Calendar"),
-      button("calendar.new", "plus", "New event", () => edit({date: state.view === "month" ? TODAY : state.day}), {class: "main"}),
+      button("calendar.new", "plus", "New event", () => edit({ date: state.view === "month" ? TODAY : state.day }), {
+        class: "main",
+      }),
       button("calendar.today", null, "Today", today),
-      button("calendar.prev", "left", "", () => step(-1), {class: "plain", title: "Before"}),
-      button("calendar.next", "right", "", () => step(1), {class: "plain", title: "After"}),
+      button("calendar.prev", "left", "", () => step(-1), { class: "plain", title: "Before" }),
+      button("calendar.next", "right", "", () => step(1), { class: "plain", title: "After" }),
       title,
-      h("i", {class: "grow"}),
+      h("i", { class: "grow" }),
       search,
       view,
     ),
@@ -80,13 +82,13 @@ office.apps.calendar = root => {
       state.view === "month"
         ? monthDays(month)
         : state.view === "week"
-          ? Array.from({length: 7}, (_, number) => shift(monday, number))
+          ? Array.from({ length: 7 }, (_, number) => shift(monday, number))
           : state.view === "day"
             ? [state.day]
-            : monthDays(month).filter(day => day.startsWith(month));
+            : monthDays(month).filter((day) => day.startsWith(month));
     const events = state.q
-      ? await ask("calendar", "find", {q: state.q})
-      : await ask("calendar", "between", {first: days[0], last: days[days.length - 1]});
+      ? await ask("calendar", "find", { q: state.q })
+      : await ask("calendar", "between", { first: days[0], last: days[days.length - 1] });
     title.textContent = state.q
       ? `Results for “${state.q}”`
       : state.view === "day"
@@ -100,9 +102,11 @@ office.apps.calendar = root => {
     else hours(days, events);
   }
 
-  const colour = event =>
-    ["blue", "green", "red", "violet", "brown"][[...event.title].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 5];
-  const label = event =>
+  const colour = (event) =>
+    ["blue", "green", "red", "violet", "brown"][
+      [...event.title].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 5
+    ];
+  const label = (event) =>
     h(
       "button",
       {
@@ -111,16 +115,16 @@ office.apps.calendar = root => {
         k: event.id,
         class: `event ${colour(event)}`,
         draggable: "true",
-        ondragstart: drag => drag.dataTransfer.setData("event", event.id),
+        ondragstart: (drag) => drag.dataTransfer.setData("event", event.id),
         title: `${event.start}–${event.end} ${event.title}`,
-        onclick: click => {
+        onclick: (click) => {
           click.stopPropagation();
           open(event);
         },
       },
-      h("span", {class: "cut"}, h("b", {}, event.start), ` ${event.title}`),
+      h("span", { class: "cut" }, h("b", {}, event.start), ` ${event.title}`),
     );
-  const goTo = day => {
+  const goTo = (day) => {
     state.day = day;
     state.view = "day";
     view.set("day");
@@ -136,7 +140,7 @@ office.apps.calendar = root => {
         t,
         k: day,
         class: `plain ${look}`,
-        onclick: click => {
+        onclick: (click) => {
           click.stopPropagation();
           goTo(day);
         },
@@ -150,10 +154,10 @@ office.apps.calendar = root => {
       pane,
       h(
         "div",
-        {class: "month"},
-        DAYS.map(day => h("div", {class: "head"}, PHONE ? day[0] : day.slice(0, 3))),
-        days.map(day => {
-          const of = events.filter(event => event.date === day),
+        { class: "month" },
+        DAYS.map((day) => h("div", { class: "head" }, PHONE ? day[0] : day.slice(0, 3))),
+        days.map((day) => {
+          const of = events.filter((event) => event.date === day),
             shown = of.length > room ? room - 1 : of.length;
           return h(
             "div",
@@ -161,11 +165,11 @@ office.apps.calendar = root => {
               class: `cell ${day.slice(0, 7) === month ? "" : "off"} ${day === TODAY ? "today" : ""}`,
               t: "calendar.day",
               k: day,
-              onclick: () => edit({date: day}),
-              ondragover: drag => drag.preventDefault(),
-              ondrop: drag =>
+              onclick: () => edit({ date: day }),
+              ondragover: (drag) => drag.preventDefault(),
+              ondrop: (drag) =>
                 move(
-                  events.find(event => event.id === +drag.dataTransfer.getData("event")),
+                  events.find((event) => event.id === +drag.dataTransfer.getData("event")),
                   day,
                 ),
             },
@@ -182,37 +186,42 @@ office.apps.calendar = root => {
   const HOUR = 46,
     FIRST = 7,
     LAST = 21,
-    minutes = time => +time.slice(0, 2) * 60 + +time.slice(3);
+    minutes = (time) => +time.slice(0, 2) * 60 + +time.slice(3);
   function hours(days, events) {
     put(
       pane,
       h(
         "div",
-        {class: "hours"},
+        { class: "hours" },
         h(
           "div",
-          {class: "times"},
-          Array.from({length: LAST - FIRST}, (_, number) => h("div", {}, `${String(FIRST + number).padStart(2, "0")}:00`)),
+          { class: "times" },
+          Array.from({ length: LAST - FIRST }, (_, number) =>
+            h("div", {}, `${String(FIRST + number).padStart(2, "0")}:00`),
+          ),
         ),
-        days.map(day => {
+        days.map((day) => {
           const column = h(
             "div",
             {
               class: day === TODAY ? "column today" : "column",
               t: "calendar.day",
               k: day,
-              onclick: click => {
-                const hour = Math.min(LAST - 1, FIRST + Math.floor((click.clientY - column.getBoundingClientRect().top - 30) / HOUR));
-                const two = number => `${String(number).padStart(2, "0")}:00`;
-                if (hour >= FIRST) edit({date: day, start: two(hour), end: two(hour + 1)});
+              onclick: (click) => {
+                const hour = Math.min(
+                  LAST - 1,
+                  FIRST + Math.floor((click.clientY - column.getBoundingClientRect().top - 30) / HOUR),
+                );
+                const two = (number) => `${String(number).padStart(2, "0")}:00`;
+                if (hour >= FIRST) edit({ date: day, start: two(hour), end: two(hour + 1) });
               },
             },
             dayButton("calendar.number", "number", day, `${DAYS[weekday(day)].slice(0, 3)} ${+day.slice(8)}`),
           );
-          const of = events.filter(event => event.date === day),
+          const of = events.filter((event) => event.date === day),
             ends = []; // what overlaps stands side by side
-          const placed = of.map(event => {
-            let lane = ends.findIndex(end => end <= event.start);
+          const placed = of.map((event) => {
+            let lane = ends.findIndex((end) => end <= event.start);
             if (lane < 0) lane = ends.length;
             ends[lane] = event.end;
             return [event, lane];
@@ -234,37 +243,45 @@ office.apps.calendar = root => {
   }
 
   function agenda(events) {
-    const days = [...new Set(events.map(event => event.date))];
+    const days = [...new Set(events.map((event) => event.date))];
     put(
       pane,
       days.length
-        ? days.map(day =>
+        ? days.map((day) =>
             h(
               "section",
-              {class: "agenda"},
-              h("h3", {class: day === TODAY ? "today" : ""}, longDay(day)),
+              { class: "agenda" },
+              h("h3", { class: day === TODAY ? "today" : "" }, longDay(day)),
               events
-                .filter(event => event.date === day)
-                .map(event =>
+                .filter((event) => event.date === day)
+                .map((event) =>
                   h(
                     "button",
-                    {type: "button", t: "calendar.event", k: event.id, class: "item", onclick: () => open(event)},
-                    h("i", {class: `dot ${colour(event)}`}),
-                    h("span", {class: "hour"}, `${event.start}–${event.end}`),
-                    h("span", {class: "grow cut"}, h("b", {}, event.title), event.place && h("span", {class: "muted"}, `  ${event.place}`)),
+                    { type: "button", t: "calendar.event", k: event.id, class: "item", onclick: () => open(event) },
+                    h("i", { class: `dot ${colour(event)}` }),
+                    h("span", { class: "hour" }, `${event.start}–${event.end}`),
+                    h(
+                      "span",
+                      { class: "grow cut" },
+                      h("b", {}, event.title),
+                      event.place && h("span", { class: "muted" }, `  ${event.place}`),
+                    ),
                   ),
                 ),
             ),
           )
         : empty("calendar", state.q ? "No event fits your search." : "No events in this month."),
     );
-    const next = days.findIndex(day => day >= TODAY);
+    const next = days.findIndex((day) => day >= TODAY);
     pane.scrollTop =
-      !state.q && next > 0 && state.day.slice(0, 7) === TODAY.slice(0, 7) ? pane.children[next].offsetTop - pane.offsetTop : 0;
+      !state.q && next > 0 && state.day.slice(0, 7) === TODAY.slice(0, 7)
+        ? pane.children[next].offsetTop - pane.offsetTop
+        : 0;
   }
 
   function open(event) {
-    const line = (name, text) => text && h("div", {class: "field"}, h("label", {}, name), h("span", {class: "pre"}, text));
+    const line = (name, text) =>
+      text && h("div", { class: "field" }, h("label", {}, name), h("span", { class: "pre" }, text));
     const act = (name, sign, text, work, more) =>
       button(
         `calendar.${name}`,
@@ -287,20 +304,25 @@ office.apps.calendar = root => {
         line("Note", event.note),
         h(
           "div",
-          {class: "line acts"},
+          { class: "line acts" },
           act("edit", "edit", "Edit", () => edit(event)),
-          act("duplicate", "plus", "Duplicate", () => edit({...event, id: undefined})),
+          act("duplicate", "plus", "Duplicate", () => edit({ ...event, id: undefined })),
           act(
             "delete",
             "trash",
             "Delete",
             () =>
-              sure("Delete event?", `“${event.title}” on ${longDay(event.date)} will be deleted.`, "Delete", async () => {
-                await ask("calendar", "delete", {id: event.id});
-                toast("Event deleted.");
-                draw();
-              }),
-            {class: "danger"},
+              sure(
+                "Delete event?",
+                `“${event.title}” on ${longDay(event.date)} will be deleted.`,
+                "Delete",
+                async () => {
+                  await ask("calendar", "delete", { id: event.id });
+                  toast("Event deleted.");
+                  draw();
+                },
+              ),
+            { class: "danger" },
           ),
         ),
       ],
@@ -311,7 +333,7 @@ office.apps.calendar = root => {
   function move(event, date) {
     if (event && event.date !== date)
       guard(async () => {
-        await ask("calendar", "save", {event: {...event, date}, id: event.id});
+        await ask("calendar", "save", { event: { ...event, date }, id: event.id });
         toast(`Moved to ${longDay(date)}.`);
         draw();
       });
@@ -321,16 +343,29 @@ office.apps.calendar = root => {
     form(
       event.id ? "Edit event" : "New event",
       [
-        {name: "title", t: "calendar.title", label: "Title", value: event.title},
-        {name: "date", t: "calendar.date", label: "Date", value: event.date || TODAY, kind: "date", hint: "YYYY-MM-DD"},
-        {name: "start", t: "calendar.start", label: "Start", value: event.start || "10:00", hint: "HH:MM"},
-        {name: "end", t: "calendar.end", label: "End", value: event.end || "11:00", hint: "HH:MM"},
-        {name: "place", t: "calendar.place", label: "Place", value: event.place},
-        {name: "guests", t: "calendar.guests", label: "Guests", value: event.guests, hint: "Mail addresses, separated by commas"},
-        {name: "note", t: "calendar.note", label: "Note", value: event.note, kind: "area"},
+        { name: "title", t: "calendar.title", label: "Title", value: event.title },
+        {
+          name: "date",
+          t: "calendar.date",
+          label: "Date",
+          value: event.date || TODAY,
+          kind: "date",
+          hint: "YYYY-MM-DD",
+        },
+        { name: "start", t: "calendar.start", label: "Start", value: event.start || "10:00", hint: "HH:MM" },
+        { name: "end", t: "calendar.end", label: "End", value: event.end || "11:00", hint: "HH:MM" },
+        { name: "place", t: "calendar.place", label: "Place", value: event.place },
+        {
+          name: "guests",
+          t: "calendar.guests",
+          label: "Guests",
+          value: event.guests,
+          hint: "Mail addresses, separated by commas",
+        },
+        { name: "note", t: "calendar.note", label: "Note", value: event.note, kind: "area" },
       ],
-      async values => {
-        await ask("calendar", "save", {event: values, id: event.id});
+      async (values) => {
+        await ask("calendar", "save", { event: values, id: event.id });
         toast("Event saved.");
         draw();
       },
@@ -338,14 +373,14 @@ office.apps.calendar = root => {
   }
 
   function keys(event) {
-    const views = {m: "month", w: "week", d: "day", l: "list"},
-      {key} = event;
+    const views = { m: "month", w: "week", d: "day", l: "list" },
+      { key } = event;
     if (event.ctrlKey) return false;
     if (views[key]) {
       state.view = views[key];
       view.set(views[key]);
       clear();
-    } else if (key === "n") edit({date: state.day});
+    } else if (key === "n") edit({ date: state.day });
     else if (key === "t") today();
     else if (key === "ArrowLeft") step(-1);
     else if (key === "ArrowRight") step(1);

@@ -18,28 +18,28 @@
  * chat.edit-text                 field of the window in which a message is edited
  */
 
-office.apps.chat = root => {
+office.apps.chat = (root) => {
   const ME = "Robin Hale",
-    state = {channel: PHONE ? null : "#general", q: "", most: 20, drafts: {}};
-  const rows = h("div", {class: "rows"}),
-    side = h("nav", {class: "side"}, rows),
-    pane = h("div", {class: "pane conversation"}),
-    columns = h("div", {class: "columns split"}, side, pane);
-  const search = searchField("chat.search", "Search messages", q => {
+    state = { channel: PHONE ? null : "#general", q: "", most: 20, drafts: {} };
+  const rows = h("div", { class: "rows" }),
+    side = h("nav", { class: "side" }, rows),
+    pane = h("div", { class: "pane conversation" }),
+    columns = h("div", { class: "columns split" }, side, pane);
+  const search = searchField("chat.search", "Search messages", (q) => {
     state.q = q;
     if (q) find();
     else draw();
   });
-  root.append(h("header", {class: "bar"}, h("h1", {}, "Chat"), h("i", {class: "grow"}), search), columns);
+  root.append(h("header", { class: "bar" }, h("h1", {}, "Chat"), h("i", { class: "grow" }), search), columns);
 
   const clear = () => {
     state.q = "";
     search.querySelector("input").value = "";
   };
-  const choose = channel => {
+  const choose = (channel) => {
     keep();
     clear();
-    Object.assign(state, {channel, most: 20});
+    Object.assign(state, { channel, most: 20 });
     draw(true);
   };
   const keep = () => {
@@ -49,20 +49,26 @@ office.apps.chat = root => {
 
   async function sidebar() {
     const channels = await ask("chat", "channels");
-    const entry = ({name, kind, last}) =>
+    const entry = ({ name, kind, last }) =>
       h(
         "button",
-        {type: "button", t: "chat.channel", k: name, class: name === state.channel ? "on" : "", onclick: () => choose(name)},
+        {
+          type: "button",
+          t: "chat.channel",
+          k: name,
+          class: name === state.channel ? "on" : "",
+          onclick: () => choose(name),
+        },
         PHONE && face(name),
         kind === "direct" && !PHONE && icon("contacts"),
-        h("span", {class: "cut"}, name, PHONE && h("div", {class: "muted small cut"}, last || "No messages yet")),
+        h("span", { class: "cut" }, name, PHONE && h("div", { class: "muted small cut" }, last || "No messages yet")),
       );
     put(
       rows,
       h("h3", {}, "Channels"),
-      channels.filter(each => each.kind === "channel").map(entry),
+      channels.filter((each) => each.kind === "channel").map(entry),
       h("h3", {}, "Direct messages"),
-      channels.filter(each => each.kind === "direct").map(entry),
+      channels.filter((each) => each.kind === "direct").map(entry),
     );
   }
 
@@ -70,12 +76,12 @@ office.apps.chat = root => {
     await sidebar();
     columns.classList.toggle("detail", state.channel !== null);
     if (state.channel === null) return;
-    const got = await ask("chat", "messages", {channel: state.channel, most: state.most});
+    const got = await ask("chat", "messages", { channel: state.channel, most: state.most });
     const text = h("textarea", {
       t: "chat.text",
       placeholder: `Write to ${state.channel}`,
       "aria-label": "Message",
-      onkeydown: event => {
+      onkeydown: (event) => {
         if (event.key === "Enter" && !event.shiftKey) {
           event.preventDefault();
           post();
@@ -85,18 +91,18 @@ office.apps.chat = root => {
     text.value = state.drafts[state.channel] || "";
     const post = () =>
       guard(async () => {
-        await ask("chat", "post", {channel: state.channel, text: text.value});
+        await ask("chat", "post", { channel: state.channel, text: text.value });
         state.drafts[state.channel] = text.value = "";
         await draw(true);
       });
     let day = "";
     const talk = h(
       "div",
-      {class: "talk"},
+      { class: "talk" },
       got.earlier > 0 &&
         h(
           "div",
-          {class: "earlier"},
+          { class: "earlier" },
           button("chat.earlier", null, `Earlier messages (${got.earlier})`, () => {
             keep();
             state.most += 20;
@@ -104,10 +110,13 @@ office.apps.chat = root => {
           }),
         ),
       got.rows.length
-        ? got.rows.map(message => {
+        ? got.rows.map((message) => {
             const before = day;
             day = message.sent_at.slice(0, 10);
-            return [day !== before && h("div", {class: "day"}, day === TODAY ? "Today" : longDay(day)), bubble(message)];
+            return [
+              day !== before && h("div", { class: "day" }, day === TODAY ? "Today" : longDay(day)),
+              bubble(message),
+            ];
           })
         : empty("chat", "No messages yet. Write the first one."),
     );
@@ -116,20 +125,25 @@ office.apps.chat = root => {
       pane,
       h(
         "div",
-        {class: "bar"},
-        PHONE && button("chat.back", "back", "", back, {class: "plain", title: "Conversations"}),
-        h("b", {class: "grow cut"}, state.channel),
+        { class: "bar" },
+        PHONE && button("chat.back", "back", "", back, { class: "plain", title: "Conversations" }),
+        h("b", { class: "grow cut" }, state.channel),
         got.pinned.length > 0 && button("chat.pins", "pin", `${got.pinned.length} pinned`, () => pins(got.pinned)),
       ),
       talk,
-      h("div", {class: "bar composer"}, text, button("chat.send", "send", PHONE ? "" : "Send", post, {class: "main", title: "Send"})),
+      h(
+        "div",
+        { class: "bar composer" },
+        text,
+        button("chat.send", "send", PHONE ? "" : "Send", post, { class: "main", title: "Send" }),
+      ),
     );
     talk.scrollTop = toEnd || scroll === null ? talk.scrollHeight : scroll;
     if (toEnd) text.focus();
   }
 
   function bubble(message) {
-    const redo = work => () =>
+    const redo = (work) => () =>
       guard(async () => {
         keep();
         await work();
@@ -138,34 +152,39 @@ office.apps.chat = root => {
     if (message.deleted)
       return h(
         "div",
-        {class: "bubble muted", t: "chat.message", k: message.id},
+        { class: "bubble muted", t: "chat.message", k: message.id },
         face(message.author),
         h("i", {}, "This message was deleted."),
       );
     return h(
       "div",
-      {class: message.pinned ? "bubble pinned" : "bubble", t: "chat.message", k: message.id},
+      { class: message.pinned ? "bubble pinned" : "bubble", t: "chat.message", k: message.id },
       face(message.author),
       h(
         "div",
-        {class: "grow"},
+        { class: "grow" },
         h("b", {}, message.author),
         h(
           "span",
-          {class: "muted small"},
+          { class: "muted small" },
           `  ${message.sent_at.slice(11)}${message.edited ? " (edited)" : ""}${message.pinned ? ", pinned" : ""}`,
         ),
-        h("div", {class: "pre"}, message.text),
+        h("div", { class: "pre" }, message.text),
       ),
       h(
         "div",
-        {class: "tools"},
+        { class: "tools" },
         button(
           "chat.pin",
           "pin",
           "",
-          redo(() => ask("chat", "pin", {id: message.id, on: !message.pinned})),
-          {k: message.id, title: message.pinned ? "Unpin" : "Pin", class: message.pinned ? "plain set" : "plain", filled: !!message.pinned},
+          redo(() => ask("chat", "pin", { id: message.id, on: !message.pinned })),
+          {
+            k: message.id,
+            title: message.pinned ? "Unpin" : "Pin",
+            class: message.pinned ? "plain set" : "plain",
+            filled: !!message.pinned,
+          },
         ),
         message.author === ME && [
           button(
@@ -176,7 +195,7 @@ office.apps.chat = root => {
               keep();
               edit(message);
             },
-            {k: message.id, class: "plain", title: "Edit"},
+            { k: message.id, class: "plain", title: "Edit" },
           ),
           button(
             "chat.delete",
@@ -184,33 +203,42 @@ office.apps.chat = root => {
             "",
             () => {
               keep();
-              sure("Delete message?", `“${oneLine(message.text)}” will be deleted for everyone.`, "Delete", async () => {
-                await ask("chat", "delete", {id: message.id});
-                draw();
-              });
+              sure(
+                "Delete message?",
+                `“${oneLine(message.text)}” will be deleted for everyone.`,
+                "Delete",
+                async () => {
+                  await ask("chat", "delete", { id: message.id });
+                  draw();
+                },
+              );
             },
-            {k: message.id, class: "plain", title: "Delete"},
+            { k: message.id, class: "plain", title: "Delete" },
           ),
         ],
       ),
     );
   }
-  const edit = message => {
-    form("Edit message", [{name: "text", t: "chat.edit-text", label: "Message", kind: "area", value: message.text}], async ({text}) => {
-      await ask("chat", "edit", {id: message.id, text});
-      draw();
-    });
+  const edit = (message) => {
+    form(
+      "Edit message",
+      [{ name: "text", t: "chat.edit-text", label: "Message", kind: "area", value: message.text }],
+      async ({ text }) => {
+        await ask("chat", "edit", { id: message.id, text });
+        draw();
+      },
+    );
   };
-  const pins = pinned =>
+  const pins = (pinned) =>
     dialog({
       title: `Pinned in ${state.channel}`,
       cancel: "Close",
-      body: pinned.map(message =>
+      body: pinned.map((message) =>
         h(
           "p",
-          {class: "pre"},
+          { class: "pre" },
           h("b", {}, message.author),
-          h("span", {class: "muted small"}, `  ${message.sent_at}`),
+          h("span", { class: "muted small" }, `  ${message.sent_at}`),
           `\n${message.text}\n\n`,
         ),
       ),
@@ -218,14 +246,14 @@ office.apps.chat = root => {
 
   async function find() {
     keep();
-    const found = await ask("chat", "find", {q: state.q});
+    const found = await ask("chat", "find", { q: state.q });
     columns.classList.add("detail");
     put(
       pane,
       h(
         "div",
-        {class: "bar"},
-        h("b", {class: "grow cut"}, `${count(found.length, "result")} for “${state.q}”`),
+        { class: "bar" },
+        h("b", { class: "grow cut" }, `${count(found.length, "result")} for “${state.q}”`),
         button(
           "chat.clear",
           "close",
@@ -234,14 +262,14 @@ office.apps.chat = root => {
             clear();
             draw();
           },
-          {class: "plain", title: "End the search"},
+          { class: "plain", title: "End the search" },
         ),
       ),
       h(
         "div",
-        {class: "talk"},
+        { class: "talk" },
         found.length
-          ? found.map(message =>
+          ? found.map((message) =>
               h(
                 "button",
                 {
@@ -251,14 +279,16 @@ office.apps.chat = root => {
                   class: "found",
                   onclick: () => {
                     clear();
-                    Object.assign(state, {channel: message.channel, most: 1000});
+                    Object.assign(state, { channel: message.channel, most: 1000 });
                     draw().then(() =>
-                      pane.querySelector(`[data-t="chat.message"][data-k="${message.id}"]`)?.scrollIntoView({block: "center"}),
+                      pane
+                        .querySelector(`[data-t="chat.message"][data-k="${message.id}"]`)
+                        ?.scrollIntoView({ block: "center" }),
                     );
                   },
                 },
                 h("b", {}, message.channel),
-                h("span", {class: "muted small"}, `  ${message.author}, ${message.sent_at}`),
+                h("span", { class: "muted small" }, `  ${message.author}, ${message.sent_at}`),
                 h("div", {}, message.text),
               ),
             )
@@ -285,7 +315,7 @@ office.apps.chat = root => {
       return state.q ? find() : draw();
     },
     back,
-    keys: event => {
+    keys: (event) => {
       if (event.key !== "/" || event.ctrlKey) return false;
       search.querySelector("input").focus();
       return true;

@@ -14,14 +14,14 @@
  *                                fields of the form; dialog.ok saves
  */
 
-office.apps.contacts = root => {
-  const state = {q: "", company: "", page: 0, open: null};
-  const rows = h("div", {class: "rows"}),
-    foot = h("div", {class: "bar foot"}),
-    side = h("nav", {class: "side people-list"}, rows, foot),
-    pane = h("div", {class: "pane"}),
-    columns = h("div", {class: "columns split"}, side, pane);
-  const company = choice("contacts.company", [["", "All companies"]], "", chosen => {
+office.apps.contacts = (root) => {
+  const state = { q: "", company: "", page: 0, open: null };
+  const rows = h("div", { class: "rows" }),
+    foot = h("div", { class: "bar foot" }),
+    side = h("nav", { class: "side people-list" }, rows, foot),
+    pane = h("div", { class: "pane" }),
+    columns = h("div", { class: "columns split" }, side, pane);
+  const company = choice("contacts.company", [["", "All companies"]], "", (chosen) => {
     state.company = chosen;
     state.page = 0;
     list();
@@ -29,20 +29,20 @@ office.apps.contacts = root => {
   const search = searchField(
     "contacts.search",
     "Search contacts",
-    q => {
+    (q) => {
       state.q = q;
       state.page = 0;
       list();
     },
-    {live: true},
+    { live: true },
   );
   root.append(
     h(
       "header",
-      {class: "bar"},
+      { class: "bar" },
       h("h1", {}, "Contacts"),
-      button("contacts.new", "plus", "New contact", () => edit({}), {class: "main"}),
-      h("i", {class: "grow"}),
+      button("contacts.new", "plus", "New contact", () => edit({}), { class: "main" }),
+      h("i", { class: "grow" }),
       search,
       company,
     ),
@@ -52,14 +52,14 @@ office.apps.contacts = root => {
   let turn = 0;
   async function list() {
     const mine = ++turn,
-      got = await ask("contacts", "list", {q: state.q, company: state.company, page: state.page});
+      got = await ask("contacts", "list", { q: state.q, company: state.company, page: state.page });
     if (mine !== turn) return;
     state.page = got.page;
-    company.options(["", ...got.companies].map(name => [name, name || "All companies"]));
+    company.options(["", ...got.companies].map((name) => [name, name || "All companies"]));
     put(
       rows,
       got.rows.length
-        ? got.rows.map(person =>
+        ? got.rows.map((person) =>
             h(
               "button",
               {
@@ -76,9 +76,9 @@ office.apps.contacts = root => {
               face(person.name),
               h(
                 "span",
-                {class: "grow"},
-                h("div", {class: "cut"}, person.name),
-                h("div", {class: "muted small cut"}, person.company || "Private"),
+                { class: "grow" },
+                h("div", { class: "cut" }, person.name),
+                h("div", { class: "muted small cut" }, person.company || "Private"),
               ),
             ),
           )
@@ -86,10 +86,10 @@ office.apps.contacts = root => {
     );
     put(
       foot,
-      h("i", {class: "grow"}),
+      h("i", { class: "grow" }),
       pager(
-        {...got, size: 20},
-        page => {
+        { ...got, size: 20 },
+        (page) => {
           state.page = page;
           rows.scrollTop = 0;
           list();
@@ -101,28 +101,29 @@ office.apps.contacts = root => {
     await show();
   }
   async function show() {
-    const person = state.open && (await ask("contacts", "get", {id: state.open}).catch(() => null));
+    const person = state.open && (await ask("contacts", "get", { id: state.open }).catch(() => null));
     if (!person) {
       state.open = null;
       columns.classList.remove("detail");
       return put(pane, empty("contacts", "Choose a contact on the left."));
     }
-    const line = (name, text) => h("div", {class: "field"}, h("label", {}, name), h("span", {class: "pre"}, text || "–"));
+    const line = (name, text) =>
+      h("div", { class: "field" }, h("label", {}, name), h("span", { class: "pre" }, text || "–"));
     return put(
       pane,
-      PHONE && h("div", {class: "bar"}, button("contacts.back", "back", "Contacts", back)),
+      PHONE && h("div", { class: "bar" }, button("contacts.back", "back", "Contacts", back)),
       h(
         "div",
-        {class: "pad"},
+        { class: "pad" },
         h(
           "div",
-          {class: "card-head"},
+          { class: "card-head" },
           face(person.name),
-          h("div", {}, h("h2", {}, person.name), h("span", {class: "muted"}, person.company)),
+          h("div", {}, h("h2", {}, person.name), h("span", { class: "muted" }, person.company)),
         ),
         h(
           "div",
-          {class: "facts"},
+          { class: "facts" },
           line("Mail", person.email),
           line("Phone", person.phone),
           line("Company", person.company),
@@ -130,23 +131,29 @@ office.apps.contacts = root => {
         ),
         h(
           "div",
-          {class: "line acts"},
+          { class: "line acts" },
           button("contacts.edit", "edit", "Edit", () => edit(person)),
-          button("contacts.mail", "mail", "Write a mail", () => office.open("mail").compose({to: `${person.email}, `}), {
-            disabled: !person.email,
-          }),
+          button(
+            "contacts.mail",
+            "mail",
+            "Write a mail",
+            () => office.open("mail").compose({ to: `${person.email}, ` }),
+            {
+              disabled: !person.email,
+            },
+          ),
           button(
             "contacts.delete",
             "trash",
             "Delete",
             () =>
               sure("Delete contact?", `${person.name} will be deleted from your contacts.`, "Delete", async () => {
-                await ask("contacts", "delete", {id: person.id});
+                await ask("contacts", "delete", { id: person.id });
                 toast("Contact deleted.");
                 state.open = null;
                 list();
               }),
-            {class: "danger"},
+            { class: "danger" },
           ),
         ),
       ),
@@ -173,8 +180,8 @@ office.apps.contacts = root => {
         value: person[name],
         kind: name === "note" ? "area" : "",
       })),
-      async values => {
-        state.open = (await ask("contacts", "save", {contact: values, id: person.id})).id;
+      async (values) => {
+        state.open = (await ask("contacts", "save", { contact: values, id: person.id })).id;
         columns.classList.add("detail");
         toast("Contact saved.");
         list();
@@ -185,7 +192,7 @@ office.apps.contacts = root => {
   return {
     show: list,
     back,
-    keys: event => {
+    keys: (event) => {
       if (event.ctrlKey) return false;
       if (event.key === "n") edit({});
       else if (event.key === "/") search.querySelector("input").focus();

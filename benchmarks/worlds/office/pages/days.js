@@ -11,33 +11,35 @@
 const DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 
-const iso = day => day.toISOString().slice(0, 10);
-const dayOf = text => new Date(`${text}T00:00:00Z`);
+const iso = (day) => day.toISOString().slice(0, 10);
+const dayOf = (text) => new Date(`${text}T00:00:00Z`);
 const shift = (text, days) => {
   const day = dayOf(text);
   day.setUTCDate(day.getUTCDate() + days);
   return iso(day);
 };
-const weekday = text => (dayOf(text).getUTCDay() + 6) % 7; // 0: Monday
-const longDay = text => `${DAYS[weekday(text)]}, ${+text.slice(8)} ${MONTHS[+text.slice(5, 7) - 1]} ${text.slice(0, 4)}`;
-const shortDay = text => `${+text.slice(8)} ${MONTHS[+text.slice(5, 7) - 1].slice(0, 3)}`;
-const isDay = text => /^\d{4}-\d{2}-\d{2}$/.test(text) && !isNaN(dayOf(text));
+const weekday = (text) => (dayOf(text).getUTCDay() + 6) % 7; // 0: Monday
+const longDay = (text) =>
+  `${DAYS[weekday(text)]}, ${+text.slice(8)} ${MONTHS[+text.slice(5, 7) - 1]} ${text.slice(0, 4)}`;
+const shortDay = (text) => `${+text.slice(8)} ${MONTHS[+text.slice(5, 7) - 1].slice(0, 3)}`;
+const isDay = (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && !isNaN(dayOf(text));
 
 /** "08:46" for today, else "6 Mar". */
-const moment = text => (text.slice(0, 10) === TODAY ? text.slice(11) : shortDay(text.slice(0, 10)));
+const moment = (text) => (text.slice(0, 10) === TODAY ? text.slice(11) : shortDay(text.slice(0, 10)));
 
 /** Days of the weeks that a month touches. */
 function monthDays(month) {
   const first = `${month}-01`,
     start = shift(first, -weekday(first));
   const length = new Date(Date.UTC(+month.slice(0, 4), +month.slice(5), 0)).getUTCDate();
-  return Array.from({length: Math.ceil((weekday(first) + length) / 7) * 7}, (_, number) => shift(start, number));
+  return Array.from({ length: Math.ceil((weekday(first) + length) / 7) * 7 }, (_, number) => shift(start, number));
 }
-const nextMonth = (month, step) => iso(new Date(Date.UTC(+month.slice(0, 4), +month.slice(5) - 1 + step, 1))).slice(0, 7);
+const nextMonth = (month, step) =>
+  iso(new Date(Date.UTC(+month.slice(0, 4), +month.slice(5) - 1 + step, 1))).slice(0, 7);
 
 /** The small calendar beside a date field. */
 function datePicker(input) {
-  const opening = button("date.open", "calendar", "", null, {title: "Choose a day", k: input.name});
+  const opening = button("date.open", "calendar", "", null, { title: "Choose a day", k: input.name });
   return opener(opening, () => {
     let month = (isDay(input.value) ? input.value : TODAY).slice(0, 7);
     const close = menu(opening, [], null, () => {});
@@ -48,7 +50,7 @@ function datePicker(input) {
         box,
         h(
           "div",
-          {class: "bar"},
+          { class: "bar" },
           button(
             "date.prev",
             "left",
@@ -57,9 +59,9 @@ function datePicker(input) {
               month = nextMonth(month, -1);
               draw();
             },
-            {class: "plain", title: "Month before"},
+            { class: "plain", title: "Month before" },
           ),
-          h("b", {class: "grow"}, `${MONTHS[+month.slice(5) - 1]} ${month.slice(0, 4)}`),
+          h("b", { class: "grow" }, `${MONTHS[+month.slice(5) - 1]} ${month.slice(0, 4)}`),
           button(
             "date.next",
             "right",
@@ -68,14 +70,14 @@ function datePicker(input) {
               month = nextMonth(month, 1);
               draw();
             },
-            {class: "plain", title: "Month after"},
+            { class: "plain", title: "Month after" },
           ),
         ),
         h(
           "div",
-          {class: "grid"},
-          DAYS.map(day => h("span", {}, day[0])),
-          monthDays(month).map(day =>
+          { class: "grid" },
+          DAYS.map((day) => h("span", {}, day[0])),
+          monthDays(month).map((day) =>
             button(
               "date.day",
               null,

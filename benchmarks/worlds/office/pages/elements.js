@@ -17,8 +17,8 @@ function h(tag, attributes, ...children) {
 
 /** Replaces what an element holds. */
 function put(element, ...children) {
-  const shown = children.flat(9).filter(each => each !== null && each !== undefined && each !== false);
-  element.replaceChildren(...shown.map(each => (each instanceof Node ? each : String(each))));
+  const shown = children.flat(9).filter((each) => each !== null && each !== undefined && each !== false);
+  element.replaceChildren(...shown.map((each) => (each instanceof Node ? each : String(each))));
 }
 
 const ICONS = {
@@ -74,7 +74,7 @@ function icon(name, filled) {
 function button(t, sign, label, onclick, more = {}) {
   return h(
     "button",
-    {type: "button", t, onclick, "aria-label": label || more.title, ...more},
+    { type: "button", t, onclick, "aria-label": label || more.title, ...more },
     sign && icon(sign, more.filled),
     label && h("span", {}, label),
   );

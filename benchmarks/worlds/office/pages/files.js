@@ -17,10 +17,10 @@
  * files.save, files.back         of the open file; Ctrl+S saves
  */
 
-office.apps.files = root => {
-  const state = {folder: 0, q: "", sort: "name", file: null};
-  const pane = h("div", {class: "pane"});
-  const search = searchField("files.search", "Search all files by name", q =>
+office.apps.files = (root) => {
+  const state = { folder: 0, q: "", sort: "name", file: null };
+  const pane = h("div", { class: "pane" });
+  const search = searchField("files.search", "Search all files by name", (q) =>
     leave(() => {
       state.q = q;
       list();
@@ -29,11 +29,11 @@ office.apps.files = root => {
   root.append(
     h(
       "header",
-      {class: "bar"},
+      { class: "bar" },
       h("h1", {}, "Files"),
-      button("files.new-file", "plus", "New file", () => leave(() => create("text")), {class: "main"}),
+      button("files.new-file", "plus", "New file", () => leave(() => create("text")), { class: "main" }),
       button("files.new-folder", "files", "New folder", () => leave(() => create("folder"))),
-      h("i", {class: "grow"}),
+      h("i", { class: "grow" }),
       search,
       choice(
         "files.sort",
@@ -43,7 +43,7 @@ office.apps.files = root => {
           ["size", "By size"],
         ],
         "kind",
-        sort =>
+        (sort) =>
           leave(() => {
             state.sort = sort;
             list();
@@ -58,24 +58,24 @@ office.apps.files = root => {
     state.q = "";
     search.querySelector("input").value = "";
   };
-  const go = folder =>
+  const go = (folder) =>
     leave(() => {
       state.folder = folder;
       clear();
       list();
     });
-  const again = (work, done) => async values => {
+  const again = (work, done) => async (values) => {
     await work(values);
     if (done) toast(done);
     list();
   };
-  const ORDER = {name: () => 0, kind: (a, b) => a.kind.localeCompare(b.kind), size: (a, b) => b.size - a.size};
+  const ORDER = { name: () => 0, kind: (a, b) => a.kind.localeCompare(b.kind), size: (a, b) => b.size - a.size };
 
   async function list() {
     state.file = null;
     const got = state.q
-      ? {rows: await ask("files", "find", {q: state.q})}
-      : await ask("files", "list", {parent: state.folder}).catch(() => {
+      ? { rows: await ask("files", "find", { q: state.q }) }
+      : await ask("files", "list", { parent: state.folder }).catch(() => {
           state.folder = 0;
           return ask("files", "list");
         });
@@ -84,15 +84,15 @@ office.apps.files = root => {
       pane,
       h(
         "div",
-        {class: "bar crumbs"},
+        { class: "bar crumbs" },
         state.q
           ? [
-              h("b", {class: "grow"}, `${count(rows.length, "result")} for “${state.q}”`),
-              button("files.clear", "close", "", () => go(state.folder), {class: "plain", title: "End the search"}),
+              h("b", { class: "grow" }, `${count(rows.length, "result")} for “${state.q}”`),
+              button("files.clear", "close", "", () => go(state.folder), { class: "plain", title: "End the search" }),
             ]
           : got.path.map((each, number) => [
-              number > 0 && h("span", {class: "muted"}, "›"),
-              button("files.crumb", null, each.name, () => go(each.id), {k: each.id, class: "plain"}),
+              number > 0 && h("span", { class: "muted" }, "›"),
+              button("files.crumb", null, each.name, () => go(each.id), { k: each.id, class: "plain" }),
             ]),
       ),
       rows.length
@@ -105,8 +105,8 @@ office.apps.files = root => {
               h("th", {}),
               h("th", {}, "Name"),
               state.q && h("th", {}, "Folder"),
-              h("th", {class: "wide"}, "Kind"),
-              h("th", {class: "wide"}, "Size"),
+              h("th", { class: "wide" }, "Kind"),
+              h("th", { class: "wide" }, "Size"),
               h("th", {}),
             ),
             rows.map(row),
@@ -119,18 +119,20 @@ office.apps.files = root => {
     const folder = file.kind === "folder",
       sign = icon(folder ? "files" : "text");
     if (folder) sign.classList.add("folder-icon");
-    const more = opener(button("files.more", "more", "", null, {k: file.id, class: "plain", title: `More for ${file.name}`}), () =>
-      menu(
-        more,
-        [
-          ["rename", "Rename…", "edit"],
-          ["move", "Move to…", "forward"],
-          ...(folder ? [] : [["copy", "Copy to…", "plus"]]),
-          ["delete", "Delete", "trash"],
-        ],
-        null,
-        what => act(what, file),
-      ),
+    const more = opener(
+      button("files.more", "more", "", null, { k: file.id, class: "plain", title: `More for ${file.name}` }),
+      () =>
+        menu(
+          more,
+          [
+            ["rename", "Rename…", "edit"],
+            ["move", "Move to…", "forward"],
+            ...(folder ? [] : [["copy", "Copy to…", "plus"]]),
+            ["delete", "Delete", "trash"],
+          ],
+          null,
+          (what) => act(what, file),
+        ),
     );
     return h(
       "tr",
@@ -143,20 +145,21 @@ office.apps.files = root => {
         draggable: "true",
         onclick: () => (folder ? go(file.id) : open(file.id)),
         oncontextmenu: () => more.click(),
-        ondragstart: event => event.dataTransfer.setData("file", file.id),
-        ondragover: event => {
+        ondragstart: (event) => event.dataTransfer.setData("file", file.id),
+        ondragover: (event) => {
           if (folder) event.preventDefault();
         },
-        ondrop: event => {
+        ondrop: (event) => {
           const id = +event.dataTransfer.getData("file");
-          if (id && id !== file.id) guard(() => again(() => ask("files", "move", {id, parent: file.id}), `Moved to ${file.name}.`)());
+          if (id && id !== file.id)
+            guard(() => again(() => ask("files", "move", { id, parent: file.id }), `Moved to ${file.name}.`)());
         },
       },
       h("td", {}, sign),
       h("td", {}, file.name),
-      state.q && h("td", {class: "muted"}, file.folder),
-      h("td", {class: "muted wide"}, folder ? "Folder" : "Text"),
-      h("td", {class: "muted wide"}, folder ? count(file.items, "item") : `${file.size} bytes`),
+      state.q && h("td", { class: "muted" }, file.folder),
+      h("td", { class: "muted wide" }, folder ? "Folder" : "Text"),
+      h("td", { class: "muted wide" }, folder ? count(file.items, "item") : `${file.size} bytes`),
       h("td", {}, more),
     );
   }
@@ -165,8 +168,8 @@ office.apps.files = root => {
     if (what === "rename")
       form(
         `Rename “${file.name}”`,
-        [{name: "name", t: "files.name", label: "Name", value: file.name}],
-        again(({name}) => ask("files", "rename", {id, name}), "Renamed."),
+        [{ name: "name", t: "files.name", label: "Name", value: file.name }],
+        again(({ name }) => ask("files", "rename", { id, name }), "Renamed."),
         "Rename",
       );
     else if (what === "delete")
@@ -174,24 +177,24 @@ office.apps.files = root => {
         `Delete ${file.kind === "folder" ? "folder" : "file"}?`,
         `“${file.name}” will be deleted. This cannot be taken back.`,
         "Delete",
-        again(() => ask("files", "delete", {id}), "Deleted."),
+        again(() => ask("files", "delete", { id }), "Deleted."),
       );
     else
       pick(
         what === "move" ? `Move “${file.name}”` : `Copy “${file.name}”`,
         file.parent,
         what === "move" ? "Move" : "Copy",
-        again(parent => ask("files", what, {id, parent}), what === "move" ? "Moved." : "Copied."),
+        again((parent) => ask("files", what, { id, parent }), what === "move" ? "Moved." : "Copied."),
       );
   }
   async function pick(title, now, label, work) {
     const folders = await ask("files", "folders");
     let chosen = now;
-    const box = h("div", {class: "pick"});
+    const box = h("div", { class: "pick" });
     const draw = () =>
       put(
         box,
-        folders.map(folder =>
+        folders.map((folder) =>
           button(
             "files.folder",
             "files",
@@ -200,22 +203,22 @@ office.apps.files = root => {
               chosen = folder.id;
               draw();
             },
-            {k: folder.id, class: folder.id === chosen ? "on" : ""},
+            { k: folder.id, class: folder.id === chosen ? "on" : "" },
           ),
         ),
       );
     draw();
-    dialog({title, label, body: box, ok: () => work(chosen)});
+    dialog({ title, label, body: box, ok: () => work(chosen) });
   }
   function create(kind) {
     const what = kind === "text" ? "file" : "folder",
       parent = state.folder;
     form(
       `New ${what}`,
-      [{name: "name", t: "files.name", label: "Name", value: "", hint: kind === "text" ? "notes.txt" : ""}],
-      async ({name}) => {
+      [{ name: "name", t: "files.name", label: "Name", value: "", hint: kind === "text" ? "notes.txt" : "" }],
+      async ({ name }) => {
         clear();
-        const {id} = await ask("files", "create", {parent, name, kind});
+        const { id } = await ask("files", "create", { parent, name, kind });
         if (kind === "text") open(id);
         else {
           toast("Folder created.");
@@ -227,12 +230,12 @@ office.apps.files = root => {
   }
 
   async function open(id) {
-    const file = await guard(() => ask("files", "get", {id}));
+    const file = await guard(() => ask("files", "get", { id }));
     if (!file) return list();
-    const text = h("textarea", {class: "editor", t: "files.text", "aria-label": file.name, spellcheck: "false"});
+    const text = h("textarea", { class: "editor", t: "files.text", "aria-label": file.name, spellcheck: "false" });
     text.value = file.content;
-    const saved = button("files.save", "check", "Save", save, {class: "main", disabled: true}),
-      note = h("span", {class: "muted small"}, "Saved");
+    const saved = button("files.save", "check", "Save", save, { class: "main", disabled: true }),
+      note = h("span", { class: "muted small" }, "Saved");
     const changed = () => text.value !== file.content;
     const mark = () => {
       saved.disabled = !changed();
@@ -240,21 +243,21 @@ office.apps.files = root => {
     };
     async function save() {
       await guard(async () => {
-        await ask("files", "write", {id, content: text.value});
+        await ask("files", "write", { id, content: text.value });
         file.content = text.value;
         mark();
         toast("Saved.");
       });
     }
     text.addEventListener("input", mark);
-    state.file = {name: file.name, changed, save};
+    state.file = { name: file.name, changed, save };
     put(
       pane,
       h(
         "div",
-        {class: "bar crumbs"},
+        { class: "bar crumbs" },
         button("files.back", "back", "Back", () => leave(list)),
-        h("b", {class: "grow cut"}, file.name),
+        h("b", { class: "grow cut" }, file.name),
         note,
         saved,
       ),
@@ -267,7 +270,7 @@ office.apps.files = root => {
   }
   /** Goes on with `work`, once it is clear what becomes of an unsaved text. */
   function leave(work) {
-    const {file} = state;
+    const { file } = state;
     if (!file?.changed()) return work();
     return dialog({
       title: "Save changes?",
@@ -290,7 +293,8 @@ office.apps.files = root => {
   function back() {
     if (state.file) leave(list);
     else if (state.q) go(state.folder);
-    else if (state.folder) ask("files", "list", {parent: state.folder}).then(got => go(got.path[got.path.length - 2].id));
+    else if (state.folder)
+      ask("files", "list", { parent: state.folder }).then((got) => go(got.path[got.path.length - 2].id));
     else return false;
     return true;
   }
@@ -306,5 +310,5 @@ office.apps.files = root => {
     return event.key === "Backspace" && back();
   }
   list();
-  return {show: () => (state.file ? null : list()), back, keys};
+  return { show: () => (state.file ? null : list()), back, keys };
 };

@@ -19,7 +19,7 @@
  * Keys: c compose, / search, r reply, f forward, e archive, # delete, Ctrl+Enter send.
  */
 
-office.apps.mail = root => {
+office.apps.mail = (root) => {
   const FOLDERS = [
     ["Inbox", "inbox"],
     ["Starred", "star"],
@@ -28,10 +28,10 @@ office.apps.mail = root => {
     ["Archive", "archive"],
     ["Trash", "trash"],
   ];
-  const state = {folder: "Inbox", q: "", show: "all", page: 0, open: null, checked: new Set(), got: null};
-  const side = h("nav", {class: "side"}),
-    pane = h("div", {class: "pane"});
-  const search = searchField("mail.search", "Search mail", q => {
+  const state = { folder: "Inbox", q: "", show: "all", page: 0, open: null, checked: new Set(), got: null };
+  const side = h("nav", { class: "side" }),
+    pane = h("div", { class: "pane" });
+  const search = searchField("mail.search", "Search mail", (q) => {
     state.q = q;
     state.page = 0;
     state.open = null;
@@ -46,7 +46,7 @@ office.apps.mail = root => {
       ["files", "With attachment"],
     ],
     "all",
-    show => {
+    (show) => {
       state.show = show;
       state.page = 0;
       state.open = null;
@@ -56,25 +56,30 @@ office.apps.mail = root => {
   root.append(
     h(
       "header",
-      {class: "bar"},
+      { class: "bar" },
       h("h1", {}, "Mail"),
-      button("mail.compose", "edit", "Compose", () => compose(), {class: "main"}),
-      h("i", {class: "grow"}),
+      button("mail.compose", "edit", "Compose", () => compose(), { class: "main" }),
+      h("i", { class: "grow" }),
       search,
       filter,
     ),
-    h("div", {class: "columns"}, side, pane),
+    h("div", { class: "columns" }, side, pane),
   );
 
-  const go = folder => {
-    Object.assign(state, {folder, q: "", show: "all", page: 0, open: null});
+  const go = (folder) => {
+    Object.assign(state, { folder, q: "", show: "all", page: 0, open: null });
     search.querySelector("input").value = "";
     filter.set("all");
     list();
   };
 
   async function list() {
-    const got = (state.got = await ask("mail", "list", {folder: state.folder, q: state.q, show: state.show, page: state.page}));
+    const got = (state.got = await ask("mail", "list", {
+      folder: state.folder,
+      q: state.q,
+      show: state.show,
+      page: state.page,
+    }));
     state.page = got.page;
     state.checked.clear();
     put(
@@ -83,10 +88,16 @@ office.apps.mail = root => {
         const number = name === "Inbox" ? got.unread : name === "Drafts" ? got.drafts : 0;
         return h(
           "button",
-          {type: "button", t: "mail.folder", k: name, class: name === state.folder ? "on" : "", onclick: () => go(name)},
+          {
+            type: "button",
+            t: "mail.folder",
+            k: name,
+            class: name === state.folder ? "on" : "",
+            onclick: () => go(name),
+          },
           icon(sign),
           name,
-          number > 0 && h("span", {class: "number"}, number),
+          number > 0 && h("span", { class: "number" }, number),
         );
       }),
     );
@@ -94,7 +105,7 @@ office.apps.mail = root => {
   }
 
   function draw() {
-    const {got, folder, checked} = state,
+    const { got, folder, checked } = state,
       drafts = folder === "Drafts",
       ids = () => [...checked];
     const bulk = (name, sign, label, work) =>
@@ -111,34 +122,40 @@ office.apps.mail = root => {
       checked: checked.size > 0 && checked.size === got.rows.length,
       disabled: !got.rows.length,
       onclick: () => {
-        got.rows.forEach(row => (checked.size && all.checked === false ? checked.delete(row.id) : checked.add(row.id)));
+        got.rows.forEach((row) =>
+          checked.size && all.checked === false ? checked.delete(row.id) : checked.add(row.id),
+        );
         draw();
       },
     });
     const tools = checked.size
       ? [
-          h("span", {class: "small"}, `${checked.size} checked`),
-          folder !== "Archive" && folder !== "Trash" && bulk("archive", "archive", "Archive", () => move(ids(), "Archive")),
+          h("span", { class: "small" }, `${checked.size} checked`),
+          folder !== "Archive" &&
+            folder !== "Trash" &&
+            bulk("archive", "archive", "Archive", () => move(ids(), "Archive")),
           ["Archive", "Trash"].includes(folder) && bulk("inbox", "inbox", "Move to Inbox", () => move(ids(), "Inbox")),
           bulk("delete", "trash", "Delete", () => remove(ids())),
-          bulk("read", null, "Mark as read", () => ask("mail", "mark", {ids: ids(), column: "is_read", on: true})),
-          bulk("unread", null, "Mark as unread", () => ask("mail", "mark", {ids: ids(), column: "is_read", on: false})),
+          bulk("read", null, "Mark as read", () => ask("mail", "mark", { ids: ids(), column: "is_read", on: true })),
+          bulk("unread", null, "Mark as unread", () =>
+            ask("mail", "mark", { ids: ids(), column: "is_read", on: false }),
+          ),
         ]
       : [
-          h("b", {class: "cut"}, state.q ? `Results for “${state.q}” in ${folder}` : folder),
-          state.q && button("mail.clear", "close", "", () => go(folder), {class: "plain", title: "End the search"}),
+          h("b", { class: "cut" }, state.q ? `Results for “${state.q}” in ${folder}` : folder),
+          state.q && button("mail.clear", "close", "", () => go(folder), { class: "plain", title: "End the search" }),
         ];
     put(
       pane,
       h(
         "div",
-        {class: "bar list-bar"},
+        { class: "bar list-bar" },
         !drafts && all,
         tools,
-        h("i", {class: "grow"}),
+        h("i", { class: "grow" }),
         pager(
           got,
-          page => {
+          (page) => {
             state.page = page;
             list();
           },
@@ -147,10 +164,14 @@ office.apps.mail = root => {
         ),
       ),
       got.rows.length
-        ? h("div", {class: "mails"}, got.rows.map(row))
+        ? h("div", { class: "mails" }, got.rows.map(row))
         : empty(
             state.q ? "search" : "inbox",
-            state.q ? "No message fits your search." : state.show === "all" ? `Nothing in ${folder}.` : "No message fits this filter.",
+            state.q
+              ? "No message fits your search."
+              : state.show === "all"
+                ? `Nothing in ${folder}.`
+                : "No message fits this filter.",
           ),
     );
     pane.scrollTop = 0;
@@ -158,14 +179,18 @@ office.apps.mail = root => {
 
   function row(mail) {
     const drafts = state.folder === "Drafts",
-      who = drafts ? mail.recipients || "(no recipient)" : state.folder === "Sent" ? `To: ${mail.recipients}` : mail.sender;
+      who = drafts
+        ? mail.recipients || "(no recipient)"
+        : state.folder === "Sent"
+          ? `To: ${mail.recipients}`
+          : mail.sender;
     const check = h("input", {
       type: "checkbox",
       t: "mail.check",
       k: mail.id,
       "aria-label": "Check",
       checked: state.checked.has(mail.id),
-      onclick: event => {
+      onclick: (event) => {
         event.stopPropagation();
         if (!state.checked.delete(mail.id)) state.checked.add(mail.id);
         draw();
@@ -175,10 +200,10 @@ office.apps.mail = root => {
       "mail.star",
       "star",
       "",
-      event => {
+      (event) => {
         event.stopPropagation();
         guard(async () => {
-          await ask("mail", "mark", {ids: [mail.id], column: "starred", on: !mail.starred});
+          await ask("mail", "mark", { ids: [mail.id], column: "starred", on: !mail.starred });
           list();
         });
       },
@@ -201,38 +226,43 @@ office.apps.mail = root => {
       },
       !drafts && check,
       !drafts && star,
-      h("span", {class: "who cut"}, who),
+      h("span", { class: "who cut" }, who),
       h(
         "span",
-        {class: "what cut"},
-        h("span", {class: "subject"}, mail.subject || "(no subject)"),
-        h("span", {class: "muted"}, ` – ${oneLine(mail.head)}`),
+        { class: "what cut" },
+        h("span", { class: "subject" }, mail.subject || "(no subject)"),
+        h("span", { class: "muted" }, ` – ${oneLine(mail.head)}`),
       ),
       mail.attached ? icon("clip") : null,
-      h("span", {class: "when small"}, moment(mail.sent_at)),
+      h("span", { class: "when small" }, moment(mail.sent_at)),
     );
   }
 
   const move = async (ids, folder) => {
-    await ask("mail", "move", {ids, folder});
+    await ask("mail", "move", { ids, folder });
     toast(ids.length === 1 ? `Moved to ${folder}.` : `${ids.length} messages moved to ${folder}.`);
   };
   function remove(ids) {
     if (state.folder !== "Trash") return move(ids, "Trash");
-    sure("Delete for good?", `${count(ids.length, "message")} will be deleted for good. This cannot be taken back.`, "Delete", async () => {
-      await ask("mail", "move", {ids, folder: "Deleted"});
-      toast("Deleted for good.");
-      state.open = null;
-      list();
-    });
+    sure(
+      "Delete for good?",
+      `${count(ids.length, "message")} will be deleted for good. This cannot be taken back.`,
+      "Delete",
+      async () => {
+        await ask("mail", "move", { ids, folder: "Deleted" });
+        toast("Deleted for good.");
+        state.open = null;
+        list();
+      },
+    );
     return null;
   }
 
   async function view(id) {
-    const mail = await guard(() => ask("mail", "get", {id}));
+    const mail = await guard(() => ask("mail", "get", { id }));
     if (!mail) return list();
     state.open = mail;
-    const leave = async work =>
+    const leave = async (work) =>
       guard(async () => {
         await work();
         if (state.folder !== "Trash" || !pane.closest(".window").querySelector(".shade")) {
@@ -241,7 +271,7 @@ office.apps.mail = root => {
         }
       });
     const rows = state.got.rows,
-      at = rows.findIndex(each => each.id === id),
+      at = rows.findIndex((each) => each.id === id),
       begins = answersTo(mail);
     state.acts = {
       back,
@@ -251,12 +281,12 @@ office.apps.mail = root => {
       archive: () => leave(() => move([id], "Archive")),
       inbox: () => leave(() => move([id], "Inbox")),
       remove: () => leave(() => remove([id])),
-      unread: () => leave(() => ask("mail", "mark", {ids: [id], column: "is_read", on: false})),
+      unread: () => leave(() => ask("mail", "mark", { ids: [id], column: "is_read", on: false })),
       previous: at > 0 && (() => view(rows[at - 1].id)),
       next: at >= 0 && at + 1 < rows.length && (() => view(rows[at + 1].id)),
       star: () =>
         guard(async () => {
-          await ask("mail", "mark", {ids: [id], column: "starred", on: !mail.starred});
+          await ask("mail", "mark", { ids: [id], column: "starred", on: !mail.starred });
           view(id);
         }),
     };
@@ -271,9 +301,9 @@ office.apps.mail = root => {
     list();
     return true;
   };
-  const resume = async id => {
-    const draft = await guard(() => ask("mail", "draft", {id}));
-    if (draft) compose({...draft, to: draft.recipients, draft: id});
+  const resume = async (id) => {
+    const draft = await guard(() => ask("mail", "draft", { id }));
+    if (draft) compose({ ...draft, to: draft.recipients, draft: id });
   };
 
   const compose = (start = {}, title = "New message") =>
@@ -285,7 +315,7 @@ office.apps.mail = root => {
     });
 
   function keys(event) {
-    const {key} = event,
+    const { key } = event,
       acts = state.open && state.acts;
     if (event.ctrlKey) return false;
     if (key === "c") compose();
@@ -299,5 +329,5 @@ office.apps.mail = root => {
     return true;
   }
   list();
-  return {show: list, back, keys, compose};
+  return { show: list, back, keys, compose };
 };

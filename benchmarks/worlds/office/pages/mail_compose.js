@@ -15,25 +15,25 @@
  * The window of a new message, with what it begins with; closed, it leaves a draft. `sent` runs once
  * it has gone, `changed` where the drafts are others.
  */
-function composeMail(start, title, {sent, changed}) {
+function composeMail(start, title, { sent, changed }) {
   const attached = [...(start.attachments || [])];
   const line = (name, label, value) => {
-    const input = h("input", {name, t: `mail.${name}`, id: `mail-${name}`, value: value || "", autocomplete: "off"});
-    return [input, h("div", {class: "field"}, h("label", {for: input.id}, label), input)];
+    const input = h("input", { name, t: `mail.${name}`, id: `mail-${name}`, value: value || "", autocomplete: "off" });
+    return [input, h("div", { class: "field" }, h("label", { for: input.id }, label), input)];
   };
   const [to, toLine] = line("to", "To", start.to),
     [cc, ccLine] = line("cc", "Cc", start.cc),
     [subject, subjectLine] = line("subject", "Subject", start.subject);
-  const body = h("textarea", {name: "body", t: "mail.body", rows: PHONE ? 9 : 11, "aria-label": "Message"});
+  const body = h("textarea", { name: "body", t: "mail.body", rows: PHONE ? 9 : 11, "aria-label": "Message" });
   body.value = start.body || "";
-  const chips = h("div", {class: "grow"});
+  const chips = h("div", { class: "grow" });
   const showFiles = () =>
     put(
       chips,
       attached.map((file, number) =>
         h(
           "span",
-          {class: "chip small"},
+          { class: "chip small" },
           icon("clip"),
           file.name,
           button(
@@ -44,7 +44,7 @@ function composeMail(start, title, {sent, changed}) {
               attached.splice(number, 1);
               showFiles();
             },
-            {k: file.id, title: "Take away", class: "plain"},
+            { k: file.id, title: "Take away", class: "plain" },
           ),
         ),
       ),
@@ -54,7 +54,7 @@ function composeMail(start, title, {sent, changed}) {
     cc: cc.value,
     subject: subject.value,
     body: body.value,
-    attachments: attached.map(file => file.id),
+    attachments: attached.map((file) => file.id),
     draft: start.draft ?? null,
   });
   const blank = JSON.stringify(values());
@@ -73,10 +73,10 @@ function composeMail(start, title, {sent, changed}) {
       body,
       h(
         "div",
-        {class: "line"},
+        { class: "line" },
         button("mail.attach", "clip", "Attach file", () => attachFile(attached, showFiles)),
         button("mail.discard", "trash", "Discard", async () => {
-          if (start.draft) await ask("mail", "discard", {draft: start.draft});
+          if (start.draft) await ask("mail", "discard", { draft: start.draft });
           shade.close();
           toast("Message discarded.");
           changed();
@@ -120,33 +120,35 @@ function suggestPeople(input) {
     drop();
     if (q.length < 2) return;
     const mine = turn,
-      people = await ask("mail", "people", {q});
+      people = await ask("mail", "people", { q });
     if (mine !== turn || !people.length || document.activeElement !== input) return;
     const place = input.getBoundingClientRect();
     box = h(
       "div",
-      {class: "menu people"},
-      people.map(person =>
+      { class: "menu people" },
+      people.map((person) =>
         button(
           "mail.person",
           null,
           "",
           () => {
-            input.value = [...parts.slice(0, -1).map(part => part.trim()), person.email].join(", ") + ", ";
+            input.value = [...parts.slice(0, -1).map((part) => part.trim()), person.email].join(", ") + ", ";
             drop();
             input.focus();
           },
-          {k: person.email, title: person.name},
+          { k: person.email, title: person.name },
         ),
       ),
     );
-    people.forEach((person, number) => put(box.children[number], h("b", {}, person.name), h("span", {class: "muted"}, person.email)));
+    people.forEach((person, number) =>
+      put(box.children[number], h("b", {}, person.name), h("span", { class: "muted" }, person.email)),
+    );
     document.body.append(box);
     box.style.left = `${place.left}px`;
     box.style.top = `${place.bottom + 2}px`;
     box.style.maxWidth = `${innerWidth - place.left - 8}px`;
   });
-  input.addEventListener("keydown", event => {
+  input.addEventListener("keydown", (event) => {
     if (!box) return;
     if (event.key === "Escape") {
       drop();
@@ -160,7 +162,7 @@ function suggestPeople(input) {
       event.preventDefault();
     }
   });
-  input.addEventListener("blur", event => {
+  input.addEventListener("blur", (event) => {
     if (!box?.contains(event.relatedTarget)) drop();
   });
 }
@@ -169,38 +171,38 @@ function suggestPeople(input) {
 async function attachFile(attached, done) {
   const files = await guard(() => ask("mail", "files"));
   if (!files) return;
-  const rows = h("div", {class: "pick"});
-  const draw = q =>
+  const rows = h("div", { class: "pick" });
+  const draw = (q) =>
     put(
       rows,
       files
-        .filter(file => file.name.toLowerCase().includes(q.toLowerCase()))
-        .map(file =>
+        .filter((file) => file.name.toLowerCase().includes(q.toLowerCase()))
+        .map((file) =>
           button(
             "mail.attach-file",
             "text",
             "",
             () => {
-              if (!attached.some(each => each.id === file.id)) attached.push(file);
+              if (!attached.some((each) => each.id === file.id)) attached.push(file);
               done();
               shade.close();
             },
-            {k: file.id, title: file.name},
+            { k: file.id, title: file.name },
           ),
         ),
     );
   const shade = dialog({
     title: "Attach a file",
     cancel: "Cancel",
-    body: [searchField("mail.find-file", "Search by name", redraw, {live: true}), rows],
+    body: [searchField("mail.find-file", "Search by name", redraw, { live: true }), rows],
   });
   function redraw(q) {
     draw(q);
     for (const each of rows.children) {
-      const file = files.find(one => one.id === +each.dataset.k);
-      each.append(h("span", {class: "grow cut"}, file.name), h("span", {class: "muted small"}, file.folder));
+      const file = files.find((one) => one.id === +each.dataset.k);
+      each.append(h("span", { class: "grow cut" }, file.name), h("span", { class: "muted small" }, file.folder));
     }
-    if (!rows.children.length) put(rows, h("p", {class: "muted pad"}, "No file has such a name."));
+    if (!rows.children.length) put(rows, h("p", { class: "muted pad" }, "No file has such a name."));
   }
   redraw("");
 }

@@ -17,12 +17,17 @@ function answersTo(mail) {
   const subject = /^re:/i.test(mail.subject) ? mail.subject : `Re: ${mail.subject}`;
   const others = `${mail.recipients}, ${mail.cc}`
     .split(", ")
-    .filter(each => each && each !== OWN_ADDRESS && each !== mail.sender_addr)
+    .filter((each) => each && each !== OWN_ADDRESS && each !== mail.sender_addr)
     .join(", ");
-  const reply = {to: mail.sender_addr === OWN_ADDRESS ? mail.recipients : mail.sender_addr, cc: "", subject, body: quote};
+  const reply = {
+    to: mail.sender_addr === OWN_ADDRESS ? mail.recipients : mail.sender_addr,
+    cc: "",
+    subject,
+    body: quote,
+  };
   return {
     reply,
-    replyAll: others && {...reply, cc: others},
+    replyAll: others && { ...reply, cc: others },
     forward: {
       subject: `Fwd: ${mail.subject}`,
       body: `\n\n---------- Forwarded message ----------\nFrom: ${mail.sender} <${mail.sender_addr}>\nDate: ${mail.sent_at}\nSubject: ${mail.subject}\n\n${mail.body}`,
@@ -35,7 +40,7 @@ const OWN_ADDRESS = "robin.hale@northwind.example";
 function messageBar(mail, acts) {
   return h(
     "div",
-    {class: "bar message-bar"},
+    { class: "bar message-bar" },
     button("mail.back", "back", "Back", acts.back),
     button("mail.reply", "reply", "Reply", acts.reply),
     acts.replyAll && button("mail.reply-all", "reply", "Reply to all", acts.replyAll),
@@ -45,9 +50,13 @@ function messageBar(mail, acts) {
       : button("mail.inbox", "inbox", "Move to Inbox", acts.inbox),
     button("mail.delete", "trash", "Delete", acts.remove),
     button("mail.unread", "mail", "Mark unread", acts.unread),
-    h("i", {class: "grow"}),
-    button("mail.previous", "left", "", acts.previous, {class: "plain", title: "Newer message", disabled: !acts.previous}),
-    button("mail.next", "right", "", acts.next, {class: "plain", title: "Older message", disabled: !acts.next}),
+    h("i", { class: "grow" }),
+    button("mail.previous", "left", "", acts.previous, {
+      class: "plain",
+      title: "Newer message",
+      disabled: !acts.previous,
+    }),
+    button("mail.next", "right", "", acts.next, { class: "plain", title: "Older message", disabled: !acts.next }),
   );
 }
 
@@ -55,49 +64,47 @@ function messageBar(mail, acts) {
 function messageArticle(mail, acts) {
   return h(
     "article",
-    {class: "pad message"},
+    { class: "pad message" },
     h(
       "div",
-      {class: "line"},
-      h("h2", {class: "grow"}, mail.subject),
-      button(
-        "mail.star-open",
-        "star",
-        "",
-        acts.star,
-        {class: mail.starred ? "plain starred" : "plain", title: mail.starred ? "Remove the star" : "Star", filled: !!mail.starred},
-      ),
+      { class: "line" },
+      h("h2", { class: "grow" }, mail.subject),
+      button("mail.star-open", "star", "", acts.star, {
+        class: mail.starred ? "plain starred" : "plain",
+        title: mail.starred ? "Remove the star" : "Star",
+        filled: !!mail.starred,
+      }),
     ),
     h(
       "div",
-      {class: "line"},
+      { class: "line" },
       face(mail.sender),
       h(
         "div",
-        {class: "grow"},
-        h("div", {}, h("b", {}, mail.sender), h("span", {class: "muted mailbox"}, ` <${mail.sender_addr}>`)),
-        h("div", {class: "muted small"}, `to ${mail.recipients}${mail.cc ? `, copy to ${mail.cc}` : ""}`),
+        { class: "grow" },
+        h("div", {}, h("b", {}, mail.sender), h("span", { class: "muted mailbox" }, ` <${mail.sender_addr}>`)),
+        h("div", { class: "muted small" }, `to ${mail.recipients}${mail.cc ? `, copy to ${mail.cc}` : ""}`),
       ),
-      h("span", {class: "muted small"}, mail.sent_at),
+      h("span", { class: "muted small" }, mail.sent_at),
     ),
-    h("p", {class: "pre text"}, mail.body),
+    h("p", { class: "pre text" }, mail.body),
     mail.attachments.length > 0 &&
       h(
         "div",
-        {class: "attachments"},
-        h("b", {class: "small"}, count(mail.attachments.length, "attachment")),
+        { class: "attachments" },
+        h("b", { class: "small" }, count(mail.attachments.length, "attachment")),
         mail.attachments.map((file, number) =>
           h(
             "div",
-            {class: "file"},
+            { class: "file" },
             icon("text"),
-            h("span", {class: "grow cut"}, file.name),
+            h("span", { class: "grow cut" }, file.name),
             button(
               "mail.view",
               null,
               "View",
-              () => dialog({title: file.name, body: h("p", {class: "pre"}, file.text), cancel: "Close"}),
-              {k: number},
+              () => dialog({ title: file.name, body: h("p", { class: "pre" }, file.text), cancel: "Close" }),
+              { k: number },
             ),
             button(
               "mail.save",
@@ -105,10 +112,10 @@ function messageArticle(mail, acts) {
               "Save to Files",
               () =>
                 guard(async () => {
-                  await ask("mail", "save", {id: mail.id, index: number});
+                  await ask("mail", "save", { id: mail.id, index: number });
                   toast(`Saved “${file.name}” to Downloads.`);
                 }),
-              {k: number},
+              { k: number },
             ),
           ),
         ),

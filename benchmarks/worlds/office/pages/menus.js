@@ -12,7 +12,7 @@ function menu(anchor, entries, chosen, pick) {
   const place = anchor.getBoundingClientRect();
   const box = h(
     "div",
-    {class: "menu", role: "menu"},
+    { class: "menu", role: "menu" },
     entries.map(([value, label, sign]) =>
       button(
         "menu.item",
@@ -22,7 +22,7 @@ function menu(anchor, entries, chosen, pick) {
           close();
           pick(value);
         },
-        {k: value, class: value === chosen ? "on" : ""},
+        { k: value, class: value === chosen ? "on" : "" },
       ),
     ),
   );
@@ -31,13 +31,13 @@ function menu(anchor, entries, chosen, pick) {
     removeEventListener("pointerdown", away, true);
     removeEventListener("keydown", keys, true);
   };
-  const away = event => {
+  const away = (event) => {
     if (!box.contains(event.target)) {
       close();
       if (anchor.contains(event.target)) anchor.dataset.closed = "1";
     }
   };
-  const keys = event => {
+  const keys = (event) => {
     const all = [...box.children],
       at = all.indexOf(document.activeElement);
     if (event.key === "Escape") close();
@@ -63,7 +63,7 @@ function menu(anchor, entries, chosen, pick) {
 
 /** A button that opens a menu, unless the click has just closed it. */
 function opener(element, open) {
-  element.addEventListener("click", event => {
+  element.addEventListener("click", (event) => {
     event.stopPropagation();
     if (element.dataset.closed) delete element.dataset.closed;
     else open();
@@ -74,19 +74,23 @@ function opener(element, open) {
 /** A drop-down list of our own: a native one is drawn outside of the page, on no screenshot. */
 function choice(t, entries, value, changed, more = {}) {
   let options = entries;
-  const element = h("button", {type: "button", class: "choice", t, role: "combobox", ...more});
-  const show = () => put(element, h("span", {}, options.find(([each]) => each === element.value)?.[1] ?? ""), icon("down"));
-  const set = chosen => {
+  const element = h("button", { type: "button", class: "choice", t, role: "combobox", ...more });
+  const show = () =>
+    put(element, h("span", {}, options.find(([each]) => each === element.value)?.[1] ?? ""), icon("down"));
+  const set = (chosen) => {
     element.value = chosen;
     show();
   };
-  Object.defineProperty(element, "value", {writable: true, value: options.some(([each]) => each === value) ? value : options[0]?.[0]});
+  Object.defineProperty(element, "value", {
+    writable: true,
+    value: options.some(([each]) => each === value) ? value : options[0]?.[0],
+  });
   element.set = set;
-  element.options = given => {
+  element.options = (given) => {
     options = given;
     show();
   };
-  element.addEventListener("keydown", event => {
+  element.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") {
       event.preventDefault();
       element.click();
@@ -94,7 +98,7 @@ function choice(t, entries, value, changed, more = {}) {
   });
   show();
   return opener(element, () =>
-    menu(element, options, element.value, chosen => {
+    menu(element, options, element.value, (chosen) => {
       set(chosen);
       changed?.(chosen);
     }),

@@ -21,21 +21,21 @@ function formula(text, value) {
       .toUpperCase()
       .match(/[A-J]\d{1,2}|[A-Z]+|\d+\.?\d*|\.\d+|[^\s]/g) || [];
   let at = 0;
-  const take = wanted => {
+  const take = (wanted) => {
     if (tokens[at] !== wanted) throw new Error("#ERROR!");
     at += 1;
   };
-  const number = cell => {
+  const number = (cell) => {
     const found = value(cell);
     if (String(found).startsWith("#")) throw new Error(found);
     return found === "" || isNaN(found) ? null : +found;
   };
   const ranges = {
-    SUM: all => all.reduce((a, b) => a + b, 0),
-    AVERAGE: all => (all.length ? ranges.SUM(all) / all.length : divide()),
-    COUNT: all => all.length,
-    MIN: all => (all.length ? Math.min(...all) : 0),
-    MAX: all => (all.length ? Math.max(...all) : 0),
+    SUM: (all) => all.reduce((a, b) => a + b, 0),
+    AVERAGE: (all) => (all.length ? ranges.SUM(all) / all.length : divide()),
+    COUNT: (all) => all.length,
+    MIN: (all) => (all.length ? Math.min(...all) : 0),
+    MAX: (all) => (all.length ? Math.max(...all) : 0),
   };
   const divide = () => {
     throw new Error("#DIV/0!");
@@ -113,16 +113,16 @@ function between(one, other) {
   return all;
 }
 
-office.apps.sheets = root => {
+office.apps.sheets = (root) => {
   const COLUMNS = [..."ABCDEFGHIJ"],
     ROWS = 60;
-  const state = {sheet: null, cells: {}, at: "A1", to: "A1", copied: null};
+  const state = { sheet: null, cells: {}, at: "A1", to: "A1", copied: null };
   const jump = h("input", {
     t: "sheets.jump",
     "aria-label": "Go to cell",
     autocomplete: "off",
     onfocus: () => jump.select(),
-    onkeydown: event => {
+    onkeydown: (event) => {
       if (event.key !== "Enter") return;
       const cell = jump.value.trim().toUpperCase();
       if (/^[A-J]([1-9]|[1-5]\d|60)$/.test(cell)) choose(cell);
@@ -138,7 +138,7 @@ office.apps.sheets = root => {
       const cell = cellOf(state.at);
       cell.textContent = field.value;
     },
-    onkeydown: event => {
+    onkeydown: (event) => {
       if (event.key === "Enter") {
         event.preventDefault();
         store(0, event.shiftKey ? -1 : 1);
@@ -151,49 +151,49 @@ office.apps.sheets = root => {
       }
     },
   });
-  const table = h("table", {class: "cells"}),
-    pane = h("div", {class: "pane grid-pane", tabindex: -1}, table),
-    tabs = h("span", {class: "grow"}),
-    status = h("span", {class: "muted small"});
+  const table = h("table", { class: "cells" }),
+    pane = h("div", { class: "pane grid-pane", tabindex: -1 }, table),
+    tabs = h("span", { class: "grow" }),
+    status = h("span", { class: "muted small" });
   root.append(
     h(
       "header",
-      {class: "bar formula"},
+      { class: "bar formula" },
       jump,
       field,
-      button("sheets.ok", "check", "", () => store(0, 0), {title: "Store"}),
-      button("sheets.undo", "close", "", () => choose(state.at), {title: "Take back"}),
-      button("sheets.clear", "trash", PHONE ? "" : "Clear", () => empties(), {title: "Empty the cell"}),
+      button("sheets.ok", "check", "", () => store(0, 0), { title: "Store" }),
+      button("sheets.undo", "close", "", () => choose(state.at), { title: "Take back" }),
+      button("sheets.clear", "trash", PHONE ? "" : "Clear", () => empties(), { title: "Empty the cell" }),
     ),
     pane,
-    h("footer", {class: "bar tabs-bar"}, tabs, status),
+    h("footer", { class: "bar tabs-bar" }, tabs, status),
   );
 
   const made = {};
-  const cellOf = name => made[name];
+  const cellOf = (name) => made[name];
   put(
     table,
     h(
       "tr",
       {},
       h("th", {}),
-      COLUMNS.map(column => h("th", {}, column)),
+      COLUMNS.map((column) => h("th", {}, column)),
     ),
-    Array.from({length: ROWS}, (_, number) =>
+    Array.from({ length: ROWS }, (_, number) =>
       h(
         "tr",
         {},
         h("th", {}, number + 1),
-        COLUMNS.map(column => {
+        COLUMNS.map((column) => {
           const name = column + (number + 1);
           made[name] = h("td", {
             t: "sheets.cell",
             k: name,
-            onpointerdown: event => {
+            onpointerdown: (event) => {
               if (event.shiftKey) extend(name);
               else leave(name);
             },
-            onpointerenter: event => {
+            onpointerenter: (event) => {
               if (event.buttons === 1 && state.to !== name) extend(name);
             },
             ondblclick: () => {
@@ -212,7 +212,7 @@ office.apps.sheets = root => {
     if (text[0] !== "=") return text;
     if (seen.includes(name)) return "#CIRCLE!";
     try {
-      return String(+formula(text, other => shown(other, [...seen, name])).toFixed(6));
+      return String(+formula(text, (other) => shown(other, [...seen, name])).toFixed(6));
     } catch (error) {
       return error.message.startsWith("#") ? error.message : "#ERROR!";
     }
@@ -220,21 +220,21 @@ office.apps.sheets = root => {
   async function load() {
     const names = await ask("sheets", "names");
     state.sheet ??= names[0];
-    state.cells = await ask("sheets", "cells", {sheet: state.sheet});
+    state.cells = await ask("sheets", "cells", { sheet: state.sheet });
     put(
       tabs,
-      names.map(name =>
+      names.map((name) =>
         button(
           "sheets.tab",
           null,
           name,
           () => {
             keep();
-            Object.assign(state, {sheet: name, at: "A1", to: "A1"});
+            Object.assign(state, { sheet: name, at: "A1", to: "A1" });
             pane.scrollTo(0, 0);
             load();
           },
-          {k: name, class: name === state.sheet ? "on" : ""},
+          { k: name, class: name === state.sheet ? "on" : "" },
         ),
       ),
     );
@@ -249,15 +249,15 @@ office.apps.sheets = root => {
   function mark() {
     const chosen = between(state.at, state.to);
     for (const cell of table.querySelectorAll(".on, .range")) cell.classList.remove("on", "range");
-    if (chosen.length > 1) chosen.forEach(name => made[name].classList.add("range"));
+    if (chosen.length > 1) chosen.forEach((name) => made[name].classList.add("range"));
     made[state.at].classList.add("on");
     table.rows[0].cells[COLUMNS.indexOf(state.at[0]) + 1].classList.add("on");
     table.rows[+state.at.slice(1)].cells[0].classList.add("on");
     jump.value = state.at;
     field.value = state.cells[state.at] ?? "";
     const numbers = chosen
-        .map(name => shown(name))
-        .filter(text => text !== "" && !isNaN(text))
+        .map((name) => shown(name))
+        .filter((text) => text !== "" && !isNaN(text))
         .map(Number),
       sum = numbers.reduce((a, b) => a + b, 0);
     status.textContent =
@@ -273,18 +273,19 @@ office.apps.sheets = root => {
       top = cell.offsetTop - 26,
       left = cell.offsetLeft - 44;
     if (top < pane.scrollTop) pane.scrollTop = top;
-    else if (cell.offsetTop + 26 > pane.scrollTop + pane.clientHeight) pane.scrollTop = cell.offsetTop + 30 - pane.clientHeight;
+    else if (cell.offsetTop + 26 > pane.scrollTop + pane.clientHeight)
+      pane.scrollTop = cell.offsetTop + 30 - pane.clientHeight;
     if (left < pane.scrollLeft) pane.scrollLeft = left;
     else if (cell.offsetLeft + cell.offsetWidth > pane.scrollLeft + pane.clientWidth)
       pane.scrollLeft = cell.offsetLeft + cell.offsetWidth + 4 - pane.clientWidth;
-    if (document.activeElement !== pane) pane.focus({preventScroll: true});
+    if (document.activeElement !== pane) pane.focus({ preventScroll: true });
   }
-  const extend = name => {
+  const extend = (name) => {
     state.to = name;
     mark();
   };
   const changed = () => field.value.trim() !== (state.cells[state.at] ?? "");
-  const set = (cell, value) => ask("sheets", "set", {sheet: state.sheet, cell, value});
+  const set = (cell, value) => ask("sheets", "set", { sheet: state.sheet, cell, value });
   /** What was begun is stored where one goes elsewhere, as one is used to. */
   const keep = () => (changed() ? guard(() => set(state.at, field.value)) : null);
   async function leave(name) {
@@ -311,27 +312,30 @@ office.apps.sheets = root => {
       for (const name of between(state.at, state.to)) if (state.cells[name] !== undefined) await set(name, "");
     });
     await load();
-    pane.focus({preventScroll: true});
+    pane.focus({ preventScroll: true });
   }
   const copy = () => {
     const all = between(state.at, state.to);
     state.copied = {
-      rows: [...new Set(all.map(name => name.slice(1)))].map(row => all.filter(name => name.slice(1) === row).map(name => shown(name))),
+      rows: [...new Set(all.map((name) => name.slice(1)))].map((row) =>
+        all.filter((name) => name.slice(1) === row).map((name) => shown(name)),
+      ),
     };
     toast("Copied.");
   };
   async function paste() {
-    const {at} = state,
-      {rows} = state.copied;
+    const { at } = state,
+      { rows } = state.copied;
     await guard(async () => {
       for (const [down, row] of rows.entries())
         for (const [right, text] of row.entries())
-          if (COLUMNS.indexOf(at[0]) + right < COLUMNS.length && +at.slice(1) + down <= ROWS) await set(beside(right, down, at), text);
+          if (COLUMNS.indexOf(at[0]) + right < COLUMNS.length && +at.slice(1) + down <= ROWS)
+            await set(beside(right, down, at), text);
     });
     await load();
   }
   function keys(event) {
-    const {key} = event,
+    const { key } = event,
       arrows = {
         ArrowLeft: [-1, 0],
         ArrowRight: [1, 0],
@@ -364,5 +368,5 @@ office.apps.sheets = root => {
     return true;
   }
   load();
-  return {show: () => (changed() ? null : load()), keys};
+  return { show: () => (changed() ? null : load()), keys };
 };

@@ -29,12 +29,12 @@ const TITLE = Object.fromEntries(APPS);
 (() => {
   const windows = {}; // by application: {frame, app}
   let current = null;
-  const stage = h("main", {id: "stage"}),
-    desk = h("div", {id: "desk"}),
-    top = h("div", {id: "top"}),
-    bottom = h("div", {id: "bottom"});
+  const stage = h("main", { id: "stage" }),
+    desk = h("div", { id: "desk" }),
+    top = h("div", { id: "top" }),
+    bottom = h("div", { id: "bottom" });
 
-  const tile = name => h("span", {class: `tile ${name}`}, icon(name));
+  const tile = (name) => h("span", { class: `tile ${name}` }, icon(name));
   const launcher = (name, title) =>
     h(
       "button",
@@ -50,34 +50,39 @@ const TITLE = Object.fromEntries(APPS);
       title && h("span", {}, TITLE[name]),
     );
   const homeButton = (sign, label) =>
-    button("shell.home", sign, label, () => office.home(), {title: "Home", class: current ? "home" : "home on"});
-  const closeButton = name =>
+    button("shell.home", sign, label, () => office.home(), { title: "Home", class: current ? "home" : "home on" });
+  const closeButton = (name) =>
     button(
       "shell.close",
       "close",
       "",
-      event => {
+      (event) => {
         event.stopPropagation();
         close(name);
       },
-      {k: name, title: `Close ${TITLE[name]}`, class: "close"},
+      { k: name, title: `Close ${TITLE[name]}`, class: "close" },
     );
-  const minimiseButton = name =>
-    button("shell.minimise", "minus", "", () => office.home(), {k: name, title: "Minimise", class: "minimise"});
+  const minimiseButton = (name) =>
+    button("shell.minimise", "minus", "", () => office.home(), { k: name, title: "Minimise", class: "minimise" });
   const clock = () =>
-    h("span", {class: "clock"}, h("b", {}, CLOCK), LOOK === "windows" ? h("span", {}, "09/03/2026") : LOOK === "macos" ? " Mon 9 Mar" : "");
+    h(
+      "span",
+      { class: "clock" },
+      h("b", {}, CLOCK),
+      LOOK === "windows" ? h("span", {}, "09/03/2026") : LOOK === "macos" ? " Mon 9 Mar" : "",
+    );
 
   function draw() {
     put(
       desk,
       h(
         "div",
-        {class: "icons"},
+        { class: "icons" },
         APPS.map(([name]) => launcher(name, true)),
       ),
     );
     desk.hidden = current !== null;
-    for (const [name, {frame}] of Object.entries(windows)) frame.hidden = name !== current;
+    for (const [name, { frame }] of Object.entries(windows)) frame.hidden = name !== current;
     if (LOOK === "windows") {
       put(
         bottom,
@@ -86,12 +91,12 @@ const TITLE = Object.fromEntries(APPS);
         clock(),
       );
     } else if (LOOK === "macos") {
-      put(top, h("b", {}, current ? TITLE[current] : "Desk"), h("i", {class: "grow"}), clock());
+      put(top, h("b", {}, current ? TITLE[current] : "Desk"), h("i", { class: "grow" }), clock());
       put(
         bottom,
         h(
           "div",
-          {class: "dock"},
+          { class: "dock" },
           homeButton("home"),
           APPS.map(([name]) => launcher(name)),
         ),
@@ -101,41 +106,41 @@ const TITLE = Object.fromEntries(APPS);
         top,
         h(
           "div",
-          {class: "tabs"},
-          Object.keys(windows).map(name =>
+          { class: "tabs" },
+          Object.keys(windows).map((name) =>
             h(
               "div",
-              {class: name === current ? "tab on" : "tab"},
+              { class: name === current ? "tab on" : "tab" },
               h(
                 "button",
-                {type: "button", t: "shell.tab", k: name, onclick: () => office.open(name)},
+                { type: "button", t: "shell.tab", k: name, onclick: () => office.open(name) },
                 tile(name),
                 h("span", {}, TITLE[name]),
               ),
               closeButton(name),
             ),
           ),
-          button("shell.home", "plus", "", () => office.home(), {title: "New tab", class: "plain"}),
+          button("shell.home", "plus", "", () => office.home(), { title: "New tab", class: "plain" }),
         ),
         h(
           "div",
-          {class: "address"},
-          button("shell.back", "back", "", () => office.back(), {class: "plain", title: "Back"}),
-          h("span", {class: "pill"}, current ? `northwind.example/${current}` : "New tab"),
-          h("span", {class: "muted"}, `${CLOCK}, Mon 9 Mar 2026`),
+          { class: "address" },
+          button("shell.back", "back", "", () => office.back(), { class: "plain", title: "Back" }),
+          h("span", { class: "pill" }, current ? `northwind.example/${current}` : "New tab"),
+          h("span", { class: "muted" }, `${CLOCK}, Mon 9 Mar 2026`),
         ),
         h(
           "div",
-          {class: "bookmarks"},
+          { class: "bookmarks" },
           APPS.map(([name]) => launcher(name, true)),
         ),
       );
     } else {
-      put(top, clock(), h("i", {class: "grow"}), "Mon 9 Mar");
+      put(top, clock(), h("i", { class: "grow" }), "Mon 9 Mar");
       put(
         bottom,
-        button("shell.back", "back", "", () => office.back(), {title: "Back"}),
-        button("shell.home", "home", "", () => office.home(), {title: "Home"}),
+        button("shell.back", "back", "", () => office.back(), { title: "Back" }),
+        button("shell.home", "home", "", () => office.home(), { title: "Home" }),
       );
     }
   }
@@ -148,20 +153,27 @@ const TITLE = Object.fromEntries(APPS);
   }
 
   /** Opens an application, or brings it to the front. */
-  office.open = name => {
+  office.open = (name) => {
     if (!office.apps[name]) throw new Error(`There is no application ${name}.`);
     document.querySelector(".menu")?.remove();
     const isNew = !windows[name];
     current = name;
     if (isNew) {
-      const root = h("section", {class: `app ${name}`, "aria-label": TITLE[name]});
+      const root = h("section", { class: `app ${name}`, "aria-label": TITLE[name] });
       const frame = h(
         "div",
-        {class: "window"},
-        h("div", {class: "titlebar"}, tile(name), h("span", {class: "grow"}, TITLE[name]), minimiseButton(name), closeButton(name)),
+        { class: "window" },
+        h(
+          "div",
+          { class: "titlebar" },
+          tile(name),
+          h("span", { class: "grow" }, TITLE[name]),
+          minimiseButton(name),
+          closeButton(name),
+        ),
         root,
       );
-      windows[name] = {frame, app: {}};
+      windows[name] = { frame, app: {} };
       stage.append(frame);
       windows[name].app = office.apps[name](root) || {};
     }
@@ -187,7 +199,7 @@ const TITLE = Object.fromEntries(APPS);
   /** Where windows over the application belong. */
   office.window = () => (current ? windows[current].frame : stage);
 
-  addEventListener("keydown", event => {
+  addEventListener("keydown", (event) => {
     const writing = event.target.closest?.("input, textarea, .shade, .menu");
     const app = current && windows[current].app;
     if (event.key === "Enter" && event.target.matches?.("[role=button]")) event.target.click();
@@ -199,12 +211,12 @@ const TITLE = Object.fromEntries(APPS);
     office.back();
     history.pushState({}, "");
   });
-  addEventListener("contextmenu", event => event.preventDefault());
+  addEventListener("contextmenu", (event) => event.preventDefault());
   addEventListener("DOMContentLoaded", () => {
     stage.append(desk);
     document.body.append(top, stage, bottom);
     history.pushState({}, "");
-    const {start} = document.documentElement.dataset;
+    const { start } = document.documentElement.dataset;
     if (start === "home") office.home();
     else office.open(start);
   });

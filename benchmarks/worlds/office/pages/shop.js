@@ -17,11 +17,11 @@
  */
 
 /** The bar of a page of the shop, and the button in it that leads back. */
-const shopBar = (...more) => h("div", {class: "bar list-bar"}, more);
+const shopBar = (...more) => h("div", { class: "bar list-bar" }, more);
 const shopBack = (label, work) => button("shop.back", "back", label, work);
-const wholeNumber = text => (/^\d+$/.test(text.trim()) ? +text : -1);
+const wholeNumber = (text) => (/^\d+$/.test(text.trim()) ? +text : -1);
 
-office.apps.shop = root => {
+office.apps.shop = (root) => {
   const state = {
     category: "",
     q: "",
@@ -30,9 +30,9 @@ office.apps.shop = root => {
     page: 0,
     view: null,
   };
-  const side = h("nav", {class: "side"}),
-    pane = h("div", {class: "pane"});
-  const search = searchField("shop.search", "Search products", q => {
+  const side = h("nav", { class: "side" }),
+    pane = h("div", { class: "pane" });
+  const search = searchField("shop.search", "Search products", (q) => {
     state.q = q;
     state.page = 0;
     list();
@@ -50,34 +50,38 @@ office.apps.shop = root => {
   root.append(
     h(
       "header",
-      {class: "bar"},
+      { class: "bar" },
       h("h1", {}, "Shop"),
       search,
-      h("i", {class: "grow"}),
+      h("i", { class: "grow" }),
       button("shop.orders", "files", "Orders", () => orders()),
       cartButton,
     ),
-    h("div", {class: "columns"}, side, pane),
+    h("div", { class: "columns" }, side, pane),
   );
-  const number = pieces => put(cartButton, icon("cart"), h("span", {}, `Cart (${pieces})`));
-  const picture = product =>
+  const number = (pieces) => put(cartButton, icon("cart"), h("span", {}, `Cart (${pieces})`));
+  const picture = (product) =>
     h(
       "div",
-      {class: `picture ${product.category}`},
+      { class: `picture ${product.category}` },
       product.name
         .split(" ")
         .slice(1)
-        .map(word => word[0])
+        .map((word) => word[0])
         .join("")
         .toUpperCase(),
     );
-  const rating = product => h("span", {class: "rating"}, icon("star", true), ` ${product.rating.toFixed(1)}`);
-  const stock = product =>
+  const rating = (product) => h("span", { class: "rating" }, icon("star", true), ` ${product.rating.toFixed(1)}`);
+  const stock = (product) =>
     product.stock
-      ? h("span", {class: product.stock < 5 ? "tag warn" : "tag good"}, product.stock < 5 ? `Only ${product.stock} left` : "In stock")
-      : h("span", {class: "tag bad"}, "Out of stock");
-  const days = product => `Ships in ${count(product.ship_days, "day")}`;
-  const shop = {state, pane, number, list, orders: open => orders(open)};
+      ? h(
+          "span",
+          { class: product.stock < 5 ? "tag warn" : "tag good" },
+          product.stock < 5 ? `Only ${product.stock} left` : "In stock",
+        )
+      : h("span", { class: "tag bad" }, "Out of stock");
+  const days = (product) => `Ships in ${count(product.ship_days, "day")}`;
+  const shop = { state, pane, number, list, orders: (open) => orders(open) };
   const cart = shopCart(shop),
     orders = shopOrders(shop);
 
@@ -94,7 +98,7 @@ office.apps.shop = root => {
     number(got.in_cart);
     put(
       side,
-      ["", ...got.categories].map(name =>
+      ["", ...got.categories].map((name) =>
         h(
           "button",
           {
@@ -115,9 +119,9 @@ office.apps.shop = root => {
     put(
       pane,
       shopBar(
-        h("b", {class: "cut"}, state.q ? `Results for “${state.q}”` : state.category || "All products"),
-        h("label", {class: "radio small"}, inStock, "In stock only"),
-        h("i", {class: "grow"}),
+        h("b", { class: "cut" }, state.q ? `Results for “${state.q}”` : state.category || "All products"),
+        h("label", { class: "radio small" }, inStock, "In stock only"),
+        h("i", { class: "grow" }),
         choice(
           "shop.sort",
           [
@@ -127,15 +131,15 @@ office.apps.shop = root => {
             ["rating", "Best rated"],
           ],
           state.sort,
-          sort => {
+          (sort) => {
             state.sort = sort;
             state.page = 0;
             list();
           },
         ),
         pager(
-          {...got, size: 12},
-          page => {
+          { ...got, size: 12 },
+          (page) => {
             state.page = page;
             list();
           },
@@ -146,18 +150,18 @@ office.apps.shop = root => {
       got.rows.length
         ? h(
             "div",
-            {class: "cards"},
-            got.rows.map(product =>
+            { class: "cards" },
+            got.rows.map((product) =>
               h(
                 "button",
-                {type: "button", t: "shop.row", k: product.id, class: "product", onclick: () => view(product.id)},
+                { type: "button", t: "shop.row", k: product.id, class: "product", onclick: () => view(product.id) },
                 picture(product),
                 h(
                   "div",
                   {},
                   h("b", {}, product.name),
                   h("span", {}, rating(product)),
-                  h("span", {class: "price"}, euro(product.price)),
+                  h("span", { class: "price" }, euro(product.price)),
                   h("span", {}, stock(product)),
                 ),
               ),
@@ -170,7 +174,7 @@ office.apps.shop = root => {
 
   async function view(id) {
     state.view = () => view(id);
-    const product = await guard(() => ask("shop", "get", {id}));
+    const product = await guard(() => ask("shop", "get", { id }));
     if (!product) return list();
     number(product.in_cart);
     const qty = h("input", {
@@ -179,34 +183,39 @@ office.apps.shop = root => {
       value: "1",
       "aria-label": "Quantity",
       autocomplete: "off",
-      onkeydown: event => {
+      onkeydown: (event) => {
         if (event.key === "Enter") add();
       },
     });
     const add = () =>
       guard(async () => {
-        await ask("shop", "add", {id, qty: wholeNumber(qty.value)});
+        await ask("shop", "add", { id, qty: wholeNumber(qty.value) });
         toast("Added to the cart.");
-        number((await ask("shop", "get", {id})).in_cart);
+        number((await ask("shop", "get", { id })).in_cart);
       });
-    const line = (name, text) => h("div", {class: "field"}, h("label", {}, name), h("span", {}, text));
+    const line = (name, text) => h("div", { class: "field" }, h("label", {}, name), h("span", {}, text));
     put(
       pane,
       shopBar(shopBack("Products", list)),
       h(
         "div",
-        {class: "pad detail-card"},
+        { class: "pad detail-card" },
         picture(product),
         h(
           "div",
-          {class: "facts"},
+          { class: "facts" },
           h("h2", {}, product.name),
-          h("p", {}, rating(product), h("span", {class: "muted"}, `  ${product.category}`)),
-          h("p", {class: "price pad-line"}, euro(product.price)),
+          h("p", {}, rating(product), h("span", { class: "muted" }, `  ${product.category}`)),
+          h("p", { class: "price pad-line" }, euro(product.price)),
           line("Stock", stock(product)),
           line("Delivery", days(product)),
           line("About", product.about),
-          h("div", {class: "line acts"}, qty, button("shop.add", "cart", "Add to cart", add, {class: "main", disabled: !product.stock})),
+          h(
+            "div",
+            { class: "line acts" },
+            qty,
+            button("shop.add", "cart", "Add to cart", add, { class: "main", disabled: !product.stock }),
+          ),
         ),
       ),
     );
@@ -223,7 +232,7 @@ office.apps.shop = root => {
   return {
     show: () => state.view(),
     back,
-    keys: event => {
+    keys: (event) => {
       if (event.key !== "/" || event.ctrlKey) return false;
       search.querySelector("input").focus();
       return true;

@@ -13,39 +13,43 @@
  */
 
 /** Shows the cart; what was filled in at the checkout stays until the order is placed. */
-function shopCart({state, pane, number, list, orders}) {
-  const blank = {address: null, delivery: "Standard", note: ""};
-  let form = {...blank};
+function shopCart({ state, pane, number, list, orders }) {
+  const blank = { address: null, delivery: "Standard", note: "" };
+  let form = { ...blank };
 
   async function cart() {
     state.view = cart;
     const held = await ask("shop", "cart");
     number(held.rows.reduce((sum, row) => sum + row.qty, 0));
     if (!held.rows.length)
-      return put(pane, shopBar(shopBack("Products", list), h("b", {}, "Your cart")), empty("cart", "Your cart is empty."));
+      return put(
+        pane,
+        shopBar(shopBack("Products", list), h("b", {}, "Your cart")),
+        empty("cart", "Your cart is empty."),
+      );
     const change = (id, qty) =>
       guard(async () => {
-        await ask("shop", "set", {id, qty});
+        await ask("shop", "set", { id, qty });
       }).then(() => cart());
     return put(
       pane,
       shopBar(shopBack("Products", list), h("b", {}, "Your cart")),
       h(
         "div",
-        {class: "pad narrow"},
+        { class: "pad narrow" },
         h(
           "table",
-          {class: "cart-table"},
+          { class: "cart-table" },
           h(
             "tr",
             {},
             h("th", {}, "Product"),
-            h("th", {class: "right wide"}, "Price"),
+            h("th", { class: "right wide" }, "Price"),
             h("th", {}, "Quantity"),
-            h("th", {class: "right"}, "Sum"),
+            h("th", { class: "right" }, "Sum"),
             h("th", {}),
           ),
-          held.rows.map(row => {
+          held.rows.map((row) => {
             const qty = h("input", {
               t: "shop.cart-qty",
               k: row.id,
@@ -53,7 +57,7 @@ function shopCart({state, pane, number, list, orders}) {
               value: row.qty,
               "aria-label": `Quantity of ${row.name}`,
               autocomplete: "off",
-              onkeydown: event => {
+              onkeydown: (event) => {
                 if (event.key === "Enter") qty.blur();
               },
               onchange: () => change(row.id, wholeNumber(qty.value)),
@@ -62,22 +66,26 @@ function shopCart({state, pane, number, list, orders}) {
               "tr",
               {},
               h("td", {}, row.name),
-              h("td", {class: "right wide"}, euro(row.price)),
+              h("td", { class: "right wide" }, euro(row.price)),
               h("td", {}, qty),
-              h("td", {class: "right"}, euro(row.price * row.qty)),
+              h("td", { class: "right" }, euro(row.price * row.qty)),
               h(
                 "td",
                 {},
-                button("shop.remove", "trash", "", () => change(row.id, 0), {k: row.id, class: "plain", title: `Remove ${row.name}`}),
+                button("shop.remove", "trash", "", () => change(row.id, 0), {
+                  k: row.id,
+                  class: "plain",
+                  title: `Remove ${row.name}`,
+                }),
               ),
             );
           }),
         ),
         h(
           "div",
-          {class: "line acts"},
-          h("span", {class: "sum grow"}, `Total ${euro(held.total)}`),
-          button("shop.checkout", "right", "Checkout", () => checkout(), {class: "main"}),
+          { class: "line acts" },
+          h("span", { class: "sum grow" }, `Total ${euro(held.total)}`),
+          button("shop.checkout", "right", "Checkout", () => checkout(), { class: "main" }),
         ),
       ),
     );
@@ -91,7 +99,7 @@ function shopCart({state, pane, number, list, orders}) {
     const radio = (name, label) =>
       h(
         "label",
-        {class: "radio"},
+        { class: "radio" },
         h("input", {
           type: "radio",
           name: "delivery",
@@ -115,9 +123,9 @@ function shopCart({state, pane, number, list, orders}) {
     note.value = chosen.note;
     const address = choice(
       "shop.address",
-      [["", "Choose an address"], ...held.addresses.map(each => [each.id, `${each.label}: ${each.text}`])],
+      [["", "Choose an address"], ...held.addresses.map((each) => [each.id, `${each.label}: ${each.text}`])],
       chosen.address ?? "",
-      picked => {
+      (picked) => {
         chosen.address = picked === "" ? null : picked;
       },
     );
@@ -133,11 +141,11 @@ function shopCart({state, pane, number, list, orders}) {
           `${count(
             held.rows.reduce((sum, row) => sum + row.qty, 0),
             "piece",
-          )} for ${euro(total)}, ${chosen.delivery.toLowerCase()} delivery to ${held.addresses.find(each => each.id === chosen.address).label}.`,
+          )} for ${euro(total)}, ${chosen.delivery.toLowerCase()} delivery to ${held.addresses.find((each) => each.id === chosen.address).label}.`,
         ),
         ok: async () => {
-          const {id} = await ask("shop", "order", {...chosen});
-          form = {...blank};
+          const { id } = await ask("shop", "order", { ...chosen });
+          form = { ...blank };
           toast(`Order ${id} has been placed.`);
           orders(id);
         },
@@ -148,21 +156,33 @@ function shopCart({state, pane, number, list, orders}) {
       shopBar(shopBack("Cart", cart), h("b", {}, "Checkout")),
       h(
         "div",
-        {class: "pad narrow"},
-        held.rows.map(row => h("div", {class: "line"}, h("span", {class: "grow"}, `${row.qty} × ${row.name}`), euro(row.price * row.qty))),
-        h("div", {class: "field"}, h("label", {}, "Address"), address),
-        h(
-          "div",
-          {class: "field"},
-          h("label", {}, "Delivery"),
-          h("div", {}, radio("Standard", "Standard (free)"), radio("Express", `Express, next day (${euro(held.express)})`)),
+        { class: "pad narrow" },
+        held.rows.map((row) =>
+          h(
+            "div",
+            { class: "line" },
+            h("span", { class: "grow" }, `${row.qty} × ${row.name}`),
+            euro(row.price * row.qty),
+          ),
         ),
-        h("div", {class: "field"}, h("label", {for: "shop-note"}, "Note"), note),
+        h("div", { class: "field" }, h("label", {}, "Address"), address),
         h(
           "div",
-          {class: "line acts"},
-          h("span", {class: "sum grow"}, `Total ${euro(total)}`),
-          button("shop.place", "check", "Place order", place, {class: "main"}),
+          { class: "field" },
+          h("label", {}, "Delivery"),
+          h(
+            "div",
+            {},
+            radio("Standard", "Standard (free)"),
+            radio("Express", `Express, next day (${euro(held.express)})`),
+          ),
+        ),
+        h("div", { class: "field" }, h("label", { for: "shop-note" }, "Note"), note),
+        h(
+          "div",
+          { class: "line acts" },
+          h("span", { class: "sum grow" }, `Total ${euro(total)}`),
+          button("shop.place", "check", "Place order", place, { class: "main" }),
         ),
       ),
     );

@@ -8,13 +8,17 @@
  */
 
 /** Shows the orders, or the one that is named. */
-function shopOrders({state, pane, number, list}) {
-  const status = text =>
-    h("span", {class: `tag ${{Delivered: "good", Cancelled: "bad", Placed: "warn", Processing: "warn"}[text] || ""}`}, text);
+function shopOrders({ state, pane, number, list }) {
+  const status = (text) =>
+    h(
+      "span",
+      { class: `tag ${{ Delivered: "good", Cancelled: "bad", Placed: "warn", Processing: "warn" }[text] || ""}` },
+      text,
+    );
   async function orders(open = null) {
     state.view = () => orders(open);
-    const {rows, in_cart: pieces} = await ask("shop", "orders"),
-      order = rows.find(each => each.id === open);
+    const { rows, in_cart: pieces } = await ask("shop", "orders"),
+      order = rows.find((each) => each.id === open);
     number(pieces);
     pane.scrollTop = 0;
     if (!order)
@@ -23,7 +27,7 @@ function shopOrders({state, pane, number, list}) {
         shopBar(shopBack("Products", list), h("b", {}, "Your orders")),
         h(
           "div",
-          {class: "pad"},
+          { class: "pad" },
           h(
             "table",
             {},
@@ -31,30 +35,37 @@ function shopOrders({state, pane, number, list}) {
               "tr",
               {},
               h("th", {}, "Order"),
-              h("th", {class: "wide"}, "Date"),
+              h("th", { class: "wide" }, "Date"),
               h("th", {}, "Items"),
-              h("th", {class: "right"}, "Total"),
+              h("th", { class: "right" }, "Total"),
               h("th", {}, "Status"),
             ),
-            rows.map(each =>
+            rows.map((each) =>
               h(
                 "tr",
-                {class: "order-row", t: "shop.order", k: each.id, role: "button", tabindex: 0, onclick: () => orders(each.id)},
+                {
+                  class: "order-row",
+                  t: "shop.order",
+                  k: each.id,
+                  role: "button",
+                  tabindex: 0,
+                  onclick: () => orders(each.id),
+                },
                 h("td", {}, h("b", {}, each.id)),
-                h("td", {class: "wide"}, each.placed_at.slice(0, 10)),
+                h("td", { class: "wide" }, each.placed_at.slice(0, 10)),
                 h(
                   "td",
                   {},
-                  each.items.map(item => h("div", {}, `${item.qty} × ${item.product}`)),
+                  each.items.map((item) => h("div", {}, `${item.qty} × ${item.product}`)),
                 ),
-                h("td", {class: "right"}, euro(each.total)),
+                h("td", { class: "right" }, euro(each.total)),
                 h("td", {}, status(each.status)),
               ),
             ),
           ),
         ),
       );
-    const line = (name, text) => h("div", {class: "field"}, h("label", {}, name), h("span", {class: "pre"}, text));
+    const line = (name, text) => h("div", { class: "field" }, h("label", {}, name), h("span", { class: "pre" }, text));
     return put(
       pane,
       shopBar(
@@ -63,7 +74,7 @@ function shopOrders({state, pane, number, list}) {
       ),
       h(
         "div",
-        {class: "pad narrow facts"},
+        { class: "pad narrow facts" },
         line("Status", status(order.status)),
         line("Placed", order.placed_at),
         line("Address", order.address),
@@ -72,25 +83,30 @@ function shopOrders({state, pane, number, list}) {
         h(
           "table",
           {},
-          order.items.map(item =>
-            h("tr", {}, h("td", {}, `${item.qty} × ${item.product}`), h("td", {class: "right"}, euro(item.price * item.qty))),
+          order.items.map((item) =>
+            h(
+              "tr",
+              {},
+              h("td", {}, `${item.qty} × ${item.product}`),
+              h("td", { class: "right" }, euro(item.price * item.qty)),
+            ),
           ),
         ),
         h(
           "div",
-          {class: "line acts"},
-          h("span", {class: "sum grow"}, `Total ${euro(order.total)}`),
+          { class: "line acts" },
+          h("span", { class: "sum grow" }, `Total ${euro(order.total)}`),
           button(
             "shop.cancel",
             "close",
             "Cancel order",
             () =>
               sure("Cancel order?", `Order ${order.id} will be cancelled.`, "Cancel order", async () => {
-                await ask("shop", "cancel", {id: order.id});
+                await ask("shop", "cancel", { id: order.id });
                 toast(`Order ${order.id} has been cancelled.`);
                 orders(order.id);
               }),
-            {k: order.id, class: "danger"},
+            { k: order.id, class: "danger" },
           ),
         ),
       ),

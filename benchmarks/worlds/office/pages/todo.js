@@ -16,21 +16,27 @@
  * todo.title, todo.list-field, todo.due, todo.priority, todo.note      fields of the form
  */
 
-office.apps.todo = root => {
-  const state = {list: "All", show: "open", sort: "due", q: ""},
-    RANK = {High: 0, Normal: 1, Low: 2};
-  const side = h("nav", {class: "side"}),
-    pane = h("div", {class: "pane"});
+office.apps.todo = (root) => {
+  const state = { list: "All", show: "open", sort: "due", q: "" },
+    RANK = { High: 0, Normal: 1, Low: 2 };
+  const side = h("nav", { class: "side" }),
+    pane = h("div", { class: "pane" });
   const quick = h("input", {
     t: "todo.quick",
     placeholder: "Add a task and press Enter",
     "aria-label": "Add a task",
     autocomplete: "off",
-    onkeydown: event => {
+    onkeydown: (event) => {
       if (event.key !== "Enter" || !quick.value.trim()) return;
       guard(async () => {
         await ask("todo", "save", {
-          todo: {title: quick.value, list: state.list === "Work" ? "Work" : "Personal", due: "", priority: "Normal", note: ""},
+          todo: {
+            title: quick.value,
+            list: state.list === "Work" ? "Work" : "Personal",
+            due: "",
+            priority: "Normal",
+            note: "",
+          },
         });
         quick.value = "";
         draw();
@@ -40,18 +46,18 @@ office.apps.todo = root => {
   root.append(
     h(
       "header",
-      {class: "bar"},
+      { class: "bar" },
       h("h1", {}, "To-do"),
-      button("todo.new", "plus", "New task", () => edit({}), {class: "main"}),
-      h("i", {class: "grow"}),
+      button("todo.new", "plus", "New task", () => edit({}), { class: "main" }),
+      h("i", { class: "grow" }),
       searchField(
         "todo.search",
         "Search tasks",
-        q => {
+        (q) => {
           state.q = q;
           draw();
         },
-        {live: true},
+        { live: true },
       ),
       choice(
         "todo.filter",
@@ -63,7 +69,7 @@ office.apps.todo = root => {
           ["all", "All tasks"],
         ],
         state.show,
-        show => {
+        (show) => {
           state.show = show;
           draw();
         },
@@ -76,20 +82,25 @@ office.apps.todo = root => {
           ["title", "By title"],
         ],
         state.sort,
-        sort => {
+        (sort) => {
           state.sort = sort;
           draw();
         },
       ),
     ),
-    h("div", {class: "columns"}, side, h("div", {class: "pane"}, h("div", {class: "bar quick"}, icon("plus"), quick), pane)),
+    h(
+      "div",
+      { class: "columns" },
+      side,
+      h("div", { class: "pane" }, h("div", { class: "bar quick" }, icon("plus"), quick), pane),
+    ),
   );
 
   const FITS = {
-    open: each => !each.done,
-    today: each => !each.done && each.due === TODAY,
-    overdue: each => !each.done && each.due && each.due < TODAY,
-    done: each => each.done,
+    open: (each) => !each.done,
+    today: (each) => !each.done && each.due === TODAY,
+    overdue: (each) => !each.done && each.due && each.due < TODAY,
+    done: (each) => each.done,
     all: () => true,
   };
   const ORDER = {
@@ -99,10 +110,10 @@ office.apps.todo = root => {
   };
   async function draw() {
     const all = await ask("todo", "list"),
-      fits = name => each => name === "All" || each.list === name;
+      fits = (name) => (each) => name === "All" || each.list === name;
     put(
       side,
-      ["All", "Work", "Personal"].map(name =>
+      ["All", "Work", "Personal"].map((name) =>
         h(
           "button",
           {
@@ -117,22 +128,25 @@ office.apps.todo = root => {
           },
           icon(name === "Work" ? "archive" : name === "Personal" ? "contacts" : "todo"),
           name,
-          h("span", {class: "number"}, all.filter(each => !each.done).filter(fits(name)).length),
+          h("span", { class: "number" }, all.filter((each) => !each.done).filter(fits(name)).length),
         ),
       ),
     );
     const shown = all
       .filter(fits(state.list))
       .filter(FITS[state.show])
-      .filter(each => `${each.title} ${each.note}`.toLowerCase().includes(state.q.toLowerCase()))
+      .filter((each) => `${each.title} ${each.note}`.toLowerCase().includes(state.q.toLowerCase()))
       .sort((a, b) => a.done - b.done || ORDER[state.sort](a, b) || a.id - b.id);
-    put(pane, shown.length ? shown.map(row) : empty("todo", state.q ? "No task fits your search." : "Nothing to do here."));
+    put(
+      pane,
+      shown.length ? shown.map(row) : empty("todo", state.q ? "No task fits your search." : "Nothing to do here."),
+    );
   }
   function row(todo) {
     const late = !todo.done && todo.due && todo.due < TODAY;
     return h(
       "div",
-      {class: todo.done ? "task done" : "task", t: "todo.row", k: todo.id},
+      { class: todo.done ? "task done" : "task", t: "todo.row", k: todo.id },
       h("input", {
         type: "checkbox",
         t: "todo.done",
@@ -141,41 +155,41 @@ office.apps.todo = root => {
         checked: !!todo.done,
         onclick: () =>
           guard(async () => {
-            await ask("todo", "tick", {id: todo.id, on: !todo.done});
+            await ask("todo", "tick", { id: todo.id, on: !todo.done });
             toast(todo.done ? "Open again." : "Completed.");
             draw();
           }),
       }),
       h(
         "div",
-        {class: "grow"},
-        h("div", {class: "title"}, todo.title),
-        todo.note && h("div", {class: "muted small cut"}, oneLine(todo.note)),
+        { class: "grow" },
+        h("div", { class: "title" }, todo.title),
+        todo.note && h("div", { class: "muted small cut" }, oneLine(todo.note)),
       ),
-      todo.priority !== "Normal" && h("span", {class: todo.priority === "High" ? "tag bad" : "tag"}, todo.priority),
-      h("span", {class: "tag list"}, todo.list),
-      h("span", {class: late ? "due late" : "due"}, todo.due ? (todo.due === TODAY ? "Today" : todo.due) : "No date"),
-      button("todo.edit", "edit", "", () => edit(todo), {k: todo.id, class: "plain", title: "Edit"}),
+      todo.priority !== "Normal" && h("span", { class: todo.priority === "High" ? "tag bad" : "tag" }, todo.priority),
+      h("span", { class: "tag list" }, todo.list),
+      h("span", { class: late ? "due late" : "due" }, todo.due ? (todo.due === TODAY ? "Today" : todo.due) : "No date"),
+      button("todo.edit", "edit", "", () => edit(todo), { k: todo.id, class: "plain", title: "Edit" }),
       button(
         "todo.delete",
         "trash",
         "",
         () =>
           sure("Delete task?", `“${todo.title}” will be deleted.`, "Delete", async () => {
-            await ask("todo", "delete", {id: todo.id});
+            await ask("todo", "delete", { id: todo.id });
             toast("Task deleted.");
             draw();
           }),
-        {k: todo.id, class: "plain", title: "Delete"},
+        { k: todo.id, class: "plain", title: "Delete" },
       ),
     );
   }
   function edit(todo) {
-    const options = names => names.map(name => [name, name]);
+    const options = (names) => names.map((name) => [name, name]);
     form(
       todo.id ? "Edit task" : "New task",
       [
-        {name: "title", t: "todo.title", label: "Task", value: todo.title},
+        { name: "title", t: "todo.title", label: "Task", value: todo.title },
         {
           name: "list",
           t: "todo.list-field",
@@ -184,7 +198,7 @@ office.apps.todo = root => {
           options: options(["Personal", "Work"]),
           value: todo.list || (state.list === "Work" ? "Work" : "Personal"),
         },
-        {name: "due", t: "todo.due", label: "Due", kind: "date", value: todo.due, hint: "YYYY-MM-DD, or nothing"},
+        { name: "due", t: "todo.due", label: "Due", kind: "date", value: todo.due, hint: "YYYY-MM-DD, or nothing" },
         {
           name: "priority",
           t: "todo.priority",
@@ -193,10 +207,10 @@ office.apps.todo = root => {
           options: options(["Low", "Normal", "High"]),
           value: todo.priority || "Normal",
         },
-        {name: "note", t: "todo.note", label: "Note", kind: "area", value: todo.note},
+        { name: "note", t: "todo.note", label: "Note", kind: "area", value: todo.note },
       ],
-      async values => {
-        await ask("todo", "save", {todo: values, id: todo.id});
+      async (values) => {
+        await ask("todo", "save", { todo: values, id: todo.id });
         toast("Task saved.");
         draw();
       },
@@ -205,7 +219,7 @@ office.apps.todo = root => {
   draw();
   return {
     show: draw,
-    keys: event => {
+    keys: (event) => {
       if (event.ctrlKey) return false;
       if (event.key === "n") edit({});
       else if (event.key === "/") root.querySelector(".search input").focus();

@@ -13,7 +13,7 @@
 /** A note at the bottom, until the next click. */
 function toast(text, bad) {
   document.querySelector(".toast")?.remove();
-  document.body.append(h("div", {class: bad ? "toast bad" : "toast", t: "toast", role: "status"}, text));
+  document.body.append(h("div", { class: bad ? "toast bad" : "toast", t: "toast", role: "status" }, text));
 }
 addEventListener("pointerdown", () => document.querySelector(".toast")?.remove(), true);
 
@@ -21,9 +21,9 @@ addEventListener("pointerdown", () => document.querySelector(".toast")?.remove()
  * A window over the application. `ok` may refuse by throwing (its text is shown) or by returning
  * false; `other` is a third button; `onclose` runs where it is closed otherwise than by `ok`.
  */
-function dialog({title, body, ok, cancel = "Cancel", other, danger, onclose, wide, label = "OK"}) {
+function dialog({ title, body, ok, cancel = "Cancel", other, danger, onclose, wide, label = "OK" }) {
   const host = office.window();
-  const problem = h("div", {class: "problem", role: "alert"});
+  const problem = h("div", { class: "problem", role: "alert" });
   const before = document.activeElement;
   const close = () => {
     shade.remove();
@@ -33,7 +33,7 @@ function dialog({title, body, ok, cancel = "Cancel", other, danger, onclose, wid
     if ((await onclose?.()) !== false) close();
   };
   let working = false;
-  const act = async work => {
+  const act = async (work) => {
     if (working) return;
     working = true;
     try {
@@ -53,26 +53,31 @@ function dialog({title, body, ok, cancel = "Cancel", other, danger, onclose, wid
   };
   const shade = h(
     "div",
-    {class: "shade"},
+    { class: "shade" },
     h(
       "div",
-      {class: wide ? "dialog wide" : "dialog", role: "dialog", "aria-label": title, tabindex: -1},
-      h("header", {}, h("h2", {}, title), button("dialog.close", "close", "", dismiss, {class: "plain", title: "Close"})),
-      h("div", {class: "content"}, body),
+      { class: wide ? "dialog wide" : "dialog", role: "dialog", "aria-label": title, tabindex: -1 },
+      h(
+        "header",
+        {},
+        h("h2", {}, title),
+        button("dialog.close", "close", "", dismiss, { class: "plain", title: "Close" }),
+      ),
+      h("div", { class: "content" }, body),
       problem,
       h(
         "footer",
         {},
         other && button("dialog.other", null, other[0], () => act(other[1])),
-        h("i", {class: "grow"}),
+        h("i", { class: "grow" }),
         button("dialog.cancel", null, cancel, dismiss),
-        ok && button("dialog.ok", null, label, () => act(ok), {class: danger ? "danger main" : "main"}),
+        ok && button("dialog.ok", null, label, () => act(ok), { class: danger ? "danger main" : "main" }),
       ),
     ),
   );
   shade.dismiss = dismiss;
   shade.close = close;
-  shade.addEventListener("keydown", event => {
+  shade.addEventListener("keydown", (event) => {
     event.stopPropagation();
     if (event.key === "Escape" && !document.querySelector(".menu")) dismiss();
     else if (event.key === "Enter" && ok && (event.ctrlKey || event.target.matches("input, .dialog"))) {
@@ -87,23 +92,29 @@ function dialog({title, body, ok, cancel = "Cancel", other, danger, onclose, wid
 
 /** Asks before something is done that cannot be taken back. */
 function sure(title, text, label, work) {
-  return dialog({title, body: h("p", {}, text), label, ok: work, danger: true});
+  return dialog({ title, body: h("p", {}, text), label, ok: work, danger: true });
 }
 
 /** A form; `fields`: {name, t, label, value, kind, options, hint}; `save` gets their values. */
 function form(title, fields, save, label = "Save") {
   const made = {};
-  const rows = fields.map(field => {
-    const common = {name: field.name, t: field.t, id: `field-${field.name}`, placeholder: field.hint || "", autocomplete: "off"};
+  const rows = fields.map((field) => {
+    const common = {
+      name: field.name,
+      t: field.t,
+      id: `field-${field.name}`,
+      placeholder: field.hint || "",
+      autocomplete: "off",
+    };
     const input =
       field.kind === "area"
-        ? h("textarea", {...common, rows: 4, value: field.value || ""})
+        ? h("textarea", { ...common, rows: 4, value: field.value || "" })
         : field.kind === "choice"
-          ? choice(field.t, field.options, field.value, null, {name: field.name, id: common.id})
-          : h("input", {...common, value: field.value || ""});
+          ? choice(field.t, field.options, field.value, null, { name: field.name, id: common.id })
+          : h("input", { ...common, value: field.value || "" });
     made[field.name] = input;
-    const line = field.kind === "date" ? h("div", {class: "with-button"}, input, datePicker(input)) : input;
-    return h("div", {class: "field"}, h("label", {for: common.id}, field.label), line);
+    const line = field.kind === "date" ? h("div", { class: "with-button" }, input, datePicker(input)) : input;
+    return h("div", { class: "field" }, h("label", { for: common.id }, field.label), line);
   });
   return dialog({
     title,

@@ -30,7 +30,11 @@ FREE = {
 """Columns of an added row, besides `id`, that may hold anything if a task is silent about them."""
 SILENT: Mapping[str, Row] = {
     "mail": {
-        "folder": "Sent", "sender": NAME, "sender_addr": ADDRESS, "cc": "", "starred": 0,
+        "folder": "Sent",
+        "sender": NAME,
+        "sender_addr": ADDRESS,
+        "cc": "",
+        "starred": 0,
         "attachments": "[]",
     },
     "contacts": {"email": "", "phone": "", "company": "", "note": ""},
@@ -39,7 +43,7 @@ SILENT: Mapping[str, Row] = {
     "orders": {"status": "Placed", "delivery": "Standard", "note": ""},
     "messages": {"author": NAME, "pinned": 0, "deleted": 0},
     "todos": {"list": "Personal", "due": "", "done": 0, "priority": "Normal", "note": ""},
-}  # fmt: skip
+}
 """What the other columns hold if a task is silent about them."""
 LONGEST_SHOWN = 500
 

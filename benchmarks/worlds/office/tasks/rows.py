@@ -7,9 +7,14 @@ from typing import Any
 from benchmarks.worlds.office.store import Dump, Row
 
 LABELS = {
-    "mail": "subject", "events": "title", "contacts": "name", "products": "name",
-    "todos": "title", "messages": "text", "addresses": "label",
-}  # fmt: skip
+    "mail": "subject",
+    "events": "title",
+    "contacts": "name",
+    "products": "name",
+    "todos": "title",
+    "messages": "text",
+    "addresses": "label",
+}
 
 
 def find_row(dump: Dump, table: str, named: Any) -> Row:
