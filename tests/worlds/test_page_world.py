@@ -37,6 +37,13 @@ def world(tmp_path, _browser):
     world.close()
 
 
+@pytest.fixture
+def patient_world(tmp_path, request, _browser):
+    world = AnyPage(tmp_path, patience_s=request.param)
+    yield world
+    world.close()
+
+
 # -- actions --------------------------------------------------------------------------------------
 
 
@@ -130,6 +137,61 @@ def test_a_long_text_of_short_lines_is_not_typed_key_by_key(world):
         world.step(Action("type", text=text))
         assert world.ask("document.querySelector('textarea').value") == text
         assert world.ask("keys") == 59  # Enter
+
+
+STORES = """<input class=at autofocus><script>
+window.stored = [];
+const field = document.querySelector("input");
+const store = async (next) => {
+  const text = field.value;
+  await fetch("/slow");
+  stored.push(text);
+  field.value = next;
+};
+onkeydown = (event) => {
+  if (event.key === "Enter" || event.key === "Tab") { event.preventDefault(); store(""); }
+  if (event.key === "#") { event.preventDefault(); store("number "); }
+};
+</script>"""
+"""A page that empties its field once its server has answered."""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one\ntwo\nthree\n", ["one", "two", "three", ""]),
+        ("one\ttwo\t", ["one", "two", ""]),
+        ("\t" + "x" * 60 + "\t", ["", "x" * 60, ""]),
+        ("#one\n", ["", "number one", ""]),
+    ],
+)
+def test_what_a_typed_key_sets_off_is_waited_for_before_the_next_one(world, text, expected):
+    with Pages({"/": STYLE + STORES, "/slow": "stored"}, {"/slow": 0.3}) as server:
+        begun(world, server)
+        world.step(Action("click", (0.5, 0.5)))
+        world.step(Action("type", text=text))
+        assert world.ask("[...stored, field.value]") == expected
+
+
+@pytest.mark.parametrize("patient_world", [2.0], indirect=True)
+def test_a_text_of_many_lines_may_take_longer_than_one_step(patient_world):
+    with Pages({"/": STYLE + STORES, "/slow": "stored"}, {"/slow": 0.3}) as server:
+        begun(patient_world, server)
+        patient_world.step(Action("click", (0.5, 0.5)))
+        patient_world.step(Action("type", text="line\n" * 12))
+        assert patient_world.ask("stored") == ["line"] * 12
+
+
+def test_a_page_that_is_never_quiet_is_waited_for_once_for_each_text(world):
+    restless = "<script>const turn = () => { document.title += 'x'; requestAnimationFrame(turn); }; turn();</script>"
+    with Pages({"/": f"{STYLE}<textarea class=at></textarea>{restless}"}) as server:
+        begun(world, server)
+        world.step(Action("click", (0.5, 0.5)))
+        begun_s = time.monotonic()
+        world.step(Action("type", text="\n".join("abcdefghijklmnopqrst")))
+        assert time.monotonic() - begun_s < 40
+        text = world.ask("document.querySelector('textarea').value")
+        assert text == "\n".join("abcdefghijklmnopqrst")
 
 
 @pytest.mark.parametrize(

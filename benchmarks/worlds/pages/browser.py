@@ -15,9 +15,9 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,6 +106,27 @@ def browser_problems() -> list[str]:
     return []
 
 
+class _Watch:
+    """Does something unless it is cancelled or started again in time."""
+
+    def __init__(self, limit_s: float, late: Callable[[], None]) -> None:
+        self._limit_s, self._late = limit_s, late
+        self._timer = self._start()
+
+    def restart(self) -> None:
+        self._timer.cancel()
+        self._timer = self._start()
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+
+    def _start(self) -> threading.Timer:
+        timer = threading.Timer(self._limit_s, self._late)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+
 class Chromium:
     """A browser of one thread, shared by the worlds of that thread."""
 
@@ -116,6 +137,7 @@ class Chromium:
 
         self._users = 0
         self._hung = ""
+        self._watch: _Watch | None = None
         self._kind: tuple[float, str] | None = None  # of the last context
         self._next: Tab | None = None  # blank, of that kind
         os.environ.setdefault("NODE_OPTIONS", DRIVER_OPTIONS)
@@ -163,9 +185,7 @@ class Chromium:
         Raises:
             WorldError: that happened, or the browser failed otherwise; without its log.
         """
-        watch = threading.Timer(limit_s, self._kill, (f"{what} took more than {limit_s:g} s",))
-        watch.daemon = True
-        watch.start()
+        self._watch = _Watch(limit_s, partial(self._kill, f"{what} took more than {limit_s:g} s"))
         try:
             yield
         except Exception as error:
@@ -175,7 +195,12 @@ class Chromium:
                 raise WorldError(str(error).partition("\n")[0], "") from error
             raise
         finally:
-            watch.cancel()
+            self._watch.cancel()
+
+    def still_alive(self) -> None:
+        """Says that a page has answered: what is being done may take its whole limit again."""
+        if self._watch is not None:
+            self._watch.restart()
 
     def _kill(self, why: str) -> None:
         self._hung = why

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from benchmarks.worlds.actions import Action
+from benchmarks.worlds.pages.settle import requests_begun
 from utils.contracts import WH, Point
 
 if TYPE_CHECKING:
     from playwright.sync_api import Keyboard, Page
+
+Settle = Callable[[], bool]  # waits until the page is quiet; False: it does not become so
 
 HELD_MS = 600.0  # a long press
 NOTCH_PX = 100.0  # what a notch of the wheel scrolls
@@ -44,11 +49,12 @@ NAMES = {
 TOWARDS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 
 
-def perform(page: Page, action: Action, viewport_wh: WH) -> None:
+def perform(page: Page, action: Action, viewport_wh: WH, settle: Settle) -> None:
     """Does with mouse and keyboard what an action says; for all kinds that need no more than that.
 
     Args:
         viewport_wh: of the page in its own pixels, whatever the size of a screenshot.
+        settle: called between the keys of a text, where one of them has set the page to work.
     """
     mouse, at = page.mouse, _place(action.point, viewport_wh)
     match action.kind:
@@ -70,7 +76,7 @@ def perform(page: Page, action: Action, viewport_wh: WH) -> None:
             x, y = TOWARDS[action.direction]
             mouse.wheel(x * action.amount * NOTCH_PX, y * action.amount * NOTCH_PX)
         case "type":
-            _type(page.keyboard, action.text)
+            _type(page, action.text, settle)
         case "key":
             _press(page.keyboard, action.keys)
         case "wait":
@@ -84,12 +90,53 @@ def _place(point: Point | None, viewport_wh: WH) -> Point:
     return x * viewport_wh[0], y * viewport_wh[1]
 
 
-def _type(keyboard: Keyboard, text: str) -> None:
+def _type(page: Page, text: str, settle: Settle) -> None:
+    """Types a text; a line feed is the Enter key, a tab the Tab key.
+
+    What a key sets off is waited for before the next one, or the outcome would depend on how fast
+    page and machine are: after every Enter, and after any key at which the page asks its server.
+    """
+    typist = _Typist(page, settle)
     most = LONG_PART if len(text) <= LONG_TEXT else 0
-    for number, part in enumerate(text.replace("\r\n", "\n").split("\n")):
-        if number:
-            keyboard.press("Enter")
-        (keyboard.insert_text if len(part) > most else keyboard.type)(part)
+    for part in re.split(r"([\n\t])", text.replace("\r\n", "\n")):
+        if part == "\n":
+            typist.press("Enter")
+        elif part == "\t":
+            typist.press("Tab")
+        elif len(part) > most:
+            typist.insert(part)
+        else:
+            for character in part:
+                typist.type(character)
+
+
+class _Typist:
+    """The keyboard of one text, which waits for the page where it has to."""
+
+    def __init__(self, page: Page, settle: Settle) -> None:
+        self._page, self._settle = page, settle
+        self._gets_quiet = True  # a page that did not once is not waited for again and again
+        self._begun = requests_begun(page)
+
+    def press(self, key: str) -> None:
+        self._page.keyboard.press(key)
+        self._wait(always=key == "Enter")
+
+    def insert(self, text: str) -> None:
+        self._page.keyboard.insert_text(text)
+        self._wait()
+
+    def type(self, character: str) -> None:
+        self._page.keyboard.type(character)
+        self._wait()
+
+    def _wait(self, *, always: bool = False) -> None:
+        if not self._gets_quiet:
+            return
+        begun = requests_begun(self._page)
+        if always or begun != self._begun:
+            self._gets_quiet = self._settle()
+            self._begun = requests_begun(self._page)
 
 
 def _press(keyboard: Keyboard, keys: tuple[str, ...]) -> None:

@@ -138,10 +138,22 @@ class PageWorld(ABC):
                 return self.back(tab)
             case kind:
                 if self.rests and kind in ("click", "double", "triple", "right", "long", "drag"):
-                    perform(tab.page, replace(action, kind="move"), tab.viewport_wh)
+                    move = replace(action, kind="move")
+                    perform(tab.page, move, tab.viewport_wh, tab.settle)
                     tab.settle()
-                perform(tab.page, action, tab.viewport_wh)
+                perform(tab.page, action, tab.viewport_wh, lambda: self._pause(tab))
         return ""
+
+    def _pause(self, tab: Tab) -> bool:
+        """Waits until the page is quiet in the midst of an action, which may go on as long again.
+
+        Returns:
+            Whether the page has become quiet.
+        """
+        is_quiet = tab.settle()
+        assert self._chromium is not None
+        self._chromium.still_alive()
+        return is_quiet
 
     def _seen(self, tab: Tab, note: str = "") -> Observation:
         is_quiet = tab.settle()

@@ -20,15 +20,20 @@ Requests = dict[Any, float]  # what the page asks of its server, and since when
 
 WATCH = (
     """(() => {
-  const live = { asked: 0, changed: performance.now(), timers: new Map(), depth: 0 };
+  const live = { asked: 0, begun: 0, changed: performance.now(), timers: new Map(), depth: 0 };
   Object.defineProperty(window, "__live", { value: live });
   const touch = () => { live.changed = performance.now(); };
   const { fetch, setTimeout, clearTimeout, clearInterval } = window;
   const answered = () => setTimeout(() => { live.asked--; touch(); }, 0);
-  window.fetch = (...given) => { live.asked++; return fetch(...given).finally(answered); };
+  window.fetch = (...given) => {
+    live.asked++;
+    live.begun++;
+    return fetch(...given).finally(answered);
+  };
   const send = XMLHttpRequest.prototype.send;
   XMLHttpRequest.prototype.send = function (...given) {
     live.asked++;
+    live.begun++;
     this.addEventListener("loadend", answered);
     return send.apply(this, given);
   };
@@ -82,6 +87,18 @@ QUIET = """([quietMs, limitMs]) => new Promise((done) => {
   look();
 })""".replace("FRAMES", str(FRAMES)).replace("LEAST", str(LEAST_FRAMES))
 """True once the document and those of its own frames are quiet; false: they are not in time."""
+
+
+def requests_begun(page: Page) -> int:
+    """Return how many requests the document's scripts have begun; -1 while there is none."""
+    from playwright.sync_api import Error
+
+    try:
+        return int(page.evaluate("window.__live?.begun ?? 0"))
+    except Error:
+        if page.is_closed():
+            raise
+        return -1  # the document makes way for the next one
 
 
 def settle(page: Page, requests: Requests) -> bool:
